@@ -1,0 +1,22 @@
+//! The ground under the simulator: time, sizes, typed indices, the event agenda, named random
+//! streams and latency histograms. Nothing here knows what flash is.
+
+mod agenda;
+mod bits;
+mod hint;
+mod hist;
+mod index;
+mod prio;
+mod rng;
+mod size;
+mod time;
+
+pub use agenda::Agenda;
+pub use bits::BitSet;
+pub use hint::prefetch;
+pub use hist::{Histogram, Percentiles};
+pub use index::{Divisor, Idx, IndexVec};
+pub use prio::Prio;
+pub use rng::Rng;
+pub use size::{Bytes, ParseBytesError};
+pub use time::{Dur, ParseDurError, Time};

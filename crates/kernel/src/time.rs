@@ -1,0 +1,293 @@
+//! Instants and lengths of simulated time, in nanoseconds.
+//!
+//! `Time` and `Dur` are different types, so that two instants cannot be added by accident. Both
+//! hold a `u64`: 584 years of nanoseconds, far beyond any run. Overflow is a bug and is caught in
+//! every build with overflow checks.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+use std::str::FromStr;
+
+/// An instant of simulated time, in nanoseconds since the start of the run.
+#[derive(Copy, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
+pub struct Time(u64);
+
+/// A length of simulated time, in nanoseconds.
+#[derive(Copy, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
+pub struct Dur(u64);
+
+impl Time {
+    /// The start of the run.
+    pub const ZERO: Self = Self(0);
+    /// Later than every event.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// The instant `ns` nanoseconds after the start.
+    #[inline]
+    pub const fn from_ns(ns: u64) -> Self {
+        Self(ns)
+    }
+
+    /// Nanoseconds since the start.
+    #[inline]
+    pub const fn as_ns(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds since the start.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 * 1e-9
+    }
+
+    /// The time since `earlier`, zero if `earlier` is in fact later.
+    #[inline]
+    pub const fn since(self, earlier: Self) -> Dur {
+        Dur(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Dur {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+
+    /// `n` nanoseconds.
+    #[inline]
+    pub const fn ns(n: u64) -> Self {
+        Self(n)
+    }
+
+    /// `n` microseconds.
+    #[inline]
+    pub const fn us(n: u64) -> Self {
+        Self(n * 1_000)
+    }
+
+    /// `n` milliseconds.
+    #[inline]
+    pub const fn ms(n: u64) -> Self {
+        Self(n * 1_000_000)
+    }
+
+    /// `n` seconds.
+    #[inline]
+    pub const fn secs(n: u64) -> Self {
+        Self(n * 1_000_000_000)
+    }
+
+    /// `s` seconds, rounded to the nearest nanosecond; negative and absurd values saturate.
+    pub fn from_secs_f64(s: f64) -> Self {
+        Self((s * 1e9).round() as u64)
+    }
+
+    /// The length in nanoseconds.
+    #[inline]
+    pub const fn as_ns(self) -> u64 {
+        self.0
+    }
+
+    /// The length in seconds.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 * 1e-9
+    }
+
+    /// `self - other`, or zero.
+    #[inline]
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Sub for Time {
+    type Output = Dur;
+    #[inline]
+    fn sub(self, earlier: Self) -> Dur {
+        Dur(self.0 - earlier.0)
+    }
+}
+
+impl Add<Dur> for Time {
+    type Output = Self;
+    #[inline]
+    fn add(self, d: Dur) -> Self {
+        Self(self.0 + d.0)
+    }
+}
+
+impl AddAssign<Dur> for Time {
+    #[inline]
+    fn add_assign(&mut self, d: Dur) {
+        self.0 += d.0;
+    }
+}
+
+impl Add for Dur {
+    type Output = Self;
+    #[inline]
+    fn add(self, d: Self) -> Self {
+        Self(self.0 + d.0)
+    }
+}
+
+impl AddAssign for Dur {
+    #[inline]
+    fn add_assign(&mut self, d: Self) {
+        self.0 += d.0;
+    }
+}
+
+impl Sub for Dur {
+    type Output = Self;
+    #[inline]
+    fn sub(self, d: Self) -> Self {
+        Self(self.0 - d.0)
+    }
+}
+
+impl SubAssign for Dur {
+    #[inline]
+    fn sub_assign(&mut self, d: Self) {
+        self.0 -= d.0;
+    }
+}
+
+impl Mul<u64> for Dur {
+    type Output = Self;
+    #[inline]
+    fn mul(self, n: u64) -> Self {
+        Self(self.0 * n)
+    }
+}
+
+impl Div<u64> for Dur {
+    type Output = Self;
+    #[inline]
+    fn div(self, n: u64) -> Self {
+        Self(self.0 / n)
+    }
+}
+
+impl Sum for Dur {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, Add::add)
+    }
+}
+
+/// Every unit a length of time may be written in, largest first, with its nanoseconds.
+/// A month or a leap year has no fixed length, so neither is here; a year is 365 days, as READY
+/// counts it (5 years = 1.5768e8 s).
+const UNITS: [(&str, u64); 8] = [
+    ("y", 365 * 86_400 * 1_000_000_000),
+    ("d", 86_400 * 1_000_000_000),
+    ("h", 3_600 * 1_000_000_000),
+    ("min", 60 * 1_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+];
+
+/// Why a text is not a length of time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ParseDurError {
+    /// There is no number, or it is negative or malformed.
+    Number,
+    /// A number without a unit.
+    NoUnit,
+    /// A unit that is not one of ns, us, ms, s, min, h, d, y.
+    Unit(String),
+    /// More than 584 years, or finer than a nanosecond.
+    Range,
+}
+
+impl fmt::Display for ParseDurError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number => f.write_str("expected a number and a unit, such as \"600us\""),
+            Self::NoUnit => f.write_str("a time needs a unit: ns, us, ms, s, min, h, d or y"),
+            Self::Unit(u) => {
+                write!(f, "`{u}` is not a unit of time (ns, us, ms, s, min, h, d, y)")
+            }
+            Self::Range => f.write_str("a time must be a whole number of ns below 584 years"),
+        }
+    }
+}
+
+impl std::error::Error for ParseDurError {}
+
+impl FromStr for Dur {
+    type Err = ParseDurError;
+
+    /// Reads `"600us"`, `"2.5 ms"`, `"5y"`; a bare number is an error.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = text.trim();
+        let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_');
+        let (number, unit) = text.split_at(split.unwrap_or(text.len()));
+        let unit = unit.trim();
+        let number = number.replace('_', "");
+        let value: f64 = number.parse().map_err(|_| ParseDurError::Number)?;
+        if unit.is_empty() {
+            return Err(ParseDurError::NoUnit);
+        }
+        let unit = if unit == "µs" { "us" } else { unit };
+        let scale = UNITS
+            .iter()
+            .find(|(name, _)| *name == unit)
+            .map(|(_, ns)| *ns)
+            .ok_or_else(|| ParseDurError::Unit(unit.to_owned()))?;
+        if let Ok(whole) = number.parse::<u64>() {
+            return whole.checked_mul(scale).map(Self).ok_or(ParseDurError::Range);
+        }
+        let ns = value * scale as f64;
+        let rounded = ns.round();
+        if !ns.is_finite()
+            || rounded >= u64::MAX as f64
+            || (ns - rounded).abs() > 1e-6 * ns.max(1.0)
+        {
+            return Err(ParseDurError::Range);
+        }
+        Ok(Self(rounded as u64))
+    }
+}
+
+impl fmt::Display for Dur {
+    /// The shortest exact form that reads back to the same length: `600us`, `1500ns`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == 0 {
+            return f.write_str("0ns");
+        }
+        let (name, scale) = UNITS
+            .iter()
+            .find(|(_, scale)| self.0.is_multiple_of(*scale))
+            .expect("every length divides by 1 ns");
+        write!(f, "{}{name}", self.0 / scale)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_length_round_trip() {
+        for text in ["1ns", "600us", "3ms", "5y", "90min", "1500ns", "0ns"] {
+            let d: Dur = text.parse().unwrap();
+            assert_eq!(d.to_string().parse::<Dur>().unwrap(), d, "{text}");
+        }
+        assert_eq!("2.5ms".parse::<Dur>().unwrap(), Dur::us(2_500));
+        assert_eq!("5y".parse::<Dur>().unwrap(), Dur::secs(157_680_000));
+        assert_eq!("70 µs".parse::<Dur>().unwrap(), Dur::us(70));
+    }
+
+    #[test]
+    fn bad_texts_say_why() {
+        assert_eq!("600".parse::<Dur>(), Err(ParseDurError::NoUnit));
+        assert_eq!("us".parse::<Dur>(), Err(ParseDurError::Number));
+        assert_eq!("-3ms".parse::<Dur>(), Err(ParseDurError::Number));
+        assert_eq!("3 weeks".parse::<Dur>(), Err(ParseDurError::Unit("weeks".into())));
+        assert_eq!("0.5ns".parse::<Dur>(), Err(ParseDurError::Range));
+        assert_eq!("999999y".parse::<Dur>(), Err(ParseDurError::Range));
+    }
+}
