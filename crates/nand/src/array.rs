@@ -1,0 +1,330 @@
+//! The referee: cells change only here, and only as NAND flash allows.
+//!
+//! * Pages of a block are programmed in ascending order (gaps allowed, never back), each once
+//!   between two erases.
+//! * Only programmed pages are read.
+//! * A second generation is programmed only over a complete first one, once.
+//! * In-place reprogramming turns a complete full-density block into a low-density one, once.
+//!
+//! Breaking a rule is a bug of the layer above: the run stops and shows the block. These checks
+//! are plain code and run in every build.
+
+use crate::{BlockId, Geometry, Layouts, Mode, PageRange, Ppn, Store};
+use kernel::{Idx, IndexVec};
+
+/// A thousandth of a program/erase cycle.
+const CYCLE: u32 = 1_000;
+
+/// All blocks of a drive.
+#[derive(Clone, Debug)]
+pub struct Array<S> {
+    geometry: Geometry,
+    layouts: Layouts,
+    /// The next page that may be programmed; below it, pages are written (or skipped).
+    next: IndexVec<BlockId, u16>,
+    mode: IndexVec<BlockId, Mode>,
+    erases: IndexVec<BlockId, u32>,
+    /// Effective wear in thousandths of a cycle.
+    wear: IndexVec<BlockId, u32>,
+    /// Wear that this life will have cost beyond a plain cycle, in thousandths.
+    surcharge: IndexVec<BlockId, u16>,
+    store: S,
+}
+
+impl<S: Store> Array<S> {
+    /// A fresh array: every block erased, nothing worn.
+    pub fn new(geometry: Geometry, layouts: Layouts) -> Self {
+        let blocks = geometry.blocks();
+        Self {
+            geometry,
+            layouts,
+            next: IndexVec::filled(0, blocks),
+            mode: IndexVec::filled(Mode::Full, blocks),
+            erases: IndexVec::filled(0, blocks),
+            wear: IndexVec::filled(0, blocks),
+            surcharge: IndexVec::filled(0, blocks),
+            store: S::new(geometry.pages()),
+        }
+    }
+
+    /// The drive's geometry.
+    #[inline]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Where slots lie in each mode.
+    pub fn layouts(&self) -> &Layouts {
+        &self.layouts
+    }
+
+    /// Programs one page of a plain block: the common case, kept apart from [`Self::program_slot`].
+    #[inline]
+    pub fn program(&mut self, ppn: Ppn, data: S::Page) {
+        let (block, page) = self.geometry.split(ppn);
+        let next = &mut self.next[block];
+        if page < u32::from(*next) {
+            self.foul(block, "a page was programmed again, or out of order");
+        }
+        *next = page as u16 + 1;
+        self.store.write(ppn, data);
+    }
+
+    /// Programs the pages of one slot, whatever the block's mode; returns those pages.
+    pub fn program_slot(&mut self, ppn: Ppn, data: S::Page) -> PageRange {
+        let (block, slot) = self.geometry.split(ppn);
+        let mode = self.mode[block];
+        if !self.layouts.is_slot(mode, slot) {
+            self.foul(block, "a page that is no slot of this mode was programmed");
+        }
+        let pages = self.layouts.program(mode, slot);
+        if pages.first < u32::from(self.next[block]) {
+            self.foul(block, "a page was programmed again, or out of order");
+        }
+        self.next[block] = pages.end() as u16;
+        self.store.write(ppn, data);
+        pages
+    }
+
+    /// Reads one slot.
+    #[inline]
+    pub fn read(&self, ppn: Ppn) -> S::Page {
+        if !self.is_written(ppn) {
+            self.foul(self.geometry.block_of(ppn), "an unwritten page was read");
+        }
+        self.store.read(ppn)
+    }
+
+    /// Whether the slot has been programmed (a slot skipped on the way counts as written).
+    #[inline]
+    pub fn is_written(&self, ppn: Ppn) -> bool {
+        let (block, slot) = self.geometry.split(ppn);
+        slot < u32::from(self.next[block])
+    }
+
+    /// Erases a block into `mode`, which starts its next life.
+    pub fn erase(&mut self, block: BlockId, mode: Mode) {
+        if mode == Mode::Wom2 {
+            self.foul(block, "an erased block was to begin with a second generation");
+        }
+        self.next[block] = 0;
+        self.mode[block] = mode;
+        self.erases[block] += 1;
+        self.wear[block] += CYCLE + u32::from(self.surcharge[block]);
+        self.surcharge[block] = 0;
+        self.store.erase(self.geometry.ppn(block, 0), self.geometry.pages_per_block());
+    }
+
+    /// Sets the mode of a block that is erased and not yet written.
+    pub fn set_mode(&mut self, block: BlockId, mode: Mode) {
+        if self.next[block] != 0 || mode == Mode::Wom2 {
+            self.foul(block, "the mode of a block in use was changed");
+        }
+        self.mode[block] = mode;
+    }
+
+    /// Begins the second generation on a block whose first generation is complete.
+    pub fn begin_second_generation(&mut self, block: BlockId) {
+        if self.mode[block] != Mode::Wom1 || self.next_slot(block).is_some() {
+            self.foul(block, "a second generation needs a complete first one");
+        }
+        self.mode[block] = Mode::Wom2;
+        self.next[block] = 0;
+    }
+
+    /// In-place reprogramming of a complete full-density block into a low-density one.
+    /// `surcharge`: extra wear of this life, in thousandths of a cycle.
+    pub fn reprogram_to_low(&mut self, block: BlockId, surcharge: u16) {
+        if self.mode[block] != Mode::Full || self.next_slot(block).is_some() {
+            self.foul(block, "in-place reprogramming needs a complete full-density block");
+        }
+        self.mode[block] = Mode::Low;
+        self.surcharge[block] += surcharge;
+    }
+
+    /// The next slot that can be programmed, `None` when the block is complete.
+    #[inline]
+    pub fn next_slot(&self, block: BlockId) -> Option<u32> {
+        self.layouts.slot_from(self.mode[block], self.next[block].into())
+    }
+
+    /// The next page that may be programmed.
+    #[inline]
+    pub fn next_page(&self, block: BlockId) -> u32 {
+        self.next[block].into()
+    }
+
+    /// How bits lie on this block's cells.
+    #[inline]
+    pub fn mode(&self, block: BlockId) -> Mode {
+        self.mode[block]
+    }
+
+    /// How bits lie on the cells of every block.
+    pub fn modes(&self) -> &IndexVec<BlockId, Mode> {
+        &self.mode
+    }
+
+    /// Erases of a block so far.
+    pub fn erases(&self) -> &IndexVec<BlockId, u32> {
+        &self.erases
+    }
+
+    /// Effective wear of each block, in thousandths of a cycle.
+    pub fn wear(&self) -> &IndexVec<BlockId, u32> {
+        &self.wear
+    }
+
+    /// Puts a block into the state in which a fast path (filling, a saved state) left it: its
+    /// first `pages` pages programmed, in plain mode.
+    pub fn adopt(&mut self, block: BlockId, pages: u32) {
+        assert!(pages <= self.geometry.pages_per_block());
+        self.next[block] = pages as u16;
+        self.mode[block] = Mode::Full;
+    }
+
+    /// Puts data into a slot of an adopted block.
+    #[inline]
+    pub fn adopt_data(&mut self, ppn: Ppn, data: S::Page) {
+        self.store.write(ppn, data);
+    }
+
+    /// Forgets all wear: what preconditioning did does not count.
+    pub fn reset_wear(&mut self) {
+        self.erases.as_mut_slice().fill(0);
+        self.wear.as_mut_slice().fill(0);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn foul(&self, block: BlockId, what: &str) -> ! {
+        panic!(
+            "flash rule broken: {what}; block {block} of plane {}: mode {:?}, next page {} of {}, \
+             erased {} times",
+            self.geometry.plane_of(block).index(),
+            self.mode[block],
+            self.next[block],
+            self.geometry.pages_per_block(),
+            self.erases[block],
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Shape, Versions};
+    use kernel::Bytes;
+
+    fn array() -> Array<Versions> {
+        let g = Geometry::new(Shape {
+            channels: 1,
+            chips_per_channel: 1,
+            dies_per_chip: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 2,
+            pages_per_block: 6,
+            page_size: Bytes::kib(4),
+            bits_per_cell: 3,
+        })
+        .unwrap();
+        Array::new(g, Layouts::new(6))
+    }
+
+    fn p(n: u32) -> Ppn {
+        Ppn::from_u32(n)
+    }
+
+    fn b(n: u32) -> BlockId {
+        BlockId::from_u32(n)
+    }
+
+    #[test]
+    fn what_is_written_reads_back_until_erased() {
+        let mut a = array();
+        a.program(p(6), 41);
+        a.program(p(8), 42); // a gap is allowed
+        assert_eq!((a.read(p(6)), a.read(p(8))), (41, 42));
+        assert!(!a.is_written(p(9)));
+        a.erase(b(1), Mode::Full);
+        assert!(!a.is_written(p(6)));
+        assert_eq!((a.erases()[b(1)], a.wear()[b(1)]), (1, 1_000));
+    }
+
+    #[test]
+    #[should_panic(expected = "programmed again, or out of order")]
+    fn a_page_is_programmed_once() {
+        let mut a = array();
+        a.program(p(0), 1);
+        a.program(p(0), 2);
+    }
+
+    #[test]
+    #[should_panic(expected = "programmed again, or out of order")]
+    fn programming_never_goes_back() {
+        let mut a = array();
+        a.program(p(3), 1);
+        a.program(p(2), 2);
+    }
+
+    #[test]
+    #[should_panic(expected = "an unwritten page was read")]
+    fn an_unwritten_page_is_not_read() {
+        array().read(p(0));
+    }
+
+    #[test]
+    fn two_generations_then_an_erase() {
+        let mut a = array();
+        a.set_mode(b(0), Mode::Wom1);
+        for slot in [0, 1, 3, 4] {
+            a.program_slot(p(slot), u64::from(slot) + 1);
+        }
+        assert_eq!(a.next_slot(b(0)), None);
+        a.begin_second_generation(b(0));
+        for slot in [0, 1, 3, 4] {
+            a.program_slot(p(slot), u64::from(slot) + 11);
+        }
+        assert_eq!(a.read(p(4)), 15);
+        a.erase(b(0), Mode::Full);
+    }
+
+    #[test]
+    #[should_panic(expected = "needs a complete first one")]
+    fn no_second_generation_over_a_plain_block() {
+        array().begin_second_generation(b(0));
+    }
+
+    #[test]
+    #[should_panic(expected = "needs a complete first one")]
+    fn no_third_generation() {
+        let mut a = array();
+        a.set_mode(b(0), Mode::Wom1);
+        for _ in 0..2 {
+            for slot in [0, 1, 3, 4] {
+                a.program_slot(p(slot), 1);
+            }
+            a.begin_second_generation(b(0));
+        }
+    }
+
+    #[test]
+    fn in_place_reprogramming_costs_extra_wear_at_the_erase() {
+        let mut a = array();
+        for slot in 0..6 {
+            a.program(p(slot), 7);
+        }
+        a.reprogram_to_low(b(0), 200);
+        assert_eq!(a.read(p(1)), 7);
+        a.erase(b(0), Mode::Full);
+        assert_eq!(a.wear()[b(0)], 1_200);
+    }
+
+    #[test]
+    #[should_panic(expected = "complete full-density block")]
+    fn a_half_written_block_is_not_reprogrammed() {
+        let mut a = array();
+        a.program(p(0), 7);
+        a.reprogram_to_low(b(0), 200);
+    }
+}

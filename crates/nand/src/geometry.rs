@@ -1,0 +1,321 @@
+//! The array, top down: channel, chip, die, plane, block, page.
+
+use kernel::{Bytes, Divisor, newtype_index};
+use std::fmt;
+
+newtype_index! {
+    /// A channel: the bus that its chips share.
+    ChannelId;
+    /// A die (LUN): executes one command at a time. Numbered channel first, so that neighbouring
+    /// numbers lie on different channels.
+    DieId;
+    /// A plane: `die * planes_per_die + plane`.
+    PlaneId;
+    /// A block: `plane * blocks_per_plane + block`.
+    BlockId;
+    /// A physical unit that holds one logical page: `block * pages_per_block + slot`. On a plain
+    /// block it is a physical page; blocks of other modes have fewer (see [`crate::Layouts`]).
+    Ppn;
+}
+
+/// The sizes that a drive file gives.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Shape {
+    /// Channels of the drive.
+    pub channels: u32,
+    /// Chips on each channel.
+    pub chips_per_channel: u32,
+    /// Dies in each chip.
+    pub dies_per_chip: u32,
+    /// Planes in each die.
+    pub planes_per_die: u32,
+    /// Blocks in each plane.
+    pub blocks_per_plane: u32,
+    /// Pages in each block.
+    pub pages_per_block: u32,
+    /// Bytes of data in a page.
+    pub page_size: Bytes,
+    /// Bits in a cell: 1 (SLC) to 4 (QLC). Page `i` of a block has type `i % bits_per_cell`.
+    pub bits_per_cell: u32,
+}
+
+/// A checked shape with everything multiplied out. It alone converts between dense numbers and
+/// their parts.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Geometry {
+    shape: Shape,
+    dies: u32,
+    planes: u32,
+    blocks: u32,
+    pages: u32,
+    by_pages: Divisor,
+    by_blocks: Divisor,
+    by_planes: Divisor,
+    by_channels: Divisor,
+    by_bits: Divisor,
+}
+
+/// Why a shape is not a drive.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum GeometryError {
+    /// A size is zero.
+    Zero(&'static str),
+    /// A size is beyond its limit.
+    Limit {
+        /// The key of the drive file.
+        key: &'static str,
+        /// The value given.
+        got: u64,
+        /// The greatest value allowed.
+        limit: u64,
+    },
+    /// More physical pages than a 32-bit page number can name.
+    TooManyPages(u64),
+}
+
+impl fmt::Display for GeometryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Zero(key) => write!(f, "`{key}` must be at least 1"),
+            Self::Limit { key, got, limit } => {
+                write!(f, "`{key}` is {got}, and the limit is {limit}")
+            }
+            Self::TooManyPages(pages) => write!(
+                f,
+                "the drive has {pages} physical pages, and page numbers end at {}; \
+                 larger pages make fewer",
+                u32::MAX - 1
+            ),
+        }
+    }
+}
+
+impl std::error::Error for GeometryError {}
+
+/// Valid counts share 16 bits with a flag (`ftl::block`).
+const PAGES_PER_BLOCK_LIMIT: u64 = (1 << 14) - 1;
+
+impl Geometry {
+    /// Checks `shape` and multiplies it out.
+    pub fn new(shape: Shape) -> Result<Self, GeometryError> {
+        let sizes = [
+            ("channels", shape.channels, 1 << 12),
+            ("chips-per-channel", shape.chips_per_channel, 1 << 12),
+            ("dies-per-chip", shape.dies_per_chip, 64),
+            ("planes-per-die", shape.planes_per_die, 16),
+            ("blocks-per-plane", shape.blocks_per_plane, 1 << 24),
+            ("pages-per-block", shape.pages_per_block, PAGES_PER_BLOCK_LIMIT),
+            ("bits-per-cell", shape.bits_per_cell, 4),
+        ];
+        for (key, got, limit) in sizes {
+            if got == 0 {
+                return Err(GeometryError::Zero(key));
+            }
+            if u64::from(got) > limit {
+                return Err(GeometryError::Limit { key, got: got.into(), limit });
+            }
+        }
+        if shape.page_size.get() == 0 {
+            return Err(GeometryError::Zero("page-size"));
+        }
+        let dies = u64::from(shape.channels)
+            * u64::from(shape.chips_per_channel)
+            * u64::from(shape.dies_per_chip);
+        let dies_limit = 1 << 16;
+        if dies > dies_limit {
+            return Err(GeometryError::Limit { key: "dies", got: dies, limit: dies_limit });
+        }
+        let planes = dies * u64::from(shape.planes_per_die);
+        let blocks = planes * u64::from(shape.blocks_per_plane);
+        let pages = u128::from(blocks) * u128::from(shape.pages_per_block);
+        if pages >= u128::from(u32::MAX) {
+            return Err(GeometryError::TooManyPages(u64::try_from(pages).unwrap_or(u64::MAX)));
+        }
+        Ok(Self {
+            shape,
+            dies: dies as u32,
+            planes: planes as u32,
+            blocks: blocks as u32,
+            pages: pages as u32,
+            by_pages: Divisor::new(shape.pages_per_block),
+            by_blocks: Divisor::new(shape.blocks_per_plane),
+            by_planes: Divisor::new(shape.planes_per_die),
+            by_channels: Divisor::new(shape.channels),
+            by_bits: Divisor::new(shape.bits_per_cell),
+        })
+    }
+
+    /// The sizes it was made from.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Number of channels.
+    pub fn channels(&self) -> usize {
+        self.shape.channels as usize
+    }
+
+    /// Number of dies.
+    pub fn dies(&self) -> usize {
+        self.dies as usize
+    }
+
+    /// Number of planes.
+    pub fn planes(&self) -> usize {
+        self.planes as usize
+    }
+
+    /// Number of planes in a die.
+    pub fn planes_per_die(&self) -> usize {
+        self.shape.planes_per_die as usize
+    }
+
+    /// Number of blocks.
+    pub fn blocks(&self) -> usize {
+        self.blocks as usize
+    }
+
+    /// Number of blocks in a plane.
+    pub fn blocks_per_plane(&self) -> usize {
+        self.shape.blocks_per_plane as usize
+    }
+
+    /// Number of physical pages.
+    pub fn pages(&self) -> usize {
+        self.pages as usize
+    }
+
+    /// Number of pages in a block.
+    #[inline]
+    pub fn pages_per_block(&self) -> u32 {
+        self.shape.pages_per_block
+    }
+
+    /// Bytes in a page.
+    pub fn page_size(&self) -> Bytes {
+        self.shape.page_size
+    }
+
+    /// The block of a unit.
+    #[inline]
+    pub fn block_of(&self, p: Ppn) -> BlockId {
+        BlockId::from_u32(self.by_pages.div(p.as_u32()))
+    }
+
+    /// The block of a unit, and its slot there.
+    #[inline]
+    pub fn split(&self, p: Ppn) -> (BlockId, u32) {
+        let block = self.by_pages.div(p.as_u32());
+        (BlockId::from_u32(block), p.as_u32() - block * self.shape.pages_per_block)
+    }
+
+    /// Slot `slot` of `block`.
+    #[inline]
+    pub fn ppn(&self, block: BlockId, slot: u32) -> Ppn {
+        Ppn::from_u32(block.as_u32() * self.shape.pages_per_block + slot)
+    }
+
+    /// The plane of a block.
+    #[inline]
+    pub fn plane_of(&self, b: BlockId) -> PlaneId {
+        PlaneId::from_u32(self.by_blocks.div(b.as_u32()))
+    }
+
+    /// The position of a block in its plane.
+    #[inline]
+    pub fn index_in_plane(&self, b: BlockId) -> u32 {
+        self.by_blocks.rem(b.as_u32())
+    }
+
+    /// Block `index` of a plane.
+    #[inline]
+    pub fn block_in(&self, plane: PlaneId, index: u32) -> BlockId {
+        BlockId::from_u32(plane.as_u32() * self.shape.blocks_per_plane + index)
+    }
+
+    /// The die of a plane.
+    #[inline]
+    pub fn die_of_plane(&self, p: PlaneId) -> DieId {
+        DieId::from_u32(self.by_planes.div(p.as_u32()))
+    }
+
+    /// The die of a block.
+    #[inline]
+    pub fn die_of(&self, b: BlockId) -> DieId {
+        self.die_of_plane(self.plane_of(b))
+    }
+
+    /// Plane `index` of a die.
+    #[inline]
+    pub fn plane_in(&self, die: DieId, index: u32) -> PlaneId {
+        PlaneId::from_u32(die.as_u32() * self.shape.planes_per_die + index)
+    }
+
+    /// The channel of a die.
+    #[inline]
+    pub fn channel_of(&self, die: DieId) -> ChannelId {
+        ChannelId::from_u32(self.by_channels.rem(die.as_u32()))
+    }
+
+    /// The type of a page: its position in the cell, 0 for the least significant bit.
+    #[inline]
+    pub fn page_type(&self, page: u32) -> usize {
+        self.by_bits.rem(page) as usize
+    }
+
+    /// The first block of a plane and the one after its last, as positions in block columns.
+    #[inline]
+    pub fn blocks_of(&self, plane: PlaneId) -> std::ops::Range<usize> {
+        let first = plane.as_u32() as usize * self.blocks_per_plane();
+        first..first + self.blocks_per_plane()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape() -> Shape {
+        Shape {
+            channels: 2,
+            chips_per_channel: 3,
+            dies_per_chip: 1,
+            planes_per_die: 2,
+            blocks_per_plane: 5,
+            pages_per_block: 6,
+            page_size: Bytes::kib(4),
+            bits_per_cell: 3,
+        }
+    }
+
+    #[test]
+    fn every_number_splits_and_joins() {
+        let g = Geometry::new(shape()).unwrap();
+        assert_eq!((g.dies(), g.planes(), g.blocks(), g.pages()), (6, 12, 60, 360));
+        for n in 0..g.pages() as u32 {
+            let ppn = Ppn::from_u32(n);
+            let (block, slot) = g.split(ppn);
+            assert_eq!(g.ppn(block, slot), ppn);
+            assert_eq!(g.block_in(g.plane_of(block), g.index_in_plane(block)), block);
+            assert!(g.blocks_of(g.plane_of(block)).contains(&(block.as_u32() as usize)));
+        }
+    }
+
+    #[test]
+    fn neighbouring_dies_lie_on_different_channels() {
+        let g = Geometry::new(shape()).unwrap();
+        let channels: Vec<u32> =
+            (0..6).map(|d| g.channel_of(DieId::from_u32(d)).as_u32()).collect();
+        assert_eq!(channels, [0, 1, 0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn shapes_that_are_no_drive_are_refused() {
+        let zero = Shape { channels: 0, ..shape() };
+        assert_eq!(Geometry::new(zero), Err(GeometryError::Zero("channels")));
+        let wide = Shape { pages_per_block: 1 << 14, ..shape() };
+        assert!(matches!(Geometry::new(wide), Err(GeometryError::Limit { .. })));
+        let huge = Shape { blocks_per_plane: 1 << 24, pages_per_block: 4096, ..shape() };
+        assert!(matches!(Geometry::new(huge), Err(GeometryError::TooManyPages(_))));
+    }
+}

@@ -1,0 +1,50 @@
+//! How long a flash operation takes.
+
+use crate::Level;
+use kernel::Dur;
+
+/// The bus of a channel.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Bus {
+    /// The array times contain the transfer; the channel is never busy.
+    Included,
+    /// Commands and data occupy the channel.
+    Modelled {
+        /// Command and address cycles before each operation.
+        command: Dur,
+        /// Transfer of one page.
+        page: Dur,
+    },
+}
+
+/// The times of a drive's operations by page type (0 = least significant bit) and cost level.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Timing {
+    /// Array time of a read: `[level at which the page was written][page type]`.
+    pub read: [[Dur; 4]; 3],
+    /// Array time of a program: `[level][page type]`.
+    pub program: [[Dur; 4]; 3],
+    /// Time of an erase.
+    pub erase: Dur,
+    /// The channel.
+    pub bus: Bus,
+}
+
+impl Timing {
+    /// The same times for every level and page type.
+    pub fn uniform(read: Dur, program: Dur, erase: Dur, bus: Bus) -> Self {
+        Self { read: [[read; 4]; 3], program: [[program; 4]; 3], erase, bus }
+    }
+
+    /// Array time of reading a page of this type, written at this level.
+    #[inline]
+    pub fn read(&self, level: Level, page_type: usize) -> Dur {
+        self.read[level as usize][page_type]
+    }
+
+    /// Array time of programming a page of this type at this level.
+    #[inline]
+    pub fn program(&self, level: Level, page_type: usize) -> Dur {
+        self.program[level as usize][page_type]
+    }
+}
