@@ -1,0 +1,234 @@
+//! Blocks: one column for each property, sized once from the geometry.
+
+use crate::policy::{Role, StreamId};
+use kernel::IndexVec;
+use nand::{BlockId, Geometry};
+
+/// Where a block is in its life.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum State {
+    /// Erased (or ready for a second generation), in its plane's free list.
+    Free,
+    /// Has slots left to write.
+    Open,
+    /// Every slot is given away; some programs are still on their way.
+    Full,
+    /// Complete: may be reclaimed.
+    Closed,
+    /// A job is moving its data away.
+    Moving,
+    /// Out of service.
+    Bad,
+}
+
+/// The flag in `rank` of a block that may not be reclaimed; above every count, so that the least
+/// rank of a plane is a candidate whenever there is one. Both fit a positive `i16`, whose minimum
+/// every processor has in vector form.
+const OUT: u16 = 0x4000;
+
+/// The columns of all blocks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Blocks {
+    /// Valid slots plus `lost`, with the flag `OUT`. The gain of reclaiming a block is
+    /// `pages_per_block - rank`, whatever its mode and its next life.
+    rank: IndexVec<BlockId, u16>,
+    /// Slots that the block's next life will lack against a full block.
+    lost: IndexVec<BlockId, u16>,
+    /// Slots given away: the next slot to write is the first at or after this page.
+    written: IndexVec<BlockId, u16>,
+    /// Reads on their way to this block: it is not erased before they are served.
+    pins: IndexVec<BlockId, u16>,
+    state: IndexVec<BlockId, State>,
+    role: IndexVec<BlockId, Role>,
+    /// The stream that writes it.
+    stream: IndexVec<BlockId, StreamId>,
+    /// The count of closings when it closed: the order of age.
+    closed_at: IndexVec<BlockId, u32>,
+    closings: u32,
+    pages_per_block: u32,
+}
+
+impl Blocks {
+    pub(crate) fn new(geometry: &Geometry) -> Self {
+        let n = geometry.blocks();
+        Self {
+            rank: IndexVec::filled(OUT, n),
+            lost: IndexVec::filled(0, n),
+            written: IndexVec::filled(0, n),
+            pins: IndexVec::filled(0, n),
+            state: IndexVec::filled(State::Free, n),
+            role: IndexVec::filled(Role::REGULAR, n),
+            stream: IndexVec::filled(StreamId::HOST, n),
+            closed_at: IndexVec::filled(0, n),
+            closings: 0,
+            pages_per_block: geometry.pages_per_block(),
+        }
+    }
+
+    /// Valid slots of a block.
+    #[inline]
+    pub fn valid(&self, b: BlockId) -> u32 {
+        u32::from((self.rank[b] & !OUT) - self.lost[b])
+    }
+
+    /// Slots won by reclaiming the block now.
+    #[inline]
+    pub fn gain(&self, b: BlockId) -> u32 {
+        self.pages_per_block - u32::from(self.rank[b] & !OUT)
+    }
+
+    /// Whether the block may be reclaimed.
+    #[inline]
+    pub fn is_candidate(&self, b: BlockId) -> bool {
+        self.rank[b] & OUT == 0
+    }
+
+    /// Where the block is in its life.
+    #[inline]
+    pub fn state(&self, b: BlockId) -> State {
+        self.state[b]
+    }
+
+    /// What the block is used for.
+    pub fn role(&self, b: BlockId) -> Role {
+        self.role[b]
+    }
+
+    /// The stream that wrote it.
+    pub fn stream(&self, b: BlockId) -> StreamId {
+        self.stream[b]
+    }
+
+    /// Page index from which on no slot was given away.
+    #[inline]
+    pub fn written(&self, b: BlockId) -> u32 {
+        self.written[b].into()
+    }
+
+    /// Reads on their way to the block.
+    pub fn pins(&self, b: BlockId) -> u32 {
+        self.pins[b].into()
+    }
+
+    /// When it closed, in closings since the start: smaller is older.
+    pub fn closed_at(&self, b: BlockId) -> u32 {
+        self.closed_at[b]
+    }
+
+    /// The ranks of some blocks: a candidate's is below 2^14, and smaller gains more.
+    pub(crate) fn ranks(&self, blocks: std::ops::Range<usize>) -> &[u16] {
+        &self.rank.as_slice()[blocks]
+    }
+
+    #[inline]
+    pub(crate) fn add_valid(&mut self, b: BlockId) {
+        self.rank[b] += 1;
+    }
+
+    #[inline]
+    pub(crate) fn drop_valid(&mut self, b: BlockId) {
+        self.rank[b] -= 1;
+    }
+
+    #[inline]
+    pub(crate) fn set_written(&mut self, b: BlockId, page: u32) {
+        self.written[b] = page as u16;
+    }
+
+    #[inline]
+    pub(crate) fn pin(&mut self, b: BlockId) {
+        self.pins[b] += 1;
+    }
+
+    /// Whether that was the last one.
+    #[inline]
+    pub(crate) fn unpin(&mut self, b: BlockId) -> bool {
+        self.pins[b] -= 1;
+        self.pins[b] == 0
+    }
+
+    pub(crate) fn open(&mut self, b: BlockId, stream: StreamId, role: Role) {
+        debug_assert_eq!(self.state[b], State::Free);
+        self.state[b] = State::Open;
+        self.stream[b] = stream;
+        self.role[b] = role;
+        self.written[b] = 0;
+        self.rank[b] = OUT;
+        self.lost[b] = 0;
+    }
+
+    pub(crate) fn set_full(&mut self, b: BlockId) {
+        self.state[b] = State::Full;
+    }
+
+    pub(crate) fn set_role(&mut self, b: BlockId, role: Role) {
+        self.role[b] = role;
+    }
+
+    /// Makes the block a candidate whose next life lacks `lost` slots.
+    pub(crate) fn close(&mut self, b: BlockId, lost: u32) {
+        let valid = self.valid(b);
+        self.lost[b] = lost as u16;
+        self.rank[b] = (valid + lost) as u16;
+        self.state[b] = State::Closed;
+        self.closings = self.closings.wrapping_add(1);
+        self.closed_at[b] = self.closings;
+    }
+
+    /// Takes the block out of the candidates: a job empties it.
+    pub(crate) fn begin_move(&mut self, b: BlockId) {
+        self.rank[b] |= OUT;
+        self.state[b] = State::Moving;
+    }
+
+    /// Gives the block back to the candidates, as old as it was.
+    pub(crate) fn end_move(&mut self, b: BlockId) {
+        debug_assert_eq!(self.state[b], State::Moving);
+        self.rank[b] &= !OUT;
+        self.state[b] = State::Closed;
+    }
+
+    pub(crate) fn set_bad(&mut self, b: BlockId) {
+        debug_assert_eq!(self.valid(b), 0);
+        self.state[b] = State::Bad;
+        self.rank[b] = OUT;
+        self.lost[b] = 0;
+    }
+
+    pub(crate) fn set_free(&mut self, b: BlockId) {
+        debug_assert_eq!(self.valid(b), 0);
+        self.state[b] = State::Free;
+        self.role[b] = Role::REGULAR;
+        self.rank[b] = OUT;
+        self.lost[b] = 0;
+        self.written[b] = 0;
+    }
+}
+
+/// The position of the least rank, and that rank; the first among equals.
+/// `i16` on purpose: see `OUT`.
+pub(crate) fn least(ranks: &[u16]) -> Option<(usize, u16)> {
+    let smallest = ranks.iter().fold(i16::MAX, |a, &r| a.min(r.cast_signed())).cast_unsigned();
+    if smallest >= OUT {
+        return None;
+    }
+    Some((ranks.iter().position(|&r| r == smallest)?, smallest))
+}
+
+/// Whether a block of this rank may be reclaimed.
+pub(crate) fn is_candidate_rank(rank: u16) -> bool {
+    rank < OUT
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn least_skips_blocks_that_are_out() {
+        assert_eq!(least(&[OUT, OUT | 3, 7, 5, 5, OUT]), Some((3, 5)));
+        assert_eq!(least(&[OUT, OUT | 1]), None);
+        assert_eq!(least(&[]), None);
+    }
+}

@@ -1,0 +1,285 @@
+//! Structural checks: everything that must hold between two calls.
+
+use crate::ftl::Ftl;
+use crate::map::Lpn;
+use crate::policy::{Kit, StreamId};
+use crate::{Blocks, Map, State};
+use kernel::Idx;
+use nand::{BlockId, PlaneId};
+
+/// What a check found wrong.
+pub(crate) type Fault = String;
+
+macro_rules! ensure {
+    ($holds:expr, $($text:tt)+) => {
+        if !$holds {
+            return Err(format!($($text)+));
+        }
+    };
+}
+
+impl<K: Kit> Ftl<K> {
+    /// Checks that L2P and P2L are inverse, that counts equal bits, that every block is in exactly
+    /// one place, and that the referee agrees. Takes time in proportion to the drive: for tests,
+    /// and once at the end of a run.
+    pub fn check(&self) -> Result<(), Fault> {
+        self.check_blocks()?;
+        self.check_map()?;
+        self.check_planes()?;
+        self.check_starving()
+    }
+
+    fn check_map(&self) -> Result<(), Fault> {
+        let map: &Map = &self.map;
+        let mut mapped = 0;
+        for lpn in (0..map.logical_pages()).map(Lpn::from_u32) {
+            let Some(ppn) = map.lookup(lpn) else { continue };
+            mapped += 1;
+            let (block, slot) = self.geometry.split(ppn);
+            ensure!(map.owner(ppn) == Some(lpn), "L2P({lpn}) = {ppn}, whose owner is another");
+            ensure!(map.is_valid(block, slot), "L2P({lpn}) = {ppn}, which is not valid");
+        }
+        ensure!(mapped == map.mapped(), "{mapped} pages are mapped, counted {}", map.mapped());
+        // Mapped pages lie in different slots, for each is its slot's owner. So as many valid slots
+        // as mapped pages means that no other slot is valid.
+        let valid: u32 = self.all_blocks().map(|b| self.blocks.valid(b)).sum();
+        ensure!(mapped == valid, "{mapped} pages are mapped, {valid} slots are valid");
+        Ok(())
+    }
+
+    fn check_blocks(&self) -> Result<(), Fault> {
+        let blocks: &Blocks = &self.blocks;
+        for b in self.all_blocks() {
+            let (state, valid) = (blocks.state(b), blocks.valid(b));
+            let counted = self.map.count_valid(b);
+            ensure!(valid == counted, "block {b}: {counted} valid slots, counted {valid}");
+            let written = blocks.written(b);
+            let next = self.array.next_page(b);
+            let candidate = blocks.is_candidate(b);
+            ensure!(
+                candidate == (state == State::Closed),
+                "block {b} is {state:?} and a candidate"
+            );
+            match state {
+                State::Free => {
+                    ensure!(valid == 0 && written == 0, "free block {b} holds data");
+                    ensure!(next == 0, "free block {b} is not erased");
+                }
+                State::Open | State::Full => {
+                    // A slot's program may end pages beyond it, so slots are compared, not pages.
+                    let mode = self.array.mode(b);
+                    let to_program = self.layouts.slot_from(mode, next).unwrap_or(u32::MAX);
+                    let to_give = self.layouts.slot_from(mode, written).unwrap_or(u32::MAX);
+                    ensure!(
+                        to_program <= to_give,
+                        "block {b}: slots before {to_program} are programmed, before {to_give} given"
+                    );
+                }
+                State::Closed => {
+                    ensure!(next >= written, "closed block {b} has programs on their way");
+                }
+                State::Moving | State::Bad => {}
+            }
+            for slot in written..self.geometry.pages_per_block() {
+                ensure!(!self.map.is_valid(b, slot), "block {b}: slot {slot} valid, never written");
+            }
+        }
+        Ok(())
+    }
+
+    fn check_planes(&self) -> Result<(), Fault> {
+        for p in (0..self.geometry.planes() as u32).map(PlaneId::from_u32) {
+            let plane = self.planes.get(p);
+            for stream in (0..self.streams.len()).map(|s| StreamId(s as u8)) {
+                let Some(b) = self.planes.frontier(p, stream) else { continue };
+                let (state, owner) = (self.blocks.state(b), self.blocks.stream(b));
+                ensure!(state == State::Open, "frontier {b} is {state:?}");
+                ensure!(owner == stream, "frontier {b} of {stream:?} belongs to {owner:?}");
+                ensure!(self.geometry.plane_of(b) == p, "frontier {b} lies outside plane {p}");
+                ensure!(self.next_slot(b).is_some(), "frontier {b} has no slot left");
+            }
+            for b in &plane.free {
+                ensure!(self.geometry.plane_of(*b) == p, "block {b} is free in the wrong plane");
+                ensure!(self.blocks.state(*b) == State::Free, "block {b} is listed as free");
+            }
+            let free = self
+                .geometry
+                .blocks_of(p)
+                .filter(|i| self.blocks.state(BlockId::new(*i)) == State::Free)
+                .count();
+            ensure!(
+                free == plane.free.len(),
+                "plane {p}: {free} free blocks, listed {}",
+                plane.free.len()
+            );
+            let room = self.has_room(p);
+            ensure!(self.writable().get(p.index()) == room, "plane {p}: writable is not {room}");
+        }
+        Ok(())
+    }
+
+    fn check_starving(&self) -> Result<(), Fault> {
+        let planes = (0..self.geometry.planes() as u32).map(PlaneId::from_u32);
+        let starved = planes.filter(|p| self.planes.get(*p).starved).count();
+        ensure!(
+            starved == self.starved_planes as usize,
+            "{starved} planes starve, counted {}",
+            self.starved_planes
+        );
+        Ok(())
+    }
+
+    fn all_blocks(&self) -> impl Iterator<Item = BlockId> {
+        (0..self.geometry.blocks() as u32).map(BlockId::from_u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Bare, HostDest, OpView, Order, Placement, Policies, Victim, Watch};
+    use crate::{Config, GcMarks, InOrder, Load, NoRefresh, NoThrottle, NoWear, PlaneView};
+    use crate::{Plain, Traditional};
+    use kernel::{Bytes, Prio, Rng, Time};
+    use nand::{Geometry, Layouts, Ppn, Shape, Tag};
+
+    struct Simple;
+    impl Watch for Simple {}
+    impl Victim for Simple {
+        fn choose(&mut self, plane: &PlaneView<'_>, _: Tag, _: &mut Rng) -> Option<BlockId> {
+            plane.most_gain()
+        }
+    }
+    impl Placement for Simple {
+        fn place(&mut self, _: &Load<'_>, lpn: Lpn, _: Prio) -> Option<HostDest> {
+            Some(HostDest { plane: self.spread(lpn), stream: StreamId::HOST })
+        }
+        fn spread(&mut self, lpn: Lpn) -> PlaneId {
+            PlaneId::from_u32(lpn.as_u32() % 2)
+        }
+        fn is_free(&self) -> bool {
+            false
+        }
+    }
+    impl Order for Simple {
+        fn pick(&mut self, _: &[OpView], _: Time) -> usize {
+            0
+        }
+    }
+    type Drive = Ftl<Bare<Simple, Simple, Simple>>;
+    type Damage<'a> = &'a dyn Fn(&mut Drive);
+
+    /// A drive of two planes of eight blocks of four pages, half full, with pages overwritten.
+    fn drive() -> Drive {
+        let geometry = Geometry::new(Shape {
+            channels: 1,
+            chips_per_channel: 1,
+            dies_per_chip: 1,
+            planes_per_die: 2,
+            blocks_per_plane: 8,
+            pages_per_block: 4,
+            page_size: Bytes::kib(4),
+            bits_per_cell: 1,
+        })
+        .unwrap();
+        let config = Config {
+            geometry,
+            layouts: Layouts::new(4),
+            logical_pages: 32,
+            gc: GcMarks { start: 2, stop: 2, background_stop: 0 },
+            endurance: 0,
+            seed: 1,
+        };
+        let policies = Policies {
+            cost: Traditional,
+            throttle: NoThrottle,
+            read_disturb: NoRefresh,
+            page_choice: InOrder,
+            coding: Plain,
+            victim: Simple,
+            placement: Simple,
+            wear: NoWear,
+            order: Simple,
+        };
+        let mut ftl = Ftl::new(config, policies);
+        for n in (0..28).chain(0..6) {
+            assert!(ftl.write_now(Lpn::from_u32(n), (), Time::ZERO));
+        }
+        ftl
+    }
+
+    fn block_in(ftl: &Drive, state: State) -> BlockId {
+        ftl.all_blocks().find(|b| ftl.blocks.state(*b) == state).expect("a block in that state")
+    }
+
+    /// Each line of the check finds what it is there for.
+    #[test]
+    fn every_kind_of_damage_is_found() {
+        let (a, b) = (Lpn::from_u32(10), Lpn::from_u32(12));
+        let at = |ftl: &Drive, lpn| {
+            let ppn = ftl.map.lookup(lpn).expect("mapped");
+            let (block, slot) = ftl.geometry.split(ppn);
+            (ppn, block, slot)
+        };
+        let damages: [(&str, Damage<'_>); 15] = [
+            ("valid slots, counted", &|f| {
+                let (_, block, slot) = at(f, a);
+                f.map.invalidate(block, slot);
+            }),
+            ("valid slots, counted", &|f| f.blocks.add_valid(block_in(f, State::Closed))),
+            ("whose owner is another", &|f| {
+                let (ppn, block, slot) = at(f, a);
+                f.map.bind(b, ppn, block, slot);
+            }),
+            ("pages are mapped, ", &|f| {
+                f.map.unbind(a);
+            }),
+            ("which is not valid", &|f| {
+                // The stale slot of an overwritten page takes the place of a valid one.
+                let (_, block, slot) = at(f, a);
+                f.map.invalidate(block, slot);
+                f.blocks.drop_valid(block);
+                let stale = (0..64).map(Ppn::from_u32).find(|p| {
+                    let (block, slot) = f.geometry.split(*p);
+                    f.map.owner(*p).is_some() && !f.map.is_valid(block, slot)
+                });
+                let (ppn, lpn) = (stale.expect("a stale slot"), Lpn::from_u32(31));
+                let (block, slot) = f.geometry.split(ppn);
+                f.map.bind(lpn, ppn, block, slot);
+                f.blocks.add_valid(block);
+            }),
+            ("slot 3 valid, never written", &|f| {
+                f.blocks.set_written(block_in(f, State::Closed), 3);
+            }),
+            ("has programs on their way", &|f| f.array.adopt(block_in(f, State::Closed), 2)),
+            ("are programmed, before", &|f| f.array.adopt(block_in(f, State::Open), 4)),
+            ("is not erased", &|f| f.array.adopt(block_in(f, State::Free), 1)),
+            ("holds data", &|f| f.blocks.set_written(block_in(f, State::Free), 1)),
+            ("free blocks, listed", &|f| {
+                f.planes.get_mut(PlaneId::from_u32(0)).free.pop_front();
+            }),
+            ("is listed as free", &|f| {
+                let closed = block_in(f, State::Closed);
+                f.planes.get_mut(PlaneId::from_u32(0)).free.push_back(closed);
+            }),
+            ("is Full", &|f| f.blocks.set_full(block_in(f, State::Open))),
+            ("writable is not", &|f| {
+                f.planes.set_frontier(PlaneId::from_u32(0), StreamId::HOST, None);
+                f.planes.get_mut(PlaneId::from_u32(0)).free.clear();
+                for block in f.geometry.blocks_of(PlaneId::from_u32(0)).map(BlockId::new) {
+                    if f.blocks.state(block) == State::Free {
+                        f.blocks.set_bad(block);
+                    }
+                }
+            }),
+            ("planes starve, counted", &|f| f.starved_planes += 1),
+        ];
+        drive().check().unwrap();
+        for (n, (words, damage)) in damages.iter().enumerate() {
+            let mut ftl = drive();
+            damage(&mut ftl);
+            let fault = ftl.check().expect_err(words);
+            assert!(fault.contains(words), "damage {n} should be {words:?}, and is {fault:?}");
+        }
+    }
+}

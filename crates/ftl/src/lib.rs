@@ -1,0 +1,33 @@
+//! Flash translation: mapping, blocks, frontiers, garbage collection, wear levelling, background
+//! jobs — the mechanisms, and the traits in which they ask their questions.
+//!
+//! Nothing here knows a clock, a queue or a host. A driver (the event loop of `ssd`, or
+//! [`Ftl::settle`] for tests and preconditioning) carries out the flash operations that jobs ask
+//! for and reports each when it is done; between two calls everything is consistent, and
+//! [`Ftl::check`] proves it.
+
+mod block;
+mod check;
+mod ftl;
+mod job;
+mod level;
+mod map;
+mod plane;
+mod policy;
+mod saved;
+mod view;
+
+pub use crate::ftl::{Config, Counts, Ftl, GcMarks, NoSpace};
+pub use block::{Blocks, State};
+pub use job::{Action, Job, JobId};
+pub use level::Levels;
+pub use map::{Lpn, Map};
+pub use plane::RESERVE;
+pub use policy::{
+    Access, AccessKind, Balance, Bare, Coding, Cost, Dest, Follow, FreePick, HostDest, InOrder,
+    Interests, Kit, NextLife, NoRefresh, NoThrottle, NoWear, Op, OpView, Order, PageChoice, Pages,
+    Pick, Placement, Plain, Plan, Policies, Pool, ReadDisturb, Role, Step, StreamId, StreamSpec,
+    Throttle, Traditional, Victim, Watch, Wear, WriteCtx,
+};
+pub use saved::Damaged;
+pub use view::{FtlView, Load, PlaneView};

@@ -1,0 +1,192 @@
+//! The map between logical and physical pages, and which physical ones are valid.
+
+use kernel::{Idx, IndexVec, newtype_index, prefetch};
+use nand::{BlockId, Geometry, Ppn};
+
+newtype_index! {
+    /// A logical page.
+    Lpn;
+}
+
+/// L2P, its inverse P2L, and one bit of validity for each slot.
+///
+/// P2L keeps what was last written to a slot, as spare bytes would; the bit says whether the map
+/// still points there. Each block's bits start at a word of their own, so that a victim's valid
+/// pages are found word by word.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Map {
+    l2p: IndexVec<Lpn, Option<Ppn>>,
+    p2l: IndexVec<Ppn, Option<Lpn>>,
+    valid: Vec<u64>,
+    words_per_block: u32,
+    pages_per_block: u32,
+    mapped: u32,
+}
+
+impl Map {
+    /// An empty map.
+    pub fn new(geometry: &Geometry, logical_pages: u32) -> Self {
+        let words_per_block = geometry.pages_per_block().div_ceil(64);
+        Self {
+            l2p: IndexVec::filled(None, logical_pages as usize),
+            p2l: IndexVec::filled(None, geometry.pages()),
+            valid: vec![0; words_per_block as usize * geometry.blocks()],
+            words_per_block,
+            pages_per_block: geometry.pages_per_block(),
+            mapped: 0,
+        }
+    }
+
+    /// Number of logical pages.
+    pub fn logical_pages(&self) -> u32 {
+        self.l2p.len() as u32
+    }
+
+    /// Number of logical pages that are mapped.
+    pub fn mapped(&self) -> u32 {
+        self.mapped
+    }
+
+    /// Where a logical page lies.
+    #[inline]
+    pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
+        self.l2p[lpn]
+    }
+
+    /// What was last written to a slot, valid or not.
+    #[inline]
+    pub fn owner(&self, ppn: Ppn) -> Option<Lpn> {
+        self.p2l[ppn]
+    }
+
+    /// Asks for the map entry of a page that will be looked up soon.
+    #[inline]
+    pub fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.l2p[lpn]);
+    }
+
+    /// Points `lpn` to slot `slot` of `block`; returns where it pointed before.
+    /// The old slot's bit stays set: [`Map::invalidate`] clears it with the block's count.
+    #[inline]
+    pub(crate) fn bind(&mut self, lpn: Lpn, ppn: Ppn, block: BlockId, slot: u32) -> Option<Ppn> {
+        let (word, bit) = self.bit(block, slot);
+        self.valid[word] |= bit;
+        self.p2l[ppn] = Some(lpn);
+        let old = self.l2p[lpn].replace(ppn);
+        self.mapped += u32::from(old.is_none());
+        old
+    }
+
+    /// Forgets `lpn`; returns where it pointed.
+    pub(crate) fn unbind(&mut self, lpn: Lpn) -> Option<Ppn> {
+        let old = self.l2p[lpn].take();
+        self.mapped -= u32::from(old.is_some());
+        old
+    }
+
+    /// Clears the validity of a slot.
+    #[inline]
+    pub(crate) fn invalidate(&mut self, block: BlockId, slot: u32) {
+        let (word, bit) = self.bit(block, slot);
+        debug_assert!(self.valid[word] & bit != 0);
+        self.valid[word] &= !bit;
+    }
+
+    /// Whether the map points to this slot.
+    #[inline]
+    pub fn is_valid(&self, block: BlockId, slot: u32) -> bool {
+        let (word, bit) = self.bit(block, slot);
+        self.valid[word] & bit != 0
+    }
+
+    /// The first valid slot of a block at or after `from`.
+    #[inline]
+    pub fn next_valid(&self, block: BlockId, from: u32) -> Option<u32> {
+        if from >= self.pages_per_block {
+            return None;
+        }
+        let first = block.index() * self.words_per_block as usize;
+        let mut at = from / 64;
+        let mut word = self.valid[first + at as usize] & (u64::MAX << (from % 64));
+        loop {
+            if word != 0 {
+                return Some(at * 64 + word.trailing_zeros());
+            }
+            at += 1;
+            if at == self.words_per_block {
+                return None;
+            }
+            word = self.valid[first + at as usize];
+        }
+    }
+
+    /// Number of valid slots of a block, counted.
+    pub fn count_valid(&self, block: BlockId) -> u32 {
+        let words = self.words_per_block as usize;
+        let first = block.index() * words;
+        self.valid[first..first + words].iter().map(|w| w.count_ones()).sum()
+    }
+
+    /// Asks for the map entries of a block's valid pages, which are about to move. Their owners
+    /// lie anywhere, so each would miss the caches one after the other.
+    pub(crate) fn prefetch_owners(&self, block: BlockId) {
+        let first = block.index() * self.words_per_block as usize;
+        let base = block.as_u32() * self.pages_per_block;
+        for at in 0..self.words_per_block {
+            let mut word = self.valid[first + at as usize];
+            while word != 0 {
+                let slot = at * 64 + word.trailing_zeros();
+                word &= word - 1;
+                if let Some(lpn) = self.p2l[Ppn::from_u32(base + slot)] {
+                    self.prefetch(lpn);
+                }
+            }
+        }
+    }
+
+    /// P2L of the whole array: with the validity bits, all that a saved state needs.
+    pub fn owners(&self) -> &IndexVec<Ppn, Option<Lpn>> {
+        &self.p2l
+    }
+
+    #[inline(always)]
+    fn bit(&self, block: BlockId, slot: u32) -> (usize, u64) {
+        let word = block.as_u32() * self.words_per_block + slot / 64;
+        (word as usize, 1 << (slot % 64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::Bytes;
+    use nand::Shape;
+
+    #[test]
+    fn valid_slots_are_found_in_order_across_words() {
+        let geometry = Geometry::new(Shape {
+            channels: 1,
+            chips_per_channel: 1,
+            dies_per_chip: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 3,
+            pages_per_block: 130,
+            page_size: Bytes::kib(4),
+            bits_per_cell: 1,
+        })
+        .unwrap();
+        let mut map = Map::new(&geometry, 300);
+        let block = BlockId::from_u32(1);
+        let slots = [0, 5, 63, 64, 127, 128, 129];
+        for (n, slot) in slots.into_iter().enumerate() {
+            map.bind(Lpn::from_u32(n as u32), geometry.ppn(block, slot), block, slot);
+        }
+        for from in 0..140 {
+            let expected = slots.into_iter().find(|slot| *slot >= from);
+            assert_eq!(map.next_valid(block, from), expected, "from {from}");
+        }
+        assert_eq!(map.count_valid(block), 7);
+        assert_eq!(map.next_valid(BlockId::from_u32(0), 0), None);
+        assert_eq!(map.next_valid(BlockId::from_u32(2), 0), None);
+    }
+}

@@ -1,0 +1,701 @@
+//! The questions that the mechanism asks, one trait for each family, and the steps with which a
+//! policy may answer.
+//!
+//! A policy sees read-only views and returns choices; only the FTL changes the map. Every family
+//! may also watch ([`Watch`]), own columns of its own, and ask for a timer. What a policy does not
+//! ask for costs nothing: the FTL reads its [`Interests`] once.
+
+use crate::Lpn;
+use crate::view::{FtlView, Load, PlaneView};
+use kernel::{Prio, Rng, Time};
+use nand::{BlockId, DieId, Geometry, Level, Mode, Nothing, PlaneId, Ppn, Source, Store, Tag};
+
+/// A sequence of blocks that one kind of data is written to; each plane has its own frontier.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
+pub struct StreamId(pub u8);
+
+impl StreamId {
+    /// Host writes.
+    pub const HOST: Self = Self(0);
+    /// Data moved by garbage collection.
+    pub const GC: Self = Self(1);
+    /// Cold data moved by wear levelling, onto the most worn free blocks.
+    pub const WEAR: Self = Self(2);
+    /// Host writes of high priority, where an order policy serves them first.
+    pub const HOST_HIGH: Self = Self(3);
+    /// Streams that always exist; those of a policy follow.
+    pub const BUILT_IN: usize = 4;
+
+    #[inline(always)]
+    pub(crate) fn index(self) -> usize {
+        self.0.into()
+    }
+}
+
+/// What a block is used for; the numbers above `REGULAR` belong to the read-disturb policy.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
+pub struct Role(pub u8);
+
+impl Role {
+    /// An ordinary block.
+    pub const REGULAR: Self = Self(0);
+}
+
+/// A set of blocks by address.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Pool {
+    /// Every block.
+    All,
+    /// The highest thousandths of the block indices of each plane.
+    Highest(u16),
+}
+
+impl Pool {
+    /// The first block index (in each plane) that belongs to the pool.
+    pub fn first_index(self, geometry: &Geometry) -> u32 {
+        let blocks = geometry.blocks_per_plane() as u32;
+        match self {
+            Self::All => 0,
+            Self::Highest(thousandths) => {
+                blocks - (u64::from(blocks) * u64::from(thousandths) / 1_000) as u32
+            }
+        }
+    }
+}
+
+/// Which free block a stream opens.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum FreePick {
+    /// The one that has been free longest.
+    Oldest,
+    /// The one with the least effective wear.
+    LeastWorn,
+    /// The one with the most effective wear.
+    MostWorn,
+}
+
+/// How a stream's blocks are chosen and used.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct StreamSpec {
+    /// The role its blocks take on.
+    pub role: Role,
+    /// The mode they are opened in, if they are erased blocks of another.
+    pub mode: Mode,
+    /// Where they come from.
+    pub pool: Pool,
+    /// Which free block is opened.
+    pub pick: FreePick,
+    /// Where its data goes when the pool has no block to lend; `None`: it waits, and so may jobs
+    /// for as long as nobody frees a block of the pool.
+    pub fallback: Option<StreamId>,
+}
+
+impl StreamSpec {
+    /// Regular blocks from everywhere.
+    pub const REGULAR: Self = Self {
+        role: Role::REGULAR,
+        mode: Mode::Full,
+        pool: Pool::All,
+        pick: FreePick::Oldest,
+        fallback: None,
+    };
+}
+
+/// Where moved pages go.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Dest {
+    /// The frontier of a stream, in the plane of the block that they leave.
+    Stream(StreamId),
+    /// Behind what a partly written block already holds.
+    Block(BlockId),
+    /// A block opened for this step from the stream's pool, which stays partly written and is
+    /// reported by [`Watch::on_open`]; the pages that do not fit go to the stream's frontier.
+    Fresh(StreamId),
+}
+
+/// Pages of a block, by slot.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Pages {
+    /// Every valid one.
+    All,
+    /// These, in ascending order; those no longer valid when their turn comes are skipped.
+    Some(Vec<u16>),
+}
+
+/// One thing that a policy wants done. The FTL runs plans as resumable jobs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Moves pages of a block.
+    Copy {
+        /// The block they leave.
+        from: BlockId,
+        /// Which of them.
+        pages: Pages,
+        /// Where they go.
+        to: Dest,
+    },
+    /// Moves what is valid, then erases (or re-uses) the block.
+    Reclaim {
+        /// The block.
+        block: BlockId,
+        /// Where its valid pages go.
+        to: Dest,
+    },
+    /// In-place reprogramming to low density. The pages that it loses must have been copied; if
+    /// some are valid when its turn comes (the block was reclaimed and written anew since), the
+    /// step is dropped.
+    Reprogram {
+        /// The block.
+        block: BlockId,
+        /// Extra wear of this life, in thousandths of a cycle.
+        surcharge: u16,
+    },
+    /// Gives the block another role.
+    SetRole(BlockId, Role),
+    /// Sets the block's read counter to zero.
+    ResetReads(BlockId),
+    /// Makes a partly written block complete: its remaining slots are given up.
+    Seal(BlockId),
+}
+
+/// The steps that a policy returns, and how they are to be run.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Plan {
+    /// The steps, in order.
+    pub steps: Vec<Step>,
+    /// Only in idle time, giving way to everything else between two flash operations.
+    pub background: bool,
+}
+
+impl Plan {
+    /// Appends a step.
+    pub fn push(&mut self, step: Step) {
+        self.steps.push(step);
+    }
+
+    /// Whether nothing is to be done.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+}
+
+/// What the host does to one logical page.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum AccessKind {
+    /// A read.
+    Read,
+    /// A write, whole or part.
+    Write,
+    /// Deallocation.
+    Trim,
+}
+
+/// One host access, as policies see it, in order of arrival.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// When it arrived at the FTL.
+    pub now: Time,
+    /// What it does.
+    pub kind: AccessKind,
+    /// To which page.
+    pub lpn: Lpn,
+    /// How urgent it is.
+    pub prio: Prio,
+    /// Page operations of the host in the drive, waiting or running.
+    pub waiting_device: u32,
+}
+
+/// The circumstances of one page program, known when it is dispatched.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct WriteCtx {
+    /// The simulated time.
+    pub now: Time,
+    /// The page.
+    pub lpn: Lpn,
+    /// Who writes it, and why.
+    pub tag: Tag,
+    /// For a move: the level of the copy that it is made from. `None` for host writes.
+    pub stored: Option<Level>,
+    /// Page operations of other requests waiting for the same die; counts end at 64.
+    pub waiting_die: u32,
+    /// The same for the channel.
+    pub waiting_channel: u32,
+    /// The same for the whole drive.
+    pub waiting_device: u32,
+}
+
+/// What a policy wants to be told. The FTL reads this once, before the run.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub struct Interests(pub u16);
+
+impl Interests {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// [`Watch::on_access`].
+    pub const ACCESS: Self = Self(1);
+    /// [`Watch::on_program`].
+    pub const PROGRAM: Self = Self(2);
+    /// [`Watch::on_invalidate`].
+    pub const INVALIDATE: Self = Self(4);
+    /// [`Watch::on_move`].
+    pub const MOVE: Self = Self(8);
+    /// [`Watch::on_open`], [`Watch::on_close`] and [`Watch::on_erase`].
+    pub const BLOCK: Self = Self(16);
+    /// [`Watch::on_timer`].
+    pub const TIMER: Self = Self(32);
+    /// [`Cost::rewrite`] when a die is idle.
+    pub const IDLE: Self = Self(64);
+    /// [`ReadDisturb::on_read`] and the read counters of blocks.
+    pub const READ: Self = Self(128);
+
+    /// Whether `other` is among them.
+    #[inline(always)]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Both.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// What every family may observe. All methods default to nothing.
+#[allow(unused_variables)]
+pub trait Watch: Send {
+    /// What it wants to be told.
+    fn interests(&self) -> Interests {
+        Interests::NONE
+    }
+
+    /// Called once, before anything else: the place to size columns.
+    fn attach(&mut self, geometry: &Geometry, logical_pages: u32) {}
+
+    /// A host access, in order of arrival.
+    fn on_access(&mut self, access: &Access) {}
+
+    /// A slot was programmed at a level.
+    fn on_program(&mut self, lpn: Lpn, ppn: Ppn, level: Level, tag: Tag, now: Time) {}
+
+    /// A slot lost its data to a newer copy, a move or a trim; `gain` is the block's now.
+    fn on_invalidate(&mut self, block: BlockId, gain: u32, now: Time) {}
+
+    /// A page was moved.
+    fn on_move(&mut self, lpn: Lpn, from: Ppn, to: Ppn, tag: Tag) {}
+
+    /// A block was opened.
+    fn on_open(&mut self, block: BlockId, stream: StreamId, role: Role) {}
+
+    /// A block became complete.
+    fn on_close(&mut self, block: BlockId, now: Time) {}
+
+    /// A block was erased, or begins its next life without an erase.
+    fn on_erase(&mut self, block: BlockId, now: Time) {}
+
+    /// When the policy wants to be woken.
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+
+    /// The time asked for has come.
+    fn on_timer(&mut self, view: &FtlView<'_>, now: Time, plan: &mut Plan) {}
+
+    /// What the policy did, as named counts for the report.
+    fn counters(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+}
+
+/// Whether a page just read should be written anew.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Follow {
+    /// No.
+    Nothing,
+    /// Yes, in idle time: [`Cost::rewrite`] will be asked.
+    Rewrite,
+}
+
+/// Family **cost**: at which level is a page programmed, and is a page worth a re-write?
+pub trait Cost: Watch {
+    /// The level that never changes, if there is one: then no column is kept and
+    /// [`Cost::level`] is never called.
+    fn constant(&self) -> Option<Level>;
+    /// The level of data that was there before the run.
+    fn initial(&self) -> Level;
+    /// The level of this program. Called at dispatch, for moves too.
+    fn level(&mut self, w: &WriteCtx) -> Level;
+    /// A host access in order of arrival; `stored` is the level of the page's current copy.
+    fn follow(&mut self, _: &Access, _stored: Option<Level>) -> Follow {
+        Follow::Nothing
+    }
+    /// A die is idle: a page on it to write anew, if any. The FTL drops it if it is unmapped.
+    fn rewrite(&mut self, _die: DieId, _view: &FtlView<'_>) -> Option<Lpn> {
+        None
+    }
+    /// Memory that the policy needs for each logical page.
+    fn dram_bits_per_page(&self) -> u32 {
+        0
+    }
+}
+
+/// Family **throttle**: how long must a write wait before the FTL sees it?
+pub trait Throttle: Watch {
+    /// The earliest time at which a write of `bytes` host bytes, arrived at `now`, may enter.
+    /// Asked once for each write request, in order of arrival.
+    fn admit(&mut self, now: Time, bytes: u64) -> Time;
+    /// Whether it ever delays anything; if not it is never asked.
+    fn active(&self) -> bool;
+}
+
+/// Family **read-disturb**: what moves where when a block nears its read limit?
+#[allow(unused_variables)]
+pub trait ReadDisturb: Watch {
+    /// Reads that a block of this mode endures; `None`: no counting at all.
+    fn limit(&self, mode: Mode) -> Option<u32> {
+        None
+    }
+    /// Streams of its own; they get the ids from [`StreamId::BUILT_IN`] on.
+    fn streams(&self) -> Vec<StreamSpec> {
+        Vec::new()
+    }
+    /// A page of a block with a role of the policy's own was read.
+    fn on_read(&mut self, view: &FtlView<'_>, ppn: Ppn, now: Time, plan: &mut Plan) {}
+    /// A block has reached its limit.
+    fn on_limit(&mut self, view: &FtlView<'_>, block: BlockId, now: Time, plan: &mut Plan) {}
+    /// Where the valid pages of a block reclaimed for someone else go.
+    fn on_reclaim(&mut self, view: &FtlView<'_>, block: BlockId, why: Tag) -> Dest {
+        Dest::Stream(StreamId::GC)
+    }
+}
+
+/// The page that a write takes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Pick {
+    /// This slot of the open block, at or after its pointer; slots passed over are given up.
+    Slot(u32),
+    /// The next slot of another stream's open block.
+    Elsewhere(StreamId),
+}
+
+/// Family **page-choice**: which page of the open block takes this write?
+pub trait PageChoice: Watch {
+    /// Whether it always takes the next slot; then it is never asked.
+    fn in_order(&self) -> bool {
+        false
+    }
+    /// Chooses among the slots of `block` from `next` on.
+    fn pick(&mut self, view: &FtlView<'_>, block: BlockId, next: u32, w: &WriteCtx) -> Pick;
+}
+
+/// What becomes of a block whose data has moved away.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum NextLife {
+    /// It is erased and starts in this mode.
+    Erase(Mode),
+    /// It is written a second time as it is (a write-once-memory code's second generation).
+    SecondGeneration,
+}
+
+/// Family **coding**: how do bits lie on cells, and may a block be programmed again before an
+/// erase?
+pub trait Coding: Watch {
+    /// Whether every block is and stays plain; then it is never asked.
+    fn plain(&self) -> bool {
+        false
+    }
+    /// The mode of a block that was never written.
+    fn first_life(&self, block: BlockId) -> Mode;
+    /// What becomes of this block. Asked when it closes (to rank it) and when it is reclaimed.
+    fn next_life(&mut self, view: &FtlView<'_>, block: BlockId) -> NextLife;
+}
+
+/// Family **victim**: which block is reclaimed?
+pub trait Victim: Watch {
+    /// A candidate of the plane. The FTL checks it, and gives up when the plane has nothing to
+    /// gain. Asked once for each block reclaimed, never for each page.
+    fn choose(&mut self, plane: &PlaneView<'_>, why: Tag, rng: &mut Rng) -> Option<BlockId>;
+}
+
+/// The plane and stream of a host write.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct HostDest {
+    /// The plane.
+    pub plane: PlaneId,
+    /// The stream.
+    pub stream: StreamId,
+}
+
+/// Family **placement**: which plane takes the next page?
+pub trait Placement: Watch {
+    /// A plane with room (`load.writable`) for this page; `None` when the page must wait.
+    fn place(&mut self, load: &Load<'_>, lpn: Lpn, prio: Prio) -> Option<HostDest>;
+    /// A plane for data that was there before the run: spread evenly, without looking at load.
+    fn spread(&mut self, lpn: Lpn) -> PlaneId;
+    /// Whether a page may go to any plane, or only to the one that its number says.
+    fn is_free(&self) -> bool;
+}
+
+/// What a wear leveller may do after an erase.
+pub struct Balance<'a> {
+    /// The plane whose block was erased.
+    pub plane: PlaneView<'a>,
+    /// The block.
+    pub erased: BlockId,
+}
+
+/// Family **wear**: which cold data moves to which worn block?
+pub trait Wear: Watch {
+    /// Whether it ever moves anything; if not it is never asked.
+    fn active(&self) -> bool;
+    /// Asked after every erase that garbage collection or refresh caused.
+    fn balance(&mut self, balance: &Balance<'_>, plan: &mut Plan);
+}
+
+/// One kind of waiting operation on a die: the first of its lane.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct OpView {
+    /// What it does.
+    pub op: Op,
+    /// How urgent it is.
+    pub prio: Prio,
+    /// The order in which operations (or the jobs they belong to) came to the die.
+    pub seq: u64,
+}
+
+/// The lanes of a die, by what waits in them.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum Op {
+    /// A host read.
+    Read,
+    /// A host write.
+    Write,
+    /// A foreground job: garbage collection, wear levelling, refresh.
+    Job,
+}
+
+/// Family **order**: which flash operation goes next on a free die?
+pub trait Order: Watch {
+    /// The position in `heads` of the lane to serve. `heads` holds the first operation of each
+    /// lane that is not empty; never empty itself. Hazards stay with the scheduler.
+    fn pick(&mut self, heads: &[OpView], now: Time) -> usize;
+    /// Whether high-priority requests have lanes and a write stream of their own.
+    fn uses_priority(&self) -> bool {
+        false
+    }
+}
+
+/// The policies of one drive as types: static where they are built in, with a variant for a
+/// user's own. The constants say which seams exist at all; a bench builds engines without them to
+/// know what each costs when it is switched off.
+pub trait Kit: 'static {
+    /// What cells remember.
+    type Store: Store;
+    /// Family cost.
+    type Cost: Cost;
+    /// Family throttle.
+    type Throttle: Throttle;
+    /// Family read-disturb.
+    type ReadDisturb: ReadDisturb;
+    /// Family page-choice.
+    type PageChoice: PageChoice;
+    /// Family coding.
+    type Coding: Coding;
+    /// Family victim.
+    type Victim: Victim;
+    /// Family placement.
+    type Placement: Placement;
+    /// Family wear.
+    type Wear: Wear;
+    /// Family order.
+    type Order: Order;
+    /// Blocks may have modes other than full, and pages be chosen out of order.
+    const SLOTS: bool = true;
+    /// Policies may watch.
+    const WATCH: bool = true;
+    /// Idle time is offered to jobs.
+    const IDLE: bool = true;
+    /// Levels may vary.
+    const LEVELS: bool = true;
+    /// Reads may be counted and tracked.
+    const READS: bool = true;
+}
+
+/// One policy of each family.
+pub struct Policies<K: Kit> {
+    /// At which level pages are programmed.
+    pub cost: K::Cost,
+    /// How long writes wait.
+    pub throttle: K::Throttle,
+    /// What is done about read disturb.
+    pub read_disturb: K::ReadDisturb,
+    /// Which page takes a write.
+    pub page_choice: K::PageChoice,
+    /// How bits lie on cells.
+    pub coding: K::Coding,
+    /// Which block is reclaimed.
+    pub victim: K::Victim,
+    /// Which plane takes a page.
+    pub placement: K::Placement,
+    /// Which data moves to even out wear.
+    pub wear: K::Wear,
+    /// Which operation goes next.
+    pub order: K::Order,
+}
+
+impl<K: Kit> Policies<K> {
+    /// Calls `f` for the watcher of every family, in a fixed order.
+    pub fn each(&mut self, mut f: impl FnMut(&mut dyn Watch)) {
+        f(&mut self.cost);
+        f(&mut self.throttle);
+        f(&mut self.read_disturb);
+        f(&mut self.page_choice);
+        f(&mut self.coding);
+        f(&mut self.victim);
+        f(&mut self.placement);
+        f(&mut self.wear);
+        f(&mut self.order);
+    }
+
+    /// The interests of all families together.
+    pub fn interests(&mut self) -> Interests {
+        let mut all = Interests::NONE;
+        self.each(|w| all = all.with(w.interests()));
+        all
+    }
+}
+
+// ── The answers that do nothing ─────────────────────────────────────────────────────────────────
+
+/// Cost: everything at the medium level.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct Traditional;
+
+impl Watch for Traditional {}
+
+impl Cost for Traditional {
+    fn constant(&self) -> Option<Level> {
+        Some(Level::Medium)
+    }
+
+    fn initial(&self) -> Level {
+        Level::Medium
+    }
+
+    fn level(&mut self, _: &WriteCtx) -> Level {
+        Level::Medium
+    }
+}
+
+/// Throttle: nothing waits.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct NoThrottle;
+
+impl Watch for NoThrottle {}
+
+impl Throttle for NoThrottle {
+    fn admit(&mut self, now: Time, _: u64) -> Time {
+        now
+    }
+
+    fn active(&self) -> bool {
+        false
+    }
+}
+
+/// Read-disturb: reads are not counted.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct NoRefresh;
+
+impl Watch for NoRefresh {}
+impl ReadDisturb for NoRefresh {}
+
+/// Page-choice: the next page.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct InOrder;
+
+impl Watch for InOrder {}
+
+impl PageChoice for InOrder {
+    fn in_order(&self) -> bool {
+        true
+    }
+
+    fn pick(&mut self, _: &FtlView<'_>, _: BlockId, next: u32, _: &WriteCtx) -> Pick {
+        Pick::Slot(next)
+    }
+}
+
+/// Coding: bits as the host gave them.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct Plain;
+
+impl Watch for Plain {}
+
+impl Coding for Plain {
+    fn plain(&self) -> bool {
+        true
+    }
+
+    fn first_life(&self, _: BlockId) -> Mode {
+        Mode::Full
+    }
+
+    fn next_life(&mut self, _: &FtlView<'_>, _: BlockId) -> NextLife {
+        NextLife::Erase(Mode::Full)
+    }
+}
+
+/// Wear: nothing is moved.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct NoWear;
+
+impl Watch for NoWear {}
+
+impl Wear for NoWear {
+    fn active(&self) -> bool {
+        false
+    }
+
+    fn balance(&mut self, _: &Balance<'_>, _: &mut Plan) {}
+}
+
+/// The bare drive: fixed answers compiled in, every seam left out. What the seams cost is measured
+/// against it.
+pub struct Bare<V, P, O>(std::marker::PhantomData<fn() -> (V, P, O)>);
+
+impl<V: Victim + 'static, P: Placement + 'static, O: Order + 'static> Kit for Bare<V, P, O> {
+    type Store = Nothing;
+    type Cost = Traditional;
+    type Throttle = NoThrottle;
+    type ReadDisturb = NoRefresh;
+    type PageChoice = InOrder;
+    type Coding = Plain;
+    type Victim = V;
+    type Placement = P;
+    type Wear = NoWear;
+    type Order = O;
+    const SLOTS: bool = false;
+    const WATCH: bool = false;
+    const IDLE: bool = false;
+    const LEVELS: bool = false;
+    const READS: bool = false;
+}
+
+/// The source of the operations of a job that a family's plan starts.
+pub(crate) const fn plan_source(family: PlanFamily) -> Source {
+    match family {
+        PlanFamily::Wear => Source::Wear,
+        PlanFamily::ReadDisturb => Source::Refresh,
+    }
+}
+
+/// Families whose plans become jobs.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum PlanFamily {
+    Wear,
+    ReadDisturb,
+}

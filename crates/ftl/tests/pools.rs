@@ -1,0 +1,277 @@
+//! Pools, picks and candidate sets: a stream opens blocks of its pool, in the order of its pick, and
+//! falls back; a victim comes from the set that a policy narrows down.
+
+extern crate floatgate_ftl as ftl;
+
+mod support;
+
+use ftl::{
+    Dest, FreePick, Ftl, FtlView, InOrder, Interests, Kit, NoRefresh, NoThrottle, Pages, Plain,
+    Plan, PlaneView, Policies, Pool, ReadDisturb, Role, State, Step, StreamId, StreamSpec,
+    Traditional, Victim, Watch,
+};
+use kernel::{BitSet, Idx, Rng, Time};
+use nand::{BlockId, Geometry, Layouts, Mode, PlaneId, Shape, Tag, Versions};
+use policies::{OrderPolicy, PlacementPolicy, WearPolicy};
+use std::cell::Cell;
+use std::collections::VecDeque;
+use support::{Drive, Fault, Mix, Needs, Scenario, Seen, policies_of, run, sweep};
+
+const STREAM: StreamId = StreamId(StreamId::BUILT_IN as u8);
+
+// ── Allocation ──────────────────────────────────────────────────────────────────────────────────
+
+/// Moves some pages of a block to a stream of its own each time that it was read a little.
+#[derive(Clone, Debug)]
+struct Mover {
+    spec: StreamSpec,
+    turn: u32,
+}
+
+impl Watch for Mover {
+    fn interests(&self) -> Interests {
+        Interests::READ
+    }
+}
+
+impl ReadDisturb for Mover {
+    fn limit(&self, _: Mode) -> Option<u32> {
+        Some(3)
+    }
+
+    fn streams(&self) -> Vec<StreamSpec> {
+        vec![self.spec]
+    }
+
+    fn on_limit(&mut self, _: &FtlView<'_>, block: BlockId, _: Time, plan: &mut Plan) {
+        self.turn += 1;
+        plan.push(Step::ResetReads(block));
+        plan.push(Step::Copy { from: block, pages: Pages::All, to: Dest::Stream(STREAM) });
+        // Otherwise the pool would fill with blocks that nobody empties.
+        plan.push(Step::Reclaim { block, to: Dest::Stream(STREAM) });
+    }
+}
+
+/// What the test knows of free blocks: the list of each plane, the one free longest first.
+struct Free {
+    lists: Vec<VecDeque<BlockId>>,
+    opened: u64,
+}
+
+type Moving = Mix<Traditional, Mover, Plain>;
+
+impl Free {
+    fn of(geometry: &Geometry) -> Self {
+        let list = |p: usize| geometry.blocks_of(PlaneId::new(p)).map(BlockId::new).collect();
+        Self { lists: (0..geometry.planes()).map(list).collect(), opened: 0 }
+    }
+
+    /// Looks at what one step has changed.
+    fn follow(&mut self, ftl: &Ftl<Moving>, spec: &StreamSpec) -> Result<(), Fault> {
+        let geometry = ftl.geometry();
+        let first = spec.pool.first_index(geometry);
+        let in_pool = |b: &&BlockId| geometry.index_in_plane(**b) >= first;
+        for (p, list) in self.lists.iter_mut().enumerate() {
+            let is_free = |b: &BlockId| ftl.blocks().state(*b) == State::Free;
+            let opened: Vec<BlockId> = list.iter().copied().filter(|b| !is_free(b)).collect();
+            for b in opened.iter().filter(|b| ftl.blocks().stream(**b) == STREAM) {
+                self.opened += 1;
+                if !in_pool(&b) {
+                    return Err(format!("block {b} was opened, outside the pool"));
+                }
+                if ftl.blocks().role(*b) != spec.role {
+                    return Err(format!("block {b} has role {:?}", ftl.blocks().role(*b)));
+                }
+                let wear = |b: &BlockId| ftl.array().wear()[*b];
+                let mut rest = list.iter().filter(in_pool).filter(|b| is_free(b));
+                let right = match spec.pick {
+                    FreePick::Oldest => list.iter().find(in_pool) == Some(b) || opened.len() > 1,
+                    FreePick::LeastWorn => rest.all(|other| wear(b) <= wear(other)),
+                    FreePick::MostWorn => rest.all(|other| wear(b) >= wear(other)),
+                };
+                if !right {
+                    return Err(format!("block {b} of {list:?} was opened, by {:?}", spec.pick));
+                }
+            }
+            list.retain(is_free);
+            let freed = geometry.blocks_of(PlaneId::new(p)).map(BlockId::new).filter(is_free);
+            let new: Vec<BlockId> = freed.filter(|b| !list.contains(b)).collect();
+            list.extend(new);
+        }
+        Ok(())
+    }
+}
+
+/// A stream with a pool and a pick; every step is followed.
+fn allocate(s: &Scenario, opened: &Cell<u64>) -> Result<Seen, Fault> {
+    let picks = [FreePick::Oldest, FreePick::LeastWorn, FreePick::MostWorn];
+    let spec = StreamSpec {
+        role: Role(3),
+        mode: Mode::Full,
+        pool: [Pool::All, Pool::Highest(600), Pool::Highest(300)][s.seed as usize % 3],
+        pick: picks[s.seed as usize / 3 % 3],
+        fallback: Some(StreamId::GC),
+    };
+    let set = s.set();
+    let layouts = Layouts::new(s.shape.pages_per_block);
+    let policies = || policies_of(&set, Traditional, Mover { spec, turn: 0 }, Plain);
+    let mut drive: Drive<Moving> =
+        Drive::new(Ftl::new(s.config(layouts), policies()), s.taste, s.seed);
+    let mut free = Free::of(drive.ftl.geometry());
+    let mut rng = Rng::named(s.seed, "test/pools");
+    let pages = s.logical_pages;
+    for n in 0..s.operations {
+        let lpn = ftl::Lpn::from_u32(if n < pages { n } else { rng.below(pages) });
+        if n < pages || rng.below(2) == 0 {
+            drive.write(lpn, kernel::Prio::Normal);
+        } else {
+            drive.read(lpn)?;
+        }
+        drive.settle_down()?;
+        free.follow(&drive.ftl, &spec)?;
+        while drive.inside() >= s.queue_depth as usize && drive.step()? {
+            free.follow(&drive.ftl, &spec)?;
+        }
+    }
+    drive.finish_run()?;
+    opened.set(opened.get() + free.opened);
+    Ok(drive.seen)
+}
+
+#[test]
+fn a_stream_opens_blocks_of_its_pool_in_the_order_of_its_pick() {
+    let needs = Needs { blocks: 3, pages: &[4, 6, 9], ..Needs::PLAIN };
+    let scenario = |seed| Scenario { immediate: false, ..Scenario::random(seed, &needs) };
+    let opened = Cell::new(0);
+    let Some(_) = sweep(0..90, scenario, |s| allocate(s, &opened)) else { return };
+    assert!(opened.get() > 2_000, "{opened:?} blocks were opened by the stream");
+}
+
+#[test]
+fn a_pool_is_the_highest_share_of_every_plane() {
+    let shape = |blocks_per_plane| Shape {
+        channels: 1,
+        chips_per_channel: 1,
+        dies_per_chip: 1,
+        planes_per_die: 2,
+        blocks_per_plane,
+        pages_per_block: 1,
+        page_size: kernel::Bytes::kib(4),
+        bits_per_cell: 1,
+    };
+    let first = |pool: Pool, blocks| pool.first_index(&Geometry::new(shape(blocks)).unwrap());
+    assert_eq!(first(Pool::All, 40), 0);
+    assert_eq!(first(Pool::Highest(150), 40), 34);
+    assert_eq!(first(Pool::Highest(1_000), 40), 0);
+    assert_eq!(first(Pool::Highest(0), 40), 40);
+    // As many blocks as a plane may have.
+    assert_eq!(first(Pool::Highest(500), 1 << 24), 1 << 23);
+}
+
+// ── Candidates ──────────────────────────────────────────────────────────────────────────────────
+
+/// Narrows the candidates down, and compares the view's answers with a plain search.
+#[derive(Clone, Default, Debug)]
+struct Narrow {
+    asked: u64,
+    narrowed: u64,
+    empty: u64,
+}
+
+impl Watch for Narrow {
+    fn counters(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("asked", self.asked as f64),
+            ("narrowed", self.narrowed as f64),
+            ("empty", self.empty as f64),
+        ]
+    }
+}
+
+impl Victim for Narrow {
+    fn choose(&mut self, whole: &PlaneView<'_>, _: Tag, rng: &mut Rng) -> Option<BlockId> {
+        self.asked += 1;
+        let v = &whole.ftl;
+        let blocks = v.geometry.blocks_per_plane() as u32;
+        let from = if rng.below(2) == 0 { 0 } else { rng.below(blocks + 1) };
+        let mut excluded = BitSet::new(blocks as usize);
+        (0..blocks as usize).for_each(|i| excluded.put(i, rng.below(3) == 0));
+        let excluded = (rng.below(2) == 0).then_some(&excluded);
+        let some = PlaneView { from, excluded, ..*whole };
+        let expected: Vec<BlockId> = (from..blocks)
+            .filter(|i| !some.excluded.is_some_and(|set| set.get(*i as usize)))
+            .map(|i| v.geometry.block_in(whole.plane, i))
+            .filter(|b| v.blocks.state(*b) == State::Closed)
+            .collect();
+        assert_eq!(some.candidates().collect::<Vec<_>>(), expected);
+        assert_eq!((some.len(), some.is_empty()), (blocks - from, blocks == from));
+        let gain = |b: &BlockId| v.geometry.pages_per_block() - v.blocks.valid(*b);
+        let best = some.most_gain();
+        assert_eq!(best.is_some(), !expected.is_empty());
+        if let Some(best) = best {
+            let most = expected.iter().map(gain).max().expect("there are candidates");
+            assert_eq!(
+                Some(&best),
+                expected.iter().find(|b| gain(b) == most),
+                "the first of the best"
+            );
+        }
+        let random = some.random(rng);
+        assert_eq!(random.is_some(), !expected.is_empty());
+        assert!(random.is_none_or(|b| expected.contains(&b)), "{random:?} of {expected:?}");
+
+        let useful = |b: &BlockId| gain(b) > 0;
+        self.empty += u64::from(expected.is_empty());
+        if let Some(b) = [random, best].into_iter().flatten().find(useful) {
+            self.narrowed += 1;
+            return Some(b);
+        }
+        whole.most_gain()
+    }
+}
+
+struct Narrowed;
+
+impl Kit for Narrowed {
+    type Store = Versions;
+    type Cost = Traditional;
+    type Throttle = NoThrottle;
+    type ReadDisturb = NoRefresh;
+    type PageChoice = InOrder;
+    type Coding = Plain;
+    type Victim = Narrow;
+    type Placement = PlacementPolicy;
+    type Wear = WearPolicy;
+    type Order = OrderPolicy;
+}
+
+#[test]
+fn a_victim_policy_may_narrow_the_candidates() {
+    let counts = Cell::new((0.0, 0.0, 0.0));
+    let run = |s: &Scenario| -> Result<Seen, Fault> {
+        let set = s.set();
+        let policies = || {
+            let p = set.build();
+            Policies::<Narrowed> {
+                cost: Traditional,
+                throttle: NoThrottle,
+                read_disturb: NoRefresh,
+                page_choice: InOrder,
+                coding: Plain,
+                victim: Narrow::default(),
+                placement: p.placement,
+                wear: p.wear,
+                order: p.order,
+            }
+        };
+        let drive = run(s, Layouts::new(s.shape.pages_per_block), policies)?;
+        let v = &drive.ftl.policies.victim;
+        let (a, n, e) = counts.get();
+        counts.set((a + v.asked as f64, n + v.narrowed as f64, e + v.empty as f64));
+        Ok(drive.seen)
+    };
+    let scenario = |seed| Scenario { full: true, ..Scenario::random(seed, &Needs::PLAIN) };
+    let Some(seen) = sweep(0..80, scenario, run) else { return };
+    let (asked, narrowed, empty) = counts.get();
+    assert!(asked > 5_000.0 && narrowed > asked / 2.0 && empty > 100.0, "{counts:?}, {seen:?}");
+}

@@ -1,0 +1,804 @@
+//! The driver and its oracle.
+//!
+//! The driver does what the event loop does, without its order: whatever is on its way may finish
+//! next, as long as the programs of one block finish in the order in which they were given away and
+//! a page is read after it was programmed. Beside the FTL it keeps a plain map of what the host
+//! wrote last. Every read is compared with the map as it was when the read was asked for.
+
+use ftl::{Access, AccessKind, Action, Ftl, JobId, Kit, Lpn, Placement, Policies, State, WriteCtx};
+use kernel::{BitSet, Idx, IndexVec, Prio, Rng, Time};
+use nand::{BlockId, BySource, DieId, Level, PlaneId, Ppn, Source, Store, Tag};
+use std::collections::VecDeque;
+
+/// What went wrong, in words.
+pub(crate) type Fault = String;
+
+macro_rules! ensure {
+    ($holds:expr, $($text:tt)+) => {
+        if !$holds {
+            return Err(format!($($text)+));
+        }
+    };
+}
+
+/// Which operations the scheduler likes to finish first.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Taste {
+    /// Any.
+    Any,
+    /// The one that came first.
+    Oldest,
+    /// The one that came last.
+    Newest,
+    /// Host operations: jobs crawl.
+    Host,
+    /// Jobs: the host crawls.
+    Jobs,
+    /// Anything but reads, which stay outstanding while blocks are collected under them.
+    ReadsLast,
+}
+
+impl Taste {
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Any, Self::Oldest, Self::Newest, Self::Host, Self::Jobs, Self::ReadsLast];
+}
+
+/// What is on its way.
+#[derive(Copy, Clone, Debug)]
+enum Work {
+    Program {
+        lpn: Lpn,
+        data: u64,
+        prio: Prio,
+    },
+    /// `held`: its block is pinned until then.
+    Read {
+        lpn: Lpn,
+        expected: u64,
+        held: bool,
+    },
+    /// A job that may start or go on.
+    Start(JobId),
+    /// An action of a job.
+    Job(JobId, Action),
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Pending {
+    seq: u64,
+    ppn: Option<Ppn>,
+    die: DieId,
+    work: Work,
+}
+
+/// What a run came across: a test asserts that it met what it is about.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Seen {
+    pub(crate) runs: u64,
+    pub(crate) reads: u64,
+    pub(crate) unmapped_reads: u64,
+    pub(crate) writes: u64,
+    pub(crate) trims: u64,
+    /// Writes that had to wait for space.
+    pub(crate) stalls: u64,
+    pub(crate) read: BySource<u64>,
+    pub(crate) program: BySource<u64>,
+    pub(crate) erase: BySource<u64>,
+    pub(crate) dropped: u64,
+    pub(crate) starved: u64,
+    pub(crate) overridden: u64,
+    pub(crate) reprogrammed: u64,
+    pub(crate) second_lives: u64,
+    pub(crate) retired: u64,
+    /// Runs that ended because the drive was worn out.
+    pub(crate) worn_out: u64,
+    /// Jobs started in idle time.
+    pub(crate) idle_jobs: u64,
+    /// Background jobs that became urgent.
+    pub(crate) promoted: u64,
+    /// Jobs that had to wait.
+    pub(crate) waits: u64,
+    /// Reads that were still outstanding when their block had no other reason to exist.
+    pub(crate) pinned: u64,
+    /// Structural checks made.
+    pub(crate) checks: u64,
+    /// Data pages compared with the plain map while checking.
+    pub(crate) compared: u64,
+}
+
+impl Seen {
+    pub(crate) fn add(&mut self, other: &Self) {
+        let sum = |a: &mut BySource<u64>, b: &BySource<u64>| {
+            for (a, b) in a.0.iter_mut().zip(b.0) {
+                *a += b;
+            }
+        };
+        self.runs += other.runs;
+        self.reads += other.reads;
+        self.unmapped_reads += other.unmapped_reads;
+        self.writes += other.writes;
+        self.trims += other.trims;
+        self.stalls += other.stalls;
+        sum(&mut self.read, &other.read);
+        sum(&mut self.program, &other.program);
+        sum(&mut self.erase, &other.erase);
+        self.dropped += other.dropped;
+        self.starved += other.starved;
+        self.overridden += other.overridden;
+        self.reprogrammed += other.reprogrammed;
+        self.second_lives += other.second_lives;
+        self.retired += other.retired;
+        self.worn_out += other.worn_out;
+        self.idle_jobs += other.idle_jobs;
+        self.promoted += other.promoted;
+        self.waits += other.waits;
+        self.pinned += other.pinned;
+        self.checks += other.checks;
+        self.compared += other.compared;
+    }
+}
+
+/// A faulty driver: what a canary switches on, to see the oracle find it.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Sabotage {
+    /// Every so many trims, one is not told to the FTL.
+    pub(crate) lost_trim: Option<u64>,
+    /// Reads do not hold their block while they are outstanding.
+    pub(crate) unpinned_reads: bool,
+    /// Programs of a block may finish in any order.
+    pub(crate) unordered_programs: bool,
+}
+
+/// An FTL, the plain map beside it, and what is on its way.
+pub(crate) struct Drive<K: Kit> {
+    pub(crate) ftl: Ftl<K>,
+    /// What the host wrote last to each page; zero: nothing, or trimmed.
+    truth: Vec<u64>,
+    /// The level that was decided for each slot.
+    levels: Vec<Option<Level>>,
+    pending: Vec<Pending>,
+    /// Writes that wait for space, in order.
+    stalled: VecDeque<(Lpn, Prio)>,
+    host_pending: usize,
+    waiting: IndexVec<DieId, u32>,
+    rng: Rng,
+    taste: Taste,
+    now: u64,
+    seq: u64,
+    order: u64,
+    /// Steps since a stalled write found its place.
+    fruitless: u64,
+    /// The data of every page is compared each time this many structural checks are made.
+    deep_every: u64,
+    dead: bool,
+    /// Pages may go to any plane.
+    free_placement: bool,
+    pub(crate) sabotage: Sabotage,
+    /// A policy's stream has no fallback: its jobs wait for a pool that may have no block to lend.
+    pub(crate) jobs_may_wait: bool,
+    /// The most jobs that there were at a time.
+    pub(crate) most_jobs: usize,
+    pub(crate) seen: Seen,
+}
+
+impl<K: Kit> Drive<K>
+where
+    K::Store: Store<Page = u64>,
+{
+    pub(crate) fn new(ftl: Ftl<K>, taste: Taste, seed: u64) -> Self {
+        let geometry = *ftl.geometry();
+        Self {
+            truth: vec![0; ftl.map().logical_pages() as usize],
+            levels: vec![None; geometry.pages()],
+            pending: Vec::new(),
+            stalled: VecDeque::new(),
+            host_pending: 0,
+            waiting: IndexVec::filled(0, geometry.dies()),
+            rng: Rng::named(seed, "test/schedule"),
+            taste,
+            now: 0,
+            seq: 0,
+            order: 0,
+            fruitless: 0,
+            deep_every: 1 + geometry.pages() as u64 / 256,
+            dead: false,
+            free_placement: ftl.policies.placement.is_free(),
+            sabotage: Sabotage::default(),
+            jobs_may_wait: false,
+            most_jobs: 0,
+            seen: Seen { runs: 1, ..Seen::default() },
+            ftl,
+        }
+    }
+
+    /// A drive whose state came from elsewhere: what its cells hold is what was written last.
+    pub(crate) fn adopted(ftl: Ftl<K>, taste: Taste, seed: u64) -> Self {
+        let mut drive = Self::new(ftl, taste, seed);
+        for i in 0..drive.truth.len() {
+            let found = drive.ftl.map().lookup(Lpn::new(i));
+            drive.truth[i] = found.map_or(0, |ppn| drive.ftl.array().read(ppn));
+        }
+        drive
+    }
+
+    fn now(&self) -> Time {
+        Time::from_ns(self.now)
+    }
+
+    /// What a host write of the page would store.
+    fn next_data(&mut self, lpn: Lpn) -> u64 {
+        self.order += 1;
+        K::Store::stamp(lpn.as_u32(), self.order)
+    }
+
+    /// Host operations inside, waiting ones included.
+    pub(crate) fn inside(&self) -> usize {
+        self.host_pending + self.stalled.len()
+    }
+
+    /// Whether nothing is on its way.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.pending.is_empty() && self.stalled.is_empty()
+    }
+
+    // ── The host ────────────────────────────────────────────────────────────────────────────────
+
+    fn observe(&mut self, lpn: Lpn, kind: AccessKind, prio: Prio) {
+        let waiting_device = self.host_pending as u32;
+        let now = self.now();
+        self.ftl.host_access(&Access { now, kind, lpn, prio, waiting_device });
+    }
+
+    pub(crate) fn write(&mut self, lpn: Lpn, prio: Prio) {
+        self.observe(lpn, AccessKind::Write, prio);
+        self.seen.writes += 1;
+        if self.stalled.is_empty() && self.place(lpn, prio) {
+            return;
+        }
+        self.seen.stalls += 1;
+        self.stalled.push_back((lpn, prio));
+    }
+
+    fn place(&mut self, lpn: Lpn, prio: Prio) -> bool {
+        let mut idle = BitSet::new(self.waiting.len());
+        (0..self.waiting.len()).for_each(|d| idle.set(d));
+        self.pending.iter().for_each(|p| idle.clear(p.die.index()));
+        let now = self.now();
+        let Ok(ppn) = self.ftl.write(lpn, prio, &self.waiting, &idle, now) else { return false };
+        let data = self.next_data(lpn);
+        self.truth[lpn.index()] = data;
+        self.push(Some(ppn), Work::Program { lpn, data, prio });
+        self.fruitless = 0;
+        true
+    }
+
+    pub(crate) fn read(&mut self, lpn: Lpn) -> Result<(), Fault> {
+        self.observe(lpn, AccessKind::Read, Prio::Normal);
+        let expected = self.truth[lpn.index()];
+        let found = self.ftl.read(lpn);
+        ensure!(
+            found.is_some() == (expected != 0),
+            "the plain map has version {expected:#x} of page {lpn}, the FTL has it at {found:?}"
+        );
+        let Some(ppn) = found else {
+            self.seen.unmapped_reads += 1;
+            return Ok(());
+        };
+        let held = !self.sabotage.unpinned_reads || !self.ftl.is_written(ppn);
+        self.push(Some(ppn), Work::Read { lpn, expected, held });
+        if !held {
+            self.ftl.read_done(ppn, self.now());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn trim(&mut self, lpn: Lpn) -> Result<(), Fault> {
+        self.observe(lpn, AccessKind::Trim, Prio::Normal);
+        self.seen.trims += 1;
+        let expected = std::mem::take(&mut self.truth[lpn.index()]);
+        if self.sabotage.lost_trim.is_some_and(|n| self.seen.trims % n == 0) {
+            return Ok(());
+        }
+        let now = self.now();
+        let was = self.ftl.trim(lpn, now);
+        ensure!(
+            was == (expected != 0),
+            "page {lpn} was trimmed, and that it was mapped is {was}; the plain map had {expected:#x}"
+        );
+        Ok(())
+    }
+
+    /// Writes a page at once, with all that follows.
+    pub(crate) fn write_now(&mut self, lpn: Lpn) -> Result<(), Fault> {
+        self.seen.writes += 1;
+        let data = self.next_data(lpn);
+        let now = self.now();
+        if !self.ftl.write_now(lpn, data, now) {
+            self.seen.writes -= 1;
+            let spent = self.is_spent();
+            ensure!(spent, "no space for page {lpn}, with nothing running\n{}", self.drawing());
+            self.dead = true;
+            return self.check();
+        }
+        self.truth[lpn.index()] = data;
+        self.check()
+    }
+
+    /// Reads a page at once.
+    pub(crate) fn read_now(&mut self, lpn: Lpn) -> Result<(), Fault> {
+        let expected = self.truth[lpn.index()];
+        let now = self.now();
+        let found = self.ftl.read(lpn).map_or(0, |ppn| self.ftl.read_done(ppn, now));
+        self.seen.reads += 1;
+        ensure!(found == expected, "page {lpn} reads {found:#x}, and {expected:#x} was written");
+        Ok(())
+    }
+
+    /// The run begins: counts start afresh.
+    pub(crate) fn begin_run(&mut self, policies: Policies<K>) {
+        assert!(self.is_quiet(), "a run begins quietly");
+        self.ftl.begin_run(policies);
+        self.levels.fill(None);
+        self.seen = Seen {
+            checks: self.seen.checks,
+            compared: self.seen.compared,
+            runs: 1,
+            ..Seen::default()
+        };
+    }
+
+    // ── The schedule ────────────────────────────────────────────────────────────────────────────
+
+    fn push(&mut self, ppn: Option<Ppn>, work: Work) {
+        self.seq += 1;
+        let geometry = self.ftl.geometry();
+        let die = match (ppn, work) {
+            (Some(ppn), _) => geometry.die_of(geometry.block_of(ppn)),
+            (None, Work::Job(_, Action::Erase(b) | Action::Reprogram(b))) => geometry.die_of(b),
+            (None, Work::Start(id) | Work::Job(id, _)) => self.ftl.job(id).home(),
+            (None, _) => unreachable!("host operations have slots"),
+        };
+        if matches!(work, Work::Program { .. } | Work::Read { .. }) {
+            self.host_pending += 1;
+            self.waiting[die] += 1;
+        }
+        self.pending.push(Pending { seq: self.seq, ppn, die, work });
+    }
+
+    fn program_block(&self, p: &Pending) -> Option<BlockId> {
+        let programs =
+            matches!(p.work, Work::Program { .. } | Work::Job(_, Action::Program { .. }));
+        p.ppn.filter(|_| programs).map(|ppn| self.ftl.geometry().block_of(ppn))
+    }
+
+    /// Whether the flash could finish this operation now.
+    fn is_legal(&self, p: &Pending) -> bool {
+        if let Work::Read { held, .. } = p.work {
+            return !held || self.ftl.is_written(p.ppn.expect("a read has a slot"));
+        }
+        let Some(block) = self.program_block(p) else { return true };
+        self.sabotage.unordered_programs
+            || !self
+                .pending
+                .iter()
+                .any(|other| other.seq < p.seq && self.program_block(other) == Some(block))
+    }
+
+    /// The position of the operation that finishes next; `None` when nothing is on its way.
+    fn choose(&mut self) -> Result<Option<usize>, Fault> {
+        let legal: Vec<usize> =
+            (0..self.pending.len()).filter(|&i| self.is_legal(&self.pending[i])).collect();
+        ensure!(
+            !legal.is_empty() || self.pending.is_empty(),
+            "{} operations wait for each other: {:?}",
+            self.pending.len(),
+            self.pending
+        );
+        if legal.is_empty() {
+            return Ok(None);
+        }
+        let host = |w: &Work| matches!(w, Work::Program { .. } | Work::Read { .. });
+        let liked: Vec<usize> = legal
+            .iter()
+            .copied()
+            .filter(|&i| match (self.taste, &self.pending[i].work) {
+                (Taste::Host, w) => host(w),
+                (Taste::Jobs, w) => !host(w),
+                (Taste::ReadsLast, w) => !matches!(w, Work::Read { .. }),
+                _ => true,
+            })
+            .collect();
+        // A taste that were a law would leave whole orders untried.
+        let among = if liked.is_empty() || self.rng.below(8) == 0 { &legal } else { &liked };
+        let seq = |&i: &usize| self.pending[i].seq;
+        Ok(match self.taste {
+            Taste::Oldest if self.rng.below(8) > 0 => among.iter().copied().min_by_key(seq),
+            Taste::Newest if self.rng.below(8) > 0 => among.iter().copied().max_by_key(seq),
+            _ => Some(among[self.rng.below(among.len() as u32) as usize]),
+        })
+    }
+
+    /// Finishes one operation, and checks everything. `false`: nothing was on its way.
+    pub(crate) fn step(&mut self) -> Result<bool, Fault> {
+        self.now += 1;
+        let chosen = self.choose()?;
+        if let Some(chosen) = chosen {
+            let done = self.pending.swap_remove(chosen);
+            if matches!(done.work, Work::Program { .. } | Work::Read { .. }) {
+                self.host_pending -= 1;
+                self.waiting[done.die] -= 1;
+            }
+            self.finish(&done)?;
+        }
+        self.settle_down()?;
+        if !self.stalled.is_empty() {
+            self.fruitless += 1;
+            let limit = 400 * self.ftl.geometry().pages() as u64;
+            ensure!(self.fruitless < limit, "a write has waited for {limit} operations");
+        }
+        Ok(chosen.is_some())
+    }
+
+    /// What the event loop does after each event.
+    pub(crate) fn settle_down(&mut self) -> Result<(), Fault> {
+        if let Some(at) = self.ftl.next_timer()
+            && at <= self.now()
+        {
+            let now = self.now();
+            self.ftl.on_timer(now);
+        }
+        self.take_jobs();
+        if self.ftl.take_freed() {
+            while let Some(&(lpn, prio)) = self.stalled.front() {
+                if !self.place(lpn, prio) {
+                    break;
+                }
+                self.stalled.pop_front();
+            }
+            self.take_jobs();
+        }
+        self.check()
+    }
+
+    fn take_jobs(&mut self) {
+        while let Some(id) = self.ftl.take_ready() {
+            self.push(None, Work::Start(id));
+        }
+        while let Some(id) = self.ftl.take_promoted() {
+            assert!(!self.ftl.job(id).is_background(), "an urgent job gives way to nobody");
+            self.seen.promoted += 1;
+        }
+    }
+
+    /// Offers an idle moment of a die; whether it found work.
+    pub(crate) fn offer_idle(&mut self, die: DieId) -> Result<bool, Fault> {
+        let Some(id) = self.ftl.idle_job(die) else { return Ok(false) };
+        self.seen.idle_jobs += 1;
+        self.push(None, Work::Start(id));
+        self.settle_down()?;
+        Ok(true)
+    }
+
+    /// Offers an idle moment of a die and carries out what it finds at once.
+    /// Whether it found anything.
+    pub(crate) fn idle_now(&mut self, die: DieId) -> Result<bool, Fault> {
+        let now = self.now();
+        let Some(id) = self.ftl.idle_job(die) else { return Ok(false) };
+        self.seen.idle_jobs += 1;
+        self.ftl.run_job(id, now);
+        self.ftl.settle(now);
+        self.check()?;
+        Ok(true)
+    }
+
+    fn decide_level(&mut self, lpn: Lpn, ppn: Ppn, tag: Tag, stored: Option<Level>) {
+        let now = self.now();
+        let (device, die) = (self.host_pending as u32, self.host_pending as u32 / 2);
+        let level = self.ftl.decide_level(ppn, || WriteCtx {
+            now,
+            lpn,
+            tag,
+            stored,
+            waiting_die: die,
+            waiting_channel: die,
+            waiting_device: device,
+        });
+        self.levels[ppn.index()] = Some(level);
+    }
+
+    fn finish(&mut self, done: &Pending) -> Result<(), Fault> {
+        let now = self.now();
+        match done.work {
+            Work::Program { lpn, data, prio } => {
+                let ppn = done.ppn.expect("a program has a slot");
+                let tag = Tag { source: Source::Host, demand: Source::Host, prio };
+                self.decide_level(lpn, ppn, tag, None);
+                self.program_pages(ppn)?;
+                self.ftl.program_done(lpn, ppn, data, tag, now);
+                self.seen.program[Source::Host] += 1;
+            }
+            Work::Read { lpn, expected, held } => {
+                let ppn = done.ppn.expect("a read has a slot");
+                ensure!(self.ftl.read_pages(ppn).count > 0, "reading slot {ppn} senses no page");
+                self.seen.reads += 1;
+                self.seen.read[Source::Host] += 1;
+                if self.ftl.map().lookup(lpn) != Some(ppn) {
+                    self.seen.pinned += 1;
+                }
+                let found =
+                    if held { self.ftl.read_done(ppn, now) } else { self.ftl.array().read(ppn) };
+                ensure!(
+                    found == expected,
+                    "page {lpn} reads {found:#x} from slot {ppn}, and {expected:#x} was written"
+                );
+            }
+            Work::Start(id) => self.advance(id),
+            Work::Job(id, action) => {
+                let tag = self.ftl.job(id).tag();
+                match action {
+                    Action::Read(ppn) => {
+                        ensure!(self.ftl.read_pages(ppn).count > 0, "slot {ppn} has no page");
+                        self.seen.read[tag.source] += 1;
+                    }
+                    Action::Program { ppn, lpn } => {
+                        let stored = self.ftl.job(id).copied_from().map(|p| self.ftl.level_of(p));
+                        self.decide_level(lpn, ppn, tag, stored);
+                        self.program_pages(ppn)?;
+                        self.seen.program[tag.source] += 1;
+                    }
+                    Action::Erase(_) => self.seen.erase[tag.source] += 1,
+                    Action::Reprogram(_) => {}
+                    Action::Yield | Action::Wait | Action::Done => {
+                        unreachable!("nothing that can be on its way")
+                    }
+                }
+                self.advance(id);
+            }
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, id: JobId) {
+        let now = self.now();
+        match self.ftl.advance(id, now) {
+            Action::Done => {}
+            Action::Yield => self.push(None, Work::Start(id)),
+            Action::Wait => self.seen.waits += 1,
+            action @ (Action::Read(ppn) | Action::Program { ppn, .. }) => {
+                self.push(Some(ppn), Work::Job(id, action));
+            }
+            action @ (Action::Erase(_) | Action::Reprogram(_)) => {
+                self.push(None, Work::Job(id, action));
+            }
+        }
+    }
+
+    fn program_pages(&self, ppn: Ppn) -> Result<(), Fault> {
+        let pages = self.ftl.program_pages(ppn);
+        let all = self.ftl.geometry().pages_per_block();
+        ensure!(pages.count > 0 && pages.end() <= all, "slot {ppn} programs pages {pages:?}");
+        Ok(())
+    }
+
+    /// Finishes everything that is on its way or waits for idle time.
+    pub(crate) fn drain(&mut self) -> Result<(), Fault> {
+        let dies = self.ftl.geometry().dies() as u32;
+        let mut turns = 0;
+        loop {
+            while self.step()? {}
+            let mut worked = false;
+            for die in (0..dies).map(DieId::from_u32) {
+                worked |= self.offer_idle(die)?;
+            }
+            if !worked && self.pending.is_empty() {
+                break;
+            }
+            turns += 1;
+            let limit = 100 * self.ftl.geometry().pages();
+            ensure!(turns < limit, "idle time has had work {limit} times, and there is no end");
+        }
+        if !self.stalled.is_empty() && self.is_spent() {
+            self.dead = true;
+            return Ok(());
+        }
+        if let Some(&(lpn, prio)) = self.stalled.front() {
+            let late = self.place(lpn, prio);
+            return Err(format!(
+                "{} writes are stuck, the first of page {lpn}: nothing is running, and trying again \
+                 {}; {} jobs\n{}",
+                self.stalled.len(),
+                if late { "would have worked (nobody said so)" } else { "does not help" },
+                self.ftl.running_jobs(),
+                self.drawing(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Every block as `state stream:valid/written`, a line for each plane.
+    pub(crate) fn drawing(&self) -> String {
+        let (geometry, blocks) = (self.ftl.geometry(), self.ftl.blocks());
+        let mut lines = String::new();
+        for plane in (0..geometry.planes()).map(PlaneId::new) {
+            lines += &format!("  plane {plane}, {} free:", self.ftl.free_blocks(plane));
+            for b in geometry.blocks_of(plane).map(BlockId::new) {
+                let (state, stream) = (blocks.state(b), blocks.stream(b).0);
+                let (valid, written) = (blocks.valid(b), blocks.written(b));
+                let mode = self.ftl.array().mode(b);
+                lines += &match state {
+                    State::Free => format!(" Free {mode:?}"),
+                    _ => format!(" {state:?} {mode:?} s{stream}:{valid}/{written}"),
+                };
+                lines.push(',');
+            }
+            lines.push('\n');
+        }
+        lines
+    }
+
+    /// Whether the drive has reached the end of its life: it says so itself, or one plane, which
+    /// must hold a share of the pages, has lost the blocks that it needs beside them.
+    fn is_spent(&self) -> bool {
+        if self.ftl.is_worn_out() {
+            return true;
+        }
+        let (geometry, blocks) = (self.ftl.geometry(), self.ftl.blocks());
+        let share = self.truth.len().div_ceil(geometry.planes());
+        let needed = self.ftl.config().spare_needed() as usize / geometry.planes();
+        (0..geometry.planes()).map(PlaneId::new).any(|plane| {
+            let all = geometry.blocks_of(plane).map(BlockId::new);
+            let good = all.filter(|b| blocks.state(*b) != State::Bad).count();
+            !self.free_placement && good * (geometry.pages_per_block() as usize) < share + needed
+        })
+    }
+
+    /// Whether the run is over, for no write will find a place any more.
+    pub(crate) fn is_dead(&self) -> bool {
+        self.dead || self.ftl.is_worn_out()
+    }
+
+    // ── The oracle ──────────────────────────────────────────────────────────────────────────────
+
+    /// The structure of the FTL, and now and then every page's data.
+    pub(crate) fn check(&mut self) -> Result<(), Fault> {
+        self.seen.checks += 1;
+        self.most_jobs = self.most_jobs.max(self.ftl.running_jobs());
+        self.ftl.check()?;
+        if self.seen.checks % self.deep_every == 0 {
+            self.compare()?;
+        }
+        Ok(())
+    }
+
+    /// Compares every page whose program is done with the plain map, without reading through the
+    /// FTL.
+    pub(crate) fn compare(&mut self) -> Result<(), Fault> {
+        let mut pins = 0;
+        for b in (0..self.ftl.geometry().blocks()).map(BlockId::new) {
+            pins += self.ftl.blocks().pins(b) as usize;
+        }
+        let holds = |p: &&Pending| match p.work {
+            Work::Read { held, .. } => held,
+            Work::Job(_, Action::Read(_)) => true,
+            _ => false,
+        };
+        let reads = self.pending.iter().filter(holds).count();
+        ensure!(pins == reads, "{reads} reads are on their way, blocks are pinned by {pins}");
+        for (i, &expected) in self.truth.iter().enumerate() {
+            let lpn = Lpn::new(i);
+            let found = self.ftl.map().lookup(lpn);
+            ensure!(
+                found.is_some() == (expected != 0),
+                "the plain map has version {expected:#x} of page {lpn}, the FTL has {found:?}"
+            );
+            let Some(ppn) = found.filter(|ppn| self.ftl.is_written(*ppn)) else { continue };
+            let data = self.ftl.array().read(ppn);
+            self.seen.compared += 1;
+            ensure!(
+                data == expected,
+                "slot {ppn} of page {lpn} holds {data:#x}, and {expected:#x} was written"
+            );
+            if let Some(level) = self.levels[ppn.index()] {
+                let kept = self.ftl.level_of(ppn);
+                ensure!(kept == level, "slot {ppn} was programmed at {level:?}, known as {kept:?}");
+            }
+        }
+        Ok(())
+    }
+
+    /// The end of a run: everything quiet, every page compared, every operation accounted for.
+    pub(crate) fn finish_run(&mut self) -> Result<(), Fault> {
+        self.drain()?;
+        self.compare()?;
+        let pages = self.ftl.map().logical_pages();
+        for lpn in (0..pages).map(Lpn::from_u32) {
+            self.read_now(lpn)?;
+            self.seen.read[Source::Host] += u64::from(self.truth[lpn.index()] != 0);
+        }
+        // Those reads may have set a policy going.
+        self.settle_down()?;
+        self.drain()?;
+        let running = self.ftl.running_jobs();
+        ensure!(
+            running == 0 || self.jobs_may_wait,
+            "{running} jobs wait in vain\n{}",
+            self.drawing()
+        );
+        let c = *self.ftl.counts();
+        let (moves, host) = (c.moved.total(), c.host_pages);
+        ensure!(
+            c.program.total() == host + moves,
+            "{} programs are not {host} host pages and {moves} moves",
+            c.program.total()
+        );
+        ensure!(host == self.seen.writes, "{} writes, {host} host pages", self.seen.writes);
+        ensure!(c.read == self.seen.read, "reads {:?}, counted {:?}", self.seen.read, c.read);
+        ensure!(
+            c.program == self.seen.program,
+            "programs {:?}, counted {:?}",
+            self.seen.program,
+            c.program
+        );
+        ensure!(c.erase == self.seen.erase, "erases {:?}, counted {:?}", self.seen.erase, c.erase);
+        self.account()
+    }
+
+    /// The end of a run that worked at once.
+    pub(crate) fn finish_at_once(&mut self) -> Result<(), Fault> {
+        for die in (0..self.ftl.geometry().dies()).map(DieId::new) {
+            let mut turns = 0;
+            while self.idle_now(die)? {
+                turns += 1;
+                ensure!(
+                    turns < 10_000,
+                    "idle time has had work {turns} times, and there is no end"
+                );
+            }
+        }
+        self.compare()?;
+        let running = self.ftl.running_jobs();
+        ensure!(
+            running == 0 || self.jobs_may_wait,
+            "{running} jobs are left over after everything was done at once"
+        );
+        for lpn in (0..self.ftl.map().logical_pages()).map(Lpn::from_u32) {
+            self.read_now(lpn)?;
+        }
+        let c = *self.ftl.counts();
+        let (moves, host) = (c.moved.total(), c.host_pages);
+        ensure!(c.program.total() == host + moves, "{:?}: programs are host and moves", c);
+        self.account()
+    }
+
+    /// The end of a run at the end of the drive's life: what it holds can still be read.
+    pub(crate) fn finish_worn_out(&mut self) -> Result<(), Fault> {
+        self.stalled.clear();
+        while self.step()? {}
+        self.compare()?;
+        self.seen.worn_out += 1;
+        self.seen.retired += self.ftl.counts().retired;
+        self.account()
+    }
+
+    /// What holds of the counts in every mode.
+    pub(crate) fn account(&mut self) -> Result<(), Fault> {
+        let c = *self.ftl.counts();
+        let erases: u64 = self.ftl.array().erases().as_slice().iter().map(|e| u64::from(*e)).sum();
+        ensure!(erases == c.erase.total(), "{erases} erases in blocks, {:?} counted", c.erase);
+        ensure!(
+            c.gc_erase_by_demand.total() == c.erase[Source::Gc],
+            "erases by demand {:?}, by GC {}",
+            c.gc_erase_by_demand,
+            c.erase[Source::Gc]
+        );
+        self.seen.read = c.read;
+        self.seen.program = c.program;
+        self.seen.erase = c.erase;
+        self.seen.dropped += c.dropped;
+        self.seen.starved += c.starved;
+        self.seen.overridden += c.overridden;
+        self.seen.reprogrammed += c.reprogram;
+        self.seen.second_lives += c.second_lives;
+        Ok(())
+    }
+}

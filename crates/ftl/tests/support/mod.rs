@@ -1,0 +1,13 @@
+//! What the tests of the FTL share: a driver that finishes operations in any legal order, the plain
+//! map that it is compared with, and drives drawn from a seed.
+
+// Each test binary includes all of this and uses its part of it.
+#![allow(dead_code, unused_imports)]
+
+mod drive;
+mod kit;
+mod scenario;
+
+pub(crate) use drive::{Drive, Fault, Sabotage, Seen, Taste};
+pub(crate) use kit::{Mix, builtin, of_store, policies_of};
+pub(crate) use scenario::{Needs, Pattern, Scenario, main_phase, run, sweep, work};
