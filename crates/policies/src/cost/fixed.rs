@@ -1,0 +1,59 @@
+//! `fixed`: every program at one level.
+//!
+//! The medium level is the traditional drive of AGCR's comparison; the two others are the extremes
+//! of its preliminary study (section 2.3). No state, no re-writes.
+
+use crate::list::{Family, PolicyInfo};
+use crate::params::{Kind, ParamInfo, Params};
+use ftl::{Cost, Watch, WriteCtx};
+use nand::Level;
+
+/// The entry in the list.
+pub const INFO: PolicyInfo = PolicyInfo {
+    family: Family::Cost,
+    name: "fixed",
+    aliases: &[],
+    summary: "Every page is programmed at one cost level.",
+    paper: "Li et al., AGCR, FAST 2016, section 2.3",
+    params: &[ParamInfo {
+        name: "level",
+        kind: Kind::Word(&["high", "medium", "low"]),
+        default: "medium",
+        doc: "the write cost: high is slow to write and quick to read",
+    }],
+    needs: &[],
+    forbids: &[],
+};
+
+/// Every program at one level.
+#[derive(Copy, Clone, Debug)]
+pub struct Fixed(Level);
+
+impl Fixed {
+    pub(crate) fn new(params: &Params) -> Self {
+        let word = params.word("level");
+        let level = Level::ALL.into_iter().find(|l| l.name() == word);
+        Self(level.expect("the word was checked"))
+    }
+
+    /// Every program at `level`.
+    pub fn at(level: Level) -> Self {
+        Self(level)
+    }
+}
+
+impl Watch for Fixed {}
+
+impl Cost for Fixed {
+    fn constant(&self) -> Option<Level> {
+        Some(self.0)
+    }
+
+    fn initial(&self) -> Level {
+        self.0
+    }
+
+    fn level(&mut self, _: &WriteCtx) -> Level {
+        self.0
+    }
+}

@@ -1,0 +1,3 @@
+//! Family cost: at which level is a page programmed?
+
+pub mod fixed;

@@ -1,0 +1,369 @@
+//! The one list of policies, and what is made of it: checks, names, documentation, a drive's set.
+
+use crate::builtin::{
+    Builtin, CodingPolicy, CostPolicy, OrderPolicy, PageChoicePolicy, PlacementPolicy,
+    ReadDisturbPolicy, ThrottlePolicy, VictimPolicy, WearPolicy,
+};
+use crate::params::{ParamInfo, Params, PolicyError, nearest};
+use crate::{cost, order, placement, victim, wear};
+use ftl::{InOrder, NoRefresh, NoThrottle, NoWear, Plain, Policies};
+use serde_json::{Map, Value};
+
+/// A family of policies: a question.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Family {
+    /// At which cost level is a page programmed?
+    Cost,
+    /// How long must a write wait?
+    Throttle,
+    /// What moves when a block nears its read limit?
+    ReadDisturb,
+    /// Which page of the open block takes a write?
+    PageChoice,
+    /// How do bits lie on cells?
+    Coding,
+    /// Which block is reclaimed?
+    Victim,
+    /// Which plane takes the next page?
+    Placement,
+    /// Which cold data moves to which worn block?
+    Wear,
+    /// Which flash operation goes next?
+    Order,
+}
+
+impl Family {
+    /// All families, in the order of drive files.
+    pub const ALL: [Self; 9] = [
+        Self::Cost,
+        Self::Throttle,
+        Self::ReadDisturb,
+        Self::PageChoice,
+        Self::Coding,
+        Self::Victim,
+        Self::Placement,
+        Self::Wear,
+        Self::Order,
+    ];
+
+    /// The name in drive files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cost => "cost",
+            Self::Throttle => "throttle",
+            Self::ReadDisturb => "read-disturb",
+            Self::PageChoice => "page-choice",
+            Self::Coding => "coding",
+            Self::Victim => "victim",
+            Self::Placement => "placement",
+            Self::Wear => "wear",
+            Self::Order => "order",
+        }
+    }
+
+    /// The question it answers.
+    pub const fn question(self) -> &'static str {
+        match self {
+            Self::Cost => "at which cost level is a page programmed?",
+            Self::Throttle => "how long must a write wait before the FTL sees it?",
+            Self::ReadDisturb => "what moves where when a block nears its read limit?",
+            Self::PageChoice => "which page of the open block takes a write?",
+            Self::Coding => "how do bits lie on cells, and may a block be written twice?",
+            Self::Victim => "which block is reclaimed?",
+            Self::Placement => "which plane takes the next page?",
+            Self::Wear => "which cold data moves to which worn block?",
+            Self::Order => "which flash operation goes next on a free die?",
+        }
+    }
+
+    /// The policy of a drive that names none.
+    pub const fn default(self) -> &'static str {
+        match self {
+            Self::Cost => "fixed",
+            Self::Throttle | Self::ReadDisturb | Self::Wear => "none",
+            Self::PageChoice => "in-order",
+            Self::Coding => "plain",
+            Self::Victim => "greedy",
+            Self::Placement => "dynamic",
+            Self::Order => "fifo",
+        }
+    }
+}
+
+/// One policy as it is registered.
+#[derive(Copy, Clone, Debug)]
+pub struct PolicyInfo {
+    /// The family it belongs to.
+    pub family: Family,
+    /// Its name, kebab-case.
+    pub name: &'static str,
+    /// Other names it answers to.
+    pub aliases: &'static [&'static str],
+    /// What it does, in one sentence.
+    pub summary: &'static str,
+    /// Where it was proposed, or "folklore".
+    pub paper: &'static str,
+    /// Its parameters.
+    pub params: &'static [ParamInfo],
+    /// Policies of other families, as `family=name`, that it does not work without.
+    pub needs: &'static [&'static str],
+    /// Policies of other families, as `family=name`, that it does not work with.
+    pub forbids: &'static [&'static str],
+}
+
+impl PolicyInfo {
+    /// A policy without parameters, aliases, needs or conflicts.
+    const fn plain(
+        family: Family,
+        name: &'static str,
+        summary: &'static str,
+        paper: &'static str,
+    ) -> Self {
+        Self { family, name, aliases: &[], summary, paper, params: &[], needs: &[], forbids: &[] }
+    }
+}
+
+const DO_NOTHING: &str = "folklore";
+
+/// Every policy. A policy is added here and in its own file, and nowhere else.
+pub const POLICIES: &[PolicyInfo] = &[
+    cost::fixed::INFO,
+    PolicyInfo::plain(Family::Throttle, "none", "Writes enter as they arrive.", DO_NOTHING),
+    PolicyInfo::plain(
+        Family::ReadDisturb,
+        "none",
+        "Reads are not counted and nothing is refreshed.",
+        DO_NOTHING,
+    ),
+    PolicyInfo::plain(Family::PageChoice, "in-order", "The next page of the block.", DO_NOTHING),
+    PolicyInfo::plain(Family::Coding, "plain", "Bits as the host gave them.", DO_NOTHING),
+    victim::greedy::INFO,
+    victim::fifo::INFO,
+    victim::random::INFO,
+    victim::d_choices::INFO,
+    placement::dynamic::INFO,
+    placement::fixed::INFO,
+    PolicyInfo::plain(Family::Wear, "none", "Nothing is moved to even out wear.", DO_NOTHING),
+    wear::cold_swap::INFO,
+    order::fifo::INFO,
+    order::read_first::INFO,
+    order::priority::INFO,
+];
+
+/// One policy of a drive: which, with which parameters.
+#[derive(Clone, Debug)]
+struct Choice {
+    info: &'static PolicyInfo,
+    params: Params,
+}
+
+/// One policy of each family, checked.
+#[derive(Clone, Debug)]
+pub struct PolicySet {
+    choices: Vec<Choice>,
+}
+
+impl PolicySet {
+    /// The set that a drive file and a command line name, as `(family, policy, parameters)`; a
+    /// later entry of a family replaces an earlier one, and families not named get their default.
+    pub fn resolve(
+        named: &[(String, String, Map<String, Value>)],
+    ) -> Result<Self, Vec<PolicyError>> {
+        let mut errors = Vec::new();
+        for (family, name, _) in named {
+            if !Family::ALL.iter().any(|f| f.name() == family) {
+                errors.push(PolicyError {
+                    family: family.clone(),
+                    name: name.clone(),
+                    key: None,
+                    message: format!(
+                        "`{family}` is not a policy family (they are {})",
+                        Family::ALL.map(Family::name).join(", ")
+                    ),
+                    suggestion: nearest(family, Family::ALL.iter().map(|f| f.name())),
+                });
+            }
+        }
+        let none = Map::new();
+        let mut choices = Vec::new();
+        for family in Family::ALL {
+            let given = named.iter().rev().find(|(f, ..)| f == family.name());
+            let (name, params) =
+                given.map_or((family.default(), &none), |(_, n, p)| (n.as_str(), p));
+            let members = || POLICIES.iter().filter(move |p| p.family == family);
+            let Some(info) = members().find(|p| p.name == name || p.aliases.contains(&name)) else {
+                let names: Vec<&str> = members().map(|p| p.name).collect();
+                errors.push(PolicyError {
+                    family: family.name().to_owned(),
+                    name: name.to_owned(),
+                    key: None,
+                    message: format!(
+                        "`{name}` is not a policy of family `{}` (it has {})",
+                        family.name(),
+                        names.join(", ")
+                    ),
+                    suggestion: nearest(name, names.iter().copied()),
+                });
+                continue;
+            };
+            let params = Params::check(family, info.name, info.params, params, &mut errors);
+            choices.push(Choice { info, params });
+        }
+        let full_name = |c: &Choice| format!("{}={}", c.info.family.name(), c.info.name);
+        let present: Vec<String> = choices.iter().map(full_name).collect();
+        for choice in &choices {
+            let mut refuse = |message: String| {
+                errors.push(PolicyError {
+                    family: choice.info.family.name().to_owned(),
+                    name: choice.info.name.to_owned(),
+                    key: None,
+                    message,
+                    suggestion: None,
+                });
+            };
+            for need in choice.info.needs.iter().filter(|n| !present.iter().any(|p| p == *n)) {
+                refuse(format!("`{}` does not work without `{need}`", full_name(choice)));
+            }
+            for foe in choice.info.forbids.iter().filter(|n| present.iter().any(|p| p == *n)) {
+                refuse(format!("`{}` does not work together with `{foe}`", full_name(choice)));
+            }
+        }
+        if errors.is_empty() { Ok(Self { choices }) } else { Err(errors) }
+    }
+
+    /// The policy of a family, and its parameters.
+    pub fn get(&self, family: Family) -> (&'static PolicyInfo, &Params) {
+        let choice = self.choices.iter().find(|c| c.info.family == family);
+        let choice = choice.expect("a set has a policy of every family");
+        (choice.info, &choice.params)
+    }
+
+    /// `{family: {name, parameters…}}`, as a drive file writes it.
+    pub fn to_json(&self) -> Map<String, Value> {
+        let entry = |c: &Choice| {
+            let mut value = Map::new();
+            value.insert("name".into(), c.info.name.into());
+            value.extend(c.params.as_map().clone());
+            (c.info.family.name().to_owned(), Value::Object(value))
+        };
+        self.choices.iter().map(entry).collect()
+    }
+
+    /// The policies themselves, in their first state.
+    pub fn build(&self) -> Policies<Builtin> {
+        let of = |family| self.get(family);
+        let (cost, cost_params) = of(Family::Cost);
+        let (victim, victim_params) = of(Family::Victim);
+        let (placement, placement_params) = of(Family::Placement);
+        let (wear, wear_params) = of(Family::Wear);
+        Policies {
+            cost: match cost.name {
+                "fixed" => CostPolicy::Fixed(cost::fixed::Fixed::new(cost_params)),
+                other => unregistered(other),
+            },
+            throttle: ThrottlePolicy::None(NoThrottle),
+            read_disturb: ReadDisturbPolicy::None(NoRefresh),
+            page_choice: PageChoicePolicy::InOrder(InOrder),
+            coding: CodingPolicy::Plain(Plain),
+            victim: match victim.name {
+                "greedy" => VictimPolicy::Greedy(victim::greedy::Greedy),
+                "fifo" => VictimPolicy::Fifo(victim::fifo::Fifo),
+                "random" => VictimPolicy::Random(victim::random::Random),
+                "d-choices" => {
+                    VictimPolicy::DChoices(victim::d_choices::DChoices::new(victim_params))
+                }
+                other => unregistered(other),
+            },
+            placement: match placement.name {
+                "dynamic" => PlacementPolicy::Dynamic(placement::dynamic::Dynamic::default()),
+                "static" => {
+                    PlacementPolicy::Static(placement::fixed::Static::new(placement_params))
+                }
+                other => unregistered(other),
+            },
+            wear: match wear.name {
+                "none" => WearPolicy::None(NoWear),
+                "static" => WearPolicy::Static(wear::cold_swap::StaticWear::new(wear_params)),
+                other => unregistered(other),
+            },
+            order: match of(Family::Order).0.name {
+                "fifo" => OrderPolicy::Fifo(order::fifo::Fifo),
+                "read-first" => OrderPolicy::ReadFirst(order::read_first::ReadFirst),
+                "priority" => OrderPolicy::Priority(order::priority::Priority),
+                other => unregistered(other),
+            },
+        }
+    }
+}
+
+fn unregistered(name: &str) -> ! {
+    panic!("policy `{name}` is on the list but nothing builds it");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(family: Family, name: &str) -> Vec<(String, String, Map<String, Value>)> {
+        vec![(family.name().to_owned(), name.to_owned(), Map::new())]
+    }
+
+    #[test]
+    fn every_policy_is_described_named_once_and_can_be_built() {
+        assert!(POLICIES.len() >= 16, "the list has shrunk");
+        for (i, p) in POLICIES.iter().enumerate() {
+            assert!(p.summary.ends_with('.') && !p.paper.is_empty(), "{}: describe it", p.name);
+            let names = |q: &PolicyInfo| {
+                let mut all = q.aliases.to_vec();
+                all.push(q.name);
+                all
+            };
+            for q in POLICIES[i + 1..].iter().filter(|q| q.family == p.family) {
+                assert!(!names(p).iter().any(|n| names(q).contains(n)), "{} twice", p.name);
+            }
+            let set = PolicySet::resolve(&one(p.family, p.name)).unwrap();
+            assert_eq!(set.get(p.family).0.name, p.name);
+            let _ = set.build();
+            for param in p.params {
+                assert!(!param.doc.is_empty(), "{}.{}: describe it", p.name, param.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_family_has_its_default() {
+        let set = PolicySet::resolve(&[]).unwrap();
+        for family in Family::ALL {
+            assert_eq!(set.get(family).0.name, family.default());
+        }
+    }
+
+    #[test]
+    fn all_mistakes_are_told_at_once_with_the_nearest_right_word() {
+        let level = [("level".to_owned(), Value::from("hgih"))].into_iter().collect();
+        let named = vec![
+            ("victm".to_owned(), "greedy".to_owned(), Map::new()),
+            ("cost".to_owned(), "fixed".to_owned(), level),
+            ("order".to_owned(), "read-frist".to_owned(), Map::new()),
+        ];
+        let errors = PolicySet::resolve(&named).unwrap_err();
+        let hints: Vec<_> = errors.iter().map(|e| e.suggestion.as_deref().unwrap_or("")).collect();
+        assert_eq!(hints, ["victim", "high", "read-first"]);
+    }
+
+    #[test]
+    fn a_set_is_its_json_read_back() {
+        let set = PolicySet::resolve(&one(Family::Victim, "d-choices")).unwrap();
+        let json = set.to_json();
+        assert_eq!(json["victim"]["name"], "d-choices");
+        let named: Vec<_> = json
+            .iter()
+            .map(|(family, value)| {
+                let mut params = value.as_object().unwrap().clone();
+                let name = params.remove("name").unwrap();
+                (family.clone(), name.as_str().unwrap().to_owned(), params)
+            })
+            .collect();
+        assert_eq!(PolicySet::resolve(&named).unwrap().to_json(), json);
+    }
+}

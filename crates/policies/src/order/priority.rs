@@ -1,0 +1,41 @@
+//! `priority`: requests of high priority before everything else, reads before writes among them.
+//!
+//! High-priority writes have a stream of their own: pages of a block are programmed in order, so a
+//! write could not overtake another in the same block.
+
+use crate::list::{Family, PolicyInfo};
+use crate::order::first;
+use ftl::{Op, OpView, Order, Watch};
+use kernel::{Prio, Time};
+
+/// The entry in the list.
+pub const INFO: PolicyInfo = PolicyInfo {
+    family: Family::Order,
+    name: "priority",
+    aliases: &[],
+    summary: "Requests marked as high priority go first, reads before writes; the rest as in fifo.",
+    paper: "folklore; request priorities as in Grupp et al., MICRO 2009, section 4.1",
+    params: &[],
+    needs: &[],
+    forbids: &[],
+};
+
+/// High priority first.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct Priority;
+
+impl Watch for Priority {}
+
+impl Order for Priority {
+    #[inline]
+    fn pick(&mut self, heads: &[OpView], _: Time) -> usize {
+        first(heads, |h| h.prio == Prio::High && h.op == Op::Read)
+            .or_else(|| first(heads, |h| h.prio == Prio::High))
+            .or_else(|| first(heads, |_| true))
+            .expect("asked only when something waits")
+    }
+
+    fn uses_priority(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,181 @@
+//! Parameters of policies: declared once, checked once.
+
+use crate::list::Family;
+use serde_json::{Map, Value};
+
+/// The values that a parameter takes.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum Kind {
+    /// A whole number in a range, both ends included.
+    Int {
+        /// Least value.
+        min: u64,
+        /// Greatest value.
+        max: u64,
+    },
+    /// One of some words.
+    Word(&'static [&'static str]),
+}
+
+/// One parameter of a policy.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct ParamInfo {
+    /// Its name, kebab-case.
+    pub name: &'static str,
+    /// Its values.
+    pub kind: Kind,
+    /// Its default, as written on a command line.
+    pub default: &'static str,
+    /// What it does, with its unit.
+    pub doc: &'static str,
+}
+
+/// What is wrong with a policy as written.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct PolicyError {
+    /// The family as written.
+    pub family: String,
+    /// The policy as written.
+    pub name: String,
+    /// The parameter at fault, if it is one.
+    pub key: Option<String>,
+    /// What is wrong, in one sentence.
+    pub message: String,
+    /// The nearest thing that would be right.
+    pub suggestion: Option<String>,
+}
+
+/// The parameters of one policy, complete and checked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Params(Map<String, Value>);
+
+impl Params {
+    /// Checks what was given against the declarations and fills in the defaults.
+    pub(crate) fn check(
+        family: Family,
+        policy: &str,
+        declared: &[ParamInfo],
+        given: &Map<String, Value>,
+        errors: &mut Vec<PolicyError>,
+    ) -> Self {
+        let mut error = |key: &str, message: String, suggestion: Option<String>| {
+            errors.push(PolicyError {
+                family: family.name().to_owned(),
+                name: policy.to_owned(),
+                key: Some(key.to_owned()),
+                message,
+                suggestion,
+            });
+        };
+        for key in given.keys() {
+            if !declared.iter().any(|p| p.name == key) {
+                let names: Vec<&str> = declared.iter().map(|p| p.name).collect();
+                let message = if names.is_empty() {
+                    format!("`{policy}` has no parameters, so no `{key}`")
+                } else {
+                    format!(
+                        "`{key}` is not a parameter of `{policy}` (it has {})",
+                        names.join(", ")
+                    )
+                };
+                error(key, message, nearest(key, names.iter().copied()));
+            }
+        }
+        let mut values = Map::new();
+        for param in declared {
+            let text = given.get(param.name).map_or_else(|| param.default.to_owned(), plain_text);
+            if let Some(value) = param.kind.parse(&text) {
+                values.insert(param.name.to_owned(), value);
+                continue;
+            }
+            let suggestion = match param.kind {
+                Kind::Word(words) => nearest(&text, words.iter().copied()),
+                Kind::Int { .. } => None,
+            };
+            let wanted = param.kind.describe();
+            let message = format!("`{}` must be {wanted}, not `{text}`", param.name);
+            error(param.name, message, suggestion);
+        }
+        Self(values)
+    }
+
+    /// A whole number.
+    pub(crate) fn int(&self, name: &str) -> u64 {
+        self.0[name].as_u64().expect("declared as a whole number, and checked")
+    }
+
+    /// A word.
+    pub(crate) fn word(&self, name: &str) -> &str {
+        self.0[name].as_str().expect("declared as a word, and checked")
+    }
+
+    /// All parameters with their values.
+    pub fn as_map(&self) -> &Map<String, Value> {
+        &self.0
+    }
+}
+
+impl Kind {
+    fn parse(self, text: &str) -> Option<Value> {
+        match self {
+            Self::Int { min, max } => {
+                let n: u64 = text.parse().ok()?;
+                (min..=max).contains(&n).then(|| n.into())
+            }
+            Self::Word(words) => words.contains(&text).then(|| text.into()),
+        }
+    }
+
+    /// The values in words.
+    pub fn describe(self) -> String {
+        match self {
+            Self::Int { min, max } if max == u64::MAX => format!("a whole number from {min}"),
+            Self::Int { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Word(words) => format!("one of {}", words.join(", ")),
+        }
+    }
+}
+
+/// The value as a person would type it.
+fn plain_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
+}
+
+/// The candidate that differs least from `word`, if it is near enough to be a slip.
+pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+    candidates
+        .map(|c| (distance(word, c), c))
+        .min()
+        .filter(|(d, c)| *d <= 1 + c.len().min(word.len()) / 3)
+        .map(|(_, c)| c.to_owned())
+}
+
+/// Edit distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_finds_slips_and_nothing_else() {
+        let words = ["greedy", "fifo", "random", "d-choices"];
+        assert_eq!(nearest("gredy", words.into_iter()).as_deref(), Some("greedy"));
+        assert_eq!(nearest("dchoices", words.into_iter()).as_deref(), Some("d-choices"));
+        assert_eq!(nearest("elephant", words.into_iter()), None);
+    }
+}

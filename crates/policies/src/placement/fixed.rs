@@ -1,0 +1,139 @@
+//! `static`: the plane follows from the logical page number.
+//!
+//! Neighbouring pages lie on neighbouring units in a given order: with `cwdp` the channel changes
+//! first, then the way (chip), the die, the plane. A page always returns to its plane, so that
+//! sequential reads find the parallelism of the order, and random writes may queue on one die while
+//! others are idle.
+
+use crate::list::{Family, PolicyInfo};
+use crate::params::{Kind, ParamInfo, Params};
+use ftl::{HostDest, Load, Lpn, Placement, StreamId, Watch};
+use kernel::{Divisor, Prio};
+use nand::{Geometry, PlaneId};
+
+/// All orders of channel, way, die and plane.
+const ORDERS: &[&str] = &[
+    "cwdp", "cwpd", "cdwp", "cdpw", "cpwd", "cpdw", "wcdp", "wcpd", "wdcp", "wdpc", "wpcd", "wpdc",
+    "dcwp", "dcpw", "dwcp", "dwpc", "dpcw", "dpwc", "pcwd", "pcdw", "pwcd", "pwdc", "pdcw", "pdwc",
+];
+
+/// The entry in the list.
+pub const INFO: PolicyInfo = PolicyInfo {
+    family: Family::Placement,
+    name: "static",
+    aliases: &[],
+    summary: "The plane follows from the page number, in a fixed order of channel, way, die, plane.",
+    paper: "Hu et al., ICS 2011; Tavakkol et al., ACM TECS 2016",
+    params: &[ParamInfo {
+        name: "order",
+        kind: Kind::Word(ORDERS),
+        default: "cwdp",
+        doc: "which unit changes first, second, third, last: c channel, w way, d die, p plane",
+    }],
+    needs: &[],
+    forbids: &[],
+};
+
+/// The plane follows from the logical page number.
+#[derive(Clone, Debug)]
+pub struct Static {
+    order: [u8; 4],
+    /// The plane of each remainder of the page number by the number of planes.
+    planes: Vec<PlaneId>,
+    by_planes: Divisor,
+}
+
+impl Static {
+    pub(crate) fn new(params: &Params) -> Self {
+        Self::in_order(params.word("order"))
+    }
+
+    /// In an order such as `"cwdp"`.
+    pub fn in_order(order: &str) -> Self {
+        let order = order.as_bytes().try_into().expect("an order has four letters");
+        Self { order, planes: Vec::new(), by_planes: Divisor::new(1) }
+    }
+
+    #[inline]
+    fn plane_of(&self, lpn: Lpn) -> PlaneId {
+        self.planes[self.by_planes.rem(lpn.as_u32()) as usize]
+    }
+}
+
+impl Watch for Static {
+    fn attach(&mut self, geometry: &Geometry, _: u32) {
+        let shape = geometry.shape();
+        let size = |unit: u8| match unit {
+            b'c' => shape.channels,
+            b'w' => shape.chips_per_channel,
+            b'd' => shape.dies_per_chip,
+            _ => shape.planes_per_die,
+        };
+        let plane = |mut n: u32| {
+            let mut at = [0; 4]; // channel, way, die, plane
+            for unit in self.order {
+                let slot = b"cwdp".iter().position(|u| *u == unit).expect("one of the letters");
+                at[slot] = n % size(unit);
+                n /= size(unit);
+            }
+            let [channel, way, die, plane] = at;
+            let die = (way * shape.dies_per_chip + die) * shape.channels + channel;
+            PlaneId::from_u32(die * shape.planes_per_die + plane)
+        };
+        let planes = (0..geometry.planes() as u32).map(plane).collect();
+        self.planes = planes;
+        self.by_planes = Divisor::new(geometry.planes() as u32);
+    }
+}
+
+impl Placement for Static {
+    #[inline]
+    fn place(&mut self, load: &Load<'_>, lpn: Lpn, _: Prio) -> Option<HostDest> {
+        let plane = self.plane_of(lpn);
+        load.writable
+            .get(plane.as_u32() as usize)
+            .then_some(HostDest { plane, stream: StreamId::HOST })
+    }
+
+    fn spread(&mut self, lpn: Lpn) -> PlaneId {
+        self.plane_of(lpn)
+    }
+
+    fn is_free(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::Bytes;
+    use nand::Shape;
+
+    #[test]
+    fn every_order_reaches_every_plane_and_varies_its_first_unit_first() {
+        let geometry = Geometry::new(Shape {
+            channels: 2,
+            chips_per_channel: 3,
+            dies_per_chip: 2,
+            planes_per_die: 2,
+            blocks_per_plane: 8,
+            pages_per_block: 4,
+            page_size: Bytes::kib(4),
+            bits_per_cell: 2,
+        })
+        .unwrap();
+        assert_eq!(ORDERS.len(), 24);
+        for order in ORDERS {
+            let mut placement = Static::in_order(order);
+            placement.attach(&geometry, 1000);
+            let mut seen: Vec<u32> =
+                (0..24).map(|n| placement.plane_of(Lpn::from_u32(n)).as_u32()).collect();
+            let (a, b) = (seen[0], seen[1]);
+            let channel = |p| geometry.channel_of(geometry.die_of_plane(PlaneId::from_u32(p)));
+            assert_eq!(channel(a) != channel(b), order.starts_with('c'), "{order}");
+            seen.sort_unstable();
+            assert_eq!(seen, (0..24).collect::<Vec<_>>(), "{order}");
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Family victim: which block is reclaimed?
+
+pub mod d_choices;
+pub mod fifo;
+pub mod greedy;
+pub mod random;

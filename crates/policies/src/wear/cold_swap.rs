@@ -1,0 +1,75 @@
+//! `static`: cold data moves onto worn blocks.
+//!
+//! Data that is never overwritten keeps its block from being erased, so the other blocks wear out
+//! alone. When the spread of effective cycles in a plane exceeds a threshold, the data of the least
+//! worn complete block moves onto the most worn free one, and the block it leaves takes its turn.
+//! Bounds the spread at the cost of moving cold data about once in `threshold` cycles.
+
+use crate::list::{Family, PolicyInfo};
+use crate::params::{Kind, ParamInfo, Params};
+use ftl::{Balance, Dest, Plan, Step, StreamId, Watch, Wear};
+
+/// The entry in the list.
+pub const INFO: PolicyInfo = PolicyInfo {
+    family: Family::Wear,
+    name: "static",
+    aliases: &[],
+    summary: "Moves the data of the least worn block onto the most worn free one when wear spreads.",
+    paper: "folklore; Chang, SAC 2007, names the idea",
+    params: &[ParamInfo {
+        name: "threshold",
+        kind: Kind::Int { min: 1, max: 1_000_000 },
+        default: "20",
+        doc: "spread of effective P/E cycles in a plane that is tolerated",
+    }],
+    needs: &[],
+    forbids: &[],
+};
+
+/// Cold data moves onto worn blocks.
+#[derive(Copy, Clone, Debug)]
+pub struct StaticWear {
+    /// In thousandths of a cycle.
+    threshold: u32,
+    moves: u64,
+}
+
+impl StaticWear {
+    pub(crate) fn new(params: &Params) -> Self {
+        Self::with_threshold(params.int("threshold") as u32)
+    }
+
+    /// Tolerates a spread of `cycles`.
+    pub fn with_threshold(cycles: u32) -> Self {
+        Self { threshold: cycles.saturating_mul(1_000), moves: 0 }
+    }
+}
+
+impl Watch for StaticWear {
+    fn counters(&self) -> Vec<(&'static str, f64)> {
+        vec![("moves", self.moves as f64)]
+    }
+}
+
+impl Wear for StaticWear {
+    fn active(&self) -> bool {
+        true
+    }
+
+    fn balance(&mut self, balance: &Balance<'_>, plan: &mut Plan) {
+        let view = &balance.plane.ftl;
+        let wear = &view.wear.as_slice()[view.geometry.blocks_of(balance.plane.plane)];
+        let worn = view.wear[balance.erased];
+        let least = wear.iter().min().expect("a plane has blocks");
+        if worn - least <= self.threshold {
+            return;
+        }
+        let coldest = balance.plane.candidates().min_by_key(|b| (view.wear[*b], b.as_u32()));
+        let Some(coldest) = coldest else { return };
+        // The least worn block may be one that is no candidate; the candidates may all be worn more.
+        if worn.saturating_sub(view.wear[coldest]) > self.threshold {
+            self.moves += 1;
+            plan.push(Step::Reclaim { block: coldest, to: Dest::Stream(StreamId::WEAR) });
+        }
+    }
+}

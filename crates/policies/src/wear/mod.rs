@@ -1,0 +1,3 @@
+//! Family wear: which cold data moves to which worn block?
+
+pub mod cold_swap;
