@@ -1,0 +1,248 @@
+//! What the user writes to get a generator.
+
+use kernel::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::spread::{Spread, Zones};
+use super::zipf::Zipf;
+use super::{Arrivals, Share, Size};
+
+/// The pattern of a generated workload.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// Writes at uniformly random aligned addresses.
+    RandomWrite,
+    /// Reads at uniformly random aligned addresses.
+    RandomRead,
+    /// Writes from the first byte to the last, again and again.
+    SequentialWrite,
+    /// Reads from the first byte to the last, again and again.
+    SequentialRead,
+    /// Writes whose addresses follow Zipf's law: the k-th most popular has weight k^-theta.
+    Zipf,
+    /// A share of the data takes a larger share of the accesses.
+    HotCold,
+    /// The enterprise workload of JESD219.
+    Jesd219Enterprise,
+}
+
+impl Pattern {
+    /// Every pattern, in the order of the documentation.
+    pub const ALL: [Self; 7] = [
+        Self::RandomWrite,
+        Self::RandomRead,
+        Self::SequentialWrite,
+        Self::SequentialRead,
+        Self::Zipf,
+        Self::HotCold,
+        Self::Jesd219Enterprise,
+    ];
+
+    /// The name used on the command line and in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RandomWrite => "random-write",
+            Self::RandomRead => "random-read",
+            Self::SequentialWrite => "sequential-write",
+            Self::SequentialRead => "sequential-read",
+            Self::Zipf => "zipf",
+            Self::HotCold => "hot-cold",
+            Self::Jesd219Enterprise => "jesd219-enterprise",
+        }
+    }
+
+    /// What the pattern is, in a line.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::RandomWrite => "uniform random writes of 4 KiB",
+            Self::RandomRead => "uniform random reads of 4 KiB",
+            Self::SequentialWrite => "writes of 128 KiB from start to end, repeated",
+            Self::SequentialRead => "reads of 128 KiB from start to end, repeated",
+            Self::Zipf => "random writes of 4 KiB, popularity by Zipf's law (theta 0.99)",
+            Self::HotCold => "random writes of 4 KiB, 20 % of the data takes 80 % of them",
+            Self::Jesd219Enterprise => {
+                "40 % reads and 60 % writes of 512 B to 64 KiB in three zones (JESD219 enterprise)"
+            }
+        }
+    }
+
+    /// The pattern with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|p| p.name() == name)
+    }
+
+    pub(super) fn read_share(self) -> f64 {
+        match self {
+            Self::RandomRead | Self::SequentialRead => 1.0,
+            Self::Jesd219Enterprise => 0.4,
+            Self::RandomWrite | Self::SequentialWrite | Self::Zipf | Self::HotCold => 0.0,
+        }
+    }
+
+    pub(super) fn size(self) -> Size {
+        match self {
+            Self::SequentialWrite | Self::SequentialRead => Size::One(Bytes::kib(128)),
+            Self::Jesd219Enterprise => Size::Mix(jesd219_sizes()),
+            _ => Size::One(Bytes::kib(4)),
+        }
+    }
+}
+
+/// JESD219 enterprise, as fio's example job has it: 67 % of the requests are 4 KiB.
+fn jesd219_sizes() -> Vec<Share> {
+    [
+        (512, 0.04),
+        (1024, 0.01),
+        (1536, 0.01),
+        (2048, 0.01),
+        (2560, 0.01),
+        (3072, 0.01),
+        (3584, 0.01),
+        (4096, 0.67),
+        (8192, 0.10),
+        (16384, 0.07),
+        (32768, 0.03),
+        (65536, 0.03),
+    ]
+    .map(|(size, share)| Share { size: Bytes::new(size), share })
+    .to_vec()
+}
+
+/// JESD219 enterprise: half of the accesses go to the first 5 % of the addresses, 30 % to the
+/// next 15 %, the rest to the rest. Pairs of (share of the addresses, share of the accesses).
+const JESD219_ZONES: [(f64, f64); 3] = [(0.05, 0.5), (0.15, 0.3), (0.80, 0.2)];
+
+/// A generated workload as written. Only `pattern` must be given; what is left out has the
+/// pattern's own value.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Generator {
+    /// Where requests go and what they do.
+    pub pattern: Pattern,
+    /// How many requests; at least 1.
+    #[serde(default = "a_million")]
+    pub requests: u64,
+    /// Size of a request, `"4KiB"`, or a list of sizes with shares that add up to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
+    /// Random addresses are multiples of this; by default the size, or 4 KiB for a mix of sizes.
+    #[serde(default, with = "text", skip_serializing_if = "Option::is_none")]
+    pub align: Option<Bytes>,
+    /// The addresses used run from 0 to this; by default the whole drive.
+    #[serde(default, with = "text", skip_serializing_if = "Option::is_none")]
+    pub span: Option<Bytes>,
+    /// The share of reads, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_share: Option<f64>,
+    /// The share of trims, 0 to 1; what is neither read nor trim is a write.
+    #[serde(default)]
+    pub trim_share: f64,
+    /// When requests arrive.
+    #[serde(default)]
+    pub arrivals: Arrivals,
+    /// `zipf` only: the exponent, 0 < theta <= 10; by default 0.99.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub theta: Option<f64>,
+    /// `hot-cold` only: the share of the data that is hot, 0 < x < 1; by default 0.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hot_data: Option<f64>,
+    /// `hot-cold` only: the share of the requests that go to hot data, 0 <= x <= 1; by default
+    /// 0.8. Reads and trims, if there are any, follow the same shares as writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hot_writes: Option<f64>,
+    /// The seed; by default that of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+}
+
+fn a_million() -> u64 {
+    1_000_000
+}
+
+/// A key, what is wrong with its value, what was expected.
+type Wrong = (&'static str, String, &'static str);
+
+impl Generator {
+    /// The pattern with all its defaults: a million requests, as fast as possible.
+    pub fn new(pattern: Pattern) -> Self {
+        Self {
+            pattern,
+            requests: a_million(),
+            size: None,
+            align: None,
+            span: None,
+            read_share: None,
+            trim_share: 0.0,
+            arrivals: Arrivals::default(),
+            theta: None,
+            hot_data: None,
+            hot_writes: None,
+            seed: None,
+        }
+    }
+
+    /// How addresses spread over `slots` aligned places.
+    pub(super) fn spread(&self, slots: u64) -> Result<Spread, Wrong> {
+        let only = |key, given: bool, pattern: Pattern| {
+            if given && self.pattern != pattern {
+                let found = format!("`{key}` is given for {}", self.pattern.name());
+                return Err((key, found, "it for its own pattern only"));
+            }
+            Ok(())
+        };
+        only("theta", self.theta.is_some(), Pattern::Zipf)?;
+        only("hot-data", self.hot_data.is_some(), Pattern::HotCold)?;
+        only("hot-writes", self.hot_writes.is_some(), Pattern::HotCold)?;
+        let zones = |shares: &[(f64, f64)]| {
+            Zones::new(slots, shares).map(Spread::Zones).ok_or_else(|| {
+                let found = format!("{slots} aligned places cannot be split into the zones");
+                ("span", found, "at least one place in every zone")
+            })
+        };
+        match self.pattern {
+            Pattern::RandomWrite | Pattern::RandomRead => Ok(Spread::Uniform { slots }),
+            Pattern::SequentialWrite | Pattern::SequentialRead => Ok(Spread::Sequential),
+            Pattern::Zipf => {
+                let theta = self.theta.unwrap_or(0.99);
+                if !(theta > 0.0 && theta <= 10.0) {
+                    return Err(("theta", format!("theta = {theta}"), "0 < theta <= 10"));
+                }
+                Ok(Spread::Zipf(Zipf::new(slots, theta)))
+            }
+            Pattern::HotCold => {
+                let (data, writes) = (self.hot_data.unwrap_or(0.2), self.hot_writes.unwrap_or(0.8));
+                if !(data > 0.0 && data < 1.0) {
+                    return Err(("hot-data", format!("hot-data = {data}"), "0 < hot-data < 1"));
+                }
+                if !(0.0..=1.0).contains(&writes) {
+                    let found = format!("hot-writes = {writes}");
+                    return Err(("hot-writes", found, "0 <= hot-writes <= 1"));
+                }
+                zones(&[(data, writes), (1.0 - data, 1.0 - writes)])
+            }
+            Pattern::Jesd219Enterprise => zones(&JESD219_ZONES),
+        }
+    }
+}
+
+/// Sizes are written as text with a unit; a bare number is an error.
+pub(super) mod text {
+    use kernel::Bytes;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    #[expect(clippy::ref_option, reason = "the signature that serde asks for")]
+    pub(in super::super) fn serialize<S: Serializer>(
+        value: &Option<Bytes>,
+        out: S,
+    ) -> Result<S::Ok, S::Error> {
+        value.map(|b| b.to_string()).serialize(out)
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Bytes>, D::Error> {
+        let text = Option::<String>::deserialize(from)?;
+        text.map(|t| t.parse().map_err(D::Error::custom)).transpose()
+    }
+}

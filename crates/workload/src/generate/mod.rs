@@ -1,0 +1,255 @@
+//! Generators: workloads made from a few numbers.
+//!
+//! [`Generator`] is what the user writes; [`Generator::with_span`] checks it against a drive and
+//! gives a [`Synthetic`] workload in which nothing is left open. Addresses, sizes, operations
+//! and arrivals each draw from a random stream of their own, so changing one leaves the others
+//! as they were.
+
+mod arrivals;
+mod config;
+mod sizes;
+mod spread;
+mod zipf;
+
+use std::sync::Arc;
+
+use kernel::{Bytes, Prio, Rng};
+
+use self::arrivals::Clock;
+use self::sizes::SizePicker;
+use self::spread::Spread;
+use crate::error::{Spot, detail};
+use crate::{About, BATCH, Op, Request, Source, StandIn, TraceError, Workload};
+
+pub use arrivals::Arrivals;
+pub use config::{Generator, Pattern};
+pub use sizes::{Share, Size};
+
+/// Shares closer than this are equal: what adding a few decimal fractions can lose.
+const ROUNDING: f64 = 1e-9;
+
+/// A generated workload with nothing left open.
+#[derive(Clone, Debug)]
+pub struct Synthetic {
+    about: About,
+    plan: Arc<Plan>,
+}
+
+/// The resolved generator.
+#[derive(Debug)]
+struct Plan {
+    requests: u64,
+    span: u64,
+    align: u64,
+    sizes: SizePicker,
+    spread: Spread,
+    /// Below the first: read; below the second: trim; else write. In units of 2^-64.
+    read_below: u64,
+    trim_below: u64,
+    /// Set when every request does the same.
+    only: Option<Op>,
+    arrivals: Arrivals,
+    seed: u64,
+}
+
+impl Generator {
+    /// Checks the generator and settles what it leaves open: the address space (the whole
+    /// `drive` unless it says its own) and the seed (that of the run, `seed`, likewise).
+    pub fn with_span(&self, drive: Bytes, seed: u64) -> Result<Synthetic, TraceError> {
+        let bad = |key: &str, found: String, expected: &str| {
+            let hint = format!("set `workload.{key}`");
+            let place = Arc::from(self.pattern.name());
+            TraceError::Parameter(detail(&place, Spot::Whole, found, expected, hint))
+        };
+        if self.requests == 0 {
+            return Err(bad("requests", "no requests".into(), "at least one"));
+        }
+        let size = self.size.clone().unwrap_or_else(|| self.pattern.size());
+        let sizes = SizePicker::new(&size).map_err(|found| {
+            bad("size", found, "sizes from 1 B to 1 GiB with shares that add up to 1")
+        })?;
+        let align = self.align.map_or_else(|| size.alignment(), Bytes::get);
+        if align == 0 {
+            return Err(bad("align", "an alignment of 0".into(), "at least one byte"));
+        }
+        let span = self.span.unwrap_or(drive).get();
+        if self.span.is_some() && span > drive.get() {
+            let found = format!("a span of {}", Bytes::new(span));
+            return Err(bad("span", found, &format!("at most the drive's {drive}")));
+        }
+        if span < u64::from(sizes.largest()).max(align) {
+            let found = format!("a span of {}", Bytes::new(span));
+            return Err(bad("span", found, "room for the largest request and one aligned place"));
+        }
+        let spread = self
+            .spread(span / align)
+            .map_err(|(key, found, expected)| bad(key, found, expected))?;
+        let read = self.read_share.unwrap_or_else(|| self.pattern.read_share());
+        let trim = self.trim_share;
+        for (key, share) in [("read-share", read), ("trim-share", trim)] {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(bad(key, format!("a share of {share}"), "a share from 0 to 1"));
+            }
+        }
+        if read + trim > 1.0 + ROUNDING {
+            let found = format!("reads and trims are {} of all requests", read + trim);
+            return Err(bad("trim-share", found, "read-share + trim-share of at most 1"));
+        }
+        self.arrivals
+            .check()
+            .map_err(|found| bad("arrivals", found, "a rate above 0 and at most 1e9 per second"))?;
+        let only = match (read, trim) {
+            (0.0, 0.0) => Some(Op::Write),
+            (1.0, _) => Some(Op::Read),
+            (_, 1.0) => Some(Op::Trim),
+            _ => None,
+        };
+        let plan = Plan {
+            requests: self.requests,
+            span,
+            align,
+            sizes,
+            spread,
+            read_below: below(read),
+            trim_below: below(read + trim),
+            only,
+            arrivals: self.arrivals,
+            seed: self.seed.unwrap_or(seed),
+        };
+        let about = About {
+            name: self.pattern.name().into(),
+            format: self.pattern.name().into(),
+            sha256: None,
+            requests: Some(self.requests),
+            span: Some(span),
+            timed: self.arrivals != Arrivals::AsFastAsPossible,
+            stand_in: None,
+            notes: Vec::new(),
+        };
+        Ok(Synthetic { about, plan: Arc::new(plan) })
+    }
+}
+
+/// A share in units of 2^-64, so that a draw of 64 bits is compared without a division.
+fn below(share: f64) -> u64 {
+    (share * 2.0_f64.powi(64)) as u64
+}
+
+impl Synthetic {
+    /// The same requests, under the name of the trace that they stand for.
+    #[must_use]
+    pub fn standing_for(mut self, name: &str, stand_in: StandIn) -> Self {
+        name.clone_into(&mut self.about.name);
+        self.about.stand_in = Some(stand_in);
+        self
+    }
+}
+
+impl Workload for Synthetic {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+        let plan = Arc::clone(&self.plan);
+        let stream = |name| Rng::named(plan.seed, name);
+        Ok(Box::new(Making {
+            left: plan.requests,
+            clock: Clock::new(plan.arrivals, stream("workload/arrivals")),
+            places: stream("workload/places"),
+            sizes: stream("workload/sizes"),
+            ops: stream("workload/operations"),
+            next_byte: 0,
+            plan,
+        }))
+    }
+}
+
+/// A generated workload in the making.
+struct Making {
+    plan: Arc<Plan>,
+    left: u64,
+    clock: Clock,
+    places: Rng,
+    sizes: Rng,
+    ops: Rng,
+    /// Where a sequential stream goes on.
+    next_byte: u64,
+}
+
+impl Source for Making {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        batch.clear();
+        let n = self.left.min(BATCH as u64);
+        self.left -= n;
+        let plan = Arc::clone(&self.plan);
+        // The pattern is asked for once per batch, not per request.
+        match &plan.spread {
+            Spread::Uniform { slots } => {
+                self.make(batch, n, &plan, |rng, _, len| {
+                    (plan.place(rng.below_u64(*slots), len), len)
+                });
+            }
+            // The last request before the end is as short as it must be: no byte is left out.
+            Spread::Sequential => self.make(batch, n, &plan, |_, next, len| {
+                let at = if *next == plan.span { 0 } else { *next };
+                let len = u64::from(len).min(plan.span - at);
+                *next = at + len;
+                (at, len as u32)
+            }),
+            Spread::Zones(zones) => {
+                self.make(batch, n, &plan, |rng, _, len| (plan.place(zones.draw(rng), len), len));
+            }
+            Spread::Zipf(zipf) => {
+                self.make(batch, n, &plan, |rng, _, len| (plan.place(zipf.draw(rng), len), len));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Making {
+    #[inline(always)]
+    fn make(
+        &mut self,
+        batch: &mut Vec<Request>,
+        n: u64,
+        plan: &Plan,
+        place: impl Fn(&mut Rng, &mut u64, u32) -> (u64, u32),
+    ) {
+        batch.extend((0..n).map(|_| {
+            let wish = plan.sizes.draw(&mut self.sizes);
+            let (offset, len) = place(&mut self.places, &mut self.next_byte, wish);
+            let op = match plan.only {
+                Some(op) => op,
+                None => plan.op(self.ops.bits()),
+            };
+            Request { at: self.clock.tick(), offset, len, op, prio: Prio::Normal }
+        }));
+    }
+}
+
+impl Plan {
+    #[inline]
+    fn op(&self, bits: u64) -> Op {
+        if bits < self.read_below {
+            Op::Read
+        } else if bits < self.trim_below {
+            Op::Trim
+        } else {
+            Op::Write
+        }
+    }
+
+    /// The address of a slot; a request that would pass the end is moved back to the last slot
+    /// where it fits.
+    #[inline(always)]
+    fn place(&self, slot: u64, len: u32) -> u64 {
+        let at = slot * self.align;
+        let room = self.span - u64::from(len);
+        if at <= room { at } else { room / self.align * self.align }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+//! Generators against their formulas. The seeds are fixed, so a bound of four or five standard
+//! deviations either holds for ever or shows a fault.
+
+use super::*;
+use crate::trace::drain;
+
+/// What the TOML text generates on a drive of 64 MiB (16,384 pages).
+fn make(toml: &str) -> Vec<Request> {
+    let generator: Generator = toml::from_str(toml).unwrap();
+    drain(&mut *generator.with_span(Bytes::mib(64), 1).unwrap().open().unwrap()).unwrap()
+}
+
+fn refused(toml: &str) -> String {
+    match toml::from_str::<Generator>(toml) {
+        Err(e) => e.to_string(),
+        Ok(g) => g.with_span(Bytes::mib(64), 1).unwrap_err().to_string(),
+    }
+}
+
+fn share(all: &[Request], hit: impl Fn(&Request) -> bool) -> f64 {
+    all.iter().filter(|r| hit(r)).count() as f64 / all.len() as f64
+}
+
+/// `got` within `sigmas` standard deviations of a share `p` over `n` draws.
+fn near(got: f64, p: f64, n: usize) {
+    let sigma = (p * (1.0 - p) / n as f64).sqrt();
+    assert!((got - p).abs() <= 4.5 * sigma, "{got} against {p} ± {sigma}");
+}
+
+#[test]
+fn random_write_is_uniform_over_all_pages() {
+    let all = make("pattern = 'random-write'\nrequests = 819200");
+    assert_eq!(all.len(), 819_200);
+    let mut seen = vec![0_u32; 16_384];
+    for r in &all {
+        assert_eq!((r.op, r.len, r.offset % 4096, r.at), (Op::Write, 4096, 0, kernel::Time::ZERO));
+        seen[(r.offset / 4096) as usize] += 1;
+    }
+    // Chi-square over 16,383 degrees of freedom: mean that, variance twice that.
+    let chi: f64 = seen.iter().map(|&s| (f64::from(s) - 50.0).powi(2) / 50.0).sum();
+    let df = 16_383.0_f64;
+    assert!((chi - df).abs() < 4.5 * (2.0 * df).sqrt(), "{chi}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_requests_and_another_gives_others() {
+    let text = |seed| format!("pattern = 'zipf'\nrequests = 5000\nread-share = 0.3\nseed = {seed}");
+    assert_eq!(make(&text(7)), make(&text(7)));
+    assert_ne!(make(&text(7)), make(&text(8)));
+    let g = Generator { requests: 10, ..Generator::new(Pattern::RandomWrite) };
+    let of_run =
+        |seed| drain(&mut *g.with_span(Bytes::gib(1), seed).unwrap().open().unwrap()).unwrap();
+    assert_ne!(of_run(1), of_run(2), "without a seed of its own it follows the run's");
+}
+
+#[test]
+fn one_purpose_one_stream() {
+    let plain = make("pattern = 'random-write'\nrequests = 1000");
+    let timed = make(
+        "pattern = 'random-write'\nrequests = 1000\nread-share = 0.5\narrivals = { poisson = { iops = 1e4 } }",
+    );
+    let places = |all: &[Request]| all.iter().map(|r| r.offset).collect::<Vec<_>>();
+    assert_eq!(places(&plain), places(&timed), "operations and arrivals move no address");
+}
+
+#[test]
+fn sequential_covers_every_byte_and_starts_over() {
+    let all = make("pattern = 'sequential-write'\nrequests = 12\nspan = '1000KiB'");
+    let (mut at, mut total) = (0, 0);
+    for r in &all[..8] {
+        assert_eq!(r.offset, at);
+        at = r.end();
+        total += r.len;
+    }
+    assert_eq!((total, all[7].len, all[8].offset), (1000 << 10, 104 << 10, 0));
+}
+
+#[test]
+fn hot_data_takes_its_share() {
+    let all = make("pattern = 'hot-cold'\nrequests = 400000");
+    let hot_end = 3277 * 4096; // 20 % of 16,384 pages, rounded
+    near(share(&all, |r| r.offset < hot_end), 0.8, all.len());
+    let all = make("pattern = 'hot-cold'\nrequests = 400000\nhot-data = 0.05\nhot-writes = 0.95");
+    let hot_end = 819 * 4096;
+    near(share(&all, |r| r.offset < hot_end), 0.95, all.len());
+    // Uniform on either side.
+    near(share(&all, |r| r.offset < hot_end / 2), 0.95 * 409.5 / 819.0, all.len());
+}
+
+#[test]
+fn zipf_ranks_have_their_weights() {
+    for theta in [0.5, 0.99, 1.0, 1.2] {
+        let n = 16_384;
+        let all = make(&format!("pattern = 'zipf'\nrequests = 400000\ntheta = {theta}"));
+        let zipf = zipf::Zipf::new(n, theta);
+        let total: f64 = (1..=n).map(|k| (k as f64).powf(-theta)).sum();
+        for rank in [1, 2, 3, 10, 100, 1000] {
+            let p = (rank as f64).powf(-theta) / total;
+            let place = zipf.place(rank) * 4096;
+            near(share(&all, |r| r.offset == place), p, all.len());
+        }
+        // The less popular half of the ranks, together.
+        let p: f64 = (n / 2 + 1..=n).map(|k| (k as f64).powf(-theta)).sum::<f64>() / total;
+        let rare: std::collections::BTreeSet<_> = (n / 2 + 1..=n).map(|k| zipf.place(k)).collect();
+        assert_eq!(rare.len() as u64, n / 2, "places are a permutation of ranks");
+        near(share(&all, |r| rare.contains(&(r.offset / 4096))), p, all.len());
+    }
+}
+
+#[test]
+fn zipf_reaches_every_corner() {
+    for n in [1, 2, 3, 10, (1 << 32) + 7, 1 << 40] {
+        for theta in [1e-9, 0.99, 1.0 + 1e-12, 10.0] {
+            let zipf = zipf::Zipf::new(n, theta);
+            let mut rng = Rng::named(1, "corner");
+            let ranks = (0..1000).map(|_| zipf.rank(&mut rng));
+            assert!(
+                ranks.into_iter().all(|k| (1..=n).contains(&k) && zipf.place(k) < n),
+                "{n} {theta}"
+            );
+        }
+    }
+}
+
+#[test]
+fn jesd219_has_the_sizes_and_zones_of_the_standard() {
+    let all = make("pattern = 'jesd219-enterprise'\nrequests = 1000000");
+    near(share(&all, |r| r.op == Op::Read), 0.4, all.len());
+    let sizes: [(u32, f64); 12] = [
+        (512, 0.04),
+        (1024, 0.01),
+        (1536, 0.01),
+        (2048, 0.01),
+        (2560, 0.01),
+        (3072, 0.01),
+        (3584, 0.01),
+        (4096, 0.67),
+        (8192, 0.10),
+        (16384, 0.07),
+        (32768, 0.03),
+        (65536, 0.03),
+    ];
+    for (size, p) in sizes {
+        near(share(&all, |r| r.len == size), p, all.len());
+    }
+    for (end, p) in [(0.05, 0.5), (0.2, 0.8), (1.0, 1.0)] {
+        let end = (end * 16_384.0_f64).round() as u64 * 4096;
+        near(share(&all, |r| r.offset < end), p, all.len());
+    }
+    assert!(all.iter().all(|r| r.offset % 4096 == 0 && r.end() <= 64 << 20));
+}
+
+#[test]
+fn operations_have_their_shares() {
+    let all =
+        make("pattern = 'random-write'\nrequests = 200000\nread-share = 0.3\ntrim-share = 0.1");
+    near(share(&all, |r| r.op == Op::Read), 0.3, all.len());
+    near(share(&all, |r| r.op == Op::Trim), 0.1, all.len());
+}
+
+#[test]
+fn poisson_gaps_have_mean_and_variance_of_the_exponential() {
+    let all = make(
+        "pattern = 'random-read'\nrequests = 500001\narrivals = { poisson = { iops = 20000 } }",
+    );
+    let gaps: Vec<f64> = all.windows(2).map(|w| (w[1].at - w[0].at).as_ns() as f64).collect();
+    let n = gaps.len() as f64;
+    let mean = gaps.iter().sum::<f64>() / n;
+    let variance = gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / n;
+    // Standard errors: mean/sqrt(n), and variance * sqrt(8/n) (the fourth moment is 9).
+    assert!((mean / 50_000.0 - 1.0).abs() < 4.5 / n.sqrt(), "{mean}");
+    assert!((variance / 2.5e9 - 1.0).abs() < 4.5 * (8.0 / n).sqrt(), "{variance}");
+    assert_eq!(all[0].at, kernel::Time::ZERO);
+    // Memoryless: the share of gaps above the mean is 1/e.
+    near(gaps.iter().filter(|g| **g > 50_000.0).count() as f64 / n, (-1.0_f64).exp(), gaps.len());
+}
+
+#[test]
+fn constant_arrivals_do_not_drift() {
+    let all =
+        make("pattern = 'random-write'\nrequests = 30001\narrivals = { constant = { iops = 3 } }");
+    assert_eq!(all[30_000].at.as_ns(), 10_000_000_000_000);
+    assert_eq!(all[1].at.as_ns(), 333_333_333);
+}
+
+#[test]
+fn a_generator_survives_being_written_and_read() {
+    let text = "pattern = 'random-write'\nrequests = 5\nsize = [{ size = '4KiB', share = 0.5 }, { size = '16KiB', share = 0.5 }]\nspan = '1MiB'\narrivals = { constant = { iops = 10 } }";
+    let generator: Generator = toml::from_str(text).unwrap();
+    let again: Generator =
+        serde_json::from_str(&serde_json::to_string(&generator).unwrap()).unwrap();
+    assert_eq!(generator, again);
+    let least: Generator = toml::from_str("pattern = 'zipf'").unwrap();
+    assert_eq!(least, Generator::new(Pattern::Zipf));
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_its_key() {
+    for (toml, words) in [
+        ("pattern = 'random-write'\nrequests = 0", "workload.requests"),
+        ("pattern = 'random-write'\nspan = '2KiB'", "workload.span"),
+        ("pattern = 'random-write'\nspan = '1GiB'", "at most the drive's 64MiB"),
+        ("pattern = 'random-write'\nsize = 4096", "a size such as \"4KiB\""),
+        ("pattern = 'random-write'\nsize = '4096'", "a size needs a unit"),
+        ("pattern = 'random-write'\nsize = '0B'", "workload.size"),
+        ("pattern = 'random-write'\nsize = [{ size = '4KiB', share = 0.5 }]", "add up to 0.5"),
+        ("pattern = 'random-write'\nsize = []", "add up to 0"),
+        ("pattern = 'random-write'\nread-share = 1.5", "a share from 0 to 1"),
+        ("pattern = 'random-write'\nread-share = 0.6\ntrim-share = 0.6", "at most 1"),
+        ("pattern = 'random-write'\narrivals = { poisson = { iops = 0 } }", "a rate above 0"),
+        ("pattern = 'random-write'\ntheta = 1.0", "`theta` is given for random-write"),
+        ("pattern = 'hot-cold'\nhot-data = 1.0", "0 < hot-data < 1"),
+        ("pattern = 'zipf'\ntheta = nan", "0 < theta <= 10"),
+        (
+            "pattern = 'jesd219-enterprise'\nsize = '4KiB'\nspan = '16KiB'",
+            "at least one place in every zone",
+        ),
+        ("pattern = 'random-write'\nrequest = 5", "unknown field `request`"),
+        ("pattern = 'random-writes'", "random-write"),
+    ] {
+        let message = refused(toml);
+        assert!(message.contains(words), "{toml}\n  gave {message}\n  without {words}");
+    }
+}

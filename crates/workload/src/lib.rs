@@ -1,0 +1,40 @@
+//! Where block I/O comes from: traces read from files, generators, and what may be done to their
+//! addresses. Knows nothing of flash and reads no clock.
+//!
+//! A [`Workload`] can be opened several times; each opening is a [`Source`], a stream of
+//! [`Request`]s in time order, read in batches.
+//!
+//! ```
+//! # use floatgate_workload as workload;
+//! use workload::{Workload, ReadOptions, open_bytes};
+//!
+//! let text = b"0 0 16 8 0\n2500 0 64 8 1\n".to_vec();      // SSDSim: ns, device, sectors, 1 = read
+//! let trace = open_bytes("two.trace", text.into(), &ReadOptions::default())?;
+//! let mut batch = Vec::new();
+//! trace.open()?.fill(&mut batch)?;
+//! assert_eq!((batch[1].at.as_ns(), batch[1].offset, batch[1].len), (2500, 64 * 512, 4096));
+//! # Ok::<(), workload::TraceError>(())
+//! ```
+
+#![allow(
+    clippy::unnecessary_box_returns,
+    clippy::boxed_local,
+    reason = "errors are made in a box, so that results of the hot loops stay small"
+)]
+
+mod error;
+mod extents;
+mod generate;
+mod list;
+mod request;
+mod source;
+mod trace;
+mod transform;
+
+pub use error::{Detail, Place, Spot, TraceError};
+pub use generate::{Arrivals, Generator, Pattern, Share, Size, Synthetic};
+pub use list::List;
+pub use request::{BATCH, Op, Request};
+pub use source::{About, Source, StandIn, Workload};
+pub use trace::{Format, ReadOptions, TimeUnit, open_bytes, open_trace};
+pub use transform::{Alignment, Fold, OutOfRange};

@@ -1,0 +1,59 @@
+//! What a workload is to its reader.
+
+use crate::{Request, TraceError};
+
+/// A stream of requests in time order, read in batches so that dispatch is paid once per batch.
+pub trait Source: Send {
+    /// Clears `batch` and fills it with the next requests, up to [`BATCH`](crate::BATCH) of them.
+    /// An empty batch is the end, and stays so.
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError>;
+
+    /// The records passed over so far because they could not be read and the user asked to
+    /// skip such.
+    fn skipped(&self) -> u64 {
+        0
+    }
+}
+
+/// Something that can be opened more than once: preconditioning looks at a workload before the
+/// run does. Every opening yields the same requests.
+pub trait Workload: Send + Sync {
+    /// What is known without reading requests.
+    fn about(&self) -> &About;
+
+    /// A stream from the first request on.
+    fn open(&self) -> Result<Box<dyn Source>, TraceError>;
+}
+
+/// What is known of a workload before it runs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct About {
+    /// File name or generator name, as shown in results.
+    pub name: String,
+    /// `vscsi`, `ssdsim-ascii`, `random-write`, …
+    pub format: String,
+    /// SHA-256 of the file's bytes as stored (compressed ones as compressed), in hexadecimal.
+    pub sha256: Option<String>,
+    /// The number of requests, where it is known.
+    pub requests: Option<u64>,
+    /// The address space in bytes: all requests end at or below it.
+    pub span: Option<u64>,
+    /// Whether requests carry times of their own. Without, they are meant to arrive as fast as the
+    /// drive takes them.
+    pub timed: bool,
+    /// Present if this was generated to stand for a trace that is not at hand.
+    pub stand_in: Option<StandIn>,
+    /// What was found out and decided while opening, in words for the user.
+    pub notes: Vec<String>,
+}
+
+/// What a stand-in was made by, and from what.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StandIn {
+    /// The name of the generating model.
+    pub model: String,
+    /// The version of the model; its numbers may move between versions.
+    pub version: String,
+    /// The published statistics that it reproduces, and where they stand.
+    pub fitted_to: String,
+}

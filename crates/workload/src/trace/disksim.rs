@@ -1,0 +1,68 @@
+//! `disksim-ascii`, the default of `DiskSim`: arrival in decimal milliseconds, device, first sector,
+//! number of sectors (512 bytes), hexadecimal flags whose lowest bit means read.
+//!
+//! ```text
+//! 0.000000 0 303567 7 0
+//! 26.214000 1 240840 6 1
+//! ```
+
+use super::TimeUnit;
+use super::feed::Cut;
+use super::fields::{Column, Fault, Fields};
+use super::record::{Parser, Raw};
+use super::ssdsim::address;
+use crate::Op;
+
+const COLUMNS: &str = "5 columns: time, device, first sector, sectors, flags";
+
+const TIME: Column = Column {
+    name: "the time",
+    expected: "decimal milliseconds",
+    hint: "`--time-unit` names another unit",
+};
+const FLAGS: Column = Column {
+    name: "the flags",
+    expected: "hexadecimal flags, bit 0 set for a read",
+    hint: COLUMNS,
+};
+
+pub(crate) struct Disksim {
+    unit: TimeUnit,
+}
+
+impl Disksim {
+    pub(crate) fn new(unit: Option<TimeUnit>) -> Self {
+        Self { unit: unit.unwrap_or(TimeUnit::Ms) }
+    }
+}
+
+impl Parser for Disksim {
+    const CUT: Cut = Cut::Lines;
+
+    #[inline]
+    fn parse(&mut self, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
+        if line[0] == b'#' {
+            return Ok(None);
+        }
+        let mut fields = Fields::<false>::new(line);
+        let time = fields.decimal(self.unit.power(), &TIME)?;
+        let (device, offset, len) = address(&mut fields)?;
+        let op = match fields.word() {
+            [] => return Err(fields.fault(&FLAGS)),
+            // A digit is odd in base ten and sixteen alike, so decimal flags read the same.
+            flags if flags.len() <= 10 && is_hex(flags) => {
+                let last = flags[flags.len() - 1];
+                let digit = if last.is_ascii_digit() { last - b'0' } else { (last | 32) - b'a' };
+                if digit & 1 == 1 { Op::Read } else { Op::Write }
+            }
+            _ => return Err(fields.fault(&FLAGS)),
+        };
+        fields.end(COLUMNS)?;
+        Ok(Some(Raw { time, offset, len, device, op }))
+    }
+}
+
+fn is_hex(flags: &[u8]) -> bool {
+    let digits = flags.strip_prefix(b"0x").unwrap_or(flags);
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit)
+}

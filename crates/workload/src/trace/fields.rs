@@ -1,0 +1,233 @@
+//! Numbers and words out of one record, without allocation.
+
+/// What is wrong within one record; becomes an error once its place is known.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    /// Byte within the record, from 0; `None`: the record as a whole.
+    pub(crate) at: Option<usize>,
+    pub(crate) found: String,
+    pub(crate) expected: &'static str,
+    pub(crate) hint: &'static str,
+}
+
+impl Fault {
+    #[cold]
+    pub(crate) fn whole(found: String, expected: &'static str, hint: &'static str) -> Box<Self> {
+        Box::new(Self { at: None, found, expected, hint })
+    }
+}
+
+/// Up to 40 bytes of a field or line, fit for a message.
+#[cold]
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    let cut = &bytes[..bytes.len().min(40)];
+    let dots = if cut.len() < bytes.len() { "…" } else { "" };
+    format!("`{}{dots}`", cut.escape_ascii())
+}
+
+/// A walk over the fields of a record: between blanks, or between commas.
+pub(crate) struct Fields<'a, const COMMA: bool> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Where the field last read begins, for faults found in its meaning.
+    from: usize,
+    count: u32,
+}
+
+/// What a field is, for messages.
+pub(crate) struct Column {
+    /// Such as "the time".
+    pub(crate) name: &'static str,
+    /// Such as "a whole number of nanoseconds".
+    pub(crate) expected: &'static str,
+    pub(crate) hint: &'static str,
+}
+
+impl<'a, const COMMA: bool> Fields<'a, COMMA> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, from: 0, count: 0 }
+    }
+
+    #[inline(always)]
+    fn separator(byte: u8) -> bool {
+        if COMMA { byte == b',' } else { byte == b' ' || byte == b'\t' }
+    }
+
+    #[inline(always)]
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    /// Goes to the start of the next field.
+    #[inline(always)]
+    fn begin(&mut self) {
+        if COMMA && self.count > 0 && self.peek() == Some(b',') {
+            self.at += 1;
+        }
+        while matches!(self.peek(), Some(b' ' | b'\t')) {
+            self.at += 1;
+        }
+        self.from = self.at;
+        self.count += 1;
+    }
+
+    /// Goes to the end of the field, which must be here.
+    #[inline(always)]
+    fn ended(&mut self) -> bool {
+        if COMMA {
+            while matches!(self.peek(), Some(b' ' | b'\t')) {
+                self.at += 1;
+            }
+        }
+        self.peek().is_none_or(Self::separator)
+    }
+
+    /// Digits from here on; `None` when there are none or they pass 2^64.
+    #[inline(always)]
+    fn digits(&mut self) -> Option<u64> {
+        let from = self.at;
+        let mut value = 0_u64;
+        while let Some(byte) = self.peek() {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            // Nineteen digits always fit; the count is checked once below.
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+            self.at += 1;
+        }
+        match self.at - from {
+            1..=19 => Some(value),
+            _ => self.long_digits(from),
+        }
+    }
+
+    #[cold]
+    fn long_digits(&self, from: usize) -> Option<u64> {
+        std::str::from_utf8(&self.bytes[from..self.at]).ok()?.parse().ok()
+    }
+
+    /// A whole number that fills the field.
+    #[inline(always)]
+    pub(crate) fn integer(&mut self, column: &Column) -> Result<u64, Box<Fault>> {
+        self.begin();
+        match self.digits() {
+            Some(value) if self.ended() => Ok(value),
+            _ => Err(self.fault(column)),
+        }
+    }
+
+    /// A decimal number times 10^`power`, cut to a whole number: with power 6, milliseconds
+    /// become nanoseconds. An exponent (`1.5e-05`) is understood.
+    #[inline(always)]
+    pub(crate) fn decimal(&mut self, power: u32, column: &Column) -> Result<u64, Box<Fault>> {
+        self.begin();
+        let whole = if self.peek() == Some(b'.') { Some(0) } else { self.digits() };
+        let mut fraction = 0;
+        let mut places = 0;
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            if self.at == self.from + 1 && !self.peek().is_some_and(|b| b.is_ascii_digit()) {
+                return Err(self.fault(column));
+            }
+            while let Some(byte) = self.peek() {
+                let digit = byte.wrapping_sub(b'0');
+                if digit > 9 {
+                    break;
+                }
+                if places < power {
+                    fraction = fraction * 10 + u64::from(digit);
+                    places += 1;
+                }
+                self.at += 1;
+            }
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            return self.scientific(power).ok_or_else(|| self.fault(column));
+        }
+        let value = whole.and_then(|whole| {
+            let scaled = whole.checked_mul(10_u64.pow(power))?;
+            scaled.checked_add(fraction * 10_u64.pow(power - places))
+        });
+        match value {
+            Some(value) if self.ended() => Ok(value),
+            _ => Err(self.fault(column)),
+        }
+    }
+
+    /// The field from its start, as some programs print small or large numbers.
+    #[cold]
+    fn scientific(&mut self, power: u32) -> Option<u64> {
+        let text = std::str::from_utf8(self.field()).ok()?;
+        let (mantissa, exponent) = text.trim().split_once(['e', 'E'])?;
+        let exponent: i32 = exponent.parse().ok()?;
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits: u128 = format!("{whole}{fraction}").parse().ok()?;
+        let shift =
+            exponent.checked_add_unsigned(power)?.checked_sub_unsigned(fraction.len() as u32)?;
+        let scale = 10_u128.checked_pow(shift.unsigned_abs());
+        let value = if shift < 0 {
+            scale.map_or(0, |scale| digits / scale)
+        } else {
+            digits.checked_mul(scale?)?
+        };
+        self.at = self.from + self.field().len();
+        u64::try_from(value).ok()
+    }
+
+    /// The whole field as bytes; may be empty.
+    #[inline]
+    pub(crate) fn word(&mut self) -> &'a [u8] {
+        self.begin();
+        while self.peek().is_some_and(|byte| !Self::separator(byte)) {
+            self.at += 1;
+        }
+        self.bytes[self.from..self.at].trim_ascii_end()
+    }
+
+    /// Whether the record is a comment or begins with this word, as a line of column names does.
+    #[cold]
+    pub(crate) fn is_heading(&self, word: &[u8]) -> bool {
+        let begins = self.bytes.get(..word.len()).is_some_and(|b| b.eq_ignore_ascii_case(word));
+        begins || self.bytes.starts_with(b"#")
+    }
+
+    /// The record must end here, after `expected` columns.
+    #[inline(always)]
+    pub(crate) fn end(&mut self, expected: &'static str) -> Result<(), Box<Fault>> {
+        while !COMMA && matches!(self.peek(), Some(b' ' | b'\t')) {
+            self.at += 1;
+        }
+        if self.at == self.bytes.len() { Ok(()) } else { Err(self.surplus(expected)) }
+    }
+
+    #[cold]
+    fn surplus(&self, expected: &'static str) -> Box<Fault> {
+        let rest = self.bytes[self.at..].trim_ascii();
+        let found = format!("more than {} columns ({})", self.count, shown(rest));
+        Box::new(Fault { at: Some(self.at), found, expected, hint: "" })
+    }
+
+    /// The bytes of the field that was begun last.
+    fn field(&self) -> &'a [u8] {
+        let rest = &self.bytes[self.from..];
+        let len = rest.iter().position(|&byte| Self::separator(byte)).unwrap_or(rest.len());
+        &rest[..len]
+    }
+
+    /// The field that was begun last is not what it should be.
+    #[cold]
+    pub(crate) fn fault(&self, column: &Column) -> Box<Fault> {
+        let field = self.field();
+        let found = if field.trim_ascii().is_empty() {
+            format!("column {}, {}, is missing", self.count, column.name)
+        } else if field.starts_with(b"-") {
+            format!("{} in {} is negative", shown(field), column.name)
+        } else if !field.iter().all(u8::is_ascii_digit) {
+            format!("{} in {} is not understood", shown(field), column.name)
+        } else {
+            format!("{} in {} is out of bounds", shown(field), column.name)
+        };
+        Box::new(Fault { at: Some(self.from), found, expected: column.expected, hint: column.hint })
+    }
+}

@@ -1,0 +1,95 @@
+//! `msr`, the week of block traces from Microsoft Research Cambridge: arrival in Windows file
+//! time (100 ns), host, disk number, `Read` or `Write`, offset and size in bytes, response time
+//! (100 ns; measured on their disks, so not used).
+//!
+//! ```text
+//! 128166372003061629,hm,0,Read,9056014336,24576,101842
+//! 128166372016382155,hm,0,Write,2822144,4096,91250
+//! ```
+//!
+//! The published files are out of order here and there, so a bounded window is sorted.
+
+use super::TimeUnit;
+use super::feed::Cut;
+use super::fields::{Column, Fault, Fields};
+use super::record::{Parser, Raw, extent};
+use crate::Op;
+
+const COLUMNS: &str = "7 columns: time, host, disk, type, offset, size, response time";
+
+const TIME: Column =
+    Column { name: "the time", expected: "Windows file time (100 ns ticks)", hint: COLUMNS };
+const HOST: Column = Column { name: "the host", expected: "a host name", hint: COLUMNS };
+const DISK: Column =
+    Column { name: "the disk", expected: "a disk number below 2^32", hint: COLUMNS };
+const TYPE: Column = Column { name: "the type", expected: "`Read` or `Write`", hint: COLUMNS };
+const OFFSET: Column = Column { name: "the offset", expected: "a number of bytes", hint: COLUMNS };
+const SIZE: Column = Column { name: "the size", expected: "a number of bytes", hint: COLUMNS };
+const RESPONSE: Column =
+    Column { name: "the response time", expected: "a number of 100 ns ticks", hint: COLUMNS };
+
+/// Ten to this power nanoseconds are one tick of file time.
+const TICK_POWER: u32 = 2;
+/// Longer names are no host names.
+const LONGEST_HOST: usize = 255;
+
+pub(crate) struct Msr {
+    power: u32,
+    /// `(host, disk)` in order of first appearance; the index is the device.
+    volumes: Vec<(Box<[u8]>, u64)>,
+    /// The volume of the last record: nearly always that of the next.
+    last: usize,
+}
+
+impl Msr {
+    pub(crate) fn new(unit: Option<TimeUnit>) -> Self {
+        Self { power: unit.map_or(TICK_POWER, TimeUnit::power), volumes: Vec::new(), last: 0 }
+    }
+
+    #[inline]
+    fn volume(&mut self, host: &[u8], disk: u64) -> u32 {
+        let same = |v: &(Box<[u8]>, u64)| v.1 == disk && *v.0 == *host;
+        if !self.volumes.get(self.last).is_some_and(same) {
+            self.last = self.volumes.iter().position(same).unwrap_or_else(|| {
+                self.volumes.push((host.into(), disk));
+                self.volumes.len() - 1
+            });
+        }
+        self.last as u32
+    }
+}
+
+impl Parser for Msr {
+    const CUT: Cut = Cut::Lines;
+    const WINDOW: usize = 4096;
+
+    #[inline]
+    fn parse(&mut self, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
+        let mut fields = Fields::<true>::new(line);
+        if matches!(line[0], b'#' | b'T') && fields.is_heading(b"timestamp") {
+            return Ok(None);
+        }
+        let time = fields.decimal(self.power, &TIME)?;
+        let host = fields.word();
+        if host.is_empty() || host.len() > LONGEST_HOST {
+            return Err(fields.fault(&HOST));
+        }
+        let disk = fields.integer(&DISK)?;
+        if disk > u64::from(u32::MAX) {
+            return Err(fields.fault(&DISK));
+        }
+        let op = match fields.word() {
+            b"Read" => Op::Read,
+            b"Write" => Op::Write,
+            word if word.eq_ignore_ascii_case(b"read") => Op::Read,
+            word if word.eq_ignore_ascii_case(b"write") => Op::Write,
+            _ => return Err(fields.fault(&TYPE)),
+        };
+        let offset = fields.integer(&OFFSET)?;
+        let size = fields.integer(&SIZE)?;
+        let (offset, len) = extent(&fields, Some(offset), Some(size))?;
+        fields.integer(&RESPONSE)?;
+        fields.end(COLUMNS)?;
+        Ok(Some(Raw { time, offset, len, device: self.volume(host, disk), op }))
+    }
+}

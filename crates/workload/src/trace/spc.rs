@@ -1,0 +1,62 @@
+//! `spc`, the Storage Performance Council's format of the `UMass` traces: application storage
+//! unit, first block (512 bytes), size in bytes, `r` or `w`, arrival in decimal seconds; further
+//! columns are allowed and mean nothing here.
+//!
+//! ```text
+//! 0,20941264,8192,W,0.551706
+//! 1,3436288,15872,r,1.250720
+//! ```
+
+use super::TimeUnit;
+use super::feed::Cut;
+use super::fields::{Column, Fault, Fields};
+use super::record::{Parser, Raw, SECTOR, extent};
+use crate::Op;
+
+const COLUMNS: &str = "5 columns: storage unit, first block, size, operation, time";
+
+const UNIT: Column =
+    Column { name: "the storage unit", expected: "a number below 2^32", hint: COLUMNS };
+const BLOCK: Column =
+    Column { name: "the first block", expected: "a block number (512 bytes each)", hint: COLUMNS };
+const SIZE: Column = Column { name: "the size", expected: "a number of bytes", hint: COLUMNS };
+const OPERATION: Column = Column { name: "the operation", expected: "`r` or `w`", hint: COLUMNS };
+const TIME: Column = Column {
+    name: "the time",
+    expected: "decimal seconds",
+    hint: "`--time-unit` names another unit",
+};
+
+pub(crate) struct Spc {
+    unit: TimeUnit,
+}
+
+impl Spc {
+    pub(crate) fn new(unit: Option<TimeUnit>) -> Self {
+        Self { unit: unit.unwrap_or(TimeUnit::S) }
+    }
+}
+
+impl Parser for Spc {
+    const CUT: Cut = Cut::Lines;
+
+    #[inline]
+    fn parse(&mut self, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
+        if line[0] == b'#' {
+            return Ok(None);
+        }
+        let mut fields = Fields::<true>::new(line);
+        let device = fields.integer(&UNIT)?;
+        let Ok(device) = u32::try_from(device) else { return Err(fields.fault(&UNIT)) };
+        let block = fields.integer(&BLOCK)?;
+        let size = fields.integer(&SIZE)?;
+        let (offset, len) = extent(&fields, block.checked_mul(SECTOR), Some(size))?;
+        let op = match fields.word() {
+            b"r" | b"R" => Op::Read,
+            b"w" | b"W" => Op::Write,
+            _ => return Err(fields.fault(&OPERATION)),
+        };
+        let time = fields.decimal(self.unit.power(), &TIME)?;
+        Ok(Some(Raw { time, offset, len, device, op }))
+    }
+}

@@ -1,0 +1,80 @@
+//! `ssdsim-ascii`, read by `SSDSim` and `MQSim`: arrival in whole nanoseconds, device, first sector,
+//! number of sectors (512 bytes), 1 = read and 0 = write.
+//!
+//! ```text
+//! 0 0 280605840 2 1
+//! 97900000 0 287641400 128 1
+//! ```
+
+use super::TimeUnit;
+use super::feed::Cut;
+use super::fields::{Column, Fault, Fields};
+use super::record::{Parser, Raw, SECTOR, extent};
+use crate::Op;
+
+pub(crate) const COLUMNS: &str = "5 columns: time, device, first sector, sectors, operation";
+
+const TIME: Column = Column {
+    name: "the time",
+    expected: "whole nanoseconds",
+    hint: "times with a decimal point are milliseconds in `disksim-ascii`; `--time-unit` says otherwise",
+};
+const SCALED_TIME: Column =
+    Column { name: "the time", expected: "a number in the unit given by `--time-unit`", hint: "" };
+pub(crate) const DEVICE: Column =
+    Column { name: "the device", expected: "a device number below 2^32", hint: COLUMNS };
+pub(crate) const START: Column = Column {
+    name: "the first sector",
+    expected: "a sector number (512 bytes each)",
+    hint: COLUMNS,
+};
+pub(crate) const SECTORS: Column =
+    Column { name: "the size", expected: "a number of sectors (512 bytes each)", hint: COLUMNS };
+const OPERATION: Column =
+    Column { name: "the operation", expected: "0 (write) or 1 (read)", hint: COLUMNS };
+
+pub(crate) struct Ssdsim {
+    /// `None`: whole nanoseconds, and a decimal point is an error.
+    unit: Option<TimeUnit>,
+}
+
+impl Ssdsim {
+    pub(crate) fn new(unit: Option<TimeUnit>) -> Self {
+        Self { unit }
+    }
+}
+
+impl Parser for Ssdsim {
+    const CUT: Cut = Cut::Lines;
+
+    #[inline]
+    fn parse(&mut self, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
+        if line[0] == b'#' {
+            return Ok(None);
+        }
+        let mut fields = Fields::<false>::new(line);
+        let time = match self.unit {
+            None => fields.integer(&TIME)?,
+            Some(unit) => fields.decimal(unit.power(), &SCALED_TIME)?,
+        };
+        let (device, offset, len) = address(&mut fields)?;
+        let op = match fields.integer(&OPERATION)? {
+            0 => Op::Write,
+            1 => Op::Read,
+            _ => return Err(fields.fault(&OPERATION)),
+        };
+        fields.end(COLUMNS)?;
+        Ok(Some(Raw { time, offset, len, device, op }))
+    }
+}
+
+/// The three columns that both ASCII formats share.
+#[inline(always)]
+pub(crate) fn address(fields: &mut Fields<'_, false>) -> Result<(u32, u64, u32), Box<Fault>> {
+    let device = fields.integer(&DEVICE)?;
+    let Ok(device) = u32::try_from(device) else { return Err(fields.fault(&DEVICE)) };
+    let start = fields.integer(&START)?;
+    let sectors = fields.integer(&SECTORS)?;
+    let (offset, len) = extent(fields, start.checked_mul(SECTOR), sectors.checked_mul(SECTOR))?;
+    Ok((device, offset, len))
+}

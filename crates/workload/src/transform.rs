@@ -1,0 +1,318 @@
+//! What may be done to a workload's addresses so that it fits a drive.
+
+use std::sync::Arc;
+
+use kernel::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Spot, detail};
+use crate::extents::{self, Extents};
+use crate::{About, BATCH, Op, Request, Source, TraceError, Workload};
+
+/// What happens to a request that reaches beyond the drive.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutOfRange {
+    /// The run stops before it begins.
+    #[default]
+    Refuse,
+    /// Addresses are taken modulo the capacity. Distant data may meet on one address.
+    Wrap,
+    /// Every touched extent of 1 MiB gets a place in the order of first touch, so the drive
+    /// holds what is used and nothing in between. Applies to all requests, in range or not.
+    Compact,
+}
+
+/// A workload moved by a number of bytes and folded into a drive.
+///
+/// Requests are never split or cut, so their number is that of the trace.
+pub struct Fold {
+    inner: Box<dyn Workload>,
+    about: About,
+    how: How,
+}
+
+/// The resolved rule, cheap to copy into every opening.
+#[derive(Clone)]
+struct How {
+    name: Arc<str>,
+    rule: OutOfRange,
+    shift: i64,
+    capacity: u64,
+    /// Of `Compact` only.
+    extents: Option<Arc<Extents>>,
+}
+
+impl Fold {
+    /// Moves every address by `shift` bytes, then applies `rule` for a drive of `capacity`.
+    ///
+    /// Reads the workload through once where the answer depends on all of it: for `Compact`, and
+    /// for `Refuse` when the workload may reach out of range.
+    pub fn new(
+        inner: Box<dyn Workload>,
+        rule: OutOfRange,
+        shift: i64,
+        capacity: Bytes,
+    ) -> Result<Self, TraceError> {
+        let mut about = inner.about().clone();
+        let name = Arc::from(about.name.as_str());
+        let mut how = How { name, rule, shift, capacity: capacity.get(), extents: None };
+        let span = about.span.and_then(|span| span.checked_add_signed(shift.max(0)));
+        let fits = span.is_some_and(|span| span <= how.capacity);
+        if shift != 0 {
+            about.notes.push(format!("all addresses moved by {shift} bytes"));
+        }
+        match rule {
+            OutOfRange::Refuse => {
+                if !fits || shift < 0 {
+                    how.pass(&*inner, |_| {})?;
+                }
+                about.span = span.filter(|_| fits);
+            }
+            OutOfRange::Wrap => {
+                if !fits {
+                    about.notes.push(format!("addresses are taken modulo the drive's {capacity}"));
+                }
+                // A negative shift takes the lowest addresses to the end.
+                about.span = span.filter(|_| fits && shift >= 0).or(Some(how.capacity));
+            }
+            OutOfRange::Compact => {
+                let mut extents = Extents::new();
+                how.pass(&*inner, |r| extents.touch(r.offset, r.end()))?;
+                let used = extents.settle();
+                if used > how.capacity.min(extents::MOST << 20) {
+                    return Err(how.too_much(used));
+                }
+                about.notes.push(format!(
+                    "packed into {} by the order of first touch of 1 MiB extents",
+                    Bytes::new(used)
+                ));
+                about.span = Some(used);
+                how.extents = Some(Arc::new(extents));
+            }
+        }
+        Ok(Self { inner, about, how })
+    }
+}
+
+impl Workload for Fold {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+        Ok(Box::new(Folded { inner: self.inner.open()?, how: self.how.clone(), done: 0 }))
+    }
+}
+
+/// One opening of a folded workload.
+struct Folded {
+    inner: Box<dyn Source>,
+    how: How,
+    /// Requests given out, to name the one that does not fit.
+    done: u64,
+}
+
+impl Source for Folded {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        self.inner.fill(batch)?;
+        self.how.shift(batch, self.done)?;
+        self.how.fold(batch, self.done)?;
+        self.done += batch.len() as u64;
+        Ok(())
+    }
+
+    fn skipped(&self) -> u64 {
+        self.inner.skipped()
+    }
+}
+
+impl How {
+    /// Goes through the whole workload, moved but not yet folded.
+    fn pass(&self, inner: &dyn Workload, mut see: impl FnMut(&Request)) -> Result<(), TraceError> {
+        let mut source = inner.open()?;
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut done = 0;
+        loop {
+            source.fill(&mut batch)?;
+            if batch.is_empty() {
+                return Ok(());
+            }
+            self.shift(&mut batch, done)?;
+            if self.rule == OutOfRange::Refuse {
+                self.fold(&mut batch, done)?;
+            }
+            batch.iter().for_each(&mut see);
+            done += batch.len() as u64;
+        }
+    }
+
+    fn shift(&self, batch: &mut [Request], done: u64) -> Result<(), TraceError> {
+        if self.shift == 0 {
+            return Ok(());
+        }
+        for (i, r) in batch.iter_mut().enumerate() {
+            r.offset = match r.offset.checked_add_signed(self.shift) {
+                Some(offset) => offset,
+                None if self.rule == OutOfRange::Wrap => {
+                    let capacity = i128::from(self.capacity.max(1));
+                    (i128::from(r.offset) + i128::from(self.shift)).rem_euclid(capacity) as u64
+                }
+                None => return Err(self.below_zero(done + i as u64 + 1, r)),
+            };
+        }
+        Ok(())
+    }
+
+    fn fold(&self, batch: &mut [Request], done: u64) -> Result<(), TraceError> {
+        match (self.rule, &self.extents) {
+            (OutOfRange::Compact, Some(extents)) => {
+                let mut lookup = extents.lookup();
+                for r in batch {
+                    r.offset = lookup.place(r.offset);
+                }
+            }
+            (OutOfRange::Wrap, _) => {
+                for (i, r) in batch.iter_mut().enumerate() {
+                    if r.offset.saturating_add(u64::from(r.len)) > self.capacity {
+                        r.offset =
+                            self.wrapped(r).ok_or_else(|| self.beyond(done + i as u64 + 1, r))?;
+                    }
+                }
+            }
+            _ => {
+                let out = |r: &Request| r.offset.saturating_add(u64::from(r.len)) > self.capacity;
+                if let Some(i) = batch.iter().position(out) {
+                    return Err(self.beyond(done + i as u64 + 1, &batch[i]));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The address modulo the capacity. A request that would still cross the end starts over at
+    /// the front, as far off a 4 KiB page as before; `None` if it is larger than the drive.
+    fn wrapped(&self, r: &Request) -> Option<u64> {
+        let len = u64::from(r.len);
+        let room = self.capacity.checked_sub(len)?;
+        let at = r.offset % self.capacity;
+        if at <= room {
+            return Some(at);
+        }
+        let in_page = r.offset % 4096;
+        Some(if in_page <= room { in_page } else { 0 })
+    }
+
+    #[cold]
+    fn beyond(&self, number: u64, r: &Request) -> TraceError {
+        TraceError::Range(detail(
+            &self.name,
+            Spot::Request(number),
+            format!("{} beyond the drive", said(r)),
+            format!(
+                "addresses below its capacity of {} bytes ({})",
+                self.capacity,
+                gib(self.capacity)
+            ),
+            "`host.out-of-range = \"compact\"` packs the touched parts of the address space, \
+             `\"wrap\"` takes addresses modulo the capacity; or take a larger drive",
+        ))
+    }
+
+    #[cold]
+    fn below_zero(&self, number: u64, r: &Request) -> TraceError {
+        TraceError::Range(detail(
+            &self.name,
+            Spot::Request(number),
+            format!("{} comes to lie before the start of the drive", said(r)),
+            format!("addresses of at least {} bytes for this shift", self.shift.unsigned_abs()),
+            "a positive `workload.shift` moves addresses up; one of 4096 bytes more aligns the same",
+        ))
+    }
+
+    #[cold]
+    fn too_much(&self, used: u64) -> TraceError {
+        TraceError::Range(detail(
+            &self.name,
+            Spot::Whole,
+            format!(
+                "the requests touch {} extents of 1 MiB ({}) and cannot be packed into the drive",
+                used >> 20,
+                gib(used)
+            ),
+            format!("at most its capacity of {} bytes ({})", self.capacity, gib(self.capacity)),
+            "take a larger drive, or `host.out-of-range = \"wrap\"`",
+        ))
+    }
+}
+
+fn said(r: &Request) -> String {
+    let what = match r.op {
+        Op::Read => "a read",
+        Op::Write => "a write",
+        Op::Trim => "a trim",
+    };
+    format!("{what} of {} bytes at address {} ({})", r.len, r.offset, gib(r.offset))
+}
+
+fn gib(bytes: u64) -> String {
+    format!("{:.3} GiB", bytes as f64 / (1_u64 << 30) as f64)
+}
+
+/// Counts how requests start relative to 4 KiB, and which shift would align most.
+///
+/// Virtual disks of old partition tables start 63 sectors in; a drive then reads and writes two
+/// pages for every aligned one, which no result should hide.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Alignment {
+    /// Requests by the 512-byte sector of a 4 KiB page on which they start.
+    by_sector: [u64; 8],
+    /// Requests that do not start on a sector.
+    off_sector: u64,
+}
+
+impl Alignment {
+    /// No requests yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Counts a batch.
+    #[inline]
+    pub fn observe(&mut self, batch: &[Request]) {
+        for r in batch {
+            if r.offset % 512 == 0 {
+                self.by_sector[(r.offset / 512 % 8) as usize] += 1;
+            } else {
+                self.off_sector += 1;
+            }
+        }
+    }
+
+    /// All requests seen.
+    pub fn total(&self) -> u64 {
+        self.by_sector.iter().sum::<u64>() + self.off_sector
+    }
+
+    /// Those that start on a multiple of 4 KiB.
+    pub fn aligned(&self) -> u64 {
+        self.by_sector[0]
+    }
+
+    /// The shift (bytes, a multiple of 512 below 4096) that puts most requests on a multiple of
+    /// 4 KiB, and how many; no shift at all when nothing is gained by one.
+    pub fn best_shift(&self) -> (u64, u64) {
+        let counts = self.by_sector.iter().enumerate();
+        let (sector, count) =
+            counts.fold(
+                (0, 0),
+                |best, (sector, &count)| {
+                    if count > best.1 { (sector, count) } else { best }
+                },
+            );
+        ((8 - sector as u64) % 8 * 512, count)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+use super::*;
+use crate::trace::drain;
+use crate::{ReadOptions, open_bytes};
+
+const MIB: u64 = 1 << 20;
+
+/// A trace of `(offset, length)` in bytes, folded.
+fn fold(
+    requests: &[(u64, u64)],
+    rule: OutOfRange,
+    shift: i64,
+    capacity: u64,
+) -> Result<Vec<(u64, u32)>, TraceError> {
+    let line = |(i, (at, len)): (usize, &(u64, u64))| format!("{i} 0 {} {} 0", at / 512, len / 512);
+    let text = requests.iter().enumerate().map(line).collect::<Vec<_>>().join("\n");
+    let trace = open_bytes("t", text.into_bytes().into(), &ReadOptions::default())?;
+    let folded = Fold::new(trace, rule, shift, Bytes::new(capacity))?;
+    let all = drain(&mut *folded.open()?)?;
+    let span = folded.about().span;
+    assert!(all.iter().all(|r| r.end() <= capacity && span.is_none_or(|span| r.end() <= span)));
+    Ok(all.iter().map(|r| (r.offset, r.len)).collect())
+}
+
+#[test]
+fn refuse_names_record_address_capacity_and_the_ways_out() {
+    let inside = [(0, 4096), (MIB - 4096, 4096)];
+    assert_eq!(fold(&inside, OutOfRange::Refuse, 0, MIB).unwrap(), [(0, 4096), (MIB - 4096, 4096)]);
+    let e = fold(&[(0, 512), (MIB - 512, 1024)], OutOfRange::Refuse, 0, MIB).unwrap_err();
+    let text = e.to_string();
+    for word in ["request 2", "1048064", "1048576 bytes", "compact", "wrap"] {
+        assert!(text.contains(word), "{text}");
+    }
+    assert_eq!(e.code(), "trace::range");
+}
+
+#[test]
+fn wrap_is_modulo_and_keeps_requests_whole() {
+    let all = fold(
+        &[(5 * MIB + 8192, 4096), (3 * MIB - 1024, 2048), (2 * MIB, 512)],
+        OutOfRange::Wrap,
+        0,
+        MIB,
+    );
+    // The second crosses the end: it starts over, 3 KiB into a page as before.
+    assert_eq!(all.unwrap(), [(8192, 4096), (3072, 2048), (0, 512)]);
+    let e = fold(&[(0, 2 * MIB)], OutOfRange::Wrap, 0, MIB).unwrap_err();
+    assert!(e.to_string().contains("request 1"), "{e}");
+}
+
+#[test]
+fn compact_packs_and_keeps_order_within_an_extent() {
+    let far = 700 * 1024 * MIB;
+    let all =
+        fold(&[(far + 4096, 4096), (3 * MIB, 512), (far, 512)], OutOfRange::Compact, 0, 2 * MIB);
+    assert_eq!(all.unwrap(), [(4096, 4096), (MIB, 512), (0, 512)]);
+    let e = fold(&[(0, 512), (MIB, 512), (9 * MIB, 512)], OutOfRange::Compact, 0, 2 * MIB);
+    assert!(e.unwrap_err().to_string().contains("3 extents of 1 MiB"));
+}
+
+#[test]
+fn shift_moves_and_never_below_zero() {
+    let refuse = OutOfRange::Refuse;
+    assert_eq!(fold(&[(32256, 4096)], refuse, 512, MIB).unwrap(), [(32768, 4096)]);
+    assert_eq!(fold(&[(32256, 4096)], refuse, -32256, MIB).unwrap(), [(0, 4096)]);
+    let e = fold(&[(32256, 512), (0, 512)], refuse, -32256, MIB).unwrap_err();
+    assert!(e.to_string().contains("request 2"), "{e}");
+    assert_eq!(fold(&[(0, 512)], OutOfRange::Wrap, -512, MIB).unwrap(), [(MIB - 512, 512)]);
+    assert!(fold(&[(MIB - 512, 512)], refuse, 512, MIB).is_err());
+}
+
+#[test]
+fn alignment_finds_the_partition_of_63_sectors() {
+    let mut seen = Alignment::new();
+    let at = |sector: u64| Request {
+        at: kernel::Time::ZERO,
+        offset: sector * 512,
+        len: 512,
+        op: Op::Read,
+        prio: kernel::Prio::Normal,
+    };
+    seen.observe(&[at(63), at(63 + 8), at(63 + 800), at(0), at(5)]);
+    seen.observe(&[Request { offset: 100, ..at(0) }]);
+    assert_eq!((seen.total(), seen.aligned(), seen.best_shift()), (6, 1, (512, 3)));
+    assert_eq!(Alignment::new().best_shift(), (0, 0));
+}
