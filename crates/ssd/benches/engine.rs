@@ -1,0 +1,130 @@
+//! How fast is the engine? Wall clock, whole runs, page operations per second.
+//!
+//! `cargo bench -p floatgate-ssd --bench engine` measures the budgets of the design. Each row is
+//! the best of three runs of the loop alone, preconditioning apart; a shared machine moves all
+//! rows together, so compare rows of one call, and calls only by their ratios.
+
+#![allow(clippy::disallowed_methods)] // a bench reads the clock
+
+use floatgate_ssd::config::{Drive, Layers, load, render};
+use floatgate_ssd::sim::{Settings, Sim};
+use floatgate_ssd::{ftl_of, generator, precondition};
+use policies::Builtin;
+use std::path::Path;
+use std::time::Instant;
+use workload::{Fold, OutOfRange, Workload};
+
+const ROUNDS: usize = 3;
+
+fn drive(settings: &[&str]) -> Drive {
+    let set: Vec<String> = settings.iter().map(|&s| s.to_owned()).collect();
+    let file = ("bench.toml", "base = \"agcr\"\n");
+    let layers = Layers { file, library: &|_| None, set: &set, policy: &[], seed: None };
+    load(&layers).unwrap_or_else(|errors| panic!("{}", render(&errors, false)))
+}
+
+/// Runs the loop, and prints the best of some rounds against its budget.
+fn measure(name: &str, budget: f64, drive: &Drive, workload: &dyn Workload) {
+    let mut best = f64::MAX;
+    let mut prepare = f64::MAX;
+    let (mut operations, mut requests) = (0, 0);
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        let mut ftl = ftl_of::<Builtin>(drive, drive.policies.build());
+        precondition(drive, workload, &mut ftl, &mut |_| true).expect("nobody stops it");
+        ftl.begin_run(drive.policies.build());
+        prepare = prepare.min(start.elapsed().as_secs_f64());
+        let mut sim = Sim::new(Settings::of(drive), ftl);
+        let mut source = workload.open().expect("it was opened before");
+        let start = Instant::now();
+        sim.run(&mut *source, None, &mut |_| true).expect("nobody stops it");
+        best = best.min(start.elapsed().as_secs_f64());
+        let counts = sim.ftl().counts();
+        operations = counts.read.total() + counts.program.total();
+        requests = sim.stats().served;
+    }
+    let rate = operations as f64 / best / 1e6;
+    println!(
+        "{name:<44} {rate:>7.2} {budget:>7.1} {:>8.2} {:>9.3} {prepare:>8.2}",
+        rate / budget,
+        requests as f64 / best / 1e6,
+    );
+}
+
+fn generated(name: &str, budget: f64, settings: &[&str]) {
+    let drive = drive(settings);
+    let workload = generator(&drive, "random-write").expect("a known generator");
+    measure(name, budget, &drive, &*workload);
+}
+
+fn replayed(name: &str, budget: f64, path: &Path, settings: &[&str]) {
+    let drive = drive(settings);
+    let trace = workload::open_trace(path, &workload::ReadOptions::default()).expect("a trace");
+    let capacity = floatgate_ssd::capacity(&drive);
+    let trace = Fold::new(trace, OutOfRange::Compact, 0, capacity).expect("it fits");
+    measure(name, budget, &drive, &trace);
+}
+
+fn main() {
+    println!(
+        "{:<44} {:>7} {:>7} {:>8} {:>9} {:>8}",
+        "", "Mops/s", "budget", "ratio", "Mreq/s", "prep s"
+    );
+    let aged = [
+        "workload.requests=1000000",
+        "host.mode=queue-depth",
+        "precondition.fill=full",
+        "precondition.age=random",
+    ];
+    let with = |more: &[&'static str]| [&aged[..], more].concat();
+    let bus = "timing.bus={ rate = \"333MT/s\", width-bits = 8, command = \"300ns\" }";
+    generated(
+        "random write, 8 GiB, 12.5 % spare",
+        5.0,
+        &with(&["geometry.blocks-per-plane=128", "ftl.spare-factor=0.125"]),
+    );
+    generated(
+        "random write, 16 GiB, 10 % spare",
+        5.0,
+        &with(&["geometry.blocks-per-plane=256", "ftl.spare-factor=0.10"]),
+    );
+    generated(
+        "random write, 16 GiB, 10 % spare, bus modelled",
+        5.0,
+        &with(&["geometry.blocks-per-plane=256", "ftl.spare-factor=0.10", bus]),
+    );
+    generated(
+        "random write, 64 GiB, 20 % spare (prep ≤ 15 s)",
+        2.5,
+        &with(&["geometry.blocks-per-plane=1024", "ftl.spare-factor=0.20"]),
+    );
+    generated(
+        "random write, 64 GiB, 7 % spare (prep ≤ 30 s)",
+        2.5,
+        &with(&["geometry.blocks-per-plane=1024", "ftl.spare-factor=0.07"]),
+    );
+    generated(
+        "random write, 128 GiB, 10 % spare",
+        2.5,
+        &with(&["geometry.blocks-per-plane=2048", "ftl.spare-factor=0.10"]),
+    );
+    generated(
+        "random write, 64 GiB, filled only (prep ≤ 1 s)",
+        2.5,
+        &[
+            "workload.requests=1000000",
+            "host.mode=queue-depth",
+            "precondition.fill=full",
+            "geometry.blocks-per-plane=1024",
+        ],
+    );
+    match std::env::var_os("FLOATGATE_TRACES") {
+        Some(dir) => replayed(
+            "replay of msps-dtrs on agcr",
+            3.0,
+            &Path::new(&dir).join("msps-dtrs-30000s.trace.zst"),
+            &[],
+        ),
+        None => println!("replay of real traces: skipped, FLOATGATE_TRACES is not set"),
+    }
+}

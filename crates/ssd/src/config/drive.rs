@@ -1,0 +1,232 @@
+//! The resolved drive: no text, nothing left open.
+
+use super::field::words;
+use kernel::Bytes;
+use policies::PolicySet;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// A drive and everything about a run but its workload's requests: checked, multiplied out, with
+/// no unit left in a text and no default left open.
+#[derive(Clone, Debug)]
+pub struct Drive {
+    /// What results call it.
+    pub name: String,
+    /// The drive in one line; may be empty.
+    pub summary: String,
+    /// The array.
+    pub geometry: nand::Geometry,
+    /// Times of the operations.
+    pub timing: nand::Timing,
+    /// Whether times depend on the cost level at which a page was written.
+    pub has_levels: bool,
+    /// Pages that the drive exports.
+    pub logical_pages: u32,
+    /// (P − L) / L of physical and logical pages.
+    pub over_provisioning: f64,
+    /// (P − L) / P of physical and logical pages.
+    pub spare_factor: f64,
+    /// The flash translation layer.
+    pub ftl: Ftl,
+    /// How requests arrive.
+    pub host: Host,
+    /// Settings for generators, and what is done to addresses.
+    pub workload: Workload,
+    /// The state before the run.
+    pub precondition: Precondition,
+    /// Endurance and the model of the cells.
+    pub reliability: Reliability,
+    /// The chosen policies.
+    pub policies: PolicySet,
+    /// The seed of all random streams, below 2^63.
+    pub seed: u64,
+    /// Where each setting comes from: the `[sources]` entry of the file that wrote it, else
+    /// `drive file`, `base NAME`, `chip NAME`, `--set`, `--policy`, `--seed` or `default`.
+    pub sources: BTreeMap<String, String>,
+    /// The whole resolved configuration as a drive file: kebab-case, units as text. Loading it
+    /// gives this drive again.
+    pub resolved: Value,
+}
+
+impl Drive {
+    /// `sha256:…` over the resolved configuration with its keys in order and no space between:
+    /// equal for equal drives, however they were written.
+    pub fn hash(&self) -> String {
+        let mut text = String::from("sha256:");
+        for byte in Sha256::digest(canonical(&self.resolved).to_string()) {
+            let _ = write!(text, "{byte:02x}");
+        }
+        text
+    }
+}
+
+/// The same value with the keys of every object in order.
+fn canonical(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let sorted: BTreeMap<&String, Value> =
+                map.iter().map(|(key, value)| (key, canonical(value))).collect();
+            sorted
+                .into_iter()
+                .map(|(key, value)| (key.clone(), value))
+                .collect::<Map<_, _>>()
+                .into()
+        }
+        Value::Array(items) => items.iter().map(canonical).collect::<Vec<_>>().into(),
+        _ => value.clone(),
+    }
+}
+
+/// Settings of the flash translation layer.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Ftl {
+    /// What a read of a page that holds nothing costs.
+    pub unmapped_read: UnmappedRead,
+    /// When garbage collection runs.
+    pub gc: GcMarks,
+    /// Which programs go to several planes at once.
+    pub multi_plane: MultiPlane,
+}
+
+/// When garbage collection runs, in free blocks of a plane: 2 ≤ `start` ≤ `stop`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct GcMarks {
+    /// Collect before a write when fewer blocks are free.
+    pub start: u32,
+    /// Then collect until so many are free.
+    pub stop: u32,
+    /// In idle time collect until so many are free, at least `stop`; 0: not at all.
+    pub background_stop: u32,
+}
+
+/// How requests arrive.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Host {
+    /// The unit of addresses; the page size is a multiple of it.
+    pub sector: Bytes,
+    /// When requests arrive.
+    pub mode: HostMode,
+    /// Recorded times are divided by this; finite, 0.001 to 1000000.
+    pub speed: f64,
+    /// Requests outstanding in [`HostMode::QueueDepth`], at least 1.
+    pub queue_depth: u32,
+    /// Requests inside the drive at once in the open-loop modes, at least 1.
+    pub queue_limit: u32,
+    /// What becomes of requests beyond the capacity.
+    pub out_of_range: OutOfRange,
+}
+
+/// What a drive file says of the workload.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Workload {
+    /// Bytes that every address is moved by; negative: towards zero.
+    pub shift: i64,
+    /// Keys of [`workload::Generator`] as given, without `pattern`, which the caller adds.
+    pub generator: Map<String, Value>,
+}
+
+/// The state before the run.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Precondition {
+    /// What is written beforehand.
+    pub fill: Fill,
+    /// How the filled drive is worn in.
+    pub age: Age,
+}
+
+/// Endurance and the model of the cells.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Reliability {
+    /// Whether the physics of the cells is simulated.
+    pub model_on: bool,
+    /// Program/erase cycles a block endures, at least 1.
+    pub endurance: u32,
+    /// Constants of the self-recovery equations.
+    pub recovery: Recovery,
+}
+
+words! {
+    /// The unit of mapping.
+    pub(crate) enum Mapping {
+        /// A map entry for each page.
+        Page = "page",
+    }
+
+    /// What a read of a page that holds nothing costs.
+    pub enum UnmappedRead {
+        /// Like any other read.
+        Flash = "flash",
+        /// Nothing: it is answered without flash.
+        Zero = "zero",
+    }
+
+    /// Which programs go to several planes of a die at once.
+    pub enum MultiPlane {
+        /// None.
+        Off = "off",
+        /// Those at the same position of their planes.
+        Aligned = "aligned",
+        /// Any of different planes.
+        Any = "any",
+    }
+
+    /// When requests arrive.
+    pub enum HostMode {
+        /// Open loop: at their recorded times.
+        Timestamps = "timestamps",
+        /// At recorded times plus the throttle delay injected so far.
+        Shifted = "shifted",
+        /// Closed loop: when a place in the queue is free.
+        QueueDepth = "queue-depth",
+        /// The recorded gap after the previous completion.
+        ThinkTime = "think-time",
+    }
+
+    /// What becomes of requests beyond the drive's capacity.
+    pub enum OutOfRange {
+        /// The run is refused.
+        Refuse = "refuse",
+        /// Addresses wrap around.
+        Wrap = "wrap",
+        /// Addresses are packed in the order of their first touch, in extents of 1 MiB.
+        Compact = "compact",
+    }
+
+    /// What is written before the run.
+    pub enum Fill {
+        /// Nothing.
+        None = "none",
+        /// The pages that the workload reads before it writes them.
+        Touched = "touched",
+        /// Every page.
+        Full = "full",
+    }
+
+    /// How a filled drive is worn in, until its write amplification is steady.
+    pub enum Age {
+        /// Not at all.
+        None = "none",
+        /// By uniformly random writes.
+        Random = "random",
+        /// By the workload's own writes.
+        Workload = "workload",
+    }
+
+    /// Constants of READY's self-recovery equations.
+    pub enum Recovery {
+        /// As the paper prints them.
+        Printed = "printed",
+        /// Fitted to the paper's Table 2; holds for 2.8 to 25 hours between cycles.
+        Fitted = "fitted",
+    }
+
+    /// Whether the physics of the cells is simulated.
+    pub(crate) enum Model {
+        /// It is not.
+        Off = "off",
+        /// It is.
+        On = "on",
+    }
+}

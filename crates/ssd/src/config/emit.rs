@@ -1,0 +1,86 @@
+//! The resolved drive as a drive file, and where its settings come from.
+
+use super::drive::{Drive, Model};
+use super::layers::Merged;
+use kernel::Bytes;
+use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
+
+/// Where each setting comes from.
+pub(crate) fn sources(merged: &Merged) -> BTreeMap<String, String> {
+    let mut leaves = Vec::new();
+    merged.tree.leaves("", &mut leaves);
+    leaves
+        .into_iter()
+        .filter(|(path, _)| path.contains('.'))
+        .map(|(path, node)| {
+            let source = merged.source(&path, &node.place.text);
+            (path, source)
+        })
+        .collect()
+}
+
+/// The drive as a drive file.
+pub(crate) fn emit(drive: &Drive, timing: &Map<String, Json>) -> Json {
+    let shape = drive.geometry.shape();
+    let page = shape.page_size;
+    let mut workload = drive.workload.generator.clone();
+    if drive.workload.shift != 0 {
+        workload.insert("shift".into(), offset(drive.workload.shift).into());
+    }
+    let mut resolved = json!({
+        "schema": "floatgate.drive/1",
+        "name": drive.name,
+        "summary": drive.summary,
+        "geometry": {
+            "channels": shape.channels,
+            "chips-per-channel": shape.chips_per_channel,
+            "dies-per-chip": shape.dies_per_chip,
+            "planes-per-die": shape.planes_per_die,
+            "blocks-per-plane": shape.blocks_per_plane,
+            "pages-per-block": shape.pages_per_block,
+            "page-size": page.to_string(),
+            "bits-per-cell": shape.bits_per_cell,
+        },
+        "timing": timing,
+        "reliability": {
+            "model": if drive.reliability.model_on { Model::On } else { Model::Off }.name(),
+            "endurance": drive.reliability.endurance,
+            "recovery": drive.reliability.recovery.name(),
+        },
+        "ftl": {
+            "mapping": "page",
+            "logical-capacity": Bytes::new(u64::from(drive.logical_pages) * page.get()).to_string(),
+            "unmapped-read": drive.ftl.unmapped_read.name(),
+            "multi-plane": drive.ftl.multi_plane.name(),
+            "gc": {
+                "start": drive.ftl.gc.start,
+                "stop": drive.ftl.gc.stop,
+                "background-stop": drive.ftl.gc.background_stop,
+            },
+        },
+        "host": {
+            "sector": drive.host.sector.to_string(),
+            "mode": drive.host.mode.name(),
+            "speed": drive.host.speed,
+            "queue-depth": drive.host.queue_depth,
+            "queue-limit": drive.host.queue_limit,
+            "out-of-range": drive.host.out_of_range.name(),
+        },
+        "precondition": {
+            "fill": drive.precondition.fill.name(),
+            "age": drive.precondition.age.name(),
+        },
+        "policies": drive.policies.to_json(),
+        "run": { "seed": drive.seed },
+    });
+    if !workload.is_empty() {
+        resolved["workload"] = workload.into();
+    }
+    resolved
+}
+
+fn offset(shift: i64) -> String {
+    let size = Bytes::new(shift.unsigned_abs());
+    if shift < 0 { format!("-{size}") } else { size.to_string() }
+}

@@ -1,0 +1,261 @@
+//! What can be wrong with a configuration, and the list it is gathered in.
+
+use super::text::Place;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use thiserror::Error;
+
+/// The kinds of error, each with a stable name for machines.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// The text is not TOML.
+    Syntax,
+    /// A command-line argument is not of the form asked for.
+    Argument,
+    /// A key that is not a setting.
+    UnknownKey,
+    /// A value of another type than the setting has.
+    Type,
+    /// A time, size or rate without its unit, or with a wrong one.
+    Unit,
+    /// A value that the setting does not allow.
+    Value,
+    /// A setting without a default is not given.
+    Missing,
+    /// Settings that exclude each other.
+    Conflict,
+    /// A `base` or `chip` that is not there, is of the wrong kind, or leads back to itself.
+    Inherit,
+    /// Sizes that make no drive.
+    Geometry,
+    /// More capacity exported than there is flash.
+    OverCapacity,
+    /// Too few spare blocks for garbage collection.
+    TooFewSpare,
+    /// A policy, or a combination of policies, that does not work.
+    Policy,
+    /// A setting that a later version will have.
+    NotYet,
+}
+
+impl Kind {
+    /// The name shown in brackets: `config::unknown-key`.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Syntax => "config::syntax",
+            Self::Argument => "config::argument",
+            Self::UnknownKey => "config::unknown-key",
+            Self::Type => "config::type",
+            Self::Unit => "config::unit",
+            Self::Value => "config::value",
+            Self::Missing => "config::missing",
+            Self::Conflict => "config::conflict",
+            Self::Inherit => "config::inherit",
+            Self::Geometry => "config::geometry",
+            Self::OverCapacity => "config::over-capacity",
+            Self::TooFewSpare => "config::too-few-spare",
+            Self::Policy => "config::policy",
+            Self::NotYet => "config::not-yet",
+        }
+    }
+}
+
+/// A place that has to do with an error, and what to say about it there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mark {
+    /// Where.
+    pub place: Place,
+    /// What to say there; may be empty.
+    pub label: String,
+}
+
+/// One thing that is wrong with a configuration. [`render`](super::render) shows it with the
+/// lines it is about.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub struct ConfigError {
+    /// Its kind.
+    pub kind: Kind,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// Where: the first mark is the culprit, others belong to it.
+    pub marks: Vec<Mark>,
+    /// What to do about it, where there is more to say than the marks do.
+    pub help: Option<String>,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(mark) = self.marks.first() {
+            write!(f, "{}: ", mark.place)?;
+        }
+        f.write_str(&self.message)?;
+        match self.marks.first() {
+            Some(mark) if !mark.label.is_empty() => write!(f, " ({})", mark.label),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl ConfigError {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), marks: Vec::new(), help: None }
+    }
+
+    /// Adds a mark; the first added is the culprit.
+    #[must_use]
+    pub(crate) fn at(mut self, place: &Place, label: impl Into<String>) -> Self {
+        self.marks.push(Mark { place: place.clone(), label: label.into() });
+        self
+    }
+
+    /// Adds a mark where there is a place.
+    #[must_use]
+    pub(crate) fn at_some(self, place: Option<&Place>, label: impl Into<String>) -> Self {
+        match place {
+            Some(place) => self.at(place, label),
+            None => self,
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// Errors as they are found. Settings that were found wrong are remembered, so that nothing else
+/// is said about them or about what follows from them.
+#[derive(Default)]
+pub(crate) struct Log {
+    errors: Vec<ConfigError>,
+    broken: BTreeSet<String>,
+    missing: BTreeMap<String, Vec<String>>,
+    /// Something that could have given the missing settings was not found.
+    inherits_nothing: bool,
+}
+
+impl Log {
+    pub(crate) fn push(&mut self, error: ConfigError) {
+        if !self.errors.contains(&error) {
+            self.errors.push(error);
+        }
+    }
+
+    /// How many errors there are so far.
+    pub(crate) fn len(&self) -> usize {
+        self.errors.len()
+    }
+
+    /// Reports an error in the setting at `path`.
+    pub(crate) fn fail(&mut self, path: &str, error: ConfigError) {
+        self.broken.insert(path.to_owned());
+        self.push(error);
+    }
+
+    /// Says nothing of the setting at `path`: another key was probably meant to be it.
+    pub(crate) fn excuse(&mut self, path: &str) {
+        self.broken.insert(path.to_owned());
+    }
+
+    /// Whether this setting, or a section it lies in, is known to be wrong.
+    pub(crate) fn is_broken(&self, path: &str) -> bool {
+        self.broken.contains(path)
+            || path.match_indices('.').any(|(dot, _)| self.broken.contains(&path[..dot]))
+    }
+
+    /// Whether the setting at `path` has nothing wrong within it.
+    pub(crate) fn is_sound(&self, path: &str) -> bool {
+        let within = |b: &String| b.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
+        !self.is_broken(path) && !self.broken.iter().any(within)
+    }
+
+    /// Notes that a setting is not given; one error per section comes of it.
+    pub(crate) fn miss(&mut self, path: &str) {
+        if !self.is_broken(path) && !self.inherits_nothing {
+            let (section, key) = path.rsplit_once('.').unwrap_or(("", path));
+            self.missing.entry(section.to_owned()).or_default().push(key.to_owned());
+        }
+    }
+
+    /// Says nothing of missing settings, because what would have given them is missing itself.
+    pub(crate) fn without_missing(&mut self) {
+        self.inherits_nothing = true;
+    }
+
+    /// Takes what was noted as missing: section and keys.
+    pub(crate) fn take_missing(&mut self) -> BTreeMap<String, Vec<String>> {
+        std::mem::take(&mut self.missing)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.errors.is_empty() && self.missing.is_empty()
+    }
+
+    /// All errors, those of the drive file first and each text from top to bottom.
+    pub(crate) fn into_errors(mut self) -> Vec<ConfigError> {
+        self.errors.sort_by_key(|e| match e.marks.first() {
+            Some(mark) => mark.place.order(),
+            None => (usize::MAX, 0),
+        });
+        self.errors
+    }
+}
+
+/// The candidate that was most likely meant, if one is near enough.
+pub(crate) fn nearest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    // `width` for `width-bits`: the right beginning is as good as a slip.
+    let begun = candidates.iter().find(|c| word.len() >= 3 && c.starts_with(word));
+    let limit = (word.chars().count() / 3).max(1);
+    candidates
+        .iter()
+        .map(|c| (distance(word, c), *c))
+        .filter(|(d, _)| *d <= limit)
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, c)| c)
+        .or(begun.copied())
+}
+
+/// Edits from one word to the other: insert, delete, replace, or swap two neighbours.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    if a.len().abs_diff(b.len()) > 8 {
+        return usize::MAX;
+    }
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for (i, row) in rows.iter_mut().enumerate() {
+        row[0] = i;
+    }
+    rows[0] = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        for j in 1..=b.len() {
+            let change = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = change.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = best;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_is_what_was_meant() {
+        let keys = ["start", "stop", "background-stop"];
+        assert_eq!(nearest("strat", keys), Some("start"));
+        assert_eq!(nearest("stopp", keys), Some("stop"));
+        assert_eq!(nearest("backgroundstop", keys), Some("background-stop"));
+        assert_eq!(nearest("background", keys), Some("background-stop"));
+        assert_eq!(nearest("channels", keys), None);
+        assert_eq!((distance("treshold", "threshold"), distance("ab", "ba")), (1, 1));
+    }
+}

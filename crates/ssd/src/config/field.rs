@@ -1,0 +1,492 @@
+//! How values are read from the tree, and described in the schema, by their type.
+//!
+//! One declaration of a section (see [`keys`](super::keys)) yields the struct, its reader with
+//! every error at once, the nearest key for a misspelt one, and the JSON Schema.
+
+use super::error::{ConfigError, Kind, Log, nearest};
+use super::node::{Entry, Node, Value, join};
+use super::rate::Rate;
+use super::text::Place;
+use kernel::{Bytes, Dur};
+use serde_json::{Map, Value as Json, json};
+use std::num::{NonZeroU32, NonZeroU64};
+use std::str::FromStr;
+
+/// A value and where it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct At<T> {
+    pub(crate) value: T,
+    pub(crate) place: Place,
+}
+
+/// A type of value that a key may have.
+pub(crate) trait Field: Sized {
+    /// Reads the value at `path`; reports what is wrong and then gives nothing.
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self>;
+
+    /// Its JSON Schema.
+    fn schema() -> Json;
+
+    /// The settings within, as paths below `path` with what they are.
+    fn list(_path: &str, _out: &mut Vec<(String, &'static str)>) {}
+}
+
+/// Reports a value of the wrong type.
+pub(crate) fn wrong_type<T>(node: &Node, path: &str, expected: &str, log: &mut Log) -> Option<T> {
+    let message = format!("`{path}` must be {expected}");
+    let found = format!("this is {}", node.kind());
+    log.fail(path, ConfigError::new(Kind::Type, message).at(&node.place, found));
+    None
+}
+
+/// Reports a value that the setting does not allow.
+pub(crate) fn wrong_value<T>(
+    place: &Place,
+    path: &str,
+    message: String,
+    label: impl Into<String>,
+    log: &mut Log,
+) -> Option<T> {
+    log.fail(path, ConfigError::new(Kind::Value, message).at(place, label));
+    None
+}
+
+fn whole(node: &Node, path: &str, least: i64, most: i64, log: &mut Log) -> Option<i64> {
+    match node.value {
+        Value::Int(n) if (least..=most).contains(&n) => Some(n),
+        Value::Int(n) => {
+            let message = if n < least {
+                format!("`{path}` must be at least {least}")
+            } else {
+                format!("`{path}` must be at most {most}")
+            };
+            wrong_value(&node.place, path, message, "", log)
+        }
+        _ => wrong_type(node, path, "a whole number", log),
+    }
+}
+
+impl Field for u32 {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        whole(node, path, 0, u32::MAX.into(), log).map(|n| n as u32)
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX })
+    }
+}
+
+impl Field for NonZeroU32 {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        whole(node, path, 1, u32::MAX.into(), log).and_then(|n| Self::new(n as u32))
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "integer", "minimum": 1, "maximum": u32::MAX })
+    }
+}
+
+impl Field for u64 {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        whole(node, path, 0, i64::MAX, log).map(|n| n as u64)
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "integer", "minimum": 0, "maximum": i64::MAX })
+    }
+}
+
+impl Field for NonZeroU64 {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        whole(node, path, 1, i64::MAX, log).and_then(|n| Self::new(n as u64))
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "integer", "minimum": 1, "maximum": i64::MAX })
+    }
+}
+
+impl Field for f64 {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        match node.value {
+            Value::Int(n) => Some(n as f64),
+            Value::Float(x) if x.is_finite() => Some(x),
+            Value::Float(_) => {
+                wrong_value(&node.place, path, format!("`{path}` must be finite"), "", log)
+            }
+            _ => wrong_type(node, path, "a number", log),
+        }
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "number" })
+    }
+}
+
+impl Field for String {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        match &node.value {
+            Value::Text(text) => Some(text.clone()),
+            _ => wrong_type(node, path, "text", log),
+        }
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "string" })
+    }
+}
+
+/// A quantity written as text with a unit.
+pub(crate) trait Quantity: FromStr<Err: std::fmt::Display> {
+    /// `a time`.
+    const WHAT: &'static str;
+    /// A unit that it is often given in.
+    const UNIT: &'static str;
+    /// What its texts look like.
+    const PATTERN: &'static str;
+}
+
+impl Quantity for Dur {
+    const WHAT: &'static str = "a time";
+    const UNIT: &'static str = "us";
+    const PATTERN: &'static str = r"^\s*[0-9._]+\s*(ns|us|µs|ms|s|min|h|d|y)\s*$";
+}
+
+impl Quantity for Bytes {
+    const WHAT: &'static str = "a size";
+    const UNIT: &'static str = "KiB";
+    const PATTERN: &'static str = r"^\s*[0-9._]+\s*([KMGT]iB|[kKMGT]B|B)\s*$";
+}
+
+impl Quantity for Rate {
+    const WHAT: &'static str = "a rate";
+    const UNIT: &'static str = "MT/s";
+    const PATTERN: &'static str = r"^\s*[0-9._]+\s*[kMG]T/s\s*$";
+}
+
+impl<T: Quantity> Field for T {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        let (what, unit) = (T::WHAT, T::UNIT);
+        let (message, label) = match &node.value {
+            Value::Text(text) => match text.parse() {
+                Ok(value) => return Some(value),
+                Err(error) => (format!("`{path}` is not {what}"), format!("{error}")),
+            },
+            Value::Int(_) | Value::Float(_) => {
+                let number = &node.place.text.body[node.place.range.clone()];
+                let label = format!("write it as text with its unit, such as \"{number}{unit}\"");
+                (format!("`{path}` is {what} and needs a unit"), label)
+            }
+            _ => return wrong_type(node, path, &format!("{what}, as text with a unit"), log),
+        };
+        log.fail(path, ConfigError::new(Kind::Unit, message).at(&node.place, label));
+        None
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "string", "pattern": T::PATTERN })
+    }
+}
+
+/// Bytes to move by, forward or (with a minus sign) backward: `"-31.5KiB"`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Offset(pub(crate) i64);
+
+impl FromStr for Offset {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = text.trim();
+        let (sign, size) = match text.strip_prefix('-') {
+            Some(rest) => (-1, rest),
+            None => (1, text.strip_prefix('+').unwrap_or(text)),
+        };
+        let size: Bytes = size.parse().map_err(|e: kernel::ParseBytesError| e.to_string())?;
+        let size = i64::try_from(size.get()).map_err(|_| "at most 8 EiB".to_owned())?;
+        Ok(Self(sign * size))
+    }
+}
+
+impl Quantity for Offset {
+    const WHAT: &'static str = "an offset";
+    const UNIT: &'static str = "B";
+    const PATTERN: &'static str = r"^\s*[+-]?[0-9._]+\s*([KMGT]iB|[kKMGT]B|B)\s*$";
+}
+
+/// One value for all page types, or a list of one for each.
+#[derive(Clone, Debug)]
+pub(crate) struct ByPageType(pub(crate) Vec<Dur>);
+
+impl Field for ByPageType {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        match &node.value {
+            Value::List(nodes) if (1..=4).contains(&nodes.len()) => {
+                let read: Vec<_> = nodes.iter().map(|n| Dur::read(n, path, log)).collect();
+                read.into_iter().collect::<Option<_>>().map(Self)
+            }
+            Value::List(nodes) => {
+                let message = format!("`{path}` has {} times", nodes.len());
+                wrong_value(&node.place, path, message, "give one, or one for each page type", log)
+            }
+            _ => Dur::read(node, path, log).map(|d| Self(vec![d])),
+        }
+    }
+
+    fn schema() -> Json {
+        let list = json!({ "type": "array", "items": Dur::schema(), "minItems": 1, "maxItems": 4 });
+        json!({ "anyOf": [Dur::schema(), list] })
+    }
+}
+
+/// Any value that JSON can hold; whoever uses it checks it.
+#[derive(Clone, Debug)]
+pub(crate) struct Any(pub(crate) Json);
+
+impl Field for Any {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        if let Some(number) = node.not_finite() {
+            return wrong_value(&number.place, path, format!("`{path}` must be finite"), "", log);
+        }
+        Some(Self(node.to_json()))
+    }
+
+    fn schema() -> Json {
+        json!(true)
+    }
+}
+
+/// A table, or a report that it is none.
+pub(crate) fn table<'a>(
+    node: &'a Node,
+    path: &str,
+    log: &mut Log,
+) -> Option<&'a super::node::Table> {
+    match &node.value {
+        Value::Table(table) => Some(table),
+        _ => wrong_type(node, path, "a section", log),
+    }
+}
+
+/// Reports a key that is not a setting of the section at `path`, with the nearest one.
+pub(crate) fn unknown_key(
+    path: &str,
+    key: &str,
+    entry: &Entry,
+    known: &[(&str, &'static str)],
+    log: &mut Log,
+) {
+    let full = join(path, key);
+    let mut error = ConfigError::new(Kind::UnknownKey, format!("`{full}` is not a setting"));
+    let mut label = String::new();
+    if let Some(near) = nearest(key, known.iter().map(|(name, _)| *name)) {
+        let about = known.iter().find(|(name, _)| *name == near).map_or("", |(_, doc)| doc);
+        label = format!("did you mean `{near}`?  ({})", small(about));
+        log.excuse(&join(path, near));
+    } else if let Some(other) = elsewhere(key) {
+        label = if other == full {
+            "a chip does not say this, a drive does".to_owned()
+        } else {
+            format!("did you mean `{other}`?")
+        };
+    } else {
+        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+        let of = if path.is_empty() { "a file".into() } else { format!("`[{path}]`") };
+        error = error.help(format!("{of} may have {}", names.join(", ")));
+    }
+    log.push(error.at(&entry.key, label));
+}
+
+/// The setting of another section that a key may have been meant to be.
+fn elsewhere(key: &str) -> Option<String> {
+    let mut all = Vec::new();
+    super::keys::DriveFile::list("", &mut all);
+    let leaf = |path: &str| path.rsplit('.').next().map(str::to_owned).unwrap_or_default();
+    let leaves: Vec<String> = all.iter().map(|(path, _)| leaf(path)).collect();
+    let near = nearest(key, leaves.iter().map(String::as_str))?;
+    let at = leaves.iter().position(|leaf| leaf == near)?;
+    Some(all.swap_remove(at).0)
+}
+
+/// Within a sentence: without the capital of a word, but `P - L` stays.
+fn small(text: &str) -> String {
+    let mut chars = text.chars();
+    match (chars.next(), chars.next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            first.to_lowercase().chain(text.chars().skip(1)).collect()
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// The first sentence of a doc comment, without its full stop.
+pub(crate) fn brief(doc: &'static str) -> &'static str {
+    let doc = doc.trim();
+    let end = doc.find(". ").or_else(|| doc.find(".\n")).unwrap_or(doc.len());
+    doc[..end].trim_end_matches('.')
+}
+
+/// The lines of a doc comment as one paragraph.
+pub(crate) fn paragraph(doc: &str) -> String {
+    doc.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The schema of a section from those of its keys: name, doc comment, schema.
+pub(crate) fn section_schema(about: &str, keys: Vec<(String, &str, Json)>) -> Json {
+    let mut properties = Map::new();
+    for (key, doc, schema) in keys {
+        let mut entry = Map::new();
+        entry.insert("description".into(), paragraph(doc).into());
+        if let Json::Object(schema) = schema {
+            for (word, value) in schema {
+                entry.entry(word).or_insert(value);
+            }
+        }
+        properties.insert(key, entry.into());
+    }
+    json!({
+        "type": "object",
+        "description": paragraph(about),
+        "additionalProperties": false,
+        "properties": properties,
+    })
+}
+
+/// Declares sections of the drive file. A key is the field's name in kebab-case.
+macro_rules! sections {
+    ($(
+        $(#[doc = $about:literal])+
+        struct $name:ident {
+            $( $(#[doc = $doc:literal])+ $key:ident: $kind:ty, )*
+        }
+    )*) => {$(
+        $(#[doc = $about])+
+        #[derive(Clone, Default, Debug)]
+        pub(crate) struct $name {
+            $( $(#[doc = $doc])+ pub(crate) $key: Option<At<$kind>>, )*
+        }
+
+        impl Field for $name {
+            fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+                let table = table(node, path, log)?;
+                let mut section = Self::default();
+                for (key, entry) in &table.0 {
+                    $(
+                        if *key == stringify!($key).replace('_', "-") {
+                            section.$key = <$kind>::read(&entry.node, &join(path, key), log)
+                                .map(|value| At { value, place: entry.node.place.clone() });
+                            continue;
+                        }
+                    )*
+                    let names = [$( stringify!($key).replace('_', "-"), )*];
+                    let docs: &[&'static str] = &[$( brief(concat!($($doc, "\n"),+)), )*];
+                    let known: Vec<(&str, &'static str)> =
+                        names.iter().map(String::as_str).zip(docs.iter().copied()).collect();
+                    unknown_key(path, key, entry, &known, log);
+                }
+                Some(section)
+            }
+
+            fn schema() -> Json {
+                let keys: Vec<(String, &str, Json)> = vec![$((
+                    stringify!($key).replace('_', "-"),
+                    concat!($($doc, "\n"),+),
+                    <$kind>::schema(),
+                ),)*];
+                section_schema(concat!($($about, "\n"),+), keys)
+            }
+
+            fn list(path: &str, out: &mut Vec<(String, &'static str)>) {
+                $(
+                    let key = join(path, &stringify!($key).replace('_', "-"));
+                    out.push((key.clone(), brief(concat!($($doc, "\n"),+))));
+                    <$kind>::list(&key, out);
+                )*
+            }
+        }
+    )*};
+}
+
+/// Declares a choice of words.
+macro_rules! words {
+    ($(
+        $(#[doc = $about:literal])+
+        $vis:vis enum $name:ident {
+            $( $(#[doc = $doc:literal])+ $word:ident = $text:literal, )*
+        }
+    )*) => {$(
+        $(#[doc = $about])+
+        #[derive(Copy, Clone, PartialEq, Eq, Debug)]
+        $vis enum $name {
+            $( $(#[doc = $doc])+ $word, )*
+        }
+
+        impl $name {
+            /// The words, in the order of the documentation.
+            $vis const ALL: &'static [Self] = &[$( Self::$word, )*];
+
+            /// The word in the drive file.
+            $vis const fn name(self) -> &'static str {
+                match self { $( Self::$word => $text, )* }
+            }
+        }
+
+        impl crate::config::field::Field for $name {
+            fn read(
+                node: &crate::config::node::Node,
+                path: &str,
+                log: &mut crate::config::error::Log,
+            ) -> Option<Self> {
+                crate::config::field::word(node, path, Self::ALL, Self::name, log)
+            }
+
+            fn schema() -> serde_json::Value {
+                serde_json::json!({ "enum": [$( $text, )*] })
+            }
+        }
+    )*};
+}
+
+pub(crate) use {sections, words};
+
+/// Reads one of some words.
+pub(crate) fn word<T: Copy>(
+    node: &Node,
+    path: &str,
+    all: &[T],
+    name: fn(T) -> &'static str,
+    log: &mut Log,
+) -> Option<T> {
+    let names: Vec<&str> = all.iter().map(|w| name(*w)).collect();
+    let Value::Text(text) = &node.value else {
+        let quoted: Vec<String> = names.iter().map(|n| format!("\"{n}\"")).collect();
+        return wrong_type(node, path, &either(&quoted), log);
+    };
+    if let Some(found) = all.iter().find(|w| name(**w) == text) {
+        return Some(*found);
+    }
+    let label = match nearest(text, names.iter().copied()) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => String::new(),
+    };
+    let message = format!("`{path}` is {}, not \"{text}\"", either(&names));
+    wrong_value(&node.place, path, message, label, log)
+}
+
+/// `a, b or c`.
+pub(crate) fn either(words: &[impl AsRef<str>]) -> String {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match words.split_last() {
+        None => String::new(),
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+    }
+}
+
+/// `a, b and c`, each in backquotes.
+pub(crate) fn all_of(words: &[String]) -> String {
+    let words: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
+    match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => words.concat(),
+    }
+}

@@ -1,0 +1,481 @@
+//! The drive file as written: every key, with its unit and range.
+//!
+//! These declarations are the single source of truth: the reader, the suggestions for misspelt
+//! keys, the documentation and `schema/drive.json` all come from them.
+
+use super::drive::{
+    Age, Fill, HostMode, Mapping, Model, MultiPlane, OutOfRange, Recovery, UnmappedRead,
+};
+use super::error::{ConfigError, Kind, Log};
+use super::field::{
+    Any, At, ByPageType, Field, Offset, brief, section_schema, sections, table, unknown_key,
+    wrong_type, wrong_value,
+};
+use super::node::{Entry, Node, Table, Value, join};
+use super::rate::Rate;
+use super::text::Place;
+use kernel::{Bytes, Dur};
+use policies::{Family, POLICIES};
+use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroU64};
+
+sections! {
+    /// A drive file: a simulated SSD and how it is used. Times, sizes and rates are text with a
+    /// unit; a bare number there is an error.
+    struct DriveFile {
+        /// The format of this file: "floatgate.drive/1".
+        schema: String,
+        /// What results call the drive. By default the name of its file.
+        name: String,
+        /// The drive in one line.
+        summary: String,
+        /// A drive to inherit from, by name. This file's keys override it.
+        base: String,
+        /// A chip to take geometry below the chip, timing and reliability from, by name. Keys of
+        /// the same file override it.
+        chip: String,
+        /// The array, top down.
+        geometry: GeometryKeys,
+        /// How long the operations of the flash take.
+        timing: TimingKeys,
+        /// Energy of the operations; later versions.
+        energy: Energy,
+        /// Endurance and the model of the cells.
+        reliability: ReliabilityKeys,
+        /// Mapping, capacity and garbage collection.
+        ftl: FtlKeys,
+        /// How the host sends requests.
+        host: HostKeys,
+        /// Settings of a generated workload, and changes to the addresses of any workload.
+        workload: WorkloadKeys,
+        /// The state of the drive before the run.
+        precondition: PreconditionKeys,
+        /// One policy for each family: "name" or { name = "agcr", window = 2 }.
+        policies: Choices,
+        /// The run.
+        run: RunKeys,
+        /// Where numbers come from: a key, or the beginning of some, and its source.
+        sources: Sources,
+    }
+
+    /// A chip file: what the chip brings to a drive.
+    struct ChipFile {
+        /// The format of this file: "floatgate.chip/1".
+        schema: String,
+        /// The chip's name.
+        name: String,
+        /// The chip in one line.
+        summary: String,
+        /// A chip to inherit from, by name. This file's keys override it.
+        base: String,
+        /// The array within the chip.
+        geometry: ChipGeometryKeys,
+        /// How long the operations of the flash take.
+        timing: TimingKeys,
+        /// Energy of the operations; later versions.
+        energy: Energy,
+        /// Endurance and the model of the cells.
+        reliability: ReliabilityKeys,
+        /// Where numbers come from: a key, or the beginning of some, and its source.
+        sources: Sources,
+    }
+
+    /// The array, top down. All sizes together may have up to 2^32 - 2 pages.
+    struct GeometryKeys {
+        /// Channels of the drive, 1 to 4096.
+        channels: u32,
+        /// Chips on each channel, 1 to 4096.
+        chips_per_channel: u32,
+        /// Dies in each chip, 1 to 64.
+        dies_per_chip: u32,
+        /// Planes in each die, 1 to 16.
+        planes_per_die: u32,
+        /// Good blocks in each plane, 1 to 2^24.
+        blocks_per_plane: u32,
+        /// Pages in each block, 1 to 16383.
+        pages_per_block: u32,
+        /// Bytes of data in a page, up to 1 GiB and a multiple of `host.sector`. The spare bytes
+        /// of a page do not count.
+        page_size: Bytes,
+        /// Bits in a cell, 1 (SLC) to 4 (QLC). Page i of a block has type i modulo this.
+        bits_per_cell: u32,
+    }
+
+    /// The array within a chip.
+    struct ChipGeometryKeys {
+        /// Dies in each chip, 1 to 64.
+        dies_per_chip: u32,
+        /// Planes in each die, 1 to 16.
+        planes_per_die: u32,
+        /// Good blocks in each plane, 1 to 2^24.
+        blocks_per_plane: u32,
+        /// Pages in each block, 1 to 16383.
+        pages_per_block: u32,
+        /// Bytes of data in a page, up to 1 GiB. The spare bytes of a page do not count.
+        page_size: Bytes,
+        /// Bits in a cell, 1 (SLC) to 4 (QLC). Page i of a block has type i modulo this.
+        bits_per_cell: u32,
+    }
+
+    /// How long the operations of the flash take: either `read` and `program`, or `levels`. No
+    /// operation takes longer than a minute.
+    struct TimingKeys {
+        /// "included", if the array times contain the transfer and the channel is never busy, or
+        /// { rate = "333MT/s", width-bits = 8, command = "300ns" }.
+        bus: Bus,
+        /// Time to erase a block, up to a minute.
+        erase: Dur,
+        /// Array time of a page read, up to a minute. One value, or a list of one for each page
+        /// type, least significant bit first.
+        read: ByPageType,
+        /// Array time of a page program, up to a minute. One value, or a list of one for each
+        /// page type, least significant bit first.
+        program: ByPageType,
+        /// Times by the cost level at which a page was written, instead of `read` and `program`.
+        levels: LevelsKeys,
+    }
+
+    /// Times by the cost level at which a page was written. All three are given.
+    struct LevelsKeys {
+        /// High-cost writes: fine steps, slow to write and quick to read.
+        high: LevelKeys,
+        /// The traditional cost.
+        medium: LevelKeys,
+        /// Low-cost writes: coarse steps, quick to write and slow to read.
+        low: LevelKeys,
+    }
+
+    /// The times of one cost level.
+    struct LevelKeys {
+        /// Array time of programming a page at this level, up to a minute. One value, or a list
+        /// of one for each page type.
+        program: ByPageType,
+        /// Array time of reading a page written at this level, up to a minute. One value, or a
+        /// list of one for each page type.
+        read: ByPageType,
+    }
+
+    /// A bus that commands and data occupy. A page takes page-size * 8 / (rate * width-bits).
+    struct BusKeys {
+        /// Transfers per second, such as "333MT/s".
+        rate: Rate,
+        /// Bits in a transfer, 1 to 64. By default 8.
+        width_bits: NonZeroU32,
+        /// Command and address cycles before each operation, up to a minute.
+        command: Dur,
+    }
+
+    /// Endurance and the model of the cells.
+    struct ReliabilityKeys {
+        /// The physics of the cells: "off". "on" is for a later version.
+        model: Model,
+        /// Program/erase cycles a block endures, at least 1.
+        endurance: NonZeroU32,
+        /// Constants of the self-recovery equations: "printed" as READY prints them, "fitted" to
+        /// READY's Table 2. The fit holds for 2.8 to 25 hours between cycles.
+        recovery: Recovery,
+    }
+
+    /// Mapping, capacity and garbage collection. Exactly one of `over-provisioning`,
+    /// `spare-factor` and `logical-capacity` is given.
+    struct FtlKeys {
+        /// The unit of mapping: "page".
+        mapping: Mapping,
+        /// (P - L) / L, where P is the flash and L what the drive exports; above 0. A fraction,
+        /// not a percentage. Exports whole pages, rounded down.
+        over_provisioning: f64,
+        /// (P - L) / P, where P is the flash and L what the drive exports; 0 < x < 1. A fraction,
+        /// not a percentage. Exports whole pages, rounded down.
+        spare_factor: f64,
+        /// What the drive exports, such as "512GB", rounded up to whole pages.
+        logical_capacity: Bytes,
+        /// What a read of a page that holds nothing costs: "flash" like any other, "zero" nothing.
+        unmapped_read: UnmappedRead,
+        /// Which programs go to several planes of a die at once.
+        multi_plane: MultiPlane,
+        /// When garbage collection runs.
+        gc: GcKeys,
+    }
+
+    /// When garbage collection runs, in free blocks of a plane.
+    struct GcKeys {
+        /// Collect before a write when a plane has fewer free blocks than this, at least 2.
+        start: u32,
+        /// Once started, collect until a plane has this many free blocks, at least `start`.
+        stop: u32,
+        /// In idle time, collect until a plane has this many free blocks, at least `stop`. 0: no
+        /// background collection.
+        background_stop: u32,
+    }
+
+    /// How the host sends requests.
+    struct HostKeys {
+        /// The unit of addresses, such as "512B"; page-size is a multiple of it.
+        sector: Bytes,
+        /// When requests arrive.
+        mode: HostMode,
+        /// Recorded times are divided by this, 0.001 to 1000000.
+        speed: f64,
+        /// Requests outstanding in mode "queue-depth", at least 1.
+        queue_depth: NonZeroU32,
+        /// Requests inside the drive at once in the open-loop modes, at least 1. Later ones wait.
+        queue_limit: NonZeroU32,
+        /// What becomes of requests beyond the drive's capacity.
+        out_of_range: OutOfRange,
+    }
+
+    /// Settings of a generated workload, and changes to the addresses of any workload.
+    struct WorkloadKeys {
+        /// Moves every address by this, forward or backward, such as "-31.5KiB".
+        shift: Offset,
+        /// Generators: how many requests, at least 1.
+        requests: NonZeroU64,
+        /// Generators: the size of a request, such as "4KiB", or a list of { size, share }.
+        size: Any,
+        /// Generators: random addresses are multiples of this.
+        align: Bytes,
+        /// Generators: addresses run from 0 to this.
+        span: Bytes,
+        /// Generators: the share of reads, 0 to 1.
+        read_share: f64,
+        /// Generators: the share of trims, 0 to 1.
+        trim_share: f64,
+        /// Generators: when requests arrive. "as-fast-as-possible", { constant = { iops = 1000 } }
+        /// or { poisson = { iops = 1000 } }.
+        arrivals: Any,
+        /// Generator `zipf`: the exponent, 0 < x <= 10.
+        theta: f64,
+        /// Generator `hot-cold`: the share of the data that is hot, 0 < x < 1.
+        hot_data: f64,
+        /// Generator `hot-cold`: the share of the requests that go to hot data, 0 to 1.
+        hot_writes: f64,
+        /// Generators: the seed. By default that of the run.
+        seed: u64,
+    }
+
+    /// The state of the drive before the run.
+    struct PreconditionKeys {
+        /// What is written beforehand.
+        fill: Fill,
+        /// How a filled drive is worn in.
+        age: Age,
+    }
+
+    /// The run.
+    struct RunKeys {
+        /// The seed of all random streams, 0 to 2^63 - 1.
+        seed: u64,
+    }
+}
+
+/// `timing.bus`.
+#[derive(Clone, Debug)]
+pub(crate) enum Bus {
+    /// The array times contain the transfer.
+    Included,
+    /// A bus of its own.
+    Modelled(Box<BusKeys>),
+}
+
+impl Field for Bus {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        match &node.value {
+            Value::Text(text) if text == "included" => Some(Self::Included),
+            Value::Text(text) => {
+                let message = format!("`{path}` is \"included\" or a table, not \"{text}\"");
+                let label = "such as { rate = \"333MT/s\", width-bits = 8, command = \"300ns\" }";
+                wrong_value(&node.place, path, message, label, log)
+            }
+            Value::Table(_) => {
+                BusKeys::read(node, path, log).map(|keys| Self::Modelled(Box::new(keys)))
+            }
+            _ => wrong_type(node, path, "\"included\" or a table", log),
+        }
+    }
+
+    fn schema() -> Json {
+        json!({ "anyOf": [{ "const": "included" }, BusKeys::schema()] })
+    }
+
+    fn list(path: &str, out: &mut Vec<(String, &'static str)>) {
+        BusKeys::list(path, out);
+    }
+}
+
+/// `[energy]`: room for what is to come. It may stand there empty.
+#[derive(Clone, Debug)]
+pub(crate) struct Energy;
+
+impl Field for Energy {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        let Table(keys) = table(node, path, log)?;
+        if let Some(entry) = keys.values().next() {
+            let message = "energy is not in this version";
+            let error = ConfigError::new(Kind::NotYet, message)
+                .at(&entry.key, "remove this section's keys")
+                .help("without them `energy_joules` in the results is null");
+            log.fail(path, error);
+            return None;
+        }
+        Some(Self)
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "object", "additionalProperties": false })
+    }
+}
+
+/// `[policies]`: one choice for each family that is given.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Choices(pub(crate) Vec<Choice>);
+
+/// The policy chosen for one family.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    pub(crate) family: String,
+    pub(crate) family_place: Place,
+    pub(crate) name: String,
+    pub(crate) name_place: Place,
+    pub(crate) params: Map<String, Json>,
+    /// Where the key and the value of each parameter stand.
+    pub(crate) param_places: BTreeMap<String, (Place, Place)>,
+}
+
+impl Choices {
+    /// Turns `family = "name"` into `family = { name = "name" }`, so that layers can be compared.
+    pub(crate) fn normalise(families: &mut Table) {
+        for entry in families.0.values_mut() {
+            if let Value::Text(name) = &entry.node.value {
+                let place = entry.node.place.clone();
+                let node = Node { place: place.clone(), value: Value::Text(name.clone()) };
+                let name = Entry { key: place, node };
+                entry.node.value = Value::Table(Table([("name".to_owned(), name)].into()));
+            }
+        }
+    }
+}
+
+impl Field for Choices {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        let families = table(node, path, log)?;
+        let choices = families
+            .0
+            .iter()
+            .filter_map(|(family, entry)| Choice::read(family, entry, &join(path, family), log));
+        Some(Self(choices.collect()))
+    }
+
+    fn schema() -> Json {
+        let mut families = Map::new();
+        for family in Family::ALL {
+            let members = POLICIES.iter().filter(|p| p.family == family);
+            let names: Vec<&str> = members
+                .flat_map(|p| [p.name].into_iter().chain(p.aliases.iter().copied()))
+                .collect();
+            let word = json!({ "enum": names });
+            let named = json!({ "type": "object", "properties": { "name": word } });
+            let entry = json!({
+                "description": family.question(),
+                "default": family.default(),
+                "anyOf": [word, named],
+            });
+            families.insert(family.name().to_owned(), entry);
+        }
+        json!({ "type": "object", "additionalProperties": false, "properties": families })
+    }
+}
+
+impl Choice {
+    fn read(family: &str, entry: &Entry, path: &str, log: &mut Log) -> Option<Self> {
+        let mut choice = Self {
+            family: family.to_owned(),
+            family_place: entry.key.clone(),
+            name: String::new(),
+            name_place: entry.node.place.clone(),
+            params: Map::new(),
+            param_places: BTreeMap::new(),
+        };
+        match &entry.node.value {
+            Value::Text(name) => choice.name.clone_from(name),
+            Value::Table(table) => {
+                for (key, param) in &table.0 {
+                    let path = join(path, key);
+                    if key == "name" {
+                        choice.name = String::read(&param.node, &path, log)?;
+                        choice.name_place = param.node.place.clone();
+                    } else {
+                        choice.params.insert(key.clone(), Any::read(&param.node, &path, log)?.0);
+                        let places = (param.key.clone(), param.node.place.clone());
+                        choice.param_places.insert(key.clone(), places);
+                    }
+                }
+            }
+            _ => return wrong_type(&entry.node, path, "a policy's name or a table", log),
+        }
+        Some(choice)
+    }
+}
+
+/// `[sources]`: the beginning of a key, and where the numbers under it come from.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Sources(pub(crate) BTreeMap<String, String>);
+
+impl Sources {
+    /// The source of the setting at `path`: the longest entry that covers it.
+    pub(crate) fn of(&self, path: &str) -> Option<&str> {
+        let covers = |prefix: &str| {
+            path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let found = self.0.iter().filter(|(prefix, _)| covers(prefix));
+        found.max_by_key(|(prefix, _)| prefix.len()).map(|(_, source)| source.as_str())
+    }
+}
+
+impl Field for Sources {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        let mut entries = Vec::new();
+        flatten(table(node, path, log)?, "", &mut entries);
+        let mut known = Vec::new();
+        DriveFile::list("", &mut known);
+        let families = Family::ALL.iter().map(|f| (format!("policies.{}", f.name()), f.question()));
+        known.extend(families);
+        let mut sources = BTreeMap::new();
+        for (key, entry) in entries {
+            if !known.iter().any(|(known, _)| *known == key) {
+                let all: Vec<(&str, &'static str)> =
+                    known.iter().map(|(path, doc)| (path.as_str(), *doc)).collect();
+                unknown_source(&key, entry, &all, log);
+                continue;
+            }
+            if let Some(source) = String::read(&entry.node, &join(path, &key), log) {
+                sources.insert(key, source);
+            }
+        }
+        Some(Self(sources))
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "object" })
+    }
+}
+
+/// Reports a source for something that is not a setting.
+fn unknown_source(key: &str, entry: &Entry, known: &[(&str, &'static str)], log: &mut Log) {
+    let near = super::error::nearest(key, known.iter().map(|(path, _)| *path));
+    let label = near.map_or(String::new(), |near| format!("did you mean \"{near}\"?"));
+    let message = format!("`[sources]` speaks of \"{key}\", which is not a setting");
+    let error = ConfigError::new(Kind::UnknownKey, message).at(&entry.key, label);
+    log.fail(&join("sources", key), error);
+}
+
+/// `timing.erase` may be written with quotes, or without and then as a table of its own.
+fn flatten<'a>(table: &'a Table, path: &str, out: &mut Vec<(String, &'a Entry)>) {
+    for (key, entry) in &table.0 {
+        let path = join(path, key);
+        match &entry.node.value {
+            Value::Table(table) => flatten(table, &path, out),
+            _ => out.push((path, entry)),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The configuration of a drive, in two stages: as written (TOML, layered, every key optional)
+//! and resolved ([`Drive`]: multiplied out, checked, nothing left open).
+//!
+//! All of it is values: texts come in, a drive or a list of errors comes out. Every error knows
+//! its place, and all of them come at once.
+//!
+//! ```
+//! use floatgate_ssd::config::{Layers, load, render};
+//!
+//! let set = ["ftl.gc.stop=4".to_owned()];
+//! let layers = Layers {
+//!     file: ("mine.toml", "base = \"agcr\"\n[geometry]\nchannels = 4\n"),
+//!     library: &|_| None,
+//!     set: &set,
+//!     policy: &[],
+//!     seed: None,
+//! };
+//! let drive = load(&layers).map_err(|errors| render(&errors, false))?;
+//! assert_eq!((drive.geometry.channels(), drive.ftl.gc.stop), (4, 4));
+//! # Ok::<(), String>(())
+//! ```
+
+mod drive;
+mod emit;
+mod error;
+mod field;
+mod keys;
+mod layers;
+mod node;
+mod rate;
+mod render;
+mod resolve;
+mod schema;
+mod text;
+mod times;
+
+#[cfg(test)]
+mod tests;
+
+pub use drive::{
+    Age, Drive, Fill, Ftl, GcMarks, Host, HostMode, MultiPlane, OutOfRange, Precondition, Recovery,
+    Reliability, UnmappedRead, Workload,
+};
+pub use error::{ConfigError, Kind, Mark};
+pub use layers::Layers;
+pub use rate::{ParseRateError, Rate};
+pub use render::render;
+pub use schema::schema;
+pub use text::Place;
+
+/// Loads a drive: reads all layers, puts them together, checks everything.
+pub fn load(layers: &Layers<'_>) -> Result<Drive, Vec<ConfigError>> {
+    let mut log = error::Log::default();
+    let drive =
+        layers::merge(layers, &mut log).and_then(|merged| resolve::resolve(&merged, &mut log));
+    match drive {
+        Some(drive) if log.is_empty() => Ok(drive),
+        _ => Err(log.into_errors()),
+    }
+}

@@ -1,0 +1,64 @@
+//! Errors as text for people.
+
+use super::error::{ConfigError, Mark};
+use super::text::Place;
+use annotate_snippets::{Annotation, AnnotationKind, Level, Origin, Renderer, Snippet};
+use std::sync::Arc;
+
+/// Shows errors with the lines they are about, one after the other, in the manner of rustc.
+pub fn render(errors: &[ConfigError], color: bool) -> String {
+    let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+    let mut out = String::new();
+    for error in errors {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&one(error, &renderer));
+        out.push('\n');
+    }
+    out
+}
+
+fn one(error: &ConfigError, renderer: &Renderer) -> String {
+    let group = Level::ERROR.primary_title(error.message.as_str()).id(error.kind.code());
+    let mut group = match error.marks.first() {
+        // What is missing has no line: the file's name is all there is to show.
+        Some(Mark { place, .. }) if place.range == (0..0) => {
+            group.element(Origin::path(place.name()))
+        }
+        _ => group.elements(snippets(&error.marks)),
+    };
+    if let Some(help) = &error.help {
+        group = group.element(Level::HELP.message(help.as_str()));
+    }
+    let mut text = renderer.render(&[group]);
+    // An argument is one line: its number says all, and `:1:5` behind it would only confuse.
+    for place in error.marks.iter().map(|m| &m.place).filter(|p| p.text.is_argument()) {
+        let name = place.name();
+        text = text.replace(&format!("{name}:1:{}", place.column()), name);
+    }
+    text
+}
+
+/// One snippet for each text, in the order in which the marks name them.
+fn snippets(marks: &[Mark]) -> Vec<Snippet<'_, Annotation<'_>>> {
+    let mut done: Vec<&Place> = Vec::new();
+    let mut snippets = Vec::new();
+    for mark in marks {
+        let text = &mark.place.text;
+        if done.iter().any(|p| Arc::ptr_eq(&p.text, text)) {
+            continue;
+        }
+        done.push(&mark.place);
+        let here = marks.iter().enumerate().filter(|(_, m)| Arc::ptr_eq(&m.place.text, text));
+        let annotations = here.map(|(i, m)| {
+            let kind = if i == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+            let annotation = kind.span(m.place.range.clone());
+            if m.label.is_empty() { annotation } else { annotation.label(m.label.as_str()) }
+        });
+        snippets.push(
+            Snippet::source(text.body.as_str()).path(text.name.as_str()).annotations(annotations),
+        );
+    }
+    snippets
+}

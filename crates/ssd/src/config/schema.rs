@@ -1,0 +1,41 @@
+//! The JSON Schema of drive files.
+
+use super::error::Log;
+use super::field::Field;
+use super::keys::DriveFile;
+use super::node::{Table, Value, parse};
+use super::text::{Origin, Text};
+use crate::presets;
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
+/// The JSON Schema of drive files (draft 2020-12), with the defaults of the keys that have one.
+pub fn schema() -> Json {
+    let mut schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "floatgate drive file",
+    });
+    if let (Some(root), Json::Object(rest)) = (schema.as_object_mut(), DriveFile::schema()) {
+        root.extend(rest);
+    }
+    let text = Arc::new(Text {
+        name: "defaults".into(),
+        body: presets::DEFAULTS.into(),
+        origin: Origin::Default,
+        order: 0,
+    });
+    if let Some(defaults) = parse(&text, &mut Log::default()) {
+        add_defaults(&mut schema, &defaults);
+    }
+    schema
+}
+
+fn add_defaults(schema: &mut Json, defaults: &Table) {
+    for (key, entry) in &defaults.0 {
+        let Some(inner) = schema.pointer_mut(&format!("/properties/{key}")) else { continue };
+        match &entry.node.value {
+            Value::Table(table) => add_defaults(inner, table),
+            _ => inner["default"] = entry.node.to_json(),
+        }
+    }
+}

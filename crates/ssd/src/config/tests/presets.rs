@@ -1,0 +1,151 @@
+//! The drives and chips that come with floatgate.
+
+use super::*;
+use crate::config::error::Log;
+use crate::config::field::Field;
+use crate::config::keys::Sources;
+use crate::config::node::{Table, Value, parse};
+use crate::config::text::{Origin, Text};
+use crate::presets::{DEFAULTS, chips, presets};
+use kernel::{Bytes, Dur};
+use nand::{Bus, Level};
+use std::sync::Arc;
+
+fn preset(name: &str) -> Drive {
+    file(format!("base = \"{name}\"")).drive()
+}
+
+#[test]
+fn every_preset_loads_and_carries_its_own_name() {
+    assert_eq!((presets().len(), chips().len()), (8, 3), "the library has changed");
+    for (name, text) in presets() {
+        let drive = file(*text).drive();
+        assert_eq!(drive.name, *name);
+        assert!(!drive.summary.is_empty(), "{name}: describe it");
+    }
+}
+
+#[test]
+fn the_agcr_drive_is_the_papers() {
+    let drive = preset("agcr");
+    let flash = |d: &Drive| d.geometry.pages() as u64 * d.geometry.page_size().get();
+    assert_eq!(flash(&drive), Bytes::gib(32).get());
+    assert_eq!((drive.logical_pages, drive.has_levels), (7_549_747, true));
+    assert!((drive.spare_factor - 0.1).abs() < 1e-6);
+    for (level, program, read) in
+        [(Level::High, 800, 70), (Level::Medium, 600, 170), (Level::Low, 450, 310)]
+    {
+        assert_eq!(drive.timing.program(level, 1), Dur::us(program));
+        assert_eq!(drive.timing.read(level, 1), Dur::us(read));
+    }
+    assert_eq!((drive.timing.erase, drive.timing.bus), (Dur::ms(3), Bus::Included));
+    assert_eq!(flash(&preset("agcr-128g")), Bytes::gib(128).get());
+    assert_eq!(flash(&preset("ready-32g")), Bytes::gib(32).get());
+    assert_eq!(flash(&preset("ready-128g")), Bytes::gib(128).get());
+    assert_eq!(flash(&preset("c-mlc64")), Bytes::gib(8).get());
+}
+
+#[test]
+fn the_chips_have_their_page_types() {
+    let mango = preset("c-mlc64");
+    let times = [0, 1].map(|page| mango.timing.program(Level::Medium, page));
+    assert_eq!(times, [Dur::us(327), Dur::us(1418)]);
+    let bus = Bus::Modelled { command: Dur::ns(210), page: Dur::ns(245_760) };
+    assert_eq!(mango.timing.bus, bus);
+    let qlc = preset("modern-qlc");
+    assert_eq!(qlc.timing.read(Level::Medium, 3), Dur::us(160));
+    // 16 KiB at 1600 MB/s.
+    let bus = Bus::Modelled { command: Dur::ns(300), page: Dur::ns(10_240) };
+    assert_eq!(qlc.timing.bus, bus);
+    assert_eq!(qlc.reliability.endurance, 1000);
+    assert_eq!(qlc.logical_pages, 62_500_000);
+}
+
+/// Sections whose numbers describe a device. What else a preset sets is a choice of experiment.
+const DEVICE: [&str; 6] = ["geometry", "timing", "energy", "reliability", "ftl", "host"];
+
+#[test]
+fn every_number_of_a_preset_has_a_source() {
+    let mut seen = 0;
+    for (name, text) in presets().iter().chain(chips()) {
+        let text = Arc::new(Text {
+            name: (*name).to_owned(),
+            body: (*text).to_owned(),
+            origin: Origin::File,
+            order: 0,
+        });
+        let mut log = Log::default();
+        let table = parse(&text, &mut log).expect("a preset is TOML");
+        let sources = table.get("sources").expect("a preset has sources");
+        let sources = Sources::read(sources, "sources", &mut log).expect("sources are text");
+        let mut leaves = Vec::new();
+        table.leaves("", &mut leaves);
+        for (path, _) in leaves {
+            let section = path.split('.').next().unwrap_or_default();
+            if DEVICE.contains(&section) {
+                assert!(sources.of(&path).is_some(), "{name}: `{path}` has no source");
+                seen += 1;
+            }
+        }
+        assert!(log.is_empty());
+        let used = |key: &String| {
+            let mut leaves = Vec::new();
+            table.leaves("", &mut leaves);
+            leaves.iter().any(|(path, _)| path == key || path.starts_with(&format!("{key}.")))
+        };
+        let idle: Vec<_> = sources.0.keys().filter(|key| !used(key)).collect();
+        assert!(idle.is_empty(), "{name}: sources of nothing: {idle:?}");
+    }
+    assert!(seen >= 140, "only {seen} settings were looked at");
+    // Seen from a resolved drive: only defaults are left without one.
+    for (name, _) in presets() {
+        for (key, source) in preset(name).sources {
+            let device = DEVICE.iter().any(|section| key.starts_with(section));
+            let bare = source.starts_with("base ") || source.starts_with("chip ");
+            assert!(!device || !bare, "{name}: `{key}` comes from {source}");
+        }
+    }
+}
+
+#[test]
+fn the_defaults_are_settings() {
+    let text = Arc::new(Text {
+        name: "defaults".to_owned(),
+        body: DEFAULTS.to_owned(),
+        origin: Origin::Default,
+        order: 0,
+    });
+    let mut log = Log::default();
+    let table: Table = parse(&text, &mut log).expect("the defaults are TOML");
+    assert!(table.0.values().all(|e| matches!(e.node.value, Value::Table(_))));
+    // A drive that gives nothing else has nothing missing.
+    let drive = file(GOOD).drive();
+    let defaults = drive.sources.values().filter(|s| *s == "default").count();
+    assert_eq!(defaults, 17);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the switch of this test, not a setting")]
+fn the_schema_is_current() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/drive.json");
+    let fresh = serde_json::to_string_pretty(&crate::config::schema()).unwrap() + "\n";
+    if std::env::var_os("FLOATGATE_BLESS").is_some_and(|v| v == "1") {
+        std::fs::write(path, &fresh).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(committed == fresh, "schema/drive.json is stale: run with FLOATGATE_BLESS=1");
+    let schema = crate::config::schema();
+    assert_eq!(schema["properties"]["host"]["properties"]["queue-limit"]["default"], 65536);
+    let words = &schema["properties"]["host"]["properties"]["mode"]["enum"];
+    assert_eq!(words[2], "queue-depth");
+}
+
+#[test]
+fn every_setting_is_documented() {
+    let mut all = Vec::new();
+    crate::config::keys::DriveFile::list("", &mut all);
+    assert!(all.len() > 60, "only {} settings were looked at", all.len());
+    for (path, doc) in all {
+        assert!(doc.len() > 5, "`{path}`: describe it");
+    }
+}

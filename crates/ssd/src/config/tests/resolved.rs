@@ -1,0 +1,107 @@
+//! The resolved configuration: complete, stable, and a drive file again.
+
+use super::*;
+use crate::presets::presets;
+
+fn as_toml(drive: &Drive) -> String {
+    toml::to_string(&drive.resolved).expect("a resolved drive is TOML")
+}
+
+#[track_caller]
+pub(super) fn comes_back(drive: &Drive) {
+    let again = file(as_toml(drive)).drive();
+    assert_eq!(again.resolved, drive.resolved);
+    assert_eq!(again.hash(), drive.hash());
+    assert_eq!((&again.timing, again.has_levels), (&drive.timing, drive.has_levels));
+    assert_eq!((again.geometry, again.logical_pages), (drive.geometry, drive.logical_pages));
+    assert_eq!((&again.host, &again.workload), (&drive.host, &drive.workload));
+    assert_eq!((again.ftl, again.seed), (drive.ftl, drive.seed));
+    assert_eq!(again.policies.to_json(), drive.policies.to_json());
+}
+
+#[test]
+fn every_preset_comes_back() {
+    for (_, text) in presets() {
+        comes_back(&file(*text).drive());
+    }
+}
+
+#[test]
+fn odd_settings_come_back() {
+    let set = [
+        "timing.read=[\"50us\", \"1.5us\"]",
+        "timing.bus={ rate = \"33.333MT/s\", command = \"0ns\" }",
+        "ftl.logical-capacity=20_000_001B",
+        "ftl.gc.background-stop=7",
+        "ftl.multi-plane=aligned",
+        "host.speed=12.5",
+        "host.mode=think-time",
+        "workload.shift=-31.5KiB",
+        "workload.requests=5",
+        "workload.size=[{ size = \"4KiB\", share = 0.5 }, { size = \"8KiB\", share = 0.5 }]",
+        "workload.arrivals.poisson.iops=1000",
+        "workload.read-share=0",
+        "precondition.age=workload",
+        "summary=a \"quoted\" one = with = signs",
+        "policies.cost.level=low",
+        "policies.cost.name=fixed",
+    ];
+    let case = Case { file: GOOD.into(), set: &set, seed: Some(u64::MAX / 2), ..Case::default() };
+    let drive = case.drive();
+    assert_eq!(drive.workload.shift, -32_256);
+    // Rounded up to whole pages.
+    assert_eq!(drive.logical_pages, 4883);
+    assert_eq!(drive.resolved["summary"], "a \"quoted\" one = with = signs");
+    comes_back(&drive);
+}
+
+#[test]
+fn the_hash_is_of_what_is_simulated_not_of_how_it_is_written() {
+    let drive = file(GOOD).drive();
+    assert!(drive.hash().starts_with("sha256:") && drive.hash().len() == 7 + 64);
+    let same = [
+        file(with("3ms", "3000us")),
+        file(with("spare-factor = 0.25", "logical-capacity = \"24MiB\"\nmapping = \"page\"")),
+        file(format!("{GOOD}\n[sources]\ntiming = \"a book\"\n")),
+        Case { file: GOOD.into(), set: &["ftl.gc.start=2"], seed: Some(1), ..Case::default() },
+        Case { file: GOOD.into(), policy: &["cost=fixed:level=medium"], ..Case::default() },
+        file(with("\"50us\"", "[\"50us\", \"50us\"]")),
+    ];
+    for case in same {
+        assert_eq!(case.drive().hash(), drive.hash());
+    }
+    let other = [
+        file(with("3ms", "4ms")),
+        Case { file: GOOD.into(), set: &[], seed: Some(2), ..Case::default() },
+        Case { file: GOOD.into(), policy: &["victim=fifo"], ..Case::default() },
+    ];
+    for case in other {
+        assert_ne!(case.drive().hash(), drive.hash());
+    }
+}
+
+#[test]
+fn the_hash_does_not_change_with_the_version() {
+    // A change here makes every stored result a stranger: say so in the CHANGELOG.
+    let hash = file(GOOD).drive().hash();
+    assert_eq!(hash, "sha256:2396ede318a6c56eba3dcc3f93c42f76beb114d005442f13b4071a49a6ea74ac");
+}
+
+#[test]
+fn capacity_is_counted_as_the_contract_has_it() {
+    let logical = |text: &str| file(with("spare-factor = 0.25", text)).drive();
+    // 8192 pages of flash.
+    for (text, pages) in [
+        ("spare-factor = 0.25", 6144),
+        ("spare-factor = 0.1", 7372),
+        ("over-provisioning = 0.25", 6553),
+        ("over-provisioning = 1", 4096),
+        ("logical-capacity = \"24MiB\"", 6144),
+        ("logical-capacity = \"24000kB\"", 5860),
+    ] {
+        let drive = logical(text);
+        assert_eq!(drive.logical_pages, pages, "{text}");
+        let (p, l) = (8192.0, f64::from(pages));
+        assert_eq!((drive.over_provisioning, drive.spare_factor), ((p - l) / l, (p - l) / p));
+    }
+}

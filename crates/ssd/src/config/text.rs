@@ -1,0 +1,99 @@
+//! The texts that settings come from, and places in them.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What kind of text a setting was written in.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Origin {
+    /// The drive file itself.
+    File,
+    /// A drive named by `base`.
+    Base,
+    /// A chip named by `chip`, or by a chip's `base`.
+    Chip,
+    /// A `--set` argument.
+    Set,
+    /// A `--policy` argument.
+    Policy,
+    /// The `--seed` argument.
+    Seed,
+    /// The built-in defaults.
+    Default,
+}
+
+/// One text, with the name it is shown by.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) struct Text {
+    pub(crate) name: String,
+    pub(crate) body: String,
+    pub(crate) origin: Origin,
+    /// Position in the order of reports: the drive file first.
+    pub(crate) order: usize,
+}
+
+impl Text {
+    /// Whether this is a command-line argument, which has no lines to speak of.
+    pub(crate) fn is_argument(&self) -> bool {
+        matches!(self.origin, Origin::Set | Origin::Policy | Origin::Seed)
+    }
+}
+
+/// A range of one of the texts: where a setting stands.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Place {
+    pub(crate) text: Arc<Text>,
+    pub(crate) range: Range<usize>,
+}
+
+impl Place {
+    pub(crate) fn new(text: &Arc<Text>, range: Range<usize>) -> Self {
+        let end = range.end.min(text.body.len());
+        Self { text: Arc::clone(text), range: range.start.min(end)..end }
+    }
+
+    /// The name of the file as the user knows it, or `--set argument 2`.
+    pub fn name(&self) -> &str {
+        &self.text.name
+    }
+
+    /// The line, counted from 1; `None` on the command line.
+    pub fn line(&self) -> Option<usize> {
+        (!self.text.is_argument()).then(|| self.before().matches('\n').count() + 1)
+    }
+
+    /// The column in characters, counted from 1.
+    pub fn column(&self) -> usize {
+        let before = self.before();
+        let line = before.rfind('\n').map_or(0, |newline| newline + 1);
+        before[line..].chars().count() + 1
+    }
+
+    fn before(&self) -> &str {
+        let mut end = self.range.start;
+        while !self.text.body.is_char_boundary(end) {
+            end -= 1;
+        }
+        &self.text.body[..end]
+    }
+
+    pub(crate) fn order(&self) -> (usize, usize) {
+        (self.text.order, self.range.start)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line() {
+            Some(line) => write!(f, "{}:{line}:{}", self.name(), self.column()),
+            None => f.write_str(self.name()),
+        }
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Place({self})")
+    }
+}

@@ -1,0 +1,22 @@
+//! The assembly: from a drive file to the results of a run.
+//!
+//! Everything is a value: a drive comes in as text, a workload as a reader, a result goes out as
+//! JSON. Files, terminals and clocks belong to the rim.
+
+pub mod config;
+pub mod presets;
+pub mod sim;
+
+mod precondition;
+mod report;
+mod run;
+
+/// What the rim may use of the crates below.
+pub use {policies, workload};
+
+pub use config::{ConfigError, Drive, Layers};
+pub use precondition::{Preconditioned, precondition};
+pub use presets::presets;
+pub use report::Report;
+pub use run::{NoCache, RunError, StateCache, capacity, ftl_of, generator, run};
+pub use sim::{Progress, Stage};

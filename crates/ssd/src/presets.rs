@@ -1,0 +1,42 @@
+//! The drives and chips that come with floatgate, and the defaults of every drive.
+
+/// What a drive has that does not say otherwise.
+pub(crate) const DEFAULTS: &str = include_str!("../../../presets/defaults.toml");
+
+/// Declares presets by the name of their file.
+macro_rules! files {
+    ($folder:literal: $($name:literal),* $(,)?) => {
+        &[$((
+            $name,
+            include_str!(concat!("../../../presets/", $folder, "/", $name, ".toml")),
+        ),)*]
+    };
+}
+
+const DRIVES: &[(&str, &str)] = files!("drives":
+    "agcr",
+    "agcr-128g",
+    "ready-32g",
+    "ready-128g",
+    "read-disturb",
+    "c-mlc64",
+    "modern-tlc",
+    "modern-qlc",
+);
+
+const CHIPS: &[(&str, &str)] = files!("chips": "c-mlc64", "modern-tlc", "modern-qlc");
+
+/// The built-in drives: name and drive file.
+pub fn presets() -> &'static [(&'static str, &'static str)] {
+    DRIVES
+}
+
+/// The built-in chips: name and chip file.
+pub fn chips() -> &'static [(&'static str, &'static str)] {
+    CHIPS
+}
+
+/// The text of a preset.
+pub(crate) fn named(all: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
+    all.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
+}

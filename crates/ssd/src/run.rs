@@ -1,0 +1,269 @@
+//! One run: a resolved drive, a workload, and out comes a report.
+
+use crate::config::{Age, Drive, Fill, HostMode};
+use crate::precondition::{Preconditioned, precondition};
+use crate::report::{Report, report};
+use crate::sim::{Interrupted, Progress, Settings, Sim, Stage};
+use ftl::{Config, Ftl, GcMarks, Kit, Policies};
+use kernel::{Bytes, Time};
+use nand::Layouts;
+use policies::Builtin;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use workload::{
+    About, Alignment, Fold, Generator, OutOfRange, Pattern, Request, Source, TraceError, Workload,
+};
+
+/// Where preconditioned drives are kept between runs. The rim decides whether and where; what is
+/// found is checked before it is used.
+pub trait StateCache {
+    /// The bytes kept under a key, if any.
+    fn load(&mut self, key: &str) -> Option<Vec<u8>>;
+    /// Keeps bytes under a key.
+    fn store(&mut self, key: &str, bytes: &[u8]);
+}
+
+/// Keeps nothing.
+pub struct NoCache;
+
+impl StateCache for NoCache {
+    fn load(&mut self, _: &str) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn store(&mut self, _: &str, _: &[u8]) {}
+}
+
+/// Why a run gave no report.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The workload does not fit or cannot be read.
+    #[error("{0}")]
+    Workload(#[from] TraceError),
+    /// A generator's settings are wrong.
+    #[error("{0}")]
+    Generator(String),
+    /// The caller stopped it.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl From<Interrupted> for RunError {
+    fn from(e: Interrupted) -> Self {
+        match e {
+            Interrupted::Stopped => Self::Stopped,
+            Interrupted::Workload(e) => Self::Workload(e),
+        }
+    }
+}
+
+/// Watches a source's requests go by, for what the report says about the workload.
+struct Observed {
+    inner: Box<dyn Source>,
+    alignment: Alignment,
+}
+
+impl Source for Observed {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        self.inner.fill(batch)?;
+        self.alignment.observe(batch);
+        Ok(())
+    }
+
+    fn skipped(&self) -> u64 {
+        self.inner.skipped()
+    }
+}
+
+/// The generator called `pattern`, with the settings of the drive's `[workload]`.
+pub fn generator(drive: &Drive, pattern: &str) -> Result<Box<dyn Workload>, RunError> {
+    let Some(known) = Pattern::from_name(pattern) else {
+        let names: Vec<&str> = Pattern::ALL.iter().map(|p| p.name()).collect();
+        return Err(RunError::Generator(format!(
+            "`{pattern}` is neither a file nor a generator (these are {})",
+            names.join(", ")
+        )));
+    };
+    let mut settings: Map<String, Value> = drive.workload.generator.clone();
+    settings.insert("pattern".into(), known.name().into());
+    let generator: Generator = serde_json::from_value(Value::Object(settings))
+        .map_err(|e| RunError::Generator(format!("[workload]: {e}")))?;
+    Ok(Box::new(generator.with_span(capacity(drive), drive.seed)?))
+}
+
+/// The bytes that a drive exports.
+pub fn capacity(drive: &Drive) -> Bytes {
+    Bytes::new(u64::from(drive.logical_pages) * drive.geometry.page_size().get())
+}
+
+/// The FTL of a drive, empty.
+pub fn ftl_of<K: Kit>(drive: &Drive, policies: Policies<K>) -> Ftl<K> {
+    let config = Config {
+        geometry: drive.geometry,
+        layouts: Layouts::new(drive.geometry.pages_per_block()),
+        logical_pages: drive.logical_pages,
+        gc: GcMarks {
+            start: drive.ftl.gc.start,
+            stop: drive.ftl.gc.stop,
+            background_stop: drive.ftl.gc.background_stop,
+        },
+        endurance: drive.reliability.endurance,
+        seed: drive.seed,
+    };
+    Ftl::new(config, policies)
+}
+
+/// Runs a workload on a drive.
+///
+/// `progress` is called now and then, and stops the run by answering `false`. The report is
+/// complete but for its wall-clock figures, which are the caller's to fill in
+/// ([`Report::set_wall_seconds`]): nothing here reads a clock.
+pub fn run(
+    drive: &Drive,
+    workload: Box<dyn Workload>,
+    cache: &mut dyn StateCache,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Report, RunError> {
+    let rule = match drive.host.out_of_range {
+        crate::config::OutOfRange::Refuse => OutOfRange::Refuse,
+        crate::config::OutOfRange::Wrap => OutOfRange::Wrap,
+        crate::config::OutOfRange::Compact => OutOfRange::Compact,
+    };
+    let drive = &closed_if_untimed(drive, workload.about());
+    let workload = Fold::new(workload, rule, drive.workload.shift, capacity(drive))?;
+    let empty = || ftl_of::<Builtin>(drive, drive.policies.build());
+    let (mut ftl, state) = prepare(drive, &workload, empty, cache, progress)?;
+    let before = Before::of(&ftl);
+    ftl.begin_run(drive.policies.build());
+
+    let total = workload.about().requests;
+    let start = Progress { stage: Stage::Running, done: 0, total, now: Time::ZERO };
+    if !progress(start) {
+        return Err(RunError::Stopped);
+    }
+    let mut source = Observed { inner: workload.open()?, alignment: Alignment::new() };
+    let mut sim = Sim::new(Settings::of(drive), ftl);
+    sim.run(&mut source, total, progress)?;
+    let alignment = source.alignment.clone();
+    Ok(report(drive, workload.about(), source.skipped(), &alignment, &state, before, &mut sim))
+}
+
+/// Requests without times of their own arrive in a closed loop, unless somebody insists on an open
+/// one: all at time zero they would measure nothing but the length of the queue.
+fn closed_if_untimed(drive: &Drive, about: &About) -> Drive {
+    let mut drive = drive.clone();
+    let insisted = drive.sources.get("host.mode").is_some_and(|s| s == "--set");
+    if drive.host.mode == HostMode::Timestamps && !about.timed && !insisted {
+        drive.host.mode = HostMode::QueueDepth;
+        drive.resolved["host"]["mode"] = HostMode::QueueDepth.name().into();
+    }
+    drive
+}
+
+/// What the report needs to know of the drive as it was when the run began.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Before {
+    /// Programmed pages in all blocks.
+    pub(crate) pages_in_use: u64,
+}
+
+impl Before {
+    pub(crate) fn of<K: Kit>(ftl: &Ftl<K>) -> Self {
+        Self { pages_in_use: pages_in_use(ftl) }
+    }
+}
+
+/// Programmed pages in all blocks.
+pub(crate) fn pages_in_use<K: Kit>(ftl: &Ftl<K>) -> u64 {
+    let blocks = (0..ftl.geometry().blocks() as u32).map(nand::BlockId::from_u32);
+    blocks.map(|b| u64::from(ftl.array().next_page(b))).sum()
+}
+
+/// Preconditions an empty drive, or finds it preconditioned.
+fn prepare<K: Kit>(
+    drive: &Drive,
+    workload: &dyn Workload,
+    empty: impl Fn() -> Ftl<K>,
+    cache: &mut dyn StateCache,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<(Ftl<K>, Preconditioned), RunError> {
+    let mut ftl = empty();
+    if drive.precondition.age == Age::None {
+        // Filling is as quick as loading.
+        let state = precondition(drive, workload, &mut ftl, progress)?;
+        return Ok((ftl, state));
+    }
+    let key = state_key(drive, workload)?;
+    if let Some(bytes) = cache.load(&key) {
+        if let Some((state, saved)) = Preconditioned::from_bytes(&bytes)
+            && ftl.restore(saved).is_ok()
+        {
+            return Ok((ftl, state));
+        }
+        // Damaged, or of another version: as if it had not been there.
+        ftl = empty();
+    }
+    let state = precondition(drive, workload, &mut ftl, progress)?;
+    if let Some(saved) = ftl.save() {
+        cache.store(&key, &state.to_bytes(&saved));
+    }
+    Ok((ftl, state))
+}
+
+/// The digest of everything that a preconditioned state depends on.
+fn state_key(drive: &Drive, workload: &dyn Workload) -> Result<String, TraceError> {
+    let by_workload =
+        drive.precondition.age == Age::Workload || drive.precondition.fill == Fill::Touched;
+    let resolved = &drive.resolved;
+    let about = workload.about();
+    let host = &resolved["host"];
+    let policies = ["page-choice", "coding", "victim", "placement", "wear"]
+        .map(|family| resolved["policies"][family].clone());
+    let workload = if by_workload {
+        json!([
+            about.name,
+            about.sha256,
+            about.requests,
+            unnamed_requests(workload)?,
+            resolved["workload"],
+            host["sector"],
+            host["out-of-range"],
+        ])
+    } else {
+        Value::Null
+    };
+    let parts = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "geometry": resolved["geometry"],
+        "logical-pages": drive.logical_pages,
+        "ftl": resolved["ftl"],
+        "precondition": resolved["precondition"],
+        "policies": policies,
+        "seed": drive.seed,
+        "workload": workload,
+    });
+    Ok(format!("{:x}", Sha256::digest(parts.to_string())))
+}
+
+/// The digest of a workload's requests, where nothing else says which they are: a trace has the
+/// digest of its file, a generator its settings in the configuration.
+fn unnamed_requests(workload: &dyn Workload) -> Result<Option<String>, TraceError> {
+    let about = workload.about();
+    let configured = about.stand_in.is_none() && Pattern::from_name(&about.format).is_some();
+    if about.sha256.is_some() || configured {
+        return Ok(None);
+    }
+    let mut source = workload.open()?;
+    let (mut batch, mut digest) = (Vec::new(), Sha256::new());
+    loop {
+        source.fill(&mut batch)?;
+        if batch.is_empty() {
+            return Ok(Some(format!("{:x}", digest.finalize())));
+        }
+        for request in &batch {
+            digest.update(request.offset.to_le_bytes());
+            digest.update(request.len.to_le_bytes());
+            digest.update([request.op as u8]);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Channels: whose turn it is on the bus that dies share.
+
+use kernel::{Dur, Time};
+use nand::DieId;
+use std::collections::VecDeque;
+
+/// One channel.
+///
+/// Commands, and data on its way into a die, go before data that dies have sensed: a die that is
+/// done gets its next command at once and senses while the others send. Were it first come, first
+/// served, the command would wait behind all data that is ready, and the dies would sense in
+/// lockstep while the bus is idle. So the turns of sensed data are given one at a time: the next
+/// when the one before is through.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Channel {
+    /// When everything that has its turn will be through.
+    free_at: Time,
+    /// Some die has its turn to send.
+    sending: bool,
+    /// Dies with data to send, in the order in which they sensed it.
+    waiting: VecDeque<DieId>,
+}
+
+impl Channel {
+    /// Gives the next turn to something that takes `length`; when it is through.
+    #[inline]
+    pub(crate) fn take(&mut self, now: Time, length: Dur) -> Time {
+        self.free_at = self.free_at.max(now) + length;
+        self.free_at
+    }
+
+    /// A die has sensed: whether its turn to send has come. Otherwise it waits for
+    /// [`Channel::next_sender`].
+    pub(crate) fn ask_to_send(&mut self, die: DieId) -> bool {
+        if self.sending {
+            self.waiting.push_back(die);
+            return false;
+        }
+        self.sending = true;
+        true
+    }
+
+    /// A die has sent its data: the die whose turn it is now.
+    pub(crate) fn next_sender(&mut self) -> Option<DieId> {
+        let next = self.waiting.pop_front();
+        self.sending = next.is_some();
+        next
+    }
+}

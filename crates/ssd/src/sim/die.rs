@@ -1,0 +1,178 @@
+//! Dies: what runs, what waits, and how long each source has kept them busy.
+
+use super::op::{Lane, NONE, Ops, PageOp, Spent};
+use ftl::{Op, OpView};
+use kernel::{Dur, Prio, Time};
+use nand::Source;
+
+/// The lanes of a die, in the order of `Die::lanes`.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum LaneId {
+    ReadHigh,
+    WriteHigh,
+    Read,
+    Write,
+    Job,
+    /// Background jobs that go on when nothing else waits.
+    Idle,
+}
+
+pub(crate) const LANES: usize = 6;
+
+/// What a die is doing.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    /// Nothing.
+    Idle,
+    /// Nothing yet: it looks round once everything of this instant has arrived.
+    Gathering,
+    /// Sensing; the transfer follows.
+    Sensing,
+    /// Has sensed, and waits for its turn on the channel.
+    Sensed,
+    /// The last part of the operation.
+    Finishing,
+}
+
+/// One die.
+#[derive(Clone, Debug)]
+pub(crate) struct Die {
+    pub(crate) lanes: [Lane; LANES],
+    /// Bit `i`: lane `i` is not empty.
+    pub(crate) mask: u8,
+    pub(crate) phase: Phase,
+    /// The operation that runs, and those merged with it.
+    pub(crate) running: u32,
+    pub(crate) source: Source,
+    pub(crate) started: Time,
+    pub(crate) array: Dur,
+    /// Reads of pages whose programs are still on their way.
+    pub(crate) parked: Lane,
+    /// Time that each source has kept the die busy, up to the start of what runs now.
+    busy: [u64; 6],
+}
+
+impl Die {
+    pub(crate) fn new() -> Self {
+        Self {
+            lanes: [Lane::EMPTY; LANES],
+            mask: 0,
+            phase: Phase::Idle,
+            running: NONE,
+            source: Source::Host,
+            started: Time::ZERO,
+            array: Dur::ZERO,
+            parked: Lane::EMPTY,
+            busy: [0; 6],
+        }
+    }
+
+    /// Queues an operation: host operations come in order, jobs keep the place they had.
+    #[inline]
+    pub(crate) fn queue(&mut self, ops: &mut Ops, lane: LaneId, id: u32) {
+        if matches!(lane, LaneId::Job | LaneId::Idle) {
+            self.insert(ops, lane, id);
+            return;
+        }
+        self.mask |= 1 << lane as u8;
+        self.lanes[lane as usize].push(ops, id);
+    }
+
+    /// The operations in the host's lanes and the parked ones.
+    pub(crate) fn host_operations<'a>(&self, ops: &'a Ops) -> impl Iterator<Item = &'a PageOp> {
+        let host = [LaneId::ReadHigh, LaneId::WriteHigh, LaneId::Read, LaneId::Write];
+        let lanes = host.map(|lane| self.lanes[lane as usize]);
+        lanes.into_iter().chain([self.parked]).flat_map(move |lane| lane.iter(ops))
+    }
+
+    #[inline]
+    pub(crate) fn insert(&mut self, ops: &mut Ops, lane: LaneId, id: u32) {
+        self.insert_at(ops, lane as usize, id);
+    }
+
+    #[inline]
+    pub(crate) fn insert_at(&mut self, ops: &mut Ops, lane: usize, id: u32) {
+        self.mask |= 1 << lane;
+        self.lanes[lane].insert(ops, id);
+    }
+
+    /// Takes the operations that `wanted` accepts out of a lane, in order.
+    pub(crate) fn take_all(
+        &mut self,
+        ops: &mut Ops,
+        lane: usize,
+        wanted: impl Fn(&PageOp) -> bool,
+    ) -> Vec<u32> {
+        let taken = self.lanes[lane].take_all(ops, wanted);
+        if self.lanes[lane].is_empty() {
+            self.mask &= !(1 << lane);
+        }
+        taken
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self, ops: &mut Ops, lane: usize) -> u32 {
+        let id = self.lanes[lane].pop(ops);
+        if self.lanes[lane].is_empty() {
+            self.mask &= !(1 << lane);
+        }
+        id
+    }
+
+    /// The first operation of each foreground lane that has any, and its lane.
+    pub(crate) fn heads(&self, ops: &Ops) -> ([OpView; 5], [u8; 5], usize) {
+        const KINDS: [(Op, Prio); 5] = [
+            (Op::Read, Prio::High),
+            (Op::Write, Prio::High),
+            (Op::Read, Prio::Normal),
+            (Op::Write, Prio::Normal),
+            (Op::Job, Prio::Normal),
+        ];
+        let mut views = [OpView { op: Op::Job, prio: Prio::Normal, seq: 0 }; 5];
+        let mut lanes = [0; 5];
+        let mut n = 0;
+        for (lane, (op, prio)) in KINDS.into_iter().enumerate() {
+            if self.mask & 1 << lane != 0 {
+                views[n] = OpView { op, prio, seq: ops[self.lanes[lane].head].seq };
+                lanes[n] = lane as u8;
+                n += 1;
+            }
+        }
+        (views, lanes, n)
+    }
+
+    /// An operation begins to wait here: from its account comes what the die had been busy with
+    /// so far, the running operation's part included.
+    #[inline]
+    pub(crate) fn begin_wait(&self, spent: &mut Spent, now: Time) {
+        for (s, b) in spent.queue.iter_mut().zip(self.busy) {
+            *s = s.wrapping_sub(b);
+        }
+        if self.phase != Phase::Idle {
+            let elapsed = (now - self.started).as_ns();
+            let s = &mut spent.queue[self.source as usize];
+            *s = s.wrapping_sub(elapsed);
+        }
+    }
+
+    /// The wait is over: what the die has been busy with since goes to the account.
+    #[inline]
+    pub(crate) fn end_wait(&self, spent: &mut Spent) {
+        for (s, b) in spent.queue.iter_mut().zip(self.busy) {
+            *s = s.wrapping_add(b);
+        }
+    }
+
+    /// What ran is done.
+    #[inline]
+    pub(crate) fn finish(&mut self, now: Time) {
+        self.busy[self.source as usize] += (now - self.started).as_ns();
+        self.phase = Phase::Idle;
+    }
+
+    /// Time that each source has kept the die busy.
+    pub(crate) fn busy(&self) -> &[u64; 6] {
+        &self.busy
+    }
+}

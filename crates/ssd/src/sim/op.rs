@@ -1,0 +1,261 @@
+//! Page operations and the lanes in which they wait.
+
+use ftl::{JobId, Lpn};
+use kernel::{Prio, Time};
+use nand::{BlockId, Ppn};
+
+/// The end of a chain of operations.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What a page operation is.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Work {
+    /// A host read of a mapped page.
+    Read,
+    /// A host read of a page that the map does not know.
+    ReadUnmapped,
+    /// The read of a read-modify-write; the write follows.
+    ReadModify,
+    /// A host write.
+    Write,
+    /// A job that has not started, or was woken: what it does is asked when its turn comes.
+    JobStart(JobId),
+    /// A job's read.
+    JobRead(JobId),
+    /// A job's program.
+    JobProgram(JobId),
+    /// A job's erase.
+    JobErase(JobId, BlockId),
+    /// A job's in-place reprogramming.
+    JobReprogram(JobId, BlockId),
+}
+
+/// Where the time of one page operation went, in nanoseconds. Waits are kept as differences of the
+/// die's running totals, so the sums may wrap on the way and are right at the end.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Spent {
+    /// Waiting behind operations of each source.
+    pub(crate) queue: [u64; 6],
+    /// On the channel, or waiting for it.
+    pub(crate) bus: u64,
+    /// In the array.
+    pub(crate) array: u64,
+}
+
+/// One page operation, waiting or running.
+#[derive(Clone, Debug)]
+pub(crate) struct PageOp {
+    pub(crate) work: Work,
+    pub(crate) prio: Prio,
+    /// Only a part of the page is written.
+    pub(crate) partial: bool,
+    /// The next of its lane, of the operations merged with it, or of the free list.
+    pub(crate) next: u32,
+    /// The host request it belongs to.
+    pub(crate) request: u32,
+    pub(crate) lpn: Option<Lpn>,
+    pub(crate) ppn: Option<Ppn>,
+    /// The order in which it came to its die.
+    pub(crate) seq: u64,
+    /// When a wait outside the dies began.
+    pub(crate) since: Time,
+    pub(crate) spent: Spent,
+}
+
+impl PageOp {
+    /// An operation of a job, at the job's place in the order of arrival.
+    pub(crate) fn of_job(work: Work, ppn: Option<Ppn>, seq: u64, now: Time) -> Self {
+        Self {
+            work,
+            prio: Prio::Normal,
+            partial: false,
+            next: NONE,
+            request: NONE,
+            lpn: None,
+            ppn,
+            seq,
+            since: now,
+            spent: Spent::default(),
+        }
+    }
+}
+
+/// All page operations of the drive in one slab; it grows to the most ever in flight.
+#[derive(Default)]
+pub(crate) struct Ops {
+    slots: Vec<PageOp>,
+    free: u32,
+    live: u32,
+}
+
+impl Ops {
+    pub(crate) fn new() -> Self {
+        Self { slots: Vec::new(), free: NONE, live: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, op: PageOp) -> u32 {
+        self.live += 1;
+        if self.free == NONE {
+            self.slots.push(op);
+            return self.slots.len() as u32 - 1;
+        }
+        let id = self.free;
+        self.free = self.slots[id as usize].next;
+        self.slots[id as usize] = op;
+        id
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, id: u32) {
+        self.live -= 1;
+        self.slots[id as usize].next = self.free;
+        self.free = id;
+    }
+
+    pub(crate) fn live(&self) -> u32 {
+        self.live
+    }
+}
+
+impl std::ops::Index<u32> for Ops {
+    type Output = PageOp;
+    #[inline(always)]
+    fn index(&self, id: u32) -> &PageOp {
+        &self.slots[id as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Ops {
+    #[inline(always)]
+    fn index_mut(&mut self, id: u32) -> &mut PageOp {
+        &mut self.slots[id as usize]
+    }
+}
+
+/// A queue of operations, linked through the slab.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Lane {
+    pub(crate) head: u32,
+    tail: u32,
+}
+
+impl Lane {
+    pub(crate) const EMPTY: Self = Self { head: NONE, tail: NONE };
+
+    #[inline]
+    pub(crate) fn is_empty(self) -> bool {
+        self.head == NONE
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, ops: &mut Ops, id: u32) {
+        ops[id].next = NONE;
+        if self.head == NONE {
+            self.head = id;
+        } else {
+            ops[self.tail].next = id;
+        }
+        self.tail = id;
+    }
+
+    /// Puts an operation at its place by `seq`: it came earlier than some that wait.
+    pub(crate) fn insert(&mut self, ops: &mut Ops, id: u32) {
+        let seq = ops[id].seq;
+        if self.head == NONE || ops[self.head].seq > seq {
+            ops[id].next = self.head;
+            if self.head == NONE {
+                self.tail = id;
+            }
+            self.head = id;
+            return;
+        }
+        let mut before = self.head;
+        while ops[before].next != NONE && ops[ops[before].next].seq <= seq {
+            before = ops[before].next;
+        }
+        ops[id].next = ops[before].next;
+        ops[before].next = id;
+        if self.tail == before {
+            self.tail = id;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self, ops: &mut Ops) -> u32 {
+        let id = self.head;
+        self.head = ops[id].next;
+        if self.head == NONE {
+            self.tail = NONE;
+        }
+        ops[id].next = NONE;
+        id
+    }
+
+    /// The operations, first to last.
+    pub(crate) fn iter(self, ops: &Ops) -> impl Iterator<Item = &PageOp> {
+        let some = |id: u32| (id != NONE).then_some(id);
+        std::iter::successors(some(self.head), move |&id| some(ops[id].next))
+            .map(move |id| &ops[id])
+    }
+
+    /// Takes out the operations that `wanted` accepts, in order.
+    pub(crate) fn take_all(&mut self, ops: &mut Ops, wanted: impl Fn(&PageOp) -> bool) -> Vec<u32> {
+        let mut taken = Vec::new();
+        let mut kept = Self::EMPTY;
+        while !self.is_empty() {
+            let id = self.pop(ops);
+            if wanted(&ops[id]) {
+                taken.push(id);
+            } else {
+                kept.push(ops, id);
+            }
+        }
+        *self = kept;
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn op(seq: u64) -> PageOp {
+        PageOp {
+            work: Work::Read,
+            prio: Prio::Normal,
+            partial: false,
+            next: NONE,
+            request: 0,
+            lpn: None,
+            ppn: None,
+            seq,
+            since: Time::ZERO,
+            spent: Spent::default(),
+        }
+    }
+
+    #[test]
+    fn a_lane_keeps_its_order_whatever_is_inserted() {
+        let mut ops = Ops::new();
+        let mut lane = Lane::EMPTY;
+        for seq in [3, 5, 9] {
+            let id = ops.add(op(seq));
+            lane.push(&mut ops, id);
+        }
+        for seq in [1, 4, 11, 5] {
+            let id = ops.add(op(seq));
+            lane.insert(&mut ops, id);
+        }
+        let fours = lane.take_all(&mut ops, |o| o.seq == 4);
+        assert_eq!(fours.len(), 1);
+        let id = ops.add(op(12));
+        lane.push(&mut ops, id);
+        let mut seen = Vec::new();
+        while !lane.is_empty() {
+            let id = lane.pop(&mut ops);
+            seen.push(ops[id].seq);
+        }
+        assert_eq!(seen, [1, 3, 5, 5, 9, 11, 12]);
+    }
+}

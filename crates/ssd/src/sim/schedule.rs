@@ -1,0 +1,631 @@
+//! The scheduler: which operation goes next on a die, how long it takes, what follows.
+
+use super::Sim;
+use super::die::{Die, LaneId, Phase};
+use super::op::{NONE, PageOp, Work};
+use crate::config::MultiPlane;
+use ftl::{Action, JobId, Kit, Order, WriteCtx};
+use kernel::{Dur, Idx, Prio, Time};
+use nand::{Bus, DieId, Source, Store, Tag};
+
+/// Waiting operations of other requests are counted up to this many.
+const COUNTED: usize = 64;
+
+impl<K: Kit> Sim<K> {
+    // ── Arrival at a die ────────────────────────────────────────────────────────────────────────
+
+    /// A host operation comes to a die.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, die: DieId, lane: LaneId, op: u32) {
+        self.waiting[die] += 1;
+        self.waiting_total += 1;
+        self.seq += 1;
+        self.ops[op].seq = self.seq;
+        self.join(die, lane, op);
+    }
+
+    /// An operation starts at once if the die is free, and waits otherwise.
+    #[inline]
+    fn join(&mut self, die: DieId, lane: LaneId, op: u32) {
+        let d = &mut self.dies[die];
+        if d.phase == Phase::Idle && d.mask == 0 && self.settings.multi_plane == MultiPlane::Off {
+            self.begin(die, op);
+            return;
+        }
+        d.begin_wait(&mut self.ops[op].spent, self.now);
+        d.queue(&mut self.ops, lane, op);
+        // Operations of the same instant may share the array: gather them first.
+        self.wait_for_instant(die);
+    }
+
+    /// A read of a page whose program is still on its way waits apart until it is done.
+    pub(crate) fn park(&mut self, die: DieId, op: u32) {
+        self.waiting[die] += 1;
+        self.waiting_total += 1;
+        self.seq += 1;
+        self.ops[op].seq = self.seq;
+        let d = &mut self.dies[die];
+        d.begin_wait(&mut self.ops[op].spent, self.now);
+        d.parked.push(&mut self.ops, op);
+    }
+
+    /// Puts parked reads whose pages are there now into their lanes, at their old places.
+    #[cold]
+    fn unpark(&mut self, die: DieId) {
+        let ftl = &self.ftl;
+        let there = |op: &PageOp| op.ppn.is_some_and(|ppn| ftl.is_written(ppn));
+        let released = self.dies[die].parked.take_all(&mut self.ops, there);
+        for op in released {
+            let high = self.ops[op].prio == Prio::High;
+            let lane = if high { LaneId::ReadHigh } else { LaneId::Read };
+            self.dies[die].insert(&mut self.ops, lane, op);
+        }
+    }
+
+    // ── Jobs ────────────────────────────────────────────────────────────────────────────────────
+
+    /// Queues every job that wants to start or to go on.
+    #[inline]
+    pub(crate) fn start_jobs(&mut self) {
+        while let Some(id) = self.ftl.take_ready() {
+            self.seq += 1;
+            let seq = self.seq;
+            self.remember_job(id, seq);
+            let job = self.ftl.job(id);
+            let (die, background) = (job.home(), job.is_background());
+            self.queue_start(die, background, id, seq);
+        }
+        while let Some(id) = self.ftl.take_promoted() {
+            self.promote(id);
+        }
+    }
+
+    fn remember_job(&mut self, id: JobId, seq: u64) {
+        let at = id.as_u32() as usize;
+        if self.job_seq.len() <= at {
+            self.job_seq.resize(at + 1, 0);
+        }
+        self.job_seq[at] = seq;
+    }
+
+    /// Queues a job's start. The job is asked what it does when its turn comes, so a die that is
+    /// free looks round once more instead of beginning.
+    fn queue_start(&mut self, die: DieId, background: bool, id: JobId, seq: u64) {
+        self.add_start(die, background, id, seq);
+        self.wait_for_instant(die);
+    }
+
+    fn add_start(&mut self, die: DieId, background: bool, id: JobId, seq: u64) {
+        let op = self.ops.add(PageOp::of_job(Work::JobStart(id), None, seq, self.now));
+        let lane = if background { LaneId::Idle } else { LaneId::Job };
+        self.dies[die].queue(&mut self.ops, lane, op);
+    }
+
+    /// A free die with something in its lanes looks round at the end of this instant.
+    #[inline]
+    fn wait_for_instant(&mut self, die: DieId) {
+        let d = &mut self.dies[die];
+        if d.phase == Phase::Idle {
+            d.phase = Phase::Gathering;
+            d.started = self.now;
+            d.source = Source::Host;
+            self.idle.clear(die.index());
+            self.agenda.set(die.index(), self.now);
+        }
+    }
+
+    /// A background job has become urgent: what it has in an idle lane moves to the jobs.
+    #[cold]
+    fn promote(&mut self, id: JobId) {
+        for die in 0..self.dies.len() {
+            let d = &mut self.dies[DieId::new(die)];
+            let taken =
+                d.take_all(&mut self.ops, LaneId::Idle as usize, |op| job_of(op.work) == Some(id));
+            for op in taken {
+                d.insert(&mut self.ops, LaneId::Job, op);
+            }
+        }
+    }
+
+    /// Asks a job for its next action. If that is on `here`, which is free, it starts; otherwise
+    /// it is queued where it belongs. Returns whether `here` is busy now.
+    fn step_job(&mut self, here: DieId, id: JobId) -> bool {
+        let background = self.ftl.job(id).is_background();
+        let action = self.ftl.advance(id, self.now);
+        let (die, work, ppn) = match action {
+            Action::Done | Action::Wait => return false,
+            Action::Yield => {
+                // Behind everything that waits here now. This die is choosing: it finds the job.
+                self.seq += 1;
+                let seq = self.seq;
+                self.remember_job(id, seq);
+                self.add_start(here, background, id, seq);
+                return false;
+            }
+            Action::Read(ppn) => {
+                let die = self.ftl.geometry().die_of(self.ftl.geometry().block_of(ppn));
+                (die, Work::JobRead(id), Some(ppn))
+            }
+            Action::Program { ppn, .. } => {
+                let die = self.ftl.geometry().die_of(self.ftl.geometry().block_of(ppn));
+                (die, Work::JobProgram(id), Some(ppn))
+            }
+            Action::Erase(block) => {
+                (self.ftl.geometry().die_of(block), Work::JobErase(id, block), None)
+            }
+            Action::Reprogram(block) => {
+                (self.ftl.geometry().die_of(block), Work::JobReprogram(id, block), None)
+            }
+        };
+        let seq = self.job_seq[id.as_u32() as usize];
+        let op = self.ops.add(PageOp::of_job(work, ppn, seq, self.now));
+        if die == here && self.dies[here].mask == 0 {
+            self.begin(here, op);
+            return true;
+        }
+        let lane = if background { LaneId::Idle } else { LaneId::Job };
+        if die == here {
+            self.dies[here].insert(&mut self.ops, lane, op);
+            return false;
+        }
+        self.join(die, lane, op);
+        false
+    }
+
+    // ── Choice ──────────────────────────────────────────────────────────────────────────────────
+
+    /// A free die takes its next operation, or goes idle.
+    pub(crate) fn look_for_work(&mut self, die: DieId) {
+        loop {
+            let mask = self.dies[die].mask;
+            let foreground = mask & !(1 << LaneId::Idle as u8);
+            let lane = if foreground == 0 {
+                if mask != 0 {
+                    LaneId::Idle as usize
+                } else if let Some(id) = self.idle_work(die) {
+                    if self.step_job(die, id) {
+                        return;
+                    }
+                    continue;
+                } else {
+                    self.idle.set(die.index());
+                    self.agenda.clear(die.index());
+                    return;
+                }
+            } else if foreground.is_power_of_two() {
+                foreground.trailing_zeros() as usize
+            } else {
+                let (heads, lanes, n) = self.dies[die].heads(&self.ops);
+                let picked = self.ftl.policies.order.pick(&heads[..n], self.now);
+                usize::from(lanes[..n][picked])
+            };
+            let op = self.dies[die].pop(&mut self.ops, lane);
+            if let Work::JobStart(id) = self.ops[op].work {
+                self.ops.remove(op);
+                if self.step_job(die, id) {
+                    return;
+                }
+                continue;
+            }
+            let (lane, op) = self.in_block_order(die, lane, op);
+            self.dies[die].end_wait(&mut self.ops[op].spent);
+            if self.settings.multi_plane != MultiPlane::Off {
+                self.gather(die, lane, op);
+            }
+            self.begin(die, op);
+            return;
+        }
+    }
+
+    /// Pages of a block are programmed in order, and several jobs may write one block: a program
+    /// whose turn has come lets the one go first that holds the place before it.
+    #[inline]
+    fn in_block_order(&mut self, die: DieId, lane: usize, op: u32) -> (usize, u32) {
+        let shared = match self.ops[op].work {
+            Work::JobProgram(_) => true,
+            // Host writes come in order; only jobs in idle time write to the same blocks.
+            Work::Write => self.dies[die].mask & 1 << LaneId::Idle as u8 != 0,
+            _ => false,
+        };
+        if !shared {
+            return (lane, op);
+        }
+        let (block, slot) =
+            self.ftl.geometry().split(self.ops[op].ppn.expect("a program has a slot"));
+        if self.ftl.array().next_page(block) == slot {
+            return (lane, op);
+        }
+        self.first_of_block(die, lane, op)
+    }
+
+    /// The program of the least slot of the same block that waits on this die, and its lane; `op`
+    /// itself goes back to its lane, unless it is that.
+    #[cold]
+    fn first_of_block(&mut self, die: DieId, lane: usize, op: u32) -> (usize, u32) {
+        let geometry = *self.ftl.geometry();
+        let ppn = self.ops[op].ppn.expect("a program has a slot");
+        let block = geometry.block_of(ppn);
+        let d = &mut self.dies[die];
+        let mut first: Option<(usize, nand::Ppn)> = None;
+        for (at, waiting) in d.lanes.iter().enumerate() {
+            for o in waiting.iter(&self.ops) {
+                let Some(slot) = o.ppn else { continue };
+                let program = matches!(o.work, Work::Write | Work::JobProgram(_));
+                let earlier = slot < first.map_or(ppn, |(_, least)| least);
+                if program && earlier && geometry.block_of(slot) == block {
+                    first = Some((at, slot));
+                }
+            }
+        }
+        let Some((from, slot)) = first else { return (lane, op) };
+        d.insert_at(&mut self.ops, lane, op);
+        let taken = d.take_all(&mut self.ops, from, |o| {
+            o.ppn == Some(slot) && matches!(o.work, Work::Write | Work::JobProgram(_))
+        });
+        let [first] = taken[..] else { unreachable!("a slot is programmed once") };
+        (from, first)
+    }
+
+    fn idle_work(&mut self, die: DieId) -> Option<JobId> {
+        if !K::IDLE || !self.ftl.offers_idle_work() || self.host_is_done() {
+            return None;
+        }
+        let id = self.ftl.idle_job(die)?;
+        self.seq += 1;
+        let seq = self.seq;
+        self.remember_job(id, seq);
+        Some(id)
+    }
+
+    /// Takes from the lane what can share the array time of `op`: the same kind of operation on
+    /// other planes, as long as the lane's order is kept.
+    fn gather(&mut self, die: DieId, lane: usize, op: u32) {
+        if !matches!(self.ops[op].work, Work::Read | Work::Write) {
+            return;
+        }
+        let geometry = *self.ftl.geometry();
+        let place = |o: &PageOp| {
+            let (block, slot) = geometry.split(o.ppn.expect("a mapped host operation has a slot"));
+            (geometry.plane_of(block), slot)
+        };
+        let mut last = op;
+        let mut planes = 1_u32 << (place(&self.ops[op]).0.index() % geometry.planes_per_die());
+        let slot = place(&self.ops[op]).1;
+        for _ in 1..geometry.planes_per_die() {
+            let head = self.dies[die].lanes[lane].head;
+            if head == NONE || self.ops[head].work != self.ops[op].work {
+                break;
+            }
+            let (plane, at) = place(&self.ops[head]);
+            let bit = 1 << (plane.index() % geometry.planes_per_die());
+            let aligned = self.settings.multi_plane == MultiPlane::Any || at == slot;
+            if planes & bit != 0 || !aligned {
+                break;
+            }
+            planes |= bit;
+            let next = self.dies[die].pop(&mut self.ops, lane);
+            self.dies[die].end_wait(&mut self.ops[next].spent);
+            self.ops[last].next = next;
+            self.ops[next].next = NONE;
+            last = next;
+            self.stats.merged += 1;
+        }
+    }
+
+    // ── Execution ───────────────────────────────────────────────────────────────────────────────
+
+    /// Starts an operation (and those chained to it) on a free die.
+    fn begin(&mut self, die: DieId, op: u32) {
+        let work = self.ops[op].work;
+        let (source, array, pages_in, reads) = match work {
+            Work::Read | Work::ReadModify | Work::ReadUnmapped => {
+                (Source::Host, self.reads_time(op), 0, true)
+            }
+            Work::JobRead(id) => (self.ftl.job(id).tag().source, self.reads_time(op), 0, true),
+            Work::Write => {
+                let (array, pages) = self.programs_time(die, op, Tag::of(Source::Host));
+                (Source::Host, array, pages, false)
+            }
+            Work::JobProgram(id) => {
+                let tag = self.ftl.job(id).tag();
+                let (array, pages) = self.programs_time(die, op, tag);
+                (tag.source, array, pages, false)
+            }
+            Work::JobErase(id, _) => {
+                (self.ftl.job(id).tag().source, self.settings.timing.erase, 0, false)
+            }
+            Work::JobReprogram(id, _) => {
+                (self.ftl.job(id).tag().source, self.reprogram_time(), 0, false)
+            }
+            Work::JobStart(_) => unreachable!("a job's start is no flash operation"),
+        };
+        self.idle.clear(die.index());
+        let d = &mut self.dies[die];
+        d.running = op;
+        d.source = source;
+        d.started = self.now;
+        d.array = array;
+        let end = match self.settings.timing.bus {
+            Bus::Included => {
+                d.phase = Phase::Finishing;
+                self.now + array
+            }
+            Bus::Modelled { command, page } => {
+                d.phase = if reads { Phase::Sensing } else { Phase::Finishing };
+                let turn = command + page * u64::from(pages_in);
+                self.take_channel(die, turn) + array
+            }
+        };
+        self.agenda.set(die.index(), end);
+    }
+
+    /// Array time of reading a chain of slots: planes sense together.
+    fn reads_time(&mut self, op: u32) -> Dur {
+        let mut longest = Dur::ZERO;
+        let mut at = op;
+        while at != NONE {
+            let level = match self.ops[at].ppn {
+                Some(ppn) => self.ftl.level_of(ppn),
+                None => self.ftl.initial_level(),
+            };
+            self.stats.read_by_level[level as usize] += 1;
+            let time = match self.ops[at].ppn {
+                Some(ppn) => self
+                    .ftl
+                    .read_pages(ppn)
+                    .iter()
+                    .map(|page| {
+                        self.settings.timing.read(level, self.ftl.geometry().page_type(page))
+                    })
+                    .sum(),
+                None => self.settings.timing.read(level, 0),
+            };
+            longest = longest.max(time);
+            at = self.ops[at].next;
+        }
+        longest
+    }
+
+    /// Array time of programming a chain of slots, and the pages to be transferred. Decides the
+    /// level of each.
+    fn programs_time(&mut self, die: DieId, op: u32, tag: Tag) -> (Dur, u32) {
+        let mut longest = Dur::ZERO;
+        let mut transfers = 0;
+        let mut at = op;
+        while at != NONE {
+            let ppn = self.ops[at].ppn.expect("a program has a slot");
+            let level = self.decide_level(die, at, ppn, tag);
+            self.stats.program_by_level[level as usize] += 1;
+            let pages = self.ftl.program_pages(ppn);
+            let time = pages
+                .iter()
+                .map(|page| {
+                    self.settings.timing.program(level, self.ftl.geometry().page_type(page))
+                })
+                .sum();
+            transfers += pages.count;
+            longest = longest.max(time);
+            at = self.ops[at].next;
+        }
+        (longest, transfers)
+    }
+
+    #[inline]
+    fn decide_level(&mut self, die: DieId, op: u32, ppn: nand::Ppn, tag: Tag) -> nand::Level {
+        let o = &self.ops[op];
+        let stored = match o.work {
+            Work::JobProgram(id) => self.ftl.job(id).copied_from().map(|p| self.ftl.level_of(p)),
+            _ => None,
+        };
+        let lpn = o.lpn.or_else(|| self.ftl.map().owner(ppn));
+        let lpn = lpn.expect("what is programmed has an owner");
+        let (now, request) = (self.now, o.request);
+        let channel = self.ftl.geometry().channel_of(die).index();
+        let channels = self.ftl.geometry().channels();
+        let (dies, ops, stalled) = (&self.dies, &self.ops, &self.stalled);
+        // A policy asks for a few at most, so counting stops early.
+        let others = |dies: &mut dyn Iterator<Item = &Die>| {
+            let waiting = dies.flat_map(|d| d.host_operations(ops));
+            waiting.filter(|o| o.request != request).take(COUNTED).count() as u32
+        };
+        self.ftl.decide_level(ppn, || WriteCtx {
+            now,
+            lpn,
+            tag,
+            stored,
+            waiting_die: others(&mut std::iter::once(&dies[die])),
+            waiting_channel: others(&mut dies.as_slice().iter().skip(channel).step_by(channels)),
+            waiting_device: (others(&mut dies.as_slice().iter()) + stalled.len() as u32)
+                .min(COUNTED as u32),
+        })
+    }
+
+    /// In-place reprogramming, wordline by wordline: every page is read and the top one written.
+    fn reprogram_time(&self) -> Dur {
+        let geometry = self.ftl.geometry();
+        let bits = geometry.shape().bits_per_cell;
+        let level = nand::Level::Medium;
+        let timing = &self.settings.timing;
+        let read: Dur = (0..bits).map(|t| timing.read(level, t as usize)).sum();
+        let program = timing.program(level, bits as usize - 1);
+        (read + program) * u64::from(geometry.pages_per_block() / bits)
+    }
+
+    // ── Completion ──────────────────────────────────────────────────────────────────────────────
+
+    /// A die's time has come.
+    pub(crate) fn die_event(&mut self, die: DieId) {
+        match self.dies[die].phase {
+            Phase::Gathering => {
+                self.dies[die].phase = Phase::Idle;
+                self.look_for_work(die);
+            }
+            Phase::Sensing => self.ask_to_send(die),
+            Phase::Finishing => self.finish_operation(die),
+            Phase::Idle | Phase::Sensed => unreachable!("a die that waits plans nothing"),
+        }
+    }
+
+    /// Gives a die the next turn on its channel; when that will be through.
+    fn take_channel(&mut self, die: DieId, length: Dur) -> Time {
+        self.stats.channel_ns += u128::from(length.as_ns());
+        self.channels[self.ftl.geometry().channel_of(die)].take(self.now, length)
+    }
+
+    /// Sensing is over: the data asks for the channel.
+    fn ask_to_send(&mut self, die: DieId) {
+        if self.channels[self.ftl.geometry().channel_of(die)].ask_to_send(die) {
+            self.send(die);
+        } else {
+            self.dies[die].phase = Phase::Sensed;
+            self.agenda.clear(die.index());
+        }
+    }
+
+    /// A die's data goes over the channel.
+    fn send(&mut self, die: DieId) {
+        let Bus::Modelled { page, .. } = self.settings.timing.bus else {
+            unreachable!("without a bus there is no transfer");
+        };
+        let mut pages = 0;
+        let mut at = self.dies[die].running;
+        while at != NONE {
+            pages += self.ops[at].ppn.map_or(1, |ppn| self.ftl.read_pages(ppn).count);
+            at = self.ops[at].next;
+        }
+        let end = self.take_channel(die, page * u64::from(pages));
+        self.dies[die].phase = Phase::Finishing;
+        self.agenda.set(die.index(), end);
+    }
+
+    fn finish_operation(&mut self, die: DieId) {
+        let now = self.now;
+        let (op, started, array) = {
+            let d = &mut self.dies[die];
+            d.finish(now);
+            (d.running, d.started, d.array)
+        };
+        let work = self.ops[op].work;
+        // Other dies may act on what follows; this one must not start anything before it chooses.
+        self.dies[die].phase = Phase::Gathering;
+        self.dies[die].started = now;
+        let next_job = match work {
+            Work::Read | Work::ReadModify | Work::ReadUnmapped | Work::Write => {
+                self.finish_host(die, op, started, array);
+                None
+            }
+            Work::JobRead(id)
+            | Work::JobProgram(id)
+            | Work::JobErase(id, _)
+            | Work::JobReprogram(id, _) => {
+                self.ops.remove(op);
+                Some((id, matches!(work, Work::JobProgram(_))))
+            }
+            Work::JobStart(_) => unreachable!("a job's start is no flash operation"),
+        };
+        self.dies[die].phase = Phase::Idle;
+        let mut busy = false;
+        if let Some((id, programmed)) = next_job {
+            busy = self.step_job(die, id);
+            if programmed && !self.dies[die].parked.is_empty() {
+                self.unpark(die);
+            }
+        }
+        if self.ftl.has_ready() {
+            self.hold(die, busy, Self::start_jobs);
+        }
+        if self.ftl.take_freed() && !self.stalled.is_empty() {
+            self.hold(die, busy, Self::retry_stalled);
+            if self.ftl.has_ready() {
+                self.hold(die, busy, Self::start_jobs);
+            }
+        }
+        if !busy {
+            self.look_for_work(die);
+        }
+        // Its next command, if there is one, goes before the data that other dies have to send.
+        let sent =
+            matches!(work, Work::Read | Work::ReadModify | Work::ReadUnmapped | Work::JobRead(_));
+        if sent && self.settings.timing.bus != Bus::Included {
+            let channel = self.ftl.geometry().channel_of(die);
+            if let Some(next) = self.channels[channel].next_sender() {
+                self.send(next);
+            }
+        }
+    }
+
+    /// Does something that may queue operations, keeping a die that is about to choose from
+    /// starting the first that comes.
+    fn hold(&mut self, die: DieId, busy: bool, what: fn(&mut Self)) {
+        if busy {
+            what(self);
+            return;
+        }
+        self.dies[die].phase = Phase::Gathering;
+        self.dies[die].started = self.now;
+        what(self);
+        self.dies[die].phase = Phase::Idle;
+    }
+
+    /// Host operations are done.
+    #[inline]
+    fn finish_host(&mut self, die: DieId, op: u32, started: Time, array: Dur) {
+        let now = self.now;
+        let bus = ((now - started) - array).as_ns();
+        let mut at = op;
+        let mut programmed = false;
+        while at != NONE {
+            let next = self.ops[at].next;
+            self.waiting[die] -= 1;
+            self.waiting_total -= 1;
+            let o = &mut self.ops[at];
+            o.next = NONE;
+            o.spent.array += array.as_ns();
+            o.spent.bus += bus;
+            match o.work {
+                Work::Write => {
+                    let (lpn, ppn, prio) = (o.lpn.expect("a page"), o.ppn.expect("a slot"), o.prio);
+                    let tag = Tag { source: Source::Host, demand: Source::Host, prio };
+                    let data = K::Store::stamp(lpn.as_u32(), o.seq);
+                    self.ftl.program_done(lpn, ppn, data, tag, now);
+                    programmed = true;
+                    self.page_done(at);
+                }
+                Work::Read => {
+                    let (lpn, ppn) = (o.lpn.expect("a page"), o.ppn.expect("a slot"));
+                    let data = self.ftl.read_done(ppn, now);
+                    assert!(
+                        K::Store::is_of(data, lpn.as_u32()),
+                        "the read of page {lpn} got another page's data from slot {ppn}"
+                    );
+                    self.page_done(at);
+                }
+                Work::ReadModify => {
+                    let ppn = o.ppn.expect("a slot");
+                    self.ftl.read_done(ppn, now);
+                    self.modify(at);
+                }
+                _ => {
+                    self.ftl.unmapped_read_done();
+                    self.page_done(at);
+                }
+            }
+            at = next;
+        }
+        if programmed && !self.dies[die].parked.is_empty() {
+            self.unpark(die);
+        }
+    }
+}
+
+/// The job that an operation belongs to.
+fn job_of(work: Work) -> Option<JobId> {
+    match work {
+        Work::JobStart(id)
+        | Work::JobRead(id)
+        | Work::JobProgram(id)
+        | Work::JobErase(id, _)
+        | Work::JobReprogram(id, _) => Some(id),
+        _ => None,
+    }
+}

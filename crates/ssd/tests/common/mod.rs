@@ -1,0 +1,229 @@
+//! What the test files share: small drives from a few settings, requests in one word, runs that
+//! check what must hold in every run, and names for the numbers of a result.
+
+#![allow(dead_code, reason = "every test file is a crate of its own and uses a part of this")]
+#![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
+
+use floatgate_ssd::config::{Layers, load, render};
+use floatgate_ssd::{Drive, NoCache, StateCache, generator, run};
+use kernel::{Prio, Time};
+use serde_json::Value;
+use workload::{List, Op, Request, Workload};
+
+/// Bytes of a page of [`BASE`].
+pub(crate) const PAGE: u64 = 4096;
+
+/// One die with one plane, round times, nothing in the way: tests change what they ask about.
+pub(crate) const BASE: &str = r#"
+[geometry]
+channels = 1
+chips-per-channel = 1
+dies-per-chip = 1
+planes-per-die = 1
+blocks-per-plane = 16
+pages-per-block = 8
+page-size = "4KiB"
+bits-per-cell = 1
+[timing]
+bus = "included"
+erase = "3ms"
+read = "50us"
+program = "600us"
+[reliability]
+endurance = 1000000000
+[ftl]
+spare-factor = 0.5
+[ftl.gc]
+start = 2
+stop = 2
+"#;
+
+/// The drive of [`BASE`] with these settings on top, such as `ftl.spare-factor=0.2`; one that
+/// begins with `policy ` is a policy, such as `policy victim=fifo`.
+pub(crate) fn drive<S: AsRef<str>>(settings: &[S]) -> Drive {
+    drive_of(BASE, settings)
+}
+
+/// A drive file with settings on top.
+pub(crate) fn drive_of<S: AsRef<str>>(text: &str, settings: &[S]) -> Drive {
+    try_drive(text, settings).unwrap_or_else(|errors| panic!("the drive is refused:\n{errors}"))
+}
+
+/// The same, or why it is refused.
+pub(crate) fn try_drive<S: AsRef<str>>(text: &str, settings: &[S]) -> Result<Drive, String> {
+    let (mut set, mut policy) = (Vec::new(), Vec::new());
+    for setting in settings {
+        match setting.as_ref().strip_prefix("policy ") {
+            Some(choice) => policy.push(choice.to_owned()),
+            None => set.push(setting.as_ref().to_owned()),
+        }
+    }
+    let layers = Layers {
+        file: ("test.toml", text),
+        library: &|_| None,
+        set: &set,
+        policy: &policy,
+        seed: None,
+    };
+    load(&layers).map_err(|errors| render(&errors, false))
+}
+
+// ── Requests ────────────────────────────────────────────────────────────────────────────────────
+
+/// `len` bytes from byte `offset` on, at `ns`.
+pub(crate) fn bytes(ns: u64, op: Op, offset: u64, len: u64) -> Request {
+    let len = u32::try_from(len).expect("requests are below 4 GiB");
+    Request { at: Time::from_ns(ns), offset, len, op, prio: Prio::Normal }
+}
+
+/// One page is read.
+pub(crate) fn read(ns: u64, page: u64) -> Request {
+    bytes(ns, Op::Read, page * PAGE, PAGE)
+}
+
+/// One page is written.
+pub(crate) fn write(ns: u64, page: u64) -> Request {
+    bytes(ns, Op::Write, page * PAGE, PAGE)
+}
+
+/// One page is given up.
+pub(crate) fn trim(ns: u64, page: u64) -> Request {
+    bytes(ns, Op::Trim, page * PAGE, PAGE)
+}
+
+/// The same request, marked as urgent.
+pub(crate) fn urgent(mut request: Request) -> Request {
+    request.prio = Prio::High;
+    request
+}
+
+// ── Runs ────────────────────────────────────────────────────────────────────────────────────────
+
+/// Serves a list of requests.
+pub(crate) fn serve(drive: &Drive, requests: Vec<Request>) -> Value {
+    let list = List::new("list", requests).expect("the list is in order");
+    run_with(drive, Box::new(list), &mut NoCache)
+}
+
+/// Serves a generator, with the settings of `[workload]`.
+pub(crate) fn generate(drive: &Drive, pattern: &str) -> Value {
+    let made = generator(drive, pattern).unwrap_or_else(|e| panic!("{pattern}: {e}"));
+    run_with(drive, made, &mut NoCache)
+}
+
+/// Runs, and checks what must hold in every run.
+pub(crate) fn run_with(
+    drive: &Drive,
+    workload: Box<dyn Workload>,
+    cache: &mut dyn StateCache,
+) -> Value {
+    let report = run(drive, workload, cache, &mut |_| true).unwrap_or_else(|e| panic!("{e}"));
+    let value = report.value().clone();
+    let checks = &value["checks"];
+    assert_eq!(checks["passed"], true);
+    if value["end"]["state"] == "completed" {
+        assert_eq!(checks["requests_generated"], checks["requests_served"]);
+    }
+    for class in ["read", "write", "trim", "all"] {
+        let c = class_of(&value, class);
+        assert!(
+            (c.parts() - c.mean).abs() <= 1e-9 * c.mean,
+            "{class}: the parts come to {} of {} ns",
+            c.parts(),
+            c.mean,
+        );
+    }
+    value
+}
+
+// ── Results ─────────────────────────────────────────────────────────────────────────────────────
+
+/// The numbers of one class of requests.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Class {
+    pub(crate) requests: u64,
+    pub(crate) bytes: u64,
+    pub(crate) mean: f64,
+    pub(crate) min: u64,
+    pub(crate) max: u64,
+    pub(crate) throttle: f64,
+    /// Behind the host, garbage collection, wear, refresh, re-writes, the map.
+    pub(crate) queue: [f64; 6],
+    pub(crate) bus: f64,
+    pub(crate) array: f64,
+}
+
+impl Class {
+    /// The sum of all parts of the mean.
+    pub(crate) fn parts(&self) -> f64 {
+        self.throttle + self.queue.iter().sum::<f64>() + self.bus + self.array
+    }
+
+    /// What the requests took in all, with the part behind each cause: (latency, behind the host,
+    /// behind garbage collection, bus, array). Whole nanoseconds.
+    pub(crate) fn totals(&self) -> (u64, u64, u64, u64, u64) {
+        let whole = |mean: f64| {
+            let sum = mean * self.requests as f64;
+            assert!((sum - sum.round()).abs() < 1e-3, "{sum} is no whole number of ns");
+            sum.round() as u64
+        };
+        let [host, gc, others @ ..] = self.queue;
+        assert_eq!(others, [0.0; 4]);
+        (whole(self.mean), whole(host), whole(gc), whole(self.bus), whole(self.array))
+    }
+}
+
+/// The numbers of `read`, `write`, `trim` or `all`.
+pub(crate) fn class_of(value: &Value, class: &str) -> Class {
+    let c = &value["host"][class];
+    let (latency, delay) = (&c["latency_ns"], &c["delay_ns_by_cause"]);
+    assert_eq!(number(&delay["ecc"]), 0.0);
+    Class {
+        requests: count(&c["requests"]),
+        bytes: count(&c["bytes"]),
+        mean: number(&latency["mean"]),
+        min: count(&latency["min"]),
+        max: count(&latency["max"]),
+        throttle: number(&delay["throttle"]),
+        queue: ["host", "gc", "wear", "refresh", "rewrite", "map"]
+            .map(|source| number(&delay["queue"][source])),
+        bus: number(&delay["bus"]),
+        array: number(&delay["array"]),
+    }
+}
+
+/// A number of a result.
+pub(crate) fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// A whole number of a result.
+pub(crate) fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no count"))
+}
+
+/// The codes of a result's warnings.
+pub(crate) fn warnings(value: &Value) -> Vec<&str> {
+    let all = value["warnings"].as_array().expect("warnings are a list");
+    all.iter().map(|w| w["code"].as_str().expect("a code")).collect()
+}
+
+/// A result without what may differ between equal runs.
+pub(crate) fn without_timing(value: &Value) -> String {
+    let mut value = value.clone();
+    value["timing"] = Value::Null;
+    value.to_string()
+}
+
+/// Fails unless `ours` lies within `tolerance` (relative) of `theirs`; prints the comparison.
+#[track_caller]
+pub(crate) fn close(what: &str, ours: f64, theirs: f64, tolerance: f64) {
+    let off = ours / theirs - 1.0;
+    println!("{what}: {ours:.5} | {theirs:.5} | {:+.3} %", off * 100.0);
+    assert!(
+        off.abs() <= tolerance,
+        "{what}: {ours} instead of {theirs}, {:+.3} % off (allowed: {} %)",
+        off * 100.0,
+        tolerance * 100.0,
+    );
+}

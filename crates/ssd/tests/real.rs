@@ -1,0 +1,135 @@
+//! Real input? Whole public traces on the AGCR drive: every request served, every law kept.
+//!
+//! The folder with the traces is named by `FLOATGATE_TRACES`; without it these tests say so and
+//! pass. What is expected is what the folder's README says of each trace.
+
+#![allow(clippy::disallowed_methods, reason = "tests are the rim: they may ask where files are")]
+
+mod common;
+
+use common::{Class, class_of, count, drive_of, number, run_with, warnings};
+use floatgate_ssd::NoCache;
+use serde_json::Value;
+use std::path::PathBuf;
+use workload::{ReadOptions, open_trace};
+
+fn trace(name: &str) -> Option<PathBuf> {
+    let Some(folder) = std::env::var_os("FLOATGATE_TRACES") else {
+        println!("skipped: FLOATGATE_TRACES names no folder with {name}");
+        return None;
+    };
+    let path = PathBuf::from(folder).join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    println!("skipped: {} is not there", path.display());
+    None
+}
+
+/// What the README says: reads, and bytes read and written as printed there.
+struct Known {
+    requests: u64,
+    read_percent: f64,
+    read: (f64, f64),
+    written: (f64, f64),
+    seconds: f64,
+}
+
+/// Replays a trace on the AGCR drive; the reads and the writes.
+fn replay(name: &str, known: &Known, settings: &[&str]) -> Option<(Value, Class, Class)> {
+    let path = trace(name)?;
+    let settings = [&["host.out-of-range=compact"], settings].concat();
+    let drive = drive_of("base = \"agcr\"\n", &settings);
+    let workload = open_trace(&path, &ReadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+    let value = run_with(&drive, workload, &mut NoCache);
+    assert_eq!(value["end"]["state"], "completed");
+    assert_eq!(count(&value["checks"]["requests_generated"]), known.requests);
+    assert_eq!(count(&value["checks"]["requests_served"]), known.requests);
+    assert_eq!(count(&value["provenance"]["workload"]["skipped"]), 0);
+    assert_eq!(value["provenance"]["workload"]["out_of_range"], "compact");
+    let (r, w) = (class_of(&value, "read"), class_of(&value, "write"));
+    assert_eq!(r.requests + w.requests, known.requests);
+    let about = |ours: f64, (theirs, last): (f64, f64), what: &str| {
+        assert!((ours - theirs).abs() <= 0.51 * last, "{name}: {what} {ours}, known {theirs}");
+    };
+    about(r.requests as f64 * 100.0 / known.requests as f64, (known.read_percent, 0.1), "reads");
+    about(r.bytes as f64 * 1e-6, known.read, "MB read");
+    about(w.bytes as f64 * 1e-6, known.written, "MB written");
+    // The drive keeps up, so the run is as long as the trace (and the last request).
+    let seconds = number(&value["simulated_seconds"]);
+    assert!((seconds / known.seconds - 1.0).abs() < 0.01, "{seconds} s");
+    // AGCR's medium level: no read below 170 us, no write below 600 us.
+    assert!(r.min >= 170_000 && w.min >= 600_000);
+    println!(
+        "{name}: read {:.1} us (p99 {} us), write {:.1} us (p99 {} us), WAF {:.4}; of the mean \
+         read {:.1} us array, {:.1} us behind the host, {:.1} us behind GC; {:?}",
+        r.mean / 1e3,
+        count(&value["host"]["read"]["latency_ns"]["p99"]) / 1_000,
+        w.mean / 1e3,
+        count(&value["host"]["write"]["latency_ns"]["p99"]) / 1_000,
+        number(&value["waf"]),
+        r.array / 1e3,
+        r.queue[0] / 1e3,
+        r.queue[1] / 1e3,
+        warnings(&value),
+    );
+    Some((value, r, w))
+}
+
+#[test]
+fn a_development_server_of_eight_hours() {
+    let known = Known {
+        requests: 127_043,
+        read_percent: 89.0,
+        read: (6_440.0, 10.0),
+        written: (760.8, 0.1),
+        seconds: 30_000.0,
+    };
+    let Some((value, ..)) = replay("msps-dtrs-30000s.trace.zst", &known, &[]) else { return };
+    assert_eq!(value["provenance"]["workload"]["format"], "ssdsim-ascii");
+    assert_eq!(count(&value["flash"]["unmapped_reads"]), 0, "what is read has been there");
+}
+
+#[test]
+fn ten_thousand_requests_of_a_bank() {
+    let known = Known {
+        requests: 10_000,
+        read_percent: 40.8,
+        read: (25.4, 0.1),
+        written: (29.8, 0.1),
+        seconds: 259.6,
+    };
+    let Some((value, ..)) = replay("umass-financial1-10k.ascii.zst", &known, &[]) else { return };
+    assert_eq!(value["provenance"]["workload"]["format"], "ssdsim-ascii");
+    assert!(count(&value["flash"]["rmw_reads"]) > 0, "its requests are smaller than a page");
+}
+
+#[test]
+fn a_virtual_machine_of_two_hours() {
+    let known = Known {
+        requests: 113_872,
+        read_percent: 41.3,
+        read: (1_800.0, 10.0),
+        written: (2_410.0, 10.0),
+        seconds: 7_200.0,
+    };
+    let name = "cloudphysics-vm-2h.vscsi.zst";
+    let Some((value, ..)) = replay(name, &known, &[]) else { return };
+    assert_eq!(value["provenance"]["workload"]["format"], "vscsi");
+    // Most requests start one 63-sector partition off.
+    assert!(warnings(&value).contains(&"misaligned"));
+    // On a drive that it fills and that is worn in, garbage is collected.
+    let own = [
+        "geometry.channels=2",
+        "geometry.chips-per-channel=1",
+        "geometry.planes-per-die=2",
+        "geometry.blocks-per-plane=3100",
+        "precondition.fill=full",
+        "precondition.age=random",
+        "workload.shift=512B",
+    ];
+    let Some((value, r, w)) = replay(name, &known, &own) else { return };
+    assert!(!warnings(&value).contains(&"misaligned"));
+    assert!(number(&value["waf"]) > 1.2 && count(&value["flash"]["erase"]["gc"]) > 1_000);
+    assert!(r.queue[1] > 0.0 && w.queue[1] > 0.0, "and requests wait for that");
+}

@@ -1,0 +1,284 @@
+//! Unchanged? Correct? Equal inputs give equal results bit for bit, whatever runs beside them; and
+//! what is read is what was written, with every mechanism of the drive at work.
+
+mod common;
+
+use common::{Class, class_of, count, drive, generate, urgent, without_timing};
+use floatgate_ssd::sim::{Settings, Sim};
+use floatgate_ssd::{Drive, ftl_of, generator, precondition};
+use ftl::{Lpn, Policies};
+use kernel::{IndexVec, Rng, Time};
+use nand::{Ppn, Store, Versions};
+use policies::{Builtin, BuiltinWith};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use workload::{List, Op, Request, Workload};
+
+/// Drives on which everything happens: the settings that differ, and the workload's pattern.
+const BUSY: [(&[&str], &str); 6] = [
+    (&[], "random-write"),
+    (&["policy victim=random", "policy order=priority", "host.queue-depth=3"], "zipf"),
+    (
+        &["policy victim=d-choices:d=3", "ftl.multi-plane=any", "policy order=read-first"],
+        "hot-cold",
+    ),
+    (
+        &["policy placement=static", "ftl.multi-plane=aligned", "policy wear=static:threshold=3"],
+        "random-write",
+    ),
+    (
+        &["host.mode=timestamps", "ftl.gc.background-stop=5", "precondition.age=random"],
+        "random-write",
+    ),
+    (
+        &["timing.bus={ rate = \"333MT/s\", command = \"300ns\" }", "host.mode=think-time"],
+        "hot-cold",
+    ),
+];
+
+fn busy(own: &[&str], seed: u64) -> Drive {
+    let seed = format!("run.seed={seed}");
+    let settings = [
+        "geometry.channels=2",
+        "geometry.chips-per-channel=2",
+        "geometry.planes-per-die=2",
+        "geometry.blocks-per-plane=20",
+        "ftl.spare-factor=0.25",
+        "ftl.gc.stop=3",
+        "precondition.fill=full",
+        "host.mode=queue-depth",
+        "workload.requests=20000",
+        "workload.read-share=0.3",
+        "workload.trim-share=0.05",
+        "workload.size=[{ size = \"4KiB\", share = 0.6 }, { size = \"2560B\", share = 0.2 }, { size = \"24KiB\", share = 0.2 }]",
+        "workload.align=512B",
+        "workload.arrivals={ poisson = { iops = 1200 } }",
+        &seed,
+    ];
+    drive(&[&settings, own].concat())
+}
+
+// ── Determinism ─────────────────────────────────────────────────────────────────────────────────
+
+fn result(case: usize, seed: u64) -> String {
+    let (own, pattern) = BUSY[case];
+    without_timing(&generate(&busy(own, seed), pattern))
+}
+
+#[test]
+fn equal_inputs_give_equal_results_and_other_seeds_others() {
+    for (case, (own, pattern)) in BUSY.into_iter().enumerate() {
+        let value = generate(&busy(own, 1), pattern);
+        assert!(count(&value["flash"]["erase"]["gc"]) > 100, "{own:?}: garbage is collected");
+        assert!(
+            count(&value["flash"]["rmw_reads"]) > 100 && class_of(&value, "trim").requests > 100
+        );
+        assert_eq!(without_timing(&value), result(case, 1), "{own:?}");
+        let numbers = |seed| {
+            let value = generate(&busy(own, seed), pattern);
+            let classes: Vec<Class> =
+                ["read", "write", "trim"].iter().map(|c| class_of(&value, c)).collect();
+            (classes, value["flash"].clone())
+        };
+        assert_ne!(numbers(1), numbers(2), "{own:?}: the seed matters");
+    }
+}
+
+#[test]
+fn a_run_does_not_depend_on_what_runs_beside_it() {
+    let alone: Vec<String> = (0..BUSY.len()).map(|case| result(case, 7)).collect();
+    // More threads than cores, each going through the cases in an order of its own.
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let alone = &alone;
+            scope.spawn(move || {
+                for step in 0..2 * BUSY.len() {
+                    let case = (step * (1 + thread % 2 * 4) + thread) % BUSY.len();
+                    assert_eq!(result(case, 7), alone[case], "case {case} on thread {thread}");
+                }
+            });
+        }
+    });
+}
+
+// ── Data ────────────────────────────────────────────────────────────────────────────────────────
+
+/// The same policies over cells that remember.
+fn over<S: Store + 'static>(policies: Policies<Builtin>) -> Policies<BuiltinWith<S>> {
+    Policies {
+        cost: policies.cost,
+        throttle: policies.throttle,
+        read_disturb: policies.read_disturb,
+        page_choice: policies.page_choice,
+        coding: policies.coding,
+        victim: policies.victim,
+        placement: policies.placement,
+        wear: policies.wear,
+        order: policies.order,
+    }
+}
+
+/// Runs a workload over cells that remember, and checks the FTL's structure in the end. The loop
+/// itself checks that every read gets data of the page that it asked for.
+fn remember<S: Store + 'static>(drive: &Drive, workload: &dyn Workload) -> Sim<BuiltinWith<S>> {
+    let mut ftl = ftl_of(drive, over::<S>(drive.policies.build()));
+    precondition(drive, workload, &mut ftl, &mut |_| true).unwrap();
+    ftl.begin_run(over(drive.policies.build()));
+    let mut sim = Sim::new(Settings::of(drive), ftl);
+    sim.run(&mut *workload.open().unwrap(), None, &mut |_| true).unwrap();
+    assert_eq!(sim.stats().served, workload.about().requests.unwrap());
+    sim.ftl().check().unwrap_or_else(|fault| panic!("{fault}"));
+    sim
+}
+
+/// The workload of a busy drive with every fourth request marked as urgent.
+fn with_priorities(drive: &Drive, pattern: &str) -> List {
+    let made = generator(drive, pattern).unwrap();
+    let mut source = made.open().unwrap();
+    let (mut batch, mut all) = (Vec::new(), Vec::<Request>::new());
+    loop {
+        source.fill(&mut batch).unwrap();
+        if batch.is_empty() {
+            break;
+        }
+        all.extend_from_slice(&batch);
+    }
+    let mut rng = Rng::named(drive.seed, "urgent");
+    let all = all.into_iter().map(|r| if rng.below(4) == 0 { urgent(r) } else { r });
+    List::new(pattern, all.collect()).unwrap()
+}
+
+#[test]
+fn every_read_gets_data_of_its_page() {
+    for (own, pattern) in BUSY {
+        for order in ["policy order=fifo", "policy order=priority"] {
+            for multi_plane in ["ftl.multi-plane=off", "ftl.multi-plane=any"] {
+                let drive = busy(&[own, &[order, multi_plane]].concat(), 3);
+                let list = with_priorities(&drive, pattern);
+                let sim = remember::<Versions>(&drive, &list);
+                let counts = sim.ftl().counts();
+                assert!(counts.moved.total() > 500 && sim.stats().rmw_reads > 100);
+                let merged = sim.stats().merged;
+                // A think-time host has one request at a time, and few of them are large.
+                assert_eq!(merged > 0, multi_plane.ends_with("any"), "{own:?}");
+            }
+        }
+    }
+}
+
+thread_local! {
+    /// The latest write of each logical page that has reached the cells.
+    static LATEST: RefCell<BTreeMap<u32, u64>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Cells that remember which write of which page they hold, and a book of the latest: a read that
+/// gets an older one fails. True as long as the host asks one thing at a time, for then no write is
+/// on its way while a read is.
+struct Ledger(IndexVec<Ppn, (u32, u64)>);
+
+impl Store for Ledger {
+    type Page = (u32, u64);
+
+    fn stamp(owner: u32, order: u64) -> (u32, u64) {
+        LATEST.with_borrow_mut(|latest| latest.insert(owner, order));
+        (owner, order)
+    }
+
+    fn is_of(page: (u32, u64), owner: u32) -> bool {
+        page.0 == owner && LATEST.with_borrow(|latest| latest[&owner] == page.1)
+    }
+
+    fn new(slots: usize) -> Self {
+        LATEST.with_borrow_mut(BTreeMap::clear);
+        Self(IndexVec::filled((u32::MAX, 0), slots))
+    }
+
+    fn write(&mut self, ppn: Ppn, page: (u32, u64)) {
+        self.0[ppn] = page;
+    }
+
+    fn read(&self, ppn: Ppn) -> (u32, u64) {
+        self.0[ppn]
+    }
+
+    fn erase(&mut self, first: Ppn, count: u32) {
+        let first = first.as_u32() as usize;
+        self.0.as_mut_slice()[first..first + count as usize].fill((u32::MAX, 0));
+    }
+}
+
+#[test]
+fn every_read_gets_the_latest_data_of_its_page() {
+    for (own, pattern) in BUSY {
+        for mode in ["host.mode=think-time", "host.mode=queue-depth"] {
+            let one = [mode, "host.queue-depth=1", "workload.requests=12000"];
+            // Requests of one page at most: those of several are served in any order.
+            let size = ["workload.size=2KiB", "workload.read-share=0.5"];
+            let drive = busy(&[own, &one, &size].concat(), 5);
+            let list = with_priorities(&drive, pattern);
+            let sim = remember::<Ledger>(&drive, &list);
+            assert!(sim.ftl().counts().moved.total() > 500, "{own:?}");
+        }
+    }
+}
+
+/// A canary: the book finds a page that is not the latest.
+#[test]
+#[should_panic(expected = "got another page's data")]
+fn an_old_copy_would_be_found() {
+    let drive = busy(&["host.mode=think-time"], 5);
+    let read = Request { op: Op::Read, ..common::read(1_000_000, 3) };
+    let list = List::new("canary", vec![common::write(0, 3), read]).unwrap();
+    let mut ftl = ftl_of(&drive, over::<Ledger>(drive.policies.build()));
+    precondition(&drive, &list, &mut ftl, &mut |_| true).unwrap();
+    let mut sim = Sim::new(Settings::of(&drive), ftl);
+    // The host believes in a write that the drive has not seen.
+    let mut late = Late(list.open().unwrap());
+    sim.run(&mut late, None, &mut |_| true).unwrap();
+}
+
+/// Passes requests on, and notes a write of page 3 behind the drive's back before the last.
+struct Late(Box<dyn workload::Source>);
+
+impl workload::Source for Late {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), workload::TraceError> {
+        self.0.fill(batch)?;
+        batch.retain(|r| r.op == Op::Read);
+        Ledger::stamp(3, u64::MAX);
+        Ok(())
+    }
+}
+
+#[test]
+fn the_last_write_of_every_page_is_what_the_drive_holds() {
+    for (own, pattern) in BUSY {
+        for depth in [4, 100] {
+            let depth = format!("host.queue-depth={depth}");
+            let drive = busy(&[own, &[&depth, "policy order=priority"]].concat(), 9);
+            let list = with_priorities(&drive, pattern);
+            let sim = remember::<Versions>(&drive, &list);
+            let ftl = sim.ftl();
+            // The greatest version of each page that is anywhere in the array: copies of older
+            // writes may still lie about, newer ones may not.
+            let mut newest: BTreeMap<u32, u64> = BTreeMap::new();
+            for n in 0..ftl.geometry().pages() as u32 {
+                let ppn = Ppn::from_u32(n);
+                if ftl.is_written(ppn) {
+                    let data = ftl.array().read(ppn);
+                    let owner = (data >> 32) as u32 - 1;
+                    let version = newest.entry(owner).or_default();
+                    *version = data.max(*version);
+                }
+            }
+            let mut mapped = 0;
+            for lpn in (0..drive.logical_pages).map(Lpn::from_u32) {
+                if let Some(ppn) = ftl.map().lookup(lpn) {
+                    mapped += 1;
+                    assert_eq!(ftl.array().read(ppn), newest[&lpn.as_u32()], "page {lpn}");
+                }
+            }
+            assert!(mapped > 100);
+            assert!(sim.now() > Time::ZERO);
+        }
+    }
+}

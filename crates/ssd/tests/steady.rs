@@ -1,0 +1,391 @@
+//! Right state? What preconditioning leaves behind: filled, aged until write amplification is flat,
+//! kept in a cache.
+
+#![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
+
+mod common;
+
+use common::{
+    PAGE, bytes, class_of, close, count, drive, generate, number, run_with, serve, warnings,
+    without_timing,
+};
+use floatgate_ssd::{Drive, NoCache, Preconditioned, StateCache, ftl_of, generator, precondition};
+use ftl::{Ftl, Lpn};
+use kernel::{Rng, Time};
+use policies::Builtin;
+use std::collections::{BTreeMap, BTreeSet};
+use workload::{List, Op, Request, Workload};
+
+/// The drive's FTL after preconditioning, and what that came to.
+fn preconditioned(drive: &Drive, workload: &dyn Workload) -> (Ftl<Builtin>, Preconditioned) {
+    let mut ftl = ftl_of(drive, drive.policies.build());
+    let state = precondition(drive, workload, &mut ftl, &mut |_| true).unwrap();
+    ftl.check().unwrap();
+    (ftl, state)
+}
+
+fn owned(settings: &[&str]) -> Vec<String> {
+    settings.iter().map(|s| (*s).to_owned()).collect()
+}
+
+// ── Filling ─────────────────────────────────────────────────────────────────────────────────────
+
+#[test]
+fn a_full_fill_maps_every_page() {
+    for own in [
+        &[][..],
+        &["geometry.channels=3", "geometry.planes-per-die=2", "geometry.pages-per-block=7"],
+        &["geometry.channels=2", "geometry.dies-per-chip=2", "policy placement=static:order=dpcw"],
+        // As much data as a drive may hold, and collecting from the first block on.
+        &["geometry.channels=2", "ftl.spare-factor=0.25", "policy victim=random"],
+        &["geometry.planes-per-die=4", "ftl.spare-factor=0.5", "ftl.gc.start=5", "ftl.gc.stop=6"],
+        &["geometry.pages-per-block=1", "geometry.blocks-per-plane=64", "policy victim=fifo"],
+    ] {
+        let drive = drive(&[&["precondition.fill=full"], own].concat());
+        let pages = u64::from(drive.logical_pages);
+        let all = (0..pages).map(|p| bytes(p, Op::Read, p * PAGE, PAGE)).collect();
+        let value = serve(&drive, all);
+        assert_eq!(count(&value["checks"]["mapped"]), pages, "{own:?}");
+        assert_eq!(count(&value["flash"]["unmapped_reads"]), 0);
+        assert_eq!(count(&value["flash"]["read"]["host"]), pages);
+        assert_eq!(count(&value["flash"]["program"]["total"]), 0, "filling is not counted");
+        assert_eq!(number(&value["wear"]["erases"]["mean"]), 0.0, "nor does it wear");
+    }
+}
+
+#[test]
+fn touched_maps_exactly_what_is_read_before_it_is_written() {
+    let drive = drive(&["geometry.blocks-per-plane=64"]);
+    let end = u64::from(drive.logical_pages) * PAGE;
+    for seed in 0..50 {
+        let mut rng = Rng::named(seed, "touched");
+        let mut requests: Vec<Request> = Vec::new();
+        let (mut written, mut needed) = (BTreeSet::new(), BTreeSet::new());
+        for at in 0..40 {
+            let op = [Op::Read, Op::Write, Op::Trim][rng.below(3) as usize];
+            let offset = rng.below_u64(end / 512 - 40) * 512;
+            let len = 512 * (1 + rng.below_u64(40));
+            requests.push(bytes(at, op, offset, len));
+            for page in offset / PAGE..=(offset + len - 1) / PAGE {
+                let whole = offset <= page * PAGE && offset + len >= (page + 1) * PAGE;
+                // A write of a part reads the rest.
+                let reads = op == Op::Read || (op == Op::Write && !whole);
+                if reads && !written.contains(&page) {
+                    needed.insert(page);
+                }
+                if op == Op::Write {
+                    written.insert(page);
+                }
+            }
+        }
+        let list = List::new("touched", requests).unwrap();
+        let (ftl, state) = preconditioned(&drive, &list);
+        let mapped: BTreeSet<u64> = (0..drive.logical_pages)
+            .filter(|&p| ftl.map().lookup(Lpn::from_u32(p)).is_some())
+            .map(u64::from)
+            .collect();
+        assert_eq!(mapped, needed, "seed {seed}");
+        assert_eq!(state.filled, needed.len() as u64);
+    }
+}
+
+#[test]
+fn nothing_is_filled_where_nothing_is_asked() {
+    let drive = drive(&["precondition.fill=none"]);
+    let value = serve(&drive, vec![bytes(0, Op::Read, 0, 3 * PAGE)]);
+    assert_eq!(count(&value["checks"]["mapped"]), 0);
+    assert_eq!(count(&value["flash"]["unmapped_reads"]), 3);
+    assert!(warnings(&value).contains(&"unmapped-reads"));
+}
+
+// ── Ageing ──────────────────────────────────────────────────────────────────────────────────────
+
+/// A drive of 1024 blocks under random writes of pages.
+fn written(spare: f64, own: &[&str]) -> Vec<String> {
+    let mut settings = owned(&[
+        "geometry.pages-per-block=32",
+        "precondition.fill=full",
+        "host.mode=queue-depth",
+        "host.queue-depth=4",
+        "workload.seed=2000",
+    ]);
+    settings.push(format!("ftl.spare-factor={spare}"));
+    settings.extend(owned(own));
+    settings
+}
+
+/// Programs and host pages of a run of `fills` times the drive's capacity.
+fn programs(settings: &[String], fills: u64) -> (u64, u64) {
+    let mut settings = settings.to_vec();
+    let pages = u64::from(drive(&settings).logical_pages);
+    settings.push(format!("workload.requests={}", fills * pages));
+    let value = generate(&drive(&settings), "random-write");
+    assert!(!warnings(&value).contains(&"not-steady"));
+    (count(&value["checks"]["programs"]), fills * pages)
+}
+
+#[test]
+fn an_aged_drive_is_where_brute_force_ends() {
+    let one = "geometry.blocks-per-plane=1024";
+    for (spare, own) in [
+        (0.07, &[one, "policy victim=greedy"][..]),
+        (0.10, &[one, "policy victim=fifo"]),
+        (0.20, &[one, "policy victim=random"]),
+        (0.15, &[one, "policy victim=d-choices:d=2"]),
+        (0.15, &["geometry.blocks-per-plane=256", "geometry.channels=4", "policy victim=greedy"]),
+        (0.28, &["geometry.blocks-per-plane=512", "geometry.planes-per-die=2", "ftl.gc.stop=4"]),
+    ] {
+        let settings = written(spare, own);
+        let aged = [settings.clone(), owned(&["precondition.age=random"])].concat();
+        let (made, pages) = programs(&aged, 8);
+        let aged = made as f64 / pages as f64;
+        // From a freshly filled drive through the event loop: a run is the beginning of a longer
+        // one, so the difference is what the last eight fills of sixteen took.
+        let (before, first) = programs(&settings, 8);
+        let (after, all) = programs(&settings, 16);
+        let brute = (after - before) as f64 / (all - first) as f64;
+        close(&format!("aged against brute force, spare {spare}, {own:?}"), aged, brute, 0.01);
+    }
+}
+
+#[test]
+fn an_aged_drive_is_flat() {
+    // Larger than the shortest stretch of ageing, so that ageing stops as early as it may.
+    for (spare, victim) in [(0.07, "greedy"), (0.12, "fifo"), (0.25, "d-choices:d=5")] {
+        let own = ["geometry.blocks-per-plane=8192".to_owned(), format!("policy victim={victim}")];
+        let aging = owned(&["precondition.age=random"]);
+        let drive = drive(&[written(spare, &[]), own.to_vec(), aging].concat());
+        let made = generator(&drive, "random-write").unwrap();
+        let (mut ftl, state) = preconditioned(&drive, &*made);
+        assert!(state.steady);
+        let pages = drive.logical_pages;
+        let mut rng = Rng::named(77, "flat");
+        let mut stretches = Vec::new();
+        for _ in 0..6 {
+            let before = ftl.counts().program.total();
+            for _ in 0..pages {
+                let lpn = Lpn::from_u32(rng.below(pages));
+                assert!(ftl.write_now(lpn, (), Time::ZERO));
+            }
+            stretches.push((ftl.counts().program.total() - before) as f64 / f64::from(pages));
+        }
+        // Brute force is the end of these six fills and those of ageing before.
+        let [.., a, b] = stretches[..] else { unreachable!() };
+        let end = f64::midpoint(a, b);
+        close(&format!("{victim} at {spare}: last stretch of ageing"), state.waf, end, 0.01);
+        for (fill, waf) in stretches.into_iter().enumerate() {
+            close(&format!("{victim} at {spare}: fill {fill} after ageing"), waf, end, 0.01);
+        }
+    }
+}
+
+#[test]
+fn ageing_by_the_workload_ends_where_the_workload_goes_on() {
+    for (pattern, own) in [
+        ("random-write", &["workload.requests=60000"][..]),
+        ("hot-cold", &["workload.requests=40000", "workload.trim-share=0.1"]),
+        ("zipf", &["workload.requests=50000", "workload.read-share=0.5", "workload.size=16KiB"]),
+    ] {
+        let mut settings = written(0.12, &["geometry.blocks-per-plane=512"]);
+        settings.push("precondition.age=workload".into());
+        settings.extend(owned(own));
+        let drive = drive(&settings);
+        let made = generator(&drive, pattern).unwrap();
+        let (_, state) = preconditioned(&drive, &*made);
+        assert!(state.steady, "{pattern}");
+        let value = generate(&drive, pattern);
+        close(pattern, number(&value["waf_pages"]), state.waf, 0.01);
+    }
+    // A workload that writes nothing ages nothing.
+    let idle = drive(&["precondition.fill=full", "precondition.age=workload"]);
+    let value = serve(&idle, vec![bytes(0, Op::Read, 0, PAGE)]);
+    assert_eq!(class_of(&value, "read").requests, 1);
+    assert_eq!(warnings(&value), ["few-samples"]);
+}
+
+// ── The cache ───────────────────────────────────────────────────────────────────────────────────
+
+/// States in memory, and how often one was asked for, found and kept.
+#[derive(Default)]
+struct Memory {
+    states: BTreeMap<String, Vec<u8>>,
+    found: u32,
+    kept: u32,
+}
+
+impl StateCache for Memory {
+    fn load(&mut self, key: &str) -> Option<Vec<u8>> {
+        let state = self.states.get(key).cloned();
+        self.found += u32::from(state.is_some());
+        state
+    }
+
+    fn store(&mut self, key: &str, bytes: &[u8]) {
+        self.kept += 1;
+        self.states.insert(key.into(), bytes.to_vec());
+    }
+}
+
+/// A small aged drive.
+fn cached(own: &[&str]) -> Drive {
+    let settings = [
+        "geometry.channels=2",
+        "geometry.planes-per-die=2",
+        "geometry.blocks-per-plane=32",
+        "ftl.spare-factor=0.25",
+        "precondition.fill=full",
+        "precondition.age=random",
+        "host.mode=queue-depth",
+        "workload.requests=3000",
+        "workload.read-share=0.3",
+        "workload.trim-share=0.05",
+    ];
+    drive(&[&settings, own].concat())
+}
+
+fn random_writes(drive: &Drive, cache: &mut dyn StateCache) -> String {
+    let made = generator(drive, "random-write").unwrap();
+    without_timing(&run_with(drive, made, cache))
+}
+
+#[test]
+fn a_state_from_the_cache_is_the_computed_one_bit_for_bit() {
+    for own in [
+        &[][..],
+        &["policy victim=fifo", "policy order=priority"],
+        &["policy victim=d-choices:d=3", "policy placement=static"],
+        &["policy victim=random", "policy wear=static:threshold=3", "ftl.multi-plane=any"],
+        &["precondition.age=workload", "precondition.fill=touched", "ftl.gc.stop=3"],
+        &["precondition.fill=none"],
+        &[
+            "ftl.gc.background-stop=5",
+            "host.mode=think-time",
+            "timing.bus={ rate = \"400MT/s\", command = \"1us\" }",
+        ],
+    ] {
+        let mut memory = Memory::default();
+        let drive = cached(own);
+        let computed = random_writes(&drive, &mut memory);
+        assert_eq!((memory.found, memory.kept), (0, 1), "{own:?}");
+        assert_eq!(random_writes(&drive, &mut memory), computed, "{own:?}");
+        assert_eq!((memory.found, memory.kept), (1, 1), "{own:?}");
+        assert_eq!(random_writes(&drive, &mut NoCache), computed, "{own:?}");
+    }
+}
+
+#[test]
+fn a_cache_never_gives_the_state_of_another_drive() {
+    let mut memory = Memory::default();
+    random_writes(&cached(&[]), &mut memory);
+    for own in [
+        "geometry.channels=4",
+        "geometry.pages-per-block=9",
+        "geometry.page-size=8KiB",
+        "ftl.spare-factor=0.3",
+        "ftl.gc.stop=3",
+        "policy victim=fifo",
+        "policy placement=static",
+        "policy placement=static:order=pcwd",
+        "policy wear=static:threshold=2",
+        "run.seed=2",
+        "precondition.fill=touched",
+        "precondition.age=workload",
+        // And these are free to share it.
+        "timing.read=70us",
+        "host.queue-depth=3",
+        "policy order=read-first",
+        "reliability.endurance=100000",
+    ] {
+        let drive = cached(&[own]);
+        assert_eq!(
+            random_writes(&drive, &mut memory),
+            random_writes(&drive, &mut NoCache),
+            "{own}"
+        );
+    }
+    assert_eq!(memory.found, 4, "only what does not matter to the state shares it");
+    // By the workload: everything about it matters.
+    let base = ["precondition.fill=touched", "precondition.age=workload"];
+    random_writes(&cached(&base), &mut memory);
+    for own in [
+        "workload.requests=2999",
+        "workload.read-share=0.31",
+        "workload.seed=5",
+        "workload.align=512B",
+        "workload.size=8KiB",
+        "workload.shift=512B",
+        "workload.span=512KiB",
+        "host.out-of-range=wrap",
+        "host.out-of-range=compact",
+    ] {
+        let mut settings = [&base[..], &[own]].concat();
+        if own.ends_with("512B") {
+            settings.push("host.out-of-range=wrap");
+        }
+        let drive = cached(&settings);
+        assert_eq!(
+            random_writes(&drive, &mut memory),
+            random_writes(&drive, &mut NoCache),
+            "{own}"
+        );
+    }
+    // Two lists of one name and length.
+    let drive = cached(&base);
+    let script = |step: u64| -> Box<dyn Workload> {
+        let writes = (0..900).map(|i| bytes(i, Op::Write, i * step % 200 * PAGE, PAGE)).collect();
+        Box::new(List::new("script", writes).unwrap())
+    };
+    let mut memory = Memory::default();
+    for step in [1, 7, 1] {
+        let fresh = without_timing(&run_with(&drive, script(step), &mut NoCache));
+        assert_eq!(without_timing(&run_with(&drive, script(step), &mut memory)), fresh, "{step}");
+    }
+    assert_eq!(memory.found, 1, "the first list is found again");
+}
+
+/// Gives what it has, damaged.
+struct Damaged<'a> {
+    state: &'a [u8],
+    harm: &'a dyn Fn(&mut Vec<u8>),
+}
+
+impl StateCache for Damaged<'_> {
+    fn load(&mut self, _: &str) -> Option<Vec<u8>> {
+        let mut state = self.state.to_vec();
+        (self.harm)(&mut state);
+        Some(state)
+    }
+
+    fn store(&mut self, _: &str, bytes: &[u8]) {
+        assert_eq!(bytes, self.state, "what was damaged is computed anew");
+    }
+}
+
+#[test]
+fn a_damaged_state_is_as_good_as_none() {
+    let mut memory = Memory::default();
+    let drive = cached(&["workload.requests=200"]);
+    let computed = random_writes(&drive, &mut memory);
+    let state = memory.states.into_values().next().unwrap();
+    let check = |what: &str, harm: &dyn Fn(&mut Vec<u8>)| {
+        let mut cache = Damaged { state: &state, harm };
+        assert_eq!(random_writes(&drive, &mut cache), computed, "{what}");
+    };
+    check("whole", &|_| {});
+    check("empty", &Vec::clear);
+    for keep in [1, 31, 32, 40, state.len() / 2, state.len() - 4, state.len() - 1] {
+        check(&format!("cut to {keep}"), &|s| s.truncate(keep));
+    }
+    check("longer", &|s| s.extend([0; 4]));
+    let mut rng = Rng::named(5, "damage");
+    for _ in 0..40 {
+        let (at, bit) = (rng.below(state.len() as u32) as usize, rng.below(8));
+        check(&format!("bit {bit} of byte {at}"), &|s| s[at] ^= 1 << bit);
+    }
+    // Two words exchanged: sums would not see it.
+    for _ in 0..20 {
+        let words = state.len() as u32 / 4;
+        let (a, b) = (rng.below(words) as usize * 4, rng.below(words) as usize * 4);
+        check(&format!("words at {a} and {b}"), &|s| (0..4).for_each(|i| s.swap(a + i, b + i)));
+    }
+}
