@@ -1,0 +1,119 @@
+# floatgate: `make` alone says what there is. The same commands serve people and CI.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+BIN := .venv/bin
+STAMP := .venv/.installed
+EXTENSION := python/floatgate/_core.abi3.so
+RUST := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) \
+	$(shell find crates/*/src -name '*.rs') $(shell find presets -name '*.toml' 2>/dev/null)
+
+# A Rust that `make setup` has fetched is found, and one Python serves every build.
+export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
+export PYO3_PYTHON := $(CURDIR)/.venv/bin/python
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# Tests with real traces run where these are, and skip with a reason where they are not.
+ifeq ($(origin FLOATGATE_TRACES),undefined)
+ifneq ($(wildcard ../shared/traces/.),)
+export FLOATGATE_TRACES := $(abspath ../shared/traces)
+endif
+endif
+
+##@ Use
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(EXTENSION) ## Check the tools, make .venv, build floatgate into it
+	@echo "floatgate is ready: $(BIN)/floatgate --help"
+
+.PHONY: demo
+demo: $(EXTENSION) ## Set up, simulate a full drive under random writes, name the result
+	@FLOATGATE_CACHE=target/states $(BIN)/floatgate run agcr random-write \
+		--set precondition.fill=full --set precondition.age=random \
+		--set workload.requests=500000 --out floatgate-results/demo
+
+##@ Develop
+
+.PHONY: test
+test: $(EXTENSION) ## Run every test of the Rust crates and of the Python package
+	cargo test --workspace --profile fast
+	$(BIN)/pytest
+
+.PHONY: lint
+lint: $(EXTENSION) ## Check format, lints, types and type stubs
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --profile fast -- -D warnings
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest floatgate._core
+
+.PHONY: verify
+verify: $(EXTENSION) ## Compare with theory and with the papers at full length (long)
+	cargo test -p floatgate-ssd --profile release --features verify
+	$(BIN)/pytest -m verify
+
+.PHONY: bench
+bench: ## Measure simulated page operations per second (wall clock)
+	cargo bench -p floatgate-ssd
+
+.PHONY: bench-count
+bench-count: ## Count instructions per page operation (needs no quiet machine)
+	@scripts/bench-count
+
+.PHONY: fuzz
+fuzz: $(EXTENSION) ## Feed damaged traces and drive files to the readers, then to the whole
+	scripts/fuzz 60
+	$(BIN)/python tests/fuzz.py 30
+
+##@ Renew what is committed
+
+.PHONY: golden
+golden: ## Rewrite the golden results; review the difference, say why in CHANGELOG
+	FLOATGATE_BLESS=1 cargo test -p floatgate-ssd --profile fast --test golden
+
+.PHONY: schema
+schema: ## Rewrite the JSON schema of drive files
+	FLOATGATE_BLESS=1 cargo test -p floatgate-ssd --profile fast --lib schema
+
+##@ Ship
+
+.PHONY: docs
+docs: ## Build the pages of the Rust crates
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+.PHONY: wheel
+wheel: $(EXTENSION) ## Build an optimised wheel into dist/
+	$(BIN)/maturin build --out dist
+
+.PHONY: clean
+clean: ## Remove everything that was built; results stay
+	rm -rf target dist .venv $(EXTENSION) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# What setup does, each step only when something it depends on has changed.
+
+$(BIN)/python:
+	@scripts/ensure-cc
+	@python=$$(scripts/find-python) && echo "Making .venv with $$python" && \
+		"$$python" -m venv --clear .venv
+
+$(STAMP): $(BIN)/python pyproject.toml constraints.txt
+	@scripts/ensure-rust
+	@echo "Installing the Python packages that constraints.txt pins"
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt maturin
+	PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --profile fast --extras report,sql,cluster,dev
+	@touch $@
+
+$(EXTENSION): $(STAMP) $(RUST)
+	@scripts/ensure-rust
+	$(BIN)/maturin develop --profile fast --skip-install
+	@touch $@

@@ -1,0 +1,50 @@
+//! Which error becomes which exception: the user's input (exit code 2) or ours (exit code 1).
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use ssd::RunError;
+
+create_exception!(
+    floatgate._core,
+    InputError,
+    PyException,
+    "The input is wrong: the message says where, and what would help."
+);
+create_exception!(
+    floatgate._core,
+    ConfigError,
+    InputError,
+    "A drive, a setting or a policy is wrong; every mistake is listed."
+);
+create_exception!(
+    floatgate._core,
+    WorkloadError,
+    InputError,
+    "A trace or a generator is wrong, or cannot be read."
+);
+create_exception!(
+    floatgate._core,
+    InternalError,
+    PyException,
+    "A check of the simulator failed: a bug of floatgate, not of the input."
+);
+
+/// All mistakes of a drive, with the lines they are about.
+pub(crate) fn of_drive(errors: &[ssd::ConfigError]) -> PyErr {
+    ConfigError::new_err(ssd::config::render(errors, false).trim_end().to_owned())
+}
+
+/// Why a run gave no result.
+pub(crate) fn of_run(error: &RunError) -> PyErr {
+    match error {
+        RunError::Workload(_) | RunError::Generator(_) => WorkloadError::new_err(error.to_string()),
+        // Whoever stopped it has raised already, and is heard first.
+        RunError::Stopped => InternalError::new_err("stopped by nobody"),
+    }
+}
+
+/// What cannot happen.
+pub(crate) fn of_ours(error: impl std::fmt::Display) -> PyErr {
+    InternalError::new_err(error.to_string())
+}

@@ -1,0 +1,93 @@
+//! The gate between Python and the engine. The engine works on a thread of its own with the
+//! interpreter released; the calling thread looks after it some ten times a second: it hears
+//! Ctrl-C at once, whatever the engine is doing, and tells how far the run has come.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use ssd::{Progress, Stage};
+
+use crate::error::InternalError;
+
+/// How often the calling thread looks.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// What the two threads share.
+#[derive(Default)]
+struct Shared {
+    stop: AtomicBool,
+    latest: Mutex<Option<Progress>>,
+}
+
+impl Shared {
+    fn latest(&self) -> std::sync::MutexGuard<'_, Option<Progress>> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs `work` with the interpreter released. `work` calls its argument with the state of the run
+/// and stops when the answer is `false`. What Python raises meanwhile, Ctrl-C or an exception of
+/// `progress`, is raised here without waiting for `work`, whose result is then nobody's.
+pub(crate) fn pass<T: Send + 'static>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(Progress) -> bool) -> PyResult<T> + Send + 'static,
+) -> PyResult<T> {
+    let shared = Arc::new(Shared::default());
+    let (send, mut receive) = channel();
+    let engine = Arc::clone(&shared);
+    thread::Builder::new().name("floatgate".into()).spawn(move || {
+        let mut tick = |progress| {
+            *engine.latest() = Some(progress);
+            !engine.stop.load(Ordering::Relaxed)
+        };
+        // Nobody may be listening any more.
+        let _ = send.send(catch_unwind(AssertUnwindSafe(|| work(&mut tick))));
+    })?;
+    loop {
+        let heard;
+        (receive, heard) = py.detach(move || {
+            let heard = receive.recv_timeout(PERIOD);
+            (receive, heard)
+        });
+        match heard {
+            Ok(Ok(result)) => return result,
+            Ok(Err(panic)) => return Err(InternalError::new_err(message(&*panic))),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(InternalError::new_err("the engine ended without an answer"));
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                let latest = *shared.latest();
+                if let Err(e) = look(py, progress.as_ref(), latest) {
+                    shared.stop.store(true, Ordering::Relaxed);
+                    return Err(e);
+                }
+            }
+        }
+    }
+}
+
+/// Lets Python act on signals, and tells it how far the run has come.
+fn look(py: Python<'_>, progress: Option<&Py<PyAny>>, latest: Option<Progress>) -> PyResult<()> {
+    py.check_signals()?;
+    if let (Some(f), Some(p)) = (progress, latest) {
+        let stage = match p.stage {
+            Stage::Preconditioning => "preconditioning",
+            Stage::Running => "running",
+        };
+        f.call1(py, (stage, p.done, p.total, p.now.as_ns()))?;
+    }
+    Ok(())
+}
+
+/// What a panic said.
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a check failed").to_owned()
+}

@@ -1,0 +1,114 @@
+//! The extension module `floatgate._core`, the only crate that knows Python. It is thin: text comes
+//! in, one value goes out as JSON. What a person sees is the package `python/floatgate`.
+//!
+//! This is the rim: files are opened here, and the clock is read here.
+
+#![allow(clippy::disallowed_methods, reason = "the rim may read the clock")]
+#![allow(clippy::needless_pass_by_value, reason = "arguments from Python arrive by value")]
+
+mod cache;
+mod error;
+mod gate;
+mod lists;
+mod open;
+
+/// What the package sees; `python/floatgate/_core.pyi` has the types.
+#[pyo3::pymodule]
+mod _core {
+    use std::path::PathBuf;
+    use std::time::Instant;
+
+    use pyo3::prelude::*;
+    use serde_json::json;
+    use ssd::{Progress, Stage};
+
+    use crate::cache::Cache;
+    #[pymodule_export]
+    use crate::error::{ConfigError, InputError, InternalError, WorkloadError};
+    use crate::{error, gate, lists, open};
+
+    /// The version, as Cargo knows it.
+    #[pyfunction]
+    fn version() -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    /// The drives that come along, as name and TOML text.
+    #[pyfunction]
+    fn presets() -> Vec<(&'static str, &'static str)> {
+        ssd::presets().to_vec()
+    }
+
+    /// The generators of workloads: name and summary.
+    #[pyfunction]
+    fn generators() -> Vec<(&'static str, &'static str)> {
+        lists::generators()
+    }
+
+    /// The policies, as JSON.
+    #[pyfunction]
+    fn policies() -> String {
+        lists::policies().to_string()
+    }
+
+    /// The JSON Schema of drive files.
+    #[pyfunction]
+    fn schema() -> String {
+        ssd::config::schema().to_string()
+    }
+
+    /// A drive as a run would have it: as a drive file (TOML), and as JSON with the source of each
+    /// setting.
+    #[pyfunction]
+    #[pyo3(signature = (drive, *, set, policy, seed))]
+    fn resolve(
+        drive: &str,
+        set: Vec<String>,
+        policy: Vec<String>,
+        seed: Option<u64>,
+    ) -> PyResult<(String, String)> {
+        let drive = open::drive(drive, &set, &policy, seed)?;
+        let file = toml::to_string(&drive.resolved).map_err(error::of_ours)?;
+        let json = json!({ "config": drive.resolved, "sources": drive.sources });
+        Ok((file, json.to_string()))
+    }
+
+    /// One run; its result as JSON. `cache` names the folder where preconditioned drives are kept.
+    #[pyfunction]
+    #[pyo3(signature = (
+        drive, workload, *, set, policy, seed, format, time_unit, skip_bad, cache, progress
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
+    fn run(
+        py: Python<'_>,
+        drive: &str,
+        workload: String,
+        set: Vec<String>,
+        policy: Vec<String>,
+        seed: Option<u64>,
+        format: Option<&str>,
+        time_unit: Option<&str>,
+        skip_bad: bool,
+        cache: Option<PathBuf>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        let options = open::options(format, time_unit, skip_bad)?;
+        let drive = open::drive(drive, &set, &policy, seed)?;
+        gate::pass(py, progress, move |tick| {
+            let workload = open::workload(&drive, &workload, options)?;
+            let start = Instant::now();
+            let mut running = start;
+            let mut watch = |p: Progress| {
+                if p.stage == Stage::Running && p.done == 0 {
+                    running = Instant::now();
+                }
+                tick(p)
+            };
+            let mut report = ssd::run(&drive, workload, &mut Cache(cache), &mut watch)
+                .map_err(|e| error::of_run(&e))?;
+            let seconds = |since: Instant| since.elapsed().as_secs_f64();
+            report.set_wall_seconds(seconds(start), seconds(running));
+            Ok(report.value().to_string())
+        })
+    }
+}

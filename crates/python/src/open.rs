@@ -1,0 +1,113 @@
+//! From what the user names to what the engine takes: drives and workloads, built-in or in files.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use pyo3::prelude::*;
+use serde_json::{Map, Value};
+use ssd::workload::{Generator, ReadOptions, Workload, open_trace};
+use ssd::{Drive, Layers};
+
+use crate::error::{InputError, WorkloadError, of_drive, of_run};
+
+/// Larger settings files are mistakes.
+const LARGEST: u64 = 1 << 20;
+
+/// The drive called `name`, a preset or a file, under what the command line adds.
+pub(crate) fn drive(
+    name: &str,
+    set: &[String],
+    policy: &[String],
+    seed: Option<u64>,
+) -> PyResult<Drive> {
+    let preset = ssd::presets().iter().find(|(preset, _)| *preset == name);
+    let text = match preset {
+        Some((_, text)) => (*text).to_owned(),
+        None if is_path(name) => read(Path::new(name)).map_err(InputError::new_err)?,
+        None => {
+            let names: Vec<&str> = ssd::presets().iter().map(|(name, _)| *name).collect();
+            let names = names.join(", ");
+            return Err(InputError::new_err(format!(
+                "`{name}` is neither a drive file nor a built-in drive (these are {names})"
+            )));
+        }
+    };
+    // What a file inherits from is named as seen from it.
+    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+    let library = |wanted: &str| {
+        let path = folder.join(wanted);
+        let text = is_path(wanted).then(|| read(&path).ok()).flatten()?;
+        Some((path.display().to_string(), text))
+    };
+    let layers = Layers { file: (name, &text), library: &library, set, policy, seed };
+    ssd::config::load(&layers).map_err(|errors| of_drive(&errors))
+}
+
+/// How a trace is to be read.
+pub(crate) fn options(
+    format: Option<&str>,
+    time_unit: Option<&str>,
+    skip_bad: bool,
+) -> PyResult<ReadOptions> {
+    let format = format.map(str::parse).transpose().map_err(InputError::new_err)?;
+    let time_unit = time_unit.map(str::parse).transpose().map_err(InputError::new_err)?;
+    Ok(ReadOptions { format, time_unit, skip_bad })
+}
+
+/// The workload called `name`: a trace, a file of settings for a generator, or a generator.
+pub(crate) fn workload(
+    drive: &Drive,
+    name: &str,
+    options: ReadOptions,
+) -> PyResult<Box<dyn Workload>> {
+    let path = Path::new(name);
+    if path.extension().is_some_and(|e| e == "toml") {
+        return settings(drive, path);
+    }
+    if is_path(name) {
+        return open_trace(path, &options).map_err(|e| WorkloadError::new_err(e.to_string()));
+    }
+    ssd::generator(drive, name).map_err(|e| of_run(&e))
+}
+
+/// The generator that a file describes; what the drive and the command line say comes on top.
+fn settings(drive: &Drive, path: &Path) -> PyResult<Box<dyn Workload>> {
+    let shown = path.display();
+    let fail = |what: String| WorkloadError::new_err(format!("{shown}: {what}"));
+    let text = read(path).map_err(WorkloadError::new_err)?;
+    let generator: Generator = toml::from_str(&text).map_err(|e| fail(e.to_string()))?;
+    let mut merged: Map<String, Value> = toml::from_str(&text).map_err(|e| fail(e.to_string()))?;
+    merged.remove("pattern");
+    merged.extend(drive.workload.generator.clone());
+    let mut drive = drive.clone();
+    drive.workload.generator = merged;
+    ssd::generator(&drive, generator.pattern.name()).map_err(|e| fail(of_run(&e).to_string()))
+}
+
+/// Whether a word names a file rather than something built in: it is there, or it looks like one.
+fn is_path(name: &str) -> bool {
+    name.contains(['/', '\\', '.']) || Path::new(name).exists()
+}
+
+/// A whole file of settings.
+fn read(path: &Path) -> Result<String, String> {
+    let shown = path.display();
+    if path.is_dir() {
+        return Err(format!("{shown}: this is a directory; expected a TOML file"));
+    }
+    let mut text = String::new();
+    match File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text)) {
+        Ok(n) if n as u64 > LARGEST => {
+            Err(format!("{shown}: this is larger than 1 MiB; expected a TOML file"))
+        }
+        Ok(_) => Ok(text),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            Err(format!("{shown}: there is no such file"))
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::InvalidData => {
+            Err(format!("{shown}: this is not text; expected a TOML file"))
+        }
+        Err(e) => Err(format!("{shown}: it cannot be read ({e})")),
+    }
+}

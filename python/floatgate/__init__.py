@@ -1,0 +1,30 @@
+"""SSD simulator: how fast, for how long, at what energy, and which technique changes that.
+
+>>> import floatgate
+>>> result = floatgate.run("agcr", "random-write", set={"workload.requests": 20_000}, seed=1)
+>>> result.checks.passed
+True
+
+The command `floatgate` says the same in a shell; `floatgate --help` lists what there is.
+"""
+
+from floatgate.engine import ConfigError, InputError, InternalError, WorkloadError
+from floatgate.engine import version as _version
+from floatgate.result import Result
+from floatgate.run import drives, generators, policies, resolve, run, schema
+
+__version__ = _version()
+
+__all__ = [
+    "ConfigError",
+    "InputError",
+    "InternalError",
+    "Result",
+    "WorkloadError",
+    "drives",
+    "generators",
+    "policies",
+    "resolve",
+    "run",
+    "schema",
+]

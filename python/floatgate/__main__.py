@@ -1,0 +1,5 @@
+"""`python -m floatgate`, the same as the command `floatgate`."""
+
+from floatgate.cli import main
+
+main()

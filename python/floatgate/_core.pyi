@@ -1,0 +1,51 @@
+"""The compiled engine. Text goes in, JSON comes out; `floatgate.run` is what people call."""
+
+from collections.abc import Callable, Sequence
+
+__all__ = [
+    "ConfigError",
+    "InputError",
+    "InternalError",
+    "WorkloadError",
+    "generators",
+    "policies",
+    "presets",
+    "resolve",
+    "run",
+    "schema",
+    "version",
+]
+
+class InputError(Exception):
+    """The input is wrong: the message says where, and what would help."""
+
+class ConfigError(InputError):
+    """A drive, a setting or a policy is wrong; every mistake is listed."""
+
+class WorkloadError(InputError):
+    """A trace or a generator is wrong, or cannot be read."""
+
+class InternalError(Exception):
+    """A check of the simulator failed: a bug of floatgate, not of the input."""
+
+def version() -> str: ...
+def presets() -> list[tuple[str, str]]: ...
+def generators() -> list[tuple[str, str]]: ...
+def policies() -> str: ...
+def schema() -> str: ...
+def resolve(
+    drive: str, *, set: Sequence[str], policy: Sequence[str], seed: int | None
+) -> tuple[str, str]: ...
+def run(
+    drive: str,
+    workload: str,
+    *,
+    set: Sequence[str],
+    policy: Sequence[str],
+    seed: int | None,
+    format: str | None,
+    time_unit: str | None,
+    skip_bad: bool,
+    cache: str | None,
+    progress: Callable[[str, int, int | None, int], object] | None,
+) -> str: ...

@@ -1,0 +1,249 @@
+"""The command `floatgate`. Heavy modules are imported where they are used: help is instant."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import floatgate
+from floatgate import ConfigError, InputError, InternalError, engine
+
+app = typer.Typer(
+    name="floatgate",
+    help="SSD simulator: how fast, for how long, at what energy, "
+    "and which flash-management technique changes that.",
+    epilog="Exit codes: 0 done (a worn-out drive included), 2 the input is wrong, "
+    "1 a bug of floatgate, 130 Ctrl-C.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+config = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
+app.add_typer(config, name="config", help="Look at drive files.")
+
+Drive = Annotated[str, typer.Argument(metavar="DRIVE", help="A preset's name, or a TOML file.")]
+Workload = Annotated[
+    str,
+    typer.Argument(
+        metavar="WORKLOAD",
+        help="A trace file, a generator such as random-write, or a TOML file that sets one up.",
+    ),
+]
+Set = Annotated[
+    list[str],
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Override a setting: ftl.spare-factor=0.2. Repeatable."
+    ),
+]
+Policy = Annotated[
+    list[str],
+    typer.Option(
+        "--policy",
+        metavar="FAMILY=NAME[:KEY=VALUE]...",
+        help="Choose a policy: cost=fixed:level=low. Repeatable.",
+    ),
+]
+Seed = Annotated[
+    int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of every random stream.")
+]
+Format = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The trace's format; by default it is sniffed.")
+]
+TimeUnit = Annotated[
+    str | None, typer.Option(metavar="UNIT", help="Unit of the trace's times: s, ms, us or ns.")
+]
+SkipBad = Annotated[
+    bool, typer.Option("--skip-bad", help="Count records that cannot be read, and go on.")
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Store the result as DIR/RUN-ID/result.json."),
+]
+
+
+def main() -> None:
+    """Runs the command line and exits: 2 if the input is wrong, 1 if floatgate is."""
+    try:
+        app(prog_name="floatgate")
+    except ConfigError as error:
+        _fail(str(error), 2)  # a list of errors, each with its lines
+    except InputError as error:
+        _fail(f"error: {error}", 2)
+    except InternalError as error:
+        _fail(
+            f"floatgate has a bug: {error}\n"
+            "The input is not at fault. Please report this with the command and the drive file.",
+            1,
+        )
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"floatgate {floatgate.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+def _choices() -> str:
+    """What DRIVE and WORKLOAD can be without a file."""
+
+    def paragraph(indent: str, text: str) -> str:
+        return textwrap.fill(text, 77, initial_indent=indent, subsequent_indent=" " * len(indent))
+
+    generators = floatgate.generators()
+    width = max(map(len, generators)) + 2
+    lines = [paragraph(f"  {name:<{width}}", what) for name, what in generators.items()]
+    drives = paragraph("  ", ", ".join(floatgate.drives()))
+    return "\b\nDrives:\n" + drives + "\n\n\b\nGenerators:\n" + "\n".join(lines)
+
+
+@app.command(epilog=_choices())
+def run(
+    drive: Drive,
+    workload: Workload,
+    policy: Policy = [],  # noqa: B006
+    set: Set = [],  # noqa: B006
+    seed: Seed = None,
+    format: Format = None,
+    time_unit: TimeUnit = None,
+    skip_bad: SkipBad = False,
+    out: Out = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run WORKLOAD on DRIVE: latency, write amplification and wear, split by cause."""
+    from floatgate import text
+    from floatgate.progress import Progress
+
+    if out is not None:
+        _check_writable(out)
+    with Progress(quiet=quiet) as progress:
+        result = floatgate.run(
+            drive,
+            workload,
+            policy=policy,
+            set=set,
+            seed=seed,
+            format=format,
+            time_unit=time_unit,
+            skip_bad=skip_bad,
+            progress=progress,
+        )
+    stored = None
+    if out is not None:
+        try:
+            stored = result.save(out)
+        except OSError as error:
+            raise InputError(f"{out}: the result cannot be stored ({_reason(error)})") from error
+    if as_json:
+        print(json.dumps(result.data))
+        return
+    print(text.page(result, colour=text.colour_wanted()))
+    if stored:
+        print(f"\nResult: {stored}")
+
+
+@app.command()
+def policies(
+    family: Annotated[str | None, typer.Argument(help="Only this family.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the policies by family; of one FAMILY, with parameters and papers."""
+    known = floatgate.policies()
+    if family is not None:
+        families = list(dict.fromkeys(p["family"] for p in known))
+        known = [p for p in known if p["family"] == family]
+        if not known:
+            raise InputError(f"`{family}` is not a family; there are {', '.join(families)}")
+    if as_json:
+        _print_json("floatgate.policies/1", policies=known)
+        return
+    from floatgate import text
+
+    print(text.policies(known, details=family is not None))
+
+
+@config.command()
+def show(
+    drive: Drive,
+    policy: Policy = [],  # noqa: B006
+    set: Set = [],  # noqa: B006
+    seed: Seed = None,
+    as_json: Json = False,
+) -> None:
+    """Print DRIVE as a run would have it, as a drive file that gives the same drive.
+
+    With --json, also where each setting comes from.
+    """
+    file, resolved = engine.resolve(drive, policy=policy, set=set, seed=seed)
+    if as_json:
+        _print_json("floatgate.config/1", **json.loads(resolved))
+    else:
+        print(file, end="")
+
+
+@config.command()
+def check(
+    drive: Drive,
+    policy: Policy = [],  # noqa: B006
+    set: Set = [],  # noqa: B006
+    as_json: Json = False,
+) -> None:
+    """Say whether DRIVE can run; every mistake is shown with its place."""
+    resolved = floatgate.resolve(drive, policy=policy, set=set)
+    name = resolved.get("name", drive)
+    if as_json:
+        _print_json("floatgate.check/1", name=name, valid=True)
+    else:
+        print(f"{name}: this drive can run")
+
+
+@config.command()
+def schema() -> None:
+    """Print the JSON Schema of drive files, for editors."""
+    print(json.dumps(floatgate.schema(), indent=2, ensure_ascii=False))
+
+
+def _print_json(schema: str, **values: Any) -> None:
+    print(json.dumps({"schema": schema, **values}))
+
+
+def _check_writable(folder: Path) -> None:
+    """Before a long run: whether its result could be stored. Makes nothing."""
+    import os
+
+    there = folder.absolute()
+    while not there.exists():
+        there = there.parent
+    if not there.is_dir():
+        raise InputError(f"{folder}: no result can be stored here, `{there}` is not a folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise InputError(f"{folder}: no result can be stored here, `{there}` is not writable")
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def _fail(message: str, code: int) -> None:
+    print(message, file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,181 @@
+"""The result of one run: the JSON value of the engine, with names to reach into it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+OPERATIONS = ("read", "write", "trim", "all")
+SOURCES = ("host", "gc", "wear", "refresh", "rewrite", "map")
+
+
+class Numbers(Mapping[str, Any]):
+    """A read-only table of the result: `host["write"]` and `host.write` are the same."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self._data = data
+
+    def __getitem__(self, key: str) -> Any:
+        value = self._data[key]
+        return Numbers(value) if isinstance(value, dict) else value
+
+    def __getattr__(self, key: str) -> Any:
+        try:
+            return self[key]
+        except KeyError:
+            known = ", ".join(self._data)
+            raise AttributeError(f"no {key!r} in this result; there are {known}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._data]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({dict(self._data)!r})"
+
+
+class Result(Numbers):
+    """What one run gave.
+
+    `result.waf`, `result.host.write.latency_ns.p99`, `result.flash.erase.gc` and so on are the
+    numbers of the JSON value; `print(result)` is the page that the command line prints.
+    """
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        super().__init__(data)
+        self.data = data
+
+    def __str__(self) -> str:
+        from floatgate import text
+
+        return text.page(self)
+
+    def __repr__(self) -> str:
+        return f"<Result {self.name}: {self.end.state}, WAF {self.waf}>"
+
+    @property
+    def name(self) -> str:
+        """The drive and the workload, a stand-in marked as one."""
+        drive = self.data["provenance"]["config"].get("name", "drive")
+        return f"{drive}, {self.workload}"
+
+    @property
+    def workload(self) -> str:
+        """The workload's name, a stand-in marked as one."""
+        workload = self.data["provenance"]["workload"]
+        return f"{workload['name']}{' [stand-in]' if workload['stand_in'] else ''}"
+
+    @property
+    def run_id(self) -> str:
+        """Names the run by what went in: version, resolved drive, workload and seed."""
+        provenance = self.data["provenance"]
+        workload = provenance["workload"]
+        what = [provenance["version"], provenance["config"], workload["sha256"], provenance["seed"]]
+        if workload["sha256"] is None:
+            what.append(workload)
+        text = json.dumps(what, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def to_json(self) -> str:
+        """The whole value as JSON, on lines of their own."""
+        return json.dumps(self.data, indent=1)
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Stores the result as `FOLDER/RUN-ID/result.json` and returns that path.
+
+        The file appears whole or not at all: it is the mark of a completed run.
+        """
+        path = Path(folder) / self.run_id / "result.json"
+        made = _make_folder(path.parent)
+        new = path.with_name(f"result.json.{os.getpid()}")
+        try:
+            new.write_text(self.to_json() + "\n", encoding="utf-8")
+            new.replace(path)
+        except BaseException:
+            new.unlink(missing_ok=True)
+            for empty in made:
+                empty.rmdir()
+            raise
+        return path
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Result:
+        """Reads a stored result: its `result.json`, or the folder that holds it."""
+        path = Path(path)
+        return cls(json.loads((path / "result.json" if path.is_dir() else path).read_bytes()))
+
+    def latencies(self) -> pl.DataFrame:
+        """One row per host operation: requests, bytes and the latency percentiles in ns."""
+        rows = []
+        for op in OPERATIONS:
+            host = self.data["host"][op]
+            latency = host["latency_ns"]
+            rows.append(
+                {"operation": op, "requests": host["requests"], "bytes": host["bytes"]} | latency
+            )
+        return _frame(rows)
+
+    def delays(self) -> pl.DataFrame:
+        """One row per host operation and cause of delay, mean per request in ns."""
+        return _frame(
+            [
+                {"operation": op, "cause": cause, "mean_ns": mean}
+                for op in OPERATIONS
+                for cause, mean in delays(self.data["host"][op]).items()
+            ]
+        )
+
+    def flash_operations(self) -> pl.DataFrame:
+        """One row per flash operation: its count by source (pages; erase: blocks)."""
+        kinds = ("read", "program", "reprogram", "erase")
+        return _frame([{"operation": kind} | self.data["flash"][kind] for kind in kinds])
+
+    def frame(self) -> pl.DataFrame:
+        """One row with every number of the result, named by its path: `host.write.bytes`.
+
+        Rows of several results can be put below each other with `polars.concat`.
+        """
+        row = dict(_flat("", self.data))
+        return _frame([{"run_id": self.run_id} | row])
+
+
+def _make_folder(folder: Path) -> list[Path]:
+    """Makes a folder and those above it; returns the ones that were not there, innermost first."""
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    for new in reversed(missing):
+        new.mkdir(exist_ok=True)
+    return missing
+
+
+def delays(host: Mapping[str, Any]) -> dict[str, float]:
+    """The mean delay of one host operation by cause; `queue.gc` is the wait behind GC."""
+    return dict(_flat("", host["delay_ns_by_cause"] or {}))
+
+
+def _flat(path: str, value: object) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _flat(f"{path}.{key}" if path else key, inner)
+    elif not isinstance(value, list):
+        yield path, value
+
+
+def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(rows, infer_schema_length=None)

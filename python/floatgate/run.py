@@ -1,0 +1,124 @@
+"""Running a drive, and asking what can be run. Rust validates; nothing here restates a setting."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from floatgate import engine
+from floatgate.result import Result
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+Settings = Mapping[str, object] | Iterable[str]
+"""`{"ftl.spare-factor": 0.2}` or `["ftl.spare-factor=0.2"]`."""
+
+
+def run(
+    drive: str | PathLike[str],
+    workload: str | PathLike[str],
+    *,
+    policy: Settings = (),
+    set: Settings = (),
+    seed: int | None = None,
+    format: str | None = None,
+    time_unit: str | None = None,
+    skip_bad: bool = False,
+    progress: Callable[[str, int, int | None, int], object] | None = None,
+) -> Result:
+    """Runs a workload on a drive.
+
+    Args:
+        drive: The name of a preset, or a drive file (TOML).
+        workload: A trace file, or the name of a generator such as `random-write`.
+        policy: Policies by family, `{"cost": "fixed:level=low"}` or `["cost=fixed:level=low"]`.
+        set: Settings by key, `{"ftl.spare-factor": 0.2}` or `["ftl.spare-factor=0.2"]`; those
+            of the workload begin with `workload.`.
+        seed: The seed of every random stream; the drive file's where it is not given.
+        format: The trace's format, where it should not be told from its content.
+        time_unit: The unit of the trace's time column, `s`, `ms`, `us` or `ns`, where the
+            format leaves doubt.
+        skip_bad: Count records that cannot be read and go on, instead of refusing the trace.
+        progress: Called some ten times a second with the stage (`preconditioning`, `running`),
+            the requests or page writes done, how many there are (None where unknown) and the
+            simulated time in ns.
+
+    Returns:
+        The result. A drive that wears out is a result too: `result.end` says so.
+
+    Raises:
+        InputError: The drive, a setting or the workload is wrong; the message says where.
+    """
+    text = engine.run(
+        str(drive),
+        str(workload),
+        set=_pairs(set),
+        policy=_pairs(policy),
+        seed=seed,
+        format=format,
+        time_unit=time_unit,
+        skip_bad=skip_bad,
+        cache=cache_folder(),
+        progress=progress,
+    )
+    return Result(json.loads(text))
+
+
+def resolve(
+    drive: str | PathLike[str],
+    *,
+    policy: Settings = (),
+    set: Settings = (),
+    seed: int | None = None,
+) -> dict[str, Any]:
+    """Returns the drive as a run would have it: inherited, overridden, checked."""
+    _, text = engine.resolve(str(drive), set=_pairs(set), policy=_pairs(policy), seed=seed)
+    return dict(json.loads(text)["config"])
+
+
+def generators() -> dict[str, str]:
+    """Returns the names of the generators of workloads, each with what it makes."""
+    return dict(engine.generators())
+
+
+def policies() -> list[dict[str, Any]]:
+    """Returns every built-in policy: family, name, summary, paper, parameters and so on."""
+    return list(json.loads(engine.policies()))
+
+
+def drives() -> list[str]:
+    """Returns the names of the drives that floatgate brings along."""
+    return [name for name, _ in engine.presets()]
+
+
+def schema() -> dict[str, Any]:
+    """Returns the JSON Schema of drive files."""
+    return dict(json.loads(engine.schema()))
+
+
+def cache_folder() -> str | None:
+    """Where preconditioned drives are kept between runs.
+
+    The environment variable FLOATGATE_CACHE names another folder, or none if it is empty.
+    """
+    named = os.environ.get("FLOATGATE_CACHE")
+    if named is not None:
+        return named or None
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.join(base, "floatgate", "states")
+
+
+def _pairs(settings: Settings) -> list[str]:
+    """Settings as the engine reads them: `key=value`, values as in TOML."""
+    if isinstance(settings, str):
+        return [settings]
+    if isinstance(settings, Mapping):
+        return [f"{key}={_value(value)}" for key, value in settings.items()]
+    return list(settings)
+
+
+def _value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

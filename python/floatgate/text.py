@@ -1,0 +1,338 @@
+"""The result as a page to read: at most 80 columns, plain where standard output is no terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from floatgate.result import SOURCES, Result, delays
+
+WIDTH = 80
+BOLD, RED, YELLOW = "1", "31", "33"
+
+
+def page(result: Result, *, colour: bool = False) -> str:
+    """The whole result, section by section; what did not happen is left out."""
+    style = Style(colour)
+    sections = [
+        _head(result, style),
+        _host(result, style),
+        _causes(result, style),
+        _flash(result, style),
+        _drive(result, style),
+        _policies(result, style),
+        _checks(result, style),
+        _warnings(result, style),
+    ]
+    return "\n\n".join(section for section in sections if section)
+
+
+def colour_wanted() -> bool:
+    """Whether standard output is a terminal whose user has not asked for plain text."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+class Style:
+    """Colour, or none."""
+
+    def __init__(self, colour: bool) -> None:
+        self._colour = colour
+
+    def __call__(self, code: str, text: str) -> str:
+        """The text in a colour of the terminal."""
+        return f"\033[{code}m{text}\033[0m" if self._colour else text
+
+
+def duration(ns: float | None) -> str:
+    """A length of time in the unit that suits it.
+
+    >>> duration(812_345), duration(42), duration(7.2e12), duration(None)
+    ('812 us', '42 ns', '2.00 h', '-')
+    """
+    if ns is None:
+        return "-"
+    if ns < 999.5:
+        return f"{ns:.0f} ns"
+    for unit, length, limit in _TIMES:
+        if ns < limit:
+            return f"{_three(ns / length)} {unit}"
+    return f"{_three(ns / 86_400e9)} d"
+
+
+def size(count: float | None) -> str:
+    """A number of bytes in the binary unit that suits it.
+
+    >>> size(4096), size(68_719_476_736), size(512)
+    ('4.00 KiB', '64.0 GiB', '512 B')
+    """
+    if count is None:
+        return "-"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if count < 1000:
+            return f"{_three(count)} {unit}"
+        count /= 1024
+    return f"{_three(count)} PiB"
+
+
+def number(value: float | None) -> str:
+    """A count in full, other numbers with four digits.
+
+    >>> number(1_234_567), number(1.83), number(None)
+    ('1,234,567', '1.83', '-')
+    """
+    if value is None:
+        return "-"
+    if isinstance(value, int) or (value.is_integer() and value < 1e15):
+        return f"{int(value):,}"
+    return f"{value:.4g}"
+
+
+def short(value: float) -> str:
+    """A large count in little room.
+
+    >>> short(950), short(12_345_678)
+    ('950', '12.3 M')
+    """
+    for unit, one in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= one:
+            return f"{_three(value / one)} {unit}"
+    return number(value)
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns under each other, the first to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = []
+    for first, *others in rows:
+        cells = [first.ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+_TIMES = (
+    ("us", 1e3, 1e6),
+    ("ms", 1e6, 1e9),
+    ("s", 1e9, 120e9),
+    ("min", 60e9, 7_200e9),
+    ("h", 3_600e9, 172_800e9),
+)
+
+
+def _three(value: float) -> str:
+    """Three digits that count, and no less than the whole part."""
+    if isinstance(value, int) or value == 0 or value >= 99.95:
+        return f"{value:.0f}"
+    return f"{value:.{2 if value < 9.995 else 1}f}"
+
+
+def _section(title: str, body: str, style: Style) -> str:
+    return f"{style(BOLD, title)}\n{textwrap.indent(body, '  ')}"
+
+
+def _head(result: Result, style: Style) -> str:
+    end, checks, timing = result.end, result.checks, result.timing
+    seed = result.provenance.seed
+    title = f"{style(BOLD, result.name)}  (seed {seed}, run {result.run_id})"
+    speed = timing["page_ops_per_second"]
+    lines = [
+        f"{number(checks.requests_served)} requests in {duration(result.simulated_seconds * 1e9)} "
+        f"of drive time; simulated in {duration(timing['wall_seconds'] * 1e9)}",
+    ]
+    if speed:
+        lines[0] += f", {short(speed)} page op/s"
+    if end.state != "completed":
+        reason = f": {end.reason}" if end.reason else ""
+        lines.append(style(YELLOW, f"Ended at {duration(end.at_ns)}, {end.state}{reason}"))
+    return "\n".join([title, *lines])
+
+
+def _host(result: Result, style: Style) -> str:
+    seconds = result.simulated_seconds
+    rows = [["", "requests", "data", "IOPS", "mean", "p50", "p99", "p99.9", "max"]]
+    for op in _operations(result):
+        host = result.host[op]
+        latency = host.latency_ns
+        times = [duration(latency[key]) for key in ("mean", "p50", "p99", "p99_9", "max")]
+        iops = short(float(f"{host.requests / seconds:.3g}")) if seconds else "-"
+        rows.append([op, short(host.requests), size(host.bytes), iops, *times])
+    body = table(rows)
+    cells = result.flash.page_latency_ns
+    pages = [f"{op} {duration(cells[op]['mean'])}" for op in ("read", "write") if cells[op]["mean"]]
+    if pages:
+        body += f"\npage latency in flash, mean: {', '.join(pages)}"
+    return _section("Host requests: latency from arrival to completion", body, style)
+
+
+def _operations(result: Result) -> list[str]:
+    """The host operations that occurred, and their sum where there are several."""
+    ops = [op for op in ("read", "write", "trim") if result.host[op].requests]
+    return [*ops, "all"] if len(ops) > 1 else ops
+
+
+def _causes(result: Result, style: Style) -> str:
+    """Where a request's time goes: the causes below each other, the operations side by side."""
+    ops = _operations(result)
+    split = {op: delays(result.host[op]) for op in ops}
+    rows = []
+    for cause in next(iter(split.values()), {}):
+        means = [split[op][cause] for op in ops]
+        if not any(means):
+            continue
+        row = [_CAUSES.get(cause) or f"waiting behind {cause.removeprefix('queue.')}"]
+        for op, mean in zip(ops, means, strict=True):
+            whole = sum(split[op].values())
+            row += [duration(mean), f"{100 * mean / whole:.1f} %" if whole else "-"]
+        rows.append(row)
+    if not rows:
+        return ""
+    header = ["", *(cell for op in ops for cell in (op, ""))]
+    return _section("Mean latency by cause", table([header, *rows]), style)
+
+
+_CAUSES = {
+    "throttle": "throttled",
+    "bus": "on the channel",
+    "array": "in the flash array",
+    "ecc": "in error correction",
+}
+
+
+def _flash(result: Result, style: Style) -> str:
+    flash = result.flash
+    kinds = [k for k in ("read", "program", "reprogram") if flash[k].total or k != "reprogram"]
+    kinds.append("erase")
+    sources = [s for s in SOURCES if s in ("host", "gc") or any(flash[k][s] for k in kinds)]
+    body = ""
+    for form in (number, short):
+        rows = [["", *sources, "total"]]
+        for kind in kinds:
+            label = f"{kind} {'blocks' if kind == 'erase' else 'pages'}"
+            rows.append([label, *(form(flash[kind][column]) for column in [*sources, "total"])])
+        body = table(rows)
+        if len(body.splitlines()[-1]) + 2 <= WIDTH:
+            break
+    facts = []
+    demands = {s: n for s, n in flash.gc_erase_by_demand.items() if s != "total" and n}
+    if len(demands) > 1:
+        facts.append(f"GC erases forced by {_list(demands)}")
+    facts += [f"{number(flash[key])} {words}" for key, words in _FLASH_FACTS.items() if flash[key]]
+    if facts:
+        body += "\n" + _wrapped("; ".join(facts))
+    waf = "" if result.waf is None else f": write amplification {result.waf:.3f}"
+    return _section(f"Flash operations by source{waf}", body, style)
+
+
+_FLASH_FACTS = {
+    "unmapped_reads": "reads of pages never written",
+    "rmw_reads": "reads for read-modify-write",
+    "skipped_pages": "pages skipped",
+    "uncorrectable": "uncorrectable reads",
+}
+
+
+def _drive(result: Result, style: Style) -> str:
+    capacity, wear = result.capacity, result.wear
+    lines = [
+        f"{size(capacity.logical_bytes)} of {size(capacity.physical_bytes)} exported: "
+        f"over-provisioning {100 * capacity.over_provisioning:.1f} %, "
+        f"spare factor {100 * capacity.spare_factor:.1f} %",
+        f"erases per block: {_spread(wear.erases)}",
+    ]
+    if _spread(wear.effective) != _spread(wear.erases):
+        lines.append(f"effective P/E cycles per block: {_spread(wear.effective)}")
+    blocks = {"free": "free_blocks", "low-density": "low_density_blocks", "bad": "bad_blocks"}
+    counts = {name: capacity[key] for name, key in blocks.items() if capacity[key]}
+    if counts:
+        lines.append(f"blocks at the end: {_list(counts)}")
+    if result.energy_joules:
+        parts = {k: v for k, v in result.energy_joules.items() if k != "total" and v}
+        lines.append(f"energy {number(result.energy_joules.total)} J ({_list(parts)})")
+    return _section("Drive", "\n".join(map(_wrapped, lines)), style)
+
+
+def _spread(values: Mapping[str, Any]) -> str:
+    low, high = number(values["min"]), number(values["max"])
+    return f"{low} to {high}, mean {number(values['mean'])}, deviation {number(values['stddev'])}"
+
+
+def _list(counts: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {number(count)}" for name, count in counts.items())
+
+
+def _policies(result: Result, style: Style) -> str:
+    lines = []
+    for family, policy in result.policies.items():
+        if not policy["counters"]:
+            continue  # "none" does nothing
+        params = ", ".join(f"{key} {value}" for key, value in policy["params"].items())
+        counters = "; ".join(
+            f"{key.replace('_', ' ')} {number(value) if _is_number(value) else value}"
+            for key, value in policy["counters"].items()
+        )
+        what = policy["name"] + (f" ({params})" if params else "")
+        what += f": {counters}" if counters else ""
+        lines.append(_hanging(f"{family:<13} ", what))
+    return _section("Policies", "\n".join(lines), style) if lines else ""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _checks(result: Result, style: Style) -> str:
+    checks = result.checks
+    body = [
+        f"requests generated {number(checks.requests_generated)}, "
+        f"served {number(checks.requests_served)}",
+        f"programs {number(checks.programs)}, "
+        f"host pages and moves {number(checks.host_plus_moves)}",
+        f"pages mapped {number(checks.mapped)}, pages valid {number(checks.valid)}",
+    ]
+    if checks.little_law_error is not None:
+        body.append(f"Little's law holds within {100 * abs(checks.little_law_error):.2g} %")
+    if checks.passed:
+        return _section("Checks passed", "\n".join(body), style)
+    return _section(style(RED, "CHECKS FAILED: do not trust this result"), "\n".join(body), style)
+
+
+def _warnings(result: Result, style: Style) -> str:
+    lines = [_hanging("- ", f"{w['text']} [{w['code']}]") for w in result.warnings]
+    return _section(style(YELLOW, "Warnings"), "\n".join(lines), style) if lines else ""
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, WIDTH - 2, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def _hanging(label: str, text: str) -> str:
+    indent = " " * len(label)
+    return textwrap.fill(
+        text, WIDTH - 2, initial_indent=label, subsequent_indent=indent, break_on_hyphens=False
+    )
+
+
+def policies(known: Iterable[Mapping[str, Any]], *, details: bool = False) -> str:
+    """The policies by family; with details, their parameters and where they were proposed."""
+    lines: list[str] = []
+    family = None
+    for policy in known:
+        if policy["family"] != family:
+            family = policy["family"]
+            lines += ["", f"{family}: {policy['question']}"]
+        label = policy["name"] + (" *" if policy["default"] else "")
+        lines.append(_hanging(f"  {label:<16} ", policy["summary"]))
+        if not details:
+            continue
+        facts = [
+            f"{p['name']}: {p['values']}, by default {p['default']}; {p['summary']}"
+            for p in policy["params"]
+        ]
+        facts += [f"{key} {', '.join(policy[key])}" for key in ("needs", "forbids") if policy[key]]
+        facts.append(f"from: {policy['paper']}")
+        lines += [_hanging(" " * 19, fact) for fact in facts]
+    lines += ["", "* the policy of a drive that names none"]
+    return "\n".join(lines).lstrip("\n")

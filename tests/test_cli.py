@@ -1,0 +1,223 @@
+"""The command line: what it prints where, and with which exit code it ends."""
+
+import json
+import os
+import pty
+import re
+import select
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import Floatgate
+
+ROOT = Path(__file__).parent.parent
+SMALL = ("agcr", "random-write", "--set", "workload.requests=2000")
+
+
+def test_help_is_instant_and_loads_nothing_heavy(floatgate: Floatgate) -> None:
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        assert floatgate("--help").returncode == 0
+        times.append(time.perf_counter() - start)
+    assert min(times) <= 0.2
+    probe = "import sys, floatgate.cli; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", probe], capture_output=True, check=True)
+    modules = loaded.stdout.decode().split()
+    assert "floatgate.run" in modules
+    assert not {"numpy", "polars", "rich", "altair", "pydantic"} & set(modules)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [(), ("run",), ("policies",), ("config",), ("config", "show"), ("config", "check")],
+)
+def test_every_command_has_help(floatgate: Floatgate, words: tuple[str, ...]) -> None:
+    done = floatgate(*words, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Usage: floatgate" if words else "Usage:")
+    assert done.stderr == ""
+
+
+def test_run_prints_a_page_of_80_columns(floatgate: Floatgate) -> None:
+    done = floatgate("run", *SMALL)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2,000 requests" in done.stdout
+    assert "Checks passed" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "\033" not in done.stdout
+
+
+def test_json_is_exactly_one_object(floatgate: Floatgate) -> None:
+    schemas = {
+        ("run", *SMALL): "floatgate.run/1",
+        ("policies",): "floatgate.policies/1",
+        ("config", "show", "agcr"): "floatgate.config/1",
+        ("config", "check", "agcr"): "floatgate.check/1",
+    }
+    for words, schema in schemas.items():
+        done = floatgate(*words, "--json")
+        assert (done.returncode, done.stderr) == (0, ""), words
+        assert json.loads(done.stdout)["schema"] == schema
+
+
+def test_equal_runs_give_equal_results(floatgate: Floatgate) -> None:
+    results = [json.loads(floatgate("run", *SMALL, "--json").stdout) for _ in range(2)]
+    for result in results:
+        del result["timing"]
+    assert results[0] == results[1]
+    assert json.dumps(results[0]) == json.dumps(results[1])
+
+
+def test_another_seed_gives_another_run(floatgate: Floatgate) -> None:
+    mapped = set()
+    for seed in ("1", "2", "3"):
+        words = ("run", *SMALL, "--set", "workload.span=4MiB", "--seed", seed, "--json")
+        result = json.loads(floatgate(*words).stdout)
+        assert result["provenance"]["seed"] == int(seed)
+        mapped.add(result["checks"]["mapped"])
+    assert len(mapped) > 1
+
+
+def test_a_result_is_stored_whole(floatgate: Floatgate, tmp_path: Path) -> None:
+    done = floatgate("run", *SMALL, "--out", "kept/here")
+    assert done.returncode == 0
+    stored = done.stdout.splitlines()[-1].removeprefix("Result: ")
+    folder = (tmp_path / stored).parent
+    assert json.loads((tmp_path / stored).read_text())["schema"] == "floatgate.run/1"
+    assert [path.name for path in folder.iterdir()] == ["result.json"]
+
+
+WRONG = {
+    "no such drive": (("run", "agrc", "random-write"), "agcr"),
+    "no such drive file": (("run", "missing.toml", "random-write"), "missing.toml"),
+    "no such trace": (("run", "agcr", "missing.csv"), "missing.csv"),
+    "no such generator": (("run", "agcr", "random-wirte"), "random-write"),
+    "a folder as trace": (("run", "agcr", "."), "directory"),
+    "no such key": (("run", *SMALL, "--set", "ftl.spare-facto=0.2"), "spare-factor"),
+    "no such workload key": (("run", *SMALL, "--set", "workload.request=1"), "requests"),
+    "a bare number": (("run", *SMALL, "--set", "timing.erase=3"), "timing.erase"),
+    "no value": (("run", *SMALL, "--set", "ftl.spare-factor"), "ftl.spare-factor"),
+    "no such family": (("run", *SMALL, "--policy", "vctim=fifo"), "victim"),
+    "no such policy": (("run", *SMALL, "--policy", "victim=greeedy"), "greedy"),
+    "no such parameter": (("run", *SMALL, "--policy", "cost=fixed:lvl=low"), "level"),
+    "no such option": (("run", *SMALL, "--sed", "1"), "--seed"),
+    "a negative seed": (("run", *SMALL, "--seed", "-1"), "--seed"),
+    "a file as result folder": (("run", *SMALL, "--out", "file"), "not a folder"),
+    "no such family to list": (("policies", "vctim"), "victim"),
+    "nothing to run": (("run", "agcr"), "WORKLOAD"),
+    "a drive that cannot be": (
+        ("config", "check", "agcr", "--set", "geometry.pages-per-block=0"),
+        "pages-per-block",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_input_is_explained(floatgate: Floatgate, tmp_path: Path, case: str) -> None:
+    (tmp_path / "file").write_text("")
+    words, hint = WRONG[case]
+    done = floatgate(*words, "--json")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert hint in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_drive_file_runs_and_its_mistakes_have_a_place(
+    floatgate: Floatgate, tmp_path: Path
+) -> None:
+    drive = tmp_path / "mine.toml"
+    drive.write_text('schema = "floatgate.drive/1"\nname = "mine"\nbase = "agcr"\n')
+    done = floatgate("config", "check", "mine.toml")
+    assert (done.returncode, done.stdout) == (0, "mine: this drive can run\n")
+    drive.write_text(drive.read_text() + "\n[ftl.gc]\nstrat = 2\n")
+    done = floatgate("config", "check", "mine.toml")
+    assert done.returncode == 2
+    assert "mine.toml:6" in done.stderr
+    assert "start" in done.stderr
+
+
+def test_a_resolved_drive_is_a_drive_file(floatgate: Floatgate, tmp_path: Path) -> None:
+    settings = ("--set", "ftl.spare-factor=0.2", "--policy", "victim=fifo", "--seed", "9")
+    shown = floatgate("config", "show", "agcr", *settings)
+    (tmp_path / "shown.toml").write_text(shown.stdout)
+    again = floatgate("config", "show", "shown.toml")
+    assert again.stdout == shown.stdout
+    sources = json.loads(floatgate("config", "show", "agcr", *settings, "--json").stdout)["sources"]
+    assert sources["ftl.spare-factor"] == "--set"
+
+
+def test_a_disk_that_fills_up_leaves_nothing_behind(tmp_path: Path) -> None:
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"
+    program = f"{limit}; import floatgate.cli; floatgate.cli.main()"
+    command = [sys.executable, "-c", program, "run", *SMALL, "--out", "new/results", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot be stored" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def endless(**options: object) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "floatgate", "run", "agcr", "random-write"]
+    command += ["--set", "workload.requests=100000000000", "--set", "precondition.fill=none"]
+    return subprocess.Popen(command, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def test_ctrl_c_ends_a_run_at_once(tmp_path: Path) -> None:
+    run = endless(stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path)
+    time.sleep(1.5)
+    assert run.poll() is None
+    start = time.perf_counter()
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=60)
+    assert time.perf_counter() - start < 2
+    assert (run.returncode, out) == (130, b"")
+    assert b"Traceback" not in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_is_drawn_on_a_terminal(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    run = endless(stdout=subprocess.PIPE, stderr=theirs, cwd=tmp_path)
+    os.close(theirs)
+    shown = b""
+    deadline = time.monotonic() + 30
+    while b"left" not in shown and time.monotonic() < deadline:
+        if select.select([ours], [], [], 0.5)[0]:
+            shown += os.read(ours, 4096)
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=60)
+    os.close(ours)
+    assert re.search(rb"running .* requests/s .*drive at .* left", shown)
+
+
+def commands_in(document: str) -> list[str]:
+    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
+    lines = [line.split("  #")[0].strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line.startswith("floatgate ")]
+
+
+def test_the_commands_of_the_readme_work(floatgate: Floatgate) -> None:
+    commands = commands_in("README.md")
+    assert len(commands) >= 5
+    for command in commands:
+        done = floatgate(*shlex.split(command)[1:])
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        assert done.stdout, command
+
+
+def test_the_python_of_the_readme_works(tmp_path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert len(blocks) >= 1
+    for block in blocks:
+        command = [sys.executable, "-c", block]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()

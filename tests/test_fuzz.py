@@ -1,0 +1,26 @@
+"""A short walk of what `make fuzz` does at length; its inputs are the same every time."""
+
+import random
+from pathlib import Path
+
+import floatgate
+import fuzz
+
+
+def test_damaged_input_is_refused_or_runs(tmp_path: Path) -> None:
+    answers = []
+    for seed in range(300):
+        _, answer = fuzz.once(random.Random(seed), tmp_path)
+        assert isinstance(answer, str), f"seed {seed}: {answer!r}"
+        answers.append(answer)
+    assert answers.count("accepted") >= 30, "the damage is so great that nothing is tried"
+    assert answers.count("refused") >= 30
+
+
+def test_undamaged_traces_of_every_format_run(tmp_path: Path) -> None:
+    path = tmp_path / "some.trace"
+    for make in fuzz.FORMATS:
+        path.write_bytes(b"".join(make(i) for i in range(200)))
+        result = floatgate.run("agcr", path)
+        assert result.host.all.requests == 200, make.__name__
+        assert result.host.read.requests == 100, make.__name__

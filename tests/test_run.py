@@ -1,0 +1,79 @@
+"""The Python API over the engine."""
+
+import threading
+
+import pytest
+
+import floatgate
+from floatgate.run import _pairs
+
+SMALL = {"workload.requests": 2000}
+
+
+def test_settings_are_mappings_or_texts() -> None:
+    assert _pairs({"a.b": True, "c": 0.5, "d": "40us"}) == ["a.b=true", "c=0.5", "d=40us"]
+    assert _pairs(["a=1", "b=2"]) == _pairs(iter(["a=1", "b=2"])) == ["a=1", "b=2"]
+    assert _pairs("a=1") == ["a=1"]
+
+
+def test_both_forms_of_settings_give_the_same_run() -> None:
+    one = floatgate.run("agcr", "random-write", set=SMALL, policy={"cost": "fixed:level=low"})
+    two = floatgate.run(
+        "agcr", "random-write", set=["workload.requests=2000"], policy="cost=fixed:level=low"
+    )
+    assert one.run_id == two.run_id
+    assert one.host == two.host
+
+
+def test_a_result_answers() -> None:
+    result = floatgate.run("agcr", "random-write", set=SMALL, seed=7)
+    assert result.provenance.seed == 7
+    assert result.checks.passed
+    assert result.host.write.requests == 2000
+    assert result.delays().filter(operation="write")["mean_ns"].sum() == pytest.approx(
+        result.host.write.latency_ns.mean
+    )
+
+
+def test_what_can_be_run_is_listed() -> None:
+    assert "agcr" in floatgate.drives()
+    names = {(p["family"], p["name"]) for p in floatgate.policies()}
+    assert {("victim", "greedy"), ("cost", "fixed")} <= names
+    assert floatgate.resolve("agcr", set={"run.seed": 3})["run"]["seed"] == 3
+
+
+def test_wrong_input_raises_with_an_explanation() -> None:
+    with pytest.raises(floatgate.ConfigError, match="spare-factor"):
+        floatgate.run("agcr", "random-write", set={"ftl.spare-facto": 0.2})
+    with pytest.raises(floatgate.WorkloadError, match=r"missing\.csv"):
+        floatgate.run("agcr", "missing.csv")
+    assert issubclass(floatgate.ConfigError, floatgate.InputError)
+
+
+def test_what_progress_raises_comes_through() -> None:
+    def stop(stage: str, done: int, total: int | None, now_ns: int) -> None:
+        if stage == "running":
+            raise RuntimeError(f"stopped after {done} of {total} at {now_ns}")
+
+    endless = {"workload.requests": 100_000_000_000, "precondition.fill": "none"}
+    with pytest.raises(RuntimeError, match=r"stopped after \d+ of 100000000000 at \d+"):
+        floatgate.run("agcr", "random-write", set=endless, progress=stop)
+
+
+def test_the_interpreter_is_free_while_the_engine_works() -> None:
+    ticks = 0
+    done = threading.Event()
+
+    def count() -> None:
+        nonlocal ticks
+        while not done.wait(0.001):
+            ticks += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    try:
+        floatgate.run("agcr", "random-write", set={"workload.requests": 1_000_000})
+    finally:
+        done.set()
+        thread.join()
+    assert ticks >= 10

@@ -1,0 +1,77 @@
+"""The page that a person reads."""
+
+import re
+
+from floatgate import Result, text
+from floatgate.result import OPERATIONS, SOURCES
+
+
+def test_every_part_of_a_result_is_told_in_80_columns(result: Result) -> None:
+    page = text.page(result)
+    assert max(map(len, page.splitlines())) <= text.WIDTH
+    for words in (
+        "agcr, msr:hm_0 [stand-in]  (seed 1, run ",
+        "write amplification 1.830",
+        "waiting behind gc",
+        "812 us",
+        "erases per block: 3 to 9",
+        "fixed (level medium): programs 366,000",
+        "Checks passed",
+        "[few-samples]",
+        "57.6 GiB of 64.0 GiB exported",
+    ):
+        assert words in page, words
+
+
+def test_what_did_not_happen_is_left_out(result: Result) -> None:
+    page = text.page(result)
+    for words in ("trim", "reprogram", "throttled", "refresh", "bad 0"):
+        assert words not in page, words
+
+
+def test_large_counts_still_fit(result: Result) -> None:
+    for kind in ("read", "program", "reprogram", "erase"):
+        result.data["flash"][kind] = dict.fromkeys([*SOURCES, "total"], 123_456_789_012)
+    for op in OPERATIONS:
+        result.data["host"][op]["requests"] = 123_456_789_012
+        result.data["host"][op]["bytes"] = 10**15 - 1
+        for key in result.data["host"][op]["latency_ns"]:
+            result.data["host"][op]["latency_ns"][key] = 123.4e12
+    page = text.page(result)
+    assert max(map(len, page.splitlines())) <= text.WIDTH
+    assert "123 G" in page
+
+
+def test_a_run_without_requests_or_energy_has_a_page(result: Result) -> None:
+    for op in OPERATIONS:
+        result.data["host"][op]["requests"] = 0
+    result.data |= {"energy_joules": None, "waf": None, "warnings": [], "simulated_seconds": 0.0}
+    page = text.page(result)
+    assert "Warnings" not in page
+    assert "energy" not in page
+
+
+def test_a_worn_out_drive_and_a_failed_check_are_seen(result: Result) -> None:
+    result.data["end"] = {
+        "state": "worn-out",
+        "at_ns": 3_600_000_000_000,
+        "reason": "no block left",
+    }
+    result.data["checks"]["passed"] = False
+    page = text.page(result)
+    assert "Ended at 60.0 min, worn-out: no block left" in page
+    assert "CHECKS FAILED" in page
+
+
+def test_colour_only_when_asked_for(result: Result) -> None:
+    plain, colour = text.page(result), text.page(result, colour=True)
+    assert "\033" not in plain
+    assert "\033" in colour
+    assert re.sub(r"\033\[\d*m", "", colour) == plain
+
+
+def test_durations_change_units_where_they_should() -> None:
+    shown = [text.duration(ns) for ns in (0, 999, 1000, 999_499, 5e8, 119e9, 120e9, 9e12, 1e15)]
+    assert shown == [
+        "0 ns", "999 ns", "1.00 us", "999 us", "500 ms", "119 s", "2.00 min", "2.50 h", "11.6 d",
+    ]  # fmt: skip

@@ -1,0 +1,130 @@
+"""Traces through the command line: real ones where they are at hand, and broken ones."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from conftest import Floatgate
+
+COMPACT = ("--set", "host.out-of-range=compact")
+REAL = {
+    "msps-dtrs-30000s.trace.zst": 127_043,
+    "umass-financial1-10k.ascii.zst": 10_000,
+    "cloudphysics-vm-2h.vscsi.zst": 113_872,
+}
+
+
+def real(name: str) -> Path:
+    folder = os.environ.get("FLOATGATE_TRACES")
+    if not folder:
+        pytest.skip("FLOATGATE_TRACES names no folder of real traces")
+    path = Path(folder) / name
+    if not path.exists():
+        pytest.skip(f"{name} is not in FLOATGATE_TRACES")
+    return path
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_a_real_trace_runs_whole(floatgate: Floatgate, name: str) -> None:
+    done = floatgate("run", "agcr", str(real(name)), *COMPACT, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    result = json.loads(done.stdout)
+    assert result["checks"]["passed"]
+    assert result["checks"]["requests_served"] == REAL[name]
+    assert result["provenance"]["workload"]["name"] == name
+    assert len(result["provenance"]["workload"]["sha256"]) == 64
+    for op in ("read", "write"):
+        host = result["host"][op]
+        causes = host["delay_ns_by_cause"]
+        parts = sum(causes["queue"].values()) + sum(v for k, v in causes.items() if k != "queue")
+        assert parts == pytest.approx(host["latency_ns"]["mean"], rel=1e-9)
+
+
+def test_the_misaligned_partition_is_pointed_out(floatgate: Floatgate) -> None:
+    done = floatgate("run", "agcr", str(real("cloudphysics-vm-2h.vscsi.zst")), *COMPACT)
+    assert "workload.shift=512B" in " ".join(done.stdout.split())
+
+
+def ssdsim(count: int) -> bytes:
+    return b"".join(b"%d 0 %d 8 %d\n" % (i * 1_000_000, i * 8, i % 2) for i in range(count))
+
+
+GOOD = ssdsim(5000)
+# What is in the file, and what the message must say of it.
+BROKEN = {
+    "empty": (b"", ["empty"]),
+    "blank lines only": (b"\n\n\n", []),
+    "garbage in the middle": (ssdsim(3000) + b"rubbish\n" + GOOD, [":3001", "Hint"]),
+    "too few columns": (ssdsim(10) + b"10000000 0 8\n", [":11", "expected"]),
+    "size 0": (ssdsim(10) + b"10000000 0 8 0 1\n", [":11"]),
+    "a negative time": (ssdsim(10) + b"-5 0 8 8 1\n", [":11"]),
+    "an unknown operation": (ssdsim(10) + b"10000000 0 8 8 7\n", [":11"]),
+    "an absurd size": (ssdsim(10) + b"10000000 0 8 99999999999 1\n", [":11"]),
+    "beyond the drive": (ssdsim(10) + b"10000000 0 99999999999 8 1\n", ["out-of-range"]),
+    "binary": (bytes(range(256)) * 64, ["format"]),
+    "gzip, cut": (gzip.compress(GOOD)[:-2000], []),
+    "gzip, damaged": (gzip.compress(GOOD)[:500] + b"x" * 9 + gzip.compress(GOOD)[509:], []),
+    "zstd magic and no more": (b"\x28\xb5\x2f\xfd", []),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_trace_is_refused_with_its_place(
+    floatgate: Floatgate, tmp_path: Path, case: str
+) -> None:
+    content, words = BROKEN[case]
+    (tmp_path / "some.trace").write_bytes(content)
+    done = floatgate("run", "agcr", "some.trace", "--out", "results", "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: some.trace")
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["some.trace"]
+
+
+def test_bad_records_are_counted_and_skipped_if_asked(floatgate: Floatgate, tmp_path: Path) -> None:
+    (tmp_path / "some.trace").write_bytes(ssdsim(300) + b"rubbish\n" + b"more of it\n")
+    done = floatgate("run", "agcr", "some.trace", "--skip-bad", "--json")
+    assert done.returncode == 0, done.stderr
+    workload = json.loads(done.stdout)["provenance"]["workload"]
+    assert (workload["requests"], workload["skipped"]) == (300, 2)
+
+
+def test_plain_and_compressed_are_the_same(floatgate: Floatgate, tmp_path: Path) -> None:
+    (tmp_path / "plain").write_bytes(GOOD)
+    (tmp_path / "packed").write_bytes(gzip.compress(GOOD[:900]) + gzip.compress(GOOD[900:]))
+    hosts = [
+        json.loads(floatgate("run", "agcr", f"./{name}", "--json").stdout)["host"]
+        for name in ("plain", "packed")
+    ]
+    assert hosts[0] == hosts[1]
+    assert hosts[0]["all"]["requests"] == 5000
+
+
+def test_format_and_time_unit_can_be_said(floatgate: Floatgate, tmp_path: Path) -> None:
+    (tmp_path / "some.trace").write_bytes(GOOD)
+    words = ("run", "agcr", "some.trace", "--json")
+    slow = floatgate(*words, "--format", "ssdsim-ascii", "--time-unit", "us")
+    assert json.loads(slow.stdout)["simulated_seconds"] == pytest.approx(4999, rel=0.01)
+    for option, wrong, known in (("--format", "ssdsm", "ssdsim-ascii"), ("--time-unit", "h", "ms")):
+        done = floatgate(*words, option, wrong)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert known in done.stderr
+
+
+def test_a_file_sets_a_generator_up(floatgate: Floatgate, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('pattern = "zipf"\nrequests = 700\nread-share = 0.5\n')
+    done = floatgate("run", "agcr", "mine.toml", "--json")
+    assert json.loads(done.stdout)["checks"]["requests_served"] == 700, done.stderr
+    more = floatgate("run", "agcr", "mine.toml", "--json", "--set", "workload.requests=900")
+    assert json.loads(more.stdout)["checks"]["requests_served"] == 900
+    file.write_text('pattern = "zipf"\nrequest = 700\n')
+    done = floatgate("run", "agcr", "mine.toml", "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "mine.toml" in done.stderr
+    assert "requests" in done.stderr
