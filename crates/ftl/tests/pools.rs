@@ -168,6 +168,65 @@ fn a_pool_is_the_highest_share_of_every_plane() {
     assert_eq!(first(Pool::Highest(500), 1 << 24), 1 << 23);
 }
 
+/// Claims blocks that were read a little, and wants their pages in a stream of its own, be it that
+/// the stream has no block at all.
+#[derive(Clone, Debug)]
+struct Greedy {
+    pool: Pool,
+    turn: u32,
+    claimed: u64,
+}
+
+impl Watch for Greedy {
+    fn interests(&self) -> Interests {
+        Interests::READ
+    }
+}
+
+impl ReadDisturb for Greedy {
+    fn limit(&self, _: Mode) -> Option<u32> {
+        Some(2)
+    }
+
+    fn streams(&self) -> Vec<StreamSpec> {
+        vec![StreamSpec { role: Role(1), pool: self.pool, ..StreamSpec::REGULAR }]
+    }
+
+    fn on_limit(&mut self, _: &FtlView<'_>, block: BlockId, _: Time, plan: &mut Plan) {
+        self.turn += 1;
+        plan.push(Step::SetRole(block, Role(1)));
+        if self.turn % 4 == 0 {
+            plan.push(Step::Copy { from: block, pages: Pages::All, to: Dest::Stream(STREAM) });
+        }
+    }
+
+    fn on_reclaim(&mut self, _: &FtlView<'_>, _: BlockId, _: Tag) -> Dest {
+        self.claimed += 1;
+        Dest::Stream(STREAM)
+    }
+}
+
+#[test]
+fn garbage_collection_goes_on_where_a_policy_has_no_block() {
+    let claimed = Cell::new(0);
+    let run = |s: &Scenario| -> Result<Seen, Fault> {
+        let set = s.set();
+        let pool = if s.seed % 2 == 0 { Pool::All } else { Pool::Highest(0) };
+        let greedy = Greedy { pool, turn: 0, claimed: 0 };
+        let layouts = Layouts::new(s.shape.pages_per_block);
+        let drive = run(s, layouts, || policies_of(&set, Traditional, greedy.clone(), Plain))?;
+        claimed.set(claimed.get() + drive.ftl.policies.read_disturb.claimed);
+        Ok(drive.seen)
+    };
+    let needs = Needs { blocks: 1, pages: &[4, 6, 9], ..Needs::PLAIN };
+    let scenario = |seed| {
+        let s = Scenario::random(seed, &needs);
+        Scenario { full: true, trims: 0, reads: 50, jobs_may_wait: true, ..s }
+    };
+    let Some(_) = sweep(0..200, scenario, run) else { return };
+    assert!(claimed.get() > 2_000, "{claimed:?} victims were claimed");
+}
+
 // ── Candidates ──────────────────────────────────────────────────────────────────────────────────
 
 /// Narrows the candidates down, and compares the view's answers with a plain search.

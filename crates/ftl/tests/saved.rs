@@ -82,8 +82,9 @@ fn a_restored_drive_has_the_same_future() {
             Err(format!("{:?}\n{:?}", state(&original.ftl), state(&restored.ftl)))
         }
     };
-    let Some(seen) = sweep(0..120, scenario, run) else { return };
-    assert!(seen.runs == 120 && seen.erase.total() > 10_000, "{seen:?}");
+    // The last one is a drive that was saved while a plane looked in vain for something to gain.
+    let Some(seen) = sweep((0..120).chain([691]), scenario, run) else { return };
+    assert!(seen.runs == 121 && seen.erase.total() > 10_000, "{seen:?}");
 }
 
 #[test]

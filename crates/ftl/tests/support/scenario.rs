@@ -7,7 +7,6 @@ use nand::{DieId, Geometry, Layouts, Shape, Store};
 use policies::{Family, PolicySet};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Where the host reads and writes.
@@ -325,7 +324,7 @@ where
 /// `FLOATGATE_SEED` replaces the seeds: `17`, or `1000..50000` for a longer search. Then the answer
 /// is `None`, for there is nothing to say about coverage.
 pub(crate) fn sweep(
-    seeds: Range<u64>,
+    seeds: impl IntoIterator<Item = u64>,
     scenario: impl Fn(u64) -> Scenario,
     run: impl Fn(&Scenario) -> Result<Seen, Fault>,
 ) -> Option<Seen> {
@@ -337,7 +336,7 @@ pub(crate) fn sweep(
         Some((first, end)) => number(first)..number(end),
         None => number(s)..number(s) + 1,
     });
-    let all = only.clone().unwrap_or(seeds);
+    let all: Vec<u64> = only.clone().map_or_else(|| seeds.into_iter().collect(), Iterator::collect);
     let mut seen = Seen::default();
     for seed in all {
         let scenario = scenario(seed);

@@ -188,6 +188,7 @@ impl ReadDisturb for Partly {
     fn on_reclaim(&mut self, view: &FtlView<'_>, block: BlockId, _: Tag) -> Dest {
         self.for_others += 1;
         let open = &self.open[view.geometry.plane_of(block).as_u32() as usize];
-        open.first().map_or(Dest::Stream(StreamId::GC), |b| Dest::Block(*b))
+        let otherwise = if self.for_others % 2 == 0 { STREAM } else { StreamId::GC };
+        open.first().map_or(Dest::Stream(otherwise), |b| Dest::Block(*b))
     }
 }
