@@ -278,28 +278,31 @@ impl<K: Kit> Sim<K> {
     }
 
     /// Takes from the lane what can share the array time of `op`: the same kind of operation on
-    /// other planes, as long as the lane's order is kept.
+    /// other planes, as long as the lane's order is kept, and that of each block's pages.
     fn gather(&mut self, die: DieId, lane: usize, op: u32) {
         if !matches!(self.ops[op].work, Work::Read | Work::Write) {
             return;
         }
         let geometry = *self.ftl.geometry();
-        let place = |o: &PageOp| {
-            let (block, slot) = geometry.split(o.ppn.expect("a mapped host operation has a slot"));
-            (geometry.plane_of(block), slot)
-        };
+        let place = |o: &PageOp| geometry.split(o.ppn.expect("a mapped host operation has a slot"));
+        let plane_bit =
+            |block| 1_u32 << (geometry.plane_of(block).index() % geometry.planes_per_die());
+        // Only a re-write in idle time can hold a place before a host write in the same block.
+        let contested =
+            self.dies[die].mask & 1 << LaneId::Idle as u8 != 0 && self.ops[op].work == Work::Write;
         let mut last = op;
-        let mut planes = 1_u32 << (place(&self.ops[op]).0.index() % geometry.planes_per_die());
-        let slot = place(&self.ops[op]).1;
+        let (block, slot) = place(&self.ops[op]);
+        let mut planes = plane_bit(block);
         for _ in 1..geometry.planes_per_die() {
             let head = self.dies[die].lanes[lane].head;
             if head == NONE || self.ops[head].work != self.ops[op].work {
                 break;
             }
-            let (plane, at) = place(&self.ops[head]);
-            let bit = 1 << (plane.index() % geometry.planes_per_die());
+            let (block, at) = place(&self.ops[head]);
+            let bit = plane_bit(block);
             let aligned = self.settings.multi_plane == MultiPlane::Any || at == slot;
-            if planes & bit != 0 || !aligned {
+            let overtakes = contested && self.ftl.array().next_page(block) != at;
+            if planes & bit != 0 || !aligned || overtakes {
                 break;
             }
             planes |= bit;
