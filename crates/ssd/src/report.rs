@@ -89,7 +89,7 @@ pub(crate) fn report<K: Kit>(
         "lifetime": Value::Null,
         "policies": policies_of(drive, &counts, &stats, sim),
         "checks": checks,
-        "warnings": warnings(drive, about, alignment, state, &counts, &stats),
+        "warnings": warnings(drive, about, alignment, state, &counts, &stats, sim),
         "simulated_seconds": end_ns as f64 * 1e-9,
         "timing": { "wall_seconds": 0.0, "page_ops_per_second": 0.0 },
     });
@@ -352,13 +352,14 @@ fn check<K: Kit>(
     })
 }
 
-fn warnings(
+fn warnings<K: Kit>(
     drive: &Drive,
     about: &About,
     alignment: &Alignment,
     state: &Preconditioned,
     counts: &Counts,
     stats: &Stats,
+    sim: &Sim<K>,
 ) -> Value {
     let mut all = Vec::new();
     let mut warn = |code: &str, text: String| all.push(json!({ "code": code, "text": text }));
@@ -368,6 +369,14 @@ fn warnings(
             "gc-never-ran",
             "garbage collection never ran: the drive was never full, so write amplification and \
              wear say nothing about the long run (see precondition.age)"
+                .into(),
+        );
+    }
+    if writes > 0 && stats.classes[Class::Read as usize].requests > 0 && !sim.read_what_it_wrote() {
+        warn(
+            "no-read-of-written",
+            "no read met a page that was written during the run: where and how pages are written \
+             could not matter to a read, other than by waiting"
                 .into(),
         );
     }

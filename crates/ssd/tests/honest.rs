@@ -356,6 +356,21 @@ fn flash_bytes_are_host_bytes_where_nothing_else_is_written() {
     }
 }
 
+#[test]
+fn a_run_whose_reads_miss_its_writes_says_so() {
+    let warned = |requests: Vec<Request>| {
+        let drive = drive(&["precondition.fill=full"]);
+        warnings(&serve(&drive, requests)).contains(&"no-read-of-written")
+    };
+    let (first, later) = (0, 1_000_000_000);
+    assert!(warned(vec![write(first, 1), read(later, 2)]));
+    assert!(warned(vec![read(first, 1), write(later, 1)]), "the read came before");
+    assert!(!warned(vec![write(first, 1), read(later, 1)]));
+    assert!(!warned(vec![write(first, 1), read(first, 1)]), "even while it is on its way");
+    assert!(!warned(vec![read(first, 1), read(later, 2)]), "nothing was written");
+    assert!(!warned(vec![write(first, 1), write(later, 2)]), "nothing was read");
+}
+
 // ── Time ────────────────────────────────────────────────────────────────────────────────────────
 
 #[test]

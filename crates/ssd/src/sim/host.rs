@@ -381,7 +381,11 @@ impl<K: Kit> Sim<K> {
             return;
         };
         self.ops[op].ppn = Some(ppn);
-        let die = self.ftl.geometry().die_of(self.ftl.geometry().block_of(ppn));
+        let (block, slot) = self.ftl.geometry().split(ppn);
+        if self.unmet.as_ref().is_some_and(|fresh| fresh.has(self.ftl.array(), block, slot)) {
+            self.unmet = None;
+        }
+        let die = self.ftl.geometry().die_of(block);
         if self.ftl.is_written(ppn) {
             self.enqueue(die, lane, op);
         } else {

@@ -8,6 +8,7 @@
 
 mod channel;
 mod die;
+mod fresh;
 mod host;
 mod op;
 mod schedule;
@@ -18,6 +19,7 @@ pub use stats::{Class, ClassStats, PageStats, Stats};
 use crate::config::{Drive, HostMode, MultiPlane, UnmappedRead};
 use channel::Channel;
 use die::{Die, Phase};
+use fresh::Fresh;
 use ftl::{Ftl, Kit, Lpn};
 use host::{Held, Inbox, Requests};
 use kernel::{Agenda, BitSet, Divisor, Dur, Idx, IndexVec, Time};
@@ -129,6 +131,8 @@ pub struct Sim<K: Kit> {
     worn_out_at: Option<Time>,
     page_bytes: u64,
     by_dies: Divisor,
+    /// Present until a read meets a page that was programmed in this run.
+    unmet: Option<Fresh>,
     stats: Stats,
 }
 
@@ -158,6 +162,7 @@ impl<K: Kit> Sim<K> {
             worn_out_at: None,
             page_bytes: geometry.page_size().get(),
             by_dies: Divisor::new(dies as u32),
+            unmet: Some(Fresh::since(ftl.array())),
             stats: Stats::default(),
             settings,
             ftl,
@@ -305,6 +310,11 @@ impl<K: Kit> Sim<K> {
     /// Requests still inside: none, unless the drive's life ended.
     pub fn inside(&self) -> u32 {
         self.requests.inside()
+    }
+
+    /// Whether some host read met a page that was programmed in this run.
+    pub fn read_what_it_wrote(&self) -> bool {
+        self.unmet.is_none()
     }
 
     /// What was counted.
