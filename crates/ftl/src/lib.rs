@@ -9,12 +9,14 @@
 mod block;
 mod check;
 mod ftl;
+mod host;
 mod job;
 mod level;
 mod map;
 mod plane;
 mod policy;
 mod saved;
+mod slots;
 mod view;
 
 pub use crate::ftl::{Config, Counts, Ftl, GcMarks, NoSpace};

@@ -1,0 +1,236 @@
+//! What the host does to the drive: reads, writes, trims; and who is told of it.
+
+use crate::State;
+use crate::ftl::{Ftl, NoSpace, ftl_view};
+use crate::job::WaitFor;
+use crate::map::Lpn;
+use crate::policy::{
+    Access, AccessKind, Cost, Follow, Interests, Kit, Placement, PlanFamily, ReadDisturb, Role,
+    StreamId, Watch, WriteCtx,
+};
+use crate::view::Load;
+use kernel::{BitSet, IndexVec, Prio, Time};
+use nand::{DieId, Level, PlaneId, Ppn, Source, Store, Tag};
+
+impl<K: Kit> Ftl<K> {
+    /// Gives a host write its slot and points the map there. The caller programs the slot and then
+    /// calls [`Ftl::program_done`].
+    #[inline]
+    pub fn write(
+        &mut self,
+        lpn: Lpn,
+        prio: Prio,
+        waiting: &IndexVec<DieId, u32>,
+        idle: &BitSet,
+        now: Time,
+    ) -> Result<Ppn, NoSpace> {
+        let load = Load { geometry: &self.geometry, writable: &self.writable, waiting, idle };
+        let dest = self.policies.placement.place(&load, lpn, prio).ok_or(NoSpace)?;
+        let tag = Tag { source: Source::Host, demand: Source::Host, prio };
+        let urgent = self.priority && prio == Prio::High && dest.stream == StreamId::HOST;
+        let stream = if urgent { StreamId::HOST_HIGH } else { dest.stream };
+        let (ppn, block, slot) = self.allocate(dest.plane, stream, lpn, tag, now).ok_or(NoSpace)?;
+        self.counts.host_pages += 1;
+        self.bind_host(lpn, ppn, block, slot, now);
+        Ok(ppn)
+    }
+
+    /// Gives a page its slot in a plane of the placement's choosing, regardless of load, and
+    /// programs it at once: filling and ageing.
+    #[inline]
+    pub fn write_now(&mut self, lpn: Lpn, data: <K::Store as Store>::Page, now: Time) -> bool {
+        debug_assert!(K::Store::is_of(data, lpn.as_u32()), "data of another page");
+        let home = self.policies.placement.spread(lpn);
+        let free = self.policies.placement.is_free();
+        let planes = self.geometry.planes() as u32;
+        let tag = Tag::of(Source::Host);
+        for d in 0..if free { planes } else { 1 } {
+            let mut plane = home.as_u32() + d;
+            if plane >= planes {
+                plane -= planes;
+            }
+            let plane = PlaneId::from_u32(plane);
+            if let Some((ppn, block, slot)) = self.allocate(plane, StreamId::HOST, lpn, tag, now) {
+                self.counts.host_pages += 1;
+                self.bind_host(lpn, ppn, block, slot, now);
+                self.program_done(lpn, ppn, data, tag, now);
+                if self.has_ready() {
+                    self.settle(now);
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Where a logical page lies; its block is not erased before [`Ftl::read_done`].
+    #[inline]
+    pub fn read(&mut self, lpn: Lpn) -> Option<Ppn> {
+        let ppn = self.map.lookup(lpn)?;
+        self.blocks.pin(self.geometry.block_of(ppn));
+        Some(ppn)
+    }
+
+    /// The read of a host page is done; returns what the cells hold.
+    #[inline]
+    pub fn read_done(&mut self, ppn: Ppn, now: Time) -> <K::Store as Store>::Page {
+        let data = self.array.read(ppn);
+        self.counts.read[Source::Host] += 1;
+        self.unpin(ppn);
+        if K::READS && !self.reads.is_empty() {
+            self.count_read(ppn, now);
+        }
+        data
+    }
+
+    /// A flash read of a page that the map does not know (`unmapped-read = "flash"`).
+    pub fn unmapped_read_done(&mut self) {
+        self.counts.read[Source::Host] += 1;
+    }
+
+    /// Deallocates a logical page; whether it was mapped.
+    pub fn trim(&mut self, lpn: Lpn, now: Time) -> bool {
+        let Some(old) = self.map.unbind(lpn) else { return false };
+        self.drop_copy(old, now);
+        true
+    }
+
+    /// A slot has been programmed.
+    #[inline]
+    pub fn program_done(
+        &mut self,
+        lpn: Lpn,
+        ppn: Ppn,
+        data: <K::Store as Store>::Page,
+        tag: Tag,
+        now: Time,
+    ) {
+        if K::SLOTS && !self.plain {
+            self.array.program_slot(ppn, data);
+        } else {
+            self.array.program(ppn, data);
+        }
+        self.counts.program[tag.source] += 1;
+        let block = self.geometry.block_of(ppn);
+        if self.blocks.state(block) == State::Full
+            && self.array.next_page(block) >= self.blocks.written(block)
+        {
+            self.close(block, now);
+        }
+        if !self.waiting.is_empty() {
+            self.wake(|w| w == WaitFor::Program(block));
+        }
+        if K::WATCH && self.interests.all.has(Interests::PROGRAM) {
+            self.watch_program(lpn, ppn, tag, now);
+        }
+    }
+
+    /// A host access, in order of arrival: for policies that watch.
+    #[inline]
+    pub fn host_access(&mut self, access: &Access) {
+        if K::WATCH && self.interests.all.has(Interests::ACCESS) {
+            self.watch_access(access);
+        }
+    }
+
+    /// Tells the policies what happened. Cold, so that a drive on which nobody watches has one
+    /// test here and no code.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn tell(&mut self, what: &mut dyn FnMut(&mut dyn Watch)) {
+        self.policies.each(what);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn watch_program(&mut self, lpn: Lpn, ppn: Ppn, tag: Tag, now: Time) {
+        let level = self.level_of(ppn);
+        self.policies.each(|w| w.on_program(lpn, ppn, level, tag, now));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn watch_access(&mut self, access: &Access) {
+        self.policies.each(|w| w.on_access(access));
+        let stored = self.map.lookup(access.lpn).map(|ppn| self.level_of(ppn));
+        let follow = self.policies.cost.follow(access, stored);
+        // A re-write waits in the policy's own queue until a die is idle.
+        debug_assert!(follow == Follow::Nothing || access.kind == AccessKind::Read);
+    }
+
+    #[cold]
+    fn count_read(&mut self, ppn: Ppn, now: Time) {
+        let block = self.geometry.block_of(ppn);
+        let count = &mut self.reads[block.as_u32() as usize];
+        *count += 1;
+        let count = *count;
+        let mut plan = std::mem::take(&mut self.plan);
+        let view = ftl_view!(self);
+        let policy = &mut self.policies.read_disturb;
+        if self.blocks.role(block) != Role::REGULAR {
+            policy.on_read(&view, ppn, now, &mut plan);
+        }
+        if policy.limit(self.array.mode(block)) == Some(count) {
+            policy.on_limit(&view, block, now, &mut plan);
+        }
+        self.spawn_plan(PlanFamily::ReadDisturb, &mut plan);
+        self.plan = plan;
+    }
+
+    /// The earliest time that a policy wants to be woken at.
+    pub fn next_timer(&mut self) -> Option<Time> {
+        if !K::WATCH || !self.interests.all.has(Interests::TIMER) {
+            return None;
+        }
+        let mut earliest: Option<Time> = None;
+        self.policies.each(|w| {
+            if let Some(at) = w.next_timer() {
+                earliest = Some(earliest.map_or(at, |e| e.min(at)));
+            }
+        });
+        earliest
+    }
+
+    /// Wakes the policies whose time has come.
+    pub fn on_timer(&mut self, now: Time) {
+        let mut plan = std::mem::take(&mut self.plan);
+        let view = ftl_view!(self);
+        self.policies.each(|w| {
+            if w.next_timer().is_some_and(|at| at <= now) {
+                w.on_timer(&view, now, &mut plan);
+            }
+        });
+        self.spawn_plan(PlanFamily::ReadDisturb, &mut plan);
+        self.plan = plan;
+    }
+
+    // ── Levels ──────────────────────────────────────────────────────────────────────────────────
+
+    /// The level at which a slot was programmed.
+    #[inline]
+    pub fn level_of(&self, ppn: Ppn) -> Level {
+        if let Some(level) = self.constant {
+            return level;
+        }
+        self.levels.as_ref().expect("levels vary, so there is a column").get(ppn)
+    }
+
+    /// The level of data that was there before the run.
+    pub fn initial_level(&self) -> Level {
+        self.policies.cost.initial()
+    }
+
+    /// Decides the level of a program when it is dispatched, and remembers it. `circumstances` is
+    /// only evaluated if levels vary.
+    #[inline]
+    pub fn decide_level(&mut self, ppn: Ppn, circumstances: impl FnOnce() -> WriteCtx) -> Level {
+        if let Some(level) = self.constant {
+            return level;
+        }
+        let level = self.policies.cost.level(&circumstances());
+        if let Some(levels) = &mut self.levels {
+            levels.set(ppn, level);
+        }
+        level
+    }
+}

@@ -1,0 +1,111 @@
+//! Which block is reclaimed, and what becomes of it.
+
+use super::{Job, JobId, Phase};
+use crate::ftl::{Ftl, ftl_view};
+use crate::policy::{
+    Balance, Coding, Dest, Kit, NextLife, PlanFamily, ReadDisturb, Role, StreamId, Victim, Wear,
+};
+use crate::view::PlaneView;
+use nand::{BlockId, Mode, PlaneId, Source, Tag};
+
+impl<K: Kit> Ftl<K> {
+    /// Chooses the next block that a collector empties; whether there is one to empty. `None`:
+    /// there may be, but others go first.
+    pub(super) fn next_victim(&mut self, id: JobId) -> Option<bool> {
+        let job = self.jobs.get(id);
+        let (plane, tag) = (job.plane, job.tag);
+        let gc = self.config.gc;
+        let target = if job.background { gc.background_stop.max(gc.stop) } else { gc.stop };
+        let chosen = if !self.is_short(plane, target) {
+            None
+        } else if !std::mem::replace(&mut self.jobs.get_mut(id).yielded, true) {
+            return None;
+        } else {
+            let chosen = self.choose_victim(plane, tag);
+            if chosen.is_none() {
+                self.counts.starved += 1;
+                let known = std::mem::replace(&mut self.planes.get_mut(plane).starved, true);
+                self.starved_planes += u32::from(!known);
+            }
+            chosen
+        };
+        let Some(victim) = chosen else {
+            self.planes.get_mut(plane).collector = None;
+            return Some(false);
+        };
+        let dest = if K::READS && self.blocks.role(victim) != Role::REGULAR {
+            let view = ftl_view!(self);
+            self.policies.read_disturb.on_reclaim(&view, victim, tag)
+        } else {
+            Dest::Stream(StreamId::GC)
+        };
+        self.begin_reclaim(id, victim, dest);
+        self.jobs.get_mut(id).yielded = false;
+        Some(true)
+    }
+
+    fn choose_victim(&mut self, plane: PlaneId, tag: Tag) -> Option<BlockId> {
+        let view = PlaneView { ftl: ftl_view!(self), plane, from: 0, excluded: None };
+        let chosen = self.policies.victim.choose(&view, tag, &mut self.rng)?;
+        assert!(
+            self.blocks.is_candidate(chosen) && self.geometry.plane_of(chosen) == plane,
+            "the victim policy chose block {chosen} ({:?}), no candidate of plane {plane}",
+            self.blocks.state(chosen),
+        );
+        if self.blocks.gain(chosen) > 0 {
+            self.fruitless = 0;
+            return Some(chosen);
+        }
+        // A policy may choose a block that frees nothing (random does, now and then), as long as
+        // the plane has something to gain and chance gets round to it.
+        let view = PlaneView { ftl: ftl_view!(self), plane, from: 0, excluded: None };
+        let best = view.most_gain()?;
+        if self.blocks.gain(best) == 0 {
+            return None;
+        }
+        self.fruitless += 1;
+        if self.fruitless > 4 * self.geometry.blocks_per_plane() as u32 {
+            self.fruitless = 0;
+            self.counts.overridden += 1;
+            return Some(best);
+        }
+        Some(chosen)
+    }
+
+    pub(super) fn begin_reclaim(&mut self, id: JobId, block: BlockId, dest: Dest) {
+        self.blocks.begin_move(block);
+        self.map.prefetch_owners(block);
+        let job = self.jobs.get_mut(id);
+        job.block = Some(block);
+        job.reclaim = true;
+        job.list = None;
+        job.cursor = 0;
+        job.dest = dest;
+        job.phase = Phase::Scan;
+    }
+
+    pub(super) fn balance(&mut self, erased: BlockId, tag: Tag) {
+        if !self.wear_active || !matches!(tag.source, Source::Gc | Source::Refresh) {
+            return;
+        }
+        let plane = self.geometry.plane_of(erased);
+        // One at a time: the spread that the last answer was about may be gone when it is done.
+        let at_work = |j: &Job<_>| j.tag.source == Source::Wear && j.plane == plane;
+        if self.jobs.iter().any(at_work) {
+            return;
+        }
+        let mut plan = std::mem::take(&mut self.plan);
+        let plane = PlaneView { ftl: ftl_view!(self), plane, from: 0, excluded: None };
+        self.policies.wear.balance(&Balance { plane, erased }, &mut plan);
+        self.spawn_plan(PlanFamily::Wear, &mut plan);
+        self.plan = plan;
+    }
+
+    pub(crate) fn next_life(&mut self, block: BlockId) -> NextLife {
+        if !K::SLOTS || self.coding_plain {
+            return NextLife::Erase(Mode::Full);
+        }
+        let view = ftl_view!(self);
+        self.policies.coding.next_life(&view, block)
+    }
+}

@@ -1,0 +1,125 @@
+//! Where moved pages go, what a job does when there is no room, and how blocks become free.
+
+use super::{JobId, Kind, Phase, WaitFor};
+use crate::State;
+use crate::ftl::Ftl;
+use crate::map::Lpn;
+use crate::policy::{Dest, Interests, Kit, Placement, StreamId};
+use kernel::Time;
+use nand::{BlockId, PlaneId, Ppn, Source, Tag};
+
+impl<K: Kit> Ftl<K> {
+    /// A slot for a page that a job moves.
+    pub(super) fn place_move(
+        &mut self,
+        id: JobId,
+        lpn: Lpn,
+        dest: Dest,
+        tag: Tag,
+        now: Time,
+    ) -> Option<Ppn> {
+        let plane = self.jobs.get(id).plane;
+        let stream = match dest {
+            Dest::Block(block) => match self.append(block) {
+                Some(ppn) => return Some(ppn),
+                None => self.blocks.stream(block),
+            },
+            Dest::Stream(stream) | Dest::Fresh(stream) => stream,
+        };
+        if let Some((ppn, ..)) = self.allocate(plane, stream, lpn, tag, now) {
+            return Some(ppn);
+        }
+        if tag.source == Source::Gc && stream != StreamId::GC {
+            // A policy's stream has no room, and garbage collection must go on: it has its reserve.
+            return self.allocate(plane, StreamId::GC, lpn, tag, now).map(|(ppn, ..)| ppn);
+        }
+        // The plane is full. Reclaiming always has its reserve; anything else may go elsewhere,
+        // unless every plane needs its spare blocks for the pages that must come back to it.
+        if !self.policies.placement.is_free() {
+            return None;
+        }
+        let planes = self.geometry.planes() as u32;
+        (1..planes).find_map(|d| {
+            let other = PlaneId::from_u32((plane.as_u32() + d) % planes);
+            self.allocate(other, stream, lpn, tag, now).map(|(ppn, ..)| ppn)
+        })
+    }
+
+    /// There is no slot for the page that a job has read. While it waits, the block that it empties
+    /// must not be out of garbage collection's reach: the space that it waits for may lie there.
+    pub(super) fn await_space(&mut self, id: JobId, block: BlockId, slot: u32, plane: PlaneId) {
+        self.waiting.push((id, WaitFor::Space(plane)));
+        let job = self.jobs.get_mut(id);
+        if job.kind == Kind::Collect {
+            return;
+        }
+        // The block may be erased meanwhile, so what was read is no longer worth anything.
+        job.data = None;
+        job.cursor = slot;
+        job.phase = Phase::Scan;
+        if job.reclaim {
+            job.phase = Phase::Retaking;
+            self.give_back(block);
+        }
+    }
+
+    /// A block that a job had taken is a candidate again.
+    pub(super) fn give_back(&mut self, block: BlockId) {
+        self.blocks.end_move(block);
+        if self.starved_planes > 0 {
+            self.feed(block);
+        }
+    }
+
+    /// The next slot of a partly written block that is nobody's frontier.
+    fn append(&mut self, block: BlockId) -> Option<Ppn> {
+        let plane = self.geometry.plane_of(block);
+        if self.blocks.state(block) != State::Open
+            || self.planes.frontier(plane, self.blocks.stream(block)) == Some(block)
+        {
+            return None; // a frontier is written through its stream
+        }
+        let (slot, last) = self.next_slot(block)?;
+        self.blocks.set_written(block, slot + 1);
+        if last {
+            self.blocks.set_full(block);
+        }
+        Some(self.geometry.ppn(block, slot))
+    }
+
+    /// Makes a partly written block complete; it closes when its programs are done.
+    pub(super) fn seal(&mut self, block: BlockId, now: Time) {
+        if self.blocks.state(block) != State::Open || self.planes.frontiers().contains(&Some(block))
+        {
+            return;
+        }
+        self.blocks.set_full(block);
+        if self.array.next_page(block) >= self.blocks.written(block) {
+            self.close(block, now);
+        }
+    }
+
+    /// An emptied block joins its plane's free blocks.
+    pub(crate) fn set_free(&mut self, block: BlockId, now: Time) {
+        let plane = self.geometry.plane_of(block);
+        let retired = self.retire(block);
+        if !retired {
+            self.blocks.set_free(block);
+        }
+        if let Some(reads) = self.reads.get_mut(block.as_u32() as usize) {
+            *reads = 0;
+        }
+        if !retired {
+            self.planes.get_mut(plane).free.push_back(block);
+        }
+        self.update_writable(plane);
+        self.freed = true;
+        if !self.waiting.is_empty() {
+            let anywhere = self.policies.placement.is_free();
+            self.wake(|w| matches!(w, WaitFor::Space(p) if anywhere || p == plane));
+        }
+        if K::WATCH && self.interests.all.has(Interests::BLOCK) {
+            self.tell(&mut |w| w.on_erase(block, now));
+        }
+    }
+}

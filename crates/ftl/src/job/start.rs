@@ -1,0 +1,163 @@
+//! How jobs come about, whose turn it is, and how they are run without time.
+
+use super::{Action, Job, JobId, Kind, WaitFor};
+use crate::ftl::{Ftl, ftl_view};
+use crate::policy::{Cost, Dest, Interests, Kit, Plan, PlanFamily, Step, StreamId, plan_source};
+use kernel::Time;
+use nand::{BlockId, DieId, PlaneId, Source, Store, Tag};
+
+impl<K: Kit> Ftl<K> {
+    /// Reclaims blocks of `plane` because `demand` needs space there.
+    pub(crate) fn request_gc(&mut self, plane: PlaneId, demand: Source) {
+        if let Some(id) = self.planes.get(plane).collector {
+            if self.jobs.get(id).background {
+                // Idle-time work has become urgent: it goes on as a foreground job.
+                self.jobs.get_mut(id).background = false;
+                if !self.waiting.iter().any(|(job, _)| *job == id) {
+                    self.promoted.push(id);
+                }
+            }
+            return;
+        }
+        let id = self.spawn_collector(plane, demand);
+        self.ready.push_back(id);
+    }
+
+    fn spawn_collector(&mut self, plane: PlaneId, demand: Source) -> JobId {
+        let home = self.geometry.die_of_plane(plane);
+        let id = self.jobs.add(Job::new(Kind::Collect, Tag::gc_for(demand), plane, home));
+        self.planes.get_mut(plane).collector = Some(id);
+        id
+    }
+
+    /// Turns a plan into a job.
+    pub(crate) fn spawn_plan(&mut self, family: PlanFamily, plan: &mut Plan) {
+        let Some(block) = plan.steps.first().map(step_block) else {
+            plan.steps.clear();
+            return;
+        };
+        let plane = self.geometry.plane_of(block);
+        let home = self.geometry.die_of_plane(plane);
+        let mut job = Job::new(Kind::Plan, Tag::of(plan_source(family)), plane, home);
+        job.background = plan.background;
+        job.steps = std::mem::take(&mut plan.steps);
+        plan.background = false;
+        let background = job.background;
+        let id = self.jobs.add(job);
+        if background {
+            self.idle_jobs[home].push_back(id);
+            self.idle_jobs_total += 1;
+        } else {
+            self.ready.push_back(id);
+        }
+    }
+
+    /// The next job to start or to go on with; the driver asks until there is none.
+    #[inline]
+    pub fn take_ready(&mut self) -> Option<JobId> {
+        self.ready.pop_front()
+    }
+
+    /// Whether a job wants to start.
+    #[inline]
+    pub fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// Background jobs that turned urgent since the last call.
+    #[inline]
+    pub fn take_promoted(&mut self) -> Option<JobId> {
+        self.promoted.pop()
+    }
+
+    /// A running job.
+    #[inline]
+    pub fn job(&self, id: JobId) -> &Job<<K::Store as Store>::Page> {
+        self.jobs.get(id)
+    }
+
+    /// Whether an idle die might find work at all.
+    #[inline]
+    pub fn offers_idle_work(&self) -> bool {
+        K::IDLE && (self.idle_interest || self.idle_jobs_total > 0)
+    }
+
+    /// Work for a die that has nothing else to do: re-writes that the cost policy wants, then
+    /// background jobs of policies, then garbage collection ahead of need.
+    pub fn idle_job(&mut self, die: DieId) -> Option<JobId> {
+        if !self.offers_idle_work() {
+            return None;
+        }
+        if self.interests.cost.has(Interests::IDLE) {
+            let view = ftl_view!(self);
+            if let Some(lpn) = self.policies.cost.rewrite(die, &view)
+                && let Some(from) = self.map.lookup(lpn)
+            {
+                let plane = self.geometry.plane_of(self.geometry.block_of(from));
+                let mut job = Job::new(Kind::Rewrite, Tag::of(Source::Rewrite), plane, die);
+                job.home = self.geometry.die_of_plane(plane);
+                job.background = true;
+                job.lpn = Some(lpn);
+                job.dest = Dest::Stream(StreamId::HOST);
+                return Some(self.jobs.add(job));
+            }
+        }
+        if let Some(id) = self.idle_jobs[die].pop_front() {
+            self.idle_jobs_total -= 1;
+            return Some(id);
+        }
+        if self.config.gc.background_stop > 0 {
+            for index in 0..self.geometry.planes_per_die() as u32 {
+                let plane = self.geometry.plane_in(die, index);
+                let state = self.planes.get(plane);
+                if state.collector.is_none()
+                    && !state.starved
+                    && self.is_short(plane, self.config.gc.background_stop)
+                {
+                    let id = self.spawn_collector(plane, Source::Host);
+                    self.jobs.get_mut(id).background = true;
+                    return Some(id);
+                }
+            }
+        }
+        None
+    }
+
+    /// Moves jobs whose wait is over to the ready list, in the order in which they waited.
+    #[cold]
+    pub(crate) fn wake(&mut self, over: impl Fn(WaitFor) -> bool) {
+        let ready = &mut self.ready;
+        self.waiting.retain(|(id, wait)| {
+            let woken = over(*wait);
+            if woken {
+                ready.push_back(*id);
+            }
+            !woken
+        });
+    }
+
+    /// Carries out every ready job at once, without time: for tests and preconditioning.
+    pub fn settle(&mut self, now: Time) {
+        while let Some(id) = self.take_ready() {
+            self.run_job(id, now);
+        }
+        self.promoted.clear();
+    }
+
+    /// Carries out one job until it ends or waits.
+    pub fn run_job(&mut self, id: JobId, now: Time) {
+        while !matches!(self.advance(id, now), Action::Done | Action::Wait) {}
+    }
+}
+
+/// The block that a step is about.
+fn step_block(step: &Step) -> BlockId {
+    match step {
+        Step::Copy { from: block, .. }
+        | Step::Reclaim { block, .. }
+        | Step::Reprogram { block, .. }
+        | Step::SetRole(block, _)
+        | Step::ResetReads(block)
+        | Step::Seal(block) => *block,
+    }
+}
