@@ -85,6 +85,7 @@ pub(crate) fn report<K: Kit>(
             "effective": spread_f64(sim.ftl().array().wear(), 1e-3),
         },
         "capacity": capacity_of(drive, sim.ftl()),
+        "buffer": buffer(sim),
         "energy_joules": Value::Null,
         "lifetime": Value::Null,
         "policies": policies_of(drive, &counts, &stats, sim),
@@ -202,6 +203,15 @@ fn flash(counts: &Counts, stats: &Stats, drive: &Drive) -> Value {
         "rmw_reads": stats.rmw_reads,
         "skipped_pages": counts.skipped,
         "uncorrectable": 0,
+    })
+}
+
+fn buffer<K: Kit>(sim: &Sim<K>) -> Value {
+    sim.buffer().map_or(Value::Null, |b| {
+        json!({
+            "pages": b.places, "absorbed": b.absorbed, "read_hits": b.read_hits,
+            "flushed": b.flushed, "waited": b.waited, "most": b.most, "left": b.left,
+        })
     })
 }
 
@@ -378,6 +388,18 @@ fn warnings<K: Kit>(
             "no read met a page that was written during the run: where and how pages are written \
              could not matter to a read, other than by waiting"
                 .into(),
+        );
+    }
+    if let Some(buffer) = sim.buffer()
+        && buffer.most < buffer.places
+    {
+        warn(
+            "buffer-never-filled",
+            format!(
+                "the write buffer never filled: {} of its {} pages were taken at most, so no \
+                 write ever waited for flash",
+                buffer.most, buffer.places
+            ),
         );
     }
     if state.aged > 0 && !state.steady {

@@ -30,10 +30,11 @@ fn in_time<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'sta
 }
 
 /// Where a result may be null: what this version does not compute, and what has no value.
-const NULLS: [&str; 9] = [
+const NULLS: [&str; 10] = [
     "/end/reason",
     "/provenance/workload/sha256",
     "/provenance/workload/stand_in",
+    "/buffer",
     "/energy_joules",
     "/lifetime",
     "/checks/little_law_error",
@@ -198,6 +199,8 @@ fn draw(rng: &mut Rng, requests: u32) -> (Vec<String>, &'static str) {
         ("host.mode=", &["queue-depth", "queue-depth", "timestamps", "shifted", "think-time"]),
         ("host.queue-depth=", &["1", "2", "7", "32", "300"]),
         ("host.queue-limit=", &["1", "5", "65536"]),
+        ("buffer.size=", &["0B", "0B", "256KiB", "4MiB"]),
+        ("buffer.flush-above=", &["0", "0.5", "1"]),
         ("precondition.fill=", &["full", "full", "touched", "none"]),
         ("precondition.age=", &["none", "none", "none", "none", "workload"]),
         ("timing.bus=", &["\"included\"", "{ rate = \"333MT/s\", command = \"300ns\" }"]),
@@ -463,8 +466,8 @@ fn every_key_is_there_whatever_ran() {
     let expected = [
         (
             "",
-            "schema provenance end host flash waf waf_pages wear capacity energy_joules lifetime \
-              policies checks warnings simulated_seconds timing",
+            "schema provenance end host flash waf waf_pages wear capacity buffer energy_joules \
+              lifetime policies checks warnings simulated_seconds timing",
         ),
         ("/provenance", "version config config_hash seed workload"),
         (

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use workload::{List, Op, Request, Workload};
 
 /// Drives on which everything happens: the settings that differ, and the workload's pattern.
-const BUSY: [(&[&str], &str); 6] = [
+const BUSY: [(&[&str], &str); 7] = [
     (&[], "random-write"),
     (&["policy victim=random", "policy order=priority", "host.queue-depth=3"], "zipf"),
     (
@@ -34,6 +34,7 @@ const BUSY: [(&[&str], &str); 6] = [
         &["timing.bus={ rate = \"333MT/s\", command = \"300ns\" }", "host.mode=think-time"],
         "hot-cold",
     ),
+    (&["buffer.size=96KiB", "buffer.flush-above=0.5", "ftl.multi-plane=any"], "zipf"),
 ];
 
 fn busy(own: &[&str], seed: u64) -> Drive {

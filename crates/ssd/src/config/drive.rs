@@ -32,6 +32,8 @@ pub struct Drive {
     pub ftl: Ftl,
     /// How requests arrive.
     pub host: Host,
+    /// The write buffer.
+    pub buffer: Buffer,
     /// Settings for generators, and what is done to addresses.
     pub workload: Workload,
     /// The state before the run.
@@ -116,6 +118,15 @@ pub struct Host {
     pub queue_limit: u32,
     /// What becomes of requests beyond the capacity.
     pub out_of_range: OutOfRange,
+}
+
+/// The write buffer.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Buffer {
+    /// How much it holds, in whole pages; less than one: there is none.
+    pub size: Bytes,
+    /// The share of it that may stay unsent, 0 to 1.
+    pub flush_above: f64,
 }
 
 /// What a drive file says of the workload.

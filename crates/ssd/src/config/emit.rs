@@ -67,6 +67,10 @@ pub(crate) fn emit(drive: &Drive, timing: &Map<String, Json>) -> Json {
             "queue-limit": drive.host.queue_limit,
             "out-of-range": drive.host.out_of_range.name(),
         },
+        "buffer": {
+            "size": drive.buffer.size.to_string(),
+            "flush-above": drive.buffer.flush_above,
+        },
         "precondition": {
             "fill": drive.precondition.fill.name(),
             "age": drive.precondition.age.name(),

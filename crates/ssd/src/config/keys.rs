@@ -47,6 +47,8 @@ sections! {
         ftl: FtlKeys,
         /// How the host sends requests.
         host: HostKeys,
+        /// The write buffer.
+        buffer: BufferKeys,
         /// Settings of a generated workload, and changes to the addresses of any workload.
         workload: WorkloadKeys,
         /// The state of the drive before the run.
@@ -223,6 +225,18 @@ sections! {
         queue_limit: NonZeroU32,
         /// What becomes of requests beyond the drive's capacity.
         out_of_range: OutOfRange,
+    }
+
+    /// The write buffer: memory of the drive in which a write is done for the host before it is
+    /// in flash. It survives a loss of power.
+    struct BufferKeys {
+        /// How much it holds, in whole pages; "0B": there is none, and a write is done when it is
+        /// in flash.
+        size: Bytes,
+        /// Pages are sent to flash, the least recently written first, while more than this share
+        /// of the buffer waits to be sent, 0 to 1. 0: at once. Until then a page that is written
+        /// over costs nothing.
+        flush_above: f64,
     }
 
     /// Settings of a generated workload, and changes to the addresses of any workload.

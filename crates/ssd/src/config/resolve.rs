@@ -1,6 +1,6 @@
 //! From settings as written to a drive: multiplied out, checked against each other, nothing open.
 
-use super::drive::{Drive, Ftl, GcMarks, Host, Model, Precondition, Reliability, Workload};
+use super::drive::{Buffer, Drive, Ftl, GcMarks, Host, Model, Precondition, Reliability, Workload};
 use super::emit::{emit, sources};
 use super::error::{ConfigError, Kind, Log};
 use super::field::{At, Field, all_of};
@@ -18,6 +18,9 @@ use std::sync::Arc;
 
 /// A page is at most this large.
 const PAGE_LIMIT: Bytes = Bytes::gib(1);
+
+/// A write buffer holds at most so many pages.
+const BUFFER_PAGES: u64 = 1 << 30;
 
 /// Recorded times are divided by a factor in this range, so that they stay within 64 bits.
 const SPEED: (f64, f64) = (0.001, 1e6);
@@ -37,6 +40,7 @@ pub(crate) fn resolve(merged: &Merged, log: &mut Log) -> Option<Drive> {
     let capacity = work.capacity(geometry.as_ref());
     work.spare(geometry.as_ref(), capacity, ftl);
     let host = work.host(geometry.as_ref());
+    let buffer = work.buffer(geometry.as_ref());
     let workload = work.workload();
     let precondition = work.precondition();
     let reliability = work.reliability();
@@ -62,6 +66,7 @@ pub(crate) fn resolve(merged: &Merged, log: &mut Log) -> Option<Drive> {
         spare_factor: (physical - logical) / physical,
         ftl: ftl?,
         host: host?,
+        buffer: buffer?,
         workload,
         precondition: precondition?,
         reliability: reliability?,
@@ -405,6 +410,31 @@ impl Work<'_> {
             queue_limit: limit?.get(),
             out_of_range: out_of_range?,
         })
+    }
+
+    fn buffer(&mut self, geometry: Option<&Geometry>) -> Option<Buffer> {
+        let keys = keys_of(self.written.buffer.as_ref());
+        let (size_place, share_place) =
+            (place_of(keys.size.as_ref()), place_of(keys.flush_above.as_ref()));
+        let size = self.need("buffer.size", keys.size);
+        let flush_above = self.need("buffer.flush-above", keys.flush_above);
+        if let (Some(x), Some(place)) = (flush_above, &share_place)
+            && !(0.0..=1.0).contains(&x)
+        {
+            let message = format!("`buffer.flush-above` is {x}, not a share");
+            self.fail("buffer.flush-above", Kind::Value, message, place, "0 to 1");
+        }
+        if let (Some(size), Some(g), Some(place)) = (size, geometry, &size_place)
+            && size.get() > 0
+        {
+            let pages = size.get() / g.page_size().get();
+            if !(1..=BUFFER_PAGES).contains(&pages) {
+                let message = format!("`buffer.size` is {size}, which is {pages} pages");
+                let label = format!("0B, or 1 to {BUFFER_PAGES} pages of {}", g.page_size());
+                self.fail("buffer.size", Kind::Value, message, place, &label);
+            }
+        }
+        Some(Buffer { size: size?, flush_above: flush_above? })
     }
 
     fn workload(&mut self) -> Workload {

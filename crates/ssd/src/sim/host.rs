@@ -1,7 +1,8 @@
 //! The host's side: when requests arrive, how they become page operations, when they are done.
 
+use super::buffer::{Parts, Taken};
 use super::die::LaneId;
-use super::op::{NONE, PageOp, Spent, Work};
+use super::op::{FLUSH, NONE, PageOp, Spent, Work};
 use super::{Class, Interrupted, Sim};
 use crate::config::{HostMode, UnmappedRead};
 use ftl::{Access, AccessKind, Kit, Lpn, Throttle};
@@ -301,6 +302,9 @@ impl<K: Kit> Sim<K> {
             for lpn in first..end {
                 let lpn = Lpn::from_u32(lpn as u32);
                 self.observe(lpn, AccessKind::Trim, request.prio);
+                if self.buffer.is_some() {
+                    self.trim_buffer(lpn);
+                }
                 self.ftl.trim(lpn, self.now);
             }
             self.complete(id, &Spent::default());
@@ -327,7 +331,16 @@ impl<K: Kit> Sim<K> {
                 since: self.now,
                 spent: Spent::default(),
             });
-            self.enter(op);
+            if self.buffer.is_none() {
+                self.enter(op);
+            } else {
+                let from = request.offset.max(page * size) - page * size;
+                let to = request.end().min((page + 1) * size) - page * size;
+                self.enter_buffer(op, lpn, from, to);
+            }
+        }
+        if self.buffer.is_some() {
+            self.flush();
         }
         if self.ftl.has_ready() {
             self.start_jobs();
@@ -461,10 +474,90 @@ impl<K: Kit> Sim<K> {
         }
     }
 
+    // ── The write buffer ────────────────────────────────────────────────────────────────────────
+
+    /// The host reads or writes the bytes `from..to` of a page, and there is a buffer.
+    fn enter_buffer(&mut self, op: u32, lpn: Lpn, from: u64, to: u64) {
+        let buffer = self.buffer.as_mut().expect("a buffer");
+        if self.ops[op].work == Work::Read {
+            if buffer.read(lpn, Parts::touched(from, to, self.page_bytes)) {
+                self.page_done(op);
+            } else {
+                self.enter(op);
+            }
+            return;
+        }
+        let parts = Parts::within(from, to, self.page_bytes);
+        let came_before = !self.roomless.is_empty();
+        match buffer.write(lpn, parts, self.ops[op].prio, came_before) {
+            Taken::Yes => self.page_done(op),
+            Taken::No => {
+                buffer.count_wait();
+                self.roomless.push_back((op, parts));
+            }
+        }
+    }
+
+    fn trim_buffer(&mut self, lpn: Lpn) {
+        let buffer = self.buffer.as_mut().expect("a buffer");
+        buffer.trim(lpn);
+        let stalled = || self.stalled.iter().any(|&op| self.ops[op].lpn == Some(lpn));
+        if self.locks.contains_key(&lpn) || stalled() {
+            buffer.bury(lpn);
+        }
+    }
+
+    /// Sends pages from the buffer to flash, as many as its rule says.
+    fn flush(&mut self) {
+        while let Some(flush) = self.buffer.as_mut().and_then(|b| b.next_flush(self.roomless.len()))
+        {
+            let op = self.ops.add(PageOp {
+                work: Work::Write,
+                prio: flush.prio,
+                partial: flush.partial,
+                next: NONE,
+                request: FLUSH | flush.place,
+                lpn: Some(flush.lpn),
+                ppn: None,
+                seq: 0,
+                since: self.now,
+                spent: Spent::default(),
+            });
+            self.enter(op);
+        }
+    }
+
+    /// A page of the buffer has reached flash: its place goes to whoever waits for one.
+    fn flush_done(&mut self, op: u32) {
+        let PageOp { request, lpn, spent, .. } = self.ops[op];
+        self.ops.remove(op);
+        let buffer = self.buffer.as_mut().expect("a page was sent");
+        if buffer.flushed(request & !FLUSH) {
+            self.ftl.trim(lpn.expect("a write has a page"), self.now);
+        }
+        while let (Some(&(waiter, parts)), Some(buffer)) = (self.roomless.front(), &mut self.buffer)
+        {
+            let o = &self.ops[waiter];
+            let lpn = o.lpn.expect("a write has a page");
+            if buffer.write(lpn, parts, o.prio, false) == Taken::No {
+                break;
+            }
+            self.roomless.pop_front();
+            let waited = (self.now - o.since).as_ns();
+            self.ops[waiter].spent = behind(&spent, waited);
+            self.page_done(waiter);
+        }
+        self.flush();
+    }
+
     /// A host page operation is done; with the last one its request is.
     #[inline]
     pub(crate) fn page_done(&mut self, op: u32) {
         let id = self.ops[op].request;
+        if id & FLUSH != 0 {
+            self.flush_done(op);
+            return;
+        }
         let request = &mut self.requests.slots[id as usize];
         let page = &mut self.stats.pages[request.class as usize];
         page.count += 1;
@@ -502,4 +595,21 @@ impl<K: Kit> Sim<K> {
         self.stats.occupancy_ns += u128::from(since) * u128::from(self.requests.inside);
         self.inbox.counted_at = self.now;
     }
+}
+
+/// What a write waited behind for `waited` ns, until a place in the buffer became free: the page
+/// sent from there, which took the end of that time, and what that page had waited behind itself,
+/// in proportion.
+fn behind(sent: &Spent, waited: u64) -> Spent {
+    let mut spent = Spent::default();
+    let queued: u64 = sent.queue.iter().sum();
+    let before = waited.saturating_sub(sent.bus + sent.array).min(queued);
+    if before > 0 {
+        for (ours, theirs) in spent.queue.iter_mut().zip(sent.queue) {
+            *ours = (u128::from(theirs) * u128::from(before) / u128::from(queued)) as u64;
+        }
+    }
+    let split: u64 = spent.queue.iter().sum();
+    spent.queue[Source::Host as usize] += waited - split;
+    spent
 }

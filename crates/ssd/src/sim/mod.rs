@@ -6,6 +6,7 @@
 //! scheduled when the data is there. Commands and programs have their turn on the channel fixed when
 //! they start: nothing can come between.
 
+mod buffer;
 mod channel;
 mod die;
 mod fresh;
@@ -14,15 +15,17 @@ mod op;
 mod schedule;
 mod stats;
 
+pub use buffer::BufferCounts;
 pub use stats::{Class, ClassStats, PageStats, Stats};
 
 use crate::config::{Drive, HostMode, MultiPlane, UnmappedRead};
+use buffer::{Buffer, Parts};
 use channel::Channel;
 use die::{Die, Phase};
 use fresh::Fresh;
 use ftl::{Ftl, Kit, Lpn};
 use host::{Held, Inbox, Requests};
-use kernel::{Agenda, BitSet, Divisor, Dur, Idx, IndexVec, Time};
+use kernel::{Agenda, BitSet, Bytes, Divisor, Dur, Idx, IndexVec, Time};
 use nand::{ChannelId, DieId, Timing};
 use op::Ops;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -45,6 +48,10 @@ pub struct Settings {
     pub queue_depth: u32,
     /// Requests inside the drive at once in an open loop.
     pub queue_limit: u32,
+    /// The write buffer; less than a page: none.
+    pub buffer: Bytes,
+    /// The share of it that may stay unsent.
+    pub flush_above: f64,
 }
 
 impl Settings {
@@ -58,6 +65,8 @@ impl Settings {
             speed: drive.host.speed,
             queue_depth: drive.host.queue_depth,
             queue_limit: drive.host.queue_limit,
+            buffer: drive.buffer.size,
+            flush_above: drive.buffer.flush_above,
         }
     }
 }
@@ -123,6 +132,9 @@ pub struct Sim<K: Kit> {
     idle: BitSet,
     /// Host writes that found no free block, in order.
     stalled: VecDeque<u32>,
+    buffer: Option<Buffer>,
+    /// Host writes that found the buffer full, in order.
+    roomless: VecDeque<(u32, Parts)>,
     /// Pages being read for a modification, each with the operations that wait for it.
     locks: BTreeMap<Lpn, VecDeque<u32>>,
     /// Writes that the throttle holds back.
@@ -157,6 +169,8 @@ impl<K: Kit> Sim<K> {
             waiting_total: 0,
             idle,
             stalled: VecDeque::new(),
+            buffer: Buffer::new(settings.buffer, settings.flush_above, geometry.page_size().get()),
+            roomless: VecDeque::new(),
             locks: BTreeMap::new(),
             held: BinaryHeap::new(),
             worn_out_at: None,
@@ -232,7 +246,7 @@ impl<K: Kit> Sim<K> {
     #[cold]
     fn is_at_rest(&self) -> bool {
         let locked: usize = self.locks.values().map(VecDeque::len).sum();
-        let apart = self.stalled.len() + locked;
+        let apart = self.stalled.len() + self.roomless.len() + locked;
         self.waiting_total == 0 && self.ops.live() as usize == apart && !self.ftl.has_ready()
     }
 
@@ -315,6 +329,11 @@ impl<K: Kit> Sim<K> {
     /// Whether some host read met a page that was programmed in this run.
     pub fn read_what_it_wrote(&self) -> bool {
         self.unmet.is_none()
+    }
+
+    /// What the write buffer did, if there is one.
+    pub fn buffer(&self) -> Option<BufferCounts> {
+        self.buffer.as_ref().map(Buffer::counts)
     }
 
     /// What was counted.

@@ -7,6 +7,9 @@ use nand::{BlockId, Ppn};
 /// The end of a chain of operations.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// Set in `request` of a page that the write buffer sends; the other bits are its place there.
+pub(crate) const FLUSH: u32 = 1 << 31;
+
 /// What a page operation is.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Work {
@@ -51,7 +54,7 @@ pub(crate) struct PageOp {
     pub(crate) partial: bool,
     /// The next of its lane, of the operations merged with it, or of the free list.
     pub(crate) next: u32,
-    /// The host request it belongs to.
+    /// The host request it belongs to, or [`FLUSH`] and a place in the write buffer.
     pub(crate) request: u32,
     pub(crate) lpn: Option<Lpn>,
     pub(crate) ppn: Option<Ppn>,

@@ -349,6 +349,16 @@ fn each_wrong_value_has_its_kind_and_message() {
         (extra("[host]\nqueue-depth = 0"), Kind::Value, "`host.queue-depth` must be at least 1"),
         (extra("[host]\nqueue-limit = 0"), Kind::Value, "`host.queue-limit` must be at least 1"),
         (
+            extra("[buffer]\nsize = \"1KiB\""),
+            Kind::Value,
+            "`buffer.size` is 1KiB, which is 0 pages",
+        ),
+        (
+            extra("[buffer]\nflush-above = 1.5"),
+            Kind::Value,
+            "`buffer.flush-above` is 1.5, not a share",
+        ),
+        (
             extra("[host]\nmode = 3"),
             Kind::Type,
             "`host.mode` must be \"timestamps\", \"shifted\", \"queue-depth\" or \"think-time\"",

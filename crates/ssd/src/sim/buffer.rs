@@ -1,0 +1,278 @@
+//! The write buffer: pages that the host has written and that flash does not hold yet.
+//!
+//! A write is done for the host when all its pages are in the buffer; that takes no time of its
+//! own. Pages that are still unsent may be written over in place, and then never reach flash; the
+//! least recently written is sent first. A page keeps its place until its program is done.
+
+use ftl::Lpn;
+use kernel::{Bytes, Prio};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// The end of the list of unsent pages, or of the free places.
+const END: u32 = u32::MAX;
+
+/// Which 64ths of a page are meant.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Parts(u64);
+
+impl Parts {
+    pub(crate) const ALL: Self = Self(u64::MAX);
+
+    /// The parts of a page of `size` bytes that lie wholly within a range of it: what a write gives.
+    pub(crate) fn within(from: u64, to: u64, size: u64) -> Self {
+        Self::range((from * 64).div_ceil(size), to * 64 / size)
+    }
+
+    /// The parts that a range touches: what a read needs.
+    pub(crate) fn touched(from: u64, to: u64, size: u64) -> Self {
+        Self::range(from * 64 / size, (to * 64).div_ceil(size))
+    }
+
+    fn range(first: u64, end: u64) -> Self {
+        let below = |n: u64| if n >= 64 { u64::MAX } else { (1 << n) - 1 };
+        Self(below(end) & !below(first))
+    }
+}
+
+/// What happened to a page that the host wrote.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Taken {
+    /// It is in the buffer.
+    Yes,
+    /// There is no room.
+    No,
+}
+
+/// A page to be written to flash.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Flush {
+    /// Its place in the buffer.
+    pub(crate) place: u32,
+    pub(crate) lpn: Lpn,
+    pub(crate) prio: Prio,
+    /// Some of the page's old content is needed.
+    pub(crate) partial: bool,
+}
+
+/// What was counted, in pages.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub struct BufferCounts {
+    /// Places.
+    pub places: u32,
+    /// Writes over a page that was still unsent.
+    pub absorbed: u64,
+    /// Reads answered from the buffer.
+    pub read_hits: u64,
+    /// Pages sent to flash.
+    pub flushed: u64,
+    /// Writes that had to wait for a place.
+    pub waited: u64,
+    /// Places taken at most.
+    pub most: u32,
+    /// Places taken in the end.
+    pub left: u32,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Entry {
+    lpn: Lpn,
+    parts: Parts,
+    prio: Prio,
+    sent: bool,
+    before: u32,
+    after: u32,
+}
+
+/// The buffer.
+pub(crate) struct Buffer {
+    entries: Vec<Entry>,
+    /// The latest place of each page.
+    places: HashMap<Lpn, u32, BuildHasherDefault<LpnHasher>>,
+    capacity: u32,
+    /// Unsent pages that may stay.
+    keep: u32,
+    free: u32,
+    taken: u32,
+    unsent: u32,
+    oldest: u32,
+    newest: u32,
+    /// Places of pages that the host gave up while they were on their way.
+    dead: Vec<u32>,
+    counts: BufferCounts,
+}
+
+impl Buffer {
+    /// A buffer of `size` bytes that sends pages as soon as more than a share of it is unsent.
+    pub(crate) fn new(size: Bytes, flush_above: f64, page: u64) -> Option<Self> {
+        let capacity = (size.get() / page) as u32;
+        (capacity > 0).then(|| Self {
+            entries: Vec::with_capacity(capacity as usize),
+            places: HashMap::with_capacity_and_hasher(
+                capacity as usize,
+                BuildHasherDefault::default(),
+            ),
+            capacity,
+            keep: (f64::from(capacity) * flush_above) as u32,
+            free: END,
+            taken: 0,
+            unsent: 0,
+            oldest: END,
+            newest: END,
+            dead: Vec::new(),
+            counts: BufferCounts { places: capacity, ..BufferCounts::default() },
+        })
+    }
+
+    /// Takes a page that the host writes, if there is room. `came_before`: writes wait for room.
+    pub(crate) fn write(&mut self, lpn: Lpn, parts: Parts, prio: Prio, came_before: bool) -> Taken {
+        if let Some(&place) = self.places.get(&lpn)
+            && !self.entries[place as usize].sent
+        {
+            let entry = &mut self.entries[place as usize];
+            entry.parts.0 |= parts.0;
+            entry.prio = entry.prio.max(prio);
+            self.counts.absorbed += 1;
+            self.unlink(place);
+            self.link(place);
+            return Taken::Yes;
+        }
+        if came_before || self.taken == self.capacity {
+            return Taken::No;
+        }
+        // What is written anew is not given up; older copies are placed before this one.
+        let entries = &self.entries;
+        self.dead.retain(|&place| entries[place as usize].lpn != lpn);
+        let entry = Entry { lpn, parts, prio, sent: false, before: END, after: END };
+        let place = self.free;
+        if place == END {
+            self.entries.push(entry);
+        } else {
+            self.free = self.entries[place as usize].after;
+            self.entries[place as usize] = entry;
+        }
+        let place = if place == END { self.entries.len() as u32 - 1 } else { place };
+        self.places.insert(lpn, place);
+        self.link(place);
+        self.taken += 1;
+        self.counts.most = self.counts.most.max(self.taken);
+        Taken::Yes
+    }
+
+    /// A write could not be taken: it waits.
+    pub(crate) fn count_wait(&mut self) {
+        self.counts.waited += 1;
+    }
+
+    /// Whether the buffer can answer a read of these parts of a page.
+    pub(crate) fn read(&mut self, lpn: Lpn, parts: Parts) -> bool {
+        let place = self.places.get(&lpn);
+        let hit = place.is_some_and(|&p| parts.0 & !self.entries[p as usize].parts.0 == 0);
+        self.counts.read_hits += u64::from(hit);
+        hit
+    }
+
+    /// The host gave a page up: what is unsent of it never will be.
+    pub(crate) fn trim(&mut self, lpn: Lpn) {
+        if let Some(place) = self.places.remove(&lpn)
+            && !self.entries[place as usize].sent
+        {
+            self.unlink(place);
+            self.give_back(place);
+        }
+    }
+
+    /// The host gave a page up of which a copy was sent and has no slot yet: when it gets there,
+    /// it is to be given up again.
+    #[cold]
+    pub(crate) fn bury(&mut self, lpn: Lpn) {
+        let sent = |e: &Entry| e.sent && e.lpn == lpn;
+        let places = (0..).zip(&self.entries).filter(|(_, e)| sent(e)).map(|(place, _)| place);
+        self.dead.extend(places);
+        self.dead.sort_unstable();
+        self.dead.dedup();
+    }
+
+    /// The next page to be sent, with `waiting` writes in want of room.
+    pub(crate) fn next_flush(&mut self, waiting: usize) -> Option<Flush> {
+        let on_their_way = (self.taken - self.unsent) as usize;
+        if self.unsent <= self.keep && on_their_way >= waiting {
+            return None;
+        }
+        let place = (self.oldest != END).then_some(self.oldest)?;
+        self.unlink(place);
+        let entry = &mut self.entries[place as usize];
+        entry.sent = true;
+        self.counts.flushed += 1;
+        let partial = entry.parts != Parts::ALL;
+        Some(Flush { place, lpn: entry.lpn, prio: entry.prio, partial })
+    }
+
+    /// A page has reached flash; whether the host had given it up meanwhile.
+    pub(crate) fn flushed(&mut self, place: u32) -> bool {
+        let lpn = self.entries[place as usize].lpn;
+        if self.places.get(&lpn) == Some(&place) {
+            self.places.remove(&lpn);
+        }
+        self.give_back(place);
+        let dead = self.dead.iter().position(|&d| d == place);
+        dead.map(|at| self.dead.remove(at)).is_some()
+    }
+
+    pub(crate) fn counts(&self) -> BufferCounts {
+        BufferCounts { left: self.taken, ..self.counts }
+    }
+
+    fn give_back(&mut self, place: u32) {
+        let entry = &mut self.entries[place as usize];
+        (entry.sent, entry.after) = (false, self.free);
+        self.free = place;
+        self.taken -= 1;
+    }
+
+    /// Makes an unsent page the most recent.
+    fn link(&mut self, place: u32) {
+        let entry = &mut self.entries[place as usize];
+        (entry.before, entry.after) = (self.newest, END);
+        match self.newest {
+            END => self.oldest = place,
+            newest => self.entries[newest as usize].after = place,
+        }
+        self.newest = place;
+        self.unsent += 1;
+    }
+
+    fn unlink(&mut self, place: u32) {
+        let Entry { before, after, .. } = self.entries[place as usize];
+        match before {
+            END => self.oldest = after,
+            before => self.entries[before as usize].after = after,
+        }
+        match after {
+            END => self.newest = before,
+            after => self.entries[after as usize].before = before,
+        }
+        self.unsent -= 1;
+    }
+}
+
+/// Page numbers are spread by a multiplication: nobody chooses them to collide.
+#[derive(Default)]
+struct LpnHasher(u64);
+
+impl Hasher for LpnHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u32(byte.into());
+        }
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        // 2^64 divided by the golden ratio.
+        self.0 = (self.0 ^ u64::from(n)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+}

@@ -1,0 +1,184 @@
+//! The write buffer: what it saves, what a write waits for when it is full, and that nothing in it
+//! is lost.
+
+#![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
+
+mod common;
+
+use common::{
+    PAGE, bytes, class_of, close, count, drive, generate, number, read, serve, trim, warnings,
+    write,
+};
+use floatgate_ssd::sim::{Settings, Sim};
+use floatgate_ssd::{Drive, ftl_of};
+use ftl::Lpn;
+use kernel::Rng;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use workload::{List, Op, Request, Workload};
+
+const PROGRAM: u64 = 600_000;
+const READ: u64 = 50_000;
+
+fn buffered(pages: u64, flush_above: f64, own: &[&str]) -> Drive {
+    let size = format!("buffer.size={}KiB", 4 * pages);
+    let share = format!("buffer.flush-above={flush_above}");
+    drive(&[&[size.as_str(), share.as_str(), "precondition.fill=none"], own].concat())
+}
+
+fn buffer(value: &Value, what: &str) -> u64 {
+    count(&value["buffer"][what])
+}
+
+fn programs(value: &Value) -> u64 {
+    count(&value["flash"]["program"]["host"])
+}
+
+#[test]
+fn a_write_waits_for_the_program_that_makes_room() {
+    let requests: Vec<Request> = (0..10).map(|page| write(0, page)).collect();
+    let value = serve(&buffered(4, 0.0, &[]), requests);
+    // One die: programs end at 600 us, 1200 us and so on; four writes need not wait for any.
+    let waits: u64 = (1..=6).map(|k| k * PROGRAM).sum();
+    let class = class_of(&value, "write");
+    assert_eq!(class.mean, waits as f64 / 10.0);
+    assert_eq!(class.max, 6 * PROGRAM);
+    let delays = &value["host"]["write"]["delay_ns_by_cause"];
+    assert_eq!(number(&delays["queue"]["host"]), class.mean, "behind other pages of the host");
+    assert_eq!(number(&delays["array"]), 0.0);
+    assert_eq!((buffer(&value, "waited"), buffer(&value, "most")), (6, 4));
+    assert_eq!((buffer(&value, "flushed"), programs(&value)), (10, 10));
+    assert_eq!(buffer(&value, "left"), 0);
+    assert!(!warnings(&value).contains(&"buffer-never-filled"));
+}
+
+#[test]
+fn a_page_written_over_before_it_is_sent_costs_no_flash() {
+    let requests: Vec<Request> = (0..400).map(|i| write(i, i % 4)).collect();
+    let value = serve(&buffered(8, 1.0, &[]), requests.clone());
+    assert_eq!(class_of(&value, "write").max, 0);
+    assert_eq!((buffer(&value, "absorbed"), buffer(&value, "left")), (396, 4));
+    assert_eq!((programs(&value), number(&value["waf"])), (0, 0.0));
+    assert!(warnings(&value).contains(&"buffer-never-filled"));
+    // With room for three of the four, the least recent is sent each time: nothing is absorbed.
+    let value = serve(&buffered(3, 1.0, &[]), requests);
+    assert_eq!(buffer(&value, "absorbed"), 0);
+    assert_eq!(programs(&value), 400 - buffer(&value, "left"));
+}
+
+#[test]
+fn reads_of_what_is_in_the_buffer_take_no_flash() {
+    let value = serve(&buffered(4, 1.0, &[]), vec![write(0, 3), read(1, 3), read(2, 5)]);
+    assert_eq!(buffer(&value, "read_hits"), 1);
+    assert_eq!(class_of(&value, "read").max, READ, "page 5 is not in the buffer");
+    assert_eq!(count(&value["flash"]["read"]["host"]), 1);
+    // Half a page answers for that half only.
+    let half = |at, op, part| bytes(at, op, 3 * PAGE + part * PAGE / 2, PAGE / 2);
+    let list = vec![half(0, Op::Write, 0), half(1, Op::Read, 0), half(2, Op::Read, 1)];
+    let value = serve(&buffered(4, 1.0, &[]), list);
+    assert_eq!(buffer(&value, "read_hits"), 1);
+}
+
+#[test]
+fn two_halves_are_a_page_and_one_needs_the_old() {
+    let half = |at, part| bytes(at, Op::Write, part * PAGE / 2, PAGE / 2);
+    let others = |from| (0..4).map(move |page| write(from + page, 10 + page));
+    let own = ["precondition.fill=full"];
+    let both = [half(0, 0), half(1, 1)].into_iter().chain(others(2)).collect();
+    let value = serve(&buffered(4, 1.0, &own), both);
+    assert_eq!((count(&value["flash"]["rmw_reads"]), programs(&value)), (0, 1));
+    let one = [half(0, 0)].into_iter().chain(others(2)).collect();
+    let value = serve(&buffered(4, 1.0, &own), one);
+    assert_eq!((count(&value["flash"]["rmw_reads"]), programs(&value)), (1, 1));
+}
+
+#[test]
+fn what_is_trimmed_in_the_buffer_never_reaches_flash() {
+    let value = serve(&buffered(4, 1.0, &[]), vec![write(0, 3), write(1, 4), trim(2, 3)]);
+    assert_eq!((programs(&value), buffer(&value, "left")), (0, 1));
+    let value = serve(&buffered(4, 0.0, &[]), vec![write(0, 3), write(1, 4), trim(2, 3)]);
+    // Page 3 was on its way already.
+    assert_eq!((programs(&value), count(&value["checks"]["mapped"])), (2, 1));
+}
+
+/// The host asks one thing at a time, so a plain set knows which pages there are in the end, once
+/// everything has been sent. Space is short: pages wait for it after they were sent, are trimmed
+/// and written anew meanwhile.
+#[test]
+fn nothing_is_lost_and_nothing_comes_back() {
+    let (mut collected, mut stalled, mut modified) = (0, 0, 0);
+    for seed in 0..40 {
+        let own = [
+            "host.mode=queue-depth",
+            "host.queue-depth=1",
+            "geometry.channels=2",
+            "ftl.spare-factor=0.3",
+        ];
+        let drive = buffered(1 + seed % 12, 0.0, &own);
+        let pages = drive.logical_pages;
+        let mut rng = Rng::named(seed, "buffer");
+        let mut there = BTreeSet::new();
+        let mut requests = Vec::new();
+        for _ in 0..3000 {
+            let page = rng.below(pages);
+            let at = u64::from(page) * PAGE;
+            requests.push(match rng.below(10) {
+                0..2 => {
+                    there.remove(&page);
+                    trim(0, page.into())
+                }
+                2..5 => {
+                    there.insert(page);
+                    bytes(0, Op::Write, at + u64::from(rng.below(7)) * 512, 512)
+                }
+                5 => read(0, page.into()),
+                _ => {
+                    there.insert(page);
+                    write(0, page.into())
+                }
+            });
+        }
+        let list = List::new("list", requests).unwrap();
+        let mut ftl = ftl_of(&drive, drive.policies.build());
+        ftl.begin_run(drive.policies.build());
+        let mut sim = Sim::new(Settings::of(&drive), ftl);
+        sim.run(&mut *list.open().unwrap(), None, &mut |_| true).unwrap();
+        let map = sim.ftl().map();
+        let mapped = (0..pages).filter(|&p| map.lookup(Lpn::from_u32(p)).is_some());
+        assert_eq!(mapped.collect::<BTreeSet<u32>>(), there, "seed {seed}");
+        sim.ftl().check().unwrap();
+        assert_eq!(sim.buffer().unwrap().left, 0);
+        collected += sim.ftl().counts().erase.total();
+        stalled += sim.stats().stalled_writes;
+        modified += sim.stats().rmw_reads;
+    }
+    assert!(
+        collected > 1000 && stalled > 100 && modified > 1000,
+        "{collected} {stalled} {modified}"
+    );
+}
+
+/// Delays are split to the last nanosecond (`run_with` checks the sum), and a full buffer on a drive
+/// that collects garbage makes writes wait behind that.
+#[test]
+fn a_full_buffer_waits_behind_garbage_collection() {
+    let own = [
+        "geometry.channels=2",
+        "geometry.blocks-per-plane=64",
+        "ftl.spare-factor=0.2",
+        "precondition.fill=full",
+        "precondition.age=random",
+        "host.mode=queue-depth",
+        "host.queue-depth=16",
+        "workload.requests=20000",
+    ];
+    let value = generate(&buffered(32, 0.5, &own), "random-write");
+    let queue = &value["host"]["write"]["delay_ns_by_cause"]["queue"];
+    assert!(number(&queue["gc"]) > 0.0 && number(&queue["host"]) > 0.0);
+    // The dies are the bottleneck with the buffer and without: what it absorbs is all it gains.
+    let without = generate(&drive(&own), "random-write");
+    let each =
+        |v: &Value| number(&v["simulated_seconds"]) / number(&v["flash"]["program"]["total"]);
+    close("time for each program", each(&value), each(&without), 0.02);
+    assert!(buffer(&value, "absorbed") > 500);
+}
