@@ -165,14 +165,14 @@ def test_a_disk_that_fills_up_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def endless(**options: object) -> subprocess.Popen[bytes]:
+def endless(folder: Path, *, stderr: int) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "floatgate", "run", "agcr", "random-write"]
     command += ["--set", "workload.requests=100000000000", "--set", "precondition.fill=none"]
-    return subprocess.Popen(command, **options)  # type: ignore[call-overload, no-any-return]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, cwd=folder)
 
 
 def test_ctrl_c_ends_a_run_at_once(tmp_path: Path) -> None:
-    run = endless(stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path)
+    run = endless(tmp_path, stderr=subprocess.PIPE)
     time.sleep(1.5)
     assert run.poll() is None
     start = time.perf_counter()
@@ -186,7 +186,7 @@ def test_ctrl_c_ends_a_run_at_once(tmp_path: Path) -> None:
 
 def test_progress_is_drawn_on_a_terminal(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
-    run = endless(stdout=subprocess.PIPE, stderr=theirs, cwd=tmp_path)
+    run = endless(tmp_path, stderr=theirs)
     os.close(theirs)
     shown = b""
     deadline = time.monotonic() + 30

@@ -137,11 +137,11 @@ impl<K: Kit> Ftl<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Bare, HostDest, OpView, Order, Placement, Policies, Victim, Watch};
+    use crate::policy::{HostDest, OpView, Order, Placement, Policies, Victim, Watch};
     use crate::{Config, GcMarks, InOrder, Load, NoRefresh, NoThrottle, NoWear, PlaneView};
     use crate::{Plain, Traditional};
     use kernel::{Bytes, Prio, Rng, Time};
-    use nand::{Geometry, Layouts, Ppn, Shape, Tag};
+    use nand::{Geometry, Layouts, Nothing, Ppn, Shape, Tag};
 
     struct Simple;
     impl Watch for Simple {}
@@ -166,7 +166,19 @@ mod tests {
             0
         }
     }
-    type Drive = Ftl<Bare<Simple, Simple, Simple>>;
+    impl Kit for Simple {
+        type Store = Nothing;
+        type Cost = Traditional;
+        type Throttle = NoThrottle;
+        type ReadDisturb = NoRefresh;
+        type PageChoice = InOrder;
+        type Coding = Plain;
+        type Victim = Self;
+        type Placement = Self;
+        type Wear = NoWear;
+        type Order = Self;
+    }
+    type Drive = Ftl<Simple>;
     type Damage<'a> = &'a dyn Fn(&mut Drive);
 
     /// A drive of two planes of eight blocks of four pages, half full, with pages overwritten.

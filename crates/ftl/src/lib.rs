@@ -26,7 +26,7 @@ pub use level::Levels;
 pub use map::{Lpn, Map};
 pub use plane::RESERVE;
 pub use policy::{
-    Access, AccessKind, Balance, Bare, Coding, Cost, Dest, Follow, FreePick, HostDest, InOrder,
+    Access, AccessKind, Balance, Coding, Cost, Dest, Follow, FreePick, HostDest, InOrder,
     Interests, Kit, NextLife, NoRefresh, NoThrottle, NoWear, Op, OpView, Order, PageChoice, Pages,
     Pick, Placement, Plain, Plan, Policies, Pool, ReadDisturb, Role, Step, StreamId, StreamSpec,
     Throttle, Traditional, Victim, Watch, Wear, WriteCtx,

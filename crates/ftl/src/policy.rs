@@ -8,7 +8,7 @@
 use crate::Lpn;
 use crate::view::{FtlView, Load, PlaneView};
 use kernel::{Prio, Rng, Time};
-use nand::{BlockId, DieId, Geometry, Level, Mode, Nothing, PlaneId, Ppn, Source, Store, Tag};
+use nand::{BlockId, DieId, Geometry, Level, Mode, PlaneId, Ppn, Source, Store, Tag};
 
 /// A sequence of blocks that one kind of data is written to; each plane has its own frontier.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -560,6 +560,34 @@ impl<K: Kit> Policies<K> {
         f(&mut self.order);
     }
 
+    /// The same policies in another kit: other cells, or other seams.
+    pub fn into_kit<L>(self) -> Policies<L>
+    where
+        L: Kit<
+                Cost = K::Cost,
+                Throttle = K::Throttle,
+                ReadDisturb = K::ReadDisturb,
+                PageChoice = K::PageChoice,
+                Coding = K::Coding,
+                Victim = K::Victim,
+                Placement = K::Placement,
+                Wear = K::Wear,
+                Order = K::Order,
+            >,
+    {
+        Policies {
+            cost: self.cost,
+            throttle: self.throttle,
+            read_disturb: self.read_disturb,
+            page_choice: self.page_choice,
+            coding: self.coding,
+            victim: self.victim,
+            placement: self.placement,
+            wear: self.wear,
+            order: self.order,
+        }
+    }
+
     /// The interests of all families together.
     pub fn interests(&mut self) -> Interests {
         let mut all = Interests::NONE;
@@ -661,28 +689,6 @@ impl Wear for NoWear {
     }
 
     fn balance(&mut self, _: &Balance<'_>, _: &mut Plan) {}
-}
-
-/// The bare drive: fixed answers compiled in, every seam left out. What the seams cost is measured
-/// against it.
-pub struct Bare<V, P, O>(std::marker::PhantomData<fn() -> (V, P, O)>);
-
-impl<V: Victim + 'static, P: Placement + 'static, O: Order + 'static> Kit for Bare<V, P, O> {
-    type Store = Nothing;
-    type Cost = Traditional;
-    type Throttle = NoThrottle;
-    type ReadDisturb = NoRefresh;
-    type PageChoice = InOrder;
-    type Coding = Plain;
-    type Victim = V;
-    type Placement = P;
-    type Wear = NoWear;
-    type Order = O;
-    const SLOTS: bool = false;
-    const WATCH: bool = false;
-    const IDLE: bool = false;
-    const LEVELS: bool = false;
-    const READS: bool = false;
 }
 
 /// The source of the operations of a job that a family's plan starts.

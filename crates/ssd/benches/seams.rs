@@ -80,18 +80,7 @@ fn fixed<const SEAMS: u8>(_: &Drive) -> Policies<With<SEAMS>> {
 }
 
 fn dispatched(drive: &Drive) -> Policies<Dispatch> {
-    let p = drive.policies.build();
-    Policies {
-        cost: p.cost,
-        throttle: p.throttle,
-        read_disturb: p.read_disturb,
-        page_choice: p.page_choice,
-        coding: p.coding,
-        victim: p.victim,
-        placement: p.placement,
-        wear: p.wear,
-        order: p.order,
-    }
+    drive.policies.build().into_kit()
 }
 
 /// Runs one build of the engine.

@@ -9,7 +9,7 @@ use floatgate_ssd::{Drive, ftl_of, generator, precondition};
 use ftl::{Cost, FtlView, Interests, Lpn, Policies, Watch, WriteCtx};
 use kernel::{IndexVec, Rng, Time};
 use nand::{DieId, Level, Ppn, Source, Store, Versions};
-use policies::{Builtin, BuiltinWith, CostPolicy};
+use policies::{BuiltinWith, CostPolicy};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use workload::{List, Op, Request, Workload};
@@ -104,27 +104,12 @@ fn a_run_does_not_depend_on_what_runs_beside_it() {
 
 // ── Data ────────────────────────────────────────────────────────────────────────────────────────
 
-/// The same policies over cells that remember.
-fn over<S: Store + 'static>(policies: Policies<Builtin>) -> Policies<BuiltinWith<S>> {
-    Policies {
-        cost: policies.cost,
-        throttle: policies.throttle,
-        read_disturb: policies.read_disturb,
-        page_choice: policies.page_choice,
-        coding: policies.coding,
-        victim: policies.victim,
-        placement: policies.placement,
-        wear: policies.wear,
-        order: policies.order,
-    }
-}
-
 /// Runs a workload over cells that remember, and checks the FTL's structure in the end. The loop
 /// itself checks that every read gets data of the page that it asked for.
 fn remember<S: Store + 'static>(drive: &Drive, workload: &dyn Workload) -> Sim<BuiltinWith<S>> {
-    let mut ftl = ftl_of(drive, over::<S>(drive.policies.build()));
+    let mut ftl = ftl_of::<BuiltinWith<S>>(drive, drive.policies.build().into_kit());
     precondition(drive, workload, &mut ftl, &mut |_| true).unwrap();
-    ftl.begin_run(over(drive.policies.build()));
+    ftl.begin_run(drive.policies.build().into_kit());
     let mut sim = Sim::new(Settings::of(drive), ftl);
     sim.run(&mut *workload.open().unwrap(), None, &mut |_| true).unwrap();
     assert_eq!(sim.stats().served, workload.about().requests.unwrap());
@@ -217,7 +202,7 @@ fn writes_on_several_planes_keep_the_order_of_each_block() {
         let workload = generator(&drive, "random-write").unwrap();
         let policies = || Policies {
             cost: CostPolicy::Custom(Box::new(Restless { next: 0, pages: drive.logical_pages })),
-            ..over::<Versions>(drive.policies.build())
+            ..drive.policies.build().into_kit::<BuiltinWith<Versions>>()
         };
         let mut ftl = ftl_of(&drive, policies());
         precondition(&drive, &*workload, &mut ftl, &mut |_| true).unwrap();
@@ -293,7 +278,7 @@ fn an_old_copy_would_be_found() {
     let drive = busy(&["host.mode=think-time"], 5);
     let read = Request { op: Op::Read, ..common::read(1_000_000, 3) };
     let list = List::new("canary", vec![common::write(0, 3), read]).unwrap();
-    let mut ftl = ftl_of(&drive, over::<Ledger>(drive.policies.build()));
+    let mut ftl = ftl_of(&drive, drive.policies.build().into_kit::<BuiltinWith<Ledger>>());
     precondition(&drive, &list, &mut ftl, &mut |_| true).unwrap();
     let mut sim = Sim::new(Settings::of(&drive), ftl);
     // The host believes in a write that the drive has not seen.

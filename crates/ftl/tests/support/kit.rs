@@ -32,18 +32,7 @@ where
 
 /// The set's policies over cells that remember `S`.
 pub(crate) fn builtin<S: Store + 'static>(set: &PolicySet) -> Policies<BuiltinWith<S>> {
-    let p = set.build();
-    Policies {
-        cost: p.cost,
-        throttle: p.throttle,
-        read_disturb: p.read_disturb,
-        page_choice: p.page_choice,
-        coding: p.coding,
-        victim: p.victim,
-        placement: p.placement,
-        wear: p.wear,
-        order: p.order,
-    }
+    set.build().into_kit()
 }
 
 /// The set's victim, placement, wear and order policies beside those given.
@@ -76,16 +65,5 @@ where
 pub(crate) fn of_store<S: Store + 'static>(
     set: &PolicySet,
 ) -> Policies<Mix<Traditional, NoRefresh, Plain, S>> {
-    let p = set.build();
-    Policies {
-        cost: Traditional,
-        throttle: NoThrottle,
-        read_disturb: NoRefresh,
-        page_choice: InOrder,
-        coding: Plain,
-        victim: p.victim,
-        placement: p.placement,
-        wear: p.wear,
-        order: p.order,
-    }
+    policies_of(set, Traditional, NoRefresh, Plain).into_kit()
 }
