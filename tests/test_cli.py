@@ -88,10 +88,12 @@ def test_another_seed_gives_another_run(floatgate: Floatgate) -> None:
 def test_a_result_is_stored_whole(floatgate: Floatgate, tmp_path: Path) -> None:
     done = floatgate("run", *SMALL, "--out", "kept/here")
     assert done.returncode == 0
-    stored = done.stdout.splitlines()[-1].removeprefix("Result: ")
-    folder = (tmp_path / stored).parent
-    assert json.loads((tmp_path / stored).read_text())["schema"] == "floatgate.run/1"
-    assert [path.name for path in folder.iterdir()] == ["result.json"]
+    folder = tmp_path / done.stdout.splitlines()[-1].removeprefix("Result: ")
+    assert folder.parent == tmp_path / "kept" / "here"
+    assert json.loads((folder / "result.json").read_text())["schema"] == "floatgate.run/1"
+    tables = [f"{table}.parquet" for table in ("blocks", "requests", "series")]
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*tables, "result.json"])
+    assert list(folder.parent.iterdir()) == [folder]
 
 
 WRONG = {
@@ -165,15 +167,20 @@ def test_a_disk_that_fills_up_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def endless(folder: Path, *, stderr: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "floatgate", "run", "agcr", "random-write"]
+def endless(folder: Path, *words: str, stderr: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "floatgate", "run", "agcr", "random-write", *words]
     command += ["--set", "workload.requests=100000000000", "--set", "precondition.fill=none"]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, cwd=folder)
 
 
-def test_ctrl_c_ends_a_run_at_once(tmp_path: Path) -> None:
-    run = endless(tmp_path, stderr=subprocess.PIPE)
+@pytest.mark.parametrize("words", [(), ("--out", "new/results")])
+def test_ctrl_c_ends_a_run_at_once(tmp_path: Path, words: tuple[str, ...]) -> None:
+    run = endless(tmp_path, *words, stderr=subprocess.PIPE)
     time.sleep(1.5)
+    deadline = time.monotonic() + 30
+    while words and not any(p.stat().st_size for p in tmp_path.rglob("requests.parquet")):
+        assert time.monotonic() < deadline, "nothing is written"
+        time.sleep(0.1)
     assert run.poll() is None
     start = time.perf_counter()
     run.send_signal(signal.SIGINT)

@@ -1,6 +1,9 @@
 """The compiled engine. Text goes in, JSON comes out; `floatgate.run` is what people call."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
+
+from numpy.typing import NDArray
 
 __all__ = [
     "ConfigError",
@@ -48,4 +51,5 @@ def run(
     skip_bad: bool,
     cache: str | None,
     progress: Callable[[str, int, int | None, int], object] | None,
+    rows: Callable[[str, list[tuple[str, NDArray[Any], list[str] | None, bool]]], object] | None,
 ) -> str: ...

@@ -67,7 +67,11 @@ Json = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="Store the result as DIR/RUN-ID/result.json."),
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Store the result in DIR/RUN-ID, and its requests, series and blocks as Parquet.",
+    ),
 ]
 
 
@@ -134,8 +138,6 @@ def run(
     from floatgate import text
     from floatgate.progress import Progress
 
-    if out is not None:
-        _check_writable(out)
     with Progress(quiet=quiet) as progress:
         result = floatgate.run(
             drive,
@@ -146,20 +148,15 @@ def run(
             format=format,
             time_unit=time_unit,
             skip_bad=skip_bad,
+            out=out,
             progress=progress,
         )
-    stored = None
-    if out is not None:
-        try:
-            stored = result.save(out)
-        except OSError as error:
-            raise InputError(f"{out}: the result cannot be stored ({_reason(error)})") from error
     if as_json:
         print(json.dumps(result.data))
         return
     print(text.page(result, colour=text.colour_wanted()))
-    if stored:
-        print(f"\nResult: {stored}")
+    if result.folder is not None:
+        print(f"\nResult: {result.folder}")
 
 
 @app.command()
@@ -225,23 +222,6 @@ def schema() -> None:
 
 def _print_json(schema: str, **values: Any) -> None:
     print(json.dumps({"schema": schema, **values}))
-
-
-def _check_writable(folder: Path) -> None:
-    """Before a long run: whether its result could be stored. Makes nothing."""
-    import os
-
-    there = folder.absolute()
-    while not there.exists():
-        there = there.parent
-    if not there.is_dir():
-        raise InputError(f"{folder}: no result can be stored here, `{there}` is not a folder")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise InputError(f"{folder}: no result can be stored here, `{there}` is not writable")
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
 
 
 def _fail(message: str, code: int) -> None:

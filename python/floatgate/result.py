@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from floatgate.engine import InputError
+from floatgate.recording import RESULT, Recording
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -50,12 +53,14 @@ class Result(Numbers):
     """What one run gave.
 
     `result.waf`, `result.host.write.latency_ns.p99`, `result.flash.erase.gc` and so on are the
-    numbers of the JSON value; `print(result)` is the page that the command line prints.
+    numbers of the JSON value; `print(result)` is the page that the command line prints. `folder` is
+    where the result is stored, if it is.
     """
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: dict[str, Any], folder: Path | None = None) -> None:
         super().__init__(data)
         self.data = data
+        self.folder = folder
 
     def __str__(self) -> str:
         from floatgate import text
@@ -95,26 +100,60 @@ class Result(Numbers):
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Stores the result as `FOLDER/RUN-ID/result.json` and returns that path.
 
-        The file appears whole or not at all: it is the mark of a completed run.
+        The file appears whole or not at all. The tables of a run are only stored while it goes on:
+        see `out` of `floatgate.run`.
+
+        Raises:
+            InputError: It cannot be stored there.
         """
-        path = Path(folder) / self.run_id / "result.json"
-        made = _make_folder(path.parent)
-        new = path.with_name(f"result.json.{os.getpid()}")
-        try:
-            new.write_text(self.to_json() + "\n", encoding="utf-8")
-            new.replace(path)
-        except BaseException:
-            new.unlink(missing_ok=True)
-            for empty in made:
-                empty.rmdir()
-            raise
-        return path
+        with Recording(folder) as recording:
+            return recording.keep(self) / RESULT
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
         """Reads a stored result: its `result.json`, or the folder that holds it."""
         path = Path(path)
-        return cls(json.loads((path / "result.json" if path.is_dir() else path).read_bytes()))
+        path = path / RESULT if path.is_dir() else path
+        return cls(json.loads(path.read_bytes()), path.parent)
+
+    def requests(self) -> pl.DataFrame:
+        """One row per completed request, in order of completion; of a stored result only.
+
+        A frame of 100 million requests takes 11 GB. `polars.scan_parquet` reads the file
+        `result.folder / "requests.parquet"` in parts.
+
+        Raises:
+            InputError: The result has no such table.
+        """
+        return self._table("requests")
+
+    def series(self) -> pl.DataFrame:
+        """One row per stretch of drive time, with what was counted in it; of a stored result only.
+
+        Raises:
+            InputError: The result has no such table.
+        """
+        return self._table("series")
+
+    def blocks(self) -> pl.DataFrame:
+        """One row per block, as the run left it; of a stored result only.
+
+        Raises:
+            InputError: The result has no such table.
+        """
+        return self._table("blocks")
+
+    def _table(self, name: str) -> pl.DataFrame:
+        import polars as pl
+
+        if self.folder is None:
+            raise InputError(f"this result has no {name}: only a run with `out=FOLDER` keeps them")
+        path = self.folder / f"{name}.parquet"
+        if path.exists():
+            return pl.read_parquet(path)
+        if name == "requests" and not self.provenance.config.run["keep-requests"]:
+            raise InputError(f"{self.folder}: its requests were left out (run.keep-requests=false)")
+        raise InputError(f"{self.folder}: there is no {name}.parquet beside the result")
 
     def latencies(self) -> pl.DataFrame:
         """One row per host operation: requests, bytes and the latency percentiles in ns."""
@@ -149,17 +188,6 @@ class Result(Numbers):
         """
         row = dict(_flat("", self.data))
         return _frame([{"run_id": self.run_id} | row])
-
-
-def _make_folder(folder: Path) -> list[Path]:
-    """Makes a folder and those above it; returns the ones that were not there, innermost first."""
-    missing = []
-    while not folder.exists():
-        missing.append(folder)
-        folder = folder.parent
-    for new in reversed(missing):
-        new.mkdir(exist_ok=True)
-    return missing
 
 
 def delays(host: Mapping[str, Any]) -> dict[str, float]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from floatgate import engine
+from floatgate.recording import Recording
 from floatgate.result import Result
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ def run(
     format: str | None = None,
     time_unit: str | None = None,
     skip_bad: bool = False,
+    out: str | PathLike[str] | None = None,
     progress: Callable[[str, int, int | None, int], object] | None = None,
 ) -> Result:
     """Runs a workload on a drive.
@@ -42,6 +45,8 @@ def run(
         time_unit: The unit of the trace's time column, `s`, `ms`, `us` or `ns`, where the
             format leaves doubt.
         skip_bad: Count records that cannot be read and go on, instead of refusing the trace.
+        out: The folder in which the run is stored, as `OUT/RUN-ID/` with `result.json` and the
+            tables `requests`, `series` and `blocks` as Parquet files.
         progress: Called some ten times a second with the stage (`preconditioning`, `running`),
             the requests or page writes done, how many there are (None where unknown) and the
             simulated time in ns.
@@ -50,21 +55,27 @@ def run(
         The result. A drive that wears out is a result too: `result.end` says so.
 
     Raises:
-        InputError: The drive, a setting or the workload is wrong; the message says where.
+        InputError: The drive, a setting or the workload is wrong, or the run cannot be stored;
+            the message says where.
     """
-    text = engine.run(
-        str(drive),
-        str(workload),
-        set=_pairs(set),
-        policy=_pairs(policy),
-        seed=seed,
-        format=format,
-        time_unit=time_unit,
-        skip_bad=skip_bad,
-        cache=cache_folder(),
-        progress=progress,
-    )
-    return Result(json.loads(text))
+    with Recording(out) if out is not None else nullcontext() as recording:
+        text = engine.run(
+            str(drive),
+            str(workload),
+            set=_pairs(set),
+            policy=_pairs(policy),
+            seed=seed,
+            format=format,
+            time_unit=time_unit,
+            skip_bad=skip_bad,
+            cache=cache_folder(),
+            progress=progress,
+            rows=recording.take if recording else None,
+        )
+        result = Result(json.loads(text))
+        if recording:
+            result.folder = recording.keep(result)
+    return result
 
 
 def resolve(

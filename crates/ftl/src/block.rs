@@ -22,6 +22,24 @@ pub enum State {
     Bad,
 }
 
+impl State {
+    /// All states, in the order of a block's life.
+    pub const ALL: [Self; 6] =
+        [Self::Free, Self::Open, Self::Full, Self::Closed, Self::Moving, Self::Bad];
+
+    /// The name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Open => "open",
+            Self::Full => "full",
+            Self::Closed => "closed",
+            Self::Moving => "moving",
+            Self::Bad => "bad",
+        }
+    }
+}
+
 /// The flag in `rank` of a block that may not be reclaimed; above every count, so that the least
 /// rank of a plane is a candidate whenever there is one. Both fit a positive `i16`, whose minimum
 /// every processor has in vector form.

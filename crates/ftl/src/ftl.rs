@@ -250,6 +250,11 @@ impl<K: Kit> Ftl<K> {
         &self.blocks
     }
 
+    /// Reads of each block since its last erase; empty when nobody counts.
+    pub fn reads(&self) -> &[u32] {
+        &self.reads
+    }
+
     /// The flash array.
     pub fn array(&self) -> &Array<K::Store> {
         &self.array

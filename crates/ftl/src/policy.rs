@@ -361,6 +361,10 @@ pub trait ReadDisturb: Watch {
     fn streams(&self) -> Vec<StreamSpec> {
         Vec::new()
     }
+    /// What results call the roles above [`Role::REGULAR`], in order.
+    fn role_names(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// A page of a block with a role of the policy's own was read.
     fn on_read(&mut self, view: &FtlView<'_>, ppn: Ppn, now: Time, plan: &mut Plan) {}
     /// A block has reached its limit.

@@ -133,6 +133,16 @@ pub enum Mode {
 impl Mode {
     /// All modes.
     pub const ALL: [Self; 4] = [Self::Full, Self::Low, Self::Wom1, Self::Wom2];
+
+    /// The name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Low => "low",
+            Self::Wom1 => "wom1",
+            Self::Wom2 => "wom2",
+        }
+    }
 }
 
 /// What a die does.

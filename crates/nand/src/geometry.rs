@@ -257,6 +257,13 @@ impl Geometry {
         ChannelId::from_u32(self.by_channels.rem(die.as_u32()))
     }
 
+    /// The chip of a die on its channel, and the position of the die in that chip. The chips of a
+    /// channel follow one another.
+    pub fn chip_of(&self, die: DieId) -> (u32, u32) {
+        let on_channel = self.by_channels.div(die.as_u32());
+        (on_channel / self.shape.dies_per_chip, on_channel % self.shape.dies_per_chip)
+    }
+
     /// The type of a page: its position in the cell, 0 for the least significant bit.
     #[inline]
     pub fn page_type(&self, page: u32) -> usize {
@@ -307,6 +314,14 @@ mod tests {
         let channels: Vec<u32> =
             (0..6).map(|d| g.channel_of(DieId::from_u32(d)).as_u32()).collect();
         assert_eq!(channels, [0, 1, 0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn the_chips_of_a_channel_follow_one_another() {
+        let g = Geometry::new(Shape { dies_per_chip: 2, ..shape() }).unwrap();
+        let on_first = (0..g.dies() as u32).step_by(2).map(DieId::from_u32);
+        let places: Vec<(u32, u32)> = on_first.map(|d| g.chip_of(d)).collect();
+        assert_eq!(places, [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]);
     }
 
     #[test]

@@ -118,6 +118,14 @@ impl Layouts {
         self.pages / u32::from(layout.group) * layout.slots.len() as u32
     }
 
+    /// How many slots of this mode lie before page index `end`.
+    pub fn slots_before(&self, mode: Mode, end: u32) -> u32 {
+        let layout = &self.modes[mode as usize];
+        let (groups, rest) = (end / u32::from(layout.group), end % u32::from(layout.group));
+        let begun = layout.slots.iter().filter(|s| u32::from(s.offset) < rest).count() as u32;
+        (groups * layout.slots.len() as u32 + begun).min(self.slots(mode))
+    }
+
     /// The first slot at or after page index `from`, if there is one.
     pub fn slot_from(&self, mode: Mode, from: u32) -> Option<u32> {
         let layout = &self.modes[mode as usize];
@@ -179,6 +187,10 @@ mod tests {
         assert_eq!(names(&l, Mode::Wom1), [0, 1, 3, 4]);
         for mode in Mode::ALL {
             assert_eq!(l.slots(mode) as usize, names(&l, mode).len(), "{mode:?}");
+            for end in 0..=7 {
+                let before = names(&l, mode).iter().filter(|slot| **slot < end).count();
+                assert_eq!(l.slots_before(mode, end) as usize, before, "{mode:?} before {end}");
+            }
         }
     }
 

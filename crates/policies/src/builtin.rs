@@ -191,6 +191,10 @@ impl ReadDisturb for ReadDisturbPolicy {
         each_read_disturb!(self, p => p.streams())
     }
 
+    fn role_names(&self) -> &'static [&'static str] {
+        each_read_disturb!(self, p => p.role_names())
+    }
+
     fn on_read(&mut self, view: &FtlView<'_>, ppn: Ppn, now: Time, plan: &mut Plan) {
         each_read_disturb!(self, p => p.on_read(view, ppn, now, plan));
     }

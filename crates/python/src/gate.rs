@@ -1,18 +1,21 @@
 //! The gate between Python and the engine. The engine works on a thread of its own with the
 //! interpreter released; the calling thread looks after it some ten times a second: it hears
-//! Ctrl-C at once, whatever the engine is doing, and tells how far the run has come.
+//! Ctrl-C at once, whatever the engine is doing, and tells how far the run has come. Rows of the
+//! run's tables go through a channel with one place: whoever takes them holds the engine back.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
+use ssd::record::{Column, Sink, Table};
 use ssd::{Progress, Stage};
 
+use crate::columns::hand_over;
 use crate::error::InternalError;
 
 /// How often the calling thread looks.
@@ -31,44 +34,65 @@ impl Shared {
     }
 }
 
-/// Runs `work` with the interpreter released. `work` calls its argument with the state of the run
-/// and stops when the answer is `false`. What Python raises meanwhile, Ctrl-C or an exception of
-/// `progress`, is raised here without waiting for `work`, whose result is then nobody's.
+/// What the engine's thread says.
+enum Said<T> {
+    Rows(Table, Vec<Column>),
+    Done(thread::Result<PyResult<T>>),
+}
+
+/// Runs `work` with the interpreter released. `work` calls its first argument with the state of
+/// the run and stops when the answer is `false`; its second takes the rows of the run's tables, if
+/// `rows` wants them. What Python raises meanwhile, Ctrl-C or an exception of `progress` or `rows`,
+/// is raised here without waiting for `work`, whose result is then nobody's.
 pub(crate) fn pass<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<Py<PyAny>>,
-    work: impl FnOnce(&mut dyn FnMut(Progress) -> bool) -> PyResult<T> + Send + 'static,
+    rows: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(Progress) -> bool, Option<Sink>) -> PyResult<T> + Send + 'static,
 ) -> PyResult<T> {
     let shared = Arc::new(Shared::default());
-    let (send, mut receive) = channel();
+    let (send, mut receive) = sync_channel(1);
     let engine = Arc::clone(&shared);
+    let wants_rows = rows.is_some();
     thread::Builder::new().name("floatgate".into()).spawn(move || {
         let mut tick = |progress| {
             *engine.latest() = Some(progress);
             !engine.stop.load(Ordering::Relaxed)
         };
+        let say = send.clone();
+        let sink = move |table, columns| say.send(Said::Rows(table, columns)).is_ok();
+        let sink = wants_rows.then(|| Box::new(sink) as Sink);
         // Nobody may be listening any more.
-        let _ = send.send(catch_unwind(AssertUnwindSafe(|| work(&mut tick))));
+        let _ = send.send(Said::Done(catch_unwind(AssertUnwindSafe(|| work(&mut tick, sink)))));
     })?;
+    let mut looked = Instant::now();
     loop {
+        let wait = PERIOD.saturating_sub(looked.elapsed());
         let heard;
         (receive, heard) = py.detach(move || {
-            let heard = receive.recv_timeout(PERIOD);
+            let heard = receive.recv_timeout(wait);
             (receive, heard)
         });
-        match heard {
-            Ok(Ok(result)) => return result,
-            Ok(Err(panic)) => return Err(InternalError::new_err(message(&*panic))),
+        let mut raised = match heard {
+            Ok(Said::Done(Ok(result))) => return result,
+            Ok(Said::Done(Err(panic))) => return Err(InternalError::new_err(message(&*panic))),
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(InternalError::new_err("the engine ended without an answer"));
             }
-            Err(RecvTimeoutError::Timeout) => {
-                let latest = *shared.latest();
-                if let Err(e) = look(py, progress.as_ref(), latest) {
-                    shared.stop.store(true, Ordering::Relaxed);
-                    return Err(e);
-                }
-            }
+            Ok(Said::Rows(table, columns)) => match &rows {
+                Some(take) => hand_over(py, take, table, columns),
+                None => Ok(()),
+            },
+            Err(RecvTimeoutError::Timeout) => Ok(()),
+        };
+        if looked.elapsed() >= PERIOD {
+            let latest = *shared.latest();
+            raised = raised.and_then(|()| look(py, progress.as_ref(), latest));
+            looked = Instant::now();
+        }
+        if let Err(e) = raised {
+            shared.stop.store(true, Ordering::Relaxed);
+            return Err(e);
         }
     }
 }

@@ -7,6 +7,7 @@
 #![allow(clippy::needless_pass_by_value, reason = "arguments from Python arrive by value")]
 
 mod cache;
+mod columns;
 mod error;
 mod gate;
 mod lists;
@@ -73,10 +74,11 @@ mod _core {
         Ok((file, json.to_string()))
     }
 
-    /// One run; its result as JSON. `cache` names the folder where preconditioned drives are kept.
+    /// One run; its result as JSON. `cache` names the folder where preconditioned drives are kept;
+    /// `rows` is called with the name of a table and some rows of it, as columns.
     #[pyfunction]
     #[pyo3(signature = (
-        drive, workload, *, set, policy, seed, format, time_unit, skip_bad, cache, progress
+        drive, workload, *, set, policy, seed, format, time_unit, skip_bad, cache, progress, rows
     ))]
     #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
     fn run(
@@ -91,10 +93,11 @@ mod _core {
         skip_bad: bool,
         cache: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
+        rows: Option<Py<PyAny>>,
     ) -> PyResult<String> {
         let options = open::options(format, time_unit, skip_bad)?;
         let drive = open::drive(drive, &set, &policy, seed)?;
-        gate::pass(py, progress, move |tick| {
+        gate::pass(py, progress, rows, move |tick, sink| {
             let workload = open::workload(&drive, &workload, options)?;
             let start = Instant::now();
             let mut running = start;
@@ -104,7 +107,8 @@ mod _core {
                 }
                 tick(p)
             };
-            let mut report = ssd::run(&drive, workload, &mut Cache(cache), &mut watch)
+            let mut cache = Cache(cache);
+            let mut report = ssd::run_recorded(&drive, workload, &mut cache, &mut watch, sink)
                 .map_err(|e| error::of_run(&e))?;
             let seconds = |since: Instant| since.elapsed().as_secs_f64();
             report.set_wall_seconds(seconds(start), seconds(running));

@@ -1,10 +1,11 @@
 //! What does each seam cost a drive that does not use it?
 //!
-//! The same engine is built without the seams, with each alone, and as people run it; all serve the
-//! same requests, and an instruction counter (`make bench-count`) compares them: the instructions
-//! of a long run minus those of a short one are those of the requests between. Run by itself it
-//! prints wall-clock figures. Arguments: one build (`bare`, `slots`, `watch`, `idle`, `levels`,
-//! `reads`, `dispatch`, `builtin`) and the number of requests.
+//! The same engine is built without the seams, with each alone, as people run it, and recording
+//! what it does; all serve the same requests, and an instruction counter (`make bench-count`)
+//! compares them: the instructions of a long run minus those of a short one are those of the
+//! requests between. Run by itself it prints wall-clock figures. Arguments: one build (`bare`,
+//! `slots`, `watch`, `idle`, `levels`, `reads`, `dispatch`, `builtin`, `recorded`) and the number
+//! of requests.
 
 #![allow(clippy::disallowed_methods)] // a bench reads the clock
 
@@ -90,12 +91,15 @@ fn builtin(drive: &Drive) -> Policies<Builtin> {
     drive.policies.build()
 }
 
-fn run<K: Kit>(name: &str, drive: &Drive, policies: fn(&Drive) -> Policies<K>) {
+fn run<K: Kit>(name: &str, drive: &Drive, policies: fn(&Drive) -> Policies<K>, recorded: bool) {
     let workload = generator(drive, "random-write").expect("a known generator");
     let mut ftl = ftl_of::<K>(drive, policies(drive));
     precondition(drive, &*workload, &mut ftl, &mut |_| true).expect("nobody stops it");
     ftl.begin_run(policies(drive));
     let mut sim = Sim::new(Settings::of(drive), ftl);
+    if recorded {
+        sim.record(drive.recording, Box::new(|_, _| true));
+    }
     let start = Instant::now();
     let mut source = workload.open().expect("a generator opens");
     sim.run(&mut *source, None, &mut |_| true).expect("nobody stops it");
@@ -128,15 +132,16 @@ fn main() {
     let drive = load(&layers).expect("a drive");
     let names: Vec<&String> = asked.iter().filter(|a| a.parse::<u64>().is_err()).collect();
     let wanted = |name: &str| names.is_empty() || names.iter().any(|a| *a == name);
-    let all: [(&str, Build); 8] = [
-        ("bare", |n, d| run(n, d, fixed::<0>)),
-        ("slots", |n, d| run(n, d, fixed::<1>)),
-        ("watch", |n, d| run(n, d, fixed::<2>)),
-        ("idle", |n, d| run(n, d, fixed::<4>)),
-        ("levels", |n, d| run(n, d, fixed::<8>)),
-        ("reads", |n, d| run(n, d, fixed::<16>)),
-        ("dispatch", |n, d| run(n, d, dispatched)),
-        ("builtin", |n, d| run(n, d, builtin)),
+    let all: [(&str, Build); 9] = [
+        ("bare", |n, d| run(n, d, fixed::<0>, false)),
+        ("slots", |n, d| run(n, d, fixed::<1>, false)),
+        ("watch", |n, d| run(n, d, fixed::<2>, false)),
+        ("idle", |n, d| run(n, d, fixed::<4>, false)),
+        ("levels", |n, d| run(n, d, fixed::<8>, false)),
+        ("reads", |n, d| run(n, d, fixed::<16>, false)),
+        ("dispatch", |n, d| run(n, d, dispatched, false)),
+        ("builtin", |n, d| run(n, d, builtin, false)),
+        ("recorded", |n, d| run(n, d, builtin, true)),
     ];
     for (name, run) in all {
         if wanted(name) {

@@ -5,6 +5,7 @@
 
 pub mod config;
 pub mod presets;
+pub mod record;
 pub mod sim;
 
 mod precondition;
@@ -18,5 +19,5 @@ pub use config::{ConfigError, Drive, Layers};
 pub use precondition::{Preconditioned, precondition};
 pub use presets::presets;
 pub use report::Report;
-pub use run::{NoCache, RunError, StateCache, capacity, ftl_of, generator, run};
+pub use run::{NoCache, RunError, StateCache, capacity, ftl_of, generator, run, run_recorded};
 pub use sim::{Progress, Stage};

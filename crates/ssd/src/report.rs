@@ -9,7 +9,7 @@ use crate::run::{Before, capacity, pages_in_use};
 use crate::sim::{Class, ClassStats, Sim, Stats};
 use ftl::{Counts, Ftl, Kit, State};
 use kernel::{Histogram, IndexVec};
-use nand::{BlockId, BySource, Level, Mode, Source};
+use nand::{BlockId, BySource, Geometry, Level, Mode, Source};
 use policies::Family;
 use serde_json::{Map, Value, json};
 use workload::{About, Alignment};
@@ -182,7 +182,7 @@ fn flash(counts: &Counts, stats: &Stats, drive: &Drive) -> Value {
             .collect();
     demands.insert("total".into(), demand.total().into());
     let mut reprogram = BySource::default();
-    reprogram[Source::Refresh] = counts.reprogram * u64::from(drive.geometry.pages_per_block() / 3);
+    reprogram[Source::Refresh] = reprogrammed_pages(counts, &drive.geometry);
     let page = |class: Class| {
         let p = stats.pages[class as usize];
         let mean = if p.count == 0 { 0.0 } else { p.sum_ns as f64 / p.count as f64 };
@@ -213,6 +213,11 @@ fn buffer<K: Kit>(sim: &Sim<K>) -> Value {
             "flushed": b.flushed, "waited": b.waited, "most": b.most, "left": b.left,
         })
     })
+}
+
+/// The pages programmed by in-place reprogramming, one for each wordline of three bits.
+pub(crate) fn reprogrammed_pages(counts: &Counts, geometry: &Geometry) -> u64 {
+    counts.reprogram * u64::from(geometry.pages_per_block() / 3)
 }
 
 fn moments(column: &IndexVec<BlockId, u32>) -> (f64, f64) {
@@ -345,10 +350,11 @@ fn check<K: Kit>(
     let latencies: u128 = stats.classes.iter().map(|c| c.latency.sum_ns()).sum();
     let parts: u128 = stats.classes.iter().map(ClassStats::parts_ns).sum();
     law(latencies == parts, "the parts of latency add up");
-    // Little's law over the whole run: mean latency x rate = mean number inside, where the
-    // number inside was integrated over time, apart from the latencies.
-    let little = (stats.served > 0 && stats.occupancy_ns > 0)
-        .then(|| latencies as f64 / stats.occupancy_ns as f64 - 1.0);
+    // Little's law over the whole run: mean latency x rate = mean number waiting or inside, where
+    // the number inside was integrated over time, apart from the latencies.
+    let occupancy = stats.occupancy_ns + stats.outside_ns;
+    let little =
+        (stats.served > 0 && occupancy > 0).then(|| latencies as f64 / occupancy as f64 - 1.0);
     law(ended || little.is_none_or(|e| e.abs() < 1e-9), "Little's law");
     json!({
         "requests_generated": stats.generated,

@@ -2,6 +2,7 @@
 
 use crate::config::{Age, Drive, Fill, HostMode};
 use crate::precondition::{Preconditioned, precondition};
+use crate::record::Sink;
 use crate::report::{Report, report};
 use crate::sim::{Interrupted, Progress, Settings, Sim, Stage};
 use ftl::{Config, Ftl, GcMarks, Kit, Policies};
@@ -124,6 +125,17 @@ pub fn run(
     cache: &mut dyn StateCache,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Report, RunError> {
+    run_recorded(drive, workload, cache, progress, None)
+}
+
+/// The same; a `sink` takes what the drive's [`Recording`](crate::config::Recording) keeps.
+pub fn run_recorded(
+    drive: &Drive,
+    workload: Box<dyn Workload>,
+    cache: &mut dyn StateCache,
+    progress: &mut dyn FnMut(Progress) -> bool,
+    sink: Option<Sink>,
+) -> Result<Report, RunError> {
     let rule = match drive.host.out_of_range {
         crate::config::OutOfRange::Refuse => OutOfRange::Refuse,
         crate::config::OutOfRange::Wrap => OutOfRange::Wrap,
@@ -143,6 +155,9 @@ pub fn run(
     }
     let mut source = Observed { inner: workload.open()?, alignment: Alignment::new() };
     let mut sim = Sim::new(Settings::of(drive), ftl);
+    if let Some(sink) = sink {
+        sim.record(drive.recording, sink);
+    }
     sim.run(&mut source, total, progress)?;
     let alignment = source.alignment.clone();
     Ok(report(drive, workload.about(), source.skipped(), &alignment, &state, before, &mut sim))

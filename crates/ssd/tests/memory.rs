@@ -4,7 +4,8 @@
 mod common;
 
 use common::drive;
-use floatgate_ssd::{NoCache, Stage, generator, run};
+use floatgate_ssd::record::{CHUNK, Sink, Table, Values};
+use floatgate_ssd::{NoCache, Progress, Stage, generator, run_recorded};
 
 /// Resident memory of this process in bytes, where the system tells.
 fn resident() -> Option<u64> {
@@ -14,12 +15,8 @@ fn resident() -> Option<u64> {
     Some(kib * 1024)
 }
 
-#[test]
-fn memory_does_not_grow_with_the_number_of_requests() {
-    if resident().is_none() {
-        println!("skipped: this system does not tell how much memory a process has");
-        return;
-    }
+/// Resident memory after one million requests of ten, and the most after that.
+fn from_one_to_ten_million(sink: Option<Sink>) -> (u64, u64) {
     let drive = drive(&[
         "geometry.channels=4",
         "geometry.blocks-per-plane=256",
@@ -33,16 +30,37 @@ fn memory_does_not_grow_with_the_number_of_requests() {
     ]);
     let requests = generator(&drive, "random-write").unwrap();
     let mut seen = Vec::new();
-    let report = run(&drive, requests, &mut NoCache, &mut |progress| {
+    let mut watch = |progress: Progress| {
         if progress.stage == Stage::Running && progress.done >= 1_000_000 {
             seen.extend(resident());
         }
         true
-    });
-    report.unwrap();
-    let (first, last) = (seen[0], *seen.last().unwrap());
-    println!("{} KiB after a million requests, {} after ten", first >> 10, last >> 10);
+    };
+    run_recorded(&drive, requests, &mut NoCache, &mut watch, sink).unwrap();
+    let (first, most) = (seen[0], *seen.iter().max().unwrap());
+    println!("{} KiB after a million requests, then up to {}", first >> 10, most >> 10);
     assert!(seen.len() > 500, "memory was looked at {} times", seen.len());
+    (first, most)
+}
+
+#[test]
+fn memory_does_not_grow_with_the_number_of_requests() {
+    if resident().is_none() {
+        println!("skipped: this system does not tell how much memory a process has");
+        return;
+    }
+    let (first, most) = from_one_to_ten_million(None);
     // A byte for each of the nine million requests in between would be nine times as much.
-    assert!(last < first + (1 << 20), "{first} bytes became {last}");
+    assert!(most < first + (1 << 20), "{first} bytes became {most}");
+    // Recorded, a hundred bytes for each request are on their way through, a part at a time.
+    let mut rows = 0;
+    let sink: Sink = Box::new(move |table, columns| {
+        let Values::U64(first) = &columns[0].values else { return true };
+        rows += if table == Table::Requests { first.len() } else { 0 };
+        assert!(table != Table::Series || rows == 10_000_000, "{rows} rows");
+        true
+    });
+    let part = 110 * CHUNK as u64;
+    let (_, most) = from_one_to_ten_million(Some(sink));
+    assert!(most < first + 3 * part, "{first} bytes became {most}");
 }

@@ -1,7 +1,7 @@
 //! The resolved drive: no text, nothing left open.
 
 use super::field::words;
-use kernel::Bytes;
+use kernel::{Bytes, Dur};
 use policies::PolicySet;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -44,6 +44,8 @@ pub struct Drive {
     pub policies: PolicySet,
     /// The seed of all random streams, below 2^63.
     pub seed: u64,
+    /// What a stored run keeps.
+    pub recording: Recording,
     /// Where each setting comes from: the `[sources]` entry of the file that wrote it, else
     /// `drive file`, `base NAME`, `chip NAME`, `--set`, `--policy`, `--seed` or `default`.
     pub sources: BTreeMap<String, String>,
@@ -157,6 +159,19 @@ pub struct Reliability {
     /// Constants of the self-recovery equations.
     pub recovery: Recovery,
 }
+
+/// What a stored run keeps beside its result and its blocks.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Recording {
+    /// A row for each request.
+    pub requests: bool,
+    /// How much time a row of the series covers, at least [`SHORTEST`]; `None`: as much as makes
+    /// 1024 to 2048 rows.
+    pub series_interval: Option<Dur>,
+}
+
+/// A row of the series covers no less.
+pub const SHORTEST: Dur = Dur::us(1);
 
 words! {
     /// The unit of mapping.

@@ -76,7 +76,12 @@ pub(crate) fn emit(drive: &Drive, timing: &Map<String, Json>) -> Json {
             "age": drive.precondition.age.name(),
         },
         "policies": drive.policies.to_json(),
-        "run": { "seed": drive.seed },
+        "run": {
+            "seed": drive.seed,
+            "keep-requests": drive.recording.requests,
+            "series-interval":
+                drive.recording.series_interval.map_or("auto".into(), |length| length.to_string()),
+        },
     });
     if !workload.is_empty() {
         resolved["workload"] = workload.into();

@@ -123,6 +123,19 @@ impl Field for f64 {
     }
 }
 
+impl Field for bool {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        match node.value {
+            Value::Bool(answer) => Some(answer),
+            _ => wrong_type(node, path, "true or false", log),
+        }
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "boolean" })
+    }
+}
+
 impl Field for String {
     fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
         match &node.value {

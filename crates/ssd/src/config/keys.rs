@@ -14,7 +14,7 @@ use super::field::{
 use super::node::{Entry, Node, Table, Value, join};
 use super::rate::Rate;
 use super::text::Place;
-use kernel::{Bytes, Dur};
+use kernel::{Bytes, Dur, ParseDurError};
 use policies::{Family, POLICIES};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
@@ -276,10 +276,41 @@ sections! {
         age: Age,
     }
 
-    /// The run.
+    /// The run, and what is kept of it where it is stored.
     struct RunKeys {
         /// The seed of all random streams, 0 to 2^63 - 1.
         seed: u64,
+        /// Whether a stored run has a row for each request.
+        keep_requests: bool,
+        /// How much time a row of a stored run's series covers, such as "1s", at least 1us;
+        /// "auto": as much as makes 1024 to 2048 rows.
+        series_interval: Interval,
+    }
+}
+
+/// `run.series-interval`.
+#[derive(Clone, Debug)]
+pub(crate) struct Interval(pub(crate) Option<Dur>);
+
+impl Field for Interval {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        let Value::Text(text) = &node.value else {
+            return Dur::read(node, path, log).map(|length| Self(Some(length)));
+        };
+        if text == "auto" {
+            return Some(Self(None));
+        }
+        match text.parse() {
+            Ok(length) => Some(Self(Some(length))),
+            Err::<Dur, ParseDurError>(error) => {
+                let message = format!("`{path}` is \"auto\" or a time, not \"{text}\"");
+                wrong_value(&node.place, path, message, error.to_string(), log)
+            }
+        }
+    }
+
+    fn schema() -> Json {
+        json!({ "anyOf": [{ "const": "auto" }, Dur::schema()] })
     }
 }
 

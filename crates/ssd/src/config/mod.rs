@@ -38,8 +38,8 @@ mod times;
 mod tests;
 
 pub use drive::{
-    Age, Drive, Fill, Ftl, GcMarks, Host, HostMode, MultiPlane, OutOfRange, Precondition, Recovery,
-    Reliability, UnmappedRead, Workload,
+    Age, Drive, Fill, Ftl, GcMarks, Host, HostMode, MultiPlane, OutOfRange, Precondition,
+    Recording, Recovery, Reliability, SHORTEST, UnmappedRead, Workload,
 };
 pub use error::{ConfigError, Kind, Mark};
 pub use layers::Layers;

@@ -1,6 +1,9 @@
 //! From settings as written to a drive: multiplied out, checked against each other, nothing open.
 
-use super::drive::{Buffer, Drive, Ftl, GcMarks, Host, Model, Precondition, Reliability, Workload};
+use super::drive::{
+    Buffer, Drive, Ftl, GcMarks, Host, Model, Precondition, Recording, Reliability, SHORTEST,
+    Workload,
+};
 use super::emit::{emit, sources};
 use super::error::{ConfigError, Kind, Log};
 use super::field::{At, Field, all_of};
@@ -46,6 +49,7 @@ pub(crate) fn resolve(merged: &Merged, log: &mut Log) -> Option<Drive> {
     let reliability = work.reliability();
     let policies = work.policies();
     let seed = work.need("run.seed", keys_of(written.run.as_ref()).seed);
+    let recording = work.recording();
     report_missing(&merged.tree, file, work.log);
 
     if !log.is_empty() {
@@ -72,6 +76,7 @@ pub(crate) fn resolve(merged: &Merged, log: &mut Log) -> Option<Drive> {
         reliability: reliability?,
         policies: policies?,
         seed: seed?,
+        recording: recording?,
         sources: sources(merged),
         resolved: Json::Null,
     };
@@ -485,6 +490,19 @@ impl Work<'_> {
         let fill = self.need("precondition.fill", keys.fill);
         let age = self.need("precondition.age", keys.age);
         Some(Precondition { fill: fill?, age: age? })
+    }
+
+    fn recording(&mut self) -> Option<Recording> {
+        let keys = keys_of(self.written.run.as_ref());
+        let requests = self.need("run.keep-requests", keys.keep_requests);
+        let place = place_of(keys.series_interval.as_ref());
+        let series_interval = self.need("run.series-interval", keys.series_interval)?.0;
+        if series_interval.is_some_and(|length| length < SHORTEST) {
+            let message = format!("`run.series-interval` must be at least {SHORTEST}");
+            let place = place.expect("what was read has a place");
+            self.fail("run.series-interval", Kind::Value, message, &place, "");
+        }
+        Some(Recording { requests: requests?, series_interval })
     }
 
     fn reliability(&mut self) -> Option<Reliability> {

@@ -5,6 +5,7 @@ use super::die::LaneId;
 use super::op::{FLUSH, NONE, PageOp, Spent, Work};
 use super::{Class, Interrupted, Sim};
 use crate::config::{HostMode, UnmappedRead};
+use crate::record::Completed;
 use ftl::{Access, AccessKind, Kit, Lpn, Throttle};
 use kernel::{Dur, Prio, Time};
 use nand::{DieId, Source};
@@ -17,6 +18,8 @@ use workload::{BATCH, Op, Request, Source as Requester, TraceError};
 pub(crate) struct Inside {
     arrived: Time,
     class: Class,
+    prio: Prio,
+    offset: u64,
     bytes: u32,
     /// Page operations that are not done.
     left: u32,
@@ -228,7 +231,7 @@ impl<K: Kit> Sim<K> {
         let outside = self.now - arrived;
         self.stats.limited += u64::from(outside > Dur::ZERO);
         self.count_inside();
-        self.stats.occupancy_ns += u128::from(outside.as_ns());
+        self.stats.outside_ns += u128::from(outside.as_ns());
         let class = match request.op {
             Op::Read => Class::Read,
             Op::Write => Class::Write,
@@ -237,6 +240,8 @@ impl<K: Kit> Sim<K> {
         let mut inside = Inside {
             arrived,
             class,
+            prio: request.prio,
+            offset: request.offset,
             bytes: request.len,
             left: 0,
             throttle: 0,
@@ -582,18 +587,43 @@ impl<K: Kit> Sim<K> {
             request.throttle,
             &spent,
         );
+        if self.recorder.is_some() {
+            self.record_request(id, latency, &spent);
+        }
         self.stats.served += 1;
         self.stats.end_ns = self.now.as_ns();
         self.inbox.places += 1;
         self.requests.remove(id);
     }
 
+    #[cold]
+    fn record_request(&mut self, id: u32, latency: Dur, spent: &Spent) {
+        let Some(recorder) = &mut self.recorder else { return };
+        let request = &self.requests.slots[id as usize];
+        recorder.complete(&Completed {
+            arrived: request.arrived,
+            latency,
+            class: request.class,
+            offset: request.offset,
+            bytes: request.bytes,
+            prio: request.prio,
+            throttle_ns: request.throttle,
+            spent,
+        });
+    }
+
     /// Brings the integral of the requests inside up to now.
     #[inline]
     fn count_inside(&mut self) {
-        let since = (self.now - self.inbox.counted_at).as_ns();
-        self.stats.occupancy_ns += u128::from(since) * u128::from(self.requests.inside);
+        self.stats.occupancy_ns = self.inside_ns(self.now);
         self.inbox.counted_at = self.now;
+    }
+
+    /// The integral of the requests inside up to `at`, before which nothing happens any more.
+    #[inline]
+    pub(crate) fn inside_ns(&self, at: Time) -> u128 {
+        let since = (at - self.inbox.counted_at).as_ns();
+        self.stats.occupancy_ns + u128::from(since) * u128::from(self.requests.inside)
     }
 }
 

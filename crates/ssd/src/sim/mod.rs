@@ -16,9 +16,11 @@ mod schedule;
 mod stats;
 
 pub use buffer::BufferCounts;
+pub(crate) use op::Spent;
 pub use stats::{Class, ClassStats, PageStats, Stats};
 
-use crate::config::{Drive, HostMode, MultiPlane, UnmappedRead};
+use crate::config::{Drive, HostMode, MultiPlane, Recording, UnmappedRead};
+use crate::record::{Recorder, Sink};
 use buffer::{Buffer, Parts};
 use channel::Channel;
 use die::{Die, Phase};
@@ -145,6 +147,9 @@ pub struct Sim<K: Kit> {
     by_dies: Divisor,
     /// Present until a read meets a page that was programmed in this run.
     unmet: Option<Fresh>,
+    recorder: Option<Box<Recorder>>,
+    /// The last instant of the recorder's current row; never, if there is no recorder.
+    row_end: Time,
     stats: Stats,
 }
 
@@ -177,10 +182,19 @@ impl<K: Kit> Sim<K> {
             page_bytes: geometry.page_size().get(),
             by_dies: Divisor::new(dies as u32),
             unmet: Some(Fresh::since(ftl.array())),
+            recorder: None,
+            row_end: Time::MAX,
             stats: Stats::default(),
             settings,
             ftl,
         }
+    }
+
+    /// Records the run that follows.
+    pub fn record(&mut self, recording: Recording, sink: Sink) {
+        let recorder = Recorder::new(recording, sink);
+        self.row_end = recorder.row_end();
+        self.recorder = Some(Box::new(recorder));
     }
 
     fn host_actor(&self) -> usize {
@@ -206,6 +220,9 @@ impl<K: Kit> Sim<K> {
         let mut report_at = PROGRESS_EVERY;
         while let Some((now, actor)) = self.agenda.peek() {
             debug_assert!(now >= self.now, "time runs backwards");
+            if now > self.row_end {
+                self.end_rows(now);
+            }
             self.now = now;
             self.stats.events += 1;
             if actor < self.dies.len() {
@@ -225,13 +242,36 @@ impl<K: Kit> Sim<K> {
             if self.stats.served >= report_at {
                 report_at = self.stats.served + PROGRESS_EVERY;
                 let done = self.stats.served;
-                if !progress(Progress { stage: Stage::Running, done, total, now }) {
+                let wanted = progress(Progress { stage: Stage::Running, done, total, now });
+                if !wanted || self.recorder.as_ref().is_some_and(|r| r.is_stopped()) {
                     return Err(Interrupted::Stopped);
                 }
             }
         }
         self.finish();
-        Ok(())
+        self.end_record()
+    }
+
+    /// Ends the rows of the series that are over before `now`.
+    #[cold]
+    fn end_rows(&mut self, now: Time) {
+        while now > self.row_end {
+            let inside_ns = self.inside_ns(self.row_end);
+            let Some(recorder) = &mut self.recorder else { return };
+            recorder.end_row(&self.stats, inside_ns, &self.ftl);
+            self.row_end = recorder.row_end();
+        }
+    }
+
+    /// Hands over the end of the record.
+    fn end_record(&mut self) -> Result<(), Interrupted> {
+        let inside_ns = self.inside_ns(self.now);
+        let Some(recorder) = self.recorder.take() else { return Ok(()) };
+        self.row_end = Time::MAX;
+        if recorder.finish(self.now, &self.stats, inside_ns, &self.ftl) {
+            return Ok(());
+        }
+        Err(Interrupted::Stopped)
     }
 
     /// Writes wait for space, and nothing under way will make any. Where blocks were retired that

@@ -90,6 +90,8 @@ pub struct Stats {
     pub limited: u64,
     /// Requests inside, integrated over time, in request-nanoseconds.
     pub occupancy_ns: u128,
+    /// Total time that requests waited outside before the drive took them in, in ns.
+    pub outside_ns: u128,
     /// Operations that shared their array time with others on other planes.
     pub merged: u64,
     /// Time that each source kept all dies busy, in ns.

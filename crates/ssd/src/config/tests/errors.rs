@@ -375,6 +375,26 @@ fn each_wrong_value_has_its_kind_and_message() {
         ),
         (extra("[energy]\nread = \"3uJ\""), Kind::NotYet, "energy is not in this version"),
         (extra("[run]\nseed = -1"), Kind::Value, "`run.seed` must be at least 0"),
+        (
+            extra("[run]\nkeep-requests = 0"),
+            Kind::Type,
+            "`run.keep-requests` must be true or false",
+        ),
+        (
+            extra("[run]\nseries-interval = \"500ns\""),
+            Kind::Value,
+            "`run.series-interval` must be at least 1us",
+        ),
+        (
+            extra("[run]\nseries-interval = \"automatic\""),
+            Kind::Value,
+            "`run.series-interval` is \"auto\" or a time, not \"automatic\"",
+        ),
+        (
+            extra("[run]\nseries-interval = 5"),
+            Kind::Unit,
+            "`run.series-interval` is a time and needs a unit",
+        ),
         (extra("[workload]\nrequests = 0"), Kind::Value, "`workload.requests` must be at least 1"),
         (
             extra("[workload]\nsize = 4096"),

@@ -1,0 +1,183 @@
+//! What a run leaves beside its report: a row for each request, a series over time, a row for each
+//! block. They come as columns of plain numbers; whoever takes them knows how to keep them.
+//! `docs/results.md` says what each column means.
+//!
+//! Recording is off unless somebody asks for it, and changes nothing in the run. A drive that does
+//! not record pays one comparison for each event and one test for each request.
+
+mod blocks;
+mod requests;
+mod series;
+
+pub(crate) use requests::Completed;
+
+use crate::config::Recording;
+use crate::sim::Stats;
+use ftl::{Ftl, Kit};
+use kernel::Time;
+use nand::Source;
+use requests::Requests;
+use series::Series;
+
+/// The tables of a run.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Table {
+    /// Completed requests, in order of completion; in parts of up to [`CHUNK`] rows.
+    Requests,
+    /// What was counted, by stretches of time that follow one another.
+    Series,
+    /// The blocks as the run left them.
+    Blocks,
+}
+
+impl Table {
+    /// The name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::Series => "series",
+            Self::Blocks => "blocks",
+        }
+    }
+}
+
+/// Rows of [`Table::Requests`] that are handed over at once: 27 MB.
+pub const CHUNK: usize = 1 << 18;
+
+/// One column of some rows of a table.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Column {
+    /// Its name, with the unit.
+    pub name: String,
+    /// A value for each row.
+    pub values: Values,
+    /// Some rows may have no value: there the greatest integer stands, or not a number.
+    pub optional: bool,
+}
+
+/// The values of a column.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Values {
+    /// Numbers below 2^32.
+    U32(Vec<u32>),
+    /// Numbers below 2^64.
+    U64(Vec<u64>),
+    /// Fractions.
+    F64(Vec<f64>),
+    /// Words: the position of each in the list.
+    Words(Vec<u8>, Vec<&'static str>),
+}
+
+impl Column {
+    fn u32(name: impl Into<String>, values: Vec<u32>) -> Self {
+        Self { name: name.into(), values: Values::U32(values), optional: false }
+    }
+
+    fn u64(name: impl Into<String>, values: Vec<u64>) -> Self {
+        Self { name: name.into(), values: Values::U64(values), optional: false }
+    }
+
+    fn f64(name: impl Into<String>, values: Vec<f64>) -> Self {
+        Self { name: name.into(), values: Values::F64(values), optional: false }
+    }
+
+    fn words(name: impl Into<String>, codes: Vec<u8>, words: &[&'static str]) -> Self {
+        Self { name: name.into(), values: Values::Words(codes, words.to_vec()), optional: false }
+    }
+
+    fn optional(self) -> Self {
+        Self { optional: true, ..self }
+    }
+}
+
+/// Takes some rows of a table, whose columns are the same every time, and comes at least once for
+/// each table that is kept. The answer `false` stops the run.
+pub type Sink = Box<dyn FnMut(Table, Vec<Column>) -> bool>;
+
+/// The operations of a host, in the order of `Class`.
+const OPERATIONS: [&str; 3] = ["read", "write", "trim"];
+
+/// The names of the parts of latency, in the order of [`parts_ns`].
+fn part_names() -> [String; 9] {
+    let queue = Source::ALL.map(|source| format!("queue_{}_ns", source.name()));
+    parts_ns("throttle_ns".into(), queue, "bus_ns".into(), "array_ns".into())
+}
+
+/// The parts of latency side by side.
+fn parts_ns<T>(throttle: T, queue: [T; 6], bus: T, array: T) -> [T; 9] {
+    let [host, gc, wear, refresh, rewrite, map] = queue;
+    [throttle, host, gc, wear, refresh, rewrite, map, bus, array]
+}
+
+/// Records a run.
+pub(crate) struct Recorder {
+    requests: Option<Requests>,
+    series: Series,
+    sink: Sink,
+    /// The sink has had enough.
+    stopped: bool,
+}
+
+impl Recorder {
+    /// Records from time zero on.
+    pub(crate) fn new(recording: Recording, sink: Sink) -> Self {
+        Self {
+            requests: recording.requests.then(|| Requests::with_room(0)),
+            series: Series::new(recording.series_interval),
+            sink,
+            stopped: false,
+        }
+    }
+
+    fn hand_over(&mut self, table: Table, columns: Vec<Column>) {
+        self.stopped = self.stopped || !(self.sink)(table, columns);
+    }
+
+    /// Whether the sink has asked for the end of the run.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// A request is done.
+    pub(crate) fn complete(&mut self, request: &Completed<'_>) {
+        self.series.complete(request);
+        let Some(requests) = &mut self.requests else { return };
+        let full = (requests.len() == CHUNK).then(|| requests.take());
+        requests.push(request);
+        if let Some(columns) = full {
+            self.hand_over(Table::Requests, columns);
+        }
+    }
+
+    /// The last instant of the current row of the series.
+    pub(crate) fn row_end(&self) -> Time {
+        if self.stopped { Time::MAX } else { self.series.row_end() }
+    }
+
+    /// The current row of the series is over; `inside_ns` is the integral up to its end.
+    pub(crate) fn end_row<K: Kit>(&mut self, stats: &Stats, inside_ns: u128, ftl: &Ftl<K>) {
+        let at = self.series.row_end();
+        self.series.sample(at, stats, inside_ns, ftl);
+        if let Some(columns) = self.series.next_row() {
+            self.hand_over(Table::Series, columns);
+        }
+    }
+
+    /// The run is over: hands over what is left.
+    pub(crate) fn finish<K: Kit>(
+        mut self,
+        now: Time,
+        stats: &Stats,
+        inside_ns: u128,
+        ftl: &Ftl<K>,
+    ) -> bool {
+        if let Some(mut requests) = self.requests.take() {
+            self.hand_over(Table::Requests, requests.take());
+        }
+        self.series.sample(now, stats, inside_ns, ftl);
+        let columns = self.series.columns();
+        self.hand_over(Table::Series, columns);
+        self.hand_over(Table::Blocks, blocks::columns(ftl));
+        !self.stopped
+    }
+}

@@ -1,0 +1,76 @@
+//! A row for each completed request.
+
+use super::{Column, OPERATIONS, part_names, parts_ns};
+use crate::sim::{Class, Spent};
+use kernel::{Dur, Prio, Time};
+
+/// A request that is done.
+pub(crate) struct Completed<'a> {
+    pub(crate) arrived: Time,
+    pub(crate) latency: Dur,
+    pub(crate) class: Class,
+    pub(crate) offset: u64,
+    pub(crate) bytes: u32,
+    pub(crate) prio: Prio,
+    pub(crate) throttle_ns: u64,
+    pub(crate) spent: &'a Spent,
+}
+
+/// The rows that were not handed over yet.
+pub(super) struct Requests {
+    arrival_ns: Vec<u64>,
+    latency_ns: Vec<u64>,
+    operation: Vec<u8>,
+    offset_bytes: Vec<u64>,
+    size_bytes: Vec<u32>,
+    priority: Vec<u8>,
+    parts_ns: [Vec<u64>; 9],
+}
+
+impl Requests {
+    /// No rows, and room for some.
+    pub(super) fn with_room(rows: usize) -> Self {
+        Self {
+            arrival_ns: Vec::with_capacity(rows),
+            latency_ns: Vec::with_capacity(rows),
+            operation: Vec::with_capacity(rows),
+            offset_bytes: Vec::with_capacity(rows),
+            size_bytes: Vec::with_capacity(rows),
+            priority: Vec::with_capacity(rows),
+            parts_ns: std::array::from_fn(|_| Vec::with_capacity(rows)),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.arrival_ns.len()
+    }
+
+    pub(super) fn push(&mut self, r: &Completed<'_>) {
+        self.arrival_ns.push(r.arrived.as_ns());
+        self.latency_ns.push(r.latency.as_ns());
+        self.operation.push(r.class as u8);
+        self.offset_bytes.push(r.offset);
+        self.size_bytes.push(r.bytes);
+        self.priority.push(r.prio as u8);
+        let parts = parts_ns(r.throttle_ns, r.spent.queue, r.spent.bus, r.spent.array);
+        for (column, part) in self.parts_ns.iter_mut().zip(parts) {
+            column.push(part);
+        }
+    }
+
+    /// The rows; as many may follow.
+    pub(super) fn take(&mut self) -> Vec<Column> {
+        let rows = std::mem::replace(self, Self::with_room(self.len()));
+        let mut columns = vec![
+            Column::u64("arrival_ns", rows.arrival_ns),
+            Column::u64("latency_ns", rows.latency_ns),
+            Column::words("operation", rows.operation, &OPERATIONS),
+            Column::u64("offset_bytes", rows.offset_bytes),
+            Column::u32("size_bytes", rows.size_bytes),
+            Column::words("priority", rows.priority, &["normal", "high"]),
+        ];
+        let parts = part_names().into_iter().zip(rows.parts_ns);
+        columns.extend(parts.map(|(name, values)| Column::u64(name, values)));
+        columns
+    }
+}

@@ -1,0 +1,221 @@
+//! What was counted, over time.
+//!
+//! Nothing is counted twice: at the end of each row the counters of the run are copied, and a row
+//! is the difference of two copies. So every sum over rows is the total of the run. Without a fixed
+//! interval rows begin short; when there are [`ROWS`], every second copy goes, and they are twice
+//! as long. A run of any length has between half as many and as many.
+
+use super::{Column, Completed, OPERATIONS, part_names, parts_ns};
+use crate::report::reprogrammed_pages;
+use crate::sim::Stats;
+use ftl::{Ftl, Kit};
+use kernel::{Dur, Time};
+use nand::{BySource, PlaneId, Source};
+
+/// The most rows that are kept.
+const ROWS: usize = 2048;
+
+/// The first length of a row, where none is fixed: short runs have fine rows.
+const FIRST: Dur = Dur::us(1);
+
+/// What one class of requests came to since the run began.
+#[derive(Copy, Clone, Default)]
+struct ClassCounts {
+    requests: u64,
+    bytes: u64,
+    latency_ns: u128,
+}
+
+/// The counters at one instant, since the run began, and the greatest latencies since the sample
+/// before.
+#[derive(Clone, Default)]
+struct Sample {
+    at: Time,
+    classes: [ClassCounts; 3],
+    greatest_ns: [u64; 3],
+    parts_ns: [u128; 9],
+    inside_ns: u128,
+    read: BySource<u64>,
+    program: BySource<u64>,
+    erase: BySource<u64>,
+    reprogrammed: u64,
+    stalled: u64,
+    free_blocks: u64,
+}
+
+/// The series so far.
+pub(super) struct Series {
+    length: Dur,
+    fixed: bool,
+    row_end: Time,
+    /// The ends of the complete rows, after the beginning of the first.
+    samples: Vec<Sample>,
+    /// The greatest latencies of the current row.
+    greatest_ns: [u64; 3],
+}
+
+impl Series {
+    pub(super) fn new(interval: Option<Dur>) -> Self {
+        let length = interval.unwrap_or(FIRST);
+        Self {
+            length,
+            fixed: interval.is_some(),
+            row_end: Time::ZERO + length,
+            samples: vec![Sample::default()],
+            greatest_ns: [0; 3],
+        }
+    }
+
+    /// The last instant of the current row.
+    pub(super) fn row_end(&self) -> Time {
+        self.row_end
+    }
+
+    pub(super) fn complete(&mut self, request: &Completed<'_>) {
+        let greatest = &mut self.greatest_ns[request.class as usize];
+        *greatest = request.latency.as_ns().max(*greatest);
+    }
+
+    /// Ends the current row at an instant.
+    pub(super) fn sample<K: Kit>(
+        &mut self,
+        at: Time,
+        stats: &Stats,
+        inside_ns: u128,
+        ftl: &Ftl<K>,
+    ) {
+        let counts = ftl.counts();
+        let classes = stats.classes.each_ref().map(|class| ClassCounts {
+            requests: class.requests,
+            bytes: class.bytes,
+            latency_ns: class.latency.sum_ns(),
+        });
+        let mut parts = [0; 9];
+        for class in &stats.classes {
+            let more = parts_ns(class.throttle_ns, class.queue_ns, class.bus_ns, class.array_ns);
+            for (sum, part) in parts.iter_mut().zip(more) {
+                *sum += part;
+            }
+        }
+        let planes = (0..ftl.geometry().planes() as u32).map(PlaneId::from_u32);
+        self.samples.push(Sample {
+            at,
+            classes,
+            greatest_ns: std::mem::take(&mut self.greatest_ns),
+            parts_ns: parts,
+            inside_ns,
+            read: counts.read,
+            program: counts.program,
+            erase: counts.erase,
+            reprogrammed: reprogrammed_pages(counts, ftl.geometry()),
+            stalled: stats.stalled_writes,
+            free_blocks: planes.map(|plane| ftl.free_blocks(plane) as u64).sum(),
+        });
+    }
+
+    /// Begins the next row. If there is no room for it, neighbours become one row, or the rows of
+    /// a fixed length are handed out.
+    pub(super) fn next_row(&mut self) -> Option<Vec<Column>> {
+        let full = self.samples.len() > ROWS;
+        let mut out = None;
+        if full && self.fixed {
+            out = Some(self.columns());
+            self.samples.drain(..ROWS);
+        } else if full {
+            self.merge();
+        }
+        self.row_end += self.length;
+        out
+    }
+
+    /// Puts every two rows together.
+    fn merge(&mut self) {
+        for row in (2..=ROWS).step_by(2) {
+            let first = self.samples[row - 1].greatest_ns;
+            let mut end = std::mem::take(&mut self.samples[row]);
+            for (greatest, other) in end.greatest_ns.iter_mut().zip(first) {
+                *greatest = other.max(*greatest);
+            }
+            self.samples[row / 2] = end;
+        }
+        self.samples.truncate(ROWS / 2 + 1);
+        self.length = self.length * 2;
+    }
+
+    /// The rows so far.
+    pub(super) fn columns(&self) -> Vec<Column> {
+        let rows = Rows(&self.samples);
+        let mut columns =
+            vec![rows.u64("start_ns", |from, _| from.at.as_ns()), rows.u64("width_ns", width)];
+        for (class, operation) in OPERATIONS.into_iter().enumerate() {
+            let mean = move |from: &Sample, to: &Sample| {
+                let (from, to) = (&from.classes[class], &to.classes[class]);
+                (to.latency_ns - from.latency_ns) as f64 / (to.requests - from.requests) as f64
+            };
+            let greatest = move |from: &Sample, to: &Sample| {
+                let any = to.classes[class].requests > from.classes[class].requests;
+                if any { to.greatest_ns[class] } else { u64::MAX }
+            };
+            columns.extend([
+                rows.count(format!("{operation}_requests"), |s| s.classes[class].requests),
+                rows.count(format!("{operation}_bytes"), |s| s.classes[class].bytes),
+                rows.sum_ns(format!("{operation}_latency_sum_ns"), |s| s.classes[class].latency_ns),
+                rows.f64(format!("{operation}_latency_mean_ns"), mean).optional(),
+                rows.u64(format!("{operation}_latency_max_ns"), greatest).optional(),
+            ]);
+        }
+        for (part, name) in part_names().into_iter().enumerate() {
+            columns.push(rows.sum_ns(name, |s| s.parts_ns[part]));
+        }
+        let mean_inside = |from: &Sample, to: &Sample| {
+            (to.inside_ns - from.inside_ns) as f64 / width(from, to).max(1) as f64
+        };
+        columns.push(rows.f64("requests_inside", mean_inside));
+        for source in Source::ALL {
+            let name = |what, unit| format!("flash_{what}_{}_{unit}", source.name());
+            columns.extend([
+                rows.count(name("read", "pages"), |s| s.read[source]),
+                rows.count(name("program", "pages"), |s| s.program[source]),
+                rows.count(name("erase", "blocks"), |s| s.erase[source]),
+            ]);
+        }
+        columns.extend([
+            rows.count("flash_reprogram_pages", |s| s.reprogrammed),
+            rows.count("stalled_writes", |s| s.stalled),
+            rows.u64("free_blocks", |_, to| to.free_blocks),
+        ]);
+        columns
+    }
+}
+
+/// How much time lies between two samples, in ns.
+fn width(from: &Sample, to: &Sample) -> u64 {
+    (to.at - from.at).as_ns()
+}
+
+/// The rows that lie between samples.
+struct Rows<'a>(&'a [Sample]);
+
+impl Rows<'_> {
+    fn map<T>(&self, value: impl Fn(&Sample, &Sample) -> T) -> Vec<T> {
+        self.0.windows(2).map(|pair| value(&pair[0], &pair[1])).collect()
+    }
+
+    fn u64(&self, name: impl Into<String>, value: impl Fn(&Sample, &Sample) -> u64) -> Column {
+        Column::u64(name, self.map(value))
+    }
+
+    fn f64(&self, name: impl Into<String>, value: impl Fn(&Sample, &Sample) -> f64) -> Column {
+        Column::f64(name, self.map(value))
+    }
+
+    /// What a counter rose by.
+    fn count(&self, name: impl Into<String>, counter: impl Fn(&Sample) -> u64) -> Column {
+        self.u64(name, |from, to| counter(to) - counter(from))
+    }
+
+    /// What a sum of times rose by; a row cannot hold more than 585 years of them.
+    fn sum_ns(&self, name: impl Into<String>, sum: impl Fn(&Sample) -> u128) -> Column {
+        self.u64(name, |from, to| u64::try_from(sum(to) - sum(from)).unwrap_or(u64::MAX))
+    }
+}
