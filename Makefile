@@ -71,7 +71,7 @@ bench-count: ## Count instructions per page operation (needs no quiet machine)
 
 .PHONY: fuzz
 fuzz: $(EXTENSION) ## Feed damaged traces and drive files to the readers, then to the whole
-	scripts/fuzz 60
+	scripts/fuzz 30
 	$(BIN)/python tests/fuzz.py 30
 
 ##@ Renew what is committed

@@ -45,7 +45,43 @@ def vscsi(i: int) -> bytes:
     return struct.pack("<IIIHHQQ", i, 4096, 1, 0x28 + 2 * (i % 2), 1 << 8, i * 16, 10**15 + i * 500)
 
 
-FORMATS: list[Callable[[int], bytes]] = [ssdsim, disksim, msr, spc, vscsi]
+def alibaba(i: int) -> bytes:
+    return b"%d,%s,%d,4096,%d\n" % (i % 3, b"R" if i % 2 else b"W", i * 8192, 1577808 * 10**9 + i)
+
+
+def tencent(i: int) -> bytes:
+    return b"%d,%d,8,%d,%d\n" % (1538323200 + i, i * 16, i % 2, i % 3)
+
+
+def systor(i: int) -> bytes:
+    kind = b"R" if i % 2 else b"W"
+    return b"%d.013118000,0.000806000,%s,4,%d,4096\n" % (1456135200 + i, kind, i * 8192)
+
+
+def blkparse(i: int) -> bytes:
+    kind = b"R" if i % 2 else b"WS"
+    line = b"  8,16   8 %8d %5d.000000000   723  %s %3s %d + 8 [kworker/u81:0]\n"
+    return b"".join(line % (i, i, event, kind, i * 16) for event in (b"Q", b"D"))
+
+
+def wiscsee(i: int) -> bytes:
+    return b"7 D %s %d 4096 %d.5 0.1 True\n" % (b"read" if i % 2 else b"write", i * 8192, i)
+
+
+def fio(i: int) -> bytes:
+    head = b"fio version 3 iolog\n0 /dev/a add\n" if i == 0 else b""
+    return head + b"%d /dev/a %s %d 4096\n" % (i, b"read" if i % 2 else b"write", i * 8192)
+
+
+def msps(i: int) -> bytes:
+    kind = b"DiskRead" if i % 2 else b"DiskWrite"
+    line = b"%s, %d, System (   4), 480, 0xfffffa80, 0x%010x, 0x00001000, 283, 0, 0x060043\n"
+    return (b"BeginHeader\nEndHeader\n" if i == 0 else b"") + line % (kind, i * 999, i * 8192)
+
+
+FORMATS: list[Callable[[int], bytes]] = [
+    ssdsim, disksim, msr, spc, vscsi, alibaba, tencent, systor, blkparse, wiscsee, fio, msps,
+]  # fmt: skip
 PACKERS: list[Callable[[bytes], bytes]] = [
     bytes, bytes, gzip.compress, lzma.compress, lambda raw: b"\x28\xb5\x2f\xfd" + raw,
 ]  # fmt: skip

@@ -43,6 +43,7 @@ def result() -> dict[str, Any]:
                 "name": "msr:hm_0",
                 "format": "msr-csv",
                 "sha256": "ab" * 32,
+                "reading": None,
                 "requests": 300_000,
                 "skipped": 0,
                 "stand_in": {"model": "profile", "version": "1", "fitted_to": "published table"},

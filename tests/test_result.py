@@ -44,6 +44,9 @@ def test_the_run_id_names_what_went_in_and_nothing_else(result: Result) -> None:
     other["timing"]["wall_seconds"] = 99.0
     other["waf"] = 9.0
     assert Result(other).run_id == result.run_id
+    other["provenance"]["workload"]["reading"] = "device=3"
+    assert Result(other).run_id != result.run_id
+    other["provenance"]["workload"]["reading"] = None
     assert len(result.run_id) == 16
     other["provenance"]["seed"] = 2
     assert Result(other).run_id != result.run_id

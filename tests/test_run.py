@@ -5,7 +5,7 @@ import threading
 import pytest
 
 import floatgate
-from floatgate.run import _pairs
+from floatgate.run import _names, _pairs
 
 SMALL = {"workload.requests": 2000}
 
@@ -14,6 +14,11 @@ def test_settings_are_mappings_or_texts() -> None:
     assert _pairs({"a.b": True, "c": 0.5, "d": "40us"}) == ["a.b=true", "c=0.5", "d=40us"]
     assert _pairs(["a=1", "b=2"]) == _pairs(iter(["a=1", "b=2"])) == ["a=1", "b=2"]
     assert _pairs("a=1") == ["a=1"]
+
+
+def test_devices_are_names_or_numbers() -> None:
+    assert _names("3,hm_0") == ["3", "hm_0"]
+    assert (_names(3), _names([3, "7"]), _names(())) == (["3"], ["3", "7"], [])
 
 
 def test_both_forms_of_settings_give_the_same_run() -> None:
@@ -39,6 +44,7 @@ def test_what_can_be_run_is_listed() -> None:
     assert "agcr" in floatgate.drives()
     names = {(p["family"], p["name"]) for p in floatgate.policies()}
     assert {("victim", "greedy"), ("cost", "fixed")} <= names
+    assert {"msr", "blkparse", "csv"} <= set(floatgate.formats())
     assert floatgate.resolve("agcr", set={"run.seed": 3})["run"]["seed"] == 3
 
 

@@ -8,12 +8,16 @@ from pathlib import Path
 import pytest
 
 from conftest import Floatgate
+from floatgate import Result
 
 COMPACT = ("--set", "host.out-of-range=compact")
+# The requests of each trace, and a drive that holds what it touches.
 REAL = {
-    "msps-dtrs-30000s.trace.zst": 127_043,
-    "umass-financial1-10k.ascii.zst": 10_000,
-    "cloudphysics-vm-2h.vscsi.zst": 113_872,
+    "msps-dtrs-30000s.trace.zst": (127_043, "agcr"),
+    "umass-financial1-10k.ascii.zst": (10_000, "agcr"),
+    "cloudphysics-vm-2h.vscsi.zst": (113_872, "agcr"),
+    "wiscsee-sqlite-wal-ext4.txt.zst": (5_008, "agcr"),
+    "hadoop-eternity10.blkparse.txt.zst": (137_309, "agcr-128g"),
 }
 
 
@@ -29,11 +33,12 @@ def real(name: str) -> Path:
 
 @pytest.mark.parametrize("name", REAL)
 def test_a_real_trace_runs_whole(floatgate: Floatgate, name: str) -> None:
-    done = floatgate("run", "agcr", str(real(name)), *COMPACT, "--json")
+    requests, drive = REAL[name]
+    done = floatgate("run", drive, str(real(name)), *COMPACT, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     result = json.loads(done.stdout)
     assert result["checks"]["passed"]
-    assert result["checks"]["requests_served"] == REAL[name]
+    assert result["checks"]["requests_served"] == requests
     assert result["provenance"]["workload"]["name"] == name
     assert len(result["provenance"]["workload"]["sha256"]) == 64
     for op in ("read", "write"):
@@ -110,10 +115,72 @@ def test_format_and_time_unit_can_be_said(floatgate: Floatgate, tmp_path: Path) 
     words = ("run", "agcr", "some.trace", "--json")
     slow = floatgate(*words, "--format", "ssdsim-ascii", "--time-unit", "us")
     assert json.loads(slow.stdout)["simulated_seconds"] == pytest.approx(4999, rel=0.01)
-    for option, wrong, known in (("--format", "ssdsm", "ssdsim-ascii"), ("--time-unit", "h", "ms")):
+    for option, wrong, known in (
+        ("--format", "ssdsm", "ssdsim-ascii"),
+        ("--time-unit", "h", "ms"),
+        ("--columns", "op=1,offset=2", "size"),
+        ("--event", "X", "Q (queued)"),
+        ("--event", "Q", "blkparse"),
+        ("--process", "sh", "names no processes"),
+        ("--device", "7", "such as 0"),
+    ):
         done = floatgate(*words, option, wrong)
         assert (done.returncode, done.stdout) == (2, "")
         assert known in done.stderr
+
+
+def test_a_table_needs_its_columns(floatgate: Floatgate, tmp_path: Path) -> None:
+    lines = [f"{'R' if i % 2 else 'W'};{i * 8};8;{i * 100}" for i in range(300)]
+    (tmp_path / "mine.csv").write_text("\n".join(["what;where;sectors;us", *lines]))
+    done = floatgate("run", "agcr", "mine.csv")
+    assert done.returncode == 2
+    assert "--columns" in done.stderr
+    columns = "time=4:us,op=1,offset=2:sectors,size=3:sectors"
+    done = floatgate("run", "agcr", "mine.csv", "--columns", columns, "--json")
+    result = json.loads(done.stdout)
+    assert result["host"]["read"]["bytes"] == result["host"]["write"]["bytes"] == 150 * 4096
+    assert result["simulated_seconds"] == pytest.approx(0.03, rel=0.1)
+    assert result["provenance"]["workload"]["reading"] == f"columns={columns}"
+    done = floatgate("run", "agcr", "mine.csv", "--columns", "op=1,offset=2,size=3", "--json")
+    warnings = [warning["code"] for warning in json.loads(done.stdout)["warnings"]]
+    assert "closed-loop" in warnings, "without times, as fast as the drive can"
+
+
+def blkparse(count: int) -> str:
+    line = "8,{} 0 {} {}.0 {} {} W {} + 8 [{}]\n"
+    return "".join(
+        line.format(16 * (1 + i % 2), i, i, 70 + i % 3, event, i * 8, "abc"[i % 3])
+        for i in range(count)
+        for event in "QD"
+    )
+
+
+def test_a_slice_is_another_run(floatgate: Floatgate, tmp_path: Path) -> None:
+    (tmp_path / "some.trace").write_text(blkparse(60))
+    ids = set()
+    for words, requests in (
+        ((), 60),
+        (("--event", "D"), 60),
+        (("--device", "8:16"), 30),
+        (("--device", "8:16,8:32"), 60),
+        (("--process", "a"), 20),
+        (("--process", "71"), 20),
+        (("--device", "8:32", "--process", "c"), 10),
+    ):
+        done = floatgate("run", "agcr", "some.trace", *words, "--json", "--out", "kept")
+        assert done.returncode == 0, done.stderr
+        result = Result(json.loads(done.stdout))
+        assert result.host.all.requests == requests, words
+        assert all(word in result.name for word in words if not word.startswith("--"))
+        ids.add(result.run_id)
+    assert len(ids) == 7
+    assert {path.name for path in (tmp_path / "kept").iterdir()} == ids
+
+
+def test_how_a_trace_is_read_means_nothing_for_a_generator(floatgate: Floatgate) -> None:
+    done = floatgate("run", "agcr", "random-write", "--device", "3")
+    assert done.returncode == 2
+    assert "device=3" in done.stderr
 
 
 def test_a_file_sets_a_generator_up(floatgate: Floatgate, tmp_path: Path) -> None:

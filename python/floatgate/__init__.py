@@ -11,7 +11,7 @@ The command `floatgate` says the same in a shell; `floatgate --help` lists what 
 from floatgate.engine import ConfigError, InputError, InternalError, WorkloadError
 from floatgate.engine import version as _version
 from floatgate.result import Result
-from floatgate.run import drives, generators, policies, resolve, run, schema
+from floatgate.run import drives, formats, generators, policies, resolve, run, schema
 
 __version__ = _version()
 
@@ -22,6 +22,7 @@ __all__ = [
     "Result",
     "WorkloadError",
     "drives",
+    "formats",
     "generators",
     "policies",
     "resolve",

@@ -1,7 +1,7 @@
 """The compiled engine. Text goes in, JSON comes out; `floatgate.run` is what people call."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypedDict, type_check_only
 
 from numpy.typing import NDArray
 
@@ -10,6 +10,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "WorkloadError",
+    "formats",
     "generators",
     "policies",
     "presets",
@@ -18,6 +19,18 @@ __all__ = [
     "schema",
     "version",
 ]
+
+@type_check_only
+class Reading(TypedDict):
+    """How a trace is to be read."""
+
+    format: str | None
+    time_unit: str | None
+    columns: str | None
+    event: str | None
+    devices: Sequence[str]
+    process: str | None
+    skip_bad: bool
 
 class InputError(Exception):
     """The input is wrong: the message says where, and what would help."""
@@ -34,6 +47,7 @@ class InternalError(Exception):
 def version() -> str: ...
 def presets() -> list[tuple[str, str]]: ...
 def generators() -> list[tuple[str, str]]: ...
+def formats() -> list[tuple[str, str]]: ...
 def policies() -> str: ...
 def schema() -> str: ...
 def resolve(
@@ -46,9 +60,7 @@ def run(
     set: Sequence[str],
     policy: Sequence[str],
     seed: int | None,
-    format: str | None,
-    time_unit: str | None,
-    skip_bad: bool,
+    reading: Reading,
     cache: str | None,
     progress: Callable[[str, int, int | None, int], object] | None,
     rows: Callable[[str, list[tuple[str, NDArray[Any], list[str] | None, bool]]], object] | None,

@@ -58,6 +58,29 @@ Format = Annotated[
 TimeUnit = Annotated[
     str | None, typer.Option(metavar="UNIT", help="Unit of the trace's times: s, ms, us or ns.")
 ]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MAP",
+        help="What a table's columns hold: time=1:us,op=2,offset=3,size=4:sectors,device=5.",
+    ),
+]
+Event = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LETTER",
+        help="With which event of blkparse a request arrives: Q (queued), D (issued), "
+        "C (completed).",
+    ),
+]
+Device = Annotated[
+    str | None,
+    typer.Option(metavar="NAME[,NAME]...", help="Only requests to these devices of the trace."),
+]
+Process = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Only requests of this process, by name or number."),
+]
 SkipBad = Annotated[
     bool, typer.Option("--skip-bad", help="Count records that cannot be read, and go on.")
 ]
@@ -108,16 +131,20 @@ def _root(
 
 
 def _choices() -> str:
-    """What DRIVE and WORKLOAD can be without a file."""
+    """What DRIVE and WORKLOAD can be without a file, and what files can be."""
 
     def paragraph(indent: str, text: str) -> str:
         return textwrap.fill(text, 77, initial_indent=indent, subsequent_indent=" " * len(indent))
 
-    generators = floatgate.generators()
-    width = max(map(len, generators)) + 2
-    lines = [paragraph(f"  {name:<{width}}", what) for name, what in generators.items()]
-    drives = paragraph("  ", ", ".join(floatgate.drives()))
-    return "\b\nDrives:\n" + drives + "\n\n\b\nGenerators:\n" + "\n".join(lines)
+    def table(title: str, rows: dict[str, str]) -> str:
+        width = max(map(len, rows)) + 2
+        lines = [paragraph(f"  {name:<{width}}", what) for name, what in rows.items()]
+        return f"\b\n{title}:\n" + "\n".join(lines)
+
+    drives = "\b\nDrives:\n" + paragraph("  ", ", ".join(floatgate.drives()))
+    generators = table("Generators", floatgate.generators())
+    formats = table("Formats of traces (plain, gzip, zstd or xz)", floatgate.formats())
+    return "\n\n".join((drives, generators, formats))
 
 
 @app.command(epilog=_choices())
@@ -129,6 +156,10 @@ def run(
     seed: Seed = None,
     format: Format = None,
     time_unit: TimeUnit = None,
+    columns: Columns = None,
+    event: Event = None,
+    device: Device = None,
+    process: Process = None,
     skip_bad: SkipBad = False,
     out: Out = None,
     as_json: Json = False,
@@ -147,6 +178,10 @@ def run(
             seed=seed,
             format=format,
             time_unit=time_unit,
+            columns=columns,
+            event=event,
+            device=device or (),
+            process=process,
             skip_bad=skip_bad,
             out=out,
             progress=progress,

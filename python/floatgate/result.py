@@ -78,9 +78,10 @@ class Result(Numbers):
 
     @property
     def workload(self) -> str:
-        """The workload's name, a stand-in marked as one."""
+        """The workload's name, with how it was read; a stand-in marked as one."""
         workload = self.data["provenance"]["workload"]
-        return f"{workload['name']}{' [stand-in]' if workload['stand_in'] else ''}"
+        reading = f" ({workload['reading']})" if workload["reading"] else ""
+        return f"{workload['name']}{reading}{' [stand-in]' if workload['stand_in'] else ''}"
 
     @property
     def run_id(self) -> str:
@@ -90,6 +91,8 @@ class Result(Numbers):
         what = [provenance["version"], provenance["config"], workload["sha256"], provenance["seed"]]
         if workload["sha256"] is None:
             what.append(workload)
+        if workload["reading"] is not None:
+            what.append(workload["reading"])
         text = json.dumps(what, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

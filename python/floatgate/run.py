@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 Settings = Mapping[str, object] | Iterable[str]
 """`{"ftl.spare-factor": 0.2}` or `["ftl.spare-factor=0.2"]`."""
 
+Devices = str | int | Iterable[str | int]
+"""`3`, `"3,7"` or `[3, "hm_0"]`."""
+
 
 def run(
     drive: str | PathLike[str],
@@ -28,6 +31,10 @@ def run(
     seed: int | None = None,
     format: str | None = None,
     time_unit: str | None = None,
+    columns: str | None = None,
+    event: str | None = None,
+    device: Devices = (),
+    process: str | int | None = None,
     skip_bad: bool = False,
     out: str | PathLike[str] | None = None,
     progress: Callable[[str, int, int | None, int], object] | None = None,
@@ -44,6 +51,11 @@ def run(
         format: The trace's format, where it should not be told from its content.
         time_unit: The unit of the trace's time column, `s`, `ms`, `us` or `ns`, where the
             format leaves doubt.
+        columns: Which column of a table holds what: `time=1:us,op=2,offset=3,size=4:sectors`.
+        event: With which event a request arrives where a trace records several: `Q` (queued),
+            `D` (issued) or `C` (completed).
+        device: Only requests to these devices, named as the trace names them; all by default.
+        process: Only requests of this process, by name or number.
         skip_bad: Count records that cannot be read and go on, instead of refusing the trace.
         out: The folder in which the run is stored, as `OUT/RUN-ID/` with `result.json` and the
             tables `requests`, `series` and `blocks` as Parquet files.
@@ -65,9 +77,15 @@ def run(
             set=_pairs(set),
             policy=_pairs(policy),
             seed=seed,
-            format=format,
-            time_unit=time_unit,
-            skip_bad=skip_bad,
+            reading={
+                "format": format,
+                "time_unit": time_unit,
+                "columns": columns,
+                "event": event,
+                "devices": _names(device),
+                "process": None if process is None else str(process),
+                "skip_bad": skip_bad,
+            },
             cache=cache_folder(),
             progress=progress,
             rows=recording.take if recording else None,
@@ -95,6 +113,11 @@ def generators() -> dict[str, str]:
     return dict(engine.generators())
 
 
+def formats() -> dict[str, str]:
+    """Returns the names of the formats of traces, each with what it holds."""
+    return dict(engine.formats())
+
+
 def policies() -> list[dict[str, Any]]:
     """Returns every built-in policy: family, name, summary, paper, parameters and so on."""
     return list(json.loads(engine.policies()))
@@ -120,6 +143,12 @@ def cache_folder() -> str | None:
         return named or None
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return os.path.join(base, "floatgate", "states")
+
+
+def _names(devices: Devices) -> list[str]:
+    if isinstance(devices, str):
+        return devices.split(",")
+    return [str(d) for d in ([devices] if isinstance(devices, int) else devices)]
 
 
 def _pairs(settings: Settings) -> list[str]:

@@ -46,6 +46,12 @@ mod _core {
         lists::generators()
     }
 
+    /// The formats of traces: name and summary.
+    #[pyfunction]
+    fn formats() -> Vec<(&'static str, &'static str)> {
+        lists::formats()
+    }
+
     /// The policies, as JSON.
     #[pyfunction]
     fn policies() -> String {
@@ -78,7 +84,7 @@ mod _core {
     /// `rows` is called with the name of a table and some rows of it, as columns.
     #[pyfunction]
     #[pyo3(signature = (
-        drive, workload, *, set, policy, seed, format, time_unit, skip_bad, cache, progress, rows
+        drive, workload, *, set, policy, seed, reading, cache, progress, rows
     ))]
     #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
     fn run(
@@ -88,17 +94,15 @@ mod _core {
         set: Vec<String>,
         policy: Vec<String>,
         seed: Option<u64>,
-        format: Option<&str>,
-        time_unit: Option<&str>,
-        skip_bad: bool,
+        reading: open::Reading,
         cache: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
         rows: Option<Py<PyAny>>,
     ) -> PyResult<String> {
-        let options = open::options(format, time_unit, skip_bad)?;
+        let options = reading.options()?;
         let drive = open::drive(drive, &set, &policy, seed)?;
         gate::pass(py, progress, rows, move |tick, sink| {
-            let workload = open::workload(&drive, &workload, options)?;
+            let workload = open::workload(&drive, &workload, &options)?;
             let start = Instant::now();
             let mut running = start;
             let mut watch = |p: Progress| {

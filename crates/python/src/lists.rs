@@ -2,11 +2,16 @@
 
 use serde_json::{Value, json};
 use ssd::policies::POLICIES;
-use ssd::workload::Pattern;
+use ssd::workload::{Format, Pattern};
 
 /// Every generator of workloads: its name, and what it makes.
 pub(crate) fn generators() -> Vec<(&'static str, &'static str)> {
     Pattern::ALL.iter().map(|p| (p.name(), p.summary())).collect()
+}
+
+/// Every format of trace: its name, and what it holds.
+pub(crate) fn formats() -> Vec<(&'static str, &'static str)> {
+    Format::ALL.iter().map(|f| (f.name(), f.summary())).collect()
 }
 
 /// Every policy, in the order of the list that registers them.

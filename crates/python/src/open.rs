@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::str::FromStr;
 
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
@@ -44,29 +45,54 @@ pub(crate) fn drive(
     ssd::config::load(&layers).map_err(|errors| of_drive(&errors))
 }
 
-/// How a trace is to be read.
-pub(crate) fn options(
-    format: Option<&str>,
-    time_unit: Option<&str>,
+/// How a trace is to be read, as a dictionary says it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Reading {
+    format: Option<String>,
+    time_unit: Option<String>,
+    columns: Option<String>,
+    event: Option<String>,
+    devices: Vec<String>,
+    process: Option<String>,
     skip_bad: bool,
-) -> PyResult<ReadOptions> {
-    let format = format.map(str::parse).transpose().map_err(InputError::new_err)?;
-    let time_unit = time_unit.map(str::parse).transpose().map_err(InputError::new_err)?;
-    Ok(ReadOptions { format, time_unit, skip_bad })
+}
+
+impl Reading {
+    pub(crate) fn options(self) -> PyResult<ReadOptions> {
+        fn parsed<T: FromStr<Err = String>>(text: Option<String>) -> PyResult<Option<T>> {
+            text.map(|t| t.parse()).transpose().map_err(InputError::new_err)
+        }
+        Ok(ReadOptions {
+            format: parsed(self.format)?,
+            time_unit: parsed(self.time_unit)?,
+            columns: parsed(self.columns)?,
+            event: parsed(self.event)?,
+            devices: self.devices,
+            process: self.process,
+            skip_bad: self.skip_bad,
+        })
+    }
 }
 
 /// The workload called `name`: a trace, a file of settings for a generator, or a generator.
 pub(crate) fn workload(
     drive: &Drive,
     name: &str,
-    options: ReadOptions,
+    options: &ReadOptions,
 ) -> PyResult<Box<dyn Workload>> {
     let path = Path::new(name);
-    if path.extension().is_some_and(|e| e == "toml") {
-        return settings(drive, path);
+    let settings_file = path.extension().is_some_and(|e| e == "toml");
+    if is_path(name) && !settings_file {
+        return open_trace(path, options).map_err(|e| WorkloadError::new_err(e.to_string()));
     }
-    if is_path(name) {
-        return open_trace(path, &options).map_err(|e| WorkloadError::new_err(e.to_string()));
+    if let Some(said) = options.said() {
+        return Err(WorkloadError::new_err(format!(
+            "{name}: this is no trace, and `{said}` says how a trace is to be read"
+        )));
+    }
+    if settings_file {
+        return settings(drive, path);
     }
     ssd::generator(drive, name).map_err(|e| of_run(&e))
 }

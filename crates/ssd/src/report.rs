@@ -66,6 +66,7 @@ pub(crate) fn report<K: Kit>(
                 "name": about.name,
                 "format": about.format,
                 "sha256": about.sha256,
+                "reading": about.reading,
                 "requests": stats.generated,
                 "skipped": skipped,
                 "stand_in": about.stand_in.as_ref().map(|s| json!({

@@ -238,6 +238,7 @@ fn state_key(drive: &Drive, workload: &dyn Workload) -> Result<String, TraceErro
         json!([
             about.name,
             about.sha256,
+            about.reading,
             about.requests,
             unnamed_requests(workload)?,
             resolved["workload"],

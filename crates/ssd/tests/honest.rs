@@ -30,9 +30,10 @@ fn in_time<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'sta
 }
 
 /// Where a result may be null: what this version does not compute, and what has no value.
-const NULLS: [&str; 10] = [
+const NULLS: [&str; 11] = [
     "/end/reason",
     "/provenance/workload/sha256",
+    "/provenance/workload/reading",
     "/provenance/workload/stand_in",
     "/buffer",
     "/energy_joules",
@@ -472,7 +473,7 @@ fn every_key_is_there_whatever_ran() {
         ("/provenance", "version config config_hash seed workload"),
         (
             "/provenance/workload",
-            "name format sha256 requests skipped stand_in out_of_range shift_bytes",
+            "name format sha256 reading requests skipped stand_in out_of_range shift_bytes",
         ),
         ("/end", "state at_ns reason"),
         ("/host", "read write trim all"),

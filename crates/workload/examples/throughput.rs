@@ -1,8 +1,9 @@
-//! Prints how fast this build reads each file named, and how fast each generator makes requests.
+//! Prints how fast this build reads each file named, or, without one, how fast each generator makes
+//! requests.
 //!
 //! `cargo run --release -p floatgate-workload --example throughput -- trace.csv trace.csv.zst`
 //!
-//! Opening (hash, survey, checks) and reading are shown apart; each figure is the best of three.
+//! A word such as `time=1:us,op=2,offset=3,size=4` names the columns of the tables after it. Opening (hash, survey, checks) and reading are shown apart; each figure is the best of three.
 
 #![expect(clippy::disallowed_methods, reason = "a program at the rim, which measures real time")]
 
@@ -40,18 +41,31 @@ fn best<T>(mut work: impl FnMut() -> Result<T, TraceError>) -> Result<(f64, T), 
     Ok((least, answer.expect("there were three runs")))
 }
 
-fn main() -> Result<(), TraceError> {
+fn generators() -> Result<(), TraceError> {
     for pattern in Pattern::ALL {
         let generator = Generator { requests: 20_000_000, ..Generator::new(pattern) };
         let made = generator.with_span(Bytes::gib(16), 1)?;
         let (seconds, (count, _)) = best(|| drain(&mut *made.open()?))?;
         println!("{}: {:.1} M/s", pattern.name(), count as f64 / seconds * 1e-6);
     }
-    for path in std::env::args().skip(1) {
-        let (opening, trace) = best(|| open_trace(Path::new(&path), &ReadOptions::default()))?;
+    Ok(())
+}
+
+fn main() -> Result<(), TraceError> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.is_empty() {
+        return generators();
+    }
+    let mut options = ReadOptions::default();
+    for word in words {
+        if let Ok(columns) = word.parse() {
+            options.columns = Some(columns);
+            continue;
+        }
+        let (opening, trace) = best(|| open_trace(Path::new(&word), &options))?;
         let (reading, (count, _)) = best(|| drain(&mut *trace.open()?))?;
         println!(
-            "{path}: {} {count} requests; open {:.2} M/s, read {:.2} M/s",
+            "{word}: {} {count} requests; open {:.2} M/s, read {:.2} M/s",
             trace.about().format,
             count as f64 / opening * 1e-6,
             count as f64 / reading * 1e-6,

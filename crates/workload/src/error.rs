@@ -95,7 +95,7 @@ pub enum TraceError {
     /// An address lies outside the drive, or does not fit it.
     #[error("{0}")]
     Range(Box<Detail>),
-    /// A parameter of a generator or a transformation is wrong.
+    /// A parameter of a generator, a transformation or a reader is wrong.
     #[error("{0}")]
     Parameter(Box<Detail>),
 }

@@ -36,5 +36,5 @@ pub use generate::{Arrivals, Generator, Pattern, Share, Size, Synthetic};
 pub use list::List;
 pub use request::{BATCH, Op, Request};
 pub use source::{About, Source, StandIn, Workload};
-pub use trace::{Format, ReadOptions, TimeUnit, open_bytes, open_trace};
+pub use trace::{Columns, Event, Format, ReadOptions, TimeUnit, open_bytes, open_trace};
 pub use transform::{Alignment, Fold, OutOfRange};

@@ -35,6 +35,7 @@ impl List {
             name: name.into(),
             format: "list".into(),
             sha256: None,
+            reading: None,
             requests: Some(requests.len() as u64),
             span: requests.iter().map(Request::end).max(),
             timed: true,

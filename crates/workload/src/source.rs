@@ -34,6 +34,9 @@ pub struct About {
     pub format: String,
     /// SHA-256 of the file's bytes as stored (compressed ones as compressed), in hexadecimal.
     pub sha256: Option<String>,
+    /// What the user said about reading it, such as `time-unit=us device=3`. Together with the
+    /// bytes it says which requests there are.
+    pub reading: Option<String>,
     /// The number of requests, where it is known.
     pub requests: Option<u64>,
     /// The address space in bytes: all requests end at or below it.

@@ -120,6 +120,7 @@ impl Generator {
             name: self.pattern.name().into(),
             format: self.pattern.name().into(),
             sha256: None,
+            reading: None,
             requests: Some(self.requests),
             span: Some(span),
             timed: self.arrivals != Arrivals::AsFastAsPossible,

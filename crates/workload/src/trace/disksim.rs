@@ -6,9 +6,8 @@
 //! 26.214000 1 240840 6 1
 //! ```
 
-use super::TimeUnit;
-use super::feed::Cut;
-use super::fields::{Column, Fault, Fields};
+use super::fields::{BLANK, Column, Fault, Fields};
+use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw};
 use super::ssdsim::address;
 use crate::Op;
@@ -30,21 +29,17 @@ pub(crate) struct Disksim {
     unit: TimeUnit,
 }
 
-impl Disksim {
-    pub(crate) fn new(unit: Option<TimeUnit>) -> Self {
-        Self { unit: unit.unwrap_or(TimeUnit::Ms) }
-    }
-}
-
 impl Parser for Disksim {
-    const CUT: Cut = Cut::Lines;
+    fn new(options: &ReadOptions) -> Self {
+        Self { unit: options.time_unit.unwrap_or(TimeUnit::Ms) }
+    }
 
     #[inline]
     fn parse(&mut self, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
         if line[0] == b'#' {
             return Ok(None);
         }
-        let mut fields = Fields::<false>::new(line);
+        let mut fields = Fields::<BLANK>::new(line);
         let time = fields.decimal(self.unit.power(), &TIME)?;
         let (device, offset, len) = address(&mut fields)?;
         let op = match fields.word() {

@@ -12,10 +12,14 @@ const LONGEST_LINE: usize = 64 << 10;
 /// Large enough that moving a half line to the front costs nothing.
 const BUFFER: usize = 256 << 10;
 
+/// What some programs put before text in UTF-8.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// How a format is cut into records.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Cut {
-    /// At line ends; blank lines are passed over, a carriage return before the end dropped.
+    /// At line ends; blank lines are passed over, a carriage return before the end and a byte
+    /// order mark before the first are dropped.
     Lines,
     /// Every so many bytes.
     Every(usize),
@@ -100,7 +104,10 @@ impl Feed {
             self.number += 1;
             let from = self.start;
             self.start += after;
-            let line = &self.buffer[from..from + len];
+            let mark =
+                self.number == 1 && self.buffer[from..from + len].starts_with(BYTE_ORDER_MARK);
+            let from = if mark { from + BYTE_ORDER_MARK.len() } else { from };
+            let line = &self.buffer[from..self.start - (after - len)];
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;

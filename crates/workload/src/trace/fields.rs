@@ -25,8 +25,14 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
     format!("`{}{dots}`", cut.escape_ascii())
 }
 
-/// A walk over the fields of a record: between blanks, or between commas.
-pub(crate) struct Fields<'a, const COMMA: bool> {
+/// The separator of fields that stand between any number of spaces and tabs.
+pub(crate) const BLANK: u8 = b' ';
+/// The separator of fields that stand between commas.
+pub(crate) const COMMA: u8 = b',';
+
+/// A walk over the fields of a record, which stand between `SEPARATOR`s. Blanks around a field are
+/// no part of it.
+pub(crate) struct Fields<'a, const SEPARATOR: u8> {
     bytes: &'a [u8],
     at: usize,
     /// Where the field last read begins, for faults found in its meaning.
@@ -43,14 +49,24 @@ pub(crate) struct Column {
     pub(crate) hint: &'static str,
 }
 
-impl<'a, const COMMA: bool> Fields<'a, COMMA> {
+impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, from: 0, count: 0 }
     }
 
     #[inline(always)]
-    fn separator(byte: u8) -> bool {
-        if COMMA { byte == b',' } else { byte == b' ' || byte == b'\t' }
+    fn separates(byte: u8) -> bool {
+        byte == SEPARATOR || SEPARATOR == BLANK && byte == b'\t'
+    }
+
+    /// Goes over spaces and tabs, unless a tab ends the field.
+    #[inline(always)]
+    fn skip_blanks(&mut self) {
+        while let Some(byte) = self.peek()
+            && (byte == b' ' || byte == b'\t' && SEPARATOR != b'\t')
+        {
+            self.at += 1;
+        }
     }
 
     #[inline(always)]
@@ -61,12 +77,10 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
     /// Goes to the start of the next field.
     #[inline(always)]
     fn begin(&mut self) {
-        if COMMA && self.count > 0 && self.peek() == Some(b',') {
+        if SEPARATOR != BLANK && self.count > 0 && self.peek() == Some(SEPARATOR) {
             self.at += 1;
         }
-        while matches!(self.peek(), Some(b' ' | b'\t')) {
-            self.at += 1;
-        }
+        self.skip_blanks();
         self.from = self.at;
         self.count += 1;
     }
@@ -74,12 +88,10 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
     /// Goes to the end of the field, which must be here.
     #[inline(always)]
     fn ended(&mut self) -> bool {
-        if COMMA {
-            while matches!(self.peek(), Some(b' ' | b'\t')) {
-                self.at += 1;
-            }
+        if SEPARATOR != BLANK {
+            self.skip_blanks();
         }
-        self.peek().is_none_or(Self::separator)
+        self.peek().is_none_or(Self::separates)
     }
 
     /// Digits from here on; `None` when there are none or they pass 2^64.
@@ -114,6 +126,32 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
         match self.digits() {
             Some(value) if self.ended() => Ok(value),
             _ => Err(self.fault(column)),
+        }
+    }
+
+    /// A hexadecimal number with `0x` before it that fills the field.
+    #[inline(always)]
+    pub(crate) fn hexadecimal(&mut self, column: &Column) -> Result<u64, Box<Fault>> {
+        self.begin();
+        if !matches!(self.bytes.get(self.at..self.at + 2), Some(b"0x" | b"0X")) {
+            return Err(self.fault(column));
+        }
+        self.at += 2;
+        // Zeros in front are padding, not digits.
+        while self.peek() == Some(b'0') {
+            self.at += 1;
+        }
+        let from = self.at;
+        let mut value = 0_u64;
+        while let Some(digit) = self.peek().and_then(|byte| (byte as char).to_digit(16)) {
+            value = value << 4 | u64::from(digit);
+            self.at += 1;
+        }
+        let some = self.bytes[self.at - 1] != b'x' && self.bytes[self.at - 1] != b'X';
+        if some && self.at - from <= 16 && self.ended() {
+            Ok(value)
+        } else {
+            Err(self.fault(column))
         }
     }
 
@@ -179,10 +217,22 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
     #[inline]
     pub(crate) fn word(&mut self) -> &'a [u8] {
         self.begin();
-        while self.peek().is_some_and(|byte| !Self::separator(byte)) {
+        while self.peek().is_some_and(|byte| !Self::separates(byte)) {
             self.at += 1;
         }
         self.bytes[self.from..self.at].trim_ascii_end()
+    }
+
+    /// The bytes from the start of an earlier field to here.
+    #[inline]
+    pub(crate) fn since(&self, from: usize) -> &'a [u8] {
+        &self.bytes[from..self.at]
+    }
+
+    /// Where the field last read begins.
+    #[inline]
+    pub(crate) fn from(&self) -> usize {
+        self.from
     }
 
     /// Whether the record is a comment or begins with this word, as a line of column names does.
@@ -195,9 +245,7 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
     /// The record must end here, after `expected` columns.
     #[inline(always)]
     pub(crate) fn end(&mut self, expected: &'static str) -> Result<(), Box<Fault>> {
-        while !COMMA && matches!(self.peek(), Some(b' ' | b'\t')) {
-            self.at += 1;
-        }
+        self.skip_blanks();
         if self.at == self.bytes.len() { Ok(()) } else { Err(self.surplus(expected)) }
     }
 
@@ -211,7 +259,7 @@ impl<'a, const COMMA: bool> Fields<'a, COMMA> {
     /// The bytes of the field that was begun last.
     fn field(&self) -> &'a [u8] {
         let rest = &self.bytes[self.from..];
-        let len = rest.iter().position(|&byte| Self::separator(byte)).unwrap_or(rest.len());
+        let len = rest.iter().position(|&byte| Self::separates(byte)).unwrap_or(rest.len());
         &rest[..len]
     }
 

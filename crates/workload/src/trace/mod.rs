@@ -4,154 +4,47 @@
 //! and its faults are known before a run begins. Every format is one file here, and reduces its
 //! records to the same few fields; `reader.rs` makes requests of them.
 
+mod alibaba;
+mod blkparse;
+mod csv;
 mod disksim;
 mod feed;
 mod fields;
+mod fio;
+mod format;
 mod input;
+mod msps;
 mod msr;
+mod names;
+mod options;
 mod reader;
 mod record;
+mod select;
 mod sniff;
 mod spc;
 mod ssdsim;
+mod systor;
+mod tencent;
 mod vscsi;
+mod wiscsee;
 
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 use std::sync::Arc;
 
-use self::disksim::Disksim;
+pub use self::csv::Columns;
 use self::feed::Feed;
+pub use self::format::Format;
+use self::format::Visit;
 use self::input::{Compression, Stored};
-use self::msr::Msr;
+pub use self::options::{Event, ReadOptions, TimeUnit};
 use self::reader::{Reader, Reading, Regions, Survey};
 use self::record::Parser;
-use self::spc::Spc;
-use self::ssdsim::Ssdsim;
-use self::vscsi::Vscsi;
 use crate::error::{Spot, detail};
 use crate::{About, Source, TraceError, Workload};
 
-/// A format of trace.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Format {
-    /// Five columns, whole nanoseconds, 1 = read.
-    SsdsimAscii,
-    /// Five columns, decimal milliseconds, flags.
-    DisksimAscii,
-    /// Seven columns of CSV from Microsoft Research Cambridge.
-    Msr,
-    /// Five columns of CSV from the Storage Performance Council (`UMass`).
-    Spc,
-    /// Binary records of 32 bytes from `CloudPhysics`.
-    Vscsi,
-}
-
-impl Format {
-    /// Every format, in the order in which they are tried.
-    pub const ALL: [Self; 5] =
-        [Self::SsdsimAscii, Self::DisksimAscii, Self::Msr, Self::Spc, Self::Vscsi];
-
-    /// The name used on the command line and in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::SsdsimAscii => "ssdsim-ascii",
-            Self::DisksimAscii => "disksim-ascii",
-            Self::Msr => "msr",
-            Self::Spc => "spc",
-            Self::Vscsi => "vscsi",
-        }
-    }
-
-    /// What the format holds, in a few words.
-    pub const fn summary(self) -> &'static str {
-        match self {
-            Self::SsdsimAscii => {
-                "whole nanoseconds, device, first sector, sectors, 1 = read (SSDSim, MQSim)"
-            }
-            Self::DisksimAscii => {
-                "decimal milliseconds, device, first sector, sectors, flags with bit 0 = read (DiskSim)"
-            }
-            Self::Msr => {
-                "file time in 100 ns, host, disk, type, offset, size, response (MSR Cambridge)"
-            }
-            Self::Spc => "storage unit, first block, bytes, r or w, decimal seconds (UMass, SPC)",
-            Self::Vscsi => "binary records with microseconds and blocks of 512 B (CloudPhysics)",
-        }
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Format {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|f| f.name() == text).ok_or_else(|| {
-            let names: Vec<_> = Self::ALL.iter().map(|f| f.name()).collect();
-            format!("`{text}` is not a trace format; known are {}", names.join(", "))
-        })
-    }
-}
-
-/// The unit of a trace's time column, where the format leaves doubt.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum TimeUnit {
-    /// Seconds.
-    S,
-    /// Milliseconds.
-    Ms,
-    /// Microseconds.
-    Us,
-    /// Nanoseconds.
-    Ns,
-}
-
-impl TimeUnit {
-    /// The power of ten that makes it nanoseconds.
-    const fn power(self) -> u32 {
-        match self {
-            Self::S => 9,
-            Self::Ms => 6,
-            Self::Us => 3,
-            Self::Ns => 0,
-        }
-    }
-}
-
-impl FromStr for TimeUnit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "s" => Ok(Self::S),
-            "ms" => Ok(Self::Ms),
-            "us" | "µs" => Ok(Self::Us),
-            "ns" => Ok(Self::Ns),
-            _ => Err(format!("`{text}` is not a unit of time; known are s, ms, us, ns")),
-        }
-    }
-}
-
-/// What the user says about a trace; by default nothing.
-#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
-pub struct ReadOptions {
-    /// The format; `None`: told from the first 64 KiB.
-    pub format: Option<Format>,
-    /// The unit of the time column; `None`: the format's own. Given, no clock is called absurd.
-    pub time_unit: Option<TimeUnit>,
-    /// Count records that do not read and go on, instead of stopping at the first.
-    pub skip_bad: bool,
-}
-
 /// Opens the trace at `path`, plain or compressed (gzip, zstd, xz), and reads it through once.
 pub fn open_trace(path: &Path, options: &ReadOptions) -> Result<Box<dyn Workload>, TraceError> {
-    open(Stored::file(path)?, *options)
+    open(Stored::file(path)?, options)
 }
 
 /// As [`open_trace`], for a trace held in memory; `name` stands in messages and results.
@@ -160,7 +53,7 @@ pub fn open_bytes(
     bytes: Arc<[u8]>,
     options: &ReadOptions,
 ) -> Result<Box<dyn Workload>, TraceError> {
-    open(Stored::memory(name, bytes)?, *options)
+    open(Stored::memory(name, bytes)?, options)
 }
 
 /// A trace whose format is settled and which was read once.
@@ -178,62 +71,70 @@ impl Workload for Trace {
     }
 
     fn open(&self) -> Result<Box<dyn Source>, TraceError> {
-        let feed = Feed::new(&self.stored)?;
-        Ok(reading(feed, self.format, self.options, &self.regions))
+        Ok(reading(&self.stored, self.format, &self.options, &self.regions)?)
     }
 }
 
-/// The one place that knows every format's reader.
+/// The stored bytes from the start, read as `format`.
 fn reading(
-    feed: Feed,
+    stored: &Stored,
     format: Format,
-    options: ReadOptions,
+    options: &ReadOptions,
     regions: &Arc<Regions>,
-) -> Box<dyn Reading> {
-    fn boxed<P: Parser>(
-        feed: Feed,
-        parser: P,
-        regions: &Arc<Regions>,
-        skip_bad: bool,
-    ) -> Box<dyn Reading> {
-        Box::new(Reader::new(feed, parser, Arc::clone(regions), skip_bad))
+) -> Result<Box<dyn Reading>, TraceError> {
+    struct Boxed<'a>(Feed, &'a ReadOptions, Arc<Regions>);
+
+    impl Visit for Boxed<'_> {
+        type Answer = Box<dyn Reading>;
+
+        fn visit<P: Parser>(self) -> Self::Answer {
+            Box::new(Reader::<P>::new(self.0, self.1, self.2))
+        }
     }
-    let (unit, skip) = (options.time_unit, options.skip_bad);
-    match format {
-        Format::SsdsimAscii => boxed(feed, Ssdsim::new(unit), regions, skip),
-        Format::DisksimAscii => boxed(feed, Disksim::new(unit), regions, skip),
-        Format::Msr => boxed(feed, Msr::new(unit), regions, skip),
-        Format::Spc => boxed(feed, Spc::new(unit), regions, skip),
-        Format::Vscsi => boxed(feed, Vscsi::new(unit), regions, skip),
-    }
+
+    Ok(format.visit(Boxed(Feed::new(stored)?, options, Arc::clone(regions))))
 }
 
-fn open(stored: Stored, options: ReadOptions) -> Result<Box<dyn Workload>, TraceError> {
+fn open(stored: Stored, options: &ReadOptions) -> Result<Box<dyn Workload>, TraceError> {
+    let mut options = options.clone();
+    let said = options.said();
     let sha256 = stored.sha256()?;
     let mut feed = Feed::new(&stored)?;
     let compression = feed.compression();
     let mut notes = Vec::new();
     let format = match options.format {
         Some(format) => format,
-        None => sniff::format(&stored, &mut feed, options, &mut notes)?,
+        None if options.columns.is_some() => Format::Csv,
+        None => sniff::format(&stored, &mut feed, &options, &mut notes)?,
     };
-    let survey = reading(feed, format, options, &Arc::default()).survey()?;
-    check(&stored, format, options, &survey)?;
+    if let Some((found, expected, hint)) = options.unsuited(format) {
+        let what = detail(&stored.name, Spot::Whole, found, expected, hint);
+        return Err(TraceError::Parameter(what));
+    }
+    let survey =
+        |options: &ReadOptions| reading(&stored, format, options, &Arc::default())?.survey();
+    let mut seen = survey(&options)?;
+    if let Some(event) = seen.instead.filter(|_| seen.requests == 0) {
+        options.event = Some(event);
+        seen = survey(&options)?;
+    }
+    check(&stored, format, &options, &seen)?;
     if compression != Compression::None {
         notes.push(format!("decompressed from {}", compression.name()));
     }
-    describe(format, &survey, &mut notes);
+    describe(format, &options, &mut seen, &mut notes);
     let about = About {
         name: stored.name.to_string(),
         format: format.name().into(),
         sha256: Some(sha256),
-        requests: Some(survey.requests),
-        span: Some(survey.regions.span()),
-        timed: true,
+        reading: said,
+        requests: Some(seen.requests),
+        span: Some(seen.regions.span()),
+        timed: seen.timed,
         stand_in: None,
         notes,
     };
-    let regions = Arc::new(survey.regions);
+    let regions = Arc::new(seen.regions);
     Ok(Box::new(Trace { stored, format, options, regions, about }))
 }
 
@@ -250,12 +151,23 @@ const FEW: u64 = 1000;
 fn check(
     stored: &Stored,
     format: Format,
-    options: ReadOptions,
+    options: &ReadOptions,
     survey: &Survey,
 ) -> Result<(), TraceError> {
     let whole = |found: String, expected: &str, hint: String| {
         detail(&stored.name, Spot::Whole, found, expected, hint)
     };
+    if let Some((missing, some)) = &survey.missing {
+        let known = format!("devices that it has, such as {}", some.join(", "));
+        let hint = "a device is named as the trace names it".into();
+        let found = format!("no request to the device `{missing}`");
+        return Err(TraceError::Parameter(whole(found, &known, hint)));
+    }
+    if let Some(process) = options.process.as_ref().filter(|_| survey.requests == 0) {
+        let found = format!("no request of the process `{process}`");
+        let hint = "a process is its name or its number, as the trace has it".into();
+        return Err(TraceError::Parameter(whole(found, "a process that it has", hint)));
+    }
     if survey.requests == 0 {
         let found = match survey.reasons.first() {
             None => "no request at all".into(),
@@ -298,7 +210,18 @@ fn check(
 }
 
 /// Says what the pass over the trace found.
-fn describe(format: Format, survey: &Survey, notes: &mut Vec<String>) {
+fn describe(format: Format, options: &ReadOptions, survey: &mut Survey, notes: &mut Vec<String>) {
+    if let Some(process) = &options.process {
+        notes.push(format!("only the requests of the process `{process}`"));
+    }
+    if !options.devices.is_empty() {
+        notes.push(format!(
+            "only the requests to {}; {} to other devices were passed over",
+            options.devices.join(", "),
+            survey.others
+        ));
+    }
+    notes.append(&mut survey.notes);
     if survey.regions.count() > 1 {
         notes.push(format!(
             "{} devices, each moved to a region of its own (in order of their numbers, starting \
@@ -314,9 +237,9 @@ fn describe(format: Format, survey: &Survey, notes: &mut Vec<String>) {
         ));
     }
     if survey.idle > 0 {
-        notes.push(format!("{} records carry no data and were passed over", survey.idle));
+        notes.push(format!("{} records hold no request and were passed over", survey.idle));
     }
-    if survey.length == 0 && survey.requests > 1 {
+    if survey.timed && survey.length == 0 && survey.requests > 1 {
         notes.push("all requests bear the same time; replay them in `queue-depth` mode".into());
     }
     if survey.skipped > 0 {
@@ -341,5 +264,7 @@ pub(crate) fn drain(source: &mut dyn Source) -> Result<Vec<crate::Request>, Trac
     }
 }
 
+#[cfg(test)]
+mod samples;
 #[cfg(test)]
 mod tests;

@@ -9,9 +9,9 @@
 //!
 //! The published files are out of order here and there, so a bounded window is sorted.
 
-use super::TimeUnit;
-use super::feed::Cut;
-use super::fields::{Column, Fault, Fields};
+use super::fields::{COMMA, Column, Fault, Fields};
+use super::names::Names;
+use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, extent};
 use crate::Op;
 
@@ -35,49 +35,37 @@ const LONGEST_HOST: usize = 255;
 
 pub(crate) struct Msr {
     power: u32,
-    /// `(host, disk)` in order of first appearance; the index is the device.
-    volumes: Vec<(Box<[u8]>, u64)>,
-    /// The volume of the last record: nearly always that of the next.
-    last: usize,
-}
-
-impl Msr {
-    pub(crate) fn new(unit: Option<TimeUnit>) -> Self {
-        Self { power: unit.map_or(TICK_POWER, TimeUnit::power), volumes: Vec::new(), last: 0 }
-    }
-
-    #[inline]
-    fn volume(&mut self, host: &[u8], disk: u64) -> u32 {
-        let same = |v: &(Box<[u8]>, u64)| v.1 == disk && *v.0 == *host;
-        if !self.volumes.get(self.last).is_some_and(same) {
-            self.last = self.volumes.iter().position(same).unwrap_or_else(|| {
-                self.volumes.push((host.into(), disk));
-                self.volumes.len() - 1
-            });
-        }
-        self.last as u32
-    }
+    /// `host,disk`, as the line has it.
+    volumes: Names,
 }
 
 impl Parser for Msr {
-    const CUT: Cut = Cut::Lines;
     const WINDOW: usize = 4096;
+
+    fn new(options: &ReadOptions) -> Self {
+        Self {
+            power: options.time_unit.map_or(TICK_POWER, TimeUnit::power),
+            volumes: Names::default(),
+        }
+    }
 
     #[inline]
     fn parse(&mut self, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
-        let mut fields = Fields::<true>::new(line);
+        let mut fields = Fields::<COMMA>::new(line);
         if matches!(line[0], b'#' | b'T') && fields.is_heading(b"timestamp") {
             return Ok(None);
         }
         let time = fields.decimal(self.power, &TIME)?;
         let host = fields.word();
+        let from = fields.from();
         if host.is_empty() || host.len() > LONGEST_HOST {
             return Err(fields.fault(&HOST));
         }
         let disk = fields.integer(&DISK)?;
-        if disk > u64::from(u32::MAX) {
+        if u32::try_from(disk).is_err() {
             return Err(fields.fault(&DISK));
         }
+        let device = self.volumes.number(fields.since(from))?;
         let op = match fields.word() {
             b"Read" => Op::Read,
             b"Write" => Op::Write,
@@ -87,9 +75,14 @@ impl Parser for Msr {
         };
         let offset = fields.integer(&OFFSET)?;
         let size = fields.integer(&SIZE)?;
-        let (offset, len) = extent(&fields, Some(offset), Some(size))?;
+        let (offset, len) = extent(&fields, op, Some(offset), Some(size))?;
         fields.integer(&RESPONSE)?;
         fields.end(COLUMNS)?;
-        Ok(Some(Raw { time, offset, len, device: self.volume(host, disk), op }))
+        Ok(Some(Raw { time, offset, len, device, op }))
+    }
+
+    /// `hm_0`, as the published files are called.
+    fn label(&self, device: u32) -> String {
+        self.volumes.name(device).replace(',', "_")
     }
 }

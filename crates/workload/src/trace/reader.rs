@@ -7,14 +7,18 @@ use kernel::{Prio, Time};
 
 use super::feed::{Cut, Feed};
 use super::fields::Fault;
-use super::record::{Parser, Raw};
+use super::options::{Event, ReadOptions};
+use super::record::{COLUMNS_HINT, Parser, Raw};
+use super::select::Selection;
 use crate::error::{Spot, detail};
 use crate::{BATCH, Request, Source, TraceError};
 
 /// So many reasons are remembered for the user; further ones are only counted.
 const REASONS: usize = 3;
-/// A trace with more devices has a misread column.
-const MOST_DEVICES: usize = 4096;
+/// A trace with more devices has a misread column: Tencent's volumes are 5584.
+pub(crate) const MOST_DEVICES: usize = 1 << 16;
+/// All devices side by side must end here, so that addresses can be moved and added.
+const FARTHEST_END: u64 = 1 << 62;
 /// Regions of devices start at multiples of this.
 const REGION_ALIGN: u64 = 1 << 20;
 
@@ -41,12 +45,17 @@ impl Regions {
         true
     }
 
-    fn place(&mut self) {
+    /// `false` when all of them together do not fit an address.
+    fn place(&mut self) -> bool {
         let mut next = 0;
         for (_, end, start) in &mut self.list {
             *start = next;
             next = (next + *end).next_multiple_of(REGION_ALIGN);
+            if next > FARTHEST_END {
+                return false;
+            }
         }
+        true
     }
 
     #[inline]
@@ -77,8 +86,18 @@ pub(crate) struct Survey {
     pub(crate) regions: Regions,
     /// Records that were later in the file than in time, and were put in order.
     pub(crate) late: u64,
-    /// Records that carry no data: comments, flushes.
+    /// Records that hold no request: comments, flushes, events of other kinds.
     pub(crate) idle: u64,
+    /// Requests to devices that are not wanted.
+    pub(crate) others: u64,
+    /// A wanted device that was not met, and some that were.
+    pub(crate) missing: Option<(String, Vec<String>)>,
+    /// Whether the requests bear times.
+    pub(crate) timed: bool,
+    /// The event to read where the default one did not occur.
+    pub(crate) instead: Option<Event>,
+    /// What the parser has to say.
+    pub(crate) notes: Vec<String>,
     pub(crate) skipped: u64,
     /// The first few reasons for skipping.
     pub(crate) reasons: Vec<String>,
@@ -94,6 +113,8 @@ pub(crate) struct Reader<P> {
     feed: Feed,
     parser: P,
     regions: Arc<Regions>,
+    /// The devices that are wanted; `None`: all.
+    selection: Option<Selection>,
     skip_bad: bool,
     /// The recorded time of the first request.
     origin: Option<u64>,
@@ -103,22 +124,25 @@ pub(crate) struct Reader<P> {
     waiting: VecDeque<(Raw, u64)>,
     late: u64,
     idle: u64,
+    others: u64,
     skipped: u64,
     reasons: Vec<String>,
 }
 
 impl<P: Parser> Reader<P> {
-    pub(crate) fn new(feed: Feed, parser: P, regions: Arc<Regions>, skip_bad: bool) -> Self {
+    pub(crate) fn new(feed: Feed, options: &ReadOptions, regions: Arc<Regions>) -> Self {
         Self {
             feed,
-            parser,
+            parser: P::new(options),
             regions,
-            skip_bad,
+            selection: Selection::new(&options.devices),
+            skip_bad: options.skip_bad,
             origin: None,
             latest: 0,
             waiting: VecDeque::new(),
             late: 0,
             idle: 0,
+            others: 0,
             skipped: 0,
             reasons: Vec::new(),
         }
@@ -164,7 +188,13 @@ impl<P: Parser> Reader<P> {
             let Some(record) = self.feed.next(P::CUT)? else { return Ok(None) };
             let number = record.number;
             match self.parser.parse(record.bytes) {
-                Ok(Some(raw)) => return Ok(Some((raw, number))),
+                Ok(Some(raw)) => {
+                    let wanted = &mut self.selection;
+                    if wanted.as_mut().is_none_or(|w| w.takes(&self.parser, raw.device)) {
+                        return Ok(Some((raw, number)));
+                    }
+                    self.others += 1;
+                }
                 Ok(None) => self.idle += 1,
                 Err(fault) => self.refuse(number, fault)?,
             }
@@ -189,6 +219,11 @@ impl<P: Parser> Reader<P> {
             self.reasons.push(what.to_string());
         }
         Ok(())
+    }
+
+    #[cold]
+    fn too_much(&self, spot: Spot, found: String, expected: &str) -> TraceError {
+        TraceError::Record(detail(self.feed.name(), spot, found, expected, COLUMNS_HINT))
     }
 
     #[cold]
@@ -231,19 +266,25 @@ impl<P: Parser> Reading for Reader<P> {
             seen.requests += 1;
             seen.bytes += u128::from(raw.len);
             if !seen.regions.see(raw.device, raw.offset + u64::from(raw.len)) {
-                return Err(TraceError::Record(detail(
-                    self.feed.name(),
+                return Err(self.too_much(
                     Spot::Request(seen.requests),
                     format!("more than {MOST_DEVICES} devices"),
                     "a device number in its column",
-                    "are the columns those of another format? `--format` names one",
-                )));
+                ));
             }
         }
+        if !seen.regions.place() {
+            let found = format!("{} devices that together pass 4 EiB", seen.regions.count());
+            return Err(self.too_much(Spot::Whole, found, "devices that fit 62 bits"));
+        }
         seen.length = self.latest - first.unwrap_or(self.latest);
-        seen.regions.place();
         seen.late = self.late;
         seen.idle = self.idle;
+        seen.others = self.others;
+        seen.missing = self.selection.as_ref().and_then(|s| s.missing(&self.parser));
+        seen.timed = self.parser.timed();
+        seen.instead = self.parser.instead();
+        seen.notes = self.parser.notes();
         seen.skipped = self.skipped;
         seen.reasons = std::mem::take(&mut self.reasons);
         Ok(seen)

@@ -2,6 +2,7 @@
 
 use super::feed::Cut;
 use super::fields::{Column, Fault, Fields};
+use super::options::{Event, ReadOptions};
 use crate::Op;
 
 /// Sectors are 512 bytes in every format read here, whatever the device's were.
@@ -25,38 +26,83 @@ pub(crate) struct Raw {
 }
 
 /// One format: how it is cut, and what one record means.
-pub(crate) trait Parser: Send + 'static {
+pub(crate) trait Parser: Sized + Send + 'static {
     /// How the bytes are cut into records.
-    const CUT: Cut;
+    const CUT: Cut = Cut::Lines;
     /// Files of this format as published are out of order within this many records.
     const WINDOW: usize = 0;
 
-    /// Reads one record; `None` if it carries no data (a comment, a flush).
+    /// A parser at the start of a file.
+    fn new(options: &ReadOptions) -> Self;
+
+    /// Reads one record; `None` if it holds no request (a comment, a flush, another event).
     fn parse(&mut self, record: &[u8]) -> Result<Option<Raw>, Box<Fault>>;
+
+    /// Whether a file whose first line this is can be of no other format.
+    fn begins(_line: &[u8]) -> bool {
+        false
+    }
+
+    /// Whether a record speaks for this format, or against it, where the format is not known. One
+    /// without a request says nothing, unless it is as telling as the others.
+    fn fits(&mut self, record: &[u8]) -> Option<bool> {
+        self.parse(record).map_or(Some(false), |raw| raw.map(|_| true))
+    }
+
+    /// What the user calls a device.
+    fn label(&self, device: u32) -> String {
+        device.to_string()
+    }
+
+    /// Whether the requests read so far bear times.
+    fn timed(&self) -> bool {
+        true
+    }
+
+    /// The event to read instead, where the one that is read by default does not occur.
+    fn instead(&self) -> Option<Event> {
+        None
+    }
+
+    /// What only this format has to say of the records read so far, in words for the user.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
-const TOO_LONG: &str = "at most 1 GiB in one request";
+const TOO_LONG: &str = "at most 1 GiB in one read or write, 4 GiB in one trim";
 const TOO_FAR: &str = "an address below 1 PiB";
-const COLUMNS_HINT: &str = "are the columns those of another format? `--format` names one";
+pub(crate) const COLUMNS_HINT: &str =
+    "are the columns those of another format? `--format` names one";
 
 /// Turns an address and a length in bytes into the fields of a record, refusing what cannot be.
 #[inline(always)]
-pub(crate) fn extent<const COMMA: bool>(
-    fields: &Fields<'_, COMMA>,
+pub(crate) fn extent<const SEPARATOR: u8>(
+    fields: &Fields<'_, SEPARATOR>,
+    op: Op,
     offset: Option<u64>,
     len: Option<u64>,
 ) -> Result<(u64, u32), Box<Fault>> {
     match (offset, len) {
-        (Some(offset), Some(len @ 1..=LONGEST)) if offset <= FARTHEST - LONGEST => {
+        (Some(offset), Some(len))
+            if len.wrapping_sub(1) < longest(op) && offset <= FARTHEST - LONGEST =>
+        {
             Ok((offset, len as u32))
         }
-        _ => Err(bad_extent(fields, offset, len)),
+        _ => Err(bad_extent(fields, op, offset, len)),
     }
 }
 
+/// Systems pass on a trim in one piece that they would cut as a write.
+#[inline(always)]
+fn longest(op: Op) -> u64 {
+    if op == Op::Trim { u64::from(u32::MAX) } else { LONGEST }
+}
+
 #[cold]
-fn bad_extent<const COMMA: bool>(
-    fields: &Fields<'_, COMMA>,
+fn bad_extent<const SEPARATOR: u8>(
+    fields: &Fields<'_, SEPARATOR>,
+    op: Op,
     offset: Option<u64>,
     len: Option<u64>,
 ) -> Box<Fault> {
@@ -69,7 +115,7 @@ fn bad_extent<const COMMA: bool>(
             fault.hint =
                 "a flush carries no data and is no request here; `--skip-bad` passes it over";
         }
-        (Some(offset), Some(len)) if len <= LONGEST => {
+        (Some(offset), Some(len)) if len <= longest(op) => {
             fault.found = format!("an address of {offset} bytes");
             fault.expected = TOO_FAR;
         }

@@ -1,104 +1,141 @@
 //! Tells a format from the first bytes.
 
 use super::disksim::Disksim;
-use super::feed::{Cut, Feed};
+use super::feed::{BYTE_ORDER_MARK, Cut, Feed};
 use super::fields::shown;
+use super::format::{Format, Visit};
 use super::input::Stored;
-use super::msr::Msr;
+use super::options::ReadOptions;
 use super::record::Parser;
-use super::spc::Spc;
-use super::ssdsim::Ssdsim;
-use super::vscsi::Vscsi;
-use super::{Format, ReadOptions};
 use crate::TraceError;
 use crate::error::{Spot, detail};
 
 /// Records looked at; more would not change the answer.
 const RECORDS: usize = 256;
 
-/// Whether a first line looks like that of some format.
+/// Whether the first bytes look like those of some kind of file.
 type Looks = fn(&[u8]) -> bool;
 
-/// Formats that are known by sight but not read, and how their first line begins.
-const NAMED: [(&str, Looks); 3] = [
-    ("blkparse text", |line| {
-        let first = line.trim_ascii().split(u8::is_ascii_whitespace).next().unwrap_or(b"");
-        let mut parts = first.split(|&b| b == b',');
-        let number =
-            |p: Option<&[u8]>| p.is_some_and(|p| !p.is_empty() && p.iter().all(u8::is_ascii_digit));
-        number(parts.next()) && number(parts.next()) && parts.next().is_none() && first != line
-    }),
-    ("a fio I/O log", |line| line.starts_with(b"fio version")),
-    ("text in UTF-16", |line| line.starts_with(b"\xff\xfe") || line.starts_with(b"\xfe\xff")),
+/// Files that are known by sight but not read, and what to do with them.
+const NAMED: [(&str, Looks, &str); 4] = [
+    ("an archive (tar)", |head| head.get(257..262) == Some(b"ustar"), "take the trace out of it"),
+    ("an archive (zip)", |head| head.starts_with(b"PK\x03\x04"), "take the trace out of it"),
+    (
+        "the binary output of blktrace",
+        |head| head.get(..4).is_some_and(|m| m[1..] == *b"tae" || m[..3] == *b"eat"),
+        "let blkparse print it as text",
+    ),
+    (
+        "text in UTF-16",
+        |head| head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff"),
+        "convert it to UTF-8",
+    ),
 ];
 
-/// The format whose reader understands the most of the first records. At least half must read:
-/// then a bad one among them is met again, with its place, by the reader.
+/// The format that the first line names, or else the one whose reader understands the most of
+/// the first records. At least half must read: then a bad one among them is met again, with its
+/// place, by the reader. Where two formats understand as many, the user decides.
 pub(crate) fn format(
     stored: &Stored,
     feed: &mut Feed,
-    options: ReadOptions,
+    options: &ReadOptions,
     notes: &mut Vec<String>,
 ) -> Result<Format, TraceError> {
     let (head, whole) = feed.head()?;
     if head.is_empty() {
         return Err(stored.empty());
     }
-    if whole && head.is_ascii() && records(head, whole, Cut::Lines).is_empty() {
+    let lines = records(head, whole, Cut::Lines);
+    if whole && head.is_ascii() && lines.is_empty() {
         return Err(stored.without_request());
     }
-    let unit = options.time_unit;
+    if let Some(format) = Format::ALL.into_iter().find(|f| f.visit(Begins(&lines))) {
+        notes.push(format!("read as {format}: {}; the first line says so", format.summary()));
+        return Ok(format);
+    }
+    // What is asked for is no part of what the file is.
+    let options = ReadOptions { time_unit: options.time_unit, ..ReadOptions::default() };
     // A decimal point in the time column of any good line decides between the two five-column
     // forms; one in a line of garbage does not.
-    let mut disksim = Disksim::new(unit);
-    let decimal = records(head, whole, Cut::Lines).iter().any(|line| {
+    let mut disksim = Disksim::new(&options);
+    let decimal = lines.iter().any(|line| {
         let first = line.split(u8::is_ascii_whitespace).find(|w| !w.is_empty());
         first.is_some_and(|w| w.contains(&b'.')) && matches!(disksim.parse(line), Ok(Some(_)))
     });
-    let fits = Format::ALL.map(|format| {
-        let fit = match format {
-            Format::SsdsimAscii | Format::DisksimAscii
-                if decimal != (format == Format::DisksimAscii) =>
-            {
-                (0, 0)
-            }
-            Format::SsdsimAscii => fit(Ssdsim::new(unit), head, whole),
-            Format::DisksimAscii => fit(Disksim::new(unit), head, whole),
-            Format::Msr => fit(Msr::new(unit), head, whole),
-            Format::Spc => fit(Spc::new(unit), head, whole),
-            Format::Vscsi => fit(Vscsi::new(unit), head, whole),
-        };
-        (format, fit)
+    let fits = Format::ALL.map(|format| match format {
+        // A table is any text; only its user can tell.
+        Format::Csv => (0, 0),
+        Format::SsdsimAscii if decimal => (0, 0),
+        Format::DisksimAscii if !decimal => (0, 0),
+        _ => format.visit(Fit { head, whole, options: &options }),
     });
-    let (format, (fit, of)) =
-        fits.into_iter().max_by_key(|f| f.1.0).expect("the list is not empty");
-    if fit > 0 && 2 * fit >= of {
-        let kind = format.summary();
-        notes.push(format!("read as {format}: {kind}; {fit} of the first {of} records fit"));
-        return Ok(format);
+    let most = fits.iter().map(|f| f.0).max().expect("the list is not empty");
+    let best: Vec<usize> = (0..fits.len()).filter(|&i| fits[i].0 == most).collect();
+    let of = fits[best[0]].1;
+    if most == 0 || 2 * most < of {
+        return Err(unknown(stored, head, lines.first().copied()));
     }
-    let first = records(head, whole, Cut::Lines).first().copied().unwrap_or(head);
-    let known: Vec<_> = Format::ALL.iter().map(|f| f.name()).collect();
-    let hint = match NAMED.iter().find(|(_, looks)| looks(first)) {
-        Some((name, _)) => format!("this looks like {name}, which is not read yet; convert it"),
-        None => {
-            "`--format` names the format; then the first record that does not read is shown".into()
-        }
-    };
-    Err(TraceError::Format(detail(
-        &stored.name,
-        Spot::Line { line: 1, column: 0 },
-        format!("no known format begins like {}", shown(first)),
-        format!("one of {}", known.join(", ")),
-        hint,
-    )))
+    if best.len() > 1 {
+        let names: Vec<_> = best.iter().map(|&i| Format::ALL[i].name()).collect();
+        let found = format!("{most} of the first {of} records fit each of {}", names.join(", "));
+        let hint = "`--format` names the format";
+        return Err(TraceError::Format(detail(
+            &stored.name,
+            Spot::Whole,
+            found,
+            "records of one format",
+            hint,
+        )));
+    }
+    let format = Format::ALL[best[0]];
+    let kind = format.summary();
+    notes.push(format!("read as {format}: {kind}; {most} of the first {of} records fit"));
+    Ok(format)
 }
 
-/// How many of the first records this reader understands, and how many there are.
-fn fit<P: Parser>(mut parser: P, head: &[u8], whole: bool) -> (usize, usize) {
-    let records = records(head, whole, P::CUT);
-    let fit = records.iter().filter(|record| matches!(parser.parse(record), Ok(Some(_)))).count();
-    (fit, records.len())
+fn unknown(stored: &Stored, head: &[u8], first: Option<&[u8]>) -> TraceError {
+    let hint = match NAMED.iter().find(|(_, looks, _)| looks(head)) {
+        Some((name, _, advice)) => format!("this looks like {name}; {advice}"),
+        None => "`--format` names the format, and the first record that does not read is shown; \
+                 `--columns` describes a table"
+            .into(),
+    };
+    TraceError::Format(detail(
+        &stored.name,
+        Spot::Line { line: 1, column: 0 },
+        format!("no known format begins like {}", shown(first.unwrap_or(head))),
+        format!("one of {}", Format::names()),
+        hint,
+    ))
+}
+
+/// Whether the first line can be of no other format.
+struct Begins<'a>(&'a [&'a [u8]]);
+
+impl Visit for Begins<'_> {
+    type Answer = bool;
+
+    fn visit<P: Parser>(self) -> bool {
+        self.0.first().is_some_and(|line| P::begins(line))
+    }
+}
+
+/// How many of the first records speak for a format, and how many say anything.
+struct Fit<'a> {
+    head: &'a [u8],
+    whole: bool,
+    options: &'a ReadOptions,
+}
+
+impl Visit for Fit<'_> {
+    type Answer = (usize, usize);
+
+    fn visit<P: Parser>(self) -> (usize, usize) {
+        let mut parser = P::new(self.options);
+        let records = records(self.head, self.whole, P::CUT);
+        let said: Vec<bool> = records.iter().filter_map(|record| parser.fits(record)).collect();
+        (said.iter().filter(|fits| **fits).count(), said.len())
+    }
 }
 
 /// The first records, without comments and whatever is cut in the middle.
@@ -106,6 +143,7 @@ fn records(head: &[u8], whole: bool, cut: Cut) -> Vec<&[u8]> {
     match cut {
         Cut::Every(size) => head.chunks_exact(size).take(RECORDS).collect(),
         Cut::Lines => {
+            let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
             let mut lines: Vec<_> = head.split(|&b| b == b'\n').collect();
             if !whole && lines.len() > 1 {
                 lines.pop();

@@ -7,9 +7,8 @@
 //! 1,3436288,15872,r,1.250720
 //! ```
 
-use super::TimeUnit;
-use super::feed::Cut;
-use super::fields::{Column, Fault, Fields};
+use super::fields::{COMMA, Column, Fault, Fields};
+use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, SECTOR, extent};
 use crate::Op;
 
@@ -31,26 +30,22 @@ pub(crate) struct Spc {
     unit: TimeUnit,
 }
 
-impl Spc {
-    pub(crate) fn new(unit: Option<TimeUnit>) -> Self {
-        Self { unit: unit.unwrap_or(TimeUnit::S) }
-    }
-}
-
 impl Parser for Spc {
-    const CUT: Cut = Cut::Lines;
+    fn new(options: &ReadOptions) -> Self {
+        Self { unit: options.time_unit.unwrap_or(TimeUnit::S) }
+    }
 
     #[inline]
     fn parse(&mut self, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
         if line[0] == b'#' {
             return Ok(None);
         }
-        let mut fields = Fields::<true>::new(line);
+        let mut fields = Fields::<COMMA>::new(line);
         let device = fields.integer(&UNIT)?;
         let Ok(device) = u32::try_from(device) else { return Err(fields.fault(&UNIT)) };
         let block = fields.integer(&BLOCK)?;
         let size = fields.integer(&SIZE)?;
-        let (offset, len) = extent(&fields, block.checked_mul(SECTOR), Some(size))?;
+        let (offset, len) = extent(&fields, Op::Read, block.checked_mul(SECTOR), Some(size))?;
         let op = match fields.word() {
             b"r" | b"R" => Op::Read,
             b"w" | b"W" => Op::Write,

@@ -6,9 +6,8 @@
 //! 97900000 0 287641400 128 1
 //! ```
 
-use super::TimeUnit;
-use super::feed::Cut;
-use super::fields::{Column, Fault, Fields};
+use super::fields::{BLANK, Column, Fault, Fields};
+use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, SECTOR, extent};
 use crate::Op;
 
@@ -38,21 +37,17 @@ pub(crate) struct Ssdsim {
     unit: Option<TimeUnit>,
 }
 
-impl Ssdsim {
-    pub(crate) fn new(unit: Option<TimeUnit>) -> Self {
-        Self { unit }
-    }
-}
-
 impl Parser for Ssdsim {
-    const CUT: Cut = Cut::Lines;
+    fn new(options: &ReadOptions) -> Self {
+        Self { unit: options.time_unit }
+    }
 
     #[inline]
     fn parse(&mut self, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
         if line[0] == b'#' {
             return Ok(None);
         }
-        let mut fields = Fields::<false>::new(line);
+        let mut fields = Fields::<BLANK>::new(line);
         let time = match self.unit {
             None => fields.integer(&TIME)?,
             Some(unit) => fields.decimal(unit.power(), &SCALED_TIME)?,
@@ -70,11 +65,12 @@ impl Parser for Ssdsim {
 
 /// The three columns that both ASCII formats share.
 #[inline(always)]
-pub(crate) fn address(fields: &mut Fields<'_, false>) -> Result<(u32, u64, u32), Box<Fault>> {
+pub(crate) fn address(fields: &mut Fields<'_, BLANK>) -> Result<(u32, u64, u32), Box<Fault>> {
     let device = fields.integer(&DEVICE)?;
     let Ok(device) = u32::try_from(device) else { return Err(fields.fault(&DEVICE)) };
     let start = fields.integer(&START)?;
     let sectors = fields.integer(&SECTORS)?;
-    let (offset, len) = extent(fields, start.checked_mul(SECTOR), sectors.checked_mul(SECTOR))?;
+    let (offset, len) =
+        extent(fields, Op::Read, start.checked_mul(SECTOR), sectors.checked_mul(SECTOR))?;
     Ok((device, offset, len))
 }

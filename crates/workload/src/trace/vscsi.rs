@@ -13,9 +13,9 @@
 //!
 //! Commands that move no data (a cache flush, an inquiry) are passed over.
 
-use super::TimeUnit;
 use super::feed::Cut;
 use super::fields::Fault;
+use super::options::{ReadOptions, TimeUnit};
 use super::record::{FARTHEST, LONGEST, Parser, Raw, SECTOR};
 use crate::Op;
 
@@ -26,12 +26,6 @@ pub(crate) struct Vscsi {
     tick: u64,
 }
 
-impl Vscsi {
-    pub(crate) fn new(unit: Option<TimeUnit>) -> Self {
-        Self { tick: 10_u64.pow(unit.unwrap_or(TimeUnit::Us).power()) }
-    }
-}
-
 /// The little-endian number of `N` bytes at `at`.
 #[inline(always)]
 fn bytes<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
@@ -40,6 +34,10 @@ fn bytes<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
 
 impl Parser for Vscsi {
     const CUT: Cut = Cut::Every(SIZE);
+
+    fn new(options: &ReadOptions) -> Self {
+        Self { tick: 10_u64.pow(options.time_unit.unwrap_or(TimeUnit::Us).power()) }
+    }
 
     #[inline]
     fn parse(&mut self, record: &[u8]) -> Result<Option<Raw>, Box<Fault>> {

@@ -1,0 +1,209 @@
+//! `blkparse`, the text that `blkparse` prints of the events that `blktrace` recorded in the Linux
+//! block layer: device (major, minor), CPU, sequence number, decimal seconds, process, action,
+//! what it is (`R`ead, `W`rite, `D`iscard; flush, synchronous, and so on), first sector, number of
+//! sectors (512 bytes), name of the process.
+//!
+//! ```text
+//!   8,16   8        1     0.000000000 13213  Q   W 766877144 + 8 [kworker/u81:0]
+//!   8,16   8        8     0.000033469 13213  D   W 766877144 + 88 [kworker/u81:0]
+//!   8,16   8        9     0.001879051     0  C   W 766877144 + 88 [0]
+//!   8,16  23     1280    15.671103520 16279  Q FWS [jbd2/sdb1-8]
+//! ```
+//!
+//! The layout is the default one of blkparse(1), as `process_default` in `blkparse_fmt.c` prints
+//! it. A request arrives with its `Q` line: queued, before the kernel merges. Where there is none
+//! it arrives with its `D` line (issued), or its `C` line (completed). All other actions, flushes
+//! (lines without `+`), commands of other kinds and the summary at the end are passed over.
+
+use super::fields::{BLANK, Column, Fault, Fields, shown};
+use super::options::{Event, ReadOptions, TimeUnit};
+use super::record::{Parser, Raw, SECTOR, extent};
+use super::select::{Events, Process};
+use crate::Op;
+
+const COLUMNS: &str =
+    "the layout is `8,16 3 11 0.009507758 697 Q W 223490 + 8 [kjournald]`, blkparse's own";
+
+const DEVICE: Column = Column {
+    name: "the device",
+    expected: "major and minor number, such as `8,16`",
+    hint: COLUMNS,
+};
+const CPU: Column = Column { name: "the CPU", expected: "a number", hint: COLUMNS };
+const SEQUENCE: Column =
+    Column { name: "the sequence number", expected: "a number", hint: COLUMNS };
+const TIME: Column = Column {
+    name: "the time",
+    expected: "decimal seconds",
+    hint: "`--time-unit` names another unit",
+};
+const PID: Column = Column { name: "the process", expected: "a process number", hint: COLUMNS };
+const ACTION: Column =
+    Column { name: "the action", expected: "one or two letters, such as `Q`", hint: COLUMNS };
+const TYPE: Column = Column {
+    name: "the type",
+    expected: "`R`, `W`, `D` or `N` with letters such as `S` (or `F` first)",
+    hint: COLUMNS,
+};
+const START: Column = Column {
+    name: "the first sector",
+    expected: "a sector number (512 bytes each)",
+    hint: COLUMNS,
+};
+const PLUS: Column = Column {
+    name: "what follows the sector",
+    expected: "`+` and a number of sectors, or the process in brackets",
+    hint: COLUMNS,
+};
+const SECTORS: Column =
+    Column { name: "the size", expected: "a number of sectors (512 bytes each)", hint: COLUMNS };
+
+/// The kernel's own packing of a device number: 12 bits of major, 20 of minor.
+const MINOR_BITS: u32 = 20;
+
+pub(crate) struct Blkparse {
+    power: u32,
+    events: Events,
+    process: Option<Process>,
+    /// The summary at the end has begun.
+    summary: bool,
+}
+
+impl Blkparse {
+    /// A line that does not begin with a device: something that blkparse says beside the events.
+    #[cold]
+    fn other(&mut self, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
+        let text = line.trim_ascii();
+        let begins = begins_summary(text);
+        self.summary |= begins;
+        let known = text.starts_with(b"#") || text.starts_with(b"Input file ");
+        if known || begins || self.summary && text.contains(&b':') {
+            return Ok(None);
+        }
+        let mut fields = Fields::<BLANK>::new(line);
+        fields.word();
+        Err(fields.fault(&DEVICE))
+    }
+}
+
+/// `CPU3 (sdb):`, `Total (8,16):` or, per process, `jbd2/sdb1-8 (697)`.
+fn begins_summary(text: &[u8]) -> bool {
+    let Some(at) = text.windows(2).rposition(|w| w == b" (") else { return false };
+    let (name, rest) = (&text[..at], &text[at + 2..]);
+    let cpu = name.strip_prefix(b"CPU").is_some_and(|n| n.iter().all(u8::is_ascii_digit));
+    if cpu || name == b"Total" {
+        return rest.ends_with(b"):");
+    }
+    let number = rest.strip_suffix(b")").map(|r| r.strip_suffix(b", ...").unwrap_or(r));
+    number.is_some_and(|n| !n.is_empty() && n.iter().all(u8::is_ascii_digit))
+}
+
+/// `8,16` as one number.
+fn device(text: &[u8]) -> Option<u32> {
+    let (major, minor) = std::str::from_utf8(text).ok()?.split_once(',')?;
+    let (major, minor) = (major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?);
+    (major < 1 << (32 - MINOR_BITS) && minor < 1 << MINOR_BITS)
+        .then_some(major << MINOR_BITS | minor)
+}
+
+impl Parser for Blkparse {
+    /// The streams of several processors are merged, more or less.
+    const WINDOW: usize = 4096;
+
+    fn new(options: &ReadOptions) -> Self {
+        Self {
+            power: options.time_unit.unwrap_or(TimeUnit::S).power(),
+            events: Events::new(options.event, [Event::Queued, Event::Issued, Event::Completed]),
+            process: options.process.as_deref().map(Process::new),
+            summary: false,
+        }
+    }
+
+    #[inline]
+    fn parse(&mut self, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
+        let mut fields = Fields::<BLANK>::new(line);
+        let Some(device) = device(fields.word()) else { return self.other(line) };
+        fields.integer(&CPU)?;
+        fields.integer(&SEQUENCE)?;
+        let time = fields.decimal(self.power, &TIME)?;
+        let pid = fields.integer(&PID)?;
+        let event = match fields.word() {
+            b"Q" => Some(Event::Queued),
+            b"D" => Some(Event::Issued),
+            b"C" => Some(Event::Completed),
+            // Inserted, got, slept, merged, split, plugged, remapped, a message, and so on.
+            [b'A'..=b'Z' | b'm' | b'd'] | b"UT" | [b'Z', _] => None,
+            _ => return Err(fields.fault(&ACTION)),
+        };
+        let kind = fields.word();
+        // An `F` in front asks for a flush before the data.
+        let op = match (kind.strip_prefix(b"F").unwrap_or(kind).first(), event) {
+            (Some(b'R'), _) => Op::Read,
+            (Some(b'W'), _) => Op::Write,
+            (Some(b'D'), _) => Op::Trim,
+            (Some(b'N'), _) | (Some(b'Z'), None) => return Ok(None),
+            _ => return Err(fields.fault(&TYPE)),
+        };
+        let Some(event) = event else { return Ok(None) };
+        // A cut line would have other numbers than the whole one.
+        if !line.trim_ascii_end().ends_with(b"]") {
+            return Err(cut(line));
+        }
+        let start = match fields.word() {
+            [b'[' | b'(', ..] => return Ok(None),
+            start => std::str::from_utf8(start).ok().and_then(|s| s.parse::<u64>().ok()),
+        };
+        let Some(start) = start else { return Err(fields.fault(&START)) };
+        match fields.word() {
+            b"+" => {}
+            // Commands of other kinds show bytes here, not sectors.
+            [b'[' | b'(', ..] => return Ok(None),
+            _ => return Err(fields.fault(&PLUS)),
+        }
+        let sectors = fields.integer(&SECTORS)?;
+        if sectors == 0 {
+            return Ok(None);
+        }
+        let rest = &line[fields.since(0).len()..];
+        // Requests are completed in the name of whoever was running.
+        let wanted = |p: &Process| event != Event::Completed && p.is(name(rest), pid);
+        if !self.process.as_ref().is_none_or(wanted) || !self.events.take(event) {
+            return Ok(None);
+        }
+        let (offset, len) =
+            extent(&fields, op, start.checked_mul(SECTOR), sectors.checked_mul(SECTOR))?;
+        Ok(Some(Raw { time, offset, len, device, op }))
+    }
+
+    fn fits(&mut self, line: &[u8]) -> Option<bool> {
+        Some(self.parse(line).is_ok())
+    }
+
+    /// `8:16`, as `lsblk` shows it: a comma stands between devices.
+    fn label(&self, device: u32) -> String {
+        format!("{}:{}", device >> MINOR_BITS, device & ((1 << MINOR_BITS) - 1))
+    }
+
+    fn instead(&self) -> Option<Event> {
+        self.events.instead()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        vec![self.events.note()]
+    }
+}
+
+/// The name of the process in `[...]`, from what follows the size.
+fn name(rest: &[u8]) -> &[u8] {
+    let from = rest.iter().position(|&b| b == b'[').map_or(rest.len(), |at| at + 1);
+    let name = rest[from..].trim_ascii_end();
+    name.strip_suffix(b"]").unwrap_or(name)
+}
+
+#[cold]
+fn cut(line: &[u8]) -> Box<Fault> {
+    let tail = &line[line.len().saturating_sub(20)..];
+    let found = format!("the line ends in {}", shown(tail));
+    let expected = "the process or an error number in brackets";
+    Box::new(Fault { at: Some(line.len()), found, expected, hint: "the line may be cut" })
+}

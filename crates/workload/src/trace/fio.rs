@@ -1,0 +1,153 @@
+//! `fio`, the log that fio writes with `write_iolog` and replays with `read_iolog`: file, action,
+//! offset and length in bytes; in version 3 behind a time in microseconds.
+//!
+//! ```text
+//! fio version 3 iolog
+//! 2 /dev/nvme0n1 add
+//! 872 /dev/nvme0n1 open
+//! 878 /dev/nvme0n1 write 16384 4096
+//! 10001677 /dev/nvme0n1 close
+//! ```
+//!
+//! As "Trace file format" in fio's HOWTO says, and `log_io_u` in its `iolog.c` writes. Files are
+//! devices; a file must be added before it is used. Version 2 has no times: unless there are
+//! `wait` lines, each so many microseconds after the one before, the requests have none either.
+//! (fio drops waits below 100 us; here each counts.) Synchronisation carries no data.
+
+use super::fields::{BLANK, Column, Fault, Fields, shown};
+use super::names::Names;
+use super::options::{ReadOptions, TimeUnit};
+use super::record::{Parser, Raw, extent};
+use crate::Op;
+
+const LINES: &str = "lines are `FILE ACTION OFFSET LENGTH`, with a time in front in version 3";
+
+const TIME: Column = Column { name: "the time", expected: "a number of microseconds", hint: LINES };
+const FILE: Column = Column {
+    name: "the file",
+    expected: "a file that was added",
+    hint: "a line `FILE add` comes before the first use",
+};
+const ACTION: Column = Column {
+    name: "the action",
+    expected: "`read`, `write`, `trim`, `sync`, `datasync`, `wait`, `add`, `open` or `close`",
+    hint: LINES,
+};
+const OFFSET: Column = Column { name: "the offset", expected: "a number of bytes", hint: LINES };
+const LENGTH: Column = Column { name: "the length", expected: "a number of bytes", hint: LINES };
+const WAIT: Column = Column { name: "the wait", expected: "a number of microseconds", hint: LINES };
+
+pub(crate) struct Fio {
+    power: u32,
+    /// `None` until the first line was read.
+    version: Option<Version>,
+    files: Names,
+    /// Version 2: the sum of all waits so far, in nanoseconds.
+    now: u64,
+}
+
+#[derive(Copy, Clone, PartialEq)]
+enum Version {
+    Two,
+    Three,
+}
+
+impl Fio {
+    /// The first line.
+    #[cold]
+    fn heading(&mut self, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
+        let version = match line.trim_ascii_end() {
+            b"fio version 2 iolog" => Version::Two,
+            b"fio version 3 iolog" => Version::Three,
+            line => {
+                let expected = "`fio version 2 iolog` or `fio version 3 iolog` in the first line";
+                let hint = "version 1 is not read; replay it with an old fio and log that";
+                return Err(Fault::whole(shown(line), expected, hint));
+            }
+        };
+        self.version = Some(version);
+        Ok(None)
+    }
+}
+
+impl Parser for Fio {
+    /// The times of several jobs are merged, more or less.
+    const WINDOW: usize = 4096;
+
+    fn new(options: &ReadOptions) -> Self {
+        Self {
+            power: options.time_unit.unwrap_or(TimeUnit::Us).power(),
+            version: None,
+            files: Names::default(),
+            now: 0,
+        }
+    }
+
+    fn begins(line: &[u8]) -> bool {
+        line.starts_with(b"fio version ")
+    }
+
+    #[inline]
+    fn parse(&mut self, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
+        let mut fields = Fields::<BLANK>::new(line);
+        let time = match self.version {
+            None => return self.heading(line),
+            Some(_) if Self::begins(line) => return Err(second_log()),
+            Some(Version::Two) => self.now,
+            Some(Version::Three) => fields.decimal(self.power, &TIME)?,
+        };
+        let name = fields.word();
+        if name.is_empty() {
+            return Err(fields.fault(&FILE));
+        }
+        let file = self.files.find(name).ok_or_else(|| unknown(fields.from(), name));
+        let op = match fields.word() {
+            b"read" => Op::Read,
+            b"write" => Op::Write,
+            b"trim" => Op::Trim,
+            b"open" | b"close" | b"sync" | b"datasync" | b"sync_file_range" | b"syncfs" => {
+                return file.map(|_| None);
+            }
+            b"add" => {
+                fields.end("a file and `add`")?;
+                return self.files.number(name).map(|_| None);
+            }
+            b"wait" if self.version == Some(Version::Two) => {
+                let wait = fields.decimal(self.power, &WAIT)?;
+                self.now = self.now.checked_add(wait).ok_or_else(|| fields.fault(&WAIT))?;
+                return Ok(None);
+            }
+            b"wait" => {
+                let no_wait = Column { expected: "no `wait` in version 3", ..ACTION };
+                return Err(fields.fault(&no_wait));
+            }
+            _ => return Err(fields.fault(&ACTION)),
+        };
+        let device = file?;
+        let offset = fields.integer(&OFFSET)?;
+        let length = fields.integer(&LENGTH)?;
+        let (offset, len) = extent(&fields, op, Some(offset), Some(length))?;
+        fields.end(LINES)?;
+        Ok(Some(Raw { time, offset, len, device, op }))
+    }
+
+    fn label(&self, device: u32) -> String {
+        self.files.name(device)
+    }
+
+    fn timed(&self) -> bool {
+        self.version == Some(Version::Three) || self.now > 0
+    }
+}
+
+#[cold]
+fn unknown(at: usize, name: &[u8]) -> Box<Fault> {
+    let found = format!("{} was not added", shown(name));
+    Box::new(Fault { at: Some(at), found, expected: FILE.expected, hint: FILE.hint })
+}
+
+#[cold]
+fn second_log() -> Box<Fault> {
+    let hint = "fio adds to a log that is there already; cut the file here";
+    Fault::whole("a second log begins".into(), "one log", hint)
+}

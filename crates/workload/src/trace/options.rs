@@ -1,0 +1,176 @@
+//! What the user may say of a trace.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::csv::Columns;
+use super::format::Format;
+
+/// The unit of a trace's time column, where the format leaves doubt.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum TimeUnit {
+    /// Seconds.
+    S,
+    /// Milliseconds.
+    Ms,
+    /// Microseconds.
+    Us,
+    /// Nanoseconds.
+    Ns,
+}
+
+impl TimeUnit {
+    /// The power of ten that makes it nanoseconds.
+    pub(crate) const fn power(self) -> u32 {
+        match self {
+            Self::S => 9,
+            Self::Ms => 6,
+            Self::Us => 3,
+            Self::Ns => 0,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::S => "s",
+            Self::Ms => "ms",
+            Self::Us => "us",
+            Self::Ns => "ns",
+        }
+    }
+}
+
+impl FromStr for TimeUnit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "s" => Ok(Self::S),
+            "ms" => Ok(Self::Ms),
+            "us" | "µs" => Ok(Self::Us),
+            "ns" => Ok(Self::Ns),
+            _ => Err(format!("`{text}` is not a unit of time; known are s, ms, us, ns")),
+        }
+    }
+}
+
+/// A step in the life of a request, in traces that record several; a request arrives with one of
+/// them.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// `Q`: it came to the block layer.
+    Queued,
+    /// `D`: it was issued to the driver, after merging.
+    Issued,
+    /// `C`: it was done.
+    Completed,
+}
+
+impl Event {
+    /// The letter of `blkparse`.
+    pub const fn letter(self) -> char {
+        match self {
+            Self::Queued => 'Q',
+            Self::Issued => 'D',
+            Self::Completed => 'C',
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Issued => "issued",
+            Self::Completed => "completed",
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.letter(), self.name())
+    }
+}
+
+impl FromStr for Event {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "Q" => Ok(Self::Queued),
+            "D" => Ok(Self::Issued),
+            "C" => Ok(Self::Completed),
+            _ => Err(format!(
+                "`{text}` is not an event; known are Q (queued), D (issued) and C (completed)"
+            )),
+        }
+    }
+}
+
+/// What the user says about a trace; by default nothing.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct ReadOptions {
+    /// The format; `None`: told from the first 64 KiB.
+    pub format: Option<Format>,
+    /// The unit of the time column; `None`: the format's own. Given, no clock is called absurd.
+    pub time_unit: Option<TimeUnit>,
+    /// Which column holds what; says that the format is [`Format::Csv`].
+    pub columns: Option<Columns>,
+    /// The event with which a request arrives, in `blkparse` and `wiscsee`; `None`: the first of
+    /// those that the format prefers and the trace has.
+    pub event: Option<Event>,
+    /// Only the requests to these devices, named as the trace names them; empty: all.
+    pub devices: Vec<String>,
+    /// Only the requests of this process (name or number), in `blkparse`, `msps` and `wiscsee`.
+    pub process: Option<String>,
+    /// Count records that do not read and go on, instead of stopping at the first.
+    pub skip_bad: bool,
+}
+
+impl ReadOptions {
+    /// The options that were given, as text: with the bytes of the file they say which requests a
+    /// trace has. `None` if there are none.
+    pub fn said(&self) -> Option<String> {
+        let devices = (!self.devices.is_empty()).then(|| self.devices.join(","));
+        let parts = [
+            self.format.map(|f| format!("format={f}")),
+            self.time_unit.map(|u| format!("time-unit={}", u.name())),
+            self.columns.as_ref().map(|c| format!("columns={c}")),
+            self.event.map(|e| format!("event={}", e.letter())),
+            devices.map(|d| format!("device={d}")),
+            self.process.as_ref().map(|p| format!("process={p}")),
+            self.skip_bad.then(|| "skip-bad".into()),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join(" "))
+    }
+
+    /// An option that means nothing in this format: what was said, what it needs, a hint.
+    pub(crate) fn unsuited(&self, format: Format) -> Option<(String, &'static str, &'static str)> {
+        let events = matches!(format, Format::Blkparse | Format::Wiscsee);
+        if self.columns.is_some() && format != Format::Csv {
+            let found = format!("`--columns` with the format {format}");
+            return Some((found, "`--columns` with the format csv only", "leave `--format` out"));
+        }
+        if self.columns.is_none() && format == Format::Csv {
+            let hint = "such as `--columns time=1:us,op=2,offset=3,size=4`";
+            return Some((
+                "the format csv without `--columns`".into(),
+                "what the columns hold",
+                hint,
+            ));
+        }
+        if let Some(fault) = self.columns.as_ref().and_then(|c| c.time_fault(self.time_unit)) {
+            let hint = "such as `time=1:us`, or `time=1` and `--time-unit us`";
+            return Some((fault.into(), "the unit of the time column, once", hint));
+        }
+        if self.event.is_some() && !events {
+            let found = format!("`--event` with the format {format}");
+            return Some((found, "a trace in blkparse or wiscsee", "leave `--event` out"));
+        }
+        if self.process.is_some() && !events && format != Format::Msps {
+            let found = format!("`--process` with the format {format}, which names no processes");
+            return Some((found, "a trace in blkparse, msps or wiscsee", "leave `--process` out"));
+        }
+        None
+    }
+}

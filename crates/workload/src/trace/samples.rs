@@ -1,0 +1,269 @@
+//! One list of requests, written in every format with what else its files hold. The tests read it
+//! back; the fuzzer damages it first.
+
+use std::fmt::Write as _;
+
+/// A request as every format can hold it.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Piece {
+    /// Arrival: one format has nothing finer.
+    pub(crate) seconds: u64,
+    /// From 0 to 2.
+    pub(crate) device: u32,
+    /// First sector and number of sectors, of 512 bytes.
+    pub(crate) sector: u64,
+    /// See above.
+    pub(crate) sectors: u64,
+    /// `R`, `W` or `D` (discard).
+    pub(crate) op: char,
+}
+
+/// Every sample: a name for messages, and the name of its format.
+pub(crate) const SAMPLES: [(&str, &str); 14] = [
+    ("ssdsim", "ssdsim-ascii"),
+    ("disksim", "disksim-ascii"),
+    ("msr", "msr"),
+    ("msps", "msps"),
+    ("spc", "spc"),
+    ("vscsi", "vscsi"),
+    ("alibaba", "alibaba"),
+    ("tencent", "tencent"),
+    ("systor", "systor"),
+    ("blkparse", "blkparse"),
+    ("wiscsee", "wiscsee"),
+    ("fio 2", "fio"),
+    ("fio 3", "fio"),
+    ("csv", "csv"),
+];
+
+/// What the columns of the table hold.
+pub(crate) const COLUMNS: &str = "time=1:us,op=2,offset=3,size=4:sectors,device=5";
+
+/// Whether a sample can hold trims; others have writes in their place.
+pub(crate) fn has_trims(name: &str) -> bool {
+    matches!(name, "blkparse" | "wiscsee" | "fio 2" | "fio 3" | "csv")
+}
+
+/// Whether a sample can hold devices; others have only the first one.
+pub(crate) fn has_devices(name: &str) -> bool {
+    !matches!(name, "vscsi" | "wiscsee")
+}
+
+/// Requests for a sample.
+pub(crate) fn pieces(name: &str, count: u64) -> Vec<Piece> {
+    let trim = if has_trims(name) { 'D' } else { 'W' };
+    (0..count)
+        .map(|i| Piece {
+            seconds: i * 2,
+            device: if has_devices(name) { (i * 7 % 3) as u32 } else { 0 },
+            sector: i * 7919 % 5003,
+            sectors: 1 + i % 9,
+            op: ['R', 'W', trim, 'W'][i as usize % 4],
+        })
+        .collect()
+}
+
+/// The file of a sample.
+pub(crate) fn write(name: &str, pieces: &[Piece]) -> Vec<u8> {
+    if name == "vscsi" {
+        return pieces.iter().enumerate().flat_map(vscsi).collect();
+    }
+    let mut text = String::new();
+    let (line, heading, ending) = match name {
+        "ssdsim" => (ssdsim as Line, "# SSDSim\n", ""),
+        "disksim" => (disksim as Line, "", ""),
+        "msr" => (msr as Line, "", ""),
+        "msps" => (msps as Line, MSPS_HEADER, ""),
+        "spc" => (spc as Line, "", ""),
+        "alibaba" => (alibaba as Line, "device_id,opcode,offset,length,timestamp\n", ""),
+        "tencent" => (tencent as Line, "", ""),
+        "systor" => (systor as Line, "Timestamp,Response,IOType,LUN,Offset,Size\n", ""),
+        "blkparse" => (blkparse as Line, "Input file sdb.blktrace.0 added\n", BLKPARSE_SUMMARY),
+        "wiscsee" => (wiscsee as Line, "", ""),
+        "fio 2" => (fio2 as Line, FIO2_HEADER, "/dev/b sync 0 0\n/dev/b close\n"),
+        "fio 3" => (fio3 as Line, FIO3_HEADER, "99000000 /dev/b close\n"),
+        "csv" => (csv as Line, "when;what;where;sectors;disk\n", ""),
+        _ => unreachable!("{name} is no sample"),
+    };
+    text.push_str(heading);
+    for (i, piece) in pieces.iter().enumerate() {
+        line(&mut text, i as u64, piece);
+    }
+    text.push_str(ending);
+    text.into_bytes()
+}
+
+type Line = fn(&mut String, u64, &Piece);
+
+impl Piece {
+    fn offset(&self) -> u64 {
+        self.sector * 512
+    }
+
+    fn bytes(&self) -> u64 {
+        self.sectors * 512
+    }
+
+    fn reads(&self) -> bool {
+        self.op == 'R'
+    }
+
+    fn word(&self) -> &'static str {
+        match self.op {
+            'R' => "read",
+            'W' => "write",
+            _ => "trim",
+        }
+    }
+}
+
+/// `writeln!` into a text, which does not fail.
+macro_rules! put {
+    ($text:expr, $($word:tt)*) => { writeln!($text, $($word)*).expect("memory does not fail") };
+}
+
+fn ssdsim(t: &mut String, _: u64, p: &Piece) {
+    let op = u8::from(p.reads());
+    put!(t, "{}000000000 {} {} {} {op}", p.seconds, p.device, p.sector, p.sectors);
+}
+
+fn disksim(t: &mut String, _: u64, p: &Piece) {
+    let op = u8::from(p.reads());
+    put!(t, "{}000.000000 {} {} {} {op}", p.seconds, p.device, p.sector, p.sectors);
+}
+
+fn msr(t: &mut String, _: u64, p: &Piece) {
+    let (ticks, op) = (p.seconds * 10_000_000, if p.reads() { "Read" } else { "Write" });
+    put!(t, "{ticks},hm,{},{op},{},{},91250", p.device, p.offset(), p.bytes());
+}
+
+const MSPS_HEADER: &str = "\
+BeginHeader
+                DiskRead,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri,  VolSnap,         FileObject, FileName
+               DiskWrite,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri,  VolSnap,         FileObject, FileName
+            DiskReadInit,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr
+EndHeader
+OS Version: 6.0.6001, Trace Size: 12KB, Events Lost: 0, Buffers lost: 0
+";
+
+/// Every third request takes three seconds, so the file is not in the order of arrival.
+fn msps(t: &mut String, i: u64, p: &Piece) {
+    let elapsed = if i % 3 == 0 { 3_000_000 } else { 283 };
+    let (kind, us) = (if p.reads() { "DiskRead" } else { "DiskWrite" }, p.seconds * 1_000_000);
+    if p.reads() {
+        put!(
+            t,
+            "            DiskReadInit, {us:>10},        System (   4),        480, 0xfffffa8005"
+        );
+    }
+    put!(
+        t,
+        "{kind:>24}, {:>10},        System (   4),        480, 0xfffffa8005, {:#012x}, {:#010x}, \
+         {elapsed:>11}, {:>8}, 0x060043,         283,       3, Original, 0xfffffa8006, \"C:\\a, b\"",
+        us + elapsed,
+        p.offset(),
+        p.bytes(),
+        p.device,
+    );
+}
+
+fn spc(t: &mut String, i: u64, p: &Piece) {
+    let op = if p.reads() { 'r' } else { 'W' };
+    let more = if i % 5 == 0 { ",further,columns" } else { "" };
+    put!(t, "{},{},{},{op},{}.000000{more}", p.device, p.sector, p.bytes(), p.seconds);
+}
+
+fn vscsi((i, p): (usize, &Piece)) -> Vec<u8> {
+    let mut record = (i as u32).to_le_bytes().to_vec();
+    record.extend((p.bytes() as u32).to_le_bytes());
+    record.extend([1, 0, 0, 0, if p.reads() { 0x28 } else { 0x2a }, 0, 0, 1]);
+    record.extend(p.sector.to_le_bytes());
+    record.extend((p.seconds * 1_000_000).to_le_bytes());
+    record
+}
+
+fn alibaba(t: &mut String, _: u64, p: &Piece) {
+    put!(t, "{},{},{},{},{}000000", p.device, p.op, p.offset(), p.bytes(), p.seconds);
+}
+
+fn tencent(t: &mut String, _: u64, p: &Piece) {
+    let op = u8::from(!p.reads());
+    put!(t, "{},{},{},{op},{}", 1_538_323_200 + p.seconds, p.sector, p.sectors, p.device);
+}
+
+fn systor(t: &mut String, i: u64, p: &Piece) {
+    let seconds = 1_456_135_200 + p.seconds;
+    put!(t, "{seconds}.000000000,0.000806000,{},{},{},{}", p.op, p.device, p.offset(), p.bytes());
+    if i % 8 == 0 {
+        put!(t, "{seconds}.014020000,,,4,20480,4096");
+    }
+}
+
+const BLKPARSE_SUMMARY: &str = "\
+CPU0 (8,16):
+ Reads Queued:           1,        4KiB\t Writes Queued:           1,        4KiB
+
+Throughput (R/W): 7KiB/s / 9KiB/s
+Events (8,16): 60 entries
+Skips: 0 forward (0 -   0.0%)
+";
+
+fn blkparse(t: &mut String, i: u64, p: &Piece) {
+    let (minor, at) = (16 * (1 + p.device), p.seconds);
+    if i % 10 == 0 {
+        put!(t, "  8,{minor:<3} 0 {:8} {at:5}.000000000 13213  P   N [kworker/u81:0]", 5 * i);
+        put!(t, "  8,{minor:<3} 0 {:8} {at:5}.000000000   723  Q FWS [jbd2/sdb1-8]", 5 * i + 1);
+    }
+    let kind = format!("{}{}", p.op, if i % 3 == 0 { "S" } else { "" });
+    for (event, ns, name) in [('Q', 0, "my app"), ('D', 15_000, "my app"), ('C', 900_000, "0")] {
+        let pid = if event == 'C' { 0 } else { 13213 };
+        put!(
+            t,
+            "  8,{minor:<3} 0 {:8} {at:5}.{ns:09} {pid:5}  {event} {kind:>3} {} + {} [{name}]",
+            5 * i + 2,
+            p.sector,
+            p.sectors,
+        );
+    }
+}
+
+fn wiscsee(t: &mut String, _: u64, p: &Piece) {
+    let op = if p.op == 'D' { "discard" } else { p.word() };
+    let (at, offset, bytes) = (p.seconds, p.offset(), p.bytes());
+    put!(t, "1386 D {op} {offset} {bytes} {at}.000000000 1.8784e-05 True");
+    put!(t, "0 C {op} {offset} {bytes} {at}.000090000 9e-05 True");
+}
+
+const FIO2_HEADER: &str = "\
+fio version 2 iolog
+/dev/a add
+/dev/b add
+/dev/c add
+/dev/a open
+";
+
+fn fio2(t: &mut String, i: u64, p: &Piece) {
+    if i > 0 {
+        put!(t, "/dev/a wait 2000000 0");
+    }
+    let file = ['a', 'b', 'c'][p.device as usize];
+    put!(t, "/dev/{file} {} {} {}", p.word(), p.offset(), p.bytes());
+}
+
+const FIO3_HEADER: &str = "\
+fio version 3 iolog
+0 /dev/a add
+0 /dev/b add
+0 /dev/c add
+2 /dev/a open
+";
+
+fn fio3(t: &mut String, _: u64, p: &Piece) {
+    let file = ['a', 'b', 'c'][p.device as usize];
+    put!(t, "{}000000 /dev/{file} {} {} {}", p.seconds, p.word(), p.offset(), p.bytes());
+}
+
+fn csv(t: &mut String, _: u64, p: &Piece) {
+    let disk = ["sda", "sdb", "sdc"][p.device as usize];
+    put!(t, "{}000000;{};{};{};{disk}", p.seconds, p.op, p.offset(), p.sectors);
+}

@@ -1,0 +1,122 @@
+//! Slices of a trace: some of its devices, one of its processes, one event of each request.
+
+use super::options::Event;
+use super::reader::MOST_DEVICES;
+use super::record::Parser;
+
+/// The devices that the user asked for.
+#[derive(Debug)]
+pub(crate) struct Selection {
+    /// Their names, and whether they were met.
+    names: Vec<(String, bool)>,
+    /// Every device met, ascending, and whether it is one of them.
+    known: Vec<(u32, bool)>,
+    /// The device of the last record: often that of the next.
+    last: (u32, bool),
+}
+
+impl Selection {
+    /// `None` if all devices are wanted.
+    pub(crate) fn new(names: &[String]) -> Option<Self> {
+        let wanted = names.iter().map(|name| (name.clone(), false)).collect();
+        let selection = Self { names: wanted, known: Vec::new(), last: (u32::MAX, false) };
+        (!names.is_empty()).then_some(selection)
+    }
+
+    #[inline]
+    pub(crate) fn takes<P: Parser>(&mut self, parser: &P, device: u32) -> bool {
+        if device != self.last.0 || self.known.is_empty() {
+            self.last = (device, self.look_up(parser, device));
+        }
+        self.last.1
+    }
+
+    fn look_up<P: Parser>(&mut self, parser: &P, device: u32) -> bool {
+        match self.known.binary_search_by_key(&device, |k| k.0) {
+            Ok(i) => self.known[i].1,
+            Err(i) => {
+                let label = parser.label(device);
+                let name = self.names.iter().position(|(name, _)| *name == label);
+                let wanted = name.is_some();
+                if let Some(name) = name {
+                    self.names[name].1 = true;
+                }
+                // A misread column has ever new devices; no more than these are remembered.
+                if self.known.len() < MOST_DEVICES {
+                    self.known.insert(i, (device, wanted));
+                }
+                wanted
+            }
+        }
+    }
+
+    /// A wanted device that was not met, and some of those that were.
+    pub(crate) fn missing<P: Parser>(&self, parser: &P) -> Option<(String, Vec<String>)> {
+        const SHOWN: usize = 10;
+        let missing = self.names.iter().find(|(_, met)| !met)?.0.clone();
+        let labels = self.known.iter().map(|k| parser.label(k.0));
+        Some((missing, labels.take(SHOWN).collect()))
+    }
+}
+
+/// The process whose requests are wanted.
+#[derive(Clone, Debug)]
+pub(crate) struct Process {
+    name: Box<[u8]>,
+    number: Option<u64>,
+}
+
+impl Process {
+    pub(crate) fn new(text: &str) -> Self {
+        Self { name: text.as_bytes().into(), number: text.parse().ok() }
+    }
+
+    #[inline]
+    pub(crate) fn is(&self, name: &[u8], number: u64) -> bool {
+        self.number == Some(number) || *self.name == *name
+    }
+}
+
+/// Which event stands for a request, in formats that record several.
+#[derive(Debug)]
+pub(crate) struct Events {
+    chosen: Event,
+    said: bool,
+    /// From the one that is read by default to the one that is read last.
+    order: [Event; 3],
+    /// Requests met with each event, in the order of `order`.
+    seen: [u64; 3],
+}
+
+impl Events {
+    pub(crate) fn new(said: Option<Event>, order: [Event; 3]) -> Self {
+        Self { chosen: said.unwrap_or(order[0]), said: said.is_some(), order, seen: [0; 3] }
+    }
+
+    /// Counts a request met with `event`; whether it is to be given out.
+    #[inline]
+    pub(crate) fn take(&mut self, event: Event) -> bool {
+        for (seen, known) in self.seen.iter_mut().zip(self.order) {
+            *seen += u64::from(event == known);
+        }
+        event == self.chosen
+    }
+
+    /// The event to read instead, if the default one did not occur and another did.
+    pub(crate) fn instead(&self) -> Option<Event> {
+        if self.said || self.seen[0] > 0 {
+            return None;
+        }
+        (1..3).find(|&i| self.seen[i] > 0).map(|i| self.order[i])
+    }
+
+    /// How often each event occurred, and which was read.
+    pub(crate) fn note(&self) -> String {
+        let counts = self.order.iter().zip(self.seen).map(|(e, n)| format!("{n} {e}"));
+        format!(
+            "requests arrive with the event {}, of {}; `--event` names another",
+            self.chosen,
+            counts.collect::<Vec<_>>().join(", ")
+        )
+    }
+}

@@ -1,0 +1,181 @@
+//! The readers: exact formats, slices, real traces, and input that is wrong in every way.
+
+mod bad;
+mod formats;
+mod mutated;
+mod real;
+mod slices;
+mod sniffing;
+
+use std::io::Write as _;
+
+use super::samples::{COLUMNS, Piece, SAMPLES, has_devices, has_trims, pieces, write};
+use super::*;
+use crate::{Op, Request};
+
+const NO_OPTIONS: ReadOptions = ReadOptions {
+    format: None,
+    time_unit: None,
+    columns: None,
+    event: None,
+    devices: Vec::new(),
+    process: None,
+    skip_bad: false,
+};
+
+#[expect(clippy::needless_pass_by_value, reason = "options are written where they are used")]
+fn trace(bytes: &[u8], options: ReadOptions) -> Result<Box<dyn Workload>, TraceError> {
+    open_bytes("t", bytes.into(), &options)
+}
+
+fn read_with(bytes: &[u8], options: ReadOptions) -> Result<Vec<Request>, TraceError> {
+    drain(&mut *trace(bytes, options)?.open()?)
+}
+
+fn read(text: &str) -> Vec<(u64, u64, u32, Op)> {
+    let all = read_with(text.as_bytes(), NO_OPTIONS).unwrap_or_else(|e| panic!("{e}"));
+    all.iter().map(|r| (r.at.as_ns(), r.offset, r.len, r.op)).collect()
+}
+
+/// The options that a sample needs: a table needs its columns.
+fn options_of(format: &str) -> ReadOptions {
+    let columns = (format == "csv").then(|| COLUMNS.parse().unwrap());
+    ReadOptions { columns, ..NO_OPTIONS }
+}
+
+fn about(text: &str) -> About {
+    trace(text.as_bytes(), NO_OPTIONS).unwrap().about().clone()
+}
+
+fn lines(n: u64, line: impl Fn(u64) -> String) -> String {
+    (0..n).map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// One record of the vscsi format.
+fn vscsi(op: u8, len: u32, block: u64, us: u64) -> Vec<u8> {
+    let mut record = vec![7, 0, 0, 0];
+    record.extend(len.to_le_bytes());
+    record.extend([1, 0, 0, 0, op, 0, 0, 1]);
+    record.extend(block.to_le_bytes());
+    record.extend(us.to_le_bytes());
+    record
+}
+
+#[test]
+fn devices_lie_side_by_side_in_the_order_of_their_numbers() {
+    let text = "0 7 0 8 0\n1 3 100 8 0\n2 7 4000 96 1\n3 12 5 1 0\n";
+    // Device 3 ends at 54 KiB and takes the first MiB; 7 ends at 2 MiB exactly; then 12.
+    let mib = 1 << 20;
+    let seen: Vec<_> = read(text).iter().map(|r| r.1).collect();
+    assert_eq!(seen, [mib, 51_200, mib + 2_048_000, 3 * mib + 2560]);
+    let about = about(text);
+    assert_eq!(about.span, Some(3 * mib + 3072));
+    assert!(about.notes.iter().any(|n| n.starts_with("3 devices")), "{:?}", about.notes);
+    let spc = "5,0,512,w,0\n4,0,512,w,1\n";
+    assert_eq!(read(spc).iter().map(|r| r.1).collect::<Vec<_>>(), [mib, 0]);
+    let msr = "10,b,0,Read,0,512,1\n11,a,0,Read,0,512,1\n12,b,0,Read,8,8,1\n";
+    assert_eq!(read(msr).iter().map(|r| r.1).collect::<Vec<_>>(), [0, mib, 8]);
+}
+
+#[test]
+fn opening_again_gives_the_same_requests() {
+    let text = lines(20_000, |i| format!("{} {} {} 8 {}", i * 9999, i % 5, i * 13, i % 2));
+    let trace = trace(text.as_bytes(), NO_OPTIONS).unwrap();
+    let first = drain(&mut *trace.open().unwrap()).unwrap();
+    assert_eq!(first.len(), 20_000);
+    assert_eq!(first, drain(&mut *trace.open().unwrap()).unwrap());
+    let mut source = trace.open().unwrap();
+    drain(&mut *source).unwrap();
+    let mut batch = vec![first[0]];
+    source.fill(&mut batch).unwrap();
+    assert!(batch.is_empty(), "the end stays the end");
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    out.write_all(bytes).unwrap();
+    out.finish().unwrap()
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 1).unwrap()
+}
+
+/// The text `0 0 16 8 1\n1000 0 16 8 0\n`, written by `xz -0`.
+const XZ: [u8; 84] = include!("xz_sample.in");
+
+#[test]
+fn compressed_files_read_like_plain_ones() {
+    let text = b"0 0 16 8 1\n1000 0 16 8 0\n";
+    let plain = read_with(text, NO_OPTIONS).unwrap();
+    let members = [gzip(&text[..11]), gzip(&text[11..])].concat();
+    let frames = [zstd(&text[..4]), zstd(&text[4..])].concat();
+    for (name, packed) in [("gzip", members), ("zstd", frames), ("xz", XZ.to_vec())] {
+        let trace = trace(&packed, NO_OPTIONS).unwrap();
+        assert_eq!(drain(&mut *trace.open().unwrap()).unwrap(), plain, "{name}");
+        assert!(trace.about().notes.contains(&format!("decompressed from {name}")));
+        assert_ne!(trace.about().sha256, self::trace(text, NO_OPTIONS).unwrap().about().sha256);
+    }
+}
+
+#[test]
+fn the_hash_is_that_of_the_stored_bytes() {
+    let about = about("0 0 16 8 1\n");
+    assert_eq!(
+        about.sha256.as_deref(),
+        // printf '0 0 16 8 1\n' | sha256sum
+        Some("dfb529bf6f4628ab077ece84db0606630c0616647c652c91e527ed0b7b0ec33f")
+    );
+}
+
+#[test]
+fn cut_and_damaged_compression_is_an_error_with_a_place() {
+    let text = lines(50_000, |i| format!("{i}000 0 {} 8 1", i * 7919 % 100_003));
+    for (name, packed) in
+        [("gzip", gzip(text.as_bytes())), ("zstd", zstd(text.as_bytes())), ("xz", XZ.to_vec())]
+    {
+        for keep in [packed.len() - 1, packed.len() / 2, 20] {
+            let e = read_with(&packed[..keep], NO_OPTIONS).unwrap_err();
+            assert_eq!(e.code(), "trace::compression", "{name} {keep}: {e}");
+            assert!(e.to_string().contains("decompressed bytes"), "{e}");
+        }
+        let mut damaged = packed.clone();
+        let middle = damaged.len() / 2;
+        damaged[middle..middle + 8].fill(0xa5);
+        assert!(read_with(&damaged, NO_OPTIONS).is_err(), "{name}");
+    }
+    let packed = zstd(text.as_bytes());
+    let e = read_with(&packed[..packed.len() / 2], NO_OPTIONS).unwrap_err().to_string();
+    assert!(e.contains("zstd stream ends in the middle") && e.contains("copy it again"), "{e}");
+}
+
+#[test]
+fn files_that_cannot_be_opened() {
+    let fail = |path: &Path| open_trace(path, &NO_OPTIONS).err().unwrap().to_string();
+    let dir = std::env::temp_dir();
+    assert!(fail(&dir.join("floatgate-no-such-file")).contains("there is no such file"));
+    assert!(fail(&dir).contains("this is a directory"));
+    #[cfg(unix)]
+    assert!(fail(Path::new("/dev/null")).contains("a pipe or a device"));
+    let path = dir.join(format!("floatgate-test-{}.trace", std::process::id()));
+    std::fs::write(&path, "0 0 16 8 1\n").unwrap();
+    let trace = open_trace(&path, &NO_OPTIONS).unwrap();
+    assert_eq!(trace.about().name, path.file_name().unwrap().to_string_lossy());
+    std::fs::write(&path, "0 0 16 8 1\n1 0 16 8 1\n").unwrap();
+    let e = trace.open().err().unwrap().to_string();
+    std::fs::remove_file(&path).unwrap();
+    assert!(e.contains("the file has changed from 11 to 22 bytes"), "{e}");
+}
+
+#[test]
+fn names_of_formats_and_units_read_back() {
+    for format in Format::ALL {
+        assert_eq!(format.name().parse(), Ok(format));
+    }
+    assert!("cvs".parse::<Format>().unwrap_err().contains("ssdsim-ascii"));
+    assert!("sec".parse::<TimeUnit>().is_err());
+    for event in [Event::Queued, Event::Issued, Event::Completed] {
+        assert_eq!(event.letter().to_string().parse(), Ok(event));
+    }
+    assert!("q".parse::<Event>().unwrap_err().contains("Q (queued)"));
+}

@@ -1,0 +1,190 @@
+//! Slices of a trace: devices, processes, events.
+
+use super::*;
+
+/// What was read, and what was said about it.
+fn slice(text: &str, options: &ReadOptions) -> Result<(Vec<Request>, About), String> {
+    let trace = trace(text.as_bytes(), options.clone()).map_err(|e| e.to_string())?;
+    let all = drain(&mut *trace.open().unwrap()).unwrap();
+    assert_eq!(trace.about().requests, Some(all.len() as u64));
+    Ok((all, trace.about().clone()))
+}
+
+fn devices(names: &[&str]) -> ReadOptions {
+    ReadOptions { devices: names.iter().map(|n| (*n).to_string()).collect(), ..NO_OPTIONS }
+}
+
+#[test]
+fn devices_are_chosen_by_number_or_by_name() {
+    // In every format: its names for the devices of the samples.
+    let names = [
+        ("ssdsim", ["0", "2"]),
+        ("disksim", ["0", "2"]),
+        ("msr", ["hm_0", "hm_2"]),
+        ("msps", ["0", "2"]),
+        ("spc", ["0", "2"]),
+        ("alibaba", ["0", "2"]),
+        ("tencent", ["0", "2"]),
+        ("systor", ["0", "2"]),
+        ("blkparse", ["8:16", "8:48"]),
+        ("fio 2", ["/dev/a", "/dev/c"]),
+        ("fio 3", ["/dev/a", "/dev/c"]),
+        ("csv", ["sda", "sdc"]),
+    ];
+    for (name, wanted) in names {
+        let format = SAMPLES.iter().find(|s| s.0 == name).unwrap().1;
+        let all = pieces(name, 60);
+        let text = String::from_utf8(write(name, &all)).unwrap();
+        let of = |device| all.iter().filter(|p| p.device == device).count();
+        for (chosen, count) in
+            [(&wanted[..1], of(0)), (&wanted[1..], of(2)), (&wanted[..], of(0) + of(2))]
+        {
+            let options = ReadOptions { devices: devices(chosen).devices, ..options_of(format) };
+            let (read, about) = slice(&text, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
+            assert_eq!(read.len(), count, "{name} {chosen:?}");
+            assert_eq!(read[0].at.as_ns(), 0, "{name}: times begin with the first that is read");
+            let note = format!("{} to other devices", all.len() - count);
+            assert!(about.notes.iter().any(|n| n.contains(&note)), "{name}: {:?}", about.notes);
+            if chosen.len() == 1 {
+                // Alone on its drive, a device keeps its addresses.
+                let last = all.iter().filter(|p| wanted[..1] == *chosen || p.device == 2);
+                let end = last
+                    .filter(|p| p.device == if wanted[..1] == *chosen { 0 } else { 2 })
+                    .map(|p| (p.sector + p.sectors) * 512)
+                    .max();
+                assert_eq!(about.span, end, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_device_that_is_not_there_is_refused_with_some_that_are() {
+    let text = lines(30, |i| format!("{i} {} 16 8 1", 2 * i));
+    let e = slice(&text, &devices(&["4", "7"])).unwrap_err();
+    assert!(e.contains("no request to the device `7`"), "{e}");
+    assert!(e.contains("such as 0, 2, 4") && !e.contains("58"), "ten are enough: {e}");
+    let trace = trace(text.as_bytes(), devices(&["99"])).err().unwrap();
+    assert_eq!(trace.code(), "workload::parameter");
+}
+
+#[test]
+fn many_devices_are_read_and_too_many_are_a_misread_column() {
+    let some = 5584;
+    let text = lines(some, |i| format!("1538323200,0,8,0,{}", i * 7));
+    let (read, about) = slice(&text, &NO_OPTIONS).unwrap();
+    assert_eq!(read.len() as u64, some);
+    // Each device has 4 KiB and takes a mebibyte.
+    assert_eq!(about.span, Some((some - 1) * (1 << 20) + 4096));
+    let text = lines(70_000, |i| format!("{i} {i} 0 8 0"));
+    let e = slice(&text, &NO_OPTIONS).unwrap_err();
+    assert!(e.contains("request 65537: more than 65536 devices"), "{e}");
+    // One slice of it can be had, in bounded memory.
+    assert_eq!(slice(&text, &devices(&["69999"])).unwrap().0.len(), 1);
+    // A misread name column is stopped by the parser.
+    let text = lines(70_000, |i| format!("{i},h{i},0,Read,0,512,1"));
+    let e = slice(&text, &NO_OPTIONS).unwrap_err();
+    assert!(e.contains("t:65537: more than 65536 devices with names"), "{e}");
+    let text = lines(8000, |i| format!("{i} {i} 2199000000000 8 0"));
+    let e = slice(&text, &NO_OPTIONS).unwrap_err();
+    assert!(e.contains("8000 devices that together pass 4 EiB"), "{e}");
+}
+
+const BLKPARSE: &str = "  8,16   0        1     0.000000000   700  Q   W 8 + 8 [my app]\n\
+    \x20 8,16   0        2     0.000001000   700  D   W 8 + 16 [my app]\n\
+    \x20 8,16   0        3     0.000002000   701  Q   R 24 + 8 [other]\n\
+    \x20 8,16   0        4     0.000009000     0  C   W 8 + 16 [0]\n";
+
+#[test]
+fn events_are_chosen_or_the_first_that_the_trace_has() {
+    let sizes = |text: &str, event: Option<Event>| {
+        let (read, about) = slice(text, &ReadOptions { event, ..NO_OPTIONS }).unwrap();
+        let note = about.notes.iter().find(|n| n.contains("arrive with the event")).unwrap();
+        (read.iter().map(|r| r.len).collect::<Vec<_>>(), note.clone())
+    };
+    let (queued, note) = sizes(BLKPARSE, None);
+    assert_eq!(queued, [4096, 4096]);
+    assert!(note.contains("event Q (queued), of 2 Q (queued), 1 D (issued), 1 C"), "{note}");
+    assert_eq!(sizes(BLKPARSE, Some(Event::Issued)).0, [8192]);
+    assert_eq!(sizes(BLKPARSE, Some(Event::Completed)).0, [8192]);
+    let without = |letter: &str| -> String {
+        let lines: Vec<_> = BLKPARSE.lines().filter(|l| !l.contains(letter)).collect();
+        lines.join("\n")
+    };
+    let (issued, note) = sizes(&without("  Q  "), None);
+    assert_eq!(issued, [8192]);
+    assert!(note.contains("event D (issued), of 0 Q"), "{note}");
+    let only_completed: String = BLKPARSE.lines().skip(3).collect();
+    assert_eq!(sizes(&only_completed, None).0, [8192]);
+    // Said is said.
+    let e = slice(&without("  Q  "), &ReadOptions { event: Some(Event::Queued), ..NO_OPTIONS });
+    assert!(e.unwrap_err().contains("no request at all"));
+    let wiscsee = "7 D write 0 4096 0.5 0 False\n0 C write 0 8192 0.6 0.1 False\n";
+    assert_eq!(sizes(wiscsee, None).0, [4096]);
+    assert_eq!(sizes(wiscsee, Some(Event::Completed)).0, [8192]);
+    assert_eq!(sizes(&wiscsee.replace(" D ", " Q "), None).0, [4096], "Q comes before C");
+}
+
+#[test]
+fn a_process_is_chosen_by_name_or_number() {
+    let count = |text: &str, process: &str| {
+        let options = ReadOptions { process: Some(process.into()), ..NO_OPTIONS };
+        slice(text, &options).map(|(read, _)| read.len())
+    };
+    for (process, requests) in [("my app", 1), ("700", 1), ("other", 1), ("701", 1)] {
+        assert_eq!(count(BLKPARSE, process), Ok(requests), "{process}");
+    }
+    for nobody in ["my", "app", "0", "70", ""] {
+        let e = count(BLKPARSE, nobody).unwrap_err();
+        assert!(e.contains(&format!("no request of the process `{nobody}`")), "{e}");
+    }
+    let wiscsee = "7 D write 0 4096 0.5 0 False\n8 D write 0 8192 0.6 0.1 False\n";
+    assert_eq!(count(wiscsee, "8"), Ok(1));
+    assert!(count(wiscsee, "write").is_err());
+    let msps = "DiskRead, 5, System (   4), 1, 0x1, 0x0, 0x1000, 1, 0, 0x1\n\
+                DiskRead, 6, a (b) (77), 1, 0x1, 0x0, 0x1000, 1, 0, 0x1\n";
+    for (process, requests) in [("System", 1), ("4", 1), ("a (b)", 1), ("77", 1)] {
+        assert_eq!(count(msps, process), Ok(requests), "{process}");
+    }
+    assert!(count(msps, "a").is_err());
+    let e = count(&msps.replace("(77)", "77"), "77").unwrap_err();
+    assert!(e.contains("t:2:") && e.contains("a name with a number in parentheses"), "{e}");
+}
+
+#[test]
+fn an_option_that_means_nothing_is_refused() {
+    let text = "0 0 16 8 1\n";
+    let columns: Option<Columns> = Some("op=2,offset=3,size=4".parse().unwrap());
+    let cases = [
+        (
+            ReadOptions { process: Some("sh".into()), ..NO_OPTIONS },
+            "`--process` with the format ssdsim-ascii, which names no processes",
+        ),
+        (ReadOptions { event: Some(Event::Issued), ..NO_OPTIONS }, "`--event` with the format"),
+        (
+            ReadOptions { columns, format: Some(Format::SsdsimAscii), ..NO_OPTIONS },
+            "`--columns` with the format ssdsim-ascii",
+        ),
+        (ReadOptions { format: Some(Format::Csv), ..NO_OPTIONS }, "csv without `--columns`"),
+    ];
+    for (options, words) in cases {
+        let e = trace(text.as_bytes(), options).err().unwrap();
+        assert_eq!(e.code(), "workload::parameter");
+        assert!(e.to_string().contains(words), "{e}");
+    }
+}
+
+#[test]
+fn what_was_said_is_part_of_what_was_read() {
+    let about = |options: ReadOptions| trace(b"0 0 16 8 1\n", options).unwrap().about().clone();
+    assert_eq!(about(NO_OPTIONS).reading, None);
+    let options = ReadOptions {
+        format: Some(Format::SsdsimAscii),
+        time_unit: Some(TimeUnit::Us),
+        devices: vec!["0".into()],
+        skip_bad: true,
+        ..NO_OPTIONS
+    };
+    let said = about(options).reading;
+    assert_eq!(said.as_deref(), Some("format=ssdsim-ascii time-unit=us device=0 skip-bad"));
+}

@@ -1,0 +1,106 @@
+//! `wiscsee`, the event text of the simulator `WiscSee` (He et al., `EuroSys` 2017), which it makes
+//! from the output of `blkparse`: process, event (`D` issued, `C` completed, `Q` queued),
+//! operation, offset and size in bytes, decimal seconds, seconds since the line before, whether
+//! the request is synchronous.
+//!
+//! ```text
+//! 39949 D read 299008 4096 0.000000000 0 False
+//! 0 C read 299008 4096 0.000122793 0.000122793 False
+//! 1386 D discard 136314880 4096 0.439239477 4.43e-06 False
+//! ```
+//!
+//! The columns are `event_file_columns` of `github.com/junhe/wiscsee`; `discard` is TRIM. A
+//! request arrives with its `D` line; where there is none, with its `Q` or `C` line.
+
+use super::fields::{BLANK, Column, Fault, Fields};
+use super::options::{Event, ReadOptions, TimeUnit};
+use super::record::{Parser, Raw, extent};
+use super::select::{Events, Process};
+use crate::Op;
+
+const COLUMNS: &str = "8 columns: process, event, operation, offset, size, time, gap, synchronous";
+
+const PROCESS: Column = Column { name: "the process", expected: "a process number", hint: COLUMNS };
+const EVENT: Column =
+    Column { name: "the event", expected: "one capital letter, such as `D`", hint: COLUMNS };
+const OPERATION: Column =
+    Column { name: "the operation", expected: "`read`, `write` or `discard`", hint: COLUMNS };
+const OFFSET: Column = Column { name: "the offset", expected: "a number of bytes", hint: COLUMNS };
+const SIZE: Column = Column { name: "the size", expected: "a number of bytes", hint: COLUMNS };
+const TIME: Column = Column {
+    name: "the time",
+    expected: "decimal seconds",
+    hint: "`--time-unit` names another unit",
+};
+const GAP: Column = Column { name: "the gap", expected: "decimal seconds", hint: COLUMNS };
+const SYNC: Column =
+    Column { name: "the last column", expected: "`True` or `False`", hint: COLUMNS };
+
+pub(crate) struct Wiscsee {
+    power: u32,
+    events: Events,
+    process: Option<Process>,
+}
+
+impl Parser for Wiscsee {
+    fn new(options: &ReadOptions) -> Self {
+        Self {
+            power: options.time_unit.unwrap_or(TimeUnit::S).power(),
+            events: Events::new(options.event, [Event::Issued, Event::Queued, Event::Completed]),
+            process: options.process.as_deref().map(Process::new),
+        }
+    }
+
+    #[inline]
+    fn parse(&mut self, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
+        if line[0] == b'#' {
+            return Ok(None);
+        }
+        let mut fields = Fields::<BLANK>::new(line);
+        let pid = fields.integer(&PROCESS)?;
+        let event = match fields.word() {
+            b"D" => Some(Event::Issued),
+            b"C" => Some(Event::Completed),
+            b"Q" => Some(Event::Queued),
+            [b'A'..=b'Z'] => None,
+            _ => return Err(fields.fault(&EVENT)),
+        };
+        let op = match fields.word() {
+            b"read" => Op::Read,
+            b"write" => Op::Write,
+            b"discard" => Op::Trim,
+            _ => return Err(fields.fault(&OPERATION)),
+        };
+        let offset = fields.integer(&OFFSET)?;
+        let size = fields.integer(&SIZE)?;
+        let time = fields.decimal(self.power, &TIME)?;
+        // Of no use here, and written as Python writes any number.
+        if !fields.word().first().is_some_and(u8::is_ascii_digit) {
+            return Err(fields.fault(&GAP));
+        }
+        if !matches!(fields.word(), b"True" | b"False") {
+            return Err(fields.fault(&SYNC));
+        }
+        fields.end(COLUMNS)?;
+        let Some(event) = event.filter(|_| size > 0) else { return Ok(None) };
+        // Requests are completed in the name of whoever was running.
+        let wanted = |p: &Process| event != Event::Completed && p.is(b"", pid);
+        if !self.process.as_ref().is_none_or(wanted) || !self.events.take(event) {
+            return Ok(None);
+        }
+        let (offset, len) = extent(&fields, op, Some(offset), Some(size))?;
+        Ok(Some(Raw { time, offset, len, device: 0, op }))
+    }
+
+    fn fits(&mut self, line: &[u8]) -> Option<bool> {
+        Some(self.parse(line).is_ok())
+    }
+
+    fn instead(&self) -> Option<Event> {
+        self.events.instead()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        vec![self.events.note()]
+    }
+}
