@@ -8,7 +8,7 @@ True
 The command `floatgate` says the same in a shell; `floatgate --help` lists what there is.
 """
 
-from floatgate.engine import ConfigError, InputError, InternalError, WorkloadError
+from floatgate.engine import ConfigError, InputError, InternalError, PolicyError, WorkloadError
 from floatgate.engine import version as _version
 from floatgate.result import Result
 from floatgate.run import drives, formats, generators, policies, resolve, run, schema
@@ -19,6 +19,7 @@ __all__ = [
     "ConfigError",
     "InputError",
     "InternalError",
+    "PolicyError",
     "Result",
     "WorkloadError",
     "drives",

@@ -1,15 +1,24 @@
 """The compiled engine. Text goes in, JSON comes out; `floatgate.run` is what people call."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict, type_check_only
+from typing import Any, TypedDict, final, type_check_only
 
+from numpy import float64, int64
 from numpy.typing import NDArray
 
+from floatgate.finder import Finder
+
 __all__ = [
+    "Access",
     "ConfigError",
+    "Drive",
     "InputError",
     "InternalError",
+    "Plane",
+    "PolicyError",
+    "Random",
     "WorkloadError",
+    "Write",
     "formats",
     "generators",
     "policies",
@@ -38,11 +47,147 @@ class InputError(Exception):
 class ConfigError(InputError):
     """A drive, a setting or a policy is wrong; every mistake is listed."""
 
+class PolicyError(InputError):
+    """A policy written in Python went wrong during a run; what it raised is the cause."""
+
 class WorkloadError(InputError):
     """A trace or a generator is wrong, or cannot be read."""
 
 class InternalError(Exception):
     """A check of the simulator failed: a bug of floatgate, not of the input."""
+
+@final
+class Drive:
+    """The drive that a policy works for."""
+
+    @property
+    def channels(self) -> int:
+        """Channels."""
+    @property
+    def dies(self) -> int:
+        """Dies of all channels."""
+    @property
+    def planes(self) -> int:
+        """Planes of all dies."""
+    @property
+    def blocks(self) -> int:
+        """Blocks of all planes."""
+    @property
+    def blocks_per_plane(self) -> int:
+        """Blocks of one plane."""
+    @property
+    def pages_per_block(self) -> int:
+        """Pages of one block."""
+    @property
+    def page_bytes(self) -> int:
+        """Bytes of one page."""
+    @property
+    def logical_pages(self) -> int:
+        """Pages that the drive exports."""
+
+@final
+class Access:
+    """One host access to one logical page."""
+
+    @property
+    def now_ns(self) -> int:
+        """When it arrived, in simulated ns."""
+    @property
+    def kind(self) -> str:
+        """`read`, `write` or `trim`."""
+    @property
+    def lpn(self) -> int:
+        """The logical page."""
+    @property
+    def high_priority(self) -> bool:
+        """Whether the request is urgent."""
+    @property
+    def waiting(self) -> int:
+        """Page operations of the host in the drive, waiting or running."""
+
+@final
+class Write:
+    """The circumstances of one page program, as it is dispatched."""
+
+    @property
+    def now_ns(self) -> int:
+        """The simulated time in ns."""
+    @property
+    def lpn(self) -> int:
+        """The logical page."""
+    @property
+    def source(self) -> str:
+        """Who writes: `host`, `gc`, `wear`, `refresh`, `rewrite` or `map`."""
+    @property
+    def demand(self) -> str:
+        """Who made it necessary: for `gc`, whose write needed the space; else the source."""
+    @property
+    def high_priority(self) -> bool:
+        """Whether the request is urgent."""
+    @property
+    def stored(self) -> str | None:
+        """For a move, the level of the copy that it is made from; None for host writes."""
+    @property
+    def waiting_die(self) -> int:
+        """Page operations of other requests that wait for the same die, at most 64."""
+    @property
+    def waiting_channel(self) -> int:
+        """The same for the channel."""
+    @property
+    def waiting_device(self) -> int:
+        """The same for the whole drive."""
+
+@final
+class Plane:
+    """The blocks of one plane that may be reclaimed, in order of address.
+
+    Each property of the blocks is a read-only numpy array with one entry for each. It is made when
+    it is first asked for, and does not change any more.
+    """
+
+    @property
+    def index(self) -> int:
+        """The number of the plane."""
+    @property
+    def now_ns(self) -> int:
+        """The simulated time in ns; 0 while the drive is preconditioned."""
+    @property
+    def pages_per_block(self) -> int:
+        """Pages of one block."""
+    @property
+    def blocks(self) -> NDArray[int64]:
+        """The number of each block: what `choose` returns one of."""
+    @property
+    def valid(self) -> NDArray[int64]:
+        """Pages that hold data, and would have to move."""
+    @property
+    def gain(self) -> NDArray[int64]:
+        """Pages won by reclaiming the block."""
+    @property
+    def erases(self) -> NDArray[int64]:
+        """Erases since the run began."""
+    @property
+    def wear(self) -> NDArray[float64]:
+        """Effective program/erase cycles since the run began."""
+    @property
+    def age(self) -> NDArray[int64]:
+        """Blocks of the whole drive that were written to their end after this one."""
+    def __len__(self) -> int:
+        """How many blocks may be reclaimed."""
+
+@final
+class Random:
+    """A random stream of the run: equal seeds give equal numbers.
+
+    It can be used while the method that was given it runs.
+    """
+
+    def below(self, n: int, /) -> int:
+        """Returns a whole number from 0 to n - 1, each with the same chance; 1 <= n < 2^32."""
+    def unit(self) -> float:
+        """Returns a number in [0, 1)."""
+    def bits(self) -> int:
+        """Returns 64 random bits: a seed for numpy's generators, for example."""
 
 def version() -> str: ...
 def presets() -> list[tuple[str, str]]: ...
@@ -51,7 +196,7 @@ def formats() -> list[tuple[str, str]]: ...
 def policies() -> str: ...
 def schema() -> str: ...
 def resolve(
-    drive: str, *, set: Sequence[str], policy: Sequence[str], seed: int | None
+    drive: str, *, set: Sequence[str], policy: Sequence[str], seed: int | None, finder: Finder
 ) -> tuple[str, str]: ...
 def run(
     drive: str,
@@ -64,4 +209,5 @@ def run(
     cache: str | None,
     progress: Callable[[str, int, int | None, int], object] | None,
     rows: Callable[[str, list[tuple[str, NDArray[Any], list[str] | None, bool]]], object] | None,
+    finder: Finder,
 ) -> str: ...

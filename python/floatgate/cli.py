@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 
 import floatgate
-from floatgate import ConfigError, InputError, InternalError, engine
+from floatgate import ConfigError, InputError, InternalError, PolicyError, engine
+from floatgate.finder import Finder
 
 app = typer.Typer(
     name="floatgate",
@@ -100,10 +101,17 @@ Out = Annotated[
 
 def main() -> None:
     """Runs the command line and exits: 2 if the input is wrong, 1 if floatgate is."""
+    sys.path.append("")  # policies may lie in the current folder
     try:
         app(prog_name="floatgate")
     except ConfigError as error:
         _fail(str(error), 2)  # a list of errors, each with its lines
+    except PolicyError as error:
+        if error.__cause__ is not None:
+            import traceback
+
+            traceback.print_exception(error.__cause__)
+        _fail(f"error: {error}", 2)
     except InputError as error:
         _fail(f"error: {error}", 2)
     except InternalError as error:
@@ -226,7 +234,7 @@ def show(
 
     With --json, also where each setting comes from.
     """
-    file, resolved = engine.resolve(drive, policy=policy, set=set, seed=seed)
+    file, resolved = engine.resolve(drive, policy=policy, set=set, seed=seed, finder=Finder())
     if as_json:
         _print_json("floatgate.config/1", **json.loads(resolved))
     else:

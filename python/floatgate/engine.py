@@ -1,11 +1,17 @@
 """The one door to the compiled engine: no other module imports `floatgate._core`."""
 
 from floatgate._core import (
+    Access,
     ConfigError,
+    Drive,
     InputError,
     InternalError,
+    Plane,
+    PolicyError,
+    Random,
     WorkloadError,
     formats,
+    Write,
     generators,
     policies,
     presets,
@@ -16,11 +22,17 @@ from floatgate._core import (
 )
 
 __all__ = [
+    "Access",
     "ConfigError",
+    "Drive",
     "InputError",
     "InternalError",
+    "Plane",
+    "PolicyError",
+    "Random",
     "WorkloadError",
     "formats",
+    "Write",
     "generators",
     "policies",
     "presets",

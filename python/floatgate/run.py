@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from floatgate import engine
+from floatgate.finder import Finder, name_of
 from floatgate.recording import Recording
 from floatgate.result import Result
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 Settings = Mapping[str, object] | Iterable[str]
 """`{"ftl.spare-factor": 0.2}` or `["ftl.spare-factor=0.2"]`."""
 
+Policies = Mapping[str, object] | Iterable[str]
+"""`{"victim": "d-choices:d=3"}` or `["victim=d-choices:d=3"]`; a value of the first form may also
+be a class written in Python, or an instance (see `floatgate.policy`)."""
+
 Devices = str | int | Iterable[str | int]
 """`3`, `"3,7"` or `[3, "hm_0"]`."""
 
@@ -26,7 +31,7 @@ def run(
     drive: str | PathLike[str],
     workload: str | PathLike[str],
     *,
-    policy: Settings = (),
+    policy: Policies = (),
     set: Settings = (),
     seed: int | None = None,
     format: str | None = None,
@@ -44,7 +49,9 @@ def run(
     Args:
         drive: The name of a preset, or a drive file (TOML).
         workload: A trace file, or the name of a generator such as `random-write`.
-        policy: Policies by family, `{"cost": "fixed:level=low"}` or `["cost=fixed:level=low"]`.
+        policy: Policies by family, `{"cost": "fixed:level=low"}` or `["cost=fixed:level=low"]`;
+            one of your own as `{"victim": "py:module.Class:key=value"}`, or the class itself, or
+            an instance (see `floatgate.policy`).
         set: Settings by key, `{"ftl.spare-factor": 0.2}` or `["ftl.spare-factor=0.2"]`; those
             of the workload begin with `workload.`.
         seed: The seed of every random stream; the drive file's where it is not given.
@@ -67,15 +74,16 @@ def run(
         The result. A drive that wears out is a result too: `result.end` says so.
 
     Raises:
-        InputError: The drive, a setting or the workload is wrong, or the run cannot be stored;
-            the message says where.
+        InputError: The drive, a setting, a policy or the workload is wrong, or the run cannot
+            be stored; the message says where.
     """
+    words, finder = _policies(policy)
     with Recording(out) if out is not None else nullcontext() as recording:
         text = engine.run(
             str(drive),
             str(workload),
             set=_pairs(set),
-            policy=_pairs(policy),
+            policy=words,
             seed=seed,
             reading={
                 "format": format,
@@ -89,6 +97,7 @@ def run(
             cache=cache_folder(),
             progress=progress,
             rows=recording.take if recording else None,
+            finder=finder,
         )
         result = Result(json.loads(text))
         if recording:
@@ -99,12 +108,13 @@ def run(
 def resolve(
     drive: str | PathLike[str],
     *,
-    policy: Settings = (),
+    policy: Policies = (),
     set: Settings = (),
     seed: int | None = None,
 ) -> dict[str, Any]:
     """Returns the drive as a run would have it: inherited, overridden, checked."""
-    _, text = engine.resolve(str(drive), set=_pairs(set), policy=_pairs(policy), seed=seed)
+    words, finder = _policies(policy)
+    _, text = engine.resolve(str(drive), set=_pairs(set), policy=words, seed=seed, finder=finder)
     return dict(json.loads(text)["config"])
 
 
@@ -158,6 +168,15 @@ def _pairs(settings: Settings) -> list[str]:
     if isinstance(settings, Mapping):
         return [f"{key}={_value(value)}" for key, value in settings.items()]
     return list(settings)
+
+
+def _policies(policies: Policies) -> tuple[list[str], Finder]:
+    """Policies as the engine reads them, and who finds those that are written in Python."""
+    if not isinstance(policies, Mapping):
+        return _pairs(policies), Finder()
+    given = {k: v for k, v in policies.items() if not isinstance(v, str | int | float)}
+    named = {k: name_of(v) if k in given else v for k, v in policies.items()}
+    return _pairs(named), Finder(given)
 
 
 def _value(value: object) -> str:

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from floatgate.policy import FAMILIES
 from floatgate.result import SOURCES, Result, delays
 
 WIDTH = 80
@@ -334,5 +335,8 @@ def policies(known: Iterable[Mapping[str, Any]], *, details: bool = False) -> st
         facts += [f"{key} {', '.join(policy[key])}" for key in ("needs", "forbids") if policy[key]]
         facts.append(f"from: {policy['paper']}")
         lines += [_hanging(" " * 19, fact) for fact in facts]
+    if details and family in FAMILIES:
+        own = f"Your own in Python: a class like floatgate.policy.{FAMILIES[family].__name__}."
+        lines.append(_hanging("  py:module.Class  ", own))
     lines += ["", "* the policy of a drive that names none"]
     return "\n".join(lines).lstrip("\n")

@@ -134,6 +134,11 @@ impl Blocks {
         self.closed_at[b]
     }
 
+    /// Closings since the start: the clock of [`Blocks::closed_at`], which wraps at 2^32.
+    pub fn closings(&self) -> u32 {
+        self.closings
+    }
+
     /// The ranks of some blocks: a candidate's is below 2^14, and smaller gains more.
     pub(crate) fn ranks(&self, blocks: std::ops::Range<usize>) -> &[u16] {
         &self.rank.as_slice()[blocks]
@@ -192,6 +197,12 @@ impl Blocks {
         self.state[b] = State::Closed;
         self.closings = self.closings.wrapping_add(1);
         self.closed_at[b] = self.closings;
+    }
+
+    /// Puts a closed block's age back to what it was after so many closings.
+    pub(crate) fn set_age(&mut self, b: BlockId, closed_at: u32, closings: u32) {
+        self.closed_at[b] = closed_at;
+        self.closings = closings;
     }
 
     /// Takes the block out of the candidates: a job empties it.

@@ -13,7 +13,7 @@ use kernel::Idx;
 use nand::{BlockId, PlaneId, Ppn, Store};
 
 const MAGIC: u32 = 0x5347_4c46; // "FLGS"
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const NOBODY: u32 = u32::MAX;
 
 /// The bytes are not a saved state of this drive.
@@ -31,6 +31,7 @@ impl<K: Kit> Ftl<K> {
         for n in self.header() {
             put(n);
         }
+        put(self.blocks.closings());
         for b in self.block_ids() {
             let state = self.blocks.state(b);
             put(state as u32
@@ -84,6 +85,7 @@ impl<K: Kit> Ftl<K> {
                 return Err(Damaged);
             }
         }
+        let closings = next()?;
         let blocks = self.geometry.blocks() as u32;
         let block = |n: u32| (n < blocks).then(|| BlockId::from_u32(n)).ok_or(Damaged);
         let mut closed = Vec::new();
@@ -143,10 +145,9 @@ impl<K: Kit> Ftl<K> {
                 self.refill(ppn, lpn);
             }
         }
-        // Closing in the old order gives the blocks their old ages.
-        closed.sort_unstable();
-        for (_, b) in closed {
+        for (closed_at, b) in closed {
             self.blocks.close(b, 0);
+            self.blocks.set_age(b, closed_at, closings);
         }
         for p in self.plane_ids() {
             self.update_writable(p);

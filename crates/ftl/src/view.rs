@@ -2,7 +2,7 @@
 
 use crate::block::{is_candidate_rank, least};
 use crate::{Blocks, Map};
-use kernel::{BitSet, IndexVec, Rng};
+use kernel::{BitSet, IndexVec, Rng, Time};
 use nand::{BlockId, DieId, Geometry, Layouts, Mode, PlaneId};
 
 /// The whole of the FTL's state.
@@ -33,6 +33,8 @@ pub struct PlaneView<'a> {
     pub ftl: FtlView<'a>,
     /// The plane.
     pub plane: PlaneId,
+    /// The simulated time.
+    pub now: Time,
     /// The candidates are those of the plane whose index is at least this (a pool by address).
     pub from: u32,
     /// Blocks that may not be chosen although they are candidates, one bit for each of the plane;

@@ -5,7 +5,7 @@ extern crate floatgate_ftl as ftl;
 
 mod support;
 
-use ftl::{Ftl, Lpn};
+use ftl::{Ftl, Lpn, State};
 use kernel::{BitSet, IndexVec, Prio, Rng, Time};
 use nand::{BlockId, Layouts, PlaneId, Store, Versions};
 use policies::BuiltinWith;
@@ -49,7 +49,9 @@ fn state(ftl: &Ftl<Kit>) -> impl PartialEq + std::fmt::Debug + use<> {
         .map(BlockId::from_u32)
         .map(|b| {
             let blocks = ftl.blocks();
-            (blocks.state(b), blocks.valid(b), blocks.written(b), ftl.array().next_page(b))
+            let closed = blocks.state(b) == State::Closed;
+            let age = closed.then(|| blocks.closings() - blocks.closed_at(b));
+            (blocks.state(b), blocks.valid(b), blocks.written(b), ftl.array().next_page(b), age)
         })
         .collect();
     let free: Vec<_> = (0..ftl.geometry().planes() as u32)

@@ -55,7 +55,7 @@ fn hot_cold(wear: &str, seed: u64, checkpoints: u32) -> Run {
     if wear == "static" {
         params.insert("threshold".into(), THRESHOLD.into());
     }
-    let set = PolicySet::resolve(&[("wear".into(), wear.into(), params)]).unwrap();
+    let set = PolicySet::resolve(&[("wear".into(), wear.into(), params)], None).unwrap();
     let mut ftl: Ftl<Builtin> = Ftl::new(config, set.build());
     for lpn in 0..logical_pages {
         assert!(ftl.write_now(Lpn::from_u32(lpn), (), Time::ZERO));

@@ -1,13 +1,15 @@
 //! The answers to the FTL's questions: one file for each policy, grouped by family, and the one
 //! list ([`POLICIES`]) that registers them all.
 //!
-//! To add a policy, write its file and add its line to `list.rs`.
+//! To add a policy, write its file and add its line to `list.rs`. Policies for trying may come
+//! from outside ([`external`]).
 
 mod builtin;
 mod list;
 mod params;
 
 pub mod cost;
+pub mod external;
 pub mod order;
 pub mod placement;
 pub mod victim;

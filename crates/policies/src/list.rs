@@ -4,6 +4,7 @@ use crate::builtin::{
     Builtin, CodingPolicy, CostPolicy, OrderPolicy, PageChoicePolicy, PlacementPolicy,
     ReadDisturbPolicy, ThrottlePolicy, VictimPolicy, WearPolicy,
 };
+use crate::external::{External, Supplier};
 use crate::params::{ParamInfo, Params, PolicyError, nearest};
 use crate::{cost, order, placement, victim, wear};
 use ftl::{InOrder, NoRefresh, NoThrottle, NoWear, Plain, Policies};
@@ -153,8 +154,17 @@ pub const POLICIES: &[PolicyInfo] = &[
 /// One policy of a drive: which, with which parameters.
 #[derive(Clone, Debug)]
 struct Choice {
-    info: &'static PolicyInfo,
+    family: Family,
+    name: String,
     params: Params,
+    origin: Origin,
+}
+
+/// Where a policy comes from.
+#[derive(Clone, Debug)]
+enum Origin {
+    List(&'static PolicyInfo),
+    Outside(External),
 }
 
 /// One policy of each family, checked.
@@ -166,8 +176,10 @@ pub struct PolicySet {
 impl PolicySet {
     /// The set that a drive file and a command line name, as `(family, policy, parameters)`; a
     /// later entry of a family replaces an earlier one, and families not named get their default.
+    /// `supplier` has the policies that are not on the list, if there are such.
     pub fn resolve(
         named: &[(String, String, Map<String, Value>)],
+        supplier: Option<&dyn Supplier>,
     ) -> Result<Self, Vec<PolicyError>> {
         let mut errors = Vec::new();
         for (family, name, _) in named {
@@ -190,6 +202,18 @@ impl PolicySet {
             let given = named.iter().rev().find(|(f, ..)| f == family.name());
             let (name, params) =
                 given.map_or((family.default(), &none), |(_, n, p)| (n.as_str(), p));
+            if let Some(supplier) = supplier.filter(|s| s.supplies(name)) {
+                match External::find(supplier, family, name, params) {
+                    Ok(external) => choices.push(Choice {
+                        family,
+                        name: name.to_owned(),
+                        params: Params::complete(external.params.clone()),
+                        origin: Origin::Outside(external),
+                    }),
+                    Err(error) => errors.push(error),
+                }
+                continue;
+            }
             let members = || POLICIES.iter().filter(move |p| p.family == family);
             let Some(info) = members().find(|p| p.name == name || p.aliases.contains(&name)) else {
                 let names: Vec<&str> = members().map(|p| p.name).collect();
@@ -207,44 +231,60 @@ impl PolicySet {
                 continue;
             };
             let params = Params::check(family, info.name, info.params, params, &mut errors);
-            choices.push(Choice { info, params });
+            let origin = Origin::List(info);
+            choices.push(Choice { family, name: info.name.to_owned(), params, origin });
         }
-        let full_name = |c: &Choice| format!("{}={}", c.info.family.name(), c.info.name);
+        let full_name = |c: &Choice| format!("{}={}", c.family.name(), c.name);
         let present: Vec<String> = choices.iter().map(full_name).collect();
         for choice in &choices {
+            let Origin::List(info) = choice.origin else { continue };
             let mut refuse = |message: String| {
                 errors.push(PolicyError {
-                    family: choice.info.family.name().to_owned(),
-                    name: choice.info.name.to_owned(),
+                    family: choice.family.name().to_owned(),
+                    name: choice.name.clone(),
                     key: None,
                     message,
                     suggestion: None,
                 });
             };
-            for need in choice.info.needs.iter().filter(|n| !present.iter().any(|p| p == *n)) {
+            for need in info.needs.iter().filter(|n| !present.iter().any(|p| p == *n)) {
                 refuse(format!("`{}` does not work without `{need}`", full_name(choice)));
             }
-            for foe in choice.info.forbids.iter().filter(|n| present.iter().any(|p| p == *n)) {
+            for foe in info.forbids.iter().filter(|n| present.iter().any(|p| p == *n)) {
                 refuse(format!("`{}` does not work together with `{foe}`", full_name(choice)));
             }
         }
         if errors.is_empty() { Ok(Self { choices }) } else { Err(errors) }
     }
 
-    /// The policy of a family, and its parameters.
-    pub fn get(&self, family: Family) -> (&'static PolicyInfo, &Params) {
-        let choice = self.choices.iter().find(|c| c.info.family == family);
-        let choice = choice.expect("a set has a policy of every family");
-        (choice.info, &choice.params)
+    fn choice(&self, family: Family) -> &Choice {
+        let choice = self.choices.iter().find(|c| c.family == family);
+        choice.expect("a set has a policy of every family")
+    }
+
+    /// The name of a family's policy, and its parameters.
+    pub fn get(&self, family: Family) -> (&str, &Params) {
+        let choice = self.choice(family);
+        (&choice.name, &choice.params)
+    }
+
+    /// The policies from outside, as family and name, that this set alone is not enough to find
+    /// again.
+    pub fn unrepeatable(&self) -> impl Iterator<Item = (Family, &str)> {
+        let lost = |c: &&Choice| matches!(&c.origin, Origin::Outside(e) if !e.repeatable);
+        self.choices.iter().filter(lost).map(|c| (c.family, c.name.as_str()))
     }
 
     /// `{family: {name, parameters…}}`, as a drive file writes it.
     pub fn to_json(&self) -> Map<String, Value> {
         let entry = |c: &Choice| {
             let mut value = Map::new();
-            value.insert("name".into(), c.info.name.into());
+            value.insert("name".into(), c.name.clone().into());
             value.extend(c.params.as_map().clone());
-            (c.info.family.name().to_owned(), Value::Object(value))
+            if let Origin::Outside(external) = &c.origin {
+                value.insert("source".into(), external.source.clone().into());
+            }
+            (c.family.name().to_owned(), Value::Object(value))
         };
         self.choices.iter().map(entry).collect()
     }
@@ -252,41 +292,47 @@ impl PolicySet {
     /// The policies themselves, in their first state.
     pub fn build(&self) -> Policies<Builtin> {
         let of = |family| self.get(family);
+        let outside = |family| match &self.choice(family).origin {
+            Origin::Outside(external) => Some(&external.make),
+            Origin::List(_) => None,
+        };
         let (cost, cost_params) = of(Family::Cost);
         let (victim, victim_params) = of(Family::Victim);
         let (placement, placement_params) = of(Family::Placement);
         let (wear, wear_params) = of(Family::Wear);
         Policies {
-            cost: match cost.name {
-                "fixed" => CostPolicy::Fixed(cost::fixed::Fixed::new(cost_params)),
-                other => unregistered(other),
+            cost: match (outside(Family::Cost), cost) {
+                (Some(make), _) => CostPolicy::Custom(make.cost()),
+                (None, "fixed") => CostPolicy::Fixed(cost::fixed::Fixed::new(cost_params)),
+                (None, other) => unregistered(other),
             },
             throttle: ThrottlePolicy::None(NoThrottle),
             read_disturb: ReadDisturbPolicy::None(NoRefresh),
             page_choice: PageChoicePolicy::InOrder(InOrder),
             coding: CodingPolicy::Plain(Plain),
-            victim: match victim.name {
-                "greedy" => VictimPolicy::Greedy(victim::greedy::Greedy),
-                "fifo" => VictimPolicy::Fifo(victim::fifo::Fifo),
-                "random" => VictimPolicy::Random(victim::random::Random),
-                "d-choices" => {
+            victim: match (outside(Family::Victim), victim) {
+                (Some(make), _) => VictimPolicy::Custom(make.victim()),
+                (None, "greedy") => VictimPolicy::Greedy(victim::greedy::Greedy),
+                (None, "fifo") => VictimPolicy::Fifo(victim::fifo::Fifo),
+                (None, "random") => VictimPolicy::Random(victim::random::Random),
+                (None, "d-choices") => {
                     VictimPolicy::DChoices(victim::d_choices::DChoices::new(victim_params))
                 }
-                other => unregistered(other),
+                (None, other) => unregistered(other),
             },
-            placement: match placement.name {
+            placement: match placement {
                 "dynamic" => PlacementPolicy::Dynamic(placement::dynamic::Dynamic::default()),
                 "static" => {
                     PlacementPolicy::Static(placement::fixed::Static::new(placement_params))
                 }
                 other => unregistered(other),
             },
-            wear: match wear.name {
+            wear: match wear {
                 "none" => WearPolicy::None(NoWear),
                 "static" => WearPolicy::Static(wear::cold_swap::StaticWear::new(wear_params)),
                 other => unregistered(other),
             },
-            order: match of(Family::Order).0.name {
+            order: match of(Family::Order).0 {
                 "fifo" => OrderPolicy::Fifo(order::fifo::Fifo),
                 "read-first" => OrderPolicy::ReadFirst(order::read_first::ReadFirst),
                 "priority" => OrderPolicy::Priority(order::priority::Priority),
@@ -321,8 +367,8 @@ mod tests {
             for q in POLICIES[i + 1..].iter().filter(|q| q.family == p.family) {
                 assert!(!names(p).iter().any(|n| names(q).contains(n)), "{} twice", p.name);
             }
-            let set = PolicySet::resolve(&one(p.family, p.name)).unwrap();
-            assert_eq!(set.get(p.family).0.name, p.name);
+            let set = PolicySet::resolve(&one(p.family, p.name), None).unwrap();
+            assert_eq!(set.get(p.family).0, p.name);
             let _ = set.build();
             for param in p.params {
                 assert!(!param.doc.is_empty(), "{}.{}: describe it", p.name, param.name);
@@ -332,9 +378,9 @@ mod tests {
 
     #[test]
     fn every_family_has_its_default() {
-        let set = PolicySet::resolve(&[]).unwrap();
+        let set = PolicySet::resolve(&[], None).unwrap();
         for family in Family::ALL {
-            assert_eq!(set.get(family).0.name, family.default());
+            assert_eq!(set.get(family).0, family.default());
         }
     }
 
@@ -346,14 +392,14 @@ mod tests {
             ("cost".to_owned(), "fixed".to_owned(), level),
             ("order".to_owned(), "read-frist".to_owned(), Map::new()),
         ];
-        let errors = PolicySet::resolve(&named).unwrap_err();
+        let errors = PolicySet::resolve(&named, None).unwrap_err();
         let hints: Vec<_> = errors.iter().map(|e| e.suggestion.as_deref().unwrap_or("")).collect();
         assert_eq!(hints, ["victim", "high", "read-first"]);
     }
 
     #[test]
     fn a_set_is_its_json_read_back() {
-        let set = PolicySet::resolve(&one(Family::Victim, "d-choices")).unwrap();
+        let set = PolicySet::resolve(&one(Family::Victim, "d-choices"), None).unwrap();
         let json = set.to_json();
         assert_eq!(json["victim"]["name"], "d-choices");
         let named: Vec<_> = json
@@ -364,6 +410,6 @@ mod tests {
                 (family.clone(), name.as_str().unwrap().to_owned(), params)
             })
             .collect();
-        assert_eq!(PolicySet::resolve(&named).unwrap().to_json(), json);
+        assert_eq!(PolicySet::resolve(&named, None).unwrap().to_json(), json);
     }
 }

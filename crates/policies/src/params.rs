@@ -100,6 +100,11 @@ impl Params {
         Self(values)
     }
 
+    /// Parameters that their policy has checked.
+    pub(crate) fn complete(values: Map<String, Value>) -> Self {
+        Self(values)
+    }
+
     /// A whole number.
     pub(crate) fn int(&self, name: &str) -> u64 {
         self.0[name].as_u64().expect("declared as a whole number, and checked")

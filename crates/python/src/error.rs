@@ -19,6 +19,12 @@ create_exception!(
 );
 create_exception!(
     floatgate._core,
+    PolicyError,
+    InputError,
+    "A policy written in Python went wrong during a run; what it raised is the cause."
+);
+create_exception!(
+    floatgate._core,
     WorkloadError,
     InputError,
     "A trace or a generator is wrong, or cannot be read."

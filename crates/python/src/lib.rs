@@ -12,11 +12,15 @@ mod error;
 mod gate;
 mod lists;
 mod open;
+mod outside;
+mod policy;
+mod views;
 
 /// What the package sees; `python/floatgate/_core.pyi` has the types.
 #[pyo3::pymodule]
 mod _core {
     use std::path::PathBuf;
+    use std::sync::Arc;
     use std::time::Instant;
 
     use pyo3::prelude::*;
@@ -25,7 +29,10 @@ mod _core {
 
     use crate::cache::Cache;
     #[pymodule_export]
-    use crate::error::{ConfigError, InputError, InternalError, WorkloadError};
+    use crate::error::{ConfigError, InputError, InternalError, PolicyError, WorkloadError};
+    use crate::outside::Outside;
+    #[pymodule_export]
+    use crate::views::{Access, Drive, Plane, Random, Write};
     use crate::{error, gate, lists, open};
 
     /// The version, as Cargo knows it.
@@ -67,24 +74,26 @@ mod _core {
     /// A drive as a run would have it: as a drive file (TOML), and as JSON with the source of each
     /// setting.
     #[pyfunction]
-    #[pyo3(signature = (drive, *, set, policy, seed))]
+    #[pyo3(signature = (drive, *, set, policy, seed, finder))]
     fn resolve(
         drive: &str,
         set: Vec<String>,
         policy: Vec<String>,
         seed: Option<u64>,
+        finder: Py<PyAny>,
     ) -> PyResult<(String, String)> {
-        let drive = open::drive(drive, &set, &policy, seed)?;
+        let drive = open::drive(drive, &set, &policy, seed, &Outside::new(finder))?;
         let file = toml::to_string(&drive.resolved).map_err(error::of_ours)?;
         let json = json!({ "config": drive.resolved, "sources": drive.sources });
         Ok((file, json.to_string()))
     }
 
     /// One run; its result as JSON. `cache` names the folder where preconditioned drives are kept;
-    /// `rows` is called with the name of a table and some rows of it, as columns.
+    /// `rows` is called with the name of a table and some rows of it, as columns; `finder` finds
+    /// policies in Python.
     #[pyfunction]
     #[pyo3(signature = (
-        drive, workload, *, set, policy, seed, reading, cache, progress, rows
+        drive, workload, *, set, policy, seed, reading, cache, progress, rows, finder
     ))]
     #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
     fn run(
@@ -98,10 +107,12 @@ mod _core {
         cache: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
         rows: Option<Py<PyAny>>,
+        finder: Py<PyAny>,
     ) -> PyResult<String> {
         let options = reading.options()?;
-        let drive = open::drive(drive, &set, &policy, seed)?;
-        gate::pass(py, progress, rows, move |tick, sink| {
+        let outside = Outside::new(finder);
+        let drive = open::drive(drive, &set, &policy, seed, &outside)?;
+        gate::pass(py, Arc::clone(&outside), progress, rows, move |tick, sink| {
             let workload = open::workload(&drive, &workload, &options)?;
             let start = Instant::now();
             let mut running = start;
@@ -112,8 +123,9 @@ mod _core {
                 tick(p)
             };
             let mut cache = Cache(cache);
-            let mut report = ssd::run_recorded(&drive, workload, &mut cache, &mut watch, sink)
-                .map_err(|e| error::of_run(&e))?;
+            let report = ssd::run_recorded(&drive, workload, &mut cache, &mut watch, sink);
+            outside.verdict()?;
+            let mut report = report.map_err(|e| error::of_run(&e))?;
             let seconds = |since: Instant| since.elapsed().as_secs_f64();
             report.set_wall_seconds(seconds(start), seconds(running));
             Ok(report.value().to_string())

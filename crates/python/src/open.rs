@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
@@ -11,6 +12,7 @@ use ssd::workload::{Generator, ReadOptions, Workload, open_trace};
 use ssd::{Drive, Layers};
 
 use crate::error::{InputError, WorkloadError, of_drive, of_run};
+use crate::outside::{Finder, Outside};
 
 /// Larger settings files are mistakes.
 const LARGEST: u64 = 1 << 20;
@@ -21,6 +23,7 @@ pub(crate) fn drive(
     set: &[String],
     policy: &[String],
     seed: Option<u64>,
+    outside: &Arc<Outside>,
 ) -> PyResult<Drive> {
     let preset = ssd::presets().iter().find(|(preset, _)| *preset == name);
     let text = match preset {
@@ -42,7 +45,9 @@ pub(crate) fn drive(
         Some((path.display().to_string(), text))
     };
     let layers = Layers { file: (name, &text), library: &library, set, policy, seed };
-    ssd::config::load(&layers).map_err(|errors| of_drive(&errors))
+    let drive = ssd::config::load_with(&layers, Some(&Finder(Arc::clone(outside))));
+    outside.verdict()?;
+    drive.map_err(|errors| of_drive(&errors))
 }
 
 /// How a trace is to be read, as a dictionary says it.

@@ -267,7 +267,7 @@ fn policies_of<K: Kit>(drive: &Drive, counts: &Counts, stats: &Stats, sim: &mut 
     let programs = counts.program.total();
     let mut all = Map::new();
     for (family, own) in Family::ALL.into_iter().zip(own) {
-        let (info, params) = drive.policies.get(family);
+        let (name, params) = drive.policies.get(family);
         let mut counters = Map::new();
         let mut put = |name: &str, n: u64| counters.insert(name.to_owned(), n.into());
         match family {
@@ -293,8 +293,11 @@ fn policies_of<K: Kit>(drive: &Drive, counts: &Counts, stats: &Stats, sim: &mut 
             }
             Family::Throttle | Family::ReadDisturb | Family::Wear => {}
         }
-        for (name, n) in own {
-            counters.insert(name.to_owned(), json!(n));
+        for (counter, n) in own {
+            // A policy from outside may count what is counted here under the same name.
+            let taken = counters.contains_key(counter);
+            let key = if taken { format!("own_{counter}") } else { counter.to_owned() };
+            counters.insert(key, json!(n));
         }
         let dram = if family == Family::Cost {
             u64::from(bits) * u64::from(drive.logical_pages) / 8
@@ -304,7 +307,7 @@ fn policies_of<K: Kit>(drive: &Drive, counts: &Counts, stats: &Stats, sim: &mut 
         all.insert(
             family.name().to_owned(),
             json!({
-                "name": info.name,
+                "name": name,
                 "params": params.as_map(),
                 "dram_bytes": dram,
                 "counters": counters,
@@ -406,6 +409,28 @@ fn warnings<K: Kit>(
                 "the write buffer never filled: {} of its {} pages were taken at most, so no \
                  write ever waited for flash",
                 buffer.most, buffer.places
+            ),
+        );
+    }
+    for (family, name) in drive.policies.unrepeatable() {
+        warn(
+            "not-repeatable",
+            format!(
+                "the policy `{}={name}` ran from memory, not from a file as it is now: the \
+                 configuration alone cannot make this result again, and the state before the run \
+                 was not kept",
+                family.name()
+            ),
+        );
+    }
+    if counts.overridden > 0 {
+        let (name, _) = drive.policies.get(Family::Victim);
+        warn(
+            "victim-overridden",
+            format!(
+                "{} times `{name}` chose so many blocks in a row that free nothing that the block \
+                 with the most to gain was taken in its place",
+                counts.overridden
             ),
         );
     }

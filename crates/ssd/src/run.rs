@@ -203,8 +203,9 @@ fn prepare<K: Kit>(
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<(Ftl<K>, Preconditioned), RunError> {
     let mut ftl = empty();
-    if drive.precondition.age == Age::None {
-        // Filling is as quick as loading.
+    let repeatable = drive.policies.unrepeatable().next().is_none();
+    if drive.precondition.age == Age::None || !repeatable {
+        // Filling is as quick as loading, and a state that no key names cannot be kept.
         let state = precondition(drive, workload, &mut ftl, progress)?;
         return Ok((ftl, state));
     }

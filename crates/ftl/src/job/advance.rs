@@ -15,7 +15,7 @@ impl<K: Kit> Ftl<K> {
             match self.jobs.get(id).phase {
                 Phase::Next => {
                     let found = match self.jobs.get(id).kind {
-                        Kind::Collect => match self.next_victim(id) {
+                        Kind::Collect => match self.next_victim(id, now) {
                             Some(found) => found,
                             None => return Action::Yield,
                         },
@@ -119,7 +119,7 @@ impl<K: Kit> Ftl<K> {
                         self.counts.gc_erase_by_demand[tag.demand] += 1;
                     }
                     self.set_free(block, now);
-                    self.balance(block, tag);
+                    self.balance(block, tag, now);
                 }
                 Phase::Squeezing => {
                     let block = self.jobs.get(id).block.expect("a job that squeezes has a block");

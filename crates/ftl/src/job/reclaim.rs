@@ -6,12 +6,13 @@ use crate::policy::{
     Balance, Coding, Dest, Kit, NextLife, PlanFamily, ReadDisturb, Role, StreamId, Victim, Wear,
 };
 use crate::view::PlaneView;
+use kernel::Time;
 use nand::{BlockId, Mode, PlaneId, Source, Tag};
 
 impl<K: Kit> Ftl<K> {
     /// Chooses the next block that a collector empties; whether there is one to empty. `None`:
     /// there may be, but others go first.
-    pub(super) fn next_victim(&mut self, id: JobId) -> Option<bool> {
+    pub(super) fn next_victim(&mut self, id: JobId, now: Time) -> Option<bool> {
         let job = self.jobs.get(id);
         let (plane, tag) = (job.plane, job.tag);
         let gc = self.config.gc;
@@ -21,7 +22,7 @@ impl<K: Kit> Ftl<K> {
         } else if !std::mem::replace(&mut self.jobs.get_mut(id).yielded, true) {
             return None;
         } else {
-            let chosen = self.choose_victim(plane, tag);
+            let chosen = self.choose_victim(plane, tag, now);
             if chosen.is_none() {
                 self.counts.starved += 1;
                 let known = std::mem::replace(&mut self.planes.get_mut(plane).starved, true);
@@ -44,8 +45,8 @@ impl<K: Kit> Ftl<K> {
         Some(true)
     }
 
-    fn choose_victim(&mut self, plane: PlaneId, tag: Tag) -> Option<BlockId> {
-        let view = PlaneView { ftl: ftl_view!(self), plane, from: 0, excluded: None };
+    fn choose_victim(&mut self, plane: PlaneId, tag: Tag, now: Time) -> Option<BlockId> {
+        let view = PlaneView { ftl: ftl_view!(self), plane, now, from: 0, excluded: None };
         let chosen = self.policies.victim.choose(&view, tag, &mut self.rng)?;
         assert!(
             self.blocks.is_candidate(chosen) && self.geometry.plane_of(chosen) == plane,
@@ -58,7 +59,7 @@ impl<K: Kit> Ftl<K> {
         }
         // A policy may choose a block that frees nothing (random does, now and then), as long as
         // the plane has something to gain and chance gets round to it.
-        let view = PlaneView { ftl: ftl_view!(self), plane, from: 0, excluded: None };
+        let view = PlaneView { ftl: ftl_view!(self), plane, now, from: 0, excluded: None };
         let best = view.most_gain()?;
         if self.blocks.gain(best) == 0 {
             return None;
@@ -84,7 +85,7 @@ impl<K: Kit> Ftl<K> {
         job.phase = Phase::Scan;
     }
 
-    pub(super) fn balance(&mut self, erased: BlockId, tag: Tag) {
+    pub(super) fn balance(&mut self, erased: BlockId, tag: Tag, now: Time) {
         if !self.wear_active || !matches!(tag.source, Source::Gc | Source::Refresh) {
             return;
         }
@@ -95,7 +96,7 @@ impl<K: Kit> Ftl<K> {
             return;
         }
         let mut plan = std::mem::take(&mut self.plan);
-        let plane = PlaneView { ftl: ftl_view!(self), plane, from: 0, excluded: None };
+        let plane = PlaneView { ftl: ftl_view!(self), plane, now, from: 0, excluded: None };
         self.policies.wear.balance(&Balance { plane, erased }, &mut plan);
         self.spawn_plan(PlanFamily::Wear, &mut plan);
         self.plan = plan;

@@ -195,7 +195,7 @@ impl Scenario {
         if let Some(threshold) = self.wear {
             named.push(entry(Family::Wear, "static", param("threshold", threshold.into())));
         }
-        PolicySet::resolve(&named).expect("a scenario names policies that exist")
+        PolicySet::resolve(&named, None).expect("a scenario names policies that exist")
     }
 }
 

@@ -15,6 +15,7 @@ use super::node::{Entry, Node, Table, Value, join};
 use super::rate::Rate;
 use super::text::Place;
 use kernel::{Bytes, Dur, ParseDurError};
+use policies::external::External;
 use policies::{Family, POLICIES};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
@@ -418,7 +419,13 @@ impl Field for Choices {
             let names: Vec<&str> = members
                 .flat_map(|p| [p.name].into_iter().chain(p.aliases.iter().copied()))
                 .collect();
-            let word = json!({ "enum": names });
+            let listed = json!({ "enum": names });
+            // A name with a colon is that of a policy from outside.
+            let word = if External::FAMILIES.contains(&family) {
+                json!({ "anyOf": [listed, { "type": "string", "pattern": "^[a-z]+:." }] })
+            } else {
+                listed
+            };
             let named = json!({ "type": "object", "properties": { "name": word } });
             let entry = json!({
                 "description": family.question(),

@@ -10,6 +10,7 @@ use super::keys::{ChipFile, Choices, DriveFile, Sources};
 use super::node::{Entry, Node, Table, Value, parse, parse_value};
 use super::text::{Origin, Place, Text};
 use crate::presets;
+use policies::external::Supplier;
 use std::ops::Range;
 use std::sync::Arc;
 use toml::de::DeTable;
@@ -83,12 +84,16 @@ const DEEPEST_KEY: usize = 16;
 pub(crate) const CAPACITY: [&str; 3] = ["over-provisioning", "spare-factor", "logical-capacity"];
 
 /// Gathers all layers. `None` if a text could not be read at all; `log` says why.
-pub(crate) fn merge(layers: &Layers<'_>, log: &mut Log) -> Option<Merged> {
+pub(crate) fn merge(
+    layers: &Layers<'_>,
+    supplier: Option<&dyn Supplier>,
+    log: &mut Log,
+) -> Option<Merged> {
     let mut loader =
         Loader { library: layers.library, log, texts: 0, unread: false, found: Vec::new() };
     let file = loader.text(layers.file.0, layers.file.1, Origin::File);
     let set = loader.set(layers.set);
-    let policy = loader.policy(layers.policy);
+    let policy = loader.policy(layers.policy, supplier.map(Supplier::scheme));
     let seed = layers.seed.and_then(|seed| loader.seed(seed));
 
     let defaults = loader.text("defaults", presets::DEFAULTS, Origin::Default);
@@ -319,11 +324,11 @@ impl Loader<'_> {
     }
 
     /// All `--policy` arguments as one layer: the last one for a family wins.
-    fn policy(&mut self, arguments: &[String]) -> Table {
+    fn policy(&mut self, arguments: &[String], scheme: Option<&str>) -> Table {
         let mut layer = Table::default();
         for (i, argument) in arguments.iter().enumerate() {
             let text = self.text(&format!("--policy argument {}", i + 1), argument, Origin::Policy);
-            if let Some(table) = policy_argument(&text, self.log) {
+            if let Some(table) = policy_argument(&text, scheme, self.log) {
                 put(&mut layer, table);
             }
         }
@@ -402,8 +407,8 @@ fn set_argument(text: &Arc<Text>, log: &mut Log) -> Option<Table> {
     Some(table)
 }
 
-/// `FAMILY=NAME[:key=value]…`; the name of a policy in Python code has a colon, `py:module.Class`.
-fn policy_argument(text: &Arc<Text>, log: &mut Log) -> Option<Table> {
+/// `FAMILY=NAME[:key=value]…`; the name of a policy from outside begins with a scheme and a colon.
+fn policy_argument(text: &Arc<Text>, scheme: Option<&str>, log: &mut Log) -> Option<Table> {
     const FORM: &str = "`--policy` takes FAMILY=NAME[:key=value]…";
     let Some(equals) = text.body.find('=') else {
         log.push(bad_argument(FORM, text, "such as victim=greedy"));
@@ -412,8 +417,8 @@ fn policy_argument(text: &Arc<Text>, log: &mut Log) -> Option<Table> {
     let family = trim(text, 0..equals);
     let mut segments = parts(text, equals + 1..text.body.len(), ':').into_iter().peekable();
     let mut name = segments.next()?;
-    if &text.body[name.clone()] == "py" {
-        name.end = segments.next().map_or(name.end, |class| class.end);
+    if Some(&text.body[name.clone()]) == scheme {
+        name.end = segments.next().map_or(name.end, |rest| rest.end);
     }
     if family.is_empty() || name.is_empty() {
         log.push(bad_argument(FORM, text, "such as victim=greedy"));

@@ -48,11 +48,21 @@ pub use render::render;
 pub use schema::schema;
 pub use text::Place;
 
+use policies::external::Supplier;
+
 /// Loads a drive: reads all layers, puts them together, checks everything.
 pub fn load(layers: &Layers<'_>) -> Result<Drive, Vec<ConfigError>> {
+    load_with(layers, None)
+}
+
+/// Loads a drive whose policies may come from outside.
+pub fn load_with(
+    layers: &Layers<'_>,
+    supplier: Option<&dyn Supplier>,
+) -> Result<Drive, Vec<ConfigError>> {
     let mut log = error::Log::default();
-    let drive =
-        layers::merge(layers, &mut log).and_then(|merged| resolve::resolve(&merged, &mut log));
+    let drive = layers::merge(layers, supplier, &mut log)
+        .and_then(|merged| resolve::resolve(&merged, supplier, &mut log));
     match drive {
         Some(drive) if log.is_empty() => Ok(drive),
         _ => Err(log.into_errors()),

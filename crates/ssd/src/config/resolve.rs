@@ -13,6 +13,7 @@ use super::node::{Node, Table, Value};
 use super::text::{Origin, Place, Text};
 use kernel::Bytes;
 use nand::{Geometry, GeometryError, Shape};
+use policies::external::Supplier;
 use policies::{POLICIES, PolicyError, PolicySet};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
@@ -29,7 +30,11 @@ const BUFFER_PAGES: u64 = 1 << 30;
 const SPEED: (f64, f64) = (0.001, 1e6);
 
 /// Makes the drive of all layers. `None` if something is wrong; `log` says what.
-pub(crate) fn resolve(merged: &Merged, log: &mut Log) -> Option<Drive> {
+pub(crate) fn resolve(
+    merged: &Merged,
+    supplier: Option<&dyn Supplier>,
+    log: &mut Log,
+) -> Option<Drive> {
     let file = &merged.file;
     let root = Node { place: Place::new(file, 0..0), value: Value::Table(merged.tree.clone()) };
     // What is wrong within single keys was reported when their layer was read.
@@ -47,7 +52,7 @@ pub(crate) fn resolve(merged: &Merged, log: &mut Log) -> Option<Drive> {
     let workload = work.workload();
     let precondition = work.precondition();
     let reliability = work.reliability();
-    let policies = work.policies();
+    let policies = work.policies(supplier);
     let seed = work.need("run.seed", keys_of(written.run.as_ref()).seed);
     let recording = work.recording();
     report_missing(&merged.tree, file, work.log);
@@ -521,7 +526,7 @@ impl Work<'_> {
         })
     }
 
-    fn policies(&mut self) -> Option<PolicySet> {
+    fn policies(&mut self, supplier: Option<&dyn Supplier>) -> Option<PolicySet> {
         let choices = self.written.policies.as_ref().map_or(&[][..], |at| &at.value.0);
         for choice in choices.iter().filter(|c| c.name.is_empty()) {
             let path = format!("policies.{}", choice.family);
@@ -539,7 +544,7 @@ impl Work<'_> {
         let named = choices.iter().filter(|c| !c.name.is_empty());
         let named: Vec<_> =
             named.map(|c| (c.family.clone(), c.name.clone(), c.params.clone())).collect();
-        let set = PolicySet::resolve(&named).map_err(|errors| {
+        let set = PolicySet::resolve(&named, supplier).map_err(|errors| {
             for error in errors {
                 let found = policy_error(&error, choices);
                 self.log.fail(&format!("policies.{}", error.family), found);

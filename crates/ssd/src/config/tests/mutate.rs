@@ -120,7 +120,7 @@ fn mutated_arguments_never_panic() {
         "timing.bus={ rate = \"333MT/s\", command = \"1us\" }",
         "host.mode=shifted",
     ];
-    let policies = ["cost=fixed:level=low", "victim=d-choices:d=3", "victim=py:module.Class:x=1"];
+    let policies = ["cost=fixed:level=low", "victim=d-choices:d=3", "victim=from:outside:x=1"];
     let (mut good, mut bad) = (0, 0);
     for _ in 0..2_000 {
         let set = {

@@ -1,9 +1,9 @@
 //! Damaged drive files, for a bounded time: whatever comes in, a message or a drive comes out, never
 //! a panic.
 //!
-//! `cargo run --profile fast -p floatgate-ssd --example fuzz -- SECONDS [SEED]` mutates every drive
+//! `cargo run --profile fast -p floatgate-ssd --example fuzz_drives -- SECONDS [SEED]` mutates every drive
 //! preset. A failure prints the seed that repeats it; with a SEED only that one input runs.
-//! `make fuzz` runs it, and the same for traces in `crates/workload/examples/fuzz.rs`.
+//! `make fuzz` runs it, and the same for traces in `crates/workload/examples/fuzz_traces.rs`.
 
 #![allow(clippy::disallowed_methods)] // a bounded time needs a clock, a command its arguments
 

@@ -1,7 +1,7 @@
 //! Damaged traces, for a bounded time: whatever comes in, a message or requests come out, never a
 //! panic.
 //!
-//! `cargo run --profile fast -p floatgate-workload --example fuzz -- SECONDS [SEED]` damages a small
+//! `cargo run --profile fast -p floatgate-workload --example fuzz_traces -- SECONDS [SEED]` damages a small
 //! sample of every format and has that format's reader read it; the sniffer has its turn, and so
 //! have slices and compression. A failure prints the seed that repeats it; with a SEED only that
 //! one input runs. `make fuzz` runs it.

@@ -1,0 +1,201 @@
+//! Policies from outside: found by a supplier, made for a run, kept in the resolved drive.
+
+mod common;
+
+use common::{BASE, run_with, warnings, without_timing};
+use floatgate_ssd::config::{Layers, load_with, render};
+use floatgate_ssd::{Drive, StateCache, generator};
+use policies::external::{
+    BlockId, Cost, External, Level, Make, PlaneView, Rng, Supplier, Tag, Victim, Watch, WriteCtx,
+};
+use policies::{Family, PolicyError};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// The built-in greedy and fixed again, under names of their own: `own:greedy`, `own:fixed`.
+#[derive(Clone, Default)]
+struct Own {
+    /// What the code is today; a policy of unknown code cannot be found again.
+    code: Option<&'static str>,
+    /// A greedy that wants blocks that free nothing.
+    contrary: bool,
+}
+
+impl Watch for Own {
+    fn counters(&self) -> Vec<(&'static str, f64)> {
+        vec![("mine", 1.0), ("reclaimed", 2.0)]
+    }
+}
+
+impl Victim for Own {
+    fn choose(&mut self, plane: &PlaneView<'_>, _: Tag, _: &mut Rng) -> Option<BlockId> {
+        let gain = |b: &BlockId| plane.ftl.blocks.gain(*b);
+        if self.contrary {
+            return plane.candidates().min_by_key(gain);
+        }
+        plane.candidates().min_by_key(|b| std::cmp::Reverse(gain(b)))
+    }
+}
+
+impl Cost for Own {
+    fn constant(&self) -> Option<Level> {
+        None
+    }
+
+    fn initial(&self) -> Level {
+        Level::Low
+    }
+
+    fn level(&mut self, _: &WriteCtx) -> Level {
+        Level::Low
+    }
+}
+
+impl Make for Own {
+    fn cost(&self) -> Box<dyn Cost> {
+        Box::new(self.clone())
+    }
+
+    fn victim(&self) -> Box<dyn Victim> {
+        Box::new(self.clone())
+    }
+}
+
+impl Supplier for Own {
+    fn scheme(&self) -> &'static str {
+        "own"
+    }
+
+    fn find(
+        &self,
+        family: Family,
+        name: &str,
+        params: &Map<String, Value>,
+    ) -> Result<External, PolicyError> {
+        let code = self.code.unwrap_or("unknown");
+        let refuse = |key: Option<&str>, message: &str| PolicyError {
+            family: family.name().to_owned(),
+            name: name.to_owned(),
+            key: key.map(ToOwned::to_owned),
+            message: message.to_owned(),
+            suggestion: None,
+        };
+        if !["own:greedy", "own:fixed"].contains(&name) {
+            return Err(refuse(None, "no such thing"));
+        }
+        let mut params = params.clone();
+        if params.remove("source").is_some_and(|source| source != code) {
+            return Err(refuse(Some("source"), "another code"));
+        }
+        let mut make = self.clone();
+        make.contrary |= params.contains_key("contrary");
+        let (source, repeatable) = (code.to_owned(), self.code.is_some());
+        Ok(External { params, source, repeatable, make: Arc::new(make) })
+    }
+}
+
+fn load(own: &Own, text: &str, policies: &[&str]) -> Result<Drive, String> {
+    let set = ["precondition.fill=full", "workload.requests=3000", "precondition.age=random"];
+    let owned = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
+    let layers = Layers {
+        file: ("test.toml", text),
+        library: &|_| None,
+        set: &owned(&set),
+        policy: &owned(policies),
+        seed: None,
+    };
+    load_with(&layers, Some(own)).map_err(|errors| render(&errors, false))
+}
+
+const KNOWN: Own = Own { code: Some("one"), contrary: false };
+
+/// Counts what it is asked for, and keeps nothing.
+#[derive(Default)]
+struct Asked(Vec<String>);
+
+impl StateCache for Asked {
+    fn load(&mut self, key: &str) -> Option<Vec<u8>> {
+        self.0.push(key.to_owned());
+        None
+    }
+
+    fn store(&mut self, _: &str, _: &[u8]) {}
+}
+
+fn result(drive: &Drive) -> (Value, Asked) {
+    let mut asked = Asked::default();
+    let workload = generator(drive, "random-write").expect("a generator");
+    let value = run_with(drive, workload, &mut asked);
+    (value, asked)
+}
+
+#[test]
+fn the_same_answers_from_outside_give_the_same_result() {
+    let ours = ["victim=greedy", "cost=fixed:level=low"];
+    let theirs = ["victim=own:greedy:x=3", "cost=own:fixed"];
+    let [(ours, _), (theirs, _)] = [ours, theirs].map(|policies| {
+        let (mut value, asked) = result(&load(&KNOWN, BASE, &policies).unwrap());
+        assert!(value["flash"]["erase"]["gc"].as_u64() > Some(100), "garbage is collected");
+        value["provenance"] = Value::Null;
+        (value, asked)
+    });
+    let victim = &theirs["policies"]["victim"];
+    assert_eq!((&victim["name"], &victim["params"]["x"]), (&"own:greedy".into(), &3.into()));
+    assert_eq!(
+        (&victim["counters"]["mine"], &victim["counters"]["own_reclaimed"]),
+        (&1.0.into(), &2.0.into())
+    );
+    let without_policies = |mut value: Value| {
+        value["policies"] = Value::Null;
+        without_timing(&value)
+    };
+    assert_eq!(without_policies(ours), without_policies(theirs));
+}
+
+#[test]
+fn a_resolved_drive_finds_its_policy_again_or_says_why_not() {
+    let drive = load(&KNOWN, BASE, &["victim=own:greedy:x=3"]).unwrap();
+    let victim = &drive.resolved["policies"]["victim"];
+    assert_eq!(*victim, serde_json::json!({ "name": "own:greedy", "x": 3, "source": "one" }));
+    let text = toml::to_string(&drive.resolved).unwrap();
+    let again = load(&KNOWN, &text, &[]).unwrap();
+    assert_eq!((again.hash(), &again.resolved), (drive.hash(), &drive.resolved));
+    let changed = Own { code: Some("two"), ..KNOWN };
+    let shown = load(&changed, &text, &[]).unwrap_err();
+    assert!(shown.contains("another code") && shown.contains("source = \"one\""), "{shown}");
+    assert_ne!(load(&changed, BASE, &["victim=own:greedy:x=3"]).unwrap().hash(), drive.hash());
+}
+
+#[test]
+fn a_state_is_kept_under_the_code_that_made_it() {
+    let asked = |code| {
+        let own = Own { code, contrary: false };
+        let (value, asked) = result(&load(&own, BASE, &["victim=own:greedy"]).unwrap());
+        (asked.0, warnings(&value).contains(&"not-repeatable"))
+    };
+    let (one, warned) = asked(Some("one"));
+    assert!(one.len() == 1 && !warned);
+    assert_eq!(asked(Some("one")).0, one);
+    assert_ne!(asked(Some("two")).0, one);
+    assert_eq!(asked(None), (Vec::new(), true));
+}
+
+#[test]
+fn what_a_supplier_cannot_supply_is_refused_with_its_place() {
+    let refused = |text: &str, policies: &[&str]| load(&KNOWN, text, policies).unwrap_err();
+    let shown = refused(BASE, &["order=own:greedy"]);
+    assert!(shown.contains("only those of cost and victim may come from outside"), "{shown}");
+    assert!(shown.contains("--policy argument 1"), "{shown}");
+    let shown = refused(&format!("{BASE}\n[policies]\nvictim = \"own:gredy\"\n"), &[]);
+    assert!(shown.contains("no such thing") && shown.contains("test.toml:25:10"), "{shown}");
+    // Without a supplier of that name it is no name at all.
+    let shown = refused(BASE, &["victim=other:greedy"]);
+    assert!(shown.contains("takes FAMILY=NAME"), "{shown}");
+}
+
+#[test]
+fn a_policy_that_gains_nothing_is_told_of() {
+    let (value, _) = result(&load(&KNOWN, BASE, &["victim=own:greedy:contrary=true"]).unwrap());
+    assert!(value["policies"]["victim"]["counters"]["overridden"].as_u64() > Some(0));
+    assert!(warnings(&value).contains(&"victim-overridden"));
+}
