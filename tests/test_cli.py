@@ -36,7 +36,16 @@ def test_help_is_instant_and_loads_nothing_heavy(floatgate: Floatgate) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [(), ("run",), ("policies",), ("config",), ("config", "show"), ("config", "check")],
+    [
+        (),
+        ("run",),
+        ("policies",),
+        ("config",),
+        ("config", "show"),
+        ("config", "check"),
+        ("trace",),
+        ("trace", "describe"),
+    ],
 )
 def test_every_command_has_help(floatgate: Floatgate, words: tuple[str, ...]) -> None:
     done = floatgate(*words, "--help")

@@ -5,15 +5,15 @@ import threading
 import pytest
 
 import floatgate
-from floatgate.run import _names, _pairs
+from floatgate.run import _names, pairs
 
 SMALL = {"workload.requests": 2000}
 
 
 def test_settings_are_mappings_or_texts() -> None:
-    assert _pairs({"a.b": True, "c": 0.5, "d": "40us"}) == ["a.b=true", "c=0.5", "d=40us"]
-    assert _pairs(["a=1", "b=2"]) == _pairs(iter(["a=1", "b=2"])) == ["a=1", "b=2"]
-    assert _pairs("a=1") == ["a=1"]
+    assert pairs({"a.b": True, "c": 0.5, "d": "40us"}) == ["a.b=true", "c=0.5", "d=40us"]
+    assert pairs(["a=1", "b=2"]) == pairs(iter(["a=1", "b=2"])) == ["a=1", "b=2"]
+    assert pairs("a=1") == ["a=1"]
 
 
 def test_devices_are_names_or_numbers() -> None:

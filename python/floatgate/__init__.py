@@ -8,6 +8,7 @@ True
 The command `floatgate` says the same in a shell; `floatgate --help` lists what there is.
 """
 
+from floatgate.description import Description, describe
 from floatgate.engine import ConfigError, InputError, InternalError, PolicyError, WorkloadError
 from floatgate.engine import version as _version
 from floatgate.result import Result
@@ -17,11 +18,13 @@ __version__ = _version()
 
 __all__ = [
     "ConfigError",
+    "Description",
     "InputError",
     "InternalError",
     "PolicyError",
     "Result",
     "WorkloadError",
+    "describe",
     "drives",
     "formats",
     "generators",

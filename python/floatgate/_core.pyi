@@ -19,6 +19,7 @@ __all__ = [
     "Random",
     "WorkloadError",
     "Write",
+    "describe",
     "formats",
     "generators",
     "policies",
@@ -198,6 +199,18 @@ def schema() -> str: ...
 def resolve(
     drive: str, *, set: Sequence[str], policy: Sequence[str], seed: int | None, finder: Finder
 ) -> tuple[str, str]: ...
+def describe(
+    workload: str,
+    *,
+    page_size: str,
+    epochs: Sequence[str] | None,
+    memory: str | None,
+    drive: str,
+    set: Sequence[str],
+    reading: Reading,
+    progress: Callable[[str, int, int | None, int], object] | None,
+    finder: Finder,
+) -> str: ...
 def run(
     drive: str,
     workload: str,

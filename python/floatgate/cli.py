@@ -27,6 +27,8 @@ app = typer.Typer(
 )
 config = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
 app.add_typer(config, name="config", help="Look at drive files.")
+trace = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
+app.add_typer(trace, name="trace", help="Look at workloads.")
 
 Drive = Annotated[str, typer.Argument(metavar="DRIVE", help="A preset's name, or a TOML file.")]
 Workload = Annotated[
@@ -261,6 +263,74 @@ def check(
 def schema() -> None:
     """Print the JSON Schema of drive files, for editors."""
     print(json.dumps(floatgate.schema(), indent=2, ensure_ascii=False))
+
+
+@trace.command()
+def describe(
+    workload: Workload,
+    page_size: Annotated[str, typer.Option(metavar="SIZE", help="What pages are.")] = "4KiB",
+    epochs: Annotated[
+        str | None,
+        typer.Option(metavar="TIME,...", help="Epochs whose write demand is compared: 1min,2h."),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="For the records of pages; what is more is sampled."),
+    ] = None,
+    drive: Annotated[
+        str, typer.Option(metavar="DRIVE", help="Covered by a generator without workload.span.")
+    ] = "agcr",
+    set: Annotated[
+        list[str],
+        typer.Option(
+            metavar="KEY=VALUE", help="Set the workload up: workload.requests=1000. Repeatable."
+        ),
+    ] = [],  # noqa: B006
+    format: Format = None,
+    time_unit: TimeUnit = None,
+    columns: Columns = None,
+    event: Event = None,
+    device: Device = None,
+    process: Process = None,
+    skip_bad: SkipBad = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page with plots (HTML).")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say what WORKLOAD is like: mix, sizes, rate, order, and what its pages see."""
+    from floatgate.description import plots, text
+    from floatgate.progress import Progress
+    from floatgate.text import colour_wanted
+
+    if plot is not None:
+        plots.check(plot)
+    with Progress(quiet=quiet) as progress:
+        description = floatgate.describe(
+            workload,
+            page_size,
+            epochs=epochs and epochs.split(","),
+            memory=memory,
+            drive=drive,
+            set=set,
+            format=format,
+            time_unit=time_unit,
+            columns=columns,
+            event=event,
+            device=device or (),
+            process=process,
+            skip_bad=skip_bad,
+            progress=progress,
+        )
+    if plot is not None:
+        description.save_page(plot)
+    if as_json:
+        print(json.dumps(description.data))
+        return
+    print(text.page(description, colour=colour_wanted()))
+    if plot is not None:
+        print(f"\nPage: {plot}")
 
 
 def _print_json(schema: str, **values: Any) -> None:

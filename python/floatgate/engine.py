@@ -1,5 +1,7 @@
 """The one door to the compiled engine: no other module imports `floatgate._core`."""
 
+from typing import TYPE_CHECKING
+
 from floatgate._core import (
     Access,
     ConfigError,
@@ -10,8 +12,9 @@ from floatgate._core import (
     PolicyError,
     Random,
     WorkloadError,
-    formats,
     Write,
+    describe,
+    formats,
     generators,
     policies,
     presets,
@@ -20,6 +23,9 @@ from floatgate._core import (
     schema,
     version,
 )
+
+if TYPE_CHECKING:
+    from floatgate._core import Reading as Reading
 
 __all__ = [
     "Access",
@@ -31,8 +37,9 @@ __all__ = [
     "PolicyError",
     "Random",
     "WorkloadError",
-    "formats",
     "Write",
+    "describe",
+    "formats",
     "generators",
     "policies",
     "presets",

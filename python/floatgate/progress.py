@@ -52,9 +52,10 @@ def line(stage: str, done: int, total: int | None, now_ns: int, elapsed: float) 
     'running  250 k requests  125 k requests/s  drive at 3.00 s'
     >>> line("preconditioning", 250_000, 500_000, 0, 0.1)
     'preconditioning  50 % [##########          ]  2.50 M pages/s  0:00 left'
+    >>> line("describing", 250_000, None, 3 * 10**9, 2.0)
+    'describing  250 k requests  125 k requests/s'
     """
-    running = stage == "running"
-    what = "requests" if running else "pages"
+    what = "pages" if stage == "preconditioning" else "requests"
     rate = done / elapsed if elapsed > 0 else 0.0
     if total:
         share = min(done / total, 1.0)
@@ -63,7 +64,7 @@ def line(stage: str, done: int, total: int | None, now_ns: int, elapsed: float) 
         parts = [stage, f"{text.short(done)} {what}"]
     if rate > 0:
         parts.append(f"{text.short(round(rate))} {what}/s")
-    if running:
+    if stage == "running":
         parts.append(f"drive at {text.duration(now_ns)}")
     if total and rate > 0:
         left = round(max(total - done, 0) / rate)

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from floatgate import engine
 from floatgate.finder import Finder, name_of
@@ -25,6 +25,18 @@ be a class written in Python, or an instance (see `floatgate.policy`)."""
 
 Devices = str | int | Iterable[str | int]
 """`3`, `"3,7"` or `[3, "hm_0"]`."""
+
+
+class Reading(TypedDict, total=False):
+    """How a trace is to be read; `run` says what each means."""
+
+    format: str | None
+    time_unit: str | None
+    columns: str | None
+    event: str | None
+    device: Devices
+    process: str | int | None
+    skip_bad: bool
 
 
 def run(
@@ -82,18 +94,18 @@ def run(
         text = engine.run(
             str(drive),
             str(workload),
-            set=_pairs(set),
+            set=pairs(set),
             policy=words,
             seed=seed,
-            reading={
-                "format": format,
-                "time_unit": time_unit,
-                "columns": columns,
-                "event": event,
-                "devices": _names(device),
-                "process": None if process is None else str(process),
-                "skip_bad": skip_bad,
-            },
+            reading=how_to_read(
+                format=format,
+                time_unit=time_unit,
+                columns=columns,
+                event=event,
+                device=device,
+                process=process,
+                skip_bad=skip_bad,
+            ),
             cache=cache_folder(),
             progress=progress,
             rows=recording.take if recording else None,
@@ -114,7 +126,7 @@ def resolve(
 ) -> dict[str, Any]:
     """Returns the drive as a run would have it: inherited, overridden, checked."""
     words, finder = _policies(policy)
-    _, text = engine.resolve(str(drive), set=_pairs(set), policy=words, seed=seed, finder=finder)
+    _, text = engine.resolve(str(drive), set=pairs(set), policy=words, seed=seed, finder=finder)
     return dict(json.loads(text)["config"])
 
 
@@ -155,13 +167,27 @@ def cache_folder() -> str | None:
     return os.path.join(base, "floatgate", "states")
 
 
+def how_to_read(**reading: Unpack[Reading]) -> engine.Reading:
+    """The same for the engine."""
+    process = reading.get("process")
+    return {
+        "format": reading.get("format"),
+        "time_unit": reading.get("time_unit"),
+        "columns": reading.get("columns"),
+        "event": reading.get("event"),
+        "devices": _names(reading.get("device", ())),
+        "process": None if process is None else str(process),
+        "skip_bad": reading.get("skip_bad", False),
+    }
+
+
 def _names(devices: Devices) -> list[str]:
     if isinstance(devices, str):
         return devices.split(",")
     return [str(d) for d in ([devices] if isinstance(devices, int) else devices)]
 
 
-def _pairs(settings: Settings) -> list[str]:
+def pairs(settings: Settings) -> list[str]:
     """Settings as the engine reads them: `key=value`, values as in TOML."""
     if isinstance(settings, str):
         return [settings]
@@ -173,10 +199,10 @@ def _pairs(settings: Settings) -> list[str]:
 def _policies(policies: Policies) -> tuple[list[str], Finder]:
     """Policies as the engine reads them, and who finds those that are written in Python."""
     if not isinstance(policies, Mapping):
-        return _pairs(policies), Finder()
+        return pairs(policies), Finder()
     given = {k: v for k, v in policies.items() if not isinstance(v, str | int | float)}
     named = {k: name_of(v) if k in given else v for k, v in policies.items()}
-    return _pairs(named), Finder(given)
+    return pairs(named), Finder(given)
 
 
 def _value(value: object) -> str:

@@ -11,8 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
+use ssd::Stage;
 use ssd::record::{Column, Sink, Table};
-use ssd::{Progress, Stage};
 
 use crate::columns::hand_over;
 use crate::error::InternalError;
@@ -23,6 +23,28 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// How long an engine with policies in Python has to end when it is stopped: so many periods.
 const PATIENCE: u32 = 25;
 const SHORT_PERIOD: Duration = Duration::from_millis(20);
+
+/// How far some work has come.
+#[derive(Copy, Clone)]
+pub(crate) struct Progress {
+    /// What is being done, in a word.
+    pub(crate) stage: &'static str,
+    pub(crate) done: u64,
+    /// Out of how many, where that is known.
+    pub(crate) total: Option<u64>,
+    /// The time of the drive or of the workload.
+    pub(crate) now_ns: u64,
+}
+
+impl From<ssd::Progress> for Progress {
+    fn from(p: ssd::Progress) -> Self {
+        let stage = match p.stage {
+            Stage::Preconditioning => "preconditioning",
+            Stage::Running => "running",
+        };
+        Self { stage, done: p.done, total: p.total, now_ns: p.now.as_ns() }
+    }
+}
 
 /// What the two threads share.
 struct Shared {
@@ -42,8 +64,8 @@ enum Said<T> {
     Done(thread::Result<PyResult<T>>),
 }
 
-/// Runs `work` with the interpreter released. `work` calls its first argument with the state of
-/// the run and stops when the answer is `false`; its second takes the rows of the run's tables, if
+/// Runs `work` with the interpreter released. `work` calls its first argument with how far
+/// it has come and stops when the answer is `false`; its second takes the rows of the run's tables, if
 /// `rows` wants them. What Python raises meanwhile, Ctrl-C or an exception of `progress` or `rows`,
 /// is raised here without waiting for `work`, whose result is then nobody's. Only policies in
 /// Python are interrupted, and given a moment: they should not outlive the run.
@@ -124,15 +146,11 @@ fn listen<T: Send>(
     })
 }
 
-/// Lets Python act on signals, and tells it how far the run has come.
+/// Lets Python act on signals, and tells it how far the work has come.
 fn look(py: Python<'_>, progress: Option<&Py<PyAny>>, latest: Option<Progress>) -> PyResult<()> {
     py.check_signals()?;
     if let (Some(f), Some(p)) = (progress, latest) {
-        let stage = match p.stage {
-            Stage::Preconditioning => "preconditioning",
-            Stage::Running => "running",
-        };
-        f.call1(py, (stage, p.done, p.total, p.now.as_ns()))?;
+        f.call1(py, (p.stage, p.done, p.total, p.now_ns))?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@
 
 mod cache;
 mod columns;
+mod describe;
 mod error;
 mod gate;
 mod lists;
@@ -33,7 +34,7 @@ mod _core {
     use crate::outside::Outside;
     #[pymodule_export]
     use crate::views::{Access, Drive, Plane, Random, Write};
-    use crate::{error, gate, lists, open};
+    use crate::{describe, error, gate, lists, open};
 
     /// The version, as Cargo knows it.
     #[pyfunction]
@@ -88,6 +89,38 @@ mod _core {
         Ok((file, json.to_string()))
     }
 
+    /// What a workload is like, as JSON. `drive` lends its capacity and seed to a generator.
+    #[pyfunction(name = "describe")]
+    #[pyo3(signature = (
+        workload, *, page_size, epochs, memory, drive, set, reading, progress, finder
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
+    fn described(
+        py: Python<'_>,
+        workload: String,
+        page_size: &str,
+        epochs: Option<Vec<String>>,
+        memory: Option<&str>,
+        drive: &str,
+        set: Vec<String>,
+        reading: open::Reading,
+        progress: Option<Py<PyAny>>,
+        finder: Py<PyAny>,
+    ) -> PyResult<String> {
+        let reading = reading.options()?;
+        let options = describe::options(page_size, epochs, memory)?;
+        let outside = Outside::new(finder);
+        let drive = describe::lender(drive, &set, &outside)?;
+        gate::pass(py, outside, progress, None, move |tick, _| {
+            let start = Instant::now();
+            let shift = drive.workload.shift;
+            let workload = open::workload_alone(&drive, &workload, &reading)?;
+            let mut value = describe::describe(&*workload, shift, &options, tick)?;
+            value["timing"] = json!({ "wall_seconds": start.elapsed().as_secs_f64() });
+            Ok(value.to_string())
+        })
+    }
+
     /// One run; its result as JSON. `cache` names the folder where preconditioned drives are kept;
     /// `rows` is called with the name of a table and some rows of it, as columns; `finder` finds
     /// policies in Python.
@@ -120,7 +153,7 @@ mod _core {
                 if p.stage == Stage::Running && p.done == 0 {
                     running = Instant::now();
                 }
-                tick(p)
+                tick(p.into())
             };
             let mut cache = Cache(cache);
             let report = ssd::run_recorded(&drive, workload, &mut cache, &mut watch, sink);

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
-use ssd::workload::{Generator, ReadOptions, Workload, open_trace};
-use ssd::{Drive, Layers};
+use ssd::kernel::Bytes;
+use ssd::workload::{Fold, Generator, OutOfRange, ReadOptions, Workload, open_trace};
+use ssd::{Drive, Layers, RunError};
 
 use crate::error::{InputError, WorkloadError, of_drive, of_run};
 use crate::outside::{Finder, Outside};
@@ -86,6 +87,33 @@ pub(crate) fn workload(
     name: &str,
     options: &ReadOptions,
 ) -> PyResult<Box<dyn Workload>> {
+    workload_by(ssd::generator, drive, name, options)
+}
+
+/// The same for a look at the workload alone, which need not fit the drive.
+pub(crate) fn workload_alone(
+    drive: &Drive,
+    name: &str,
+    options: &ReadOptions,
+) -> PyResult<Box<dyn Workload>> {
+    let workload = workload_by(ssd::generator_alone, drive, name, options)?;
+    let shift = drive.workload.shift;
+    if shift == 0 {
+        return Ok(workload);
+    }
+    let moved = Fold::new(workload, OutOfRange::Refuse, shift, Bytes::new(u64::MAX));
+    Ok(Box::new(moved.map_err(|e| WorkloadError::new_err(e.to_string()))?))
+}
+
+/// Makes the generator of a name, as the drive's settings have it.
+type Generate = fn(&Drive, &str) -> Result<Box<dyn Workload>, RunError>;
+
+fn workload_by(
+    generator: Generate,
+    drive: &Drive,
+    name: &str,
+    options: &ReadOptions,
+) -> PyResult<Box<dyn Workload>> {
     let path = Path::new(name);
     let settings_file = path.extension().is_some_and(|e| e == "toml");
     if is_path(name) && !settings_file {
@@ -97,13 +125,13 @@ pub(crate) fn workload(
         )));
     }
     if settings_file {
-        return settings(drive, path);
+        return settings(generator, drive, path);
     }
-    ssd::generator(drive, name).map_err(|e| of_run(&e))
+    generator(drive, name).map_err(|e| of_run(&e))
 }
 
 /// The generator that a file describes; what the drive and the command line say comes on top.
-fn settings(drive: &Drive, path: &Path) -> PyResult<Box<dyn Workload>> {
+fn settings(make: Generate, drive: &Drive, path: &Path) -> PyResult<Box<dyn Workload>> {
     let shown = path.display();
     let fail = |what: String| WorkloadError::new_err(format!("{shown}: {what}"));
     let text = read(path).map_err(WorkloadError::new_err)?;
@@ -113,7 +141,7 @@ fn settings(drive: &Drive, path: &Path) -> PyResult<Box<dyn Workload>> {
     merged.extend(drive.workload.generator.clone());
     let mut drive = drive.clone();
     drive.workload.generator = merged;
-    ssd::generator(&drive, generator.pattern.name()).map_err(|e| fail(of_run(&e).to_string()))
+    make(&drive, generator.pattern.name()).map_err(|e| fail(of_run(&e).to_string()))
 }
 
 /// Whether a word names a file rather than something built in: it is there, or it looks like one.

@@ -13,11 +13,13 @@ mod report;
 mod run;
 
 /// What the rim may use of the crates below.
-pub use {policies, workload};
+pub use {kernel, policies, workload};
 
 pub use config::{ConfigError, Drive, Layers};
 pub use precondition::{Preconditioned, precondition};
 pub use presets::presets;
 pub use report::Report;
-pub use run::{NoCache, RunError, StateCache, capacity, ftl_of, generator, run, run_recorded};
+pub use run::{
+    NoCache, RunError, StateCache, capacity, ftl_of, generator, generator_alone, run, run_recorded,
+};
 pub use sim::{Progress, Stage};

@@ -78,6 +78,23 @@ impl Source for Observed {
 
 /// The generator called `pattern`, with the settings of the drive's `[workload]`.
 pub fn generator(drive: &Drive, pattern: &str) -> Result<Box<dyn Workload>, RunError> {
+    generator_within(drive, pattern, capacity(drive))
+}
+
+/// As [`generator`], for a look at the workload alone: a span of its own may exceed the drive.
+pub fn generator_alone(drive: &Drive, pattern: &str) -> Result<Box<dyn Workload>, RunError> {
+    let own = drive.workload.generator.contains_key("span");
+    generator_within(drive, pattern, if own { LARGEST_SPAN } else { capacity(drive) })
+}
+
+/// Addresses of workloads end here.
+const LARGEST_SPAN: Bytes = Bytes::new(1 << 62);
+
+fn generator_within(
+    drive: &Drive,
+    pattern: &str,
+    largest: Bytes,
+) -> Result<Box<dyn Workload>, RunError> {
     let Some(known) = Pattern::from_name(pattern) else {
         let names: Vec<&str> = Pattern::ALL.iter().map(|p| p.name()).collect();
         return Err(RunError::Generator(format!(
@@ -89,7 +106,7 @@ pub fn generator(drive: &Drive, pattern: &str) -> Result<Box<dyn Workload>, RunE
     settings.insert("pattern".into(), known.name().into());
     let generator: Generator = serde_json::from_value(Value::Object(settings))
         .map_err(|e| RunError::Generator(format!("[workload]: {e}")))?;
-    Ok(Box::new(generator.with_span(capacity(drive), drive.seed)?))
+    Ok(Box::new(generator.with_span(largest, drive.seed)?))
 }
 
 /// The bytes that a drive exports.

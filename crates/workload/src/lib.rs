@@ -22,6 +22,7 @@
     reason = "errors are made in a box, so that results of the hot loops stay small"
 )]
 
+pub mod describe;
 mod error;
 mod extents;
 mod generate;

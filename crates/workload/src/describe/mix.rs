@@ -1,0 +1,68 @@
+//! How many requests do what, and how many bytes they carry.
+
+use serde::Serialize;
+
+use super::share;
+use crate::{Op, Request};
+
+/// Requests and bytes of one operation.
+#[derive(Copy, Clone, Default, PartialEq, Debug, Serialize)]
+pub struct Requests {
+    /// Reads.
+    pub read: OfOp,
+    /// Writes.
+    pub write: OfOp,
+    /// Trims.
+    pub trim: OfOp,
+    /// All of them.
+    pub all: OfOp,
+}
+
+/// Counts of one operation.
+#[derive(Copy, Clone, Default, PartialEq, Debug, Serialize)]
+pub struct OfOp {
+    /// Requests.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Their share of all requests.
+    pub requests_share: Option<f64>,
+    /// Their share of all bytes.
+    pub bytes_share: Option<f64>,
+    /// Mean size in bytes.
+    pub mean_bytes: Option<f64>,
+}
+
+/// Requests and bytes so far, by [`Op`].
+#[derive(Copy, Clone, Default, Debug)]
+pub(super) struct Mix {
+    pub(super) requests: [u64; 3],
+    pub(super) bytes: [u64; 3],
+}
+
+impl Mix {
+    pub(super) fn observe(&mut self, batch: &[Request]) {
+        for r in batch {
+            self.requests[r.op as usize] += 1;
+            self.bytes[r.op as usize] += u64::from(r.len);
+        }
+    }
+
+    pub(super) fn requests(&self) -> Requests {
+        let (all, all_bytes) = (self.requests.iter().sum(), self.bytes.iter().sum());
+        let of = |requests: u64, bytes: u64| OfOp {
+            requests,
+            bytes,
+            requests_share: share(requests, all),
+            bytes_share: share(bytes, all_bytes),
+            mean_bytes: share(bytes, requests),
+        };
+        let op = |op: Op| of(self.requests[op as usize], self.bytes[op as usize]);
+        Requests {
+            read: op(Op::Read),
+            write: op(Op::Write),
+            trim: op(Op::Trim),
+            all: of(all, all_bytes),
+        }
+    }
+}
