@@ -48,6 +48,7 @@ def test_help_is_instant_and_loads_nothing_heavy(floatgate: Floatgate) -> None:
         ("config", "check"),
         ("trace",),
         ("trace", "describe"),
+        ("trace", "list"),
     ],
 )
 def test_every_command_has_help(floatgate: Floatgate, words: tuple[str, ...]) -> None:
@@ -72,6 +73,7 @@ def test_json_is_exactly_one_object(floatgate: Floatgate) -> None:
         ("policies",): "floatgate.policies/1",
         ("config", "show", "agcr"): "floatgate.config/1",
         ("config", "check", "agcr"): "floatgate.check/1",
+        ("trace", "list"): "floatgate.traces/1",
     }
     for words, schema in schemas.items():
         done = floatgate(*words, "--json")

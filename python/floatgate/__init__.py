@@ -8,6 +8,7 @@ True
 The command `floatgate` says the same in a shell; `floatgate --help` lists what there is.
 """
 
+from floatgate.catalogue import traces
 from floatgate.description import Description, describe
 from floatgate.engine import ConfigError, InputError, InternalError, PolicyError, WorkloadError
 from floatgate.engine import version as _version
@@ -32,4 +33,5 @@ __all__ = [
     "resolve",
     "run",
     "schema",
+    "traces",
 ]

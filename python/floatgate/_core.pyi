@@ -27,6 +27,7 @@ __all__ = [
     "resolve",
     "run",
     "schema",
+    "traces",
     "version",
 ]
 
@@ -41,6 +42,7 @@ class Reading(TypedDict):
     devices: Sequence[str]
     process: str | None
     skip_bad: bool
+    traces: Sequence[str]
 
 class InputError(Exception):
     """The input is wrong: the message says where, and what would help."""
@@ -196,6 +198,7 @@ def generators() -> list[tuple[str, str]]: ...
 def formats() -> list[tuple[str, str]]: ...
 def policies() -> str: ...
 def schema() -> str: ...
+def traces(folders: Sequence[str]) -> str: ...
 def resolve(
     drive: str, *, set: Sequence[str], policy: Sequence[str], seed: int | None, finder: Finder
 ) -> tuple[str, str]: ...

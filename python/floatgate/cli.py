@@ -35,7 +35,8 @@ Workload = Annotated[
     str,
     typer.Argument(
         metavar="WORKLOAD",
-        help="A trace file, a generator such as random-write, or a TOML file that sets one up.",
+        help="A trace file, a trace of the catalogue such as msr:hm_0, a generator such as "
+        "random-write, or a TOML file that sets one up.",
     ),
 ]
 Set = Annotated[
@@ -86,6 +87,14 @@ Process = Annotated[
 ]
 SkipBad = Annotated[
     bool, typer.Option("--skip-bad", help="Count records that cannot be read, and go on.")
+]
+Traces = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--traces",
+        metavar="DIR",
+        help="Where traces of the catalogue lie; by default FLOATGATE_TRACES. Repeatable.",
+    ),
 ]
 Json = Annotated[
     bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")
@@ -171,6 +180,7 @@ def run(
     device: Device = None,
     process: Process = None,
     skip_bad: SkipBad = False,
+    traces: Traces = None,
     out: Out = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -193,6 +203,7 @@ def run(
             device=device or (),
             process=process,
             skip_bad=skip_bad,
+            traces=traces,
             out=out,
             progress=progress,
         )
@@ -222,6 +233,26 @@ def policies(
     from floatgate import text
 
     print(text.policies(known, details=family is not None))
+
+
+@trace.command("list")
+def list_traces(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="A group, a publisher, or one trace with all facts."),
+    ] = None,
+    traces: Traces = None,
+    as_json: Json = False,
+) -> None:
+    """List the published traces that have names, and say which of them are there."""
+    from floatgate import trace_text
+
+    catalogue = floatgate.traces(traces)
+    chosen = trace_text.chosen(catalogue, name)
+    if as_json:
+        _print_json("floatgate.traces/1", **catalogue | {"traces": chosen})
+    else:
+        print(trace_text.page(catalogue, chosen, name))
 
 
 @config.command()
@@ -293,6 +324,7 @@ def describe(
     device: Device = None,
     process: Process = None,
     skip_bad: SkipBad = False,
+    traces: Traces = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page with plots (HTML).")
     ] = None,
@@ -321,6 +353,7 @@ def describe(
             device=device or (),
             process=process,
             skip_bad=skip_bad,
+            traces=traces,
             progress=progress,
         )
     if plot is not None:

@@ -21,6 +21,7 @@ from floatgate._core import (
     resolve,
     run,
     schema,
+    traces,
     version,
 )
 
@@ -46,5 +47,6 @@ __all__ = [
     "resolve",
     "run",
     "schema",
+    "traces",
     "version",
 ]

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from floatgate import engine
+from floatgate.catalogue import Folders, trace_folders
 from floatgate.finder import Finder, name_of
 from floatgate.recording import Recording
 from floatgate.result import Result
@@ -37,6 +38,7 @@ class Reading(TypedDict, total=False):
     device: Devices
     process: str | int | None
     skip_bad: bool
+    traces: Folders
 
 
 def run(
@@ -53,6 +55,7 @@ def run(
     device: Devices = (),
     process: str | int | None = None,
     skip_bad: bool = False,
+    traces: Folders = None,
     out: str | PathLike[str] | None = None,
     progress: Callable[[str, int, int | None, int], object] | None = None,
 ) -> Result:
@@ -60,7 +63,8 @@ def run(
 
     Args:
         drive: The name of a preset, or a drive file (TOML).
-        workload: A trace file, or the name of a generator such as `random-write`.
+        workload: A trace file, a trace of the catalogue such as `msr:hm_0`, or the name of a
+            generator such as `random-write`.
         policy: Policies by family, `{"cost": "fixed:level=low"}` or `["cost=fixed:level=low"]`;
             one of your own as `{"victim": "py:module.Class:key=value"}`, or the class itself, or
             an instance (see `floatgate.policy`).
@@ -76,6 +80,8 @@ def run(
         device: Only requests to these devices, named as the trace names them; all by default.
         process: Only requests of this process, by name or number.
         skip_bad: Count records that cannot be read and go on, instead of refusing the trace.
+        traces: The folder, or folders, in or below which a trace of the catalogue is looked for;
+            by default those that the environment variable FLOATGATE_TRACES names.
         out: The folder in which the run is stored, as `OUT/RUN-ID/` with `result.json` and the
             tables `requests`, `series` and `blocks` as Parquet files.
         progress: Called some ten times a second with the stage (`preconditioning`, `running`),
@@ -105,6 +111,7 @@ def run(
                 device=device,
                 process=process,
                 skip_bad=skip_bad,
+                traces=traces,
             ),
             cache=cache_folder(),
             progress=progress,
@@ -178,6 +185,7 @@ def how_to_read(**reading: Unpack[Reading]) -> engine.Reading:
         "devices": _names(reading.get("device", ())),
         "process": None if process is None else str(process),
         "skip_bad": reading.get("skip_bad", False),
+        "traces": trace_folders(reading.get("traces")),
     }
 
 

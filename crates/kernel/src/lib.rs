@@ -1,5 +1,5 @@
 //! The ground under the simulator: time, sizes, typed indices, the event agenda, named random
-//! streams and latency histograms. Nothing here knows what flash is.
+//! streams, latency histograms, misspelt words. Nothing here knows what flash is.
 
 mod agenda;
 mod bits;
@@ -10,6 +10,7 @@ mod prio;
 mod rng;
 mod size;
 mod time;
+mod word;
 
 pub use agenda::Agenda;
 pub use bits::BitSet;
@@ -20,3 +21,4 @@ pub use prio::Prio;
 pub use rng::Rng;
 pub use size::{Bytes, ParseBytesError};
 pub use time::{Dur, ParseDurError, Time};
+pub use word::nearest;

@@ -5,9 +5,10 @@ use crate::builtin::{
     ReadDisturbPolicy, ThrottlePolicy, VictimPolicy, WearPolicy,
 };
 use crate::external::{External, Supplier};
-use crate::params::{ParamInfo, Params, PolicyError, nearest};
+use crate::params::{ParamInfo, Params, PolicyError};
 use crate::{cost, order, placement, victim, wear};
 use ftl::{InOrder, NoRefresh, NoThrottle, NoWear, Plain, Policies};
+use kernel::nearest;
 use serde_json::{Map, Value};
 
 /// A family of policies: a question.
@@ -192,7 +193,8 @@ impl PolicySet {
                         "`{family}` is not a policy family (they are {})",
                         Family::ALL.map(Family::name).join(", ")
                     ),
-                    suggestion: nearest(family, Family::ALL.iter().map(|f| f.name())),
+                    suggestion: nearest(family, Family::ALL.iter().map(|f| f.name()))
+                        .map(ToOwned::to_owned),
                 });
             }
         }
@@ -226,7 +228,7 @@ impl PolicySet {
                         family.name(),
                         names.join(", ")
                     ),
-                    suggestion: nearest(name, names.iter().copied()),
+                    suggestion: nearest(name, names.iter().copied()).map(ToOwned::to_owned),
                 });
                 continue;
             };

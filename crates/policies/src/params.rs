@@ -1,6 +1,7 @@
 //! Parameters of policies: declared once, checked once.
 
 use crate::list::Family;
+use kernel::nearest;
 use serde_json::{Map, Value};
 
 /// The values that a parameter takes.
@@ -79,7 +80,7 @@ impl Params {
                         names.join(", ")
                     )
                 };
-                error(key, message, nearest(key, names.iter().copied()));
+                error(key, message, nearest(key, names.iter().copied()).map(ToOwned::to_owned));
             }
         }
         let mut values = Map::new();
@@ -90,7 +91,7 @@ impl Params {
                 continue;
             }
             let suggestion = match param.kind {
-                Kind::Word(words) => nearest(&text, words.iter().copied()),
+                Kind::Word(words) => nearest(&text, words.iter().copied()).map(ToOwned::to_owned),
                 Kind::Int { .. } => None,
             };
             let wanted = param.kind.describe();
@@ -145,42 +146,4 @@ impl Kind {
 /// The value as a person would type it.
 fn plain_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
-}
-
-/// The candidate that differs least from `word`, if it is near enough to be a slip.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
-    candidates
-        .map(|c| (distance(word, c), c))
-        .min()
-        .filter(|(d, c)| *d <= 1 + c.len().min(word.len()) / 3)
-        .map(|(_, c)| c.to_owned())
-}
-
-/// Edit distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nearest_finds_slips_and_nothing_else() {
-        let words = ["greedy", "fifo", "random", "d-choices"];
-        assert_eq!(nearest("gredy", words.into_iter()).as_deref(), Some("greedy"));
-        assert_eq!(nearest("dchoices", words.into_iter()).as_deref(), Some("d-choices"));
-        assert_eq!(nearest("elephant", words.into_iter()), None);
-    }
 }

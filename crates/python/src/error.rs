@@ -4,6 +4,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use ssd::RunError;
+use ssd::workload::TraceError;
 
 create_exception!(
     floatgate._core,
@@ -39,6 +40,11 @@ create_exception!(
 /// All mistakes of a drive, with the lines they are about.
 pub(crate) fn of_drive(errors: &[ssd::ConfigError]) -> PyErr {
     ConfigError::new_err(ssd::config::render(errors, false).trim_end().to_owned())
+}
+
+/// Why a trace cannot be read.
+pub(crate) fn of_trace(error: &TraceError) -> PyErr {
+    WorkloadError::new_err(error.to_string())
 }
 
 /// Why a run gave no result.

@@ -7,6 +7,7 @@
 #![allow(clippy::needless_pass_by_value, reason = "arguments from Python arrive by value")]
 
 mod cache;
+mod catalogue;
 mod columns;
 mod describe;
 mod error;
@@ -34,7 +35,7 @@ mod _core {
     use crate::outside::Outside;
     #[pymodule_export]
     use crate::views::{Access, Drive, Plane, Random, Write};
-    use crate::{describe, error, gate, lists, open};
+    use crate::{catalogue, describe, error, gate, lists, open};
 
     /// The version, as Cargo knows it.
     #[pyfunction]
@@ -64,6 +65,13 @@ mod _core {
     #[pyfunction]
     fn policies() -> String {
         lists::policies().to_string()
+    }
+
+    /// The catalogue of traces, and which of them lie in or below `folders`, as JSON.
+    #[pyfunction]
+    fn traces(folders: Vec<PathBuf>) -> PyResult<String> {
+        let listed = catalogue::listed(&folders).map_err(|e| error::of_trace(&e))?;
+        Ok(listed.to_string())
     }
 
     /// The JSON Schema of drive files.
@@ -107,7 +115,7 @@ mod _core {
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
-        let reading = reading.options()?;
+        let reading = reading.checked()?;
         let options = describe::options(page_size, epochs, memory)?;
         let outside = Outside::new(finder);
         let drive = describe::lender(drive, &set, &outside)?;
@@ -142,11 +150,11 @@ mod _core {
         rows: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
-        let options = reading.options()?;
+        let reading = reading.checked()?;
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &policy, seed, &outside)?;
         gate::pass(py, Arc::clone(&outside), progress, rows, move |tick, sink| {
-            let workload = open::workload(&drive, &workload, &options)?;
+            let workload = open::workload(&drive, &workload, &reading)?;
             let start = Instant::now();
             let mut running = start;
             let mut watch = |p: Progress| {

@@ -2,17 +2,18 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 use ssd::kernel::Bytes;
+use ssd::workload::catalogue::Catalogue;
 use ssd::workload::{Fold, Generator, OutOfRange, ReadOptions, Workload, open_trace};
 use ssd::{Drive, Layers, RunError};
 
-use crate::error::{InputError, WorkloadError, of_drive, of_run};
+use crate::error::{InputError, WorkloadError, of_drive, of_run, of_trace};
 use crate::outside::{Finder, Outside};
 
 /// Larger settings files are mistakes.
@@ -62,14 +63,22 @@ pub(crate) struct Reading {
     devices: Vec<String>,
     process: Option<String>,
     skip_bad: bool,
+    traces: Vec<PathBuf>,
+}
+
+/// The same, checked.
+pub(crate) struct How {
+    options: ReadOptions,
+    /// Where the files of the catalogue lie.
+    traces: Vec<PathBuf>,
 }
 
 impl Reading {
-    pub(crate) fn options(self) -> PyResult<ReadOptions> {
+    pub(crate) fn checked(self) -> PyResult<How> {
         fn parsed<T: FromStr<Err = String>>(text: Option<String>) -> PyResult<Option<T>> {
             text.map(|t| t.parse()).transpose().map_err(InputError::new_err)
         }
-        Ok(ReadOptions {
+        let options = ReadOptions {
             format: parsed(self.format)?,
             time_unit: parsed(self.time_unit)?,
             columns: parsed(self.columns)?,
@@ -77,26 +86,20 @@ impl Reading {
             devices: self.devices,
             process: self.process,
             skip_bad: self.skip_bad,
-        })
+        };
+        Ok(How { options, traces: self.traces })
     }
 }
 
-/// The workload called `name`: a trace, a file of settings for a generator, or a generator.
-pub(crate) fn workload(
-    drive: &Drive,
-    name: &str,
-    options: &ReadOptions,
-) -> PyResult<Box<dyn Workload>> {
-    workload_by(ssd::generator, drive, name, options)
+/// The workload called `name`: a trace, a file of settings for a generator, a trace of the
+/// catalogue, or a generator.
+pub(crate) fn workload(drive: &Drive, name: &str, how: &How) -> PyResult<Box<dyn Workload>> {
+    workload_by(ssd::generator, drive, name, how)
 }
 
 /// The same for a look at the workload alone, which need not fit the drive.
-pub(crate) fn workload_alone(
-    drive: &Drive,
-    name: &str,
-    options: &ReadOptions,
-) -> PyResult<Box<dyn Workload>> {
-    let workload = workload_by(ssd::generator_alone, drive, name, options)?;
+pub(crate) fn workload_alone(drive: &Drive, name: &str, how: &How) -> PyResult<Box<dyn Workload>> {
+    let workload = workload_by(ssd::generator_alone, drive, name, how)?;
     let shift = drive.workload.shift;
     if shift == 0 {
         return Ok(workload);
@@ -112,12 +115,16 @@ fn workload_by(
     generator: Generate,
     drive: &Drive,
     name: &str,
-    options: &ReadOptions,
+    how: &How,
 ) -> PyResult<Box<dyn Workload>> {
+    let How { options, traces } = how;
     let path = Path::new(name);
     let settings_file = path.extension().is_some_and(|e| e == "toml");
     if is_path(name) && !settings_file {
-        return open_trace(path, options).map_err(|e| WorkloadError::new_err(e.to_string()));
+        return open_trace(path, options).map_err(|e| of_trace(&e));
+    }
+    if name.contains(':') {
+        return Catalogue::built_in().open(name, traces, options).map_err(|e| of_trace(&e));
     }
     if let Some(said) = options.said() {
         return Err(WorkloadError::new_err(format!(
@@ -127,7 +134,10 @@ fn workload_by(
     if settings_file {
         return settings(generator, drive, path);
     }
-    generator(drive, name).map_err(|e| of_run(&e))
+    generator(drive, name).map_err(|e| match Catalogue::built_in().meant(name) {
+        Some(full) => WorkloadError::new_err(format!("{e}; did you mean the trace `{full}`?")),
+        None => of_run(&e),
+    })
 }
 
 /// The generator that a file describes; what the drive and the command line say comes on top.

@@ -22,11 +22,15 @@
     reason = "errors are made in a box, so that results of the hot loops stay small"
 )]
 
+pub mod catalogue;
 pub mod describe;
+
+mod chain;
 mod error;
 mod extents;
 mod generate;
 mod list;
+mod merge;
 mod request;
 mod source;
 mod trace;
@@ -35,7 +39,10 @@ mod transform;
 pub use error::{Detail, Place, Spot, TraceError};
 pub use generate::{Arrivals, Generator, Pattern, Share, Size, Synthetic};
 pub use list::List;
+pub use merge::{Merge, Part};
 pub use request::{BATCH, Op, Request};
 pub use source::{About, Source, StandIn, Workload};
-pub use trace::{Columns, Event, Format, ReadOptions, TimeUnit, open_bytes, open_trace};
+pub use trace::{
+    Columns, Event, Format, ReadOptions, TimeUnit, open_bytes, open_slices, open_trace,
+};
 pub use transform::{Alignment, Fold, OutOfRange};

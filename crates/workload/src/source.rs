@@ -23,6 +23,12 @@ pub trait Workload: Send + Sync {
 
     /// A stream from the first request on.
     fn open(&self) -> Result<Box<dyn Source>, TraceError>;
+
+    /// The time that the first request bears in its trace, in nanoseconds since whatever its
+    /// format counts from. `None`: it was not recorded.
+    fn origin(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What is known of a workload before it runs.

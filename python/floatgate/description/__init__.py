@@ -36,7 +36,8 @@ def describe(
     `docs/describe.md` defines every measure.
 
     Args:
-        workload: A trace file, the name of a generator, or a TOML file that sets one up.
+        workload: A trace file, a trace of the catalogue such as `msr:hm_0`, the name of a
+            generator, or a TOML file that sets one up.
         page_size: What pages are, `"4KiB"`: a power of two from 512 B to 16 MiB.
         epochs: Lengths of the epochs whose write demand is compared, `["1min", "2h"]`; by
             default eight of them from one minute to two hours.
@@ -47,7 +48,7 @@ def describe(
         progress: Called some ten times a second with the stage (`describing`), the requests
             done, how many there are (None where unknown) and the workload's time in ns.
         **reading: How a trace is to be read, as for `floatgate.run`: `format`, `time_unit`,
-            `columns`, `event`, `device`, `process`, `skip_bad`.
+            `columns`, `event`, `device`, `process`, `skip_bad`, `traces`.
 
     Returns:
         The description.

@@ -3,11 +3,11 @@
 //! One declaration of a section (see [`keys`](super::keys)) yields the struct, its reader with
 //! every error at once, the nearest key for a misspelt one, and the JSON Schema.
 
-use super::error::{ConfigError, Kind, Log, nearest};
+use super::error::{ConfigError, Kind, Log};
 use super::node::{Entry, Node, Value, join};
 use super::rate::Rate;
 use super::text::Place;
-use kernel::{Bytes, Dur};
+use kernel::{Bytes, Dur, nearest};
 use serde_json::{Map, Value as Json, json};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;

@@ -514,7 +514,7 @@ impl Field for Sources {
 
 /// Reports a source for something that is not a setting.
 fn unknown_source(key: &str, entry: &Entry, known: &[(&str, &'static str)], log: &mut Log) {
-    let near = super::error::nearest(key, known.iter().map(|(path, _)| *path));
+    let near = kernel::nearest(key, known.iter().map(|(path, _)| *path));
     let label = near.map_or(String::new(), |near| format!("did you mean \"{near}\"?"));
     let message = format!("`[sources]` speaks of \"{key}\", which is not a setting");
     let error = ConfigError::new(Kind::UnknownKey, message).at(&entry.key, label);

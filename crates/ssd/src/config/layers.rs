@@ -4,12 +4,13 @@
 //! chip set on the command line; `--set`; `--policy`; `--seed`. A higher layer's choice among
 //! settings that exclude each other displaces that of the lower ones.
 
-use super::error::{ConfigError, Kind, Log, nearest};
+use super::error::{ConfigError, Kind, Log};
 use super::field::{At, Field};
 use super::keys::{ChipFile, Choices, DriveFile, Sources};
 use super::node::{Entry, Node, Table, Value, parse, parse_value};
 use super::text::{Origin, Place, Text};
 use crate::presets;
+use kernel::nearest;
 use policies::external::Supplier;
 use std::ops::Range;
 use std::sync::Arc;

@@ -28,7 +28,7 @@ mod tencent;
 mod vscsi;
 mod wiscsee;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use self::csv::Columns;
@@ -44,7 +44,30 @@ use crate::{About, Source, TraceError, Workload};
 
 /// Opens the trace at `path`, plain or compressed (gzip, zstd, xz), and reads it through once.
 pub fn open_trace(path: &Path, options: &ReadOptions) -> Result<Box<dyn Workload>, TraceError> {
-    open(Stored::file(path)?, options)
+    Ok(Box::new(open(Stored::file(path)?, options)?))
+}
+
+/// Opens files that go on where the one before ends, of a format that numbers its devices: the
+/// same device is at the same addresses in all of them.
+pub fn open_slices(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+) -> Result<Vec<Box<dyn Workload>>, TraceError> {
+    let open = |path: &PathBuf| open(Stored::file(path)?, options);
+    let slices = paths.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let Some(regions) = Regions::of_all(slices.iter().map(|slice| &*slice.regions)) else {
+        let first: Arc<str> = slices.first().map_or("", |s| &*s.stored.name).into();
+        let found = "this and the files after it have too many devices, or too large ones";
+        let what = detail(&first, Spot::Whole, found, "devices that together fit 62 bits", "");
+        return Err(TraceError::Record(what));
+    };
+    let regions = Arc::new(regions);
+    let shared = |mut slice: Trace| {
+        slice.about.span = Some(regions.span());
+        slice.regions = Arc::clone(&regions);
+        Box::new(slice) as Box<dyn Workload>
+    };
+    Ok(slices.into_iter().map(shared).collect())
 }
 
 /// As [`open_trace`], for a trace held in memory; `name` stands in messages and results.
@@ -53,7 +76,7 @@ pub fn open_bytes(
     bytes: Arc<[u8]>,
     options: &ReadOptions,
 ) -> Result<Box<dyn Workload>, TraceError> {
-    open(Stored::memory(name, bytes)?, options)
+    Ok(Box::new(open(Stored::memory(name, bytes)?, options)?))
 }
 
 /// A trace whose format is settled and which was read once.
@@ -62,6 +85,7 @@ struct Trace {
     format: Format,
     options: ReadOptions,
     regions: Arc<Regions>,
+    origin: u64,
     about: About,
 }
 
@@ -72,6 +96,10 @@ impl Workload for Trace {
 
     fn open(&self) -> Result<Box<dyn Source>, TraceError> {
         Ok(reading(&self.stored, self.format, &self.options, &self.regions)?)
+    }
+
+    fn origin(&self) -> Option<u64> {
+        Some(self.origin)
     }
 }
 
@@ -95,7 +123,7 @@ fn reading(
     Ok(format.visit(Boxed(Feed::new(stored)?, options, Arc::clone(regions))))
 }
 
-fn open(stored: Stored, options: &ReadOptions) -> Result<Box<dyn Workload>, TraceError> {
+fn open(stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> {
     let mut options = options.clone();
     let said = options.said();
     let sha256 = stored.sha256()?;
@@ -135,7 +163,7 @@ fn open(stored: Stored, options: &ReadOptions) -> Result<Box<dyn Workload>, Trac
         notes,
     };
     let regions = Arc::new(seen.regions);
-    Ok(Box::new(Trace { stored, format, options, regions, about }))
+    Ok(Trace { stored, format, options, regions, origin: seen.origin, about })
 }
 
 /// The longest trace that is believed without `--time-unit`: ten years.

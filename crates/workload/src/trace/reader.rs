@@ -45,6 +45,15 @@ impl Regions {
         true
     }
 
+    /// Room for the devices of several traces, of which each has its own number in all of them.
+    /// `None` when they do not fit.
+    pub(crate) fn of_all<'a>(several: impl Iterator<Item = &'a Self>) -> Option<Self> {
+        let mut all = Self::default();
+        let mut devices = several.flat_map(|regions| &regions.list);
+        let seen = devices.all(|(device, end, _)| all.see(*device, *end));
+        (seen && all.place()).then_some(all)
+    }
+
     /// `false` when all of them together do not fit an address.
     fn place(&mut self) -> bool {
         let mut next = 0;
@@ -81,6 +90,8 @@ impl Regions {
 pub(crate) struct Survey {
     pub(crate) requests: u64,
     pub(crate) bytes: u128,
+    /// The recorded time of the first request.
+    pub(crate) origin: u64,
     /// From the first to the last request, in nanoseconds.
     pub(crate) length: u64,
     pub(crate) regions: Regions,
@@ -277,7 +288,8 @@ impl<P: Parser> Reading for Reader<P> {
             let found = format!("{} devices that together pass 4 EiB", seen.regions.count());
             return Err(self.too_much(Spot::Whole, found, "devices that fit 62 bits"));
         }
-        seen.length = self.latest - first.unwrap_or(self.latest);
+        seen.origin = first.unwrap_or(self.latest);
+        seen.length = self.latest - seen.origin;
         seen.late = self.late;
         seen.idle = self.idle;
         seen.others = self.others;

@@ -1,0 +1,81 @@
+//! Workloads one after the other, on the same devices.
+
+use std::sync::Arc;
+
+use kernel::{Dur, Time};
+
+use crate::{About, Request, Source, TraceError, Workload};
+
+/// Workloads one after the other: each begins at a time of its own, or when the one before has
+/// ended if that is later.
+pub(crate) struct Chain {
+    links: Arc<[Link]>,
+    about: About,
+}
+
+/// One of the workloads of a chain.
+pub(crate) struct Link {
+    pub(crate) workload: Box<dyn Workload>,
+    /// When its first request arrives at the earliest.
+    pub(crate) begins: Dur,
+}
+
+impl Chain {
+    /// `about` is that of the whole.
+    pub(crate) fn new(links: Vec<Link>, about: About) -> Self {
+        Self { links: links.into(), about }
+    }
+}
+
+impl Workload for Chain {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+        let links = Arc::clone(&self.links);
+        let source = links[0].workload.open()?;
+        let zero = Time::ZERO;
+        Ok(Box::new(Chained { links, at: 0, source, begins: zero, latest: zero, skipped: 0 }))
+    }
+}
+
+/// One opening of a chain.
+struct Chained {
+    links: Arc<[Link]>,
+    /// The link that is being read.
+    at: usize,
+    source: Box<dyn Source>,
+    /// When it began.
+    begins: Time,
+    /// The arrival of the latest request.
+    latest: Time,
+    /// By the links before.
+    skipped: u64,
+}
+
+impl Source for Chained {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        loop {
+            self.source.fill(batch)?;
+            if !batch.is_empty() || self.at + 1 == self.links.len() {
+                break;
+            }
+            self.skipped += self.source.skipped();
+            self.at += 1;
+            let link = &self.links[self.at];
+            self.source = link.workload.open()?;
+            self.begins = self.latest.max(Time::ZERO + link.begins);
+        }
+        let shift = self.begins - Time::ZERO;
+        for r in &mut *batch {
+            r.at += shift;
+        }
+        self.latest = batch.last().map_or(self.latest, |r| r.at);
+        Ok(())
+    }
+
+    fn skipped(&self) -> u64 {
+        self.skipped + self.source.skipped()
+    }
+}

@@ -1,0 +1,233 @@
+//! Several workloads at once, as devices side by side in one address space.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use kernel::{Bytes, Dur, Prio};
+use sha2::{Digest, Sha256};
+
+use crate::error::{Spot, detail};
+use crate::{About, BATCH, Request, Source, TraceError, Workload};
+
+/// Each part begins at a multiple of this, as the devices of one trace do.
+const ALIGN: u64 = 1 << 20;
+/// All parts together end here, so that addresses can be moved and added.
+const FARTHEST: u64 = 1 << 62;
+
+/// One of the workloads that are merged.
+pub struct Part {
+    /// Its requests.
+    pub workload: Box<dyn Workload>,
+    /// How much later than the earliest part it begins. The least of all parts counts as zero.
+    pub begins: Dur,
+    /// The priority of its requests; `None`: what each of them has.
+    pub prio: Option<Prio>,
+}
+
+impl Part {
+    /// A workload that begins at once, its requests as they are.
+    pub fn new(workload: Box<dyn Workload>) -> Self {
+        Self { workload, begins: Dur::ZERO, prio: None }
+    }
+}
+
+/// Workloads side by side: requests in the order of time, of equal times those of the earlier part
+/// first; addresses of each part moved to a region of its own, so that they never meet.
+pub struct Merge {
+    parts: Vec<Placed>,
+    about: About,
+}
+
+struct Placed {
+    part: Part,
+    /// First byte of its region.
+    region: u64,
+}
+
+impl Merge {
+    /// Merges at least one part. Where a part does not know its address space it is read through
+    /// once.
+    pub fn new(name: &str, parts: Vec<Part>) -> Result<Self, TraceError> {
+        let whole = |found: String, expected: &str, hint: &str| {
+            let name: Arc<str> = name.into();
+            TraceError::Parameter(detail(&name, Spot::Whole, found, expected, hint))
+        };
+        let Some(earliest) = parts.iter().map(|p| p.begins).min() else {
+            return Err(whole("nothing to merge".into(), "at least one workload", ""));
+        };
+        let mut placed = Vec::with_capacity(parts.len());
+        let (mut region, mut end) = (0, 0);
+        for mut part in parts {
+            part.begins -= earliest;
+            let span = span(&*part.workload)?;
+            placed.push(Placed { part, region });
+            end =
+                u64::checked_add(region, span).filter(|end| *end <= FARTHEST).ok_or_else(|| {
+                    let hint = "`host.out-of-range` can pack a part before it is merged";
+                    whole("the parts together pass 4 EiB".into(), "parts that fit 62 bits", hint)
+                })?;
+            region = end.next_multiple_of(ALIGN);
+        }
+        let abouts: Vec<&About> = placed.iter().map(|p| p.part.workload.about()).collect();
+        let mut notes = Vec::new();
+        if placed.len() > 1 {
+            notes.push(format!(
+                "{} parts, each in a region of its own (in this order, starting at multiples of \
+                 1 MiB); together they span {}",
+                placed.len(),
+                Bytes::new(end)
+            ));
+        }
+        for about in &abouts {
+            notes.extend(about.notes.iter().map(|note| format!("{}: {note}", about.name)));
+        }
+        let about = About {
+            name: name.into(),
+            format: common(abouts.iter().map(|a| a.format.as_str())),
+            sha256: digest_of_digests(&abouts),
+            reading: readings(&abouts),
+            requests: abouts.iter().map(|a| a.requests).sum(),
+            span: Some(end),
+            timed: abouts.iter().all(|a| a.timed),
+            stand_in: abouts.iter().find_map(|a| a.stand_in.clone()),
+            notes,
+        };
+        Ok(Self { parts: placed, about })
+    }
+}
+
+/// The end of a workload's addresses.
+fn span(workload: &dyn Workload) -> Result<u64, TraceError> {
+    if let Some(span) = workload.about().span {
+        return Ok(span);
+    }
+    let (mut source, mut batch, mut span) = (workload.open()?, Vec::new(), 0);
+    loop {
+        source.fill(&mut batch)?;
+        let Some(end) = batch.iter().map(Request::end).max() else { return Ok(span) };
+        span = span.max(end);
+    }
+}
+
+/// What all have in common, or `mixed`.
+fn common<'a>(mut formats: impl Iterator<Item = &'a str>) -> String {
+    let first = formats.next().unwrap_or_default();
+    if formats.all(|format| format == first) { first.into() } else { "mixed".into() }
+}
+
+/// How the parts were to be read, in their order and each way once.
+fn readings(abouts: &[&About]) -> Option<String> {
+    let mut ways: Vec<&str> = Vec::new();
+    for way in abouts.iter().filter_map(|about| about.reading.as_deref()) {
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    (!ways.is_empty()).then(|| ways.join("; "))
+}
+
+/// The SHA-256 of the parts' digests in their order; `None` if a part has none.
+pub(crate) fn digest_of_digests(abouts: &[&About]) -> Option<String> {
+    let mut digest = Sha256::new();
+    for about in abouts {
+        digest.update(about.sha256.as_ref()?);
+        digest.update("\n");
+    }
+    let mut hex = String::with_capacity(64);
+    for byte in digest.finalize() {
+        write!(hex, "{byte:02x}").expect("a string takes every text");
+    }
+    Some(hex)
+}
+
+impl Workload for Merge {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+        let mut lanes = Vec::with_capacity(self.parts.len());
+        for Placed { part, region } in &self.parts {
+            lanes.push(Lane {
+                source: part.workload.open()?,
+                batch: Vec::with_capacity(BATCH),
+                next: 0,
+                begins: part.begins,
+                region: *region,
+                prio: part.prio,
+            });
+        }
+        let mut merged = Merged { lanes };
+        for lane in &mut merged.lanes {
+            lane.refill()?;
+        }
+        Ok(Box::new(merged))
+    }
+}
+
+/// One opening of merged workloads.
+struct Merged {
+    lanes: Vec<Lane>,
+}
+
+/// The next requests of one part, already moved in time and place.
+struct Lane {
+    source: Box<dyn Source>,
+    batch: Vec<Request>,
+    next: usize,
+    begins: Dur,
+    region: u64,
+    prio: Option<Prio>,
+}
+
+impl Lane {
+    fn refill(&mut self) -> Result<(), TraceError> {
+        self.source.fill(&mut self.batch)?;
+        self.next = 0;
+        for r in &mut self.batch {
+            r.at += self.begins;
+            r.offset += self.region;
+            r.prio = self.prio.unwrap_or(r.prio);
+        }
+        Ok(())
+    }
+}
+
+impl Source for Merged {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        batch.clear();
+        while batch.len() < BATCH {
+            // The earliest part goes on until the second earliest would be earlier: within a run
+            // of one part nothing is compared but its own times.
+            let waiting = self.lanes.iter().enumerate();
+            let mut heads = waiting.filter_map(|(i, l)| Some((l.batch.get(l.next)?.at, i)));
+            let Some(mut first) = heads.next() else { break };
+            let mut second = None;
+            for head in heads {
+                if head < first {
+                    second = Some(first);
+                    first = head;
+                } else if second.is_none_or(|s| head < s) {
+                    second = Some(head);
+                }
+            }
+            let lane = &mut self.lanes[first.1];
+            let room = BATCH - batch.len();
+            let run = lane.batch[lane.next..].iter().take(room);
+            let run = run.take_while(|r| second.is_none_or(|s| (r.at, first.1) < s)).count();
+            batch.extend_from_slice(&lane.batch[lane.next..lane.next + run]);
+            lane.next += run;
+            if lane.next == lane.batch.len() {
+                lane.refill()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn skipped(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.source.skipped()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests;
