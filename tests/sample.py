@@ -98,6 +98,11 @@ def result() -> dict[str, Any]:
             "idle": 0,
             "total": 26.75,
         },
+        "energy_split": {
+            "source": dict.fromkeys(SOURCES, 0.0) | {"host": 14.75, "gc": 12.0},
+            "page_type": {"read": [0.5, 1.0], "program": [4.25, 16.0]},
+            "per_host_byte": 1.625e-8,
+        },
         "lifetime": None,
         "policies": {
             "cost": {

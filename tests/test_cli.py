@@ -43,6 +43,7 @@ def test_help_is_instant_and_loads_nothing_heavy(floatgate: Floatgate) -> None:
         (),
         ("run",),
         ("policies",),
+        ("chips",),
         ("config",),
         ("config", "show"),
         ("config", "check"),
@@ -71,6 +72,8 @@ def test_json_is_exactly_one_object(floatgate: Floatgate) -> None:
     schemas = {
         ("run", *SMALL): "floatgate.run/1",
         ("policies",): "floatgate.policies/1",
+        ("chips",): "floatgate.chips/1",
+        ("chips", "b-mlc32"): "floatgate.chips/1",
         ("config", "show", "agcr"): "floatgate.config/1",
         ("config", "check", "agcr"): "floatgate.check/1",
         ("trace", "list"): "floatgate.traces/1",
@@ -127,6 +130,7 @@ WRONG = {
     "a negative seed": (("run", *SMALL, "--seed", "-1"), "--seed"),
     "a file as result folder": (("run", *SMALL, "--out", "file"), "not a folder"),
     "no such family to list": (("policies", "vctim"), "victim"),
+    "no such chip": (("chips", "c-mlc65"), "c-mlc64"),
     "nothing to run": (("run", "agcr"), "WORKLOAD"),
     "a drive that cannot be": (
         ("config", "check", "agcr", "--set", "geometry.pages-per-block=0"),

@@ -48,6 +48,29 @@ def test_what_can_be_run_is_listed() -> None:
     assert floatgate.resolve("agcr", set={"run.seed": 3})["run"]["seed"] == 3
 
 
+def test_a_chip_says_what_it_is_and_how_it_is_known() -> None:
+    [mango] = floatgate.chips("c-mlc64")
+    assert (mango["bits_per_cell"], mango["page_bytes"], mango["pages_per_block"]) == (2, 8192, 128)
+    assert mango["program_ns"] == [327_000, 1_418_000]
+    assert mango["page_types"][:6] == [0, 0, 1, 0, 1, 0]
+    assert mango["reprogram_disturbs"][126:] == [[123], [125]]
+    read = mango["settings"]["energy.read"]
+    assert (read["value"], read["derived"], read["assumed"]) == ("12.45184uJ", True, False)
+    with pytest.raises(floatgate.InputError, match="there are a-slc2"):
+        floatgate.chips("a-slc3")
+
+
+def test_a_drive_with_energies_says_what_a_run_took() -> None:
+    result = floatgate.run("c-mlc64", "random-write", set={"workload.requests": 100})
+    joules, split = result.energy_joules, result.energy_split
+    assert joules.program == pytest.approx(100 * (43.25376e-6 + 187.43296e-6) / 2, rel=0.02)
+    parts = [joules[key] for key in ("read", "program", "erase", "reprogram", "transfer", "idle")]
+    assert sum(parts) == pytest.approx(joules.total)
+    assert sum(split.source.values()) + joules.idle == pytest.approx(joules.total)
+    assert "nJ for each byte of the host" in str(result)
+    assert floatgate.run("agcr", "random-write", set=SMALL).energy_joules is None
+
+
 def test_wrong_input_raises_with_an_explanation() -> None:
     with pytest.raises(floatgate.ConfigError, match="spare-factor"):
         floatgate.run("agcr", "random-write", set={"ftl.spare-facto": 0.2})

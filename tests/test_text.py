@@ -2,6 +2,7 @@
 
 import re
 
+import floatgate
 from floatgate import Result, text
 from floatgate.result import OPERATIONS, SOURCES
 
@@ -19,8 +20,31 @@ def test_every_part_of_a_result_is_told_in_80_columns(result: Result) -> None:
         "Checks passed",
         "[few-samples]",
         "57.6 GiB of 64.0 GiB exported",
+        "energy 26.75 J (read 1.5, program 20.25, erase 3, transfer 2)",
+        "of its operations: host 14.75, gc 12; 16.25 nJ for each byte of the host",
     ):
         assert words in page, words
+
+
+def test_the_chips_are_told_in_80_columns() -> None:
+    known = floatgate.chips()
+    assert len(known) == 13
+    page = text.chips(known)
+    assert max(map(len, page.splitlines())) <= text.WIDTH
+    for chip in known:
+        assert f"\n{chip['name']} " in page
+        details = text.chip(floatgate.chips(chip["name"])[0])
+        assert max(map(len, details.splitlines())) <= text.WIDTH, details
+        assert "Sources" in details
+    details = text.chip(floatgate.chips("c-mlc64")[0])
+    for words in (
+        "pages 0, 1, 3, 5, 7, 9 ..., 125 hold first bits",
+        "WOM-safe: 64 of 128",
+        "program 327-1418 us",
+        "measured.program-per-bit 0.66nJ/2.86nJ",
+        "derived: Grupp Table 3, energy of a read over its peak power:",
+    ):
+        assert words in details, words
 
 
 def test_what_did_not_happen_is_left_out(result: Result) -> None:

@@ -13,7 +13,7 @@ from floatgate.description import Description, describe
 from floatgate.engine import ConfigError, InputError, InternalError, PolicyError, WorkloadError
 from floatgate.engine import version as _version
 from floatgate.result import Result
-from floatgate.run import drives, formats, generators, policies, resolve, run, schema
+from floatgate.run import chips, drives, formats, generators, policies, resolve, run, schema
 
 __version__ = _version()
 
@@ -25,6 +25,7 @@ __all__ = [
     "PolicyError",
     "Result",
     "WorkloadError",
+    "chips",
     "describe",
     "drives",
     "formats",

@@ -235,6 +235,21 @@ def policies(
     print(text.policies(known, details=family is not None))
 
 
+@app.command()
+def chips(
+    name: Annotated[str | None, typer.Argument(help="Only this chip, with every source.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the built-in chips; of one NAME, its pages and where every number comes from."""
+    known = floatgate.chips(name)
+    if as_json:
+        _print_json("floatgate.chips/1", chips=known)
+        return
+    from floatgate import text
+
+    print(text.chips(known) if name is None else text.chip(known[0]))
+
+
 @trace.command("list")
 def list_traces(
     name: Annotated[

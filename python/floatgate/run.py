@@ -157,6 +157,20 @@ def drives() -> list[str]:
     return [name for name, _ in engine.presets()]
 
 
+def chips(name: str | None = None) -> list[dict[str, Any]]:
+    """Lists the built-in chips; of one, also its pages and every setting with its source.
+
+    Raises:
+        InputError: There is no such chip.
+    """
+    found = engine.chips(name)
+    if found is None:
+        names = ", ".join(chip["name"] for chip in chips())
+        raise engine.InputError(f"`{name}` is not a chip; there are {names}")
+    known = json.loads(found)
+    return known if name is None else [known]
+
+
 def schema() -> dict[str, Any]:
     """Returns the JSON Schema of drive files."""
     return dict(json.loads(engine.schema()))

@@ -1,8 +1,9 @@
-//! The ground under the simulator: time, sizes, typed indices, the event agenda, named random
-//! streams, latency histograms, misspelt words. Nothing here knows what flash is.
+//! The ground under the simulator: time, sizes, energy, typed indices, the event agenda, named
+//! random streams, latency histograms, misspelt words. Nothing here knows what flash is.
 
 mod agenda;
 mod bits;
+mod energy;
 mod hint;
 mod hist;
 mod index;
@@ -14,6 +15,7 @@ mod word;
 
 pub use agenda::Agenda;
 pub use bits::BitSet;
+pub use energy::{Energy, ParseEnergyError, Power};
 pub use hint::prefetch;
 pub use hist::{Histogram, Percentiles};
 pub use index::{Divisor, Idx, IndexVec};

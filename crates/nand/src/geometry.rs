@@ -1,5 +1,6 @@
 //! The array, top down: channel, chip, die, plane, block, page.
 
+use crate::{PageOrder, PageRange};
 use kernel::{Bytes, Divisor, newtype_index};
 use std::fmt;
 
@@ -35,7 +36,7 @@ pub struct Shape {
     pub pages_per_block: u32,
     /// Bytes of data in a page.
     pub page_size: Bytes,
-    /// Bits in a cell: 1 (SLC) to 4 (QLC). Page `i` of a block has type `i % bits_per_cell`.
+    /// Bits in a cell: 1 (SLC) to 4 (QLC).
     pub bits_per_cell: u32,
 }
 
@@ -53,6 +54,7 @@ pub struct Geometry {
     by_planes: Divisor,
     by_channels: Divisor,
     by_bits: Divisor,
+    order: PageOrder,
 }
 
 /// Why a shape is not a drive.
@@ -142,7 +144,19 @@ impl Geometry {
             by_planes: Divisor::new(shape.planes_per_die),
             by_channels: Divisor::new(shape.channels),
             by_bits: Divisor::new(shape.bits_per_cell),
+            order: PageOrder::Cyclic,
         })
+    }
+
+    /// The same with the pages of a block in another order; `None` if it does not fit the block.
+    pub fn with_order(mut self, order: PageOrder) -> Option<Self> {
+        self.order = order;
+        order.fits(self.shape.pages_per_block, self.shape.bits_per_cell).then_some(self)
+    }
+
+    /// The order of the pages of a block.
+    pub fn order(&self) -> PageOrder {
+        self.order
     }
 
     /// The sizes it was made from.
@@ -267,7 +281,16 @@ impl Geometry {
     /// The type of a page: its position in the cell, 0 for the least significant bit.
     #[inline]
     pub fn page_type(&self, page: u32) -> usize {
-        self.by_bits.rem(page) as usize
+        if self.order == PageOrder::Cyclic {
+            return self.by_bits.rem(page) as usize;
+        }
+        self.order.shadow_type(self.shape.pages_per_block, page)
+    }
+
+    /// The pages of a block whose data are lost when `page` is programmed again over its data.
+    pub fn disturbed_by_reprogram(&self, page: u32) -> PageRange {
+        let shape = &self.shape;
+        self.order.disturbed_by_reprogram(shape.pages_per_block, shape.bits_per_cell, page)
     }
 
     /// The first block of a plane and the one after its last, as positions in block columns.

@@ -1,16 +1,23 @@
-//! The flash device: its geometry, commands, cell layouts and timing, and a strict referee that
-//! stops the run when a command breaks the rules of NAND flash. It has no queue and no clock.
+//! The flash device: its geometry, commands, cell layouts and timing, the physics of its cells, and
+//! a strict referee that stops the run when a command breaks the rules of NAND flash. It has no
+//! queue and no clock.
 
 mod array;
 mod command;
+mod energy;
 mod geometry;
 mod layout;
+mod order;
 mod store;
 mod timing;
 
+pub mod physics;
+
 pub use array::Array;
 pub use command::{BySource, Level, Mode, Source, Tag, Verb};
+pub use energy::Energies;
 pub use geometry::{BlockId, ChannelId, DieId, Geometry, GeometryError, PlaneId, Ppn, Shape};
 pub use layout::{Layout, Layouts, PageRange, SlotSpan};
+pub use order::PageOrder;
 pub use store::{Nothing, Store, Versions};
 pub use timing::{Bus, Timing};

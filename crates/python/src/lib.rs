@@ -74,6 +74,13 @@ mod _core {
         Ok(listed.to_string())
     }
 
+    /// The built-in chips, as JSON: all of them, or one with every setting and its source; nothing
+    /// if there is none of that name.
+    #[pyfunction]
+    fn chips(name: Option<&str>) -> Option<String> {
+        name.map_or_else(|| Some(ssd::config::chips()), ssd::config::chip).map(|c| c.to_string())
+    }
+
     /// The JSON Schema of drive files.
     #[pyfunction]
     fn schema() -> String {

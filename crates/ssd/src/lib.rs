@@ -8,6 +8,7 @@ pub mod presets;
 pub mod record;
 pub mod sim;
 
+mod energy;
 mod precondition;
 mod report;
 mod run;

@@ -24,7 +24,21 @@ const DRIVES: &[(&str, &str)] = files!("drives":
     "modern-qlc",
 );
 
-const CHIPS: &[(&str, &str)] = files!("chips": "c-mlc64", "modern-tlc", "modern-qlc");
+const CHIPS: &[(&str, &str)] = files!("chips":
+    "a-slc2",
+    "a-slc4",
+    "a-slc8",
+    "b-slc2",
+    "b-slc4",
+    "e-slc8",
+    "b-mlc8",
+    "b-mlc32",
+    "c-mlc64",
+    "d-mlc32",
+    "e-mlc8",
+    "modern-tlc",
+    "modern-qlc",
+);
 
 /// The built-in drives: name and drive file.
 pub fn presets() -> &'static [(&'static str, &'static str)] {

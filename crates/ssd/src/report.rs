@@ -4,6 +4,7 @@
 //! is null.
 
 use crate::config::{Drive, HostMode};
+use crate::energy::EnergyUse;
 use crate::precondition::Preconditioned;
 use crate::run::{Before, capacity, pages_in_use};
 use crate::sim::{Class, ClassStats, Sim, Stats};
@@ -54,6 +55,8 @@ pub(crate) fn report<K: Kit>(
     let page_bytes = drive.geometry.page_size().get();
     let written = stats.classes[Class::Write as usize].bytes;
     let programs = counts.program.total();
+    let energy = EnergyUse::of(drive, &counts, &stats, sim.now().as_secs_f64());
+    let host_bytes = stats.classes[Class::Read as usize].bytes + written;
     let ratio = |n: u64, d: u64| if d == 0 { Value::Null } else { json!(n as f64 / d as f64) };
     let value = json!({
         "schema": "floatgate.run/1",
@@ -87,7 +90,8 @@ pub(crate) fn report<K: Kit>(
         },
         "capacity": capacity_of(drive, sim.ftl()),
         "buffer": buffer(sim),
-        "energy_joules": Value::Null,
+        "energy_joules": energy.as_ref().map(EnergyUse::by_operation),
+        "energy_split": energy.map(|e| e.split(drive.geometry.shape().bits_per_cell, host_bytes)),
         "lifetime": Value::Null,
         "policies": policies_of(drive, &counts, &stats, sim),
         "checks": checks,

@@ -30,13 +30,14 @@ fn in_time<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'sta
 }
 
 /// Where a result may be null: what this version does not compute, and what has no value.
-const NULLS: [&str; 11] = [
+const NULLS: [&str; 12] = [
     "/end/reason",
     "/provenance/workload/sha256",
     "/provenance/workload/reading",
     "/provenance/workload/stand_in",
     "/buffer",
     "/energy_joules",
+    "/energy_split",
     "/lifetime",
     "/checks/little_law_error",
     "/waf",
@@ -468,7 +469,7 @@ fn every_key_is_there_whatever_ran() {
         (
             "",
             "schema provenance end host flash waf waf_pages wear capacity buffer energy_joules \
-              lifetime policies checks warnings simulated_seconds timing",
+              energy_split lifetime policies checks warnings simulated_seconds timing",
         ),
         ("/provenance", "version config config_hash seed workload"),
         (

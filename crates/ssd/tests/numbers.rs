@@ -102,6 +102,31 @@ fn each_page_type_has_its_time() {
     }
 }
 
+#[test]
+fn pages_in_shadow_order_have_the_times_of_their_types() {
+    // Types of the eight pages of a block, as Grupp 3.3 and 3.5 have them.
+    for (order, types) in
+        [("shadow", [0, 0, 1, 0, 1, 0, 1, 1]), ("shadow-pairs", [0, 0, 0, 0, 1, 1, 1, 1])]
+    {
+        let mlc = drive(&[
+            "geometry.bits-per-cell=2",
+            "timing.read=[\"40us\", \"60us\"]",
+            "timing.program=[\"300us\", \"1400us\"]",
+            &format!("pages.order={order}"),
+        ]);
+        let mut script: Vec<Request> = (0..8).map(|p| write(p * LATER, p)).collect();
+        for (page, kind) in types.into_iter().enumerate() {
+            script.truncate(8);
+            let (_, w) = both(&serve(&mlc, script[..=page].to_vec()));
+            let programs: u64 = types[..=page].iter().map(|t| [300_000, 1_400_000][*t]).sum();
+            assert_eq!(w.totals().4, programs, "{order}: program {page}");
+            script.push(read(20 * LATER, page as u64));
+            let (r, _) = both(&serve(&mlc, script.clone()));
+            assert_eq!(r.max, [40_000, 60_000][kind], "{order}: read {page}");
+        }
+    }
+}
+
 const LEVELS: &str = "timing.levels={ high = { program = \"800us\", read = \"70us\" }, \
                       medium = { program = \"600us\", read = \"170us\" }, \
                       low = { program = \"450us\", read = \"310us\" } }";

@@ -22,6 +22,8 @@ pub struct Drive {
     pub timing: nand::Timing,
     /// Whether times depend on the cost level at which a page was written.
     pub has_levels: bool,
+    /// Energies of the operations, where the drive gives them.
+    pub energy: Option<nand::Energies>,
     /// Pages that the drive exports.
     pub logical_pages: u32,
     /// (P − L) / L of physical and logical pages.
@@ -180,6 +182,16 @@ words! {
         Page = "page",
     }
 
+    /// In which order the pages of a block take up the bits of its cells.
+    pub(crate) enum Order {
+        /// Wordline by wordline.
+        Cyclic = "cyclic",
+        /// A wordline ahead.
+        Shadow = "shadow",
+        /// A wordline ahead, in pairs of pages.
+        ShadowPairs = "shadow-pairs",
+    }
+
     /// What a read of a page that holds nothing costs.
     pub enum UnmappedRead {
         /// Like any other read.
@@ -254,5 +266,25 @@ words! {
         Off = "off",
         /// It is.
         On = "on",
+    }
+}
+
+impl From<Order> for nand::PageOrder {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Cyclic => Self::Cyclic,
+            Order::Shadow => Self::Shadow,
+            Order::ShadowPairs => Self::ShadowPairs,
+        }
+    }
+}
+
+impl From<nand::PageOrder> for Order {
+    fn from(order: nand::PageOrder) -> Self {
+        match order {
+            nand::PageOrder::Cyclic => Self::Cyclic,
+            nand::PageOrder::Shadow => Self::Shadow,
+            nand::PageOrder::ShadowPairs => Self::ShadowPairs,
+        }
     }
 }

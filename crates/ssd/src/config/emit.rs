@@ -1,6 +1,6 @@
 //! The resolved drive as a drive file, and where its settings come from.
 
-use super::drive::{Drive, Model};
+use super::drive::{Drive, Model, Order};
 use super::layers::Merged;
 use kernel::Bytes;
 use serde_json::{Map, Value as Json, json};
@@ -21,7 +21,11 @@ pub(crate) fn sources(merged: &Merged) -> BTreeMap<String, String> {
 }
 
 /// The drive as a drive file.
-pub(crate) fn emit(drive: &Drive, timing: &Map<String, Json>) -> Json {
+pub(crate) fn emit(
+    drive: &Drive,
+    timing: &Map<String, Json>,
+    energy: Option<Map<String, Json>>,
+) -> Json {
     let shape = drive.geometry.shape();
     let page = shape.page_size;
     let mut workload = drive.workload.generator.clone();
@@ -83,6 +87,13 @@ pub(crate) fn emit(drive: &Drive, timing: &Map<String, Json>) -> Json {
                 drive.recording.series_interval.map_or("auto".into(), |length| length.to_string()),
         },
     });
+    let order = Order::from(drive.geometry.order());
+    if order != Order::Cyclic {
+        resolved["pages"] = json!({ "order": order.name() });
+    }
+    if let Some(energy) = energy {
+        resolved["energy"] = energy.into();
+    }
     if !workload.is_empty() {
         resolved["workload"] = workload.into();
     }

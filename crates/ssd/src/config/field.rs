@@ -7,7 +7,7 @@ use super::error::{ConfigError, Kind, Log};
 use super::node::{Entry, Node, Value, join};
 use super::rate::Rate;
 use super::text::Place;
-use kernel::{Bytes, Dur, nearest};
+use kernel::{Bytes, Dur, Energy, Power, nearest};
 use serde_json::{Map, Value as Json, json};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
@@ -157,12 +157,28 @@ pub(crate) trait Quantity: FromStr<Err: std::fmt::Display> {
     const UNIT: &'static str;
     /// What its texts look like.
     const PATTERN: &'static str;
+    /// Several of it.
+    const MANY: &'static str = "values";
 }
 
 impl Quantity for Dur {
     const WHAT: &'static str = "a time";
     const UNIT: &'static str = "us";
     const PATTERN: &'static str = r"^\s*[0-9._]+\s*(ns|us|µs|ms|s|min|h|d|y)\s*$";
+    const MANY: &'static str = "times";
+}
+
+impl Quantity for Energy {
+    const WHAT: &'static str = "an energy";
+    const UNIT: &'static str = "uJ";
+    const PATTERN: &'static str = r"^\s*[0-9._]+\s*[munpfµ]?J\s*$";
+    const MANY: &'static str = "energies";
+}
+
+impl Quantity for Power {
+    const WHAT: &'static str = "a power";
+    const UNIT: &'static str = "mW";
+    const PATTERN: &'static str = r"^\s*[0-9._]+\s*[munµ]?W\s*$";
 }
 
 impl Quantity for Bytes {
@@ -228,26 +244,26 @@ impl Quantity for Offset {
 
 /// One value for all page types, or a list of one for each.
 #[derive(Clone, Debug)]
-pub(crate) struct ByPageType(pub(crate) Vec<Dur>);
+pub(crate) struct ByPageType<T = Dur>(pub(crate) Vec<T>);
 
-impl Field for ByPageType {
+impl<T: Quantity> Field for ByPageType<T> {
     fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
         match &node.value {
             Value::List(nodes) if (1..=4).contains(&nodes.len()) => {
-                let read: Vec<_> = nodes.iter().map(|n| Dur::read(n, path, log)).collect();
+                let read: Vec<_> = nodes.iter().map(|n| T::read(n, path, log)).collect();
                 read.into_iter().collect::<Option<_>>().map(Self)
             }
             Value::List(nodes) => {
-                let message = format!("`{path}` has {} times", nodes.len());
+                let message = format!("`{path}` has {} {}", nodes.len(), T::MANY);
                 wrong_value(&node.place, path, message, "give one, or one for each page type", log)
             }
-            _ => Dur::read(node, path, log).map(|d| Self(vec![d])),
+            _ => T::read(node, path, log).map(|value| Self(vec![value])),
         }
     }
 
     fn schema() -> Json {
-        let list = json!({ "type": "array", "items": Dur::schema(), "minItems": 1, "maxItems": 4 });
-        json!({ "anyOf": [Dur::schema(), list] })
+        let list = json!({ "type": "array", "items": T::schema(), "minItems": 1, "maxItems": 4 });
+        json!({ "anyOf": [T::schema(), list] })
     }
 }
 

@@ -4,7 +4,7 @@
 //! keys, the documentation and `schema/drive.json` all come from them.
 
 use super::drive::{
-    Age, Fill, HostMode, Mapping, Model, MultiPlane, OutOfRange, Recovery, UnmappedRead,
+    Age, Fill, HostMode, Mapping, Model, MultiPlane, Order, OutOfRange, Recovery, UnmappedRead,
 };
 use super::error::{ConfigError, Kind, Log};
 use super::field::{
@@ -14,7 +14,7 @@ use super::field::{
 use super::node::{Entry, Node, Table, Value, join};
 use super::rate::Rate;
 use super::text::Place;
-use kernel::{Bytes, Dur, ParseDurError};
+use kernel::{Bytes, Dur, Energy, ParseDurError, Power};
 use policies::external::External;
 use policies::{Family, POLICIES};
 use serde_json::{Map, Value as Json, json};
@@ -33,15 +33,17 @@ sections! {
         summary: String,
         /// A drive to inherit from, by name. This file's keys override it.
         base: String,
-        /// A chip to take geometry below the chip, timing and reliability from, by name. Keys of
-        /// the same file override it.
+        /// A chip to take geometry below the chip, the order of pages, timing, energy and
+        /// reliability from, by name. Keys of the same file override it.
         chip: String,
         /// The array, top down.
         geometry: GeometryKeys,
+        /// How pages lie in a block.
+        pages: PagesKeys,
         /// How long the operations of the flash take.
         timing: TimingKeys,
-        /// Energy of the operations; later versions.
-        energy: Energy,
+        /// Energy of the operations. Without it `energy_joules` in the results is null.
+        energy: EnergyKeys,
         /// Endurance and the model of the cells.
         reliability: ReliabilityKeys,
         /// Mapping, capacity and garbage collection.
@@ -74,12 +76,17 @@ sections! {
         base: String,
         /// The array within the chip.
         geometry: ChipGeometryKeys,
+        /// How pages lie in a block.
+        pages: PagesKeys,
         /// How long the operations of the flash take.
         timing: TimingKeys,
-        /// Energy of the operations; later versions.
-        energy: Energy,
+        /// Energy of the operations.
+        energy: EnergyKeys,
         /// Endurance and the model of the cells.
         reliability: ReliabilityKeys,
+        /// What was measured on the chip, where that is published. Runs do not use it: what they
+        /// need stands in the other sections.
+        measured: MeasuredKeys,
         /// Where numbers come from: a key, or the beginning of some, and its source.
         sources: Sources,
     }
@@ -101,7 +108,7 @@ sections! {
         /// Bytes of data in a page, up to 1 GiB and a multiple of `host.sector`. The spare bytes
         /// of a page do not count.
         page_size: Bytes,
-        /// Bits in a cell, 1 (SLC) to 4 (QLC). Page i of a block has type i modulo this.
+        /// Bits in a cell, 1 (SLC) to 4 (QLC).
         bits_per_cell: u32,
     }
 
@@ -117,8 +124,16 @@ sections! {
         pages_per_block: u32,
         /// Bytes of data in a page, up to 1 GiB. The spare bytes of a page do not count.
         page_size: Bytes,
-        /// Bits in a cell, 1 (SLC) to 4 (QLC). Page i of a block has type i modulo this.
+        /// Bits in a cell, 1 (SLC) to 4 (QLC).
         bits_per_cell: u32,
+    }
+
+    /// How pages lie in a block.
+    struct PagesKeys {
+        /// Which pages hold which bits. "cyclic": page i has type i modulo bits-per-cell; "shadow",
+        /// two bits: 0, 1, 3, 5 and so on are first bits, 2, 4, 6 and so on and the last are second
+        /// bits; "shadow-pairs": the same with pairs of pages.
+        order: Order,
     }
 
     /// How long the operations of the flash take: either `read` and `program`, or `levels`. No
@@ -167,6 +182,61 @@ sections! {
         width_bits: NonZeroU32,
         /// Command and address cycles before each operation, up to a minute.
         command: Dur,
+    }
+
+    /// Energy of the operations. A section without keys says nothing; one with keys has `read`,
+    /// `program` and `erase`.
+    struct EnergyKeys {
+        /// Sensing a page, such as "12.5uJ". One value, or a list of one for each page type. At a
+        /// cost level other than medium it is in proportion to the time.
+        read: ByPageType<Energy>,
+        /// Programming a page. One value, or a list of one for each page type. At a cost level
+        /// other than medium it is in proportion to the time.
+        program: ByPageType<Energy>,
+        /// Erasing a block.
+        erase: Energy,
+        /// Sending a page over the channel. Not counted if not given.
+        transfer_out: Energy,
+        /// Taking a page in over the channel. Not counted if not given.
+        transfer_in: Energy,
+        /// What a chip takes while it does nothing, such as "27.3mW". Not counted if not given.
+        idle_power: Power,
+    }
+
+    /// What was measured on a chip.
+    struct MeasuredKeys {
+        /// Who made it, as far as is published.
+        manufacturer: String,
+        /// How many chips were measured.
+        chips: u32,
+        /// The technology, such as "50nm".
+        node: String,
+        /// Bytes of data in all.
+        capacity: Bytes,
+        /// Spare bytes of a page.
+        spare: Bytes,
+        /// Power while a page is sensed: energy over time.
+        read_power: Power,
+        /// Power while a page is sent.
+        read_transfer_power: Power,
+        /// Power while a page is programmed: energy over time.
+        program_power: Power,
+        /// Power while a page is taken in.
+        program_transfer_power: Power,
+        /// Power while a block is erased: energy over time.
+        erase_power: Power,
+        /// Power over many reads, as fast as the tester went.
+        average_read_power: Power,
+        /// Power over many programs, as fast as the tester went.
+        average_program_power: Power,
+        /// Power over many erases, as fast as the tester went.
+        average_erase_power: Power,
+        /// Energy of sensing a bit.
+        read_per_bit: Energy,
+        /// Energy of programming a bit. One value, or a list of one for each page type.
+        program_per_bit: ByPageType<Energy>,
+        /// Energy of erasing a bit.
+        erase_per_bit: Energy,
     }
 
     /// Endurance and the model of the cells.
@@ -349,29 +419,6 @@ impl Field for Bus {
     }
 }
 
-/// `[energy]`: room for what is to come. It may stand there empty.
-#[derive(Clone, Debug)]
-pub(crate) struct Energy;
-
-impl Field for Energy {
-    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
-        let Table(keys) = table(node, path, log)?;
-        if let Some(entry) = keys.values().next() {
-            let message = "energy is not in this version";
-            let error = ConfigError::new(Kind::NotYet, message)
-                .at(&entry.key, "remove this section's keys")
-                .help("without them `energy_joules` in the results is null");
-            log.fail(path, error);
-            return None;
-        }
-        Some(Self)
-    }
-
-    fn schema() -> Json {
-        json!({ "type": "object", "additionalProperties": false })
-    }
-}
-
 /// `[policies]`: one choice for each family that is given.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Choices(pub(crate) Vec<Choice>);
@@ -490,6 +537,8 @@ impl Field for Sources {
         flatten(table(node, path, log)?, "", &mut entries);
         let mut known = Vec::new();
         DriveFile::list("", &mut known);
+        known.push(("measured".into(), "What was measured on the chip"));
+        MeasuredKeys::list("measured", &mut known);
         let families = Family::ALL.iter().map(|f| (format!("policies.{}", f.name()), f.question()));
         known.extend(families);
         let mut sources = BTreeMap::new();

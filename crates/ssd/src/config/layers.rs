@@ -101,17 +101,21 @@ pub(crate) fn merge(
     loader.drive(&defaults, &mut Vec::new());
     let own = loader.drive(&file, &mut Vec::new());
     loader.chip_of(&set);
-    loader.found.extend([(None, set), (None, policy)]);
-    loader.found.extend(seed.map(|seed| (None, seed)));
+    for table in [Some(set), Some(policy), seed].into_iter().flatten() {
+        loader.found.push(Layer { file: None, table, is_chip: false });
+    }
     if loader.unread {
         return None;
     }
 
     let mut merged =
         Merged { tree: Table::default(), head: own.unwrap_or_default(), file, files: Vec::new() };
-    for (file, table) in loader.found {
-        put(&mut merged.tree, table);
-        merged.files.extend(file);
+    for layer in loader.found {
+        if layer.is_chip {
+            merged.tree.0.retain(|key, _| !OF_THE_CHIP.contains(&key.as_str()));
+        }
+        put(&mut merged.tree, layer.table);
+        merged.files.extend(layer.file);
     }
     // Files keep these to themselves; what is in the tree was set on the command line.
     if let Some((name, place)) = merged.tree.text("name") {
@@ -162,9 +166,21 @@ struct Loader<'a> {
     texts: usize,
     /// Whether some text could not be read, so that what follows would be guesses.
     unread: bool,
-    /// The layers so far, from low to high; files with their sources.
-    found: Vec<(Option<FileSources>, Table)>,
+    /// The layers so far, from low to high.
+    found: Vec<Layer>,
 }
+
+/// The settings of one file, or of the arguments of one kind.
+struct Layer {
+    file: Option<FileSources>,
+    table: Table,
+    /// Another chip begins here.
+    is_chip: bool,
+}
+
+/// Sections that another chip replaces even where it does not have them: they are optional, and
+/// those of the chip before would be wrong.
+const OF_THE_CHIP: [&str; 2] = ["energy", "pages"];
 
 impl Loader<'_> {
     fn text(&mut self, name: &str, body: &str, origin: Origin) -> Arc<Text> {
@@ -206,7 +222,11 @@ impl Loader<'_> {
     fn chip_of(&mut self, table: &Table) {
         let Some((name, place)) = table.text("chip") else { return };
         if let Some(text) = self.find(name, place, Origin::Chip, &[]) {
+            let first = self.found.len();
             self.chip(&text, &mut vec![name.to_owned()]);
+            if let Some(layer) = self.found.get_mut(first) {
+                layer.is_chip = true;
+            }
         }
     }
 
@@ -244,8 +264,8 @@ impl Loader<'_> {
             _ => "drive file".to_owned(),
         };
         let sources = sources.map(|at| at.value).unwrap_or_default();
-        let file = FileSources { text: Arc::clone(text), sources, otherwise };
-        self.found.push((Some(file), table));
+        let file = Some(FileSources { text: Arc::clone(text), sources, otherwise });
+        self.found.push(Layer { file, table, is_chip: false });
     }
 
     fn check_format(&mut self, table: &Table, expected: &str, other: &str) {
@@ -362,7 +382,7 @@ impl Loader<'_> {
 }
 
 /// Keys that describe the file itself and are not inherited.
-const HEAD: [&str; 6] = ["schema", "name", "summary", "base", "chip", "sources"];
+const HEAD: [&str; 7] = ["schema", "name", "summary", "base", "chip", "sources", "measured"];
 
 /// Whether a text says that it is a chip; `None` if it does not say.
 fn is_chip(body: &str) -> Option<bool> {

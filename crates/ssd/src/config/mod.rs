@@ -20,8 +20,10 @@
 //! # Ok::<(), String>(())
 //! ```
 
+mod chips;
 mod drive;
 mod emit;
+mod energy;
 mod error;
 mod field;
 mod keys;
@@ -37,6 +39,7 @@ mod times;
 #[cfg(test)]
 mod tests;
 
+pub use chips::{chip, chips};
 pub use drive::{
     Age, Drive, Fill, Ftl, GcMarks, Host, HostMode, MultiPlane, OutOfRange, Precondition,
     Recording, Recovery, Reliability, SHORTEST, UnmappedRead, Workload,

@@ -1,8 +1,8 @@
 //! From settings as written to a drive: multiplied out, checked against each other, nothing open.
 
 use super::drive::{
-    Buffer, Drive, Ftl, GcMarks, Host, Model, Precondition, Recording, Reliability, SHORTEST,
-    Workload,
+    Buffer, Drive, Ftl, GcMarks, Host, Model, Order, Precondition, Recording, Reliability,
+    SHORTEST, Workload,
 };
 use super::emit::{emit, sources};
 use super::error::{ConfigError, Kind, Log};
@@ -44,6 +44,7 @@ pub(crate) fn resolve(
     let name = work.name(merged, file);
     let geometry = work.geometry();
     let timing = work.timing(geometry.as_ref());
+    let (energy, energy_json) = work.energy(geometry.as_ref()).unzip();
     let ftl = work.ftl();
     let capacity = work.capacity(geometry.as_ref());
     work.spare(geometry.as_ref(), capacity, ftl);
@@ -70,6 +71,7 @@ pub(crate) fn resolve(
         geometry,
         timing: timing.timing,
         has_levels: timing.json.contains_key("levels"),
+        energy,
         logical_pages,
         over_provisioning: (physical - logical) / logical,
         spare_factor: (physical - logical) / physical,
@@ -85,7 +87,7 @@ pub(crate) fn resolve(
         sources: sources(merged),
         resolved: Json::Null,
     };
-    drive.resolved = emit(&drive, &timing.json);
+    drive.resolved = emit(&drive, &timing.json, energy_json);
     Some(drive)
 }
 
@@ -182,7 +184,8 @@ impl Work<'_> {
         // `Geometry` names the first thing wrong; with that mended it names the next.
         loop {
             let error = match Geometry::new(shape) {
-                Ok(geometry) => return sound.then_some(geometry),
+                Ok(geometry) if sound => return self.ordered(geometry),
+                Ok(_) => return None,
                 Err(error) => error,
             };
             sound = false;
@@ -214,6 +217,22 @@ impl Work<'_> {
                 }
             }
         }
+    }
+
+    /// The array with the pages of its blocks in the order that is asked for.
+    fn ordered(&mut self, geometry: Geometry) -> Option<Geometry> {
+        let Some(order) = keys_of(self.written.pages.as_ref()).order else { return Some(geometry) };
+        let ordered = geometry.with_order(order.value.into());
+        if ordered.is_none() {
+            let pages = if order.value == Order::ShadowPairs { "a multiple of 4" } else { "even" };
+            let message = format!(
+                "`pages.order` \"{}\" is for cells of two bits, and blocks with a number of pages \
+                 that is {pages}",
+                order.value.name()
+            );
+            self.fail("pages.order", Kind::Conflict, message, &order.place, "");
+        }
+        ordered
     }
 
     fn ftl(&mut self) -> Option<Ftl> {

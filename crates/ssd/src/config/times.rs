@@ -1,13 +1,14 @@
 //! The times of a drive, from settings as written.
 
 use super::error::{ConfigError, Kind};
-use super::field::{At, ByPageType};
+use super::field::{At, ByPageType, Quantity};
 use super::keys::{Bus, BusKeys, LevelKeys, LevelsKeys};
 use super::resolve::{Work, keys_of, text};
 use super::text::Place;
 use kernel::Dur;
 use nand::{Geometry, Timing};
 use serde_json::{Map, Value as Json, json};
+use std::fmt::Display;
 
 /// An operation of the flash takes at most this long: more is a slip of the unit.
 const OPERATION_LIMIT: Dur = Dur::secs(60);
@@ -98,24 +99,39 @@ impl Work<'_> {
         geometry: Option<&Geometry>,
         echo: &mut Map<String, Json>,
     ) -> Option<[Dur; 4]> {
-        let path = &format!("{section}.{key}");
-        let place = times.as_ref().map(|at| at.place.clone());
-        let times = self.need(path, times)?.0;
-        if let Some(long) = times.iter().find(|t| **t > OPERATION_LIMIT) {
-            self.too_long(path, *long, &place?);
+        if let Some(At { value, place }) = &times
+            && let Some(long) = value.0.iter().find(|t| **t > OPERATION_LIMIT)
+        {
+            self.too_long(&format!("{section}.{key}"), *long, place);
             return None;
         }
+        self.for_each_type(section, key, times, geometry, echo)
+    }
+
+    /// One value for each page type.
+    pub(crate) fn for_each_type<T: Quantity + Copy + PartialEq + Display>(
+        &mut self,
+        section: &str,
+        key: &str,
+        values: Option<At<ByPageType<T>>>,
+        geometry: Option<&Geometry>,
+        echo: &mut Map<String, Json>,
+    ) -> Option<[T; 4]> {
+        let path = &format!("{section}.{key}");
+        let place = values.as_ref().map(|at| at.place.clone());
+        let values = self.need(path, values)?.0;
         let types = geometry?.shape().bits_per_cell as usize;
-        if times.len() != 1 && times.len() != types {
+        if values.len() != 1 && values.len() != types {
             let cell = if types == 1 { "1 page type" } else { &format!("{types} page types") };
             let message = format!(
-                "`{path}` has {} times, and the cells have {cell} (`geometry.bits-per-cell`)",
-                times.len()
+                "`{path}` has {} {}, and the cells have {cell} (`geometry.bits-per-cell`)",
+                values.len(),
+                T::MANY,
             );
             self.fail(path, Kind::Value, message, &place?, "give one for all, or one for each");
             return None;
         }
-        let all: [Dur; 4] = std::array::from_fn(|i| times[i.min(times.len() - 1)]);
+        let all: [T; 4] = std::array::from_fn(|i| values[i.min(values.len() - 1)]);
         let same = all[..types].iter().all(|t| *t == all[0]);
         let written = if same {
             text(all[0])

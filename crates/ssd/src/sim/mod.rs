@@ -17,7 +17,7 @@ mod stats;
 
 pub use buffer::BufferCounts;
 pub(crate) use op::Spent;
-pub use stats::{Class, ClassStats, PageStats, Stats};
+pub use stats::{Class, ClassStats, PageCounts, PageStats, Stats};
 
 use crate::config::{Drive, HostMode, MultiPlane, Recording, UnmappedRead};
 use crate::record::{Recorder, Sink};

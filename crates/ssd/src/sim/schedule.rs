@@ -322,9 +322,12 @@ impl<K: Kit> Sim<K> {
         let work = self.ops[op].work;
         let (source, array, pages_in, reads) = match work {
             Work::Read | Work::ReadModify | Work::ReadUnmapped => {
-                (Source::Host, self.reads_time(op), 0, true)
+                (Source::Host, self.reads_time(op, Source::Host), 0, true)
             }
-            Work::JobRead(id) => (self.ftl.job(id).tag().source, self.reads_time(op), 0, true),
+            Work::JobRead(id) => {
+                let source = self.ftl.job(id).tag().source;
+                (source, self.reads_time(op, source), 0, true)
+            }
             Work::Write => {
                 let (array, pages) = self.programs_time(die, op, Tag::of(Source::Host));
                 (Source::Host, array, pages, false)
@@ -363,7 +366,7 @@ impl<K: Kit> Sim<K> {
     }
 
     /// Array time of reading a chain of slots: planes sense together.
-    fn reads_time(&mut self, op: u32) -> Dur {
+    fn reads_time(&mut self, op: u32, source: Source) -> Dur {
         let mut longest = Dur::ZERO;
         let mut at = op;
         while at != NONE {
@@ -372,16 +375,18 @@ impl<K: Kit> Sim<K> {
                 None => self.ftl.initial_level(),
             };
             self.stats.read_by_level[level as usize] += 1;
+            let sensed = &mut self.stats.sensed[source as usize][level as usize];
+            let timing = &self.settings.timing;
+            let mut sense = |page_type: usize| {
+                sensed[page_type] += 1;
+                timing.read(level, page_type)
+            };
             let time = match self.ops[at].ppn {
-                Some(ppn) => self
-                    .ftl
-                    .read_pages(ppn)
-                    .iter()
-                    .map(|page| {
-                        self.settings.timing.read(level, self.ftl.geometry().page_type(page))
-                    })
-                    .sum(),
-                None => self.settings.timing.read(level, 0),
+                Some(ppn) => {
+                    let pages = self.ftl.read_pages(ppn).iter();
+                    pages.map(|page| sense(self.ftl.geometry().page_type(page))).sum()
+                }
+                None => sense(0),
             };
             longest = longest.max(time);
             at = self.ops[at].next;
@@ -399,11 +404,14 @@ impl<K: Kit> Sim<K> {
             let ppn = self.ops[at].ppn.expect("a program has a slot");
             let level = self.decide_level(die, at, ppn, tag);
             self.stats.program_by_level[level as usize] += 1;
+            let programmed = &mut self.stats.programmed[tag.source as usize][level as usize];
             let pages = self.ftl.program_pages(ppn);
             let time = pages
                 .iter()
                 .map(|page| {
-                    self.settings.timing.program(level, self.ftl.geometry().page_type(page))
+                    let page_type = self.ftl.geometry().page_type(page);
+                    programmed[page_type] += 1;
+                    self.settings.timing.program(level, page_type)
                 })
                 .sum();
             transfers += pages.count;

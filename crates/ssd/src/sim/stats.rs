@@ -63,6 +63,9 @@ pub struct PageStats {
     pub sum_ns: u128,
 }
 
+/// Physical pages by source, by the level at which they are written, and by page type.
+pub type PageCounts = [[[u64; 4]; 3]; 6];
+
 /// Everything counted in one run, beside what the FTL counts.
 #[derive(Clone, Default, Debug)]
 pub struct Stats {
@@ -78,6 +81,10 @@ pub struct Stats {
     pub read_by_level: [u64; 3],
     /// Page programs by level.
     pub program_by_level: [u64; 3],
+    /// Pages sensed.
+    pub sensed: PageCounts,
+    /// Pages programmed.
+    pub programmed: PageCounts,
     /// Reads of read-modify-write.
     pub rmw_reads: u64,
     /// Host reads of pages that the map does not know, answered by flash or not.

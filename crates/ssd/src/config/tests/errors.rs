@@ -185,13 +185,15 @@ background-stop = 1
 speed = -1.0
 sektor = "512B"
 [energy]
-read = "3uJ"
+read = "3us"
+program = "3uJ"
+erase = "3uJ"
 [policies]
 victim = { name = "d-choices", choices = 0 }
 "#;
     let errors = Case { file: text.into(), set: &["run.seed=x"], ..Case::default() }.errors();
     let lines: Vec<_> = errors.iter().map(|e| e.marks[0].place.line()).collect();
-    let expected = [2, 4, 5, 14, 15, 16, 18, 19, 21, 23, 26, 27, 29, 30, 32, 34];
+    let expected = [2, 4, 5, 14, 15, 16, 18, 19, 21, 23, 26, 27, 29, 30, 32, 36];
     let expected: Vec<_> = expected.into_iter().map(Some).chain([None]).collect();
     assert_eq!(lines, expected, "\n{}", render(&errors, false));
 }
@@ -373,7 +375,35 @@ fn each_wrong_value_has_its_kind_and_message() {
             Kind::NotYet,
             "the physics of the cells is not in this version",
         ),
-        (extra("[energy]\nread = \"3uJ\""), Kind::NotYet, "energy is not in this version"),
+        (
+            extra("[energy]\nread = \"3uJ\""),
+            Kind::Missing,
+            "`[energy]` does not give `program` and `erase`",
+        ),
+        (
+            extra("[energy]\nread = \"3mW\"\nprogram = \"3uJ\"\nerase = \"3uJ\""),
+            Kind::Unit,
+            "`energy.read` is not an energy",
+        ),
+        (
+            extra(
+                "[energy]\nread = [\"1uJ\", \"2uJ\", \"3uJ\"]\nprogram = \"3uJ\"\nerase = \"3uJ\"",
+            ),
+            Kind::Value,
+            "`energy.read` has 3 energies, and the cells have 2 page types (`geometry.bits-per-cell`)",
+        ),
+        (
+            extra("[pages]\norder = \"shade\""),
+            Kind::Value,
+            "`pages.order` is cyclic, shadow or shadow-pairs, not \"shade\"",
+        ),
+        (
+            with("bits-per-cell = 2", "bits-per-cell = 3") + "\n[pages]\norder = \"shadow\"",
+            Kind::Conflict,
+            "`pages.order` \"shadow\" is for cells of two bits, and blocks with a number of pages \
+             that is even",
+        ),
+        (extra("[measured]\nchips = 3"), Kind::UnknownKey, "`measured` is not a setting"),
         (extra("[run]\nseed = -1"), Kind::Value, "`run.seed` must be at least 0"),
         (
             extra("[run]\nkeep-requests = 0"),

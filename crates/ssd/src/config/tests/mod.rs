@@ -1,5 +1,6 @@
 //! What a drive file may say, what it may not, and how that is told.
 
+mod chips;
 mod errors;
 mod inherit;
 mod mutate;

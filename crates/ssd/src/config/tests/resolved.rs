@@ -16,7 +16,7 @@ pub(super) fn comes_back(drive: &Drive) {
     assert_eq!((again.geometry, again.logical_pages), (drive.geometry, drive.logical_pages));
     assert_eq!((&again.host, &again.workload), (&drive.host, &drive.workload));
     assert_eq!((again.ftl, again.seed), (drive.ftl, drive.seed));
-    assert_eq!(again.recording, drive.recording);
+    assert_eq!((again.recording, again.energy.as_ref()), (drive.recording, drive.energy.as_ref()));
     assert_eq!(again.policies.to_json(), drive.policies.to_json());
 }
 
@@ -35,6 +35,12 @@ fn odd_settings_come_back() {
         "ftl.logical-capacity=20_000_001B",
         "ftl.gc.background-stop=7",
         "ftl.multi-plane=aligned",
+        "pages.order=shadow-pairs",
+        "energy.read=[\"2uJ\", \"2.5uJ\"]",
+        "energy.program=11uJ",
+        "energy.erase=190uJ",
+        "energy.transfer-in=0.25uJ",
+        "energy.idle-power=27.3mW",
         "host.speed=12.5",
         "host.mode=think-time",
         "workload.shift=-31.5KiB",

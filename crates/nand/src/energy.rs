@@ -1,0 +1,79 @@
+//! What a flash operation takes from the supply.
+
+use crate::{Level, Timing};
+use kernel::{Energy, Power};
+
+/// The energies of a drive's operations by page type (0 = least significant bit).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Energies {
+    /// Sensing a page written at the traditional level.
+    pub read: [Energy; 4],
+    /// Programming a page at the traditional level.
+    pub program: [Energy; 4],
+    /// Erasing a block.
+    pub erase: Energy,
+    /// Sending a page over the channel; `None`: not known, and not counted.
+    pub transfer_out: Option<Energy>,
+    /// Taking a page in; `None`: not known, and not counted.
+    pub transfer_in: Option<Energy>,
+    /// What a chip takes while it does nothing; `None`: not known, and not counted.
+    pub idle: Option<Power>,
+}
+
+impl Energies {
+    /// Joules of sensing a page of this type that was written at this level.
+    ///
+    /// Power does not depend on the level, as it does not on fast and slow pages (Grupp 3.4), so
+    /// energy is in proportion to time.
+    pub fn read_joules(&self, timing: &Timing, level: Level, page_type: usize) -> f64 {
+        let (time, usual) = (timing.read(level, page_type), timing.read(Level::Medium, page_type));
+        self.read[page_type].as_joules() * in_proportion(time.as_ns(), usual.as_ns())
+    }
+
+    /// Joules of programming a page of this type at this level; see [`Self::read_joules`].
+    pub fn program_joules(&self, timing: &Timing, level: Level, page_type: usize) -> f64 {
+        let (time, usual) =
+            (timing.program(level, page_type), timing.program(Level::Medium, page_type));
+        self.program[page_type].as_joules() * in_proportion(time.as_ns(), usual.as_ns())
+    }
+
+    /// Joules of reprogramming a block in place: of every wordline all pages are sensed and the last
+    /// programmed, and nothing is transferred.
+    pub fn reprogram_joules(&self, bits_per_cell: usize, pages_per_block: u32) -> f64 {
+        let sensed: f64 = self.read[..bits_per_cell].iter().map(|e| e.as_joules()).sum();
+        let wordlines = f64::from(pages_per_block / bits_per_cell as u32);
+        (sensed + self.program[bits_per_cell - 1].as_joules()) * wordlines
+    }
+}
+
+fn in_proportion(time: u64, usual: u64) -> f64 {
+    if time == usual { 1.0 } else { time as f64 / usual.max(1) as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Bus;
+    use kernel::Dur;
+
+    #[test]
+    fn energy_follows_time_across_levels() {
+        let energy = |uj: u64| format!("{uj}uJ").parse::<Energy>().unwrap();
+        let energies = Energies {
+            read: [energy(12); 4],
+            program: [energy(43), energy(187), energy(0), energy(0)],
+            erase: energy(319),
+            transfer_out: None,
+            transfer_in: None,
+            idle: None,
+        };
+        let mut timing = Timing::uniform(Dur::us(170), Dur::us(600), Dur::ms(3), Bus::Included);
+        timing.program[Level::High as usize] = [Dur::us(800); 4];
+        timing.read[Level::Low as usize] = [Dur::us(310); 4];
+        let near = |found: f64, micro: f64| assert!((found * 1e6 / micro - 1.0).abs() < 1e-12);
+        near(energies.program_joules(&timing, Level::Medium, 1), 187.0);
+        near(energies.program_joules(&timing, Level::High, 1), 187.0 * 800.0 / 600.0);
+        near(energies.read_joules(&timing, Level::Low, 0), 12.0 * 310.0 / 170.0);
+        near(energies.reprogram_joules(2, 128), (12.0 + 12.0 + 187.0) * 64.0);
+    }
+}

@@ -1,0 +1,141 @@
+//! In which order the pages of a block take up the bits of its cells.
+
+use crate::PageRange;
+
+/// How pages are numbered within a block.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum PageOrder {
+    /// Wordline by wordline: page `i` has type `i` modulo the bits of a cell.
+    #[default]
+    Cyclic,
+    /// Cells of two bits, a wordline ahead: pages 0, 1, 3, 5 … are first bits, 2, 4, 6 … and the
+    /// last are second bits, so that a cell is finished only after its neighbour is begun.
+    Shadow,
+    /// The same with pairs of pages: 0 to 3, 6, 7, 10, 11 … are first bits, 4, 5, 8, 9 … and the
+    /// last two are second bits.
+    ShadowPairs,
+}
+
+impl PageOrder {
+    /// Whether a block of so many pages on cells of so many bits can be numbered this way: shadow
+    /// orders take two bits, and as many first as second bits.
+    pub fn fits(self, pages: u32, bits: u32) -> bool {
+        self == Self::Cyclic || (bits == 2 && pages % (2 << self.shift()) == 0)
+    }
+
+    /// Pages that go together are 2 to this many.
+    const fn shift(self) -> u32 {
+        match self {
+            Self::Cyclic | Self::Shadow => 0,
+            Self::ShadowPairs => 1,
+        }
+    }
+
+    /// The type of a page in a shadow order, in a block of `pages`.
+    #[inline]
+    pub(crate) fn shadow_type(self, pages: u32, page: u32) -> usize {
+        let (unit, last) = (page >> self.shift(), (pages - 1) >> self.shift());
+        if unit == 0 {
+            0
+        } else if unit == last {
+            1
+        } else {
+            usize::from(unit % 2 == 0)
+        }
+    }
+
+    /// The pages whose data are lost when `page` is programmed again over its data: those that hold
+    /// earlier bits of the same cells. None for a page of first bits.
+    ///
+    /// In shadow orders that is what Grupp 3.5 found: pages 2n disturb 2n − 3, and the last two 123
+    /// and 125; or 4n and 4n + 1 disturb 4n − 6 and 4n − 5, and the last four 118, 119, 122 and
+    /// 123. For page 2 (4 and 5) the rule names pages before the first; here it is page 0 (0 and
+    /// 1), whose cells are left.
+    pub fn disturbed_by_reprogram(self, pages: u32, bits: u32, page: u32) -> PageRange {
+        if self == Self::Cyclic {
+            let earlier = page % bits;
+            return PageRange { first: page - earlier, count: earlier };
+        }
+        let (shift, size) = (self.shift(), 1 << self.shift());
+        if self.shadow_type(pages, page) == 0 {
+            return PageRange { first: page, count: 0 };
+        }
+        let (unit, last) = (page >> shift, (pages - 1) >> shift);
+        let partner = if unit == last { unit - 2 } else { unit.saturating_sub(3) };
+        PageRange { first: partner << shift, count: size }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn types(order: PageOrder, pages: u32) -> Vec<usize> {
+        (0..pages).map(|page| order.shadow_type(pages, page)).collect()
+    }
+
+    #[test]
+    fn shadow_orders_are_those_of_the_text() {
+        // "For C-MLC64 every other page is fast."
+        assert_eq!(types(PageOrder::Shadow, 10), [0, 0, 1, 0, 1, 0, 1, 0, 1, 1]);
+        // "The first four pages and every other pair."
+        let pairs = [0, 0, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 1, 1];
+        assert_eq!(types(PageOrder::ShadowPairs, 16), pairs);
+        for order in [PageOrder::Shadow, PageOrder::ShadowPairs] {
+            assert_eq!(types(order, 128).iter().sum::<usize>(), 64, "as many of each");
+        }
+    }
+
+    #[test]
+    fn reprogramming_disturbs_what_grupp_found() {
+        let of = |order: PageOrder, page: u32| {
+            order.disturbed_by_reprogram(128, 2, page).iter().collect::<Vec<_>>()
+        };
+        for n in 2..63 {
+            assert_eq!(of(PageOrder::Shadow, 2 * n), [2 * n - 3]);
+        }
+        assert_eq!(
+            (of(PageOrder::Shadow, 126), of(PageOrder::Shadow, 127)),
+            (vec![123], vec![125])
+        );
+        for n in 2..31 {
+            for page in [4 * n, 4 * n + 1] {
+                assert_eq!(of(PageOrder::ShadowPairs, page), [4 * n - 6, 4 * n - 5]);
+            }
+        }
+        let last: Vec<u32> = (124..128).flat_map(|page| of(PageOrder::ShadowPairs, page)).collect();
+        assert_eq!(last, [118, 119, 118, 119, 122, 123, 122, 123]);
+        for (order, harmless) in [(PageOrder::Shadow, 2), (PageOrder::ShadowPairs, 4)] {
+            for page in 0..harmless {
+                assert!(of(order, page).is_empty(), "the first pages cause no errors");
+            }
+        }
+    }
+
+    #[test]
+    fn every_page_of_first_bits_has_its_second() {
+        for order in [PageOrder::Cyclic, PageOrder::Shadow, PageOrder::ShadowPairs] {
+            let size = if order == PageOrder::ShadowPairs { 2 } else { 1 };
+            let mut hit = vec![0; 32];
+            for page in 0..32 {
+                for other in order.disturbed_by_reprogram(32, 2, page).iter() {
+                    assert!(order.disturbed_by_reprogram(32, 2, other).iter().next().is_none());
+                    hit[other as usize] += 1;
+                }
+            }
+            hit.sort_unstable();
+            assert_eq!(hit, [vec![0; 16], vec![size; 16]].concat(), "{order:?}");
+        }
+    }
+
+    #[test]
+    fn an_order_needs_its_block() {
+        assert!(PageOrder::Cyclic.fits(7, 3) && PageOrder::Shadow.fits(6, 2));
+        assert!(!PageOrder::Shadow.fits(7, 2) && !PageOrder::Shadow.fits(6, 3));
+        assert!(PageOrder::ShadowPairs.fits(8, 2) && !PageOrder::ShadowPairs.fits(6, 2));
+        // Three bits: a later page spoils all earlier ones of its wordline.
+        let spoiled = PageOrder::Cyclic.disturbed_by_reprogram(12, 3, 5);
+        assert_eq!(spoiled, PageRange { first: 3, count: 2 });
+    }
+}

@@ -1,0 +1,158 @@
+//! The chip library as people look at it: what a chip is, what follows from it, and where every
+//! number comes from.
+
+use super::drive::{Drive, Order};
+use super::error::Log;
+use super::field::Field;
+use super::keys::Sources;
+use super::layers::Layers;
+use super::load;
+use super::node::{Node, Table, Value, parse};
+use super::text::{Origin, Text};
+use crate::presets;
+use kernel::Dur;
+use nand::{Bus, Level};
+use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
+
+/// Every built-in chip: sizes, times, endurance, and the bandwidth that follows.
+pub fn chips() -> Json {
+    presets::chips().iter().map(|(name, _)| Json::Object(about(name, &drive_of(name)))).collect()
+}
+
+/// One built-in chip: what [`chips`] says of it, its pages, and every setting with its source.
+/// `None` if there is no such chip.
+pub fn chip(name: &str) -> Option<Json> {
+    presets::named(presets::chips(), name)?;
+    let drive = drive_of(name);
+    let geometry = &drive.geometry;
+    let pages = || 0..geometry.pages_per_block();
+    let disturbed = |page| geometry.disturbed_by_reprogram(page).iter().collect::<Vec<_>>();
+    let mut chip = about(name, &drive);
+    chip.insert("page_types".into(), pages().map(|p| geometry.page_type(p)).collect());
+    chip.insert("reprogram_disturbs".into(), pages().map(disturbed).collect());
+    chip.insert("settings".into(), settings(&drive, name).into());
+    Some(Json::Object(chip))
+}
+
+/// A drive of one chip, by which a chip is read as a run would read it.
+fn drive_of(name: &str) -> Drive {
+    let text = format!(
+        "chip = \"{name}\"\n\
+         [geometry]\nchannels = 1\nchips-per-channel = 1\n\
+         [ftl]\nspare-factor = 0.2\n"
+    );
+    let layers =
+        Layers { file: ("chip", &text), library: &|_| None, set: &[], policy: &[], seed: None };
+    load(&layers).unwrap_or_else(|errors| unreachable!("a built-in chip is sound: {errors:?}"))
+}
+
+fn about(name: &str, drive: &Drive) -> Map<String, Json> {
+    let (geometry, timing) = (&drive.geometry, &drive.timing);
+    let shape = geometry.shape();
+    let types = shape.bits_per_cell as usize;
+    let (command, transfer) = match timing.bus {
+        Bus::Included => (Dur::ZERO, Dur::ZERO),
+        Bus::Modelled { command, page } => (command, page),
+    };
+    // Pages one after the other on one plane, averaged over their types (Grupp Fig. 2).
+    let rate = |times: &[Dur]| {
+        let mean = times.iter().copied().sum::<Dur>().as_secs_f64() / times.len() as f64;
+        let page = (command + transfer).as_secs_f64() + mean;
+        shape.page_size.get() as f64 / page / 1e6
+    };
+    let (read, program) = (
+        &timing.read[Level::Medium as usize][..types],
+        &timing.program[Level::Medium as usize][..types],
+    );
+    let ns = |times: &[Dur]| times.iter().map(|t| t.as_ns()).collect::<Vec<_>>();
+    let safe =
+        (0..shape.pages_per_block).filter(|p| geometry.disturbed_by_reprogram(*p).count == 0);
+    let block = u64::from(shape.pages_per_block) * shape.page_size.get();
+    let energy = drive.energy.as_ref().map(|energy| {
+        let joules = |all: &[kernel::Energy]| all.iter().map(|e| e.as_joules()).collect::<Vec<_>>();
+        json!({
+            "read": joules(&energy.read[..types]),
+            "program": joules(&energy.program[..types]),
+            "erase": energy.erase.as_joules(),
+            "transfer_out": energy.transfer_out.map(kernel::Energy::as_joules),
+            "transfer_in": energy.transfer_in.map(kernel::Energy::as_joules),
+        })
+    });
+    let Json::Object(about) = json!({
+        "name": name,
+        "summary": summary(name),
+        "bits_per_cell": shape.bits_per_cell,
+        "dies_per_chip": shape.dies_per_chip,
+        "planes_per_die": shape.planes_per_die,
+        "blocks_per_plane": shape.blocks_per_plane,
+        "pages_per_block": shape.pages_per_block,
+        "page_bytes": shape.page_size.get(),
+        "block_bytes": block,
+        "chip_bytes": block * geometry.blocks() as u64,
+        "page_order": Order::from(geometry.order()).name(),
+        "wom_safe_pages": safe.count(),
+        "read_ns": ns(read),
+        "program_ns": ns(program),
+        "erase_ns": timing.erase.as_ns(),
+        "command_ns": command.as_ns(),
+        "transfer_ns": transfer.as_ns(),
+        "read_mb_per_s": rate(read),
+        "program_mb_per_s": rate(program),
+        "endurance": drive.reliability.endurance,
+        "energy_joules": energy,
+        "idle_watts": drive.energy.as_ref().and_then(|e| e.idle).map(kernel::Power::as_watts),
+    }) else {
+        unreachable!("an object was written")
+    };
+    about
+}
+
+/// The file of a built-in chip, and its sources.
+fn file_of(name: &str) -> (Table, Sources) {
+    let body = presets::named(presets::chips(), name).unwrap_or_default();
+    let text =
+        Arc::new(Text { name: name.into(), body: body.into(), origin: Origin::Chip, order: 0 });
+    let mut log = Log::default();
+    let table = parse(&text, &mut log).unwrap_or_default();
+    let sources = table.get("sources").and_then(|node| Sources::read(node, "sources", &mut log));
+    (table, sources.unwrap_or_default())
+}
+
+/// Every setting of a chip: its value as written, where it comes from, whether that is a derivation
+/// or an assumption.
+fn settings(drive: &Drive, name: &str) -> Map<String, Json> {
+    let (table, sources) = file_of(name);
+    let mut settings = Map::new();
+    let mut put = |path: &str, value: Json, source: &str| {
+        let setting = json!({
+            "value": value,
+            "source": source,
+            "derived": source.starts_with("derived"),
+            "assumed": source.starts_with("assumed"),
+        });
+        settings.insert(path.to_owned(), setting);
+    };
+    for (path, source) in &drive.sources {
+        let own = ["geometry.", "pages.", "timing.", "energy.", "reliability."]
+            .iter()
+            .any(|section| path.starts_with(section));
+        let value = drive.resolved.pointer(&format!("/{}", path.replace('.', "/")));
+        if let (true, false, Some(value)) = (own, source == "drive file", value) {
+            put(path, value.clone(), source);
+        }
+    }
+    let mut measured = Vec::new();
+    if let Some(Node { value: Value::Table(table), .. }) = table.get("measured") {
+        table.leaves("measured", &mut measured);
+    }
+    for (path, node) in measured {
+        put(&path, node.to_json(), sources.of(&path).unwrap_or_default());
+    }
+    settings
+}
+
+fn summary(name: &str) -> String {
+    let (table, _) = file_of(name);
+    table.text("summary").map_or(String::new(), |(summary, _)| summary.to_owned())
+}

@@ -1,0 +1,114 @@
+//! From counts of operations to energy: the part of the report that multiplies.
+
+use crate::config::Drive;
+use crate::sim::{PageCounts, Stats};
+use ftl::Counts;
+use nand::{Level, Source};
+use serde_json::{Map, Value, json};
+
+/// Joules of a run, by operation, source and page type.
+pub(crate) struct EnergyUse {
+    read: f64,
+    program: f64,
+    erase: f64,
+    reprogram: f64,
+    transfer: Option<f64>,
+    idle: Option<f64>,
+    by_source: [f64; 6],
+    /// Sensing and programming, by page type.
+    by_type: [[f64; 4]; 2],
+}
+
+impl EnergyUse {
+    /// What a run took; `None` if the drive does not say what its operations take.
+    ///
+    /// `span_seconds` is how long it lasted, until the last operation was done. A chip idles while
+    /// its dies do: each die for its share of the chip's idle power.
+    pub(crate) fn of(
+        drive: &Drive,
+        counts: &Counts,
+        stats: &Stats,
+        span_seconds: f64,
+    ) -> Option<Self> {
+        let energy = drive.energy.as_ref()?;
+        let (timing, geometry) = (&drive.timing, &drive.geometry);
+        let mut by_source = [0.0; 6];
+        let mut by_type = [[0.0; 4]; 2];
+        let mut transfer = None;
+        let mut sum = |pages: &PageCounts, which: usize, each: &dyn Fn(Level, usize) -> f64| {
+            let moved = [energy.transfer_out, energy.transfer_in][which];
+            let mut all = 0.0;
+            for (source, levels) in pages.iter().enumerate() {
+                for level in Level::ALL {
+                    for (page_type, n) in levels[level as usize].into_iter().enumerate() {
+                        let joules = n as f64 * each(level, page_type);
+                        all += joules;
+                        by_type[which][page_type] += joules;
+                        by_source[source] += joules;
+                    }
+                }
+                if let Some(moved) = moved {
+                    let joules =
+                        levels.as_flattened().iter().sum::<u64>() as f64 * moved.as_joules();
+                    *transfer.get_or_insert(0.0) += joules;
+                    by_source[source] += joules;
+                }
+            }
+            all
+        };
+        let read = sum(&stats.sensed, 0, &|l, t| energy.read_joules(timing, l, t));
+        let program = sum(&stats.programmed, 1, &|l, t| energy.program_joules(timing, l, t));
+        let mut erase = 0.0;
+        for source in Source::ALL {
+            let joules = counts.erase[source] as f64 * energy.erase.as_joules();
+            erase += joules;
+            by_source[source as usize] += joules;
+        }
+        let bits = geometry.shape().bits_per_cell as usize;
+        let block = energy.reprogram_joules(bits, geometry.pages_per_block());
+        let reprogram = counts.reprogram as f64 * block;
+        by_source[Source::Refresh as usize] += reprogram;
+        let idle = energy.idle.map(|power| {
+            let busy = stats.busy_ns.iter().sum::<u128>() as f64 * 1e-9;
+            let die = power.as_watts() / f64::from(geometry.shape().dies_per_chip);
+            die * (geometry.dies() as f64 * span_seconds - busy).max(0.0)
+        });
+        Some(Self { read, program, erase, reprogram, transfer, idle, by_source, by_type })
+    }
+
+    fn total(&self) -> f64 {
+        let operations = self.read + self.program + self.erase + self.reprogram;
+        operations + self.transfer.unwrap_or(0.0) + self.idle.unwrap_or(0.0)
+    }
+
+    /// `energy_joules`: by operation. What the drive does not give is null, and not in the total.
+    pub(crate) fn by_operation(&self) -> Value {
+        json!({
+            "read": self.read,
+            "program": self.program,
+            "erase": self.erase,
+            "reprogram": self.reprogram,
+            "transfer": self.transfer,
+            "idle": self.idle,
+            "total": self.total(),
+        })
+    }
+
+    /// `energy_split`: the operations and transfers by source, sensing and programming by page
+    /// type, and all of it for each byte that the host read or wrote.
+    pub(crate) fn split(&self, bits_per_cell: u32, host_bytes: u64) -> Value {
+        let sources: Map<String, Value> = Source::ALL
+            .into_iter()
+            .map(|s| (s.name().to_owned(), json!(self.by_source[s as usize])))
+            .collect();
+        let types = bits_per_cell as usize;
+        json!({
+            "source": sources,
+            "page_type": {
+                "read": self.by_type[0][..types],
+                "program": self.by_type[1][..types],
+            },
+            "per_host_byte": (host_bytes > 0).then(|| self.total() / host_bytes as f64),
+        })
+    }
+}
