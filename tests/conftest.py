@@ -1,15 +1,24 @@
 """What the Python tests share."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 import sample
 from floatgate import Result
+
+# A shell has what it runs in the background ignore Ctrl-C; here it is tested all the same.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A busy machine is no failure.
+hypothesis.settings.register_profile("floatgate", deadline=None)
+hypothesis.settings.load_profile("floatgate")
 
 Floatgate = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -36,7 +36,11 @@ def result() -> dict[str, Any]:
         "schema": "floatgate.run/1",
         "provenance": {
             "version": "0.1.0",
-            "config": {"name": "agcr", "ftl": {"spare-factor": 0.1}},
+            "config": {
+                "name": "agcr",
+                "ftl": {"spare-factor": 0.1},
+                "host": {"mode": "timestamps"},
+            },
             "config_hash": "sha256:00",
             "seed": 1,
             "workload": {

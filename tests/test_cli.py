@@ -42,6 +42,7 @@ def test_help_is_instant_and_loads_nothing_heavy(floatgate: Floatgate) -> None:
     [
         (),
         ("run",),
+        ("compare",),
         ("policies",),
         ("chips",),
         ("config",),
@@ -71,6 +72,7 @@ def test_run_prints_a_page_of_80_columns(floatgate: Floatgate) -> None:
 def test_json_is_exactly_one_object(floatgate: Floatgate) -> None:
     schemas = {
         ("run", *SMALL): "floatgate.run/1",
+        ("compare", *SMALL, "--seed", "1,2"): "floatgate.compare/1",
         ("policies",): "floatgate.policies/1",
         ("chips",): "floatgate.chips/1",
         ("chips", "b-mlc32"): "floatgate.chips/1",

@@ -9,6 +9,8 @@ The command `floatgate` says the same in a shell; `floatgate --help` lists what 
 """
 
 from floatgate.catalogue import traces
+from floatgate.compare import compare
+from floatgate.comparison import Comparison
 from floatgate.description import Description, describe
 from floatgate.engine import ConfigError, InputError, InternalError, PolicyError, WorkloadError
 from floatgate.engine import version as _version
@@ -18,6 +20,7 @@ from floatgate.run import chips, drives, formats, generators, policies, resolve,
 __version__ = _version()
 
 __all__ = [
+    "Comparison",
     "ConfigError",
     "Description",
     "InputError",
@@ -26,6 +29,7 @@ __all__ = [
     "Result",
     "WorkloadError",
     "chips",
+    "compare",
     "describe",
     "drives",
     "formats",

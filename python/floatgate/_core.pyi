@@ -23,6 +23,7 @@ __all__ = [
     "describe",
     "formats",
     "generators",
+    "plan",
     "policies",
     "presets",
     "resolve",
@@ -50,6 +51,8 @@ class InputError(Exception):
 
 class ConfigError(InputError):
     """A drive, a setting or a policy is wrong; every mistake is listed."""
+
+    errors: list[str]
 
 class PolicyError(InputError):
     """A policy written in Python went wrong during a run; what it raised is the cause."""
@@ -216,6 +219,16 @@ def describe(
     progress: Callable[[str, int, int | None, int], object] | None,
     finder: Finder,
 ) -> str: ...
+def plan(
+    drive: str,
+    workload: str,
+    *,
+    set: Sequence[str],
+    policy: Sequence[str],
+    seed: int | None,
+    reading: Reading,
+    finder: Finder,
+) -> tuple[str, str | None]: ...
 def run(
     drive: str,
     workload: str,

@@ -1,32 +1,26 @@
-"""How far a run has come: one line on standard error, on a terminal only."""
+"""How far a run or several have come: one line on standard error, on a terminal only."""
 
 from __future__ import annotations
 
 import sys
 import time
 from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
 from floatgate import text
 
+if TYPE_CHECKING:
+    from floatgate.compare import Standing
 
-class Progress:
-    """Call it with the state of a run; use it as a context to have the line cleared."""
+
+class _Line:
+    """One line that is drawn anew; as a context, it has gone at the end."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._on = not quiet and sys.stderr.isatty()
-        self._stage = ""
         self._start = time.monotonic()
 
-    def __call__(self, stage: str, done: int, total: int | None, now_ns: int) -> None:
-        """Draws the line anew."""
-        if not self._on:
-            return
-        if stage != self._stage:
-            # Its rate is its own: what was done before the first call is little.
-            self._stage, self._start = stage, time.monotonic()
-        self._draw(line(stage, done, total, now_ns, time.monotonic() - self._start))
-
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -41,6 +35,32 @@ class Progress:
     def _draw(self, line: str) -> None:
         sys.stderr.write(f"\r\033[K{line}")
         sys.stderr.flush()
+
+
+class Progress(_Line):
+    """Call it with the state of a run."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        super().__init__(quiet=quiet)
+        self._stage = ""
+
+    def __call__(self, stage: str, done: int, total: int | None, now_ns: int) -> None:
+        """Draws the line anew."""
+        if not self._on:
+            return
+        if stage != self._stage:
+            # Its rate is its own: what was done before the first call is little.
+            self._stage, self._start = stage, time.monotonic()
+        self._draw(line(stage, done, total, now_ns, time.monotonic() - self._start))
+
+
+class RunsProgress(_Line):
+    """Call it with the standing of a comparison."""
+
+    def __call__(self, standing: Standing) -> None:
+        """Draws the line anew."""
+        if self._on:
+            self._draw(runs_line(standing, time.monotonic() - self._start))
 
 
 def line(stage: str, done: int, total: int | None, now_ns: int, elapsed: float) -> str:
@@ -67,6 +87,31 @@ def line(stage: str, done: int, total: int | None, now_ns: int, elapsed: float) 
     if stage == "running":
         parts.append(f"drive at {text.duration(now_ns)}")
     if total and rate > 0:
-        left = round(max(total - done, 0) / rate)
-        parts.append(f"{left // 60}:{left % 60:02} left")
+        parts.append(_left(max(total - done, 0) / rate))
     return "  ".join(parts)
+
+
+def runs_line(standing: Standing, elapsed: float) -> str:
+    """The state of several runs in words.
+
+    >>> from floatgate.compare import Standing
+    >>> runs_line(Standing(runs=24, finished=5, failed=1, share=0.25, requests=900_000), 30.0)
+    '5 of 24 runs  25 % [###         ]  30.0 k requests/s  1:30 left  1 failed'
+    """
+    share = standing.share
+    parts = [
+        f"{standing.finished} of {standing.runs} runs"
+        f"{100 * share:4.0f} % [{'#' * int(12 * share):<12}]"
+    ]
+    if standing.requests and elapsed > 0:
+        parts.append(f"{text.short(round(standing.requests / elapsed))} requests/s")
+    if share > 0:
+        parts.append(_left(elapsed * (1 - share) / share))
+    if standing.failed:
+        parts.append(f"{standing.failed} failed")
+    return "  ".join(parts)
+
+
+def _left(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02} left"

@@ -48,12 +48,8 @@ class Recording:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self._folder = Path(folder)
         self._files: dict[str, _ParquetFile] = {}
-        self._made: list[Path] = []
-        there = _first_that_exists(self._folder)
-        if not there.is_dir():
-            raise InputError(f"{folder}: no result can be stored here, `{there}` is not a folder")
+        self._made = prepare_folder(self._folder)
         try:
-            self._made = make_folder(self._folder)
             self._unfinished = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=self._folder))
         except OSError as error:
             self._remove_made()
@@ -220,6 +216,24 @@ def _first_that_exists(folder: Path) -> Path:
     while not there.exists():
         there = there.parent
     return there
+
+
+def prepare_folder(folder: Path) -> list[Path]:
+    """As `make_folder`, for results.
+
+    Raises:
+        InputError: None can be stored there.
+    """
+    there = _first_that_exists(folder)
+    if not there.is_dir():
+        raise InputError(f"{folder}: no result can be stored here, `{there}` is not a folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise InputError(f"{folder}: no result can be stored here, `{there}` is not writable")
+    try:
+        return make_folder(folder)
+    except OSError as error:
+        message = f"{folder}: no result can be stored here ({_reason(error)})"
+        raise InputError(message) from error
 
 
 def make_folder(folder: Path) -> list[Path]:

@@ -214,7 +214,7 @@ def pairs(settings: Settings) -> list[str]:
     if isinstance(settings, str):
         return [settings]
     if isinstance(settings, Mapping):
-        return [f"{key}={_value(value)}" for key, value in settings.items()]
+        return [f"{key}={setting(value)}" for key, value in settings.items()]
     return list(settings)
 
 
@@ -227,5 +227,6 @@ def _policies(policies: Policies) -> tuple[list[str], Finder]:
     return pairs(named), Finder(given)
 
 
-def _value(value: object) -> str:
+def setting(value: object) -> str:
+    """The value of a setting as the engine reads it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

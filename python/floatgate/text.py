@@ -130,7 +130,8 @@ def _three(value: float) -> str:
     return f"{value:.{2 if value < 9.995 else 1}f}"
 
 
-def _section(title: str, body: str, style: Style) -> str:
+def section(title: str, body: str, style: Style) -> str:
+    """A title, and below it what belongs to it."""
     return f"{style(BOLD, title)}\n{textwrap.indent(body, '  ')}"
 
 
@@ -165,7 +166,7 @@ def _host(result: Result, style: Style) -> str:
     pages = [f"{op} {duration(cells[op]['mean'])}" for op in ("read", "write") if cells[op]["mean"]]
     if pages:
         body += f"\npage latency in flash, mean: {', '.join(pages)}"
-    return _section("Host requests: latency from arrival to completion", body, style)
+    return section("Host requests: latency from arrival to completion", body, style)
 
 
 def _operations(result: Result) -> list[str]:
@@ -191,7 +192,7 @@ def _causes(result: Result, style: Style) -> str:
     if not rows:
         return ""
     header = ["", *(cell for op in ops for cell in (op, ""))]
-    return _section("Mean latency by cause", table([header, *rows]), style)
+    return section("Mean latency by cause", table([header, *rows]), style)
 
 
 _CAUSES = {
@@ -224,7 +225,7 @@ def _flash(result: Result, style: Style) -> str:
     if facts:
         body += "\n" + _wrapped("; ".join(facts))
     waf = "" if result.waf is None else f": write amplification {result.waf:.3f}"
-    return _section(f"Flash operations by source{waf}", body, style)
+    return section(f"Flash operations by source{waf}", body, style)
 
 
 _FLASH_FACTS = {
@@ -254,7 +255,7 @@ def _drive(result: Result, style: Style) -> str:
         lines.append(f"energy {number(result.energy_joules.total)} J ({_list(parts)})")
         if split := result.data.get("energy_split"):
             lines.append(_energy_split(split))
-    return _section("Drive", "\n".join(map(_wrapped, lines)), style)
+    return section("Drive", "\n".join(map(_wrapped, lines)), style)
 
 
 def _energy_split(split: Mapping[str, Any]) -> str:
@@ -287,8 +288,8 @@ def _policies(result: Result, style: Style) -> str:
         )
         what = policy["name"] + (f" ({params})" if params else "")
         what += f": {counters}" if counters else ""
-        lines.append(_hanging(f"{family:<13} ", what))
-    return _section("Policies", "\n".join(lines), style) if lines else ""
+        lines.append(hanging(f"{family:<13} ", what))
+    return section("Policies", "\n".join(lines), style) if lines else ""
 
 
 def _is_number(value: object) -> bool:
@@ -307,20 +308,21 @@ def _checks(result: Result, style: Style) -> str:
     if checks.little_law_error is not None:
         body.append(f"Little's law holds within {100 * abs(checks.little_law_error):.2g} %")
     if checks.passed:
-        return _section("Checks passed", "\n".join(body), style)
-    return _section(style(RED, "CHECKS FAILED: do not trust this result"), "\n".join(body), style)
+        return section("Checks passed", "\n".join(body), style)
+    return section(style(RED, "CHECKS FAILED: do not trust this result"), "\n".join(body), style)
 
 
 def _warnings(result: Result, style: Style) -> str:
-    lines = [_hanging("- ", f"{w['text']} [{w['code']}]") for w in result.warnings]
-    return _section(style(YELLOW, "Warnings"), "\n".join(lines), style) if lines else ""
+    lines = [hanging("- ", f"{w['text']} [{w['code']}]") for w in result.warnings]
+    return section(style(YELLOW, "Warnings"), "\n".join(lines), style) if lines else ""
 
 
 def _wrapped(text: str) -> str:
     return textwrap.fill(text, WIDTH - 2, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def _hanging(label: str, text: str) -> str:
+def hanging(label: str, text: str) -> str:
+    """A paragraph whose lines stand beside its label."""
     indent = " " * len(label)
     return textwrap.fill(
         text, WIDTH - 2, initial_indent=label, subsequent_indent=indent, break_on_hyphens=False
@@ -336,7 +338,7 @@ def policies(known: Iterable[Mapping[str, Any]], *, details: bool = False) -> st
             family = policy["family"]
             lines += ["", f"{family}: {policy['question']}"]
         label = policy["name"] + (" *" if policy["default"] else "")
-        lines.append(_hanging(f"  {label:<16} ", policy["summary"]))
+        lines.append(hanging(f"  {label:<16} ", policy["summary"]))
         if not details:
             continue
         facts = [
@@ -345,10 +347,10 @@ def policies(known: Iterable[Mapping[str, Any]], *, details: bool = False) -> st
         ]
         facts += [f"{key} {', '.join(policy[key])}" for key in ("needs", "forbids") if policy[key]]
         facts.append(f"from: {policy['paper']}")
-        lines += [_hanging(" " * 19, fact) for fact in facts]
+        lines += [hanging(" " * 19, fact) for fact in facts]
     if details and family in FAMILIES:
         own = f"Your own in Python: a class like floatgate.policy.{FAMILIES[family].__name__}."
-        lines.append(_hanging("  py:module.Class  ", own))
+        lines.append(hanging("  py:module.Class  ", own))
     lines += ["", "* the policy of a drive that names none"]
     return "\n".join(lines).lstrip("\n")
 
@@ -400,8 +402,8 @@ def chip(known: Mapping[str, Any], *, colour: bool = False) -> str:
     ]
     sections = [
         _wrapped(f"{style(BOLD, known['name'])}  {known['summary']}"),
-        _section("Array", "\n".join(map(_wrapped, array)), style),
-        _section("Times", "\n".join(map(_wrapped, times)), style),
+        section("Array", "\n".join(map(_wrapped, array)), style),
+        section("Times", "\n".join(map(_wrapped, times)), style),
     ]
     if energy:
         joules = [
@@ -410,8 +412,8 @@ def chip(known: Mapping[str, Any], *, colour: bool = False) -> str:
         ]
         if known["idle_watts"] is not None:
             joules.append(f"idle {number(known['idle_watts'] * 1e3)} mW")
-        sections.append(_section("Energy", "\n".join(map(_wrapped, joules)), style))
-    sections.append(_section("Sources", _by_source(known["settings"]), style))
+        sections.append(section("Energy", "\n".join(map(_wrapped, joules)), style))
+    sections.append(section("Sources", _by_source(known["settings"]), style))
     return "\n\n".join(sections)
 
 
@@ -445,5 +447,5 @@ def _by_source(settings: Mapping[str, Mapping[str, Any]]) -> str:
         groups.setdefault(setting["source"], []).append(f"{key} {shown}")
     lines = []
     for source, members in groups.items():
-        lines += [_hanging("", f"{source}:"), _hanging("    ", "; ".join(members))]
+        lines += [hanging("", f"{source}:"), hanging("    ", "; ".join(members))]
     return "\n".join(lines)

@@ -37,9 +37,12 @@ create_exception!(
     "A check of the simulator failed: a bug of floatgate, not of the input."
 );
 
-/// All mistakes of a drive, with the lines they are about.
+/// All mistakes of a drive, with the lines they are about: together, and one by one as `errors`.
 pub(crate) fn of_drive(errors: &[ssd::ConfigError]) -> PyErr {
-    ConfigError::new_err(ssd::config::render(errors, false).trim_end().to_owned())
+    let text = |errors| ssd::config::render(errors, false).trim_end().to_owned();
+    let each: Vec<String> = errors.chunks(1).map(text).collect();
+    let error = ConfigError::new_err(text(errors));
+    Python::attach(|py| error.value(py).setattr("errors", each)).map_or_else(|e| e, |()| error)
 }
 
 /// Why a trace cannot be read.

@@ -136,6 +136,26 @@ mod _core {
         })
     }
 
+    /// Whether a run can start, found out without starting it. Returns its resolved drive as JSON,
+    /// and the name of the preconditioned drive that it shares with others, if any.
+    #[pyfunction]
+    #[pyo3(signature = (drive, workload, *, set, policy, seed, reading, finder))]
+    fn plan(
+        drive: &str,
+        workload: &str,
+        set: Vec<String>,
+        policy: Vec<String>,
+        seed: Option<u64>,
+        reading: open::Reading,
+        finder: Py<PyAny>,
+    ) -> PyResult<(String, Option<String>)> {
+        let reading = reading.checked()?;
+        let drive = open::drive(drive, &set, &policy, seed, &Outside::new(finder))?;
+        open::glance(&drive, workload, &reading)?;
+        let state = ssd::shared_state(&drive, &format!("{workload} {reading:?}"));
+        Ok((drive.resolved.to_string(), state))
+    }
+
     /// One run; its result as JSON. `cache` names the folder where preconditioned drives are kept;
     /// `rows` is called with the name of a table and some rows of it, as columns; `finder` finds
     /// policies in Python.

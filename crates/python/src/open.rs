@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use serde_json::{Map, Value};
 use ssd::kernel::Bytes;
 use ssd::workload::catalogue::Catalogue;
-use ssd::workload::{Fold, Generator, OutOfRange, ReadOptions, Workload, open_trace};
+use ssd::workload::{self, Fold, Generator, OutOfRange, ReadOptions, Workload, open_trace};
 use ssd::{Drive, Layers, RunError};
 
 use crate::error::{InputError, WorkloadError, of_drive, of_run, of_trace};
@@ -67,6 +67,7 @@ pub(crate) struct Reading {
 }
 
 /// The same, checked.
+#[derive(Debug)]
 pub(crate) struct How {
     options: ReadOptions,
     /// Where the files of the catalogue lie.
@@ -138,6 +139,15 @@ fn workload_by(
         Some(full) => WorkloadError::new_err(format!("{e}; did you mean the trace `{full}`?")),
         None => of_run(&e),
     })
+}
+
+/// Finds what is wrong with the workload called `name` without reading a trace to its end.
+pub(crate) fn glance(drive: &Drive, name: &str, how: &How) -> PyResult<()> {
+    let path = Path::new(name);
+    if is_path(name) && path.extension().is_none_or(|e| e != "toml") {
+        return workload::glance(path, &how.options).map_err(|e| of_trace(&e));
+    }
+    workload(drive, name, how).map(drop)
 }
 
 /// The generator that a file describes; what the drive and the command line say comes on top.

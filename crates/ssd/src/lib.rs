@@ -22,5 +22,6 @@ pub use presets::presets;
 pub use report::Report;
 pub use run::{
     NoCache, RunError, StateCache, capacity, ftl_of, generator, generator_alone, run, run_recorded,
+    shared_state,
 };
 pub use sim::{Progress, Stage};

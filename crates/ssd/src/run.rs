@@ -245,26 +245,40 @@ fn prepare<K: Kit>(
 
 /// The digest of everything that a preconditioned state depends on.
 fn state_key(drive: &Drive, workload: &dyn Workload) -> Result<String, TraceError> {
-    let by_workload =
-        drive.precondition.age == Age::Workload || drive.precondition.fill == Fill::Touched;
-    let resolved = &drive.resolved;
     let about = workload.about();
+    let requests = if by_workload(drive) {
+        let unnamed = unnamed_requests(workload)?;
+        json!([about.name, about.sha256, about.reading, about.requests, unnamed])
+    } else {
+        Value::Null
+    };
+    Ok(state_digest(drive, &requests))
+}
+
+/// Names the preconditioned state of a run before its workload is opened: among runs that a
+/// [`StateCache`] serves, those with equal names share one state. `workload` tells one workload
+/// from another. `None` where a state is not worth keeping.
+pub fn shared_state(drive: &Drive, workload: &str) -> Option<String> {
+    let requests = if by_workload(drive) { workload.into() } else { Value::Null };
+    (drive.precondition.age != Age::None).then(|| state_digest(drive, &requests))
+}
+
+/// Whether a preconditioned state depends on the workload's requests.
+fn by_workload(drive: &Drive) -> bool {
+    drive.precondition.age == Age::Workload || drive.precondition.fill == Fill::Touched
+}
+
+/// The digest of what a preconditioned state depends on; `requests` says which requests those
+/// are, and is null if it depends on none.
+fn state_digest(drive: &Drive, requests: &Value) -> String {
+    let resolved = &drive.resolved;
     let host = &resolved["host"];
     let policies = ["page-choice", "coding", "victim", "placement", "wear"]
         .map(|family| resolved["policies"][family].clone());
-    let workload = if by_workload {
-        json!([
-            about.name,
-            about.sha256,
-            about.reading,
-            about.requests,
-            unnamed_requests(workload)?,
-            resolved["workload"],
-            host["sector"],
-            host["out-of-range"],
-        ])
-    } else {
+    let workload = if requests.is_null() {
         Value::Null
+    } else {
+        json!([requests, resolved["workload"], host["sector"], host["out-of-range"]])
     };
     let parts = json!({
         "version": env!("CARGO_PKG_VERSION"),
@@ -276,7 +290,7 @@ fn state_key(drive: &Drive, workload: &dyn Workload) -> Result<String, TraceErro
         "seed": drive.seed,
         "workload": workload,
     });
-    Ok(format!("{:x}", Sha256::digest(parts.to_string())))
+    format!("{:x}", Sha256::digest(parts.to_string()))
 }
 
 /// The digest of a workload's requests, where nothing else says which they are: a trace has the

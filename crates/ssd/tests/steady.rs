@@ -9,7 +9,9 @@ use common::{
     PAGE, bytes, class_of, close, count, drive, generate, number, run_with, serve, warnings,
     without_timing,
 };
-use floatgate_ssd::{Drive, NoCache, Preconditioned, StateCache, ftl_of, generator, precondition};
+use floatgate_ssd::{
+    Drive, NoCache, Preconditioned, StateCache, ftl_of, generator, precondition, shared_state,
+};
 use ftl::{Ftl, Lpn};
 use kernel::{Rng, Time};
 use policies::Builtin;
@@ -341,6 +343,41 @@ fn a_cache_never_gives_the_state_of_another_drive() {
         assert_eq!(without_timing(&run_with(&drive, script(step), &mut memory)), fresh, "{step}");
     }
     assert_eq!(memory.found, 1, "the first list is found again");
+}
+
+#[test]
+fn runs_share_a_state_exactly_if_its_name_says_so() {
+    let mut keys: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut runs = 0;
+    for own in [
+        &[][..],
+        &["timing.read=70us", "policy order=read-first"],
+        &["workload.requests=2999"],
+        &["ftl.spare-factor=0.3"],
+        &["run.seed=2"],
+        &["policy victim=fifo"],
+        &["precondition.age=workload"],
+        &["precondition.age=workload", "timing.read=70us"],
+        &["precondition.age=workload", "workload.requests=2999"],
+        &["precondition.age=workload", "host.out-of-range=compact"],
+        &["precondition.age=none"],
+    ] {
+        let drive = cached(own);
+        for pattern in ["random-write", "zipf"] {
+            let mut memory = Memory::default();
+            run_with(&drive, generator(&drive, pattern).unwrap(), &mut memory);
+            let key = memory.states.into_keys().next();
+            let name = shared_state(&drive, pattern);
+            assert_eq!(name.is_some(), key.is_some(), "{own:?}");
+            if let (Some(name), Some(key)) = (name, key) {
+                keys.entry(name).or_default().insert(key);
+                runs += 1;
+            }
+        }
+    }
+    let states: BTreeSet<&String> = keys.values().flatten().collect();
+    assert!(keys.values().all(|keys| keys.len() == 1), "one name, one state");
+    assert_eq!((keys.len(), states.len(), runs), (10, 10, 20), "one state, one name");
 }
 
 /// Gives what it has, damaged.

@@ -43,6 +43,6 @@ pub use merge::{Merge, Part};
 pub use request::{BATCH, Op, Request};
 pub use source::{About, Source, StandIn, Workload};
 pub use trace::{
-    Columns, Event, Format, ReadOptions, TimeUnit, open_bytes, open_slices, open_trace,
+    Columns, Event, Format, ReadOptions, TimeUnit, glance, open_bytes, open_slices, open_trace,
 };
 pub use transform::{Alignment, Fold, OutOfRange};

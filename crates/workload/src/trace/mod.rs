@@ -70,6 +70,17 @@ pub fn open_slices(
     Ok(slices.into_iter().map(shared).collect())
 }
 
+/// Finds what is wrong with the trace at `path` as far as its beginning shows it: whether there is
+/// a file to read, and in which format.
+pub fn glance(path: &Path, options: &ReadOptions) -> Result<(), TraceError> {
+    let stored = Stored::file(path)?;
+    let mut feed = Feed::new(&stored)?;
+    if options.format.is_none() {
+        sniff::format(&stored, &mut feed, options, &mut Vec::new())?;
+    }
+    Ok(())
+}
+
 /// As [`open_trace`], for a trace held in memory; `name` stands in messages and results.
 pub fn open_bytes(
     name: &str,

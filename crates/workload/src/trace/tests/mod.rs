@@ -151,13 +151,22 @@ fn cut_and_damaged_compression_is_an_error_with_a_place() {
 
 #[test]
 fn files_that_cannot_be_opened() {
-    let fail = |path: &Path| open_trace(path, &NO_OPTIONS).err().unwrap().to_string();
+    let fail = |path: &Path| {
+        let said = open_trace(path, &NO_OPTIONS).err().unwrap().to_string();
+        assert_eq!(glance(path, &NO_OPTIONS).unwrap_err().to_string(), said, "a glance is enough");
+        said
+    };
     let dir = std::env::temp_dir();
     assert!(fail(&dir.join("floatgate-no-such-file")).contains("there is no such file"));
     assert!(fail(&dir).contains("this is a directory"));
     #[cfg(unix)]
     assert!(fail(Path::new("/dev/null")).contains("a pipe or a device"));
     let path = dir.join(format!("floatgate-test-{}.trace", std::process::id()));
+    std::fs::write(&path, "no trace at all\n").unwrap();
+    fail(&path);
+    std::fs::write(&path, format!("{}not a record\n", "0 0 16 8 1\n".repeat(10_000))).unwrap();
+    assert!(glance(&path, &NO_OPTIONS).is_ok(), "it does not read to the end");
+    assert!(open_trace(&path, &NO_OPTIONS).is_err());
     std::fs::write(&path, "0 0 16 8 1\n").unwrap();
     let trace = open_trace(&path, &NO_OPTIONS).unwrap();
     assert_eq!(trace.about().name, path.file_name().unwrap().to_string_lossy());

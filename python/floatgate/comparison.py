@@ -1,0 +1,154 @@
+"""The results of several runs that differ in something."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from floatgate.engine import InputError
+from floatgate.recording import make_folder
+from floatgate.result import Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from floatgate.pool import Failure
+
+LIST = "comparison.json"
+"""In a folder of results: which of them were compared, and what varied."""
+
+
+class Comparison:
+    """Several runs side by side; `print(comparison)` is the page of the command line.
+
+    Attributes:
+        runs: The results, in the order in which the values were given.
+        variants: For each of them, what was its own: `{"cost": "fixed:level=low", "seed": "1"}`.
+        failed: The runs without a result: their `variant`, the `kind` of failure (`input`,
+            `internal` or `died`) and a `message`.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[Result],
+        variants: Sequence[Mapping[str, str]],
+        failed: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        self.runs = list(runs)
+        self.variants = [dict(variant) for variant in variants]
+        self.failed = [dict(failure) for failure in failed]
+
+    @classmethod
+    def of(
+        cls, variants: Sequence[Mapping[str, str]], outcomes: Sequence[Result | Failure]
+    ) -> Comparison:
+        """Sorts what became of each variant into results and failures."""
+        pairs = list(zip(variants, outcomes, strict=True))
+        done = [(variant, o) for variant, o in pairs if isinstance(o, Result)]
+        failed = [
+            {"variant": dict(variant)} | o._asdict()
+            for variant, o in pairs
+            if not isinstance(o, Result)
+        ]
+        return cls([result for _, result in done], [variant for variant, _ in done], failed)
+
+    def __str__(self) -> str:
+        from floatgate import comparison_text
+
+        return comparison_text.page(self)
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        return f"<Comparison of {len(self.runs)} runs by {', '.join(self.varied)}{failed}>"
+
+    @property
+    def varied(self) -> dict[str, list[str]]:
+        """What varied, each with its values in order: `{"ftl.spare-factor": ["0.07", "0.2"]}`."""
+        values: dict[str, dict[str, None]] = {}
+        for variant in [*self.variants, *(failure["variant"] for failure in self.failed)]:
+            for name, value in variant.items():
+                values.setdefault(name, {})[value] = None
+        return {name: list(known) for name, known in values.items()}
+
+    @property
+    def exit_code(self) -> int:
+        """That of the worst run, for the command line: 0 done, 2 the user's input, 1 ours."""
+        kinds = {failure["kind"] for failure in self.failed}
+        return 0 if not kinds else 2 if kinds == {"input"} else 1
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The whole as one value, as `floatgate compare --json` prints it."""
+        return {
+            "schema": "floatgate.compare/1",
+            "variants": self.variants,
+            "runs": [run.data for run in self.runs],
+            "failed": self.failed,
+        }
+
+    def to_json(self) -> str:
+        """The whole value as JSON, on lines of their own."""
+        return json.dumps(self.data, indent=1)
+
+    def frame(self) -> pl.DataFrame:
+        """One row per run: what varied, then every number of the result as in `Result.frame`."""
+        import polars as pl
+
+        if not self.runs:
+            return pl.DataFrame()
+        columns = [
+            pl.Series(name, _typed([variant[name] for variant in self.variants]))
+            for name in self.varied
+        ]
+        # Policies have counters of their own: a column that a run has not is null in its row.
+        results = pl.concat([run.frame() for run in self.runs], how="diagonal_relaxed")
+        return pl.DataFrame(columns).hstack(results) if columns else results
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Stores every result as `FOLDER/RUN-ID/result.json`, and the list of them."""
+        for run in self.runs:
+            run.save(folder)
+        return self.write_list(folder)
+
+    def write_list(self, folder: str | os.PathLike[str]) -> Path:
+        """Writes `FOLDER/comparison.json`: which of the results there were compared, and how.
+
+        The file appears whole or not at all: it is the mark of a completed comparison.
+        """
+        path = Path(folder) / LIST
+        make_folder(path.parent)
+        value = self.data | {
+            "schema": "floatgate.comparison/1",
+            "runs": [run.run_id for run in self.runs],
+        }
+        new = path.with_name(f"{LIST}.{os.getpid()}")
+        try:
+            new.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+            new.replace(path)
+        except BaseException:
+            new.unlink(missing_ok=True)
+            raise
+        return path
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Comparison:
+        """Reads a stored comparison: the folder that holds it."""
+        path = Path(folder) / LIST
+        if not path.is_file():
+            raise InputError(f"{folder}: there is no `{LIST}` here; expected a stored comparison")
+        value = json.loads(path.read_bytes())
+        runs = [Result.load(path.parent / run_id) for run_id in value["runs"]]
+        return cls(runs, value["variants"], value["failed"])
+
+
+def _typed(values: Sequence[str]) -> Sequence[str | float]:
+    """Numbers where all values are numbers, so that they sort and plot as such."""
+    for number in (int, float):
+        try:
+            return [number(value) for value in values]
+        except ValueError:
+            continue
+    return values

@@ -1,0 +1,338 @@
+"""A comparison as a page to read: the runs below each other, their measures side by side."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from floatgate.comparison import Comparison
+from floatgate.result import Result
+from floatgate.text import (
+    BOLD,
+    RED,
+    WIDTH,
+    YELLOW,
+    Style,
+    duration,
+    hanging,
+    number,
+    section,
+    short,
+)
+from floatgate.variants import brief, label, where
+
+
+class Measure(NamedTuple):
+    """One number of a run: what it is called, how it is found and shown, which is better."""
+
+    key: str
+    title: str
+    of: Callable[[Result], float | None]
+    show: Callable[[float], str]
+    more_is_better: bool = False
+
+
+def _latency(op: str, key: str) -> Callable[[Result], float | None]:
+    return lambda run: run.host[op].latency_ns[key] if run.host[op].requests else None
+
+
+def _rate(run: Result) -> float | None:
+    """Requests per second where they depend on the drive: in an open loop they come as they do."""
+    closed = run.provenance.config.host.mode in ("queue-depth", "think-time")
+    seconds = run.simulated_seconds
+    return run.host.all.requests / seconds if closed and seconds else None
+
+
+def _moved(run: Result) -> float:
+    program = run.flash.program
+    return float(program.total - program.host)
+
+
+def _worn_out(run: Result) -> float | None:
+    return None if run.end.state == "completed" else float(run.end.at_ns)
+
+
+HOST = (
+    Measure("read.mean", "read mean", _latency("read", "mean"), duration),
+    Measure("read.p99", "read p99", _latency("read", "p99"), duration),
+    Measure("write.mean", "write mean", _latency("write", "mean"), duration),
+    Measure("write.p99", "write p99", _latency("write", "p99"), duration),
+    Measure("trim.mean", "trim mean", _latency("trim", "mean"), duration),
+    Measure("iops", "IOPS", _rate, lambda v: short(float(f"{v:.3g}")), more_is_better=True),
+)
+FLASH = (
+    Measure("waf", "WAF", lambda run: run.waf, lambda v: f"{v:.3f}"),
+    Measure("erases", "erases", lambda run: float(run.flash.erase.total), short),
+    Measure("moved", "moved pages", _moved, short),
+    Measure("wear.max", "most worn", lambda run: float(run.wear.erases.max), number),
+    Measure("wear.spread", "wear spread", lambda run: run.wear.erases.stddev, number),
+    Measure(
+        "energy",
+        "energy",
+        lambda run: run.energy_joules.total if run.energy_joules else None,
+        lambda v: f"{number(v)} J",
+    ),
+    Measure("uncorrectable", "lost reads", lambda run: float(run.flash.uncorrectable), short),
+    Measure("end", "drive ended", _worn_out, duration, more_is_better=True),
+)
+MEASURES = {measure.key: measure for measure in (*HOST, *FLASH)}
+
+
+def page(comparison: Comparison, *, colour: bool = False, bars: str | None = None) -> str:
+    """The whole comparison; measures that no run has are left out.
+
+    Args:
+        comparison: What to show.
+        colour: Whether to use the colours of a terminal.
+        bars: The measure drawn as bars; by default the first that there is.
+    """
+    style = Style(colour)
+    sections = [_head(comparison, style)]
+    if comparison.runs:
+        labels = _labels(comparison)
+        if _width(labels) > _WIDEST_LABELS:
+            sections.append(section("Runs", _legend(labels), style))
+            labels = [[""], *([str(i)] for i in range(1, len(labels)))]
+        for title, measures in (
+            ("Host requests: latency from arrival to completion", HOST),
+            ("Flash: reclaiming and wear", FLASH),
+        ):
+            columns = (_cells(measure, comparison) for measure in measures)
+            blocks = _blocks(labels, filter(None, columns), style)
+            if blocks:
+                sections.append(section(title, "\n\n".join(blocks), style))
+        sections.append(_bars(labels, comparison.runs, bars, style))
+        sections.append(_ends(comparison, style))
+        sections.append(_checks(comparison, style))
+    sections.append(failures(comparison, style))
+    sections.append(_warnings(comparison, style))
+    return "\n\n".join(section for section in sections if section)
+
+
+def failures(comparison: Comparison, style: Style | None = None) -> str:
+    """The runs that failed, each reason once."""
+    every = [*comparison.variants, *(failure["variant"] for failure in comparison.failed)]
+    reasons: dict[tuple[str, str], list[Mapping[str, str]]] = {}
+    for failure in comparison.failed:
+        reasons.setdefault((failure["kind"], failure["message"]), []).append(failure["variant"])
+    lines = []
+    for (kind, message), some in reasons.items():
+        bug = "floatgate has a bug, please report it: " if kind == "internal" else ""
+        # A message of several lines has its own form.
+        text = message if "\n" in message else hanging("- ", f"{bug}{message}")
+        lines += [text, hanging("  in: ", where(some, every))]
+    if not lines:
+        return ""
+    style = style or Style(False)
+    count = len(comparison.failed)
+    title = f"{count} run{'s' if count > 1 else ''} failed"
+    return section(style(RED, title), "\n".join(lines), style)
+
+
+# Labels may take up to half of a line; wider ones are numbers with a legend.
+_WIDEST_LABELS = WIDTH // 2
+
+
+def _head(comparison: Comparison, style: Style) -> str:
+    runs, by = comparison.runs, ", ".join(comparison.varied)
+    count = len(runs) + len(comparison.failed)
+    drives = _several(run.provenance.config.get("name", "drive") for run in runs)
+    workloads = _several(run.workload for run in runs)
+    what = f"{count} runs by {by}" if by else "one run, as nothing varies"
+    title = f"{drives}, {workloads}: {what}" if runs else what
+    lines = [style(BOLD, line) for line in textwrap.wrap(title, WIDTH, subsequent_indent="  ")]
+    if runs:
+        facts = [f"{_several(number(run.checks.requests_served) for run in runs)} requests each"]
+        if "seed" not in comparison.varied:
+            facts.append(f"seed {_several(run.provenance.seed for run in runs)}")
+        facts.append(f"simulated in {duration(1e9 * sum(r.timing.wall_seconds for r in runs))}")
+        lines.append("; ".join(facts))
+    if len(runs) > 1:
+        of = " with the same workload" if len(_peers(comparison)) > 1 else ""
+        lines.append(f"In %: the difference to the first run{of}. With *: the best.")
+    return "\n".join(lines)
+
+
+def _labels(comparison: Comparison) -> list[list[str]]:
+    """A header, and for each run what distinguishes it; a stand-in is marked in every row."""
+    names = list(comparison.varied)
+    stand_in = any(run.provenance.workload.stand_in for run in comparison.runs)
+    rows = [[brief(name, names) for name in names]]
+    for variant, run in zip(comparison.variants, comparison.runs, strict=True):
+        # A workload is shown as its result calls it, not by the path that led to it.
+        known = variant | ({"workload": run.workload} if "workload" in variant else {})
+        rows.append([known[name] for name in names])
+    if stand_in and "workload" not in names:
+        for row, cell in zip(
+            rows, ["workload", *(r.workload for r in comparison.runs)], strict=True
+        ):
+            row.append(cell)
+    if not rows[0]:
+        return [["", *row] for row in rows]
+    return rows
+
+
+def _legend(labels: Sequence[Sequence[str]]) -> str:
+    header, *rows = labels
+    width = len(str(len(rows)))
+    return "\n".join(
+        hanging(f"{i:>{width}}  ", label(dict(zip(header, row, strict=True))))
+        for i, row in enumerate(rows, 1)
+    )
+
+
+def _blocks(
+    labels: Sequence[Sequence[str]], columns: Iterable[Sequence[str]], style: Style
+) -> list[str]:
+    """As many columns side by side as a line has room for, then the next ones below."""
+    left = _aligned(labels)
+    blocks: list[list[str]] = []
+    room = 0
+    for cells in columns:
+        width = max(map(len, cells)) + 2
+        if width > room:
+            blocks.append(list(left))
+            room = WIDTH - 2 - len(left[0])
+        room -= width
+        for i, cell in enumerate(cells):
+            shown = style(BOLD, cell) if "*" in cell else cell
+            blocks[-1][i] += f"  {shown}{' ' * (width - 2 - len(cell))}"
+    return ["\n".join(line.rstrip() for line in block) for block in blocks]
+
+
+def _cells(measure: Measure, comparison: Comparison) -> list[str]:
+    """A header, and a cell for each run; empty if no run has anything to show."""
+    values = [measure.of(run) for run in comparison.runs]
+    if not any(values):
+        return []
+    shown = ["-" if value is None else measure.show(value) for value in values]
+    marks, changes = [""] * len(values), [""] * len(values)
+    for first, *others in _peers(comparison):
+        for i in others:
+            changes[i] = _change(values[first], values[i])
+        for i in _best(measure, {i: values[i] for i in (first, *others)}):
+            marks[i] = "*"
+    width, beside = max(map(len, shown)), max(map(len, changes))
+    cells = [
+        f"{value:>{width}}{mark:1} {change:>{beside}}".rstrip()
+        for value, mark, change in zip(shown, marks, changes, strict=True)
+    ]
+    return [measure.title, *cells]
+
+
+def _peers(comparison: Comparison) -> list[list[int]]:
+    """The runs with one workload: only these say which drive does better."""
+    peers: dict[str | None, list[int]] = {}
+    for i, variant in enumerate(comparison.variants):
+        peers.setdefault(variant.get("workload"), []).append(i)
+    return list(peers.values())
+
+
+def _best(measure: Measure, values: Mapping[int, float | None]) -> list[int]:
+    """What reads the same is equally good; nothing is best if all are, or one has no value."""
+    known = {i: value for i, value in values.items() if value is not None}
+    if len(known) < len(values):
+        return []
+    shown = {i: measure.show(value) for i, value in known.items()}
+    best = measure.show((max if measure.more_is_better else min)(known.values()))
+    return [i for i in shown if shown[i] == best] if len({*shown.values()}) > 1 else []
+
+
+def _change(first: float | None, value: float | None) -> str:
+    """The difference to the first in percent, large ones as a factor.
+
+    >>> _change(10.0, 9.0), _change(10.0, 10.04), _change(10.0, 13.5), _change(10.0, 123.0)
+    ('-10 %', '+0.4 %', '+35 %', 'x 12.3')
+    >>> _change(10.0, 10.0), _change(0.0, 3.0), _change(None, 3.0)
+    ('=', '', '')
+    """
+    if not first or value is None:
+        return ""
+    if value == first:
+        return "="
+    share = value / first - 1
+    if share >= 9:
+        return f"x {short(float(f'{value / first:.3g}'))}"
+    percent = f"{100 * share:+.{1 if abs(share) < 0.0995 else 0}f}"
+    return "=" if float(percent) == 0 else f"{percent} %"
+
+
+def _bars(
+    labels: Sequence[Sequence[str]], runs: Sequence[Result], key: str | None, style: Style
+) -> str:
+    """One measure as bars from zero on."""
+    if len(runs) < 2:
+        return ""
+    there = [m for m in MEASURES.values() if any(m.of(run) for run in runs)]
+    measure = next((m for m in there if key in (None, m.key)), None)
+    if measure is None:
+        return f"No bars: no run has a number for `{key}`" if key else ""
+    values = [measure.of(run) or 0.0 for run in runs]
+    shown = [measure.show(value) for value in values]
+    left = _aligned(labels)[1:]
+    room = WIDTH - 2 - len(left[0]) - 2 - 2 - max(map(len, shown))
+    lines = [
+        f"{start}  {'#' * max(round(room * value / max(values)), 1 if value else 0)}  {words}"
+        for start, value, words in zip(left, values, shown, strict=True)
+    ]
+    return section(measure.title[0].upper() + measure.title[1:], "\n".join(lines), style)
+
+
+def _ends(comparison: Comparison, style: Style) -> str:
+    lines = []
+    for variant, run in zip(comparison.variants, comparison.runs, strict=True):
+        end = run.end
+        if end.state != "completed":
+            reason = f": {end.reason}" if end.reason else ""
+            text = f"{end.state} at {duration(end.at_ns)}{reason}"
+            lines.append(hanging("- ", f"{label(variant)}: {text}"))
+    return section(style(YELLOW, "Ended early"), "\n".join(lines), style) if lines else ""
+
+
+def _checks(comparison: Comparison, style: Style) -> str:
+    pairs = zip(comparison.variants, comparison.runs, strict=True)
+    some = [variant for variant, run in pairs if not run.checks.passed]
+    if not some:
+        return "Checks passed in every run"
+    title = style(RED, "CHECKS FAILED: do not trust these results")
+    return section(title, hanging("in: ", where(some, comparison.variants)), style)
+
+
+def _warnings(comparison: Comparison, style: Style) -> str:
+    """Each warning once, in the words of the first run that has it."""
+    texts: dict[str, list[str]] = {}
+    concerned: dict[str, list[Mapping[str, str]]] = {}
+    for variant, run in zip(comparison.variants, comparison.runs, strict=True):
+        for warning in run.warnings:
+            texts.setdefault(warning["code"], []).append(warning["text"])
+            concerned.setdefault(warning["code"], []).append(variant)
+    lines = []
+    for code, each in texts.items():
+        lines.append(hanging("- ", f"{each[0]} [{code}]"))
+        others = "" if len({*each}) == 1 else " (the numbers are those of the first)"
+        lines.append(hanging("  in: ", where(concerned[code], comparison.variants) + others))
+    return section(style(YELLOW, "Warnings"), "\n".join(lines), style) if lines else ""
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns to the left, all lines of one width."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    ]
+
+
+def _width(rows: Sequence[Sequence[str]]) -> int:
+    return len(_aligned(rows)[0])
+
+
+def _several(values: Iterable[object]) -> str:
+    """What the runs have, each thing once; of many the first and the last.
+
+    >>> _several([1, 2, 1]), _several("abcdef")
+    ('1 | 2', 'a .. f')
+    """
+    known = list(dict.fromkeys(map(str, values)))
+    return " | ".join(known) if len(known) <= 3 else f"{known[0]} .. {known[-1]}"

@@ -1,0 +1,206 @@
+"""The page of a comparison: what a person reads."""
+
+import copy
+import re
+from typing import Any
+
+import pytest
+
+import sample
+from floatgate import Comparison, Result
+from floatgate.comparison_text import MEASURES, page
+from floatgate.pool import Failure
+
+
+def made(**changes: Any) -> Result:
+    """The sample result with other numbers: `waf=2.0`, `host__write__latency_ns__p99=10**6`."""
+    data = sample.result()
+    data["provenance"]["workload"]["stand_in"] = None
+    for path, value in changes.items():
+        *folders, last = path.split("__")
+        place = data
+        for name in folders:
+            place = place[name]
+        place[last] = value
+    return Result(data)
+
+
+def compared(runs: list[Result], name: str = "victim") -> Comparison:
+    words = ["greedy", "fifo", "random", "d-choices:d=3", "e", "f"]
+    return Comparison(runs, [{name: word} for word, _ in zip(words, runs, strict=False)])
+
+
+@pytest.fixture
+def three() -> Comparison:
+    return compared([made(waf=2.0), made(waf=1.5), made(waf=2.5)])
+
+
+def column(text: str, title: str) -> list[str]:
+    """The cells below a title, with their marks and differences."""
+    lines = text.splitlines()
+    at = next(
+        i for i, line in enumerate(lines) if title in line.split("  ") or f"  {title}" in line
+    )
+    start = lines[at].index(title)
+    end = next(
+        (m.start() + start for m in re.finditer(r"  \S", lines[at][start:])), max(map(len, lines))
+    )
+    cells = []
+    for line in lines[at + 1 :]:
+        if not line.strip():
+            break
+        cells.append(line[start:end].strip())
+    return cells
+
+
+def test_differences_are_to_the_first_and_the_best_is_marked(three: Comparison) -> None:
+    assert column(str(three), "WAF") == ["2.000", "1.500* -25 %", "2.500  +25 %"]
+    rates = [made(simulated_seconds=s) for s in (100.0, 50.0, 200.0)]
+    for run in rates:
+        run.data["provenance"]["config"]["host"] = {"mode": "queue-depth"}
+    # 300,000 requests.
+    cells = [" ".join(cell.split()) for cell in column(str(compared(rates)), "IOPS")]
+    assert cells == ["3.00 k", "6.00 k* +100 %", "1.50 k -50 %"]
+
+
+def test_runs_are_measured_against_those_with_the_same_workload() -> None:
+    variants = [{"workload": w, "victim": v} for w in ("a.csv", "b.csv") for v in ("x", "y")]
+    wafs = (2.0, 3.0, 10.0, 5.0)
+    text = str(Comparison([made(waf=waf) for waf in wafs], variants))
+    assert column(text, "WAF") == ["2.000*", "3.000  +50 %", "10.000", "5.000* -50 %"]
+    assert "the first run with the same workload" in text
+
+
+def test_what_reads_the_same_is_equally_good() -> None:
+    cells = column(str(compared([made(waf=2.0001), made(waf=2.0002), made(waf=3.0)])), "WAF")
+    assert [cell.split()[0] for cell in cells] == ["2.000*", "2.000*", "3.000"]
+    assert "*" not in "".join(column(str(compared([made(), made()])), "WAF"))
+
+
+def test_only_measures_that_occur_are_shown(three: Comparison) -> None:
+    text = str(three)
+    for title in ("read mean", "read p99", "write p99", "erases", "moved pages", "most worn"):
+        assert title in text
+    for title in ("trim mean", "lost reads", "IOPS", "drive ended"):
+        assert title not in text
+    host = dict.fromkeys(("requests", "bytes"), 0)
+    quiet = []
+    for run in three.runs:
+        data = copy.deepcopy(run.data)
+        data["host"]["read"] |= host
+        data["energy_joules"] = None
+        quiet.append(Result(data))
+    text = str(compared(quiet))
+    assert "read mean" not in text
+    assert "read p99" not in text
+    assert "energy" not in text
+
+
+def test_the_moved_pages_are_those_that_the_host_did_not_write(three: Comparison) -> None:
+    # The sample programs 366,000 pages, 200,000 of them for the host.
+    assert column(str(three), "moved pages")[0] == "166 k"
+
+
+def test_the_page_has_80_columns_and_colour_changes_no_letter(three: Comparison) -> None:
+    for comparison in (three, compared(three.runs, "reliability.some-very-long-setting")):
+        plain, colour = page(comparison), page(comparison, colour=True)
+        assert max(map(len, plain.splitlines())) <= 80
+        assert "\033" not in plain
+        assert re.sub(r"\033\[\d*m", "", colour).replace(" \n", "\n") == plain
+        assert colour != plain
+
+
+def test_what_varied_stands_before_every_number() -> None:
+    variants = [
+        {"cost": cost, "ftl.spare-factor": spare}
+        for cost in ("a", "b")
+        for spare in ("0.07", "0.2")
+    ]
+    text = str(Comparison([made()] * 4, variants))
+    assert "4 runs by cost, ftl.spare-factor" in text
+    rows = re.findall(r"^  ([ab]) +(0\.07|0\.2) ", text, re.MULTILINE)
+    assert len(rows) >= 4 * 3
+    assert rows[:4] == [(v["cost"], v["ftl.spare-factor"]) for v in variants]
+
+
+def test_wide_labels_become_numbers_with_a_legend() -> None:
+    variants = [{"timing.bus": '{ rate = "333MT/s", command = "300ns" }', "seed": s} for s in "12"]
+    text = str(Comparison([made(), made()], variants))
+    assert max(map(len, text.splitlines())) <= 80
+    assert '  2  bus={ rate = "333MT/s", command = "300ns" } seed=2' in text
+    assert re.search(r"^  1 +250 us", text, re.MULTILINE)
+
+
+def test_a_stand_in_is_marked_in_every_row() -> None:
+    stand_in = sample.result()["provenance"]["workload"]["stand_in"]
+    runs = [made(provenance__workload__stand_in=stand_in), made()]
+    for name in ("victim", "workload"):
+        comparison = compared(runs, name)
+        lines = str(comparison).splitlines()
+        rows = [line for line in lines if re.match(r"  \S.*(250 us|1\.830|812 us)", line)]
+        assert len(rows) >= 6
+        marked = [line for line in rows if "msr:hm_0 [stand-in]" in line]
+        assert len(marked) == len(rows) // 2, "of the two runs, one has a stand-in"
+
+
+def test_bars_are_as_long_as_their_numbers(three: Comparison) -> None:
+    text = page(three, bars="waf").split("\nWAF\n")[1].split("\n\n")[0]
+    lengths = [line.count("#") for line in text.splitlines()]
+    assert lengths[2] == max(lengths) > 40
+    for waf, length in zip((2.0, 1.5, 2.5), lengths, strict=True):
+        assert length == pytest.approx(waf / 2.5 * lengths[2], abs=0.5)
+    assert "no run has a number for `trim.mean`" in page(three, bars="trim.mean")
+    assert "#" not in page(compared([made()]))
+    assert "\nRead mean\n" in page(three), "without a wish, it is the first measure"
+    assert set(MEASURES) >= {"read.p99", "write.p99", "waf", "wear.max", "energy"}
+
+
+def test_a_warning_is_told_once_with_the_runs_it_concerns() -> None:
+    def warned(*warnings: tuple[str, str]) -> Result:
+        return made(warnings=[{"code": code, "text": text} for code, text in warnings])
+
+    few = ("few-samples", "10 samples")
+    runs = [warned(few, ("old", "is old")), warned(few), warned(("few-samples", "12 samples"))]
+    text = str(compared(runs))
+    assert text.count("[few-samples]") == 1
+    assert (
+        "10 samples [few-samples]\n    in: every run (the numbers are those of the first)" in text
+    )
+    assert "is old [old]\n    in: victim=greedy\n" in text + "\n"
+    assert "Warnings" not in str(compared([made(warnings=[])]))
+
+
+def test_failures_are_told_once_with_the_runs_they_concern() -> None:
+    outcomes = [made(), Failure("input", "no room"), Failure("input", "no room")]
+    outcomes.append(Failure("internal", "index out of bounds"))
+    variants = [{"seed": s, "cost": c} for c in "ab" for s in "12"]
+    text = str(Comparison.of(variants, outcomes))  # type: ignore[arg-type]
+    assert "3 runs failed" in text
+    assert text.count("no room") == 1
+    assert "in: seed=2 cost=a; seed=1 cost=b" in text
+    assert "floatgate has a bug, please report it: index out of bounds" in text
+    assert "4 runs by seed, cost" in text
+    lost = str(Comparison.of(variants[:1], [Failure("died", "its process was killed")]))
+    assert "1 run failed" in lost
+
+
+def test_a_worn_out_drive_and_a_failed_check_are_seen() -> None:
+    worn = {"state": "worn-out", "at_ns": 3_600_000_000_000, "reason": "no block left"}
+    text = str(compared([made(), made(end=worn, checks__passed=False)]))
+    assert "fifo: worn-out at 60.0 min: no block left" in " ".join(text.split())
+    assert column(text, "drive ended") == ["-", "60.0 min"]
+    assert "CHECKS FAILED" in text
+    assert "in: victim=fifo" in text
+    assert "Checks passed" not in text
+
+
+def test_one_run_is_a_page_too() -> None:
+    text = str(Comparison([made()], [{}]))
+    assert "one run, as nothing varies" in text
+    assert "In %" not in text
+    assert "msr:hm_0" in text
+
+
+def test_many_seeds_are_not_all_listed() -> None:
+    runs = [made(provenance__seed=seed) for seed in range(6)]
+    assert "seed 0 .. 5" in str(compared(runs))
