@@ -73,9 +73,11 @@ def test_the_environment_names_folders_too(
     # What is said goes before the environment.
     done = floatgate(*words, "--traces", str(tmp_path / "empty"))
     assert done.returncode == 2
-    # And where no catalogue is asked for, the folders do not matter.
+    # And where no catalogue is asked for, the folders do not matter, nor does a colon in a path.
     monkeypatch.setenv("FLOATGATE_TRACES", "missing")
     assert floatgate("run", "agcr", str(folder / "my-own.trace"), "--json").returncode == 0
+    (tmp_path / "mine:1.toml").write_text('pattern = "zipf"\nrequests = 700\n')
+    assert floatgate("run", "agcr", "mine:1.toml", "--json").returncode == 0
 
 
 def test_the_list_says_what_is_there(floatgate: Floatgate, folder: Path) -> None:

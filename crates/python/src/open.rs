@@ -124,7 +124,7 @@ fn workload_by(
     if is_path(name) && !settings_file {
         return open_trace(path, options).map_err(|e| of_trace(&e));
     }
-    if name.contains(':') {
+    if name.contains(':') && !settings_file {
         return Catalogue::built_in().open(name, traces, options).map_err(|e| of_trace(&e));
     }
     if let Some(said) = options.said() {
