@@ -376,6 +376,9 @@ fn check<K: Kit>(
     })
 }
 
+/// Halves of a run whose write amplification differs by more are not of one state.
+const STEADY: f64 = 0.05;
+
 fn warnings<K: Kit>(
     drive: &Drive,
     about: &About,
@@ -445,6 +448,18 @@ fn warnings<K: Kit>(
                 "ageing stopped before write amplification was flat: it was {:.3} over the last \
                  stretch",
                 state.waf
+            ),
+        );
+    }
+    if let Some((first, second)) = sim.waf_of_halves()
+        && counts.erase.total() > 0
+        && (second / first - 1.0).abs() > STEADY
+    {
+        warn(
+            "waf-not-steady",
+            format!(
+                "write amplification was still moving: {first:.3} over the first half of the \
+                 writes, {second:.3} over the second (see precondition.age)"
             ),
         );
     }

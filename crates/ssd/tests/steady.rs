@@ -426,3 +426,22 @@ fn a_damaged_state_is_as_good_as_none() {
         check(&format!("words at {a} and {b}"), &|s| (0..4).for_each(|i| s.swap(a + i, b + i)));
     }
 }
+
+/// A drive that fills up during the run has no one write amplification; an aged one has.
+#[test]
+fn a_run_whose_write_amplification_moves_says_so() {
+    let warned = |own: &[&str]| {
+        let base = [
+            "geometry.blocks-per-plane=256",
+            "geometry.pages-per-block=64",
+            "ftl.spare-factor=0.15",
+            "host.mode=queue-depth",
+            "workload.requests=100000",
+        ];
+        let value = generate(&drive(&[&base[..], own].concat()), "random-write");
+        assert!(count(&value["flash"]["erase"]["gc"]) > 100);
+        warnings(&value).contains(&"waf-not-steady")
+    };
+    assert!(warned(&["precondition.fill=none"]));
+    assert!(!warned(&["precondition.fill=full", "precondition.age=random"]));
+}

@@ -113,6 +113,9 @@ impl From<TraceError> for Interrupted {
 /// Requests between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 14;
 
+/// Host pages of half a run from which its write amplification says something.
+const HALF: u64 = 1 << 14;
+
 /// A drive in simulated time.
 pub struct Sim<K: Kit> {
     settings: Settings,
@@ -145,6 +148,8 @@ pub struct Sim<K: Kit> {
     worn_out_at: Option<Time>,
     page_bytes: u64,
     by_dies: Divisor,
+    /// Host pages placed and pages programmed, every so many requests.
+    programs_over_time: Vec<(u64, u64)>,
     /// Present until a read meets a page that was programmed in this run.
     unmet: Option<Fresh>,
     recorder: Option<Box<Recorder>>,
@@ -181,6 +186,7 @@ impl<K: Kit> Sim<K> {
             worn_out_at: None,
             page_bytes: geometry.page_size().get(),
             by_dies: Divisor::new(dies as u32),
+            programs_over_time: Vec::new(),
             unmet: Some(Fresh::since(ftl.array())),
             recorder: None,
             row_end: Time::MAX,
@@ -242,6 +248,8 @@ impl<K: Kit> Sim<K> {
             if self.stats.served >= report_at {
                 report_at = self.stats.served + PROGRESS_EVERY;
                 let done = self.stats.served;
+                let counts = self.ftl.counts();
+                self.programs_over_time.push((counts.host_pages, counts.program.total()));
                 let wanted = progress(Progress { stage: Stage::Running, done, total, now });
                 if !wanted || self.recorder.as_ref().is_some_and(|r| r.is_stopped()) {
                     return Err(Interrupted::Stopped);
@@ -369,6 +377,17 @@ impl<K: Kit> Sim<K> {
     /// Whether some host read met a page that was programmed in this run.
     pub fn read_what_it_wrote(&self) -> bool {
         self.unmet.is_none()
+    }
+
+    /// Pages programmed for each page of the host in the first half of the run and in the second,
+    /// by host pages. `None` for short runs.
+    pub fn waf_of_halves(&self) -> Option<(f64, f64)> {
+        let counts = self.ftl.counts();
+        let (host, programs) = (counts.host_pages, counts.program.total());
+        let half = self.programs_over_time.iter().find(|(pages, _)| pages * 2 >= host)?;
+        let ratio = |programs: u64, pages: u64| programs as f64 / pages as f64;
+        let enough = half.0 >= HALF && host - half.0 >= HALF;
+        enough.then(|| (ratio(half.1, half.0), ratio(programs - half.1, host - half.0)))
     }
 
     /// What the write buffer did, if there is one.
