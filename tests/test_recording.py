@@ -6,7 +6,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +15,7 @@ import pytest
 
 import floatgate
 from floatgate import InputError, Result
+from floatgate.recording import Column, Recording
 from floatgate.result import SOURCES
 
 ROOT = Path(__file__).parent.parent
@@ -215,6 +217,35 @@ for requests in ("1500000", "6000000"):
         for path in tmp_path.glob("*/requests.parquet")
     ]
     assert sorted(heights) == [1_500_000, 6_000_000]
+
+
+@pytest.mark.skipif(not os.path.isfile("/proc/self/statm"), reason="needs a system that tells")
+def test_whoever_takes_rows_holds_the_engine_back_and_may_stop_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    sizes: list[int] = []
+    grown: list[int] = []
+
+    def take(_: Recording, table: str, columns: Sequence[Column]) -> None:
+        assert table == "requests"
+        sizes.extend({len(values) for _, values, _, _ in columns})
+        if len(sizes) == 2:
+            before = resident()
+            time.sleep(2)
+            grown.append(resident() - before)
+            raise RuntimeError("enough")
+
+    monkeypatch.setattr(Recording, "take", take)
+    endless = {"workload.requests": 100_000_000_000, "precondition.fill": "none"}
+    with pytest.raises(RuntimeError, match="enough"):
+        floatgate.run("agcr", "random-read", set=endless, out=tmp_path / "results")
+    assert list(tmp_path.iterdir()) == []
+    assert sizes == [1 << 18, 1 << 18]
+    # One part waits in the channel and one is being filled, 27 MB each; two seconds are many more.
+    assert grown[0] < 100e6
 
 
 @pytest.mark.parametrize("name", FILES)
