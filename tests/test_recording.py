@@ -293,7 +293,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_run() -> None:
         floatgate.run("agcr", "random-write", set=endless, out="/proc/self/x")
 
 
-def test_every_column_is_documented(stored: Result) -> None:
+def test_every_column_and_key_is_documented(stored: Result) -> None:
     # Columns of one kind are described by their first: reads, and the host as source.
     alike = re.compile(r"^(write|trim)(?=_)|(?<=_)(gc|wear|refresh|rewrite|map)(?=_)")
     text = (ROOT / "docs" / "results.md").read_text()
@@ -305,3 +305,6 @@ def test_every_column_is_documented(stored: Result) -> None:
         }
         assert columns <= set(known), f"{name}: {sorted(columns - set(known))}"
         assert len(columns) >= 10
+    _, _, section = text.partition("## `result.json`")
+    keys = set(stored.data) - {"schema"}
+    assert keys <= set(re.findall(r"`([a-z_]+)`", section)), keys
