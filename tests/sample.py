@@ -50,6 +50,7 @@ def result() -> dict[str, Any]:
                 "reading": None,
                 "requests": 300_000,
                 "skipped": 0,
+                "notes": ["read as vscsi", "3 bad records skipped"],
                 "stand_in": {"model": "profile", "version": "1", "fitted_to": "published table"},
                 "out_of_range": "compact",
                 "shift_bytes": 0,

@@ -18,6 +18,7 @@ def test_every_part_of_a_result_is_told_in_80_columns(result: Result) -> None:
         "erases per block: 3 to 9",
         "fixed (level medium): programs 366,000",
         "Checks passed",
+        "3 bad records skipped",
         "[few-samples]",
         "57.6 GiB of 64.0 GiB exported",
         "energy 26.75 J (read 1.5, program 20.25, erase 3, transfer 2)",

@@ -26,6 +26,7 @@ def page(result: Result, *, colour: bool = False) -> str:
         _drive(result, style),
         _policies(result, style),
         _checks(result, style),
+        _notes(result, style),
         _warnings(result, style),
     ]
     return "\n\n".join(section for section in sections if section)
@@ -310,6 +311,12 @@ def _checks(result: Result, style: Style) -> str:
     if checks.passed:
         return section("Checks passed", "\n".join(body), style)
     return section(style(RED, "CHECKS FAILED: do not trust this result"), "\n".join(body), style)
+
+
+def _notes(result: Result, style: Style) -> str:
+    """What was found and decided when the workload was opened."""
+    lines = [hanging("- ", note) for note in result.data["provenance"]["workload"]["notes"]]
+    return section("Workload", "\n".join(lines), style) if lines else ""
 
 
 def _warnings(result: Result, style: Style) -> str:

@@ -72,6 +72,7 @@ pub(crate) fn report<K: Kit>(
                 "reading": about.reading,
                 "requests": stats.generated,
                 "skipped": skipped,
+                "notes": about.notes,
                 "stand_in": about.stand_in.as_ref().map(|s| json!({
                     "model": s.model, "version": s.version, "fitted_to": s.fitted_to,
                 })),

@@ -474,7 +474,7 @@ fn every_key_is_there_whatever_ran() {
         ("/provenance", "version config config_hash seed workload"),
         (
             "/provenance/workload",
-            "name format sha256 reading requests skipped stand_in out_of_range shift_bytes",
+            "name format sha256 reading requests skipped notes stand_in out_of_range shift_bytes",
         ),
         ("/end", "state at_ns reason"),
         ("/host", "read write trim all"),
