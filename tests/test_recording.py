@@ -289,7 +289,9 @@ def test_what_goes_wrong_leaves_nothing_behind(tmp_path: Path) -> None:
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a folder that nobody can write")
 def test_a_folder_that_cannot_be_written_is_refused_before_the_run() -> None:
     endless = {"workload.requests": 100_000_000_000}
-    with pytest.raises(InputError, match=r"^/proc/self/x: no result can be stored here, .+ is not writable$"):
+    with pytest.raises(
+        InputError, match=r"^/proc/self/x: no result can be stored here, .+ is not writable$"
+    ):
         floatgate.run("agcr", "random-write", set=endless, out="/proc/self/x")
 
 
