@@ -5,8 +5,8 @@ use crate::ftl::{Ftl, NoSpace, ftl_view};
 use crate::job::WaitFor;
 use crate::map::Lpn;
 use crate::policy::{
-    Access, AccessKind, Cost, Follow, Interests, Kit, Placement, PlanFamily, ReadDisturb, Role,
-    StreamId, Watch, WriteCtx,
+    Access, Cost, Interests, Kit, Placement, PlanFamily, ReadDisturb, Role, StreamId, Watch,
+    WriteCtx,
 };
 use crate::view::Load;
 use kernel::{BitSet, IndexVec, Prio, Time};
@@ -153,9 +153,7 @@ impl<K: Kit> Ftl<K> {
     fn watch_access(&mut self, access: &Access) {
         self.policies.each(|w| w.on_access(access));
         let stored = self.map.lookup(access.lpn).map(|ppn| self.level_of(ppn));
-        let follow = self.policies.cost.follow(access, stored);
-        // A re-write waits in the policy's own queue until a die is idle.
-        debug_assert!(follow == Follow::Nothing || access.kind == AccessKind::Read);
+        self.policies.cost.follow(access, stored);
     }
 
     #[cold]

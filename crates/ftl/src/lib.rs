@@ -26,10 +26,10 @@ pub use level::Levels;
 pub use map::{Lpn, Map};
 pub use plane::RESERVE;
 pub use policy::{
-    Access, AccessKind, Balance, Coding, Cost, Dest, Follow, FreePick, HostDest, InOrder,
-    Interests, Kit, NextLife, NoRefresh, NoThrottle, NoWear, Op, OpView, Order, PageChoice, Pages,
-    Pick, Placement, Plain, Plan, Policies, Pool, ReadDisturb, Role, Step, StreamId, StreamSpec,
-    Throttle, Traditional, Victim, Watch, Wear, WriteCtx,
+    Access, AccessKind, Balance, Coding, Cost, Dest, FreePick, Future, HostDest, InOrder,
+    Interests, Kit, LevelTimes, NextLife, NoRefresh, NoThrottle, NoWear, Op, OpView, Order,
+    PageChoice, Pages, Pick, Placement, Plain, Plan, Policies, Pool, Queues, ReadDisturb, Role,
+    Step, StreamId, StreamSpec, Throttle, Traditional, Victim, Watch, Wear, WriteCtx,
 };
 pub use saved::Damaged;
 pub use view::{FtlView, Load, PlaneView};

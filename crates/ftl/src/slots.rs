@@ -96,6 +96,7 @@ impl<K: Kit> Ftl<K> {
         let w = WriteCtx {
             now,
             lpn,
+            die: self.geometry.die_of(block),
             tag,
             stored: self.map.lookup(lpn).map(|ppn| self.level_of(ppn)),
             waiting_die: 0,

@@ -47,4 +47,15 @@ impl Timing {
     pub fn program(&self, level: Level, page_type: usize) -> Dur {
         self.program[level as usize][page_type]
     }
+
+    /// The same with every read and every program at the time of its cheapest level, which no
+    /// device can do.
+    #[must_use]
+    pub fn ideal(&self) -> Self {
+        let least = |times: &[[Dur; 4]; 3]| {
+            let of = |t: usize| times.iter().map(|level| level[t]).min().expect("three levels");
+            [std::array::from_fn(of); 3]
+        };
+        Self { read: least(&self.read), program: least(&self.program), ..self.clone() }
+    }
 }

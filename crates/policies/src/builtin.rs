@@ -3,14 +3,15 @@
 
 use crate::{cost, order, placement, victim, wear};
 use ftl::{
-    Access, Balance, Coding, Cost, Dest, Follow, FtlView, HostDest, InOrder, Interests, Kit, Load,
-    Lpn, NextLife, NoRefresh, NoThrottle, NoWear, OpView, Order, PageChoice, Pick, Placement,
-    Plain, Plan, PlaneView, ReadDisturb, Role, StreamId, StreamSpec, Throttle, Victim, Watch, Wear,
-    WriteCtx,
+    Access, Balance, Coding, Cost, Dest, FtlView, Future, HostDest, InOrder, Interests, Kit,
+    LevelTimes, Load, Lpn, NextLife, NoRefresh, NoThrottle, NoWear, OpView, Order, PageChoice,
+    Pick, Placement, Plain, Plan, PlaneView, Queues, ReadDisturb, Role, StreamId, StreamSpec,
+    Throttle, Victim, Watch, Wear, WriteCtx,
 };
 use kernel::{Prio, Rng, Time};
 use nand::{BlockId, DieId, Geometry, Level, Mode, Nothing, PlaneId, Ppn, Store, Tag};
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 /// Declares a family's enum, a match over it, and the watching that every family shares.
 macro_rules! family {
@@ -87,7 +88,15 @@ macro_rules! family {
 
 family! { $
     /// Family cost.
-    CostPolicy: Cost, each_cost { Fixed(cost::fixed::Fixed) }
+    CostPolicy: Cost, each_cost {
+        Fixed(cost::fixed::Fixed),
+        Conflict(cost::conflict::Conflict),
+        Wu(cost::wu::Wu),
+        Agcr(cost::agcr::Agcr),
+        Expected(Box<cost::expected::Expected>),
+        Oracle(cost::oracle::Oracle),
+        Ideal(cost::ideal::Ideal),
+    }
 }
 
 family! { $
@@ -159,8 +168,28 @@ impl Cost for CostPolicy {
         each_cost!(self, p => p.level(w))
     }
 
-    fn follow(&mut self, access: &Access, stored: Option<Level>) -> Follow {
-        each_cost!(self, p => p.follow(access, stored))
+    fn queues(&self) -> Queues {
+        each_cost!(self, p => p.queues())
+    }
+
+    fn learn_times(&mut self, times: &LevelTimes) {
+        each_cost!(self, p => p.learn_times(times));
+    }
+
+    fn is_ideal(&self) -> bool {
+        each_cost!(self, p => p.is_ideal())
+    }
+
+    fn wants_future(&self) -> bool {
+        each_cost!(self, p => p.wants_future())
+    }
+
+    fn foresee(&mut self, future: Arc<Future>) {
+        each_cost!(self, p => p.foresee(future));
+    }
+
+    fn follow(&mut self, access: &Access, stored: Option<Level>) {
+        each_cost!(self, p => p.follow(access, stored));
     }
 
     fn rewrite(&mut self, die: DieId, view: &FtlView<'_>) -> Option<Lpn> {

@@ -10,8 +10,8 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use ftl::{
-    Access, AccessKind, Cost, Follow, FtlView, Interests, Lpn, PlaneView, Role, StreamId, Victim,
-    Watch, WriteCtx,
+    Access, AccessKind, Cost, FtlView, Interests, Lpn, PlaneView, Role, StreamId, Victim, Watch,
+    WriteCtx,
 };
 pub use kernel::{Prio, Rng, Time};
 pub use nand::{BlockId, DieId, Geometry, Level, Ppn, Tag};

@@ -130,6 +130,12 @@ const DO_NOTHING: &str = "folklore";
 /// Every policy. A policy is added here and in its own file, and nowhere else.
 pub const POLICIES: &[PolicyInfo] = &[
     cost::fixed::INFO,
+    cost::conflict::INFO,
+    cost::wu::INFO,
+    cost::agcr::INFO,
+    cost::expected::INFO,
+    cost::oracle::INFO,
+    cost::ideal::INFO,
     PolicyInfo::plain(Family::Throttle, "none", "Writes enter as they arrive.", DO_NOTHING),
     PolicyInfo::plain(
         Family::ReadDisturb,
@@ -306,6 +312,16 @@ impl PolicySet {
             cost: match (outside(Family::Cost), cost) {
                 (Some(make), _) => CostPolicy::Custom(make.cost()),
                 (None, "fixed") => CostPolicy::Fixed(cost::fixed::Fixed::new(cost_params)),
+                (None, "conflict") => {
+                    CostPolicy::Conflict(cost::conflict::Conflict::new(cost_params))
+                }
+                (None, "wu") => CostPolicy::Wu(cost::wu::Wu::new(cost_params)),
+                (None, "agcr") => CostPolicy::Agcr(cost::agcr::Agcr::new(cost_params)),
+                (None, "expected") => {
+                    CostPolicy::Expected(Box::new(cost::expected::Expected::new(cost_params)))
+                }
+                (None, "oracle") => CostPolicy::Oracle(cost::oracle::Oracle::new(cost_params)),
+                (None, "ideal") => CostPolicy::Ideal(cost::ideal::Ideal),
                 (None, other) => unregistered(other),
             },
             throttle: ThrottlePolicy::None(NoThrottle),

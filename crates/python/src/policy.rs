@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyString};
 use ssd::policies::external::{
-    Access, AccessKind, BlockId, Cost, DieId, Follow, FtlView, Geometry, Interests, Level, Lpn,
-    PlaneView, Ppn, Rng, Role, StreamId, Tag, Time, Victim, Watch, WriteCtx,
+    Access, AccessKind, BlockId, Cost, DieId, FtlView, Geometry, Interests, Level, Lpn, PlaneView,
+    Ppn, Rng, Role, StreamId, Tag, Time, Victim, Watch, WriteCtx,
 };
 
 use crate::error;
@@ -302,18 +302,16 @@ impl Cost for Policy {
         level.unwrap_or(self.initial)
     }
 
-    fn follow(&mut self, access: &Access, stored: Option<Level>) -> Follow {
+    fn follow(&mut self, access: &Access, stored: Option<Level>) {
         if access.kind != AccessKind::Read {
-            return Follow::Nothing;
+            return;
         }
         let worth = self.call(self.hooks.follow.as_ref(), "follow", |follow| {
             truth_of(&follow.call1((views::Access::new(access), stored.map(Level::name)))?)
         });
-        if worth != Some(true) {
-            return Follow::Nothing;
+        if worth == Some(true) {
+            self.marked.add(access.lpn);
         }
-        self.marked.add(access.lpn);
-        Follow::Rewrite
     }
 
     fn rewrite(&mut self, die: DieId, view: &FtlView<'_>) -> Option<Lpn> {

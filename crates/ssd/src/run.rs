@@ -5,14 +5,16 @@ use crate::precondition::{Preconditioned, precondition};
 use crate::record::Sink;
 use crate::report::{Report, report};
 use crate::sim::{Interrupted, Progress, Settings, Sim, Stage};
-use ftl::{Config, Ftl, GcMarks, Kit, Policies};
-use kernel::{Bytes, Time};
+use ftl::{Config, Cost, Ftl, Future, GcMarks, Kit, LevelTimes, Policies};
+use kernel::{Bytes, Dur, Time};
 use nand::Layouts;
 use policies::Builtin;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
 use workload::{
-    About, Alignment, Fold, Generator, OutOfRange, Pattern, Request, Source, TraceError, Workload,
+    About, Alignment, Fold, Generator, Op, OutOfRange, Pattern, Request, Source, TraceError,
+    Workload,
 };
 
 /// Where preconditioned drives are kept between runs. The rim decides whether and where; what is
@@ -160,10 +162,12 @@ pub fn run_recorded(
     };
     let drive = &closed_if_untimed(drive, workload.about());
     let workload = Fold::new(workload, rule, drive.workload.shift, capacity(drive))?;
-    let empty = || ftl_of::<Builtin>(drive, drive.policies.build());
+    let future = future_of(drive, &workload)?;
+    let policies = || policies_of(drive, future.as_ref());
+    let empty = || ftl_of::<Builtin>(drive, policies());
     let (mut ftl, state) = prepare(drive, &workload, empty, cache, progress)?;
     let before = Before::of(&ftl);
-    ftl.begin_run(drive.policies.build());
+    ftl.begin_run(policies());
 
     let total = workload.about().requests;
     let start = Progress { stage: Stage::Running, done: 0, total, now: Time::ZERO };
@@ -178,6 +182,61 @@ pub fn run_recorded(
     sim.run(&mut source, total, progress)?;
     let alignment = source.alignment.clone();
     Ok(report(drive, workload.about(), source.skipped(), &alignment, &state, before, &mut sim))
+}
+
+/// The drive's policies in their first state, told what they must know.
+fn policies_of(drive: &Drive, future: Option<&Arc<Future>>) -> Policies<Builtin> {
+    let mut policies = drive.policies.build();
+    let types = drive.geometry.shape().bits_per_cell;
+    let mean =
+        |times: &[Dur; 4]| times[..types as usize].iter().copied().sum::<Dur>() / u64::from(types);
+    policies.cost.learn_times(&LevelTimes {
+        program: drive.timing.program.each_ref().map(mean),
+        read: drive.timing.read.each_ref().map(mean),
+    });
+    if let Some(future) = future {
+        policies.cost.foresee(Arc::clone(future));
+    }
+    policies
+}
+
+/// What is to come, for a policy that asks for it: the workload is gone through twice.
+fn future_of(drive: &Drive, workload: &dyn Workload) -> Result<Option<Arc<Future>>, TraceError> {
+    if !drive.policies.build().cost.wants_future() {
+        return Ok(None);
+    }
+    let size = drive.geometry.page_size().get();
+    let pages = |f: &mut dyn FnMut(Op, usize)| -> Result<(), TraceError> {
+        let (mut source, mut batch) = (workload.open()?, Vec::new());
+        loop {
+            source.fill(&mut batch)?;
+            if batch.is_empty() {
+                return Ok(());
+            }
+            for request in &batch {
+                for page in request.offset / size..=(request.end() - 1) / size {
+                    f(request.op, page as usize);
+                }
+            }
+        }
+    };
+    // Each page has one count more than writes: the reads before the first.
+    let mut first = vec![0_u32; drive.logical_pages as usize + 1];
+    pages(&mut |op, page| first[page + 1] += u32::from(op == Op::Write))?;
+    for page in 1..first.len() {
+        first[page] += first[page - 1] + 1;
+    }
+    let mut reads = vec![0_u8; first[first.len() - 1] as usize];
+    let mut at: Vec<u32> = first[..first.len() - 1].to_vec();
+    pages(&mut |op, page| match op {
+        Op::Write => at[page] += 1,
+        Op::Read => {
+            let count = &mut reads[at[page] as usize];
+            *count = count.saturating_add(1);
+        }
+        Op::Trim => {}
+    })?;
+    Ok(Some(Arc::new(Future { first, reads })))
 }
 
 /// Requests without times of their own arrive in a closed loop, unless somebody insists on an open

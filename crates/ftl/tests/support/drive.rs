@@ -494,9 +494,11 @@ where
     fn decide_level(&mut self, lpn: Lpn, ppn: Ppn, tag: Tag, stored: Option<Level>) {
         let now = self.now();
         let (device, die) = (self.host_pending as u32, self.host_pending as u32 / 2);
+        let home = self.ftl.geometry().die_of(self.ftl.geometry().block_of(ppn));
         let level = self.ftl.decide_level(ppn, || WriteCtx {
             now,
             lpn,
+            die: home,
             tag,
             stored,
             waiting_die: die,

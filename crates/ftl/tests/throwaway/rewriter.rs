@@ -3,7 +3,7 @@
 //! Stands for the cost policies: host writes are cheap (low), a page read twice since it was
 //! written is worth a fine re-write (high), and moves keep the level that they find.
 
-use ftl::{Access, AccessKind, Cost, Follow, FtlView, Interests, Lpn, Watch, WriteCtx};
+use ftl::{Access, AccessKind, Cost, FtlView, Interests, Lpn, Watch, WriteCtx};
 use kernel::IndexVec;
 use nand::{DieId, Geometry, Level, Source};
 use std::collections::VecDeque;
@@ -63,15 +63,13 @@ impl Cost for Rewriter {
         }
     }
 
-    fn follow(&mut self, access: &Access, stored: Option<Level>) -> Follow {
+    fn follow(&mut self, access: &Access, stored: Option<Level>) {
         let worth = access.kind == AccessKind::Read
             && self.reads[access.lpn] == 2
             && stored.is_some_and(|level| level != Level::High);
-        if !worth {
-            return Follow::Nothing;
+        if worth {
+            self.worth.push_back(access.lpn);
         }
-        self.worth.push_back(access.lpn);
-        Follow::Rewrite
     }
 
     fn rewrite(&mut self, die: DieId, view: &FtlView<'_>) -> Option<Lpn> {

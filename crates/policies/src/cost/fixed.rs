@@ -31,9 +31,7 @@ pub struct Fixed(Level);
 
 impl Fixed {
     pub(crate) fn new(params: &Params) -> Self {
-        let word = params.word("level");
-        let level = Level::ALL.into_iter().find(|l| l.name() == word);
-        Self(level.expect("the word was checked"))
+        Self(super::level_of(params.word("level")))
     }
 
     /// Every program at `level`.

@@ -79,6 +79,13 @@ impl Die {
         self.lanes[lane as usize].push(ops, id);
     }
 
+    /// Whether there are any in the host's lanes or parked.
+    #[inline]
+    pub(crate) fn has_host_operations(&self) -> bool {
+        const HOST: u8 = (1 << LaneId::Job as u8) - 1;
+        self.mask & HOST != 0 || !self.parked.is_empty()
+    }
+
     /// The operations in the host's lanes and the parked ones.
     pub(crate) fn host_operations<'a>(&self, ops: &'a Ops) -> impl Iterator<Item = &'a PageOp> {
         let host = [LaneId::ReadHigh, LaneId::WriteHigh, LaneId::Read, LaneId::Write];

@@ -25,7 +25,7 @@ use buffer::{Buffer, Parts};
 use channel::Channel;
 use die::{Die, Phase};
 use fresh::Fresh;
-use ftl::{Ftl, Kit, Lpn};
+use ftl::{Cost, Ftl, Kit, Lpn, Queues};
 use host::{Held, Inbox, Requests};
 use kernel::{Agenda, BitSet, Bytes, Divisor, Dur, Idx, IndexVec, Time};
 use nand::{ChannelId, DieId, Timing};
@@ -148,6 +148,8 @@ pub struct Sim<K: Kit> {
     worn_out_at: Option<Time>,
     page_bytes: u64,
     by_dies: Divisor,
+    /// The waiting operations that the cost policy looks at.
+    queues: Queues,
     /// Host pages placed and pages programmed, every so many requests.
     programs_over_time: Vec<(u64, u64)>,
     /// Present until a read meets a page that was programmed in this run.
@@ -160,7 +162,10 @@ pub struct Sim<K: Kit> {
 
 impl<K: Kit> Sim<K> {
     /// A drive at time zero around a preconditioned FTL.
-    pub fn new(settings: Settings, ftl: Ftl<K>) -> Self {
+    pub fn new(mut settings: Settings, ftl: Ftl<K>) -> Self {
+        if ftl.policies.cost.is_ideal() {
+            settings.timing = settings.timing.ideal();
+        }
         let geometry = *ftl.geometry();
         let dies = geometry.dies();
         let mut idle = BitSet::new(dies);
@@ -186,6 +191,7 @@ impl<K: Kit> Sim<K> {
             worn_out_at: None,
             page_bytes: geometry.page_size().get(),
             by_dies: Divisor::new(dies as u32),
+            queues: ftl.policies.cost.queues(),
             programs_over_time: Vec::new(),
             unmet: Some(Fresh::since(ftl.array())),
             recorder: None,

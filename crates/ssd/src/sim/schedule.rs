@@ -4,7 +4,7 @@ use super::Sim;
 use super::die::{Die, LaneId, Phase};
 use super::op::{NONE, PageOp, Work};
 use crate::config::MultiPlane;
-use ftl::{Action, JobId, Kit, Order, WriteCtx};
+use ftl::{Action, JobId, Kit, Order, Queues, WriteCtx};
 use kernel::{Dur, Idx, Prio, Time};
 use nand::{Bus, DieId, Source, Store, Tag};
 
@@ -434,20 +434,36 @@ impl<K: Kit> Sim<K> {
         let channel = self.ftl.geometry().channel_of(die).index();
         let channels = self.ftl.geometry().channels();
         let (dies, ops, stalled) = (&self.dies, &self.ops, &self.stalled);
+        let queues = self.queues;
         // A policy asks for a few at most, so counting stops early.
         let others = |dies: &mut dyn Iterator<Item = &Die>| {
             let waiting = dies.flat_map(|d| d.host_operations(ops));
             waiting.filter(|o| o.request != request).take(COUNTED).count() as u32
         };
+        let elsewhere = |dies: &mut dyn Iterator<Item = &Die>| {
+            if queues == Queues::All {
+                others(&mut dies.filter(|d| d.has_host_operations()))
+            } else {
+                0
+            }
+        };
         self.ftl.decide_level(ppn, || WriteCtx {
             now,
             lpn,
+            die,
             tag,
             stored,
-            waiting_die: others(&mut std::iter::once(&dies[die])),
-            waiting_channel: others(&mut dies.as_slice().iter().skip(channel).step_by(channels)),
-            waiting_device: (others(&mut dies.as_slice().iter()) + stalled.len() as u32)
-                .min(COUNTED as u32),
+            waiting_die: if queues == Queues::None {
+                0
+            } else {
+                others(&mut std::iter::once(&dies[die]))
+            },
+            waiting_channel: elsewhere(&mut dies.as_slice().iter().skip(channel).step_by(channels)),
+            waiting_device: match queues {
+                Queues::All => (elsewhere(&mut dies.as_slice().iter()) + stalled.len() as u32)
+                    .min(COUNTED as u32),
+                Queues::None | Queues::Die => 0,
+            },
         })
     }
 

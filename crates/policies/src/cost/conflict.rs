@@ -1,0 +1,95 @@
+//! `conflict`: quick to write while others wait.
+//!
+//! A program is of low cost when at least `queue-min` page operations of other requests wait, and of
+//! high cost otherwise, so that later reads are quick. Moves follow the same rule. It knows nothing
+//! of pages: what is written in a burst is slow to read for as long as it stays.
+
+use crate::list::{Family, PolicyInfo};
+use crate::params::{Kind, ParamInfo, Params};
+use ftl::{Cost, Watch, WriteCtx};
+use nand::Level;
+
+/// The entry in the list.
+pub const INFO: PolicyInfo = PolicyInfo {
+    family: Family::Cost,
+    name: "conflict",
+    aliases: &["li"],
+    summary: "Low-cost writes when requests wait, high-cost writes otherwise.",
+    paper: "Li et al., Maximizing IO performance via conflict reduction for flash memory storage \
+            systems, DATE 2015",
+    params: &[
+        ParamInfo {
+            name: "scope",
+            kind: Kind::Word(&["device", "channel", "die"]),
+            default: "device",
+            doc: "where they wait",
+        },
+        ParamInfo {
+            name: "queue-min",
+            kind: Kind::Int { min: 1, max: 64 },
+            default: "1",
+            doc: "page operations of other requests that count as waiting",
+        },
+        ParamInfo {
+            name: "initial-level",
+            kind: Kind::Word(&["high", "medium", "low"]),
+            default: "medium",
+            doc: "the level of data that was there before the run",
+        },
+    ],
+    needs: &[],
+    forbids: &[],
+};
+
+/// Levels by the length of the queue.
+#[derive(Copy, Clone, Debug)]
+pub struct Conflict {
+    waiting: fn(&WriteCtx) -> u32,
+    queue_min: u32,
+    initial: Level,
+    low: u64,
+    high: u64,
+}
+
+impl Conflict {
+    pub(crate) fn new(params: &Params) -> Self {
+        let waiting: fn(&WriteCtx) -> u32 = match params.word("scope") {
+            "device" => |w| w.waiting_device,
+            "channel" => |w| w.waiting_channel,
+            _ => |w| w.waiting_die,
+        };
+        Self {
+            waiting,
+            queue_min: params.int("queue-min") as u32,
+            initial: super::level_of(params.word("initial-level")),
+            low: 0,
+            high: 0,
+        }
+    }
+}
+
+impl Watch for Conflict {
+    fn counters(&self) -> Vec<(&'static str, f64)> {
+        vec![("low_writes", self.low as f64), ("high_writes", self.high as f64)]
+    }
+}
+
+impl Cost for Conflict {
+    fn constant(&self) -> Option<Level> {
+        None
+    }
+
+    fn initial(&self) -> Level {
+        self.initial
+    }
+
+    fn level(&mut self, w: &WriteCtx) -> Level {
+        if (self.waiting)(w) >= self.queue_min {
+            self.low += 1;
+            Level::Low
+        } else {
+            self.high += 1;
+            Level::High
+        }
+    }
+}

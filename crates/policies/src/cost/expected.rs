@@ -1,0 +1,308 @@
+//! `expected`: the level of least expected time.
+//!
+//! A page's *life* runs from one write to the next. Each page remembers how often it was read in
+//! its last life and in this one (a few bits); over all pages the drive counts how often a page that
+//! was read so often is read once more before it is written. That gives the reads to be expected,
+//! and a write takes the level at which its program and those reads take least time together, each
+//! weighted with the operations that it keeps waiting. A page that is read is re-written in idle time
+//! when the reads still to be expected save enough.
+//!
+//! The same information as `agcr`, with costs in the place of a rule: a first write is not of high
+//! cost for reads that never come, and one read in between does not make a page expensive to write.
+
+use super::rewrites::Rewrites;
+use crate::list::{Family, PolicyInfo};
+use crate::params::{Kind, ParamInfo, Params};
+use ftl::{Access, AccessKind, Cost, FtlView, Interests, LevelTimes, Lpn, Queues, Watch, WriteCtx};
+use kernel::IndexVec;
+use nand::{DieId, Geometry, Level, Source};
+
+/// The entry in the list.
+pub const INFO: PolicyInfo = PolicyInfo {
+    family: Family::Cost,
+    name: "expected",
+    aliases: &[],
+    summary: "The level at which a program and the reads expected before the next write take least \
+              time, learnt from how pages were read so far.",
+    paper: "floatgate; after Li et al., AGCR, FAST 2016",
+    params: &[
+        ParamInfo {
+            name: "rewrite-gain",
+            kind: Kind::Int { min: 0, max: 10_000 },
+            default: "50",
+            doc: "expected saving that makes a re-write worth it, in percent of its own time",
+        },
+        ParamInfo {
+            name: "initial-level",
+            kind: Kind::Word(&["high", "medium", "low"]),
+            default: "high",
+            doc: "the level of data that was there before the run",
+        },
+    ],
+    needs: &[],
+    forbids: &[],
+};
+
+/// Reads of one life are told apart up to this many.
+const READS: usize = 8;
+/// What a page's life is called by the one before: data from before the run, no life yet, none, one,
+/// or more reads.
+const KINDS: usize = 5;
+const BEFORE_THE_RUN: u8 = 0;
+const FIRST: u8 = 1;
+
+/// How often a page in each state was read once more.
+#[derive(Copy, Clone, Default, Debug)]
+struct Chance {
+    visits: u32,
+    read: u32,
+}
+
+/// The kind of a page's life (three bits), and its reads in this life (three bits).
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+struct Life(u8);
+
+impl Life {
+    fn new(kind: u8, reads: u8) -> Self {
+        Self(kind << 3 | reads.min(READS as u8 - 1))
+    }
+
+    fn kind(self) -> u8 {
+        self.0 >> 3
+    }
+
+    fn reads(self) -> u8 {
+        self.0 & 7
+    }
+
+    /// The life that a write begins.
+    fn next(self) -> Self {
+        let kind = if self.kind() == BEFORE_THE_RUN && self.reads() == 0 {
+            FIRST
+        } else {
+            2 + self.reads().min(2)
+        };
+        Self::new(kind, 0)
+    }
+
+    fn after_read(self) -> Self {
+        Self::new(self.kind(), self.reads() + 1)
+    }
+}
+
+/// Levels by the reads to be expected.
+pub struct Expected {
+    initial: Level,
+    /// As a fraction.
+    rewrite_gain: f64,
+    /// In ns.
+    program: [f64; 3],
+    read: [f64; 3],
+    dies: f64,
+    pages: IndexVec<Lpn, Life>,
+    chances: [[Chance; READS]; KINDS],
+    /// Reads to be expected in each state; brought up to date now and then.
+    reads: [[f64; READS]; KINDS],
+    until_update: u32,
+    /// The mean number of operations that wait for a die when the host asks for something.
+    behind: f64,
+    queue: Rewrites,
+    levels: [u64; 3],
+}
+
+/// Accesses between two updates of the expectations.
+const UPDATE: u32 = 1 << 10;
+
+impl Expected {
+    pub(crate) fn new(params: &Params) -> Self {
+        let mut new = Self {
+            initial: super::level_of(params.word("initial-level")),
+            rewrite_gain: params.int("rewrite-gain") as f64 / 100.0,
+            program: [0.0; 3],
+            read: [0.0; 3],
+            dies: 1.0,
+            pages: IndexVec::filled(Life::default(), 0),
+            chances: [[Chance::default(); READS]; KINDS],
+            reads: [[0.0; READS]; KINDS],
+            until_update: UPDATE,
+            behind: 0.0,
+            queue: Rewrites::default(),
+            levels: [0; 3],
+        };
+        new.update();
+        new
+    }
+
+    /// Works the expectations out anew. A page that is in a state counts as one that was not read
+    /// again, which is true in the end for most.
+    fn update(&mut self) {
+        self.until_update = UPDATE;
+        for (reads, chances) in self.reads.iter_mut().zip(&mut self.chances) {
+            let chance = |c: &Chance| f64::from(c.read + 1) / f64::from(c.visits + 2);
+            let last = chance(&chances[READS - 1]);
+            reads[READS - 1] = last / (1.0 - last);
+            for r in (0..READS - 1).rev() {
+                reads[r] = chance(&chances[r]) * (1.0 + reads[r + 1]);
+            }
+            // What is long past counts less and less.
+            if chances.iter().any(|c| c.visits > 1 << 16) {
+                for c in chances {
+                    *c = Chance { visits: c.visits / 2, read: c.read / 2 };
+                }
+            }
+        }
+    }
+
+    fn reads_of(&self, life: Life) -> f64 {
+        self.reads[usize::from(life.kind())][usize::from(life.reads())]
+    }
+
+    fn visit(&mut self, life: Life) {
+        self.chances[usize::from(life.kind())][usize::from(life.reads())].visits += 1;
+    }
+}
+
+impl Watch for Expected {
+    fn interests(&self) -> Interests {
+        Interests::ACCESS.with(Interests::IDLE)
+    }
+
+    fn attach(&mut self, geometry: &Geometry, logical_pages: u32) {
+        self.pages = IndexVec::filled(Life::default(), logical_pages as usize);
+        self.queue = Rewrites::new(geometry, logical_pages);
+        self.dies = geometry.dies() as f64;
+    }
+
+    fn counters(&self) -> Vec<(&'static str, f64)> {
+        let [high, medium, low] = self.levels.map(|n| n as f64);
+        let mut all = vec![("high_writes", high), ("medium_writes", medium), ("low_writes", low)];
+        all.extend(self.queue.counters());
+        all
+    }
+}
+
+impl Cost for Expected {
+    fn constant(&self) -> Option<Level> {
+        None
+    }
+
+    fn initial(&self) -> Level {
+        self.initial
+    }
+
+    fn queues(&self) -> Queues {
+        Queues::Die
+    }
+
+    fn learn_times(&mut self, times: &LevelTimes) {
+        self.program = times.program.map(|t| t.as_ns() as f64);
+        self.read = times.read.map(|t| t.as_ns() as f64);
+    }
+
+    fn level(&mut self, w: &WriteCtx) -> Level {
+        let reads = self.reads_of(self.pages[w.lpn]) * (1.0 + self.behind);
+        let waiting = 1.0 + f64::from(w.waiting_die);
+        let total = |l: Level| self.program[l as usize] * waiting + self.read[l as usize] * reads;
+        let level = match w.tag.source {
+            Source::Rewrite => Level::High,
+            _ => Level::ALL
+                .into_iter()
+                .min_by(|a, b| total(*a).total_cmp(&total(*b)))
+                .expect("three levels"),
+        };
+        self.levels[level as usize] += 1;
+        level
+    }
+
+    fn follow(&mut self, access: &Access, stored: Option<Level>) {
+        self.until_update -= 1;
+        if self.until_update == 0 {
+            self.update();
+        }
+        let life = self.pages[access.lpn];
+        match access.kind {
+            AccessKind::Trim => {
+                self.pages[access.lpn] = Life::default();
+                self.queue.forget(access.lpn);
+            }
+            AccessKind::Write => {
+                let next = life.next();
+                self.visit(next);
+                self.pages[access.lpn] = next;
+                self.queue.forget(access.lpn);
+            }
+            AccessKind::Read => {
+                let waiting = f64::from(access.waiting_device) / self.dies;
+                self.behind += (waiting - self.behind) / 64.0;
+                self.chances[usize::from(life.kind())][usize::from(life.reads())].read += 1;
+                let next = life.after_read();
+                self.visit(next);
+                self.pages[access.lpn] = next;
+                let Some(stored) = stored.filter(|level| *level != Level::High) else { return };
+                let (slow, quick) = (self.read[stored as usize], self.read[Level::High as usize]);
+                let saved = self.reads_of(next) * (slow - quick);
+                let own = slow + self.program[Level::High as usize];
+                if saved > own * self.rewrite_gain {
+                    self.queue.ask(access.lpn);
+                }
+            }
+        }
+    }
+
+    fn rewrite(&mut self, die: DieId, view: &FtlView<'_>) -> Option<Lpn> {
+        self.queue.next(die, view)
+    }
+
+    fn dram_bits_per_page(&self) -> u32 {
+        6
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Map;
+
+    #[test]
+    fn lives_are_called_by_the_one_before() {
+        let kinds = |accesses: &str| -> Vec<u8> {
+            let mut life = Life::default();
+            let step = |access: char| {
+                life = if access == 'w' { life.next() } else { life.after_read() };
+                life.kind()
+            };
+            accesses.chars().map(step).collect()
+        };
+        assert_eq!(kinds("wwrwrrwrrrrw"), [1, 2, 2, 3, 3, 3, 4, 4, 4, 4, 4, 4]);
+        assert_eq!(kinds("rrw"), [0, 0, 4]);
+        let many = (0..20).fold(Life::new(FIRST, 0), |life, _| life.after_read());
+        assert_eq!((many.kind(), many.reads()), (FIRST, 7));
+    }
+
+    /// Pages that are read n times in every life: the expectation comes to n.
+    #[test]
+    fn the_expectation_is_what_happens() {
+        let info =
+            crate::PolicySet::resolve(&[("cost".into(), "expected".into(), Map::new())], None);
+        let set = info.unwrap();
+        for n in [0_u8, 1, 2, 5] {
+            let mut policy = Expected::new(set.get(Family::Cost).1);
+            policy.pages = IndexVec::filled(Life::default(), 1);
+            let mut life = Life::default();
+            for _ in 0..2_000 {
+                life = life.next();
+                policy.visit(life);
+                for _ in 0..n {
+                    let at = &mut policy.chances[usize::from(life.kind())];
+                    at[usize::from(life.reads())].read += 1;
+                    life = life.after_read();
+                    policy.visit(life);
+                }
+            }
+            policy.update();
+            let kind = 2 + n.min(2);
+            let expected = policy.reads_of(Life::new(kind, 0));
+            assert!((expected - f64::from(n)).abs() < 0.02, "{n}: {expected}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! `ideal`: every read and every write takes the time of its cheapest level.
+//!
+//! The Ideal Case of AGCR's slides: what is written quickly is read quickly too. No device can do
+//! it; it is the floor of service times under any regulation.
+
+use crate::list::{Family, PolicyInfo};
+use ftl::{Cost, Watch, WriteCtx};
+use nand::Level;
+
+/// The entry in the list.
+pub const INFO: PolicyInfo = PolicyInfo {
+    family: Family::Cost,
+    name: "ideal",
+    aliases: &[],
+    summary: "Quick writes and quick reads together: a bound that no device can reach.",
+    paper: "Li et al., AGCR, FAST 2016, slides",
+    params: &[],
+    needs: &[],
+    forbids: &[],
+};
+
+/// Best times for everything.
+#[derive(Copy, Clone, Debug)]
+pub struct Ideal;
+
+impl Watch for Ideal {}
+
+impl Cost for Ideal {
+    fn constant(&self) -> Option<Level> {
+        Some(Level::Medium)
+    }
+
+    fn initial(&self) -> Level {
+        Level::Medium
+    }
+
+    fn is_ideal(&self) -> bool {
+        true
+    }
+
+    fn level(&mut self, _: &WriteCtx) -> Level {
+        Level::Medium
+    }
+}

@@ -1,0 +1,158 @@
+//! `oracle`: knows how often each page will be read before it is written again.
+//!
+//! A bound on what any history can tell: a write takes the level at which its program and all reads
+//! until the next write take least time together, and an idle die re-writes pages that were not
+//! written at high cost and will still be read. It does not know how requests will queue.
+
+use super::rewrites::Rewrites;
+use crate::list::{Family, PolicyInfo};
+use crate::params::{Kind, ParamInfo, Params};
+use ftl::{
+    Access, AccessKind, Cost, FtlView, Future, Interests, LevelTimes, Lpn, Queues, Watch, WriteCtx,
+};
+use kernel::{IndexVec, Time};
+use nand::{DieId, Geometry, Level, Ppn, Source, Tag};
+use std::sync::Arc;
+
+/// The entry in the list.
+pub const INFO: PolicyInfo = PolicyInfo {
+    family: Family::Cost,
+    name: "oracle",
+    aliases: &[],
+    summary: "The level of least total time, knowing how often the page will be read before it is \
+              written again; no device can know.",
+    paper: "folklore",
+    params: &[ParamInfo {
+        name: "initial-level",
+        kind: Kind::Word(&["high", "medium", "low"]),
+        default: "high",
+        doc: "the level of data that was there before the run",
+    }],
+    needs: &[],
+    forbids: &[],
+};
+
+/// Levels by what is to come.
+pub struct Oracle {
+    initial: Level,
+    times: LevelTimes,
+    future: Arc<Future>,
+    /// Writes of each page so far, and reads since the last.
+    writes: IndexVec<Lpn, u32>,
+    reads: IndexVec<Lpn, u8>,
+    queue: Rewrites,
+    levels: [u64; 3],
+}
+
+impl Oracle {
+    pub(crate) fn new(params: &Params) -> Self {
+        Self {
+            initial: super::level_of(params.word("initial-level")),
+            times: LevelTimes::default(),
+            future: Arc::default(),
+            writes: IndexVec::filled(0, 0),
+            reads: IndexVec::filled(0, 0),
+            queue: Rewrites::default(),
+            levels: [0; 3],
+        }
+    }
+
+    /// Reads of a page before its next write.
+    fn reads_left(&self, lpn: Lpn) -> u8 {
+        self.future.reads(lpn, self.writes[lpn]).saturating_sub(self.reads[lpn])
+    }
+
+    /// The level at which a program and so many reads take least time together.
+    fn cheapest(&self, reads: u8) -> Level {
+        let total = |l: &Level| {
+            self.times.program[*l as usize] + self.times.read[*l as usize] * u64::from(reads)
+        };
+        // Of equals the one that is quicker to write.
+        Level::ALL.into_iter().rev().min_by_key(total).expect("three levels")
+    }
+}
+
+impl Watch for Oracle {
+    fn interests(&self) -> Interests {
+        Interests::ACCESS.with(Interests::IDLE).with(Interests::PROGRAM)
+    }
+
+    fn attach(&mut self, geometry: &Geometry, logical_pages: u32) {
+        self.writes = IndexVec::filled(0, logical_pages as usize);
+        self.reads = IndexVec::filled(0, logical_pages as usize);
+        self.queue = Rewrites::new(geometry, logical_pages);
+    }
+
+    fn on_program(&mut self, lpn: Lpn, _: Ppn, level: Level, _: Tag, _: Time) {
+        if level != Level::High && self.reads_left(lpn) > 0 {
+            self.queue.ask(lpn);
+        }
+    }
+
+    fn counters(&self) -> Vec<(&'static str, f64)> {
+        let [high, medium, low] = self.levels.map(|n| n as f64);
+        let mut all = vec![("high_writes", high), ("medium_writes", medium), ("low_writes", low)];
+        all.extend(self.queue.counters());
+        all
+    }
+}
+
+impl Cost for Oracle {
+    fn constant(&self) -> Option<Level> {
+        None
+    }
+
+    fn initial(&self) -> Level {
+        self.initial
+    }
+
+    fn queues(&self) -> Queues {
+        Queues::None
+    }
+
+    fn learn_times(&mut self, times: &LevelTimes) {
+        self.times = *times;
+    }
+
+    fn wants_future(&self) -> bool {
+        true
+    }
+
+    fn foresee(&mut self, future: Arc<Future>) {
+        self.future = future;
+    }
+
+    fn level(&mut self, w: &WriteCtx) -> Level {
+        let level = match w.tag.source {
+            Source::Rewrite => Level::High,
+            _ => self.cheapest(self.reads_left(w.lpn)),
+        };
+        self.levels[level as usize] += 1;
+        level
+    }
+
+    fn follow(&mut self, access: &Access, stored: Option<Level>) {
+        let lpn = access.lpn;
+        match access.kind {
+            AccessKind::Write => {
+                self.writes[lpn] += 1;
+                self.reads[lpn] = 0;
+                self.queue.forget(lpn);
+            }
+            AccessKind::Read => {
+                self.reads[lpn] = self.reads[lpn].saturating_add(1);
+                let worth = stored.is_some_and(|level| level != Level::High);
+                if self.reads_left(lpn) == 0 {
+                    self.queue.forget(lpn);
+                } else if worth {
+                    self.queue.ask(lpn);
+                }
+            }
+            AccessKind::Trim => self.queue.forget(lpn),
+        }
+    }
+
+    fn rewrite(&mut self, die: DieId, view: &FtlView<'_>) -> Option<Lpn> {
+        self.queue.next(die, view)
+    }
+}
