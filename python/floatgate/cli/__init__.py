@@ -1,0 +1,74 @@
+"""The command `floatgate`. Heavy modules are imported where they are used: help is instant."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+import floatgate
+from floatgate import ConfigError, InputError, InternalError, PolicyError, completion
+from floatgate.cli import config, lists, runs, trace
+from floatgate.cli.options import choices
+from floatgate.cli.show import fail
+
+app = typer.Typer(
+    name="floatgate",
+    help="SSD simulator: how fast, for how long, at what energy, "
+    "and which flash-management technique changes that.",
+    epilog="Exit codes: 0 done (a worn-out drive included), 2 the input is wrong, "
+    "1 a bug of floatgate, 130 Ctrl-C.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(epilog=choices())(runs.run)
+app.command(epilog=choices())(runs.compare)
+app.command()(lists.policies)
+app.command()(lists.chips)
+app.add_typer(trace.app, name="trace", help="Look at workloads.")
+app.add_typer(config.app, name="config", help="Look at drive files.")
+
+
+def main() -> None:
+    """Runs the command line and exits: 2 if the input is wrong, 1 if floatgate is."""
+    if (answers := completion.bash_policy()) is not None:
+        print("\n".join(answers))
+        return
+    sys.path.append("")  # policies may lie in the current folder
+    try:
+        app(prog_name="floatgate")
+    except ConfigError as error:
+        fail(str(error), 2)  # a list of errors, each with its lines
+    except PolicyError as error:
+        if error.__cause__ is not None:
+            import traceback
+
+            traceback.print_exception(error.__cause__)
+        fail(f"error: {error}", 2)
+    except InputError as error:
+        fail(f"error: {error}", 2)
+    except InternalError as error:
+        fail(
+            f"floatgate has a bug: {error}\n"
+            "The input is not at fault. Please report this with the command and the drive file.",
+            1,
+        )
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"floatgate {floatgate.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    pass

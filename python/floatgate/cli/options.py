@@ -1,0 +1,109 @@
+"""The arguments and options that several commands share."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import floatgate
+from floatgate import completion
+
+Drive = Annotated[str, typer.Argument(metavar="DRIVE", help="A preset's name, or a TOML file.")]
+Workload = Annotated[
+    str,
+    typer.Argument(
+        metavar="WORKLOAD",
+        help="A trace file, a trace of the catalogue such as msr:hm_0, a generator such as "
+        "random-write, or a TOML file that sets one up.",
+    ),
+]
+Set = Annotated[
+    list[str],
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Override a setting: ftl.spare-factor=0.2. Repeatable."
+    ),
+]
+Policy = Annotated[
+    list[str],
+    typer.Option(
+        "--policy",
+        metavar="FAMILY=NAME[:KEY=VALUE]...",
+        autocompletion=completion.policy,
+        help="Choose a policy: cost=fixed:level=low. Repeatable.",
+    ),
+]
+Seed = Annotated[
+    int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of every random stream.")
+]
+Format = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The trace's format; by default it is sniffed.")
+]
+TimeUnit = Annotated[
+    str | None, typer.Option(metavar="UNIT", help="Unit of the trace's times: s, ms, us or ns.")
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MAP",
+        help="What a table's columns hold: time=1:us,op=2,offset=3,size=4:sectors,device=5.",
+    ),
+]
+Event = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LETTER",
+        help="With which event of blkparse a request arrives: Q (queued), D (issued), "
+        "C (completed).",
+    ),
+]
+Device = Annotated[
+    str | None,
+    typer.Option(metavar="NAME[,NAME]...", help="Only requests to these devices of the trace."),
+]
+Process = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Only requests of this process, by name or number."),
+]
+SkipBad = Annotated[
+    bool, typer.Option("--skip-bad", help="Count records that cannot be read, and go on.")
+]
+Traces = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--traces",
+        metavar="DIR",
+        help="Where traces of the catalogue lie; by default FLOATGATE_TRACES. Repeatable.",
+    ),
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Store the result in DIR/RUN-ID, and its requests, series and blocks as Parquet.",
+    ),
+]
+
+
+def choices() -> str:
+    """What DRIVE and WORKLOAD can be without a file, and what files can be."""
+
+    def paragraph(indent: str, text: str) -> str:
+        return textwrap.fill(text, 77, initial_indent=indent, subsequent_indent=" " * len(indent))
+
+    def table(title: str, rows: dict[str, str]) -> str:
+        width = max(map(len, rows)) + 2
+        lines = [paragraph(f"  {name:<{width}}", what) for name, what in rows.items()]
+        return f"\b\n{title}:\n" + "\n".join(lines)
+
+    drives = "\b\nDrives:\n" + paragraph("  ", ", ".join(floatgate.drives()))
+    generators = table("Generators", floatgate.generators())
+    formats = table("Formats of traces (plain, gzip, zstd or xz)", floatgate.formats())
+    return "\n\n".join((drives, generators, formats))

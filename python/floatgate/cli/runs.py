@@ -1,0 +1,195 @@
+"""`floatgate run` and `floatgate compare`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import floatgate
+from floatgate import InputError, completion
+from floatgate.cli.options import (
+    Columns,
+    Device,
+    Drive,
+    Event,
+    Format,
+    Json,
+    Out,
+    Policy,
+    Process,
+    Quiet,
+    Seed,
+    Set,
+    SkipBad,
+    TimeUnit,
+    Traces,
+    Workload,
+)
+from floatgate.cli.show import fail
+from floatgate.comparison_text import MEASURES
+
+
+def run(
+    drive: Drive,
+    workload: Workload,
+    policy: Policy = [],  # noqa: B006
+    set: Set = [],  # noqa: B006
+    seed: Seed = None,
+    format: Format = None,
+    time_unit: TimeUnit = None,
+    columns: Columns = None,
+    event: Event = None,
+    device: Device = None,
+    process: Process = None,
+    skip_bad: SkipBad = False,
+    traces: Traces = None,
+    out: Out = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run WORKLOAD on DRIVE: latency, write amplification and wear, split by cause."""
+    from floatgate import text
+    from floatgate.progress import Progress
+
+    with Progress(quiet=quiet) as progress:
+        result = floatgate.run(
+            drive,
+            workload,
+            policy=policy,
+            set=set,
+            seed=seed,
+            format=format,
+            time_unit=time_unit,
+            columns=columns,
+            event=event,
+            device=device or (),
+            process=process,
+            skip_bad=skip_bad,
+            traces=traces,
+            out=out,
+            progress=progress,
+        )
+    if as_json:
+        print(json.dumps(result.data))
+        return
+    print(text.page(result, colour=text.colour_wanted()))
+    if result.folder is not None:
+        print(f"\nResult: {result.folder}")
+
+
+def compare(
+    drive: Annotated[
+        str,
+        typer.Argument(metavar="DRIVE", help="A preset's name, or a TOML file; or a list of them."),
+    ],
+    workload: Annotated[
+        str,
+        typer.Argument(
+            metavar="WORKLOAD",
+            help="A trace file, a generator such as random-write, or a TOML file that sets one "
+            "up; or a list of them.",
+        ),
+    ],
+    policy: Annotated[
+        list[str],
+        typer.Option(
+            "--policy",
+            metavar="FAMILY=NAME[:KEY=VALUE]...,...",
+            autocompletion=completion.policy,
+            help="Policies of a family: cost=fixed:level=low,fixed:level=high. Repeatable.",
+        ),
+    ] = [],  # noqa: B006
+    set: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE,...",
+            help="Values of a setting: ftl.spare-factor=0.07,0.2. Repeatable.",
+        ),
+    ] = [],  # noqa: B006
+    seed: Annotated[
+        str | None,
+        typer.Option("--seed", metavar="N,...", help="Seeds of every random stream."),
+    ] = None,
+    format: Format = None,
+    time_unit: TimeUnit = None,
+    columns: Columns = None,
+    event: Event = None,
+    device: Device = None,
+    process: Process = None,
+    skip_bad: SkipBad = False,
+    traces: Traces = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Processes at work; by default one for each core."),
+    ] = None,
+    bars: Annotated[
+        str | None,
+        typer.Option(metavar="MEASURE", help=f"Draw this measure as bars: {', '.join(MEASURES)}."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Store the results here; by default in a folder of floatgate-results that is "
+            "named by what is compared.",
+        ),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run every combination of the values given, and show the results side by side.
+
+    Wherever one value can stand, so can a list with commas; a comma within quotes or brackets
+    belongs to its value. Every run is checked before the first starts, and each result is stored
+    as soon as it is there.
+    """
+    from floatgate import comparison_text, text
+    from floatgate.progress import RunsProgress
+    from floatgate.variants import expand, folder_name
+
+    if bars is not None and bars not in MEASURES:
+        raise InputError(f"--bars: `{bars}` is not a measure; there are {', '.join(MEASURES)}")
+    if out is None:
+        variants = expand(drive, workload, policy, set, seed)
+        out = Path("floatgate-results") / folder_name(variants)
+    try:
+        with RunsProgress(quiet=quiet) as progress:
+            comparison = floatgate.compare(
+                drive,
+                workload,
+                policy=policy,
+                set=set,
+                seed=seed,
+                format=format,
+                time_unit=time_unit,
+                columns=columns,
+                event=event,
+                device=device or (),
+                process=process,
+                skip_bad=skip_bad,
+                traces=traces,
+                out=out,
+                workers=workers,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        if out.exists():
+            print(f"Results so far: {out}", file=sys.stderr)
+        raise
+    failed = comparison_text.failures(comparison)
+    if not comparison.runs:
+        fail(failed, comparison.exit_code)
+    if as_json:
+        print(json.dumps(comparison.data))
+        if failed:
+            print(failed, file=sys.stderr)
+    else:
+        print(comparison_text.page(comparison, colour=text.colour_wanted(), bars=bars))
+        print(f"\nResults: {out}")
+    sys.exit(comparison.exit_code)

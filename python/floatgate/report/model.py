@@ -1,0 +1,67 @@
+"""What a report says, before it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from floatgate.comparison import Comparison
+
+
+class Finding(NamedTuple):
+    """One row of a table that puts what was published beside what came out here.
+
+    `where` is the place in the publication (`Table 2`, `Fig. 7`). A statement that is no number
+    stands as a text. `unit` is one of the units of `floatgate.measures`, and empty for plain
+    numbers. `stand_in` marks what came from stand-ins of traces that are not at hand.
+    """
+
+    what: str
+    where: str
+    published: float | str | None
+    ours: float | str | None
+    unit: str = ""
+    stand_in: bool = False
+    note: str = ""
+
+
+class Table(NamedTuple):
+    """Findings under one title, with some sentences ahead of them."""
+
+    title: str
+    rows: Sequence[Finding]
+    text: str = ""
+
+
+class Point(NamedTuple):
+    """A published number at its place in a plot: what varied there, as in a comparison."""
+
+    at: Mapping[str, str]
+    value: float
+    source: str
+
+
+class Plot(NamedTuple):
+    """A plot of the runs of a report.
+
+    `kind` is one of `floatgate.report.KINDS`. `measure` names a number of a result: a measure by
+    its short name, or the path to it with dots. `x` and `by` are names of what varied: along the
+    axis, and by colour. `points` are drawn beside ours.
+    """
+
+    kind: str
+    title: str = ""
+    measure: str | None = None
+    x: str | None = None
+    by: str | None = None
+    points: Sequence[Point] = ()
+
+
+class Report(NamedTuple):
+    """A page: prose, tables and plots over the runs of a comparison, then the runs themselves."""
+
+    title: str
+    runs: Comparison
+    prose: Sequence[str] = ()
+    tables: Sequence[Table] = ()
+    plots: Sequence[Plot] = ()
