@@ -3,9 +3,12 @@
 //! A page's *life* runs from one write to the next. Each page remembers how often it was read in
 //! its last life and in this one (a few bits); over all pages the drive counts how often a page that
 //! was read so often is read once more before it is written. That gives the reads to be expected,
-//! and a write takes the level at which its program and those reads take least time together, each
-//! weighted with the operations that it keeps waiting. A page that is read is re-written in idle time
-//! when the reads still to be expected save enough.
+//! and a write takes the level at which its program and those reads take least time together; the
+//! program counts once more for each operation that waits for its die. The reads count once: what
+//! waits when a burst is served says little of when the page will be read, and weighting them with
+//! the mean queue made programs slow in just those bursts (half as long again on a trace at sixteen
+//! times its speed). A page that is read is re-written in idle time when the reads still to be
+//! expected save enough.
 //!
 //! The same information as `agcr`, with costs in the place of a rule: a first write is not of high
 //! cost for reads that never come, and one read in between does not make a page expensive to write.
@@ -98,14 +101,11 @@ pub struct Expected {
     /// In ns.
     program: [f64; 3],
     read: [f64; 3],
-    dies: f64,
     pages: IndexVec<Lpn, Life>,
     chances: [[Chance; READS]; KINDS],
     /// Reads to be expected in each state; brought up to date now and then.
     reads: [[f64; READS]; KINDS],
     until_update: u32,
-    /// The mean number of operations that wait for a die when the host asks for something.
-    behind: f64,
     queue: Rewrites,
     levels: [u64; 3],
 }
@@ -120,12 +120,10 @@ impl Expected {
             rewrite_gain: params.int("rewrite-gain") as f64 / 100.0,
             program: [0.0; 3],
             read: [0.0; 3],
-            dies: 1.0,
             pages: IndexVec::filled(Life::default(), 0),
             chances: [[Chance::default(); READS]; KINDS],
             reads: [[0.0; READS]; KINDS],
             until_update: UPDATE,
-            behind: 0.0,
             queue: Rewrites::default(),
             levels: [0; 3],
         };
@@ -170,7 +168,6 @@ impl Watch for Expected {
     fn attach(&mut self, geometry: &Geometry, logical_pages: u32) {
         self.pages = IndexVec::filled(Life::default(), logical_pages as usize);
         self.queue = Rewrites::new(geometry, logical_pages);
-        self.dies = geometry.dies() as f64;
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {
@@ -200,7 +197,7 @@ impl Cost for Expected {
     }
 
     fn level(&mut self, w: &WriteCtx) -> Level {
-        let reads = self.reads_of(self.pages[w.lpn]) * (1.0 + self.behind);
+        let reads = self.reads_of(self.pages[w.lpn]);
         let waiting = 1.0 + f64::from(w.waiting_die);
         let total = |l: Level| self.program[l as usize] * waiting + self.read[l as usize] * reads;
         let level = match w.tag.source {
@@ -232,8 +229,6 @@ impl Cost for Expected {
                 self.queue.forget(access.lpn);
             }
             AccessKind::Read => {
-                let waiting = f64::from(access.waiting_device) / self.dies;
-                self.behind += (waiting - self.behind) / 64.0;
                 self.chances[usize::from(life.kind())][usize::from(life.reads())].read += 1;
                 let next = life.after_read();
                 self.visit(next);
