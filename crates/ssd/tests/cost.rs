@@ -128,6 +128,21 @@ fn agcr_on_writes_alone_is_low_after_the_first() {
 }
 
 #[test]
+fn the_first_write_of_a_page_may_be_of_another_level() {
+    for (level, first) in [("high", 800), ("medium", 600), ("low", 450)] {
+        let own = format!("policy cost=agcr:first-write={level}");
+        let script = [('w', 1), ('w', 1), ('t', 1), ('w', 1), ('r', 1), ('w', 1)];
+        let (latencies, _) = one_by_one(&priced(&[&own]), &script);
+        let after = match level {
+            "high" => 70,
+            "medium" => 170,
+            _ => 310,
+        };
+        assert_eq!(latencies, [first, 450, 0, first, after, 600], "{level}");
+    }
+}
+
+#[test]
 fn without_idle_time_nothing_is_written_anew() {
     let own = [
         "policy cost=agcr:initial-level=low",

@@ -36,6 +36,12 @@ pub const INFO: PolicyInfo = PolicyInfo {
             doc: "the level of data that was there before the run",
         },
         ParamInfo {
+            name: "first-write",
+            kind: Kind::Word(&["high", "medium", "low"]),
+            default: "high",
+            doc: "the level of pages without history; the paper has high",
+        },
+        ParamInfo {
             name: "rewrite-from",
             kind: Kind::Word(&["low", "low-medium", "none"]),
             default: "low",
@@ -61,16 +67,6 @@ enum Character {
     ReadOnly,
     WriteOnly,
     Interleaved,
-}
-
-impl Character {
-    fn level(self) -> Level {
-        match self {
-            Self::WriteOnly => Level::Low,
-            Self::Interleaved => Level::Medium,
-            Self::ReadOnly | Self::Unknown => Level::High,
-        }
-    }
 }
 
 /// What is known of a page, in one byte: how many past accesses (two bits), which of the last two
@@ -139,6 +135,7 @@ enum Moves {
 pub struct Agcr {
     past: u8,
     initial: Level,
+    first: Level,
     worth: fn(Level) -> bool,
     rewrites: bool,
     moves: Moves,
@@ -157,6 +154,7 @@ impl Agcr {
         Self {
             past: params.int("window") as u8 - 1,
             initial: super::level_of(params.word("initial-level")),
+            first: super::level_of(params.word("first-write")),
             worth,
             rewrites: params.word("rewrite-from") != "none",
             moves: match params.word("moves") {
@@ -167,6 +165,15 @@ impl Agcr {
             pages: IndexVec::filled(History::default(), 0),
             queue: Rewrites::default(),
             characters: [0; 4],
+        }
+    }
+
+    fn level_of(&self, character: Character) -> Level {
+        match character {
+            Character::Unknown => self.first,
+            Character::ReadOnly => Level::High,
+            Character::WriteOnly => Level::Low,
+            Character::Interleaved => Level::Medium,
         }
     }
 }
@@ -210,9 +217,9 @@ impl Cost for Agcr {
     fn level(&mut self, w: &WriteCtx) -> Level {
         let page = self.pages[w.lpn];
         match (w.tag.source, self.moves) {
-            (Source::Host, _) => page.written_as().level(),
+            (Source::Host, _) => self.level_of(page.written_as()),
             (Source::Rewrite, _) => Level::High,
-            (_, Moves::Class) => page.character().level(),
+            (_, Moves::Class) => self.level_of(page.character()),
             (_, Moves::Preserve) => w.stored.unwrap_or(Level::Medium),
             (_, Moves::Medium) => Level::Medium,
         }
