@@ -8,7 +8,8 @@ import pytest
 
 import sample
 from floatgate import Comparison, Result
-from floatgate.comparison_text import MEASURES, page
+from floatgate.comparison_text import page
+from floatgate.measures import MEASURES
 from floatgate.pool import Failure
 
 

@@ -113,6 +113,20 @@ class Comparison:
             run.save(folder)
         return self.write_list(folder)
 
+    def save_report(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
+        """Writes a page with plots and tables of the runs, and returns its path.
+
+        It is one HTML file that needs no network, as `floatgate report` writes it. More can be said
+        with `floatgate.report`.
+
+        Raises:
+            InputError: The packages of the extra `report` are missing, it cannot be written, or
+                there is no run.
+        """
+        from floatgate import report
+
+        return report.save(report.of(self, title), path)
+
     def write_list(self, folder: str | os.PathLike[str]) -> Path:
         """Writes `FOLDER/comparison.json`: which of the results there were compared, and how.
 

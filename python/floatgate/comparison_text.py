@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
 
 from floatgate.comparison import Comparison
+from floatgate.measures import FLASH, HOST, MEASURES, Measure, best, change, peers
 from floatgate.result import Result
 from floatgate.text import (
     BOLD,
@@ -18,65 +18,8 @@ from floatgate.text import (
     hanging,
     number,
     section,
-    short,
 )
 from floatgate.variants import brief, label, where
-
-
-class Measure(NamedTuple):
-    """One number of a run: what it is called, how it is found and shown, which is better."""
-
-    key: str
-    title: str
-    of: Callable[[Result], float | None]
-    show: Callable[[float], str]
-    more_is_better: bool = False
-
-
-def _latency(op: str, key: str) -> Callable[[Result], float | None]:
-    return lambda run: run.host[op].latency_ns[key] if run.host[op].requests else None
-
-
-def _rate(run: Result) -> float | None:
-    """Requests per second where they depend on the drive: in an open loop they come as they do."""
-    closed = run.provenance.config.host.mode in ("queue-depth", "think-time")
-    seconds = run.simulated_seconds
-    return run.host.all.requests / seconds if closed and seconds else None
-
-
-def _moved(run: Result) -> float:
-    program = run.flash.program
-    return float(program.total - program.host)
-
-
-def _worn_out(run: Result) -> float | None:
-    return None if run.end.state == "completed" else float(run.end.at_ns)
-
-
-HOST = (
-    Measure("read.mean", "read mean", _latency("read", "mean"), duration),
-    Measure("read.p99", "read p99", _latency("read", "p99"), duration),
-    Measure("write.mean", "write mean", _latency("write", "mean"), duration),
-    Measure("write.p99", "write p99", _latency("write", "p99"), duration),
-    Measure("trim.mean", "trim mean", _latency("trim", "mean"), duration),
-    Measure("iops", "IOPS", _rate, lambda v: short(float(f"{v:.3g}")), more_is_better=True),
-)
-FLASH = (
-    Measure("waf", "WAF", lambda run: run.waf, lambda v: f"{v:.3f}"),
-    Measure("erases", "erases", lambda run: float(run.flash.erase.total), short),
-    Measure("moved", "moved pages", _moved, short),
-    Measure("wear.max", "most worn", lambda run: float(run.wear.erases.max), number),
-    Measure("wear.spread", "wear spread", lambda run: run.wear.erases.stddev, number),
-    Measure(
-        "energy",
-        "energy",
-        lambda run: run.energy_joules.total if run.energy_joules else None,
-        lambda v: f"{number(v)} J",
-    ),
-    Measure("uncorrectable", "lost reads", lambda run: float(run.flash.uncorrectable), short),
-    Measure("end", "drive ended", _worn_out, duration, more_is_better=True),
-)
-MEASURES = {measure.key: measure for measure in (*HOST, *FLASH)}
 
 
 def page(comparison: Comparison, *, colour: bool = False, bars: str | None = None) -> str:
@@ -149,7 +92,7 @@ def _head(comparison: Comparison, style: Style) -> str:
         facts.append(f"simulated in {duration(1e9 * sum(r.timing.wall_seconds for r in runs))}")
         lines.append("; ".join(facts))
     if len(runs) > 1:
-        of = " with the same workload" if len(_peers(comparison)) > 1 else ""
+        of = " with the same workload" if len(peers(comparison)) > 1 else ""
         lines.append(f"In %: the difference to the first run{of}. With *: the best.")
     return "\n".join(lines)
 
@@ -208,10 +151,10 @@ def _cells(measure: Measure, comparison: Comparison) -> list[str]:
         return []
     shown = ["-" if value is None else measure.show(value) for value in values]
     marks, changes = [""] * len(values), [""] * len(values)
-    for first, *others in _peers(comparison):
+    for first, *others in peers(comparison):
         for i in others:
-            changes[i] = _change(values[first], values[i])
-        for i in _best(measure, {i: values[i] for i in (first, *others)}):
+            changes[i] = change(values[first], values[i])
+        for i in best(measure, {i: values[i] for i in (first, *others)}):
             marks[i] = "*"
     width, beside = max(map(len, shown)), max(map(len, changes))
     cells = [
@@ -219,43 +162,6 @@ def _cells(measure: Measure, comparison: Comparison) -> list[str]:
         for value, mark, change in zip(shown, marks, changes, strict=True)
     ]
     return [measure.title, *cells]
-
-
-def _peers(comparison: Comparison) -> list[list[int]]:
-    """The runs with one workload: only these say which drive does better."""
-    peers: dict[str | None, list[int]] = {}
-    for i, variant in enumerate(comparison.variants):
-        peers.setdefault(variant.get("workload"), []).append(i)
-    return list(peers.values())
-
-
-def _best(measure: Measure, values: Mapping[int, float | None]) -> list[int]:
-    """What reads the same is equally good; nothing is best if all are, or one has no value."""
-    known = {i: value for i, value in values.items() if value is not None}
-    if len(known) < len(values):
-        return []
-    shown = {i: measure.show(value) for i, value in known.items()}
-    best = measure.show((max if measure.more_is_better else min)(known.values()))
-    return [i for i in shown if shown[i] == best] if len({*shown.values()}) > 1 else []
-
-
-def _change(first: float | None, value: float | None) -> str:
-    """The difference to the first in percent, large ones as a factor.
-
-    >>> _change(10.0, 9.0), _change(10.0, 10.04), _change(10.0, 13.5), _change(10.0, 123.0)
-    ('-10 %', '+0.4 %', '+35 %', 'x 12.3')
-    >>> _change(10.0, 10.0), _change(0.0, 3.0), _change(None, 3.0)
-    ('=', '', '')
-    """
-    if not first or value is None:
-        return ""
-    if value == first:
-        return "="
-    share = value / first - 1
-    if share >= 9:
-        return f"x {short(float(f'{value / first:.3g}'))}"
-    percent = f"{100 * share:+.{1 if abs(share) < 0.0995 else 0}f}"
-    return "=" if float(percent) == 0 else f"{percent} %"
 
 
 def _bars(

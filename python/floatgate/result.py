@@ -189,20 +189,21 @@ class Result(Numbers):
 
         Rows of several results can be put below each other with `polars.concat`.
         """
-        row = dict(_flat("", self.data))
+        row = dict(flat(self.data))
         return _frame([{"run_id": self.run_id} | row])
 
 
 def delays(host: Mapping[str, Any]) -> dict[str, float]:
     """The mean delay of one host operation by cause; `queue.gc` is the wait behind GC."""
-    return dict(_flat("", host["delay_ns_by_cause"] or {}))
+    return dict(flat(host["delay_ns_by_cause"] or {}))
 
 
-def _flat(path: str, value: object) -> Iterator[tuple[str, Any]]:
+def flat(value: object, path: str = "", *, lists: bool = False) -> Iterator[tuple[str, Any]]:
+    """Every value of nested tables with its path, `host.write.bytes`; lists if they are wanted."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _flat(f"{path}.{key}" if path else key, inner)
-    elif not isinstance(value, list):
+            yield from flat(inner, f"{path}.{key}" if path else key, lists=lists)
+    elif lists or not isinstance(value, list):
         yield path, value
 
 

@@ -30,7 +30,7 @@ from floatgate.cli.options import (
     Workload,
 )
 from floatgate.cli.show import fail
-from floatgate.comparison_text import MEASURES
+from floatgate.measures import MEASURES
 
 
 def run(

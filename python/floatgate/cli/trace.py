@@ -83,12 +83,13 @@ def describe(
     quiet: Quiet = False,
 ) -> None:
     """Say what WORKLOAD is like: mix, sizes, rate, order, and what its pages see."""
-    from floatgate.description import plots, text
+    from floatgate import pages
+    from floatgate.description import text
     from floatgate.progress import Progress
     from floatgate.text import colour_wanted
 
     if plot is not None:
-        plots.check(plot)
+        pages.check(plot)
     with Progress(quiet=quiet) as progress:
         description = floatgate.describe(
             workload,

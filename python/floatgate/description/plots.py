@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from floatgate import pages
 from floatgate.description.text import exact, length, percent
-from floatgate.engine import InputError
 from floatgate.text import duration, number, short, size
 
 if TYPE_CHECKING:
@@ -19,57 +17,25 @@ if TYPE_CHECKING:
 # A chart of altair, whose `encode` has no type of its own.
 Plot = Any
 
-_PACKAGES = ("altair", "jinja2", "vl_convert")
 _HEIGHT = 240
-
-
-def check(path: Path) -> None:
-    """Before any work: whether a page could be written here. Makes nothing.
-
-    Raises:
-        InputError: A package of the extra `report` is missing, or the place is no file's.
-    """
-    if any(importlib.util.find_spec(package) is None for package in _PACKAGES):
-        raise InputError(
-            "a page with plots needs the packages of the extra `report`:"
-            " python -m pip install 'floatgate[report]'"
-        )
-    folder = path.absolute().parent
-    if path.is_dir():
-        raise InputError(f"{path}: this is a folder; expected the name of a file for the page")
-    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(f"{path}: no page can be written here, `{folder}` is no writable folder")
 
 
 def save(description: Description, path: Path) -> Path:
     """Writes the page; the file appears whole or not at all."""
-    check(path)
-    new = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        new.write_text(html(description), encoding="utf-8")
-        new.replace(path)
-    except OSError as error:
-        new.unlink(missing_ok=True)
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"{path}: the page cannot be written ({reason})") from error
-    return path
+    pages.check(path)
+    return pages.write(path, html(description))
 
 
 def html(description: Description) -> str:
     """The page as text."""
-    import jinja2
-    import vl_convert
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("floatgate.description", "."), autoescape=True
-    )
-    return environment.get_template("page.html").render(
+    sections = _sections(description)
+    return pages.render(
+        "description/page.html",
         name=description.name,
         facts=_facts(description.data),
-        sections=[(title, says, chart.to_dict()) for title, says, chart in _sections(description)],
-        notes=description.data["workload"]["notes"],
+        sections=[(title, says) for title, says, _ in sections],
+        specs=[chart.to_dict() for _, _, chart in sections],
         text=str(description),
-        bundle=vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"),
         version=description.data["version"],
     )
 

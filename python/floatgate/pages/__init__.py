@@ -1,0 +1,73 @@
+"""What all pages share: one HTML file each, with plots, light and dark, without a network."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+from floatgate.engine import InputError
+
+_PACKAGES = ("altair", "jinja2", "vl_convert")
+
+
+def need_packages(what: str = "a page with plots") -> None:
+    """Raises an error that says how to install the packages of the extra `report`.
+
+    Raises:
+        InputError: One of them is missing.
+    """
+    if any(importlib.util.find_spec(package) is None for package in _PACKAGES):
+        raise InputError(
+            f"{what} needs the packages of the extra `report`:"
+            " python -m pip install 'floatgate[report]'"
+        )
+
+
+def check(path: Path) -> None:
+    """Before any work: whether a page could be written here. Makes nothing.
+
+    Raises:
+        InputError: A package of the extra `report` is missing, or the place is no file's.
+    """
+    need_packages()
+    folder = path.absolute().parent
+    if path.is_dir():
+        raise InputError(f"{path}: this is a folder; expected the name of a file for the page")
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"{path}: no page can be written here, `{folder}` is no writable folder")
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    """Writes a file, which appears whole or not at all.
+
+    Raises:
+        InputError: It cannot be written.
+    """
+    new = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        new.write_bytes(content.encode() if isinstance(content, str) else content)
+        new.replace(path)
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"{path}: this cannot be written ({reason})") from error
+    return path
+
+
+def render(template: str, **values: object) -> str:
+    """A page from a template of this package, such as `report/page.html`.
+
+    Templates extend `pages/base.html`, which draws `specs`, one in each element `.plot`.
+    """
+    import jinja2
+    import vl_convert
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("floatgate", "."),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return environment.get_template(template).render(bundle=bundle, **values)

@@ -1,0 +1,52 @@
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  // The theme belongs to the page, which knows how wide it is, and whether it is light or dark.
+  const theme = (width, labels) => {
+    const style = getComputedStyle(document.documentElement);
+    const color = (name) => style.getPropertyValue(name).trim();
+    const [ink, soft, line, card] = ["--ink", "--soft", "--line", "--card"].map(color);
+    const longest = Math.max(0, ...labels.map((label) => label.length));
+    const columns = Math.max(1, Math.floor(width / (7 * longest + 44)));
+    return {
+      background: "transparent",
+      font: getComputedStyle(document.body).fontFamily,
+      view: { stroke: null },
+      axis: {
+        labelColor: soft, titleColor: soft, titleFontWeight: "normal", gridColor: line,
+        domainColor: line, tickColor: line, labelFontSize: 12, titleFontSize: 12,
+      },
+      axisY: { labelLimit: Math.max(120, 0.45 * width) },
+      legend: {
+        labelColor: ink, labelFontSize: 12, titleColor: soft, titleFontWeight: "normal",
+        orient: "bottom", symbolStrokeWidth: 2.5, labelLimit: width - 44,
+        ...(labels.length ? { columns } : {}),
+      },
+      line: { color: dark.matches ? "#6aa9ff" : "#1f6fd1" },
+      bar: { color: dark.matches ? "#6aa9ff" : "#1f6fd1" },
+      rule: { color: ink },
+      tick: { color: ink },
+      point: { color: dark.matches ? "#6aa9ff" : "#1f6fd1", strokeWidth: 1.75 },
+      range: {
+        category: dark.matches
+          ? ["#6aa9ff", "#ff9d57", "#8f9bab", "#56c98d", "#bd93f9", "#ff7eb6", "#4dc9d9", "#e0b83f"]
+          : ["#1f6fd1", "#d2611c", "#7b8796", "#1d8a57", "#8a4fc4", "#c2417c", "#0b8a9e", "#9a7400"],
+        ordinal: { scheme: "viridis", extent: dark.matches ? [0.35, 1] : [0, 0.8] },
+      },
+    };
+  };
+  const widthOf = (i) => document.getElementById(`plot-${i + 1}`).clientWidth;
+  const draw = () => Promise.all(specs.map((spec, i) => {
+    const labels = (spec.usermeta || {}).labels || [];
+    const themed = { ...spec, config: theme(widthOf(i), labels) };
+    const actions = { export: true, source: false, compiled: false, editor: false };
+    return vegaEmbed(`#plot-${i + 1}`, themed, { renderer: "svg", actions });
+  }));
+  // Plots fit themselves into their width; how legends and labels are set depends on it as well.
+  let drawnAt = innerWidth, waiting = 0;
+  addEventListener("resize", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      if (innerWidth !== drawnAt) { drawnAt = innerWidth; draw(); }
+    }, 200);
+  });
+  dark.addEventListener("change", draw);
+  window.drawn = draw();

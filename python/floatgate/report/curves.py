@@ -1,0 +1,306 @@
+"""Plots with a line for each run: distributions, percentiles, and what happened over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from floatgate.measures import UNITS
+from floatgate.report import tables
+from floatgate.report.drawing import (
+    HEIGHT,
+    LINES,
+    Chart,
+    Drawn,
+    axis_title,
+    bars_height,
+    chart,
+    chosen,
+    color,
+    drawn,
+    faded,
+    left_out,
+    places_of,
+    sentence,
+    wide,
+)
+from floatgate.report.model import Plot
+from floatgate.report.names import Names
+
+_UNRECORDED = "To have it, store the run with `--out DIR`"
+_PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99")
+
+
+def cdf(plot: Plot, names: Names) -> Iterator[Drawn]:
+    """The distribution of latencies, a plot for each operation."""
+    import altair as alt
+
+    shown, few = _lines(names)
+    for op in _operations(plot, names, shown):
+        title = plot.title or f"Latency of {op}s"
+        there = [i for i in shown if names.runs[i].host[op].requests]
+        curves = {i: tables.latencies(names.runs[i], op) for i in there}
+        unit, one = UNITS["ns"].step([_middle(curve.values) for curve in curves.values()])
+        rows = [
+            {"run": names.labels[i], "value": value / one, "share": share}
+            for i, curve in curves.items()
+            for value, share in zip(curve.values, curve.shares, strict=True)
+            if value > 0
+        ]
+        domain = [names.labels[i] for i in there]
+        rough = [names.labels[i] for i, curve in curves.items() if not curve.recorded]
+        how = "" if not rough else "Drawn from the percentiles of the result, as no requests were "
+        how += (
+            ""
+            if not rough
+            else "recorded" + ("." if len(rough) == len(there) else f" for {places_of(rough)}.")
+        )
+        param = chosen("run")
+        made = (
+            chart(rows)
+            .mark_line(interpolate="step-after" if not rough else "linear", strokeWidth=1.75)
+            .encode(
+                x=alt.X("value:Q", title=axis_title(f"{op} latency", unit))
+                .scale(type="log", nice=False)
+                .axis(format="~g", labelOverlap=True),
+                y=alt.Y("share:Q", title="share of the requests")
+                .axis(format="%")
+                .scale(domain=[0, 1]),
+                color=color("run", domain, names.title),
+                opacity=faded(param),
+                tooltip=[
+                    "run:N",
+                    alt.Tooltip("value:Q", title=f"latency ({unit})", format=".4g"),
+                    alt.Tooltip("share:Q", format=".4%"),
+                ],
+            )
+            .add_params(param)
+        )
+        says = f"Share of the {op}s that took no longer."
+        yield drawn("cdf", title, sentence(says, how, few), made, domain)
+
+
+def percentiles(plot: Plot, names: Names) -> Iterator[Drawn]:
+    """The tail: p50 to p99.99, each a tenth of what the one before leaves."""
+    import altair as alt
+
+    shown, few = _lines(names)
+    for op in _operations(plot, names, shown):
+        title = plot.title or f"Tail of {op}s"
+        there = [i for i in shown if names.runs[i].host[op].requests]
+        keys = tables.PERCENTILES
+        found = {i: [names.runs[i].host[op].latency_ns[key] for key in keys] for i in there}
+        every = [value for values in found.values() for value in values if value]
+        unit, one = UNITS["ns"].step([_middle(sorted(every))])
+        rows = [
+            {"run": names.labels[i], "percentile": name, "value": value / one}
+            for i, values in found.items()
+            for name, value in zip(_PERCENTILES, values, strict=True)
+            if value
+        ]
+        domain = [names.labels[i] for i in there]
+        param = chosen("run")
+        y = alt.Y("value:Q", title=axis_title(f"{op} latency", unit))
+        made = (
+            chart(rows)
+            .mark_line(strokeWidth=1.75, point={"filled": True, "size": 30})
+            .encode(
+                x=alt.X("percentile:N", title="percentile", sort=list(_PERCENTILES))
+                .axis(labelAngle=0)
+                .scale(padding=0.3),
+                y=y.scale(type="log").axis(format="~g", labelOverlap=True),
+                color=color("run", domain, names.title),
+                opacity=faded(param),
+                tooltip=[
+                    "run:N",
+                    "percentile:N",
+                    alt.Tooltip("value:Q", title=f"latency ({unit})", format=".4g"),
+                ],
+            )
+            .add_params(param)
+        )
+        weak = [
+            w["text"] for i in there for w in names.runs[i].warnings if w["code"] == "few-samples"
+        ]
+        doubt = "Few requests lie beyond the last points: see the warnings." if weak else ""
+        says = f"Latency that a share of the {op}s does not exceed."
+        yield drawn("percentiles", title, sentence(says, doubt, few), made, domain)
+
+
+_OVER_TIME = {
+    "throughput": ("Throughput over time", "data read and written", "bytes"),
+    "iops": ("Requests over time", "requests", "per s"),
+    "waf": ("Write amplification over time", "WAF", "x"),
+    "delay": ("Latency over time", "mean latency", "ns"),
+}
+
+
+def time(plot: Plot, names: Names) -> Iterator[Drawn]:
+    """Throughput, write amplification and mean latency over the drive's time."""
+    wanted = [plot.measure] if plot.measure in _OVER_TIME else ["throughput", "waf", "delay"]
+    shown, few = _lines(names)
+    found = {i: s for i in shown if (s := tables.series(names.runs[i])) is not None}
+    missing = [names.labels[i] for i in shown if i not in found]
+    if not found:
+        says = f"Left out: no series over time was recorded. {_UNRECORDED}."
+        yield left_out("time", plot.title or "Over time", says)
+        return
+    without = f"Not recorded for {places_of(missing)}." if missing else ""
+    for name in wanted:
+        yield _over_time(name, plot, names, found, sentence(without, few))
+
+
+def _over_time(
+    name: str, plot: Plot, names: Names, found: dict[int, tables.Series], says: str
+) -> Drawn:
+    import altair as alt
+
+    title, words, kind = _OVER_TIME[name]
+    one_run = len(found) == 1
+    columns = ["delay.read", "delay.write"] if name == "delay" and one_run else [name]
+    lines = {
+        (column.partition(".")[2] + "s" if len(columns) > 1 else names.labels[i]): (
+            series,
+            series.values[column],
+        )
+        for i, series in found.items()
+        for column in columns
+        if any(v is not None for v in series.values.get(column, ()))
+    }
+    if not lines:
+        return left_out(
+            "time", plot.title or title, f"Left out: there is no {words} in these runs."
+        )
+    every = [v for _, values in lines.values() for v in values if v is not None]
+    unit, one = UNITS[kind].step([sorted(every)[len(every) * 9 // 10]])
+    ends = [s.start[-1] + s.width[-1] for s in found.values()]
+    time_unit, second = UNITS["ns"].step([max(ends) * 1e9])
+    second *= 1e-9
+    rows = [
+        {"run": label, "time": t / second, "value": None if v is None else v / one}
+        for label, (series, values) in lines.items()
+        for t, v in zip(
+            [*series.start, series.start[-1] + series.width[-1]], [*values, values[-1]], strict=True
+        )
+    ]
+    unit = f"{unit}/s" if name == "throughput" else unit
+    log = name in ("waf", "delay") and wide([v for v in every if v > 0], 300)
+    y = alt.Y("value:Q", title=axis_title(words, unit)).axis(format="~g", labelOverlap=True)
+    param = chosen("run")
+    made = (
+        chart(rows)
+        .mark_line(interpolate="step-after", strokeWidth=1.25)
+        .encode(
+            x=alt.X("time:Q", title=axis_title("drive time", time_unit)).scale(nice=False),
+            y=y.scale(type="log" if log else "linear"),
+            color=color("run", list(lines), names.title if len(columns) == 1 else None),
+            opacity=faded(param),
+            tooltip=[
+                "run:N",
+                alt.Tooltip("time:Q", title=f"time ({time_unit})", format=".4g"),
+                alt.Tooltip("value:Q", title=axis_title(words, unit), format=".4g"),
+            ],
+        )
+        .add_params(param)
+    )
+    width = max(w for s in found.values() for w in s.width) * 1e9
+    mean = f"Over stretches of {UNITS['ns'].show(width)} at most."
+    return drawn("time", plot.title or title, sentence(mean, says), made, list(lines))
+
+
+def wear(plot: Plot, names: Names) -> Iterator[Drawn]:
+    """How the erases are spread over the blocks."""
+    import altair as alt
+
+    title = plot.title or "Wear of the blocks"
+    shown, few = _lines(names)
+    curves = {i: c for i in shown if (c := tables.erases(names.runs[i])) is not None}
+    if len(curves) < len(shown):
+        yield _wear_range(title, names)
+        return
+    if not any(curve.values and curve.values[-1] for curve in curves.values()):
+        yield left_out("wear", title, "Left out: no block was erased.")
+        return
+    domain = [names.labels[i] for i in curves]
+    rows = [
+        {"run": names.labels[i], "erases": value, "share": share}
+        for i, curve in curves.items()
+        for value, share in zip(curve.values, curve.shares, strict=True)
+    ]
+    param = chosen("run")
+    made = (
+        chart(rows)
+        .mark_line(interpolate="step-after", strokeWidth=1.75)
+        .encode(
+            x=alt.X("erases:Q", title="erases of a block").scale(nice=False, zero=False),
+            y=alt.Y("share:Q", title="share of the blocks").axis(format="%").scale(domain=[0, 1]),
+            color=color("run", domain, names.title),
+            opacity=faded(param),
+            tooltip=["run:N", "erases:Q", alt.Tooltip("share:Q", format=".2%")],
+        )
+        .add_params(param)
+    )
+    says = "Share of the blocks that were erased so often at most."
+    yield drawn("wear", title, sentence(says, few), made, domain)
+
+
+def _wear_range(title: str, names: Names) -> Drawn:
+    """Without the blocks: from the least to the most worn one, and the mean."""
+    import altair as alt
+
+    places = list(names.places().items())
+    cut = f"The first {2 * LINES} of {len(places)}." if len(places) > 2 * LINES else ""
+    rows = []
+    for label, group in places[: 2 * LINES]:
+        spread = names.runs[group[0]].data["wear"]["erases"]
+        rows.append({"run": label, **{key: spread[key] for key in ("min", "mean", "max")}})
+    if not any(row["max"] for row in rows):
+        return left_out("wear", title, "Left out: no block was erased.")
+    base = chart(rows, bars_height(len(rows))).encode(
+        y=alt.Y("run:N", title=None, sort=[row["run"] for row in rows]),
+        tooltip=["run:N", "min:Q", alt.Tooltip("mean:Q", format=".4g"), "max:Q"],
+    )
+    made = alt.layer(
+        base.mark_rule(strokeWidth=2).encode(
+            x=alt.X("min:Q", title="erases of a block").scale(zero=False), x2="max:Q"
+        ),
+        base.mark_point(filled=True, size=60).encode(x="mean:Q"),
+    ).properties(width="container", height=bars_height(len(rows)))
+    says = (
+        "From the least to the most worn block, and the mean: the blocks themselves were not "
+        f"recorded. {_UNRECORDED}."
+    )
+    return drawn("wear", title, sentence(says, cut), made)
+
+
+def _lines(names: Names) -> tuple[list[int], str]:
+    """The runs to draw, one of each place, and a sentence where that is not all of them.
+
+    Of many, some evenly from the first to the last: what varies first varies slowest.
+    """
+    groups = names.places()
+    firsts = [group[0] for group in groups.values()]
+    seeds = (
+        "Of runs that differ in the seed alone, the first." if len(firsts) < len(names.runs) else ""
+    )
+    if len(firsts) <= LINES:
+        return firsts, seeds
+    chosen_ones = [firsts[i * (len(firsts) - 1) // (LINES - 1)] for i in range(LINES)]
+    return chosen_ones, sentence(
+        f"{LINES} of {len(firsts)} runs, from the first to the last.", seeds
+    )
+
+
+def _operations(plot: Plot, names: Names, shown: Sequence[int]) -> list[str]:
+    """The operations that occur, or the one that the plot's measure begins with."""
+    ops = [
+        o for o in ("read", "write", "trim") if any(names.runs[i].host[o].requests for i in shown)
+    ]
+    asked = (plot.measure or "").removeprefix("host.").partition(".")[0]
+    if asked in ("read", "write", "trim", "all"):
+        return [asked] if asked == "all" or asked in ops else []
+    return [op for op in ops if op != "trim"] or ops
+
+
+def _middle(values: Sequence[float]) -> float:
+    return values[len(values) // 2] if values else 0.0

@@ -1,0 +1,113 @@
+"""What all plots of a report share: a chart of altair, or the sentence that stands for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import altair as alt
+
+# A chart of altair, whose `encode` has no type of its own.
+Chart = Any
+
+HEIGHT = 240
+"""Of plots over an axis of numbers, in pixels of the page."""
+
+STEP = 24
+"""Of one bar and its gap."""
+
+LINES = 6
+"""Runs that a plot of lines can tell apart."""
+
+BARS = 12
+"""Places of a plot of bars; more are left to the tables."""
+
+
+class Drawn(NamedTuple):
+    """A plot with what is to be seen in it; `spec` is None where `says` tells why it is left out."""
+
+    kind: str
+    title: str
+    says: str
+    spec: dict[str, Any] | None
+
+
+def drawn(kind: str, title: str, says: str, chart: Chart, labels: Sequence[str] = ()) -> Drawn:
+    """A plot; `labels` are the words of its legend."""
+    spec: dict[str, Any] = chart.to_dict()
+    spec["usermeta"] = {"labels": list(labels)}
+    return Drawn(kind, title, says, spec)
+
+
+def left_out(kind: str, title: str, says: str) -> Drawn:
+    """A plot that is not there, and why."""
+    return Drawn(kind, title, says, None)
+
+
+def chart(rows: Sequence[Mapping[str, Any]], height: object = HEIGHT) -> Chart:
+    """A chart of these rows, as wide as its place."""
+    import altair as alt
+
+    # Inline data as plain values: altair limits the rows only of what it converts itself.
+    made: alt.Chart = alt.Chart(alt.InlineData(values=list(rows)))
+    return made.properties(width="container", height=height)
+
+
+def color(field: str, domain: Sequence[str], title: str | None = None) -> Chart:
+    """One colour for each word of the domain; no legend where there is but one."""
+    import altair as alt
+
+    made = alt.Color(f"{field}:N", title=title or None).scale(domain=list(domain))
+    return made if len(domain) > 1 else made.legend(None)
+
+
+def chosen(field: str) -> Chart:
+    """What a click on the legend brings out."""
+    import altair as alt
+
+    return alt.selection_point(name="chosen", fields=[field], bind="legend")
+
+
+def faded(param: Chart) -> Chart:
+    """The opacity of what is chosen, and of the rest."""
+    import altair as alt
+
+    return alt.when(param).then(alt.value(1)).otherwise(alt.value(0.15))
+
+
+def axis_title(words: str, unit: str) -> str:
+    """`write latency, p99 (ms)`; without a unit the words alone."""
+    return f"{words} ({unit})" if unit else words
+
+
+def bars_height(places: int, each: int = 1) -> dict[str, int] | int:
+    """The height of a chart with so many places of so many bars."""
+    return 40 + places * (STEP * each if each == 1 else 16 * each + 8)
+
+
+def wide(values: Sequence[float], factor: float) -> bool:
+    """Whether values above zero span so much that only a logarithmic axis shows them all."""
+    return bool(values) and min(values) > 0 and max(values) / min(values) >= factor
+
+
+def file_name(number: int, plot: Drawn) -> str:
+    """The name of a figure's file: `03-latency-of-writes`."""
+    words = re.sub(r"[^a-z0-9]+", "-", plot.title.lower()).strip("-")
+    return f"{number:02}-{words}"[:60].rstrip("-")
+
+
+def sentence(*parts: str) -> str:
+    """Sentences behind one another; what is empty is left out."""
+    return " ".join(part for part in parts if part)
+
+
+def places_of(names: Sequence[str]) -> str:
+    """Some words in a list of which a reader sees a few.
+
+    >>> places_of(["a", "b"]), places_of(list("abcdefgh"))
+    ('a, b', 'a, b, c, d, e and 3 more')
+    """
+    shown = ", ".join(names[:5])
+    return f"{shown} and {len(names) - 5} more" if len(names) > 5 else shown

@@ -1,0 +1,158 @@
+"""What a report is made from: folders of runs, read and checked as a whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from floatgate.comparison import LIST, Comparison
+from floatgate.engine import InputError
+from floatgate.recording import RESULT
+from floatgate.result import Result, flat
+
+SCHEMA = "floatgate.run/1"
+
+
+def load(results: Sequence[str | PathLike[str]]) -> Comparison:
+    """Reads runs: the folder of one, a folder of many, a `result.json`, or several of these.
+
+    What varied is taken from the `comparison.json` of the one folder that is named, or found by
+    comparing the resolved configurations. A run that is named twice is there once.
+
+    Raises:
+        InputError: Something is no result, or none that this version reads; all are listed.
+    """
+    if not results:
+        raise InputError("a report needs results: the folder of a run, or one with several")
+    mistakes: list[str] = []
+    found: list[Comparison | list[Result]] = []
+    for given in map(Path, results):
+        found.append(_one(given, mistakes))
+    if mistakes:
+        raise InputError("\n".join(mistakes))
+    if len(found) == 1 and isinstance(found[0], Comparison):
+        return found[0]
+    runs: dict[str, Result] = {}
+    failed: list[dict[str, Any]] = []
+    for each in found:
+        for run in each.runs if isinstance(each, Comparison) else each:
+            runs.setdefault(run.run_id, run)
+        failed += each.failed if isinstance(each, Comparison) else []
+    several = list(runs.values())
+    return Comparison(several, differences(several), failed)
+
+
+def differences(runs: Sequence[Result]) -> list[dict[str, str]]:
+    """What distinguishes each run from the others, named as in a comparison.
+
+    Settings that come with a drive are not named beside it.
+    """
+    if not runs:
+        return []
+    tables = [_settings(run) for run in runs]
+    keys = dict.fromkeys(key for table in tables for key in table)
+    varied = [key for key in keys if len({table.get(key) for table in tables}) > 1]
+    if "drive" in varied:
+        of_drive = {
+            key
+            for key in varied
+            if key != "drive"
+            and len({(t.get("drive"), t.get(key)) for t in tables})
+            == len({t.get("drive") for t in tables})
+        }
+        varied = [key for key in varied if key not in of_drive]
+    return [{key: table.get(key, "-") for key in varied} for table in tables]
+
+
+def _settings(run: Result) -> dict[str, str]:
+    """Drive, workload, policies, settings, seed and version of a run, as texts."""
+    config = dict(run.data["provenance"]["config"])
+    name = str(config.pop("name", "drive"))
+    for key in ("schema", "summary", "run"):
+        config.pop(key, None)
+    policies = config.pop("policies", {})
+    seed = str(run.data["provenance"]["seed"])
+    table = {"drive": name, "workload": run.workload}
+    for family, policy in policies.items():
+        params = "".join(f":{key}={_word(value)}" for key, value in flat(policy) if key != "name")
+        table[family] = f"{policy.get('name', '')}{params}"
+    table |= {key: _word(value) for key, value in flat(config, lists=True)}
+    return table | {"seed": seed, "version": str(run.data["provenance"]["version"])}
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _one(path: Path, mistakes: list[str]) -> Comparison | list[Result]:
+    """What a path names; mistakes are added to the list."""
+    if path.is_file():
+        if path.name == LIST:
+            return _one(path.parent, mistakes)
+        return _results([path], mistakes)
+    if (path / RESULT).is_file():
+        return _results([path / RESULT], mistakes)
+    if (path / LIST).is_file():
+        return _comparison(path, mistakes)
+    if not path.is_dir():
+        mistakes.append(f"{path}: there is no such file or folder; expected the folder of a run")
+        return []
+    inside = sorted(path.glob(f"*/{RESULT}"))
+    if not inside:
+        mistakes.append(
+            f"{path}: this is no folder of results; expected `{RESULT}`, `{LIST}` or folders of "
+            "runs in it, as `floatgate run --out` and `floatgate compare` leave them"
+        )
+    return _results(inside, mistakes)
+
+
+def _comparison(folder: Path, mistakes: list[str]) -> Comparison | list[Result]:
+    value = _json(folder / LIST, mistakes)
+    if value is None:
+        return []
+    if str(value.get("schema")) != "floatgate.comparison/1":
+        mistakes.append(_other(folder / LIST, value.get("schema"), "floatgate.comparison/1"))
+        return []
+    before = len(mistakes)
+    runs = _results([folder / name / RESULT for name in value["runs"]], mistakes)
+    return [] if len(mistakes) > before else Comparison(runs, value["variants"], value["failed"])
+
+
+def _results(paths: Iterable[Path], mistakes: list[str]) -> list[Result]:
+    runs = []
+    for path in paths:
+        value = _json(path, mistakes)
+        if value is None:
+            continue
+        if value.get("schema") == SCHEMA:
+            runs.append(Result(value, path.parent))
+        else:
+            mistakes.append(_other(path, value.get("schema"), SCHEMA))
+    return runs
+
+
+def _json(path: Path, mistakes: list[str]) -> dict[str, Any] | None:
+    try:
+        value = json.loads(path.read_bytes())
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        mistakes.append(f"{path}: this cannot be read ({reason})")
+    except ValueError as error:
+        mistakes.append(f"{path}: this is no JSON ({error}); expected a stored result")
+    else:
+        if isinstance(value, dict):
+            return value
+        mistakes.append(f"{path}: this is no result; expected a JSON object")
+    return None
+
+
+def _other(path: Path, schema: object, expected: str) -> str:
+    if schema is None:
+        return f"{path}: this is no result; expected `schema` to be `{expected}`"
+    return (
+        f"{path}: this is a `{schema}`, and this version reads `{expected}`; "
+        "run it again with one version of floatgate"
+    )

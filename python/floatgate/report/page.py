@@ -1,0 +1,339 @@
+"""A report as one HTML file."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from floatgate import pages
+from floatgate.comparison import Comparison
+from floatgate.engine import InputError
+from floatgate.engine import version as engine_version
+from floatgate.measures import FLASH, HOST, UNITS, Measure, best, change, peers
+from floatgate.report.model import Finding, Report
+from floatgate.report.names import Names
+from floatgate.report.plots import draw
+from floatgate.report.toml import as_toml, common, without
+from floatgate.result import Result, flat
+from floatgate.text import duration, number
+from floatgate.variants import label, where
+
+
+def html(report: Report) -> str:
+    """The page as text.
+
+    Raises:
+        InputError: There is no run, or a plot names what is not there.
+    """
+    if not report.runs.runs:
+        raise InputError("there is no run to report on")
+    names = Names(report.runs)
+    drawn = draw(report, names)
+    plots = [(plot.title, plot.says) for plot in drawn if plot.spec is not None]
+    return pages.render(
+        "report/page.html",
+        title=report.title,
+        facts=_facts(report.runs, names),
+        failed_checks=_failed_checks(report.runs),
+        prose=list(report.prose),
+        tables=[(t.title, t.text, [_row(f) for f in t.rows]) for t in report.tables],
+        stand_ins=any(f.stand_in for t in report.tables for f in t.rows),
+        plots=plots,
+        specs=[plot.spec for plot in drawn if plot.spec is not None],
+        left_out=[(plot.title, plot.says) for plot in drawn if plot.spec is None],
+        measures=_measures(report.runs, names),
+        ends=_ends(report.runs, names),
+        warnings=_warnings(report.runs),
+        failures=[(label(f["variant"]), f["message"]) for f in report.runs.failed],
+        differing=_differing(names, [dict(_config(run)) for run in names.runs]),
+        provenance=_provenance(names),
+        config=as_toml(common([run.data["provenance"]["config"] for run in names.runs])),
+        several=len(names.runs) > 1,
+        commands=_commands(names),
+        data=data(names),
+        version=engine_version(),
+    )
+
+
+def usual_title(comparison: Comparison) -> str:
+    """Drive, workload and what varied; `A stored run` could be anything."""
+    runs = comparison.runs
+    if not runs:
+        return "No runs"
+    drives = _several(run.data["provenance"]["config"].get("name", "drive") for run in runs)
+    what = f"{drives}, {_several(run.workload for run in runs)}"
+    by = ", ".join(comparison.varied)
+    return f"{what}: {len(runs)} runs by {by}" if by else what
+
+
+def data(names: Names) -> dict[str, Any]:
+    """What the page computes with: every number of every run, and every setting.
+
+    What all runs share stands once. `timing` is left out: it alone differs between equal runs.
+    """
+    numbers = [
+        {
+            path: value
+            for path, value in flat(run.data)
+            if path.partition(".")[0] not in ("schema", "timing", "provenance")
+            and not (isinstance(value, float) and not math.isfinite(value))
+        }
+        for run in names.runs
+    ]
+    return {
+        "runs": [
+            {"label": name, "variant": label(variant), "id": run.run_id}
+            for name, variant, run in zip(names.labels, names.variants, names.runs, strict=True)
+        ],
+        "numbers": _columns(numbers),
+        "settings": _columns([dict(_config(run)) for run in names.runs]),
+    }
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """By path what all rows share, and a list of what each has of its own."""
+    paths = list(dict.fromkeys(path for row in rows for path in row))
+    table = {path: [row.get(path) for row in rows] for path in paths}
+    shared = {path: values[0] for path, values in table.items() if _all_equal(values)}
+    return {"same": shared, "own": {p: values for p, values in table.items() if p not in shared}}
+
+
+def _all_equal(values: Sequence[Any]) -> bool:
+    return all(type(value) is type(values[0]) and value == values[0] for value in values)
+
+
+def _config(run: Result) -> Iterable[tuple[str, str]]:
+    """Every setting of a run as a word."""
+    for path, value in flat(run.data["provenance"]["config"], lists=True):
+        yield path, value if isinstance(value, str) else json.dumps(value)
+
+
+class _Row(NamedTuple):
+    what: str
+    where: str
+    published: str
+    ours: str
+    difference: str
+    stand_in: bool
+    note: str
+    values: tuple[float | str | None, float | str | None]
+
+
+def _row(finding: Finding) -> _Row:
+    if finding.unit not in UNITS:
+        raise InputError(
+            f"`{finding.what}`: `{finding.unit}` is no unit; there are "
+            + ", ".join(f"`{unit}`" for unit in UNITS)
+        )
+
+    def shown(value: float | str | None) -> str:
+        if value is None or isinstance(value, str):
+            return value or "–"
+        return UNITS[finding.unit].show(value)
+
+    return _Row(
+        finding.what,
+        finding.where,
+        shown(finding.published),
+        shown(finding.ours),
+        difference(finding),
+        finding.stand_in,
+        finding.note,
+        (finding.published, finding.ours),
+    )
+
+
+def difference(finding: Finding) -> str:
+    """Ours to what was published: in percent, shares in percentage points, texts same or not.
+
+    >>> difference(Finding("WAF", "Fig. 7", 2.0, 2.1)), difference(Finding("WAF", "", None, 2.1))
+    ('+5.0 %', '')
+    >>> difference(Finding("reads", "Table 2", 0.85, 0.8, unit="share"))
+    '-5.0 points'
+    """
+    published, ours = finding.published, finding.ours
+    if published is None or ours is None:
+        return ""
+    if isinstance(published, str) or isinstance(ours, str):
+        return "=" if published == ours else "differs" if type(published) is type(ours) else ""
+    if finding.unit == "share":
+        points = f"{100 * (ours - published):+.1f}"
+        return "=" if float(points) == 0 else f"{points} points"
+    if published < 0:
+        return f"{ours - published:+.4g}"
+    return change(published, ours) or f"{ours - published:+.4g}"
+
+
+def _facts(comparison: Comparison, names: Names) -> list[tuple[str, str]]:
+    runs = names.runs
+    facts = [("runs", number(len(runs)))]
+    if comparison.failed:
+        facts.append(("failed", number(len(comparison.failed))))
+    if names.varied:
+        facts.append(("varied", names.title.replace(" · ", ", ")))
+    facts += [
+        ("drive", _several(run.data["provenance"]["config"].get("name", "drive") for run in runs)),
+        ("workload", _several(run.workload for run in runs)),
+        ("requests each", _several(number(run.checks.requests_served) for run in runs)),
+        ("drive time", _several(duration(run.simulated_seconds * 1e9) for run in runs)),
+    ]
+    return facts
+
+
+def _several(values: Iterable[object]) -> str:
+    known = list(dict.fromkeys(map(str, values)))
+    return ", ".join(known) if len(known) <= 2 else f"{known[0]} … {known[-1]}"
+
+
+def _failed_checks(comparison: Comparison) -> str:
+    pairs = zip(comparison.variants, comparison.runs, strict=True)
+    some = [variant for variant, run in pairs if not run.checks.passed]
+    return where(some, comparison.variants) if some else ""
+
+
+class _Cell(NamedTuple):
+    shown: str
+    value: float | None
+    change: str
+    best: bool
+
+
+def _measures(comparison: Comparison, names: Names) -> list[tuple[str, list[str], list[Any]]]:
+    """Two tables: title, headers, and for each run its number, name and cells."""
+    tables = []
+    for title, measures in (
+        ("Host requests: latency from arrival to completion", HOST),
+        ("Flash: reclaiming and wear", FLASH),
+    ):
+        columns = [(m, cells) for m in measures if (cells := _cells(m, comparison))]
+        if columns:
+            rows = [
+                (i + 1, label(variant), [cells[i] for _, cells in columns])
+                for i, variant in enumerate(names.variants)
+            ]
+            tables.append((title, [measure.title for measure, _ in columns], rows))
+    return tables
+
+
+def _cells(measure: Measure, comparison: Comparison) -> list[_Cell]:
+    """A cell for each run; empty if no run has anything to show."""
+    values = [measure.of(run) for run in comparison.runs]
+    if not any(values):
+        return []
+    changes, marked = [""] * len(values), set()
+    for first, *others in peers(comparison):
+        for i in others:
+            changes[i] = change(values[first], values[i])
+        marked |= {*best(measure, {i: values[i] for i in (first, *others)})}
+    return [
+        _Cell("–" if v is None else measure.show(v), v, changes[i], i in marked)
+        for i, v in enumerate(values)
+    ]
+
+
+def _ends(comparison: Comparison, names: Names) -> list[tuple[str, str]]:
+    ends = []
+    for variant, run in zip(names.variants, names.runs, strict=True):
+        end = run.end
+        if end.state != "completed":
+            reason = f": {end.reason}" if end.reason else ""
+            ends.append((label(variant), f"{end.state} at {duration(end.at_ns)}{reason}"))
+    return ends
+
+
+def _warnings(comparison: Comparison) -> list[tuple[str, str, str]]:
+    """Each warning once, in the words of the first run that has it: text, code, where."""
+    texts: dict[str, list[str]] = {}
+    concerned: dict[str, list[Mapping[str, str]]] = {}
+    for variant, run in zip(comparison.variants, comparison.runs, strict=True):
+        for warning in run.warnings:
+            texts.setdefault(warning["code"], []).append(warning["text"])
+            concerned.setdefault(warning["code"], []).append(variant)
+    return [
+        (
+            each[0],
+            code,
+            where(concerned[code], comparison.variants)
+            + ("" if len({*each}) == 1 else " (the numbers are those of the first)"),
+        )
+        for code, each in texts.items()
+    ]
+
+
+def _differing(names: Names, rows: Sequence[Mapping[str, str]]) -> list[tuple[str, list[Any]]]:
+    """By key each value, with the runs that have it, where not all have the same."""
+    keys = dict.fromkeys(key for row in rows for key in row)
+    differing = []
+    for key in keys:
+        of: dict[str, list[int]] = {}
+        for i, row in enumerate(rows, 1):
+            of.setdefault(row.get(key, "–"), []).append(i)
+        if len(of) > 1:
+            differing.append((key, [(value, ranges(runs)) for value, runs in of.items()]))
+    return differing
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Numbers of runs in short.
+
+    >>> ranges([1, 2, 3, 7]), ranges([4])
+    ('runs 1-3, 7', 'run 4')
+    """
+    parts: list[list[int]] = []
+    for n in numbers:
+        if parts and parts[-1][1] == n - 1:
+            parts[-1][1] = n
+        else:
+            parts.append([n, n])
+    words = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
+    return f"run {words}" if len(numbers) == 1 else f"runs {words}"
+
+
+def _provenance(names: Names) -> list[tuple[str, list[tuple[str, str]]]]:
+    rows = []
+    for run in names.runs:
+        provenance = run.data["provenance"]
+        workload = provenance["workload"]
+        stand_in = workload["stand_in"]
+        rows.append(
+            {
+                "version": str(provenance["version"]),
+                "seed": str(provenance["seed"]),
+                "workload": run.workload,
+                "stand-in": "no, as published or generated as asked"
+                if not stand_in
+                else ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in flat(stand_in)),
+                "format": workload["format"] or "–",
+                "requests": number(workload["requests"]),
+                "SHA-256 of the trace": workload["sha256"] or "– (generated from the seed)",
+                "found on reading": "; ".join(workload["notes"]) or "nothing to note",
+                "configuration": provenance["config_hash"],
+                "run": run.run_id,
+            }
+        )
+    found = []
+    for key in rows[0]:
+        of: dict[str, list[int]] = {}
+        for i, row in enumerate(rows, 1):
+            of.setdefault(row[key], []).append(i)
+        shown = [(value, ranges(runs) if len(of) > 1 else "") for value, runs in of.items()]
+        found.append((key, shown))
+    return found
+
+
+def _commands(names: Names) -> list[tuple[str, str]]:
+    """How each run is had again from the settings that all share, with what it has of its own."""
+    configs = [run.data["provenance"]["config"] for run in names.runs]
+    shared = common(configs)
+    commands = []
+    for i, (run, config) in enumerate(zip(names.runs, configs, strict=True), 1):
+        workload = run.data["provenance"]["workload"]
+        words = ["floatgate", "run", "drive.toml"]
+        words.append("TRACE" if workload["sha256"] else workload["format"] or workload["name"])
+        for path, value in without(config, shared):
+            words += ["--set", f"{path}={value}"]
+        commands.append((f"run {i}", shlex.join(words)))
+    return commands

@@ -1,0 +1,76 @@
+"""The plots of a report: those that it names, or those that suit its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from floatgate.engine import InputError
+from floatgate.measures import MEASURES
+from floatgate.report import KINDS, curves, measured, splits
+from floatgate.report.drawing import BARS, Drawn
+from floatgate.report.model import Plot, Report
+from floatgate.report.names import Names
+
+_DRAW: Mapping[str, Callable[[Plot, Names], Iterator[Drawn]]] = {
+    "bars": measured.bars,
+    "lines": measured.lines,
+    "cdf": curves.cdf,
+    "percentiles": curves.percentiles,
+    "time": curves.time,
+    "wear": curves.wear,
+    "causes": splits.causes,
+    "sources": splits.sources,
+    "levels": splits.levels,
+}
+
+_MEASURES = 4
+"""Plots of measures that a report has by itself."""
+
+
+def draw(report: Report, names: Names) -> list[Drawn]:
+    """Every plot, or what stands for it where the runs do not have it.
+
+    Raises:
+        InputError: A plot is of no kind that there is, or names what is not there.
+    """
+    for plot in report.plots:
+        if plot.kind not in _DRAW:
+            raise InputError(f"`{plot.kind}` is no kind of plot; there are {', '.join(KINDS)}")
+    wanted = report.plots or usual(names)
+    return [drawn for plot in wanted for drawn in _DRAW[plot.kind](plot, names)]
+
+
+def usual(names: Names) -> list[Plot]:
+    """What suits these runs.
+
+    One: where its time goes, its latencies, its course. Some: their measures as bars, or as lines
+    where something with numbers varies, then the same. Many: few of them as curves.
+    """
+    plots: list[Plot] = []
+    if len(names.runs) > 1:
+        kind = "lines" if measured.default_axis(names) else "bars"
+        plots += [Plot(kind, measure=key) for key in _telling(names)]
+    plots += [Plot("causes")]
+    if len(names.runs) <= BARS or len(names.varied) > 0:
+        plots += [Plot("cdf"), Plot("percentiles")]
+    plots += [Plot("sources")]
+    if splits.mixes_levels(names):
+        plots += [Plot("levels")]
+    return [*plots, Plot("time"), Plot("wear")]
+
+
+def _telling(names: Names) -> list[str]:
+    """The measures that differ between the runs most, in their usual order."""
+    spread: dict[str, float] = {}
+    for key, measure in MEASURES.items():
+        values = [v for run in names.runs if (v := measure.of(run)) is not None]
+        if (
+            len(values) > 1
+            and max(values) > 0
+            and measure.show(min(values)) != measure.show(max(values))
+        ):
+            spread[key] = (max(values) - min(values)) / max(values)
+    first = [key for key in ("waf", "write.p99", "read.p99", "iops", "energy") if key in spread]
+    others = sorted((key for key in spread if key not in first), key=lambda k: -spread[k])
+    chosen = [*first, *others][:_MEASURES]
+    return chosen

@@ -1,0 +1,188 @@
+"""Plots of what a whole is made of: a bar for each run, its parts stacked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from floatgate.measures import UNITS
+from floatgate.report.drawing import (
+    BARS,
+    Drawn,
+    axis_title,
+    bars_height,
+    chart,
+    chosen,
+    color,
+    drawn,
+    faded,
+    left_out,
+    sentence,
+)
+from floatgate.report.model import Plot
+from floatgate.report.names import Names
+from floatgate.result import SOURCES, Result, delays
+
+_CAUSES = {
+    "throttle": "throttled",
+    **{f"queue.{source}": f"behind {source}" for source in SOURCES},
+    "bus": "channel",
+    "array": "flash array",
+    "ecc": "error correction",
+}
+
+
+def causes(plot: Plot, names: Names) -> Iterator[Drawn]:
+    """The mean latency by cause, a plot for each operation."""
+    asked = (plot.measure or "").removeprefix("host.").partition(".")[0]
+    ops = [asked] if asked in ("read", "write", "trim", "all") else ["read", "write"]
+    for op in ops:
+        if not any(run.host[op].requests for run in names.runs):
+            continue
+
+        def parts(run: Result, op: str = op) -> Mapping[str, float]:
+            return {_CAUSES[cause]: mean for cause, mean in delays(run.data["host"][op]).items()}
+
+        yield _stacked(
+            "causes",
+            plot.title or f"Where the time of {op}s goes",
+            f"Mean latency of a {op} by cause; `behind gc` is the wait for garbage collection.",
+            (f"mean {op} latency", "ns"),
+            list(_CAUSES.values()),
+            parts,
+            names,
+        )
+
+
+_OPERATIONS = {
+    "program": "pages programmed",
+    "read": "pages read",
+    "erase": "blocks erased",
+}
+
+
+def sources(plot: Plot, names: Names) -> Iterator[Drawn]:
+    """Flash operations by who wanted them."""
+    asked = (plot.measure or "program").removeprefix("flash.").partition(".")[0]
+    kinds = [asked] if asked in _OPERATIONS else ["program"]
+    for kind in kinds:
+        words = _OPERATIONS[kind]
+
+        def parts(run: Result, kind: str = kind) -> Mapping[str, float]:
+            return {source: run.data["flash"][kind][source] for source in SOURCES}
+
+        yield _stacked(
+            "sources",
+            plot.title or f"{words[0].upper()}{words[1:]} by source",
+            "Who wanted it: the host, garbage collection, wear levelling and so on.",
+            (words, "count"),
+            list(SOURCES),
+            parts,
+            names,
+        )
+
+
+_LEVELS = ("low", "medium", "high")
+
+
+def levels(plot: Plot, names: Names) -> Iterator[Drawn]:
+    """Flash operations by the cost level at which they were done."""
+    asked = (plot.measure or "").removeprefix("flash.by_level.").partition(".")[0]
+    kinds = [asked] if asked in ("read", "program") else ["program", "read"]
+    for kind in kinds:
+        words = _OPERATIONS[kind]
+
+        def parts(run: Result, kind: str = kind) -> Mapping[str, float]:
+            return {level: run.data["flash"]["by_level"][kind][level] for level in _LEVELS}
+
+        used = {level for run in names.runs for level, n in parts(run).items() if n}
+        if not used:
+            continue
+        yield _stacked(
+            "levels",
+            plot.title or f"{words[0].upper()}{words[1:]} by cost level",
+            "The level of cost that the policy `cost` chose for each page.",
+            (words, "count"),
+            list(_LEVELS),
+            parts,
+            names,
+        )
+
+
+def mixes_levels(names: Names) -> bool:
+    """Whether some run has more than one cost level, or the runs have different ones."""
+    used = {
+        (kind, level)
+        for run in names.runs
+        for kind in ("read", "program")
+        for level, count in run.data["flash"]["by_level"][kind].items()
+        if count
+    }
+    return any(sum(of == kind for of, _ in used) > 1 for kind in ("read", "program"))
+
+
+def _stacked(
+    kind: str,
+    title: str,
+    says: str,
+    axis: tuple[str, str],
+    order: list[str],
+    parts: Callable[[Result], Mapping[str, float]],
+    names: Names,
+) -> Drawn:
+    import altair as alt
+
+    words, unit_name = axis
+    found = {
+        label: {part: n for part, n in parts(names.runs[group[0]]).items() if n}
+        for label, group in names.places().items()
+    }
+    seeds = (
+        "" if len(found) == len(names.runs) else "Of runs that differ in the seed alone, the first."
+    )
+    cut = ""
+    if len(found) > BARS:
+        cut = f"The {BARS} shortest of {len(found)}; the tables below have all."
+        best = sorted(found, key=lambda label: sum(found[label].values()))[:BARS]
+        found = {label: found[label] for label in best}
+    present = [part for part in order if any(part in of for of in found.values())]
+    if not present:
+        return left_out(kind, title, f"Left out: there were no {words} in these runs.")
+    unit, one = UNITS[unit_name].step([sum(of.values()) for of in found.values()])
+    show = UNITS[unit_name].show
+    rows: list[dict[str, Any]] = [
+        {
+            "run": label,
+            "part": part,
+            "value": of[part] / one,
+            "place": order.index(part),
+            "shown": show(of[part]),
+            "share": of[part] / sum(of.values()),
+        }
+        for label, of in found.items()
+        for part in present
+        if part in of
+    ]
+    param = chosen("part")
+    several = len(names.runs) > 1
+    made = (
+        chart(rows, bars_height(len(found)))
+        .mark_bar()
+        .encode(
+            x=alt.X("value:Q", title=axis_title(words, unit)),
+            y=alt.Y("run:N", title=None, sort=list(found)).axis(
+                ticks=False, domain=False, labels=several
+            ),
+            color=color("part", present).legend(title=None),
+            order="place:O",
+            opacity=faded(param),
+            tooltip=[
+                "run:N",
+                "part:N",
+                alt.Tooltip("shown:N", title=words),
+                alt.Tooltip("share:Q", format=".1%"),
+            ],
+        )
+        .add_params(param)
+    )
+    return drawn(kind, title, sentence(says, cut, seeds), made, present)

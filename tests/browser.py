@@ -1,0 +1,152 @@
+"""Opens pages in headless Chromium, over a pipe with the protocol of its developer tools."""
+
+import base64
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import pytest
+
+_FLAGS = """--headless=new --no-sandbox --disable-gpu --no-first-run --disable-background-networking
+--disable-component-update --disable-sync --disable-extensions --hide-scrollbars
+--remote-debugging-pipe""".split()
+_SECONDS = 120
+
+
+class Opened(NamedTuple):
+    """What happened while a page was opened and drew itself."""
+
+    errors: list[str]
+    requests: list[str]
+
+
+class Browser:
+    """One browser for several pages; `pytest.skip` where there is none."""
+
+    def __init__(self, folder: Path) -> None:
+        found = shutil.which("chromium") or shutil.which("chromium-browser")
+        if not found:
+            assert not os.environ.get("FLOATGATE_REQUIRE_BROWSER"), "there is no browser"
+            pytest.skip("there is no chromium to draw the page")
+        read, self._to = os.pipe()
+        self._from, write = os.pipe()
+        # The browser reads commands from the descriptor 3 and writes to 4.
+        command = ["sh", "-c", f'exec "$@" 3<&{read} 4>&{write}', "sh", found, *_FLAGS]
+        command += [f"--user-data-dir={folder}", "about:blank"]
+        self._process = subprocess.Popen(
+            command, pass_fds=(read, write), start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        os.close(read)
+        os.close(write)
+        self._left = b""
+        self._last = 0
+        self._events: list[dict[str, Any]] = []
+        self._session: str | None = None
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def __enter__(self) -> "Browser":
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        os.close(self._to)
+        os.close(self._from)
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """A command, and what it returns."""
+        self._last += 1
+        message: dict[str, Any] = {"id": self._last, "method": method, "params": params}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._to, json.dumps(message).encode() + b"\0")
+        for answer in self._messages():
+            if answer.get("id") == self._last:
+                assert "error" not in answer, f"{method}: {answer['error']}"
+                return dict(answer["result"])
+            self._events.append(answer)
+        raise AssertionError("the browser has ended")
+
+    def open(self, page: Path, width: int, *, dark: bool) -> Opened:
+        """Opens a page as wide as that, light or dark, and waits until its plots are drawn."""
+        self._events.clear()
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width, height=900, deviceScaleFactor=1, mobile=False,
+        )  # fmt: skip
+        theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[theme])
+        self.call("Page.navigate", url=page.as_uri())
+        until = time.monotonic() + _SECONDS
+        while not self.run("document.readyState === 'complete' && 'drawn' in window"):
+            assert time.monotonic() < until, "the page does not load"
+            time.sleep(0.05)
+        self.run("window.drawn.then(() => document.fonts.ready).then(() => true)")
+        return Opened(list(self._errors()), [
+            event["params"]["request"]["url"]
+            for event in self._events
+            if event.get("method") == "Network.requestWillBeSent"
+        ])  # fmt: skip
+
+    def run(self, program: str) -> Any:
+        """What a program in the page gives."""
+        answer = self.call(
+            "Runtime.evaluate", expression=program, returnByValue=True, awaitPromise=True
+        )
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
+    def screenshot(self, path: Path) -> None:
+        """The whole page as a picture."""
+        answer = self.call("Page.captureScreenshot", captureBeyondViewport=True)
+        path.write_bytes(base64.b64decode(answer["data"]))
+
+    def _errors(self) -> Iterator[str]:
+        for event in self._events:
+            params = event.get("params", {})
+            if event.get("method") == "Runtime.exceptionThrown":
+                yield str(params["exceptionDetails"])
+            elif event.get("method") == "Runtime.consoleAPICalled":
+                if params["type"] in ("error", "warning", "assert"):
+                    yield str(params["args"])
+            elif event.get("method") == "Log.entryAdded" and params["entry"]["level"] != "verbose":
+                yield str(params["entry"])
+
+    def _messages(self) -> Iterator[dict[str, Any]]:
+        while True:
+            while b"\0" in self._left:
+                message, _, self._left = self._left.partition(b"\0")
+                yield json.loads(message)
+            more = os.read(self._from, 1 << 20)
+            if not more:
+                return
+            self._left += more
+
+
+@contextmanager
+def browser(folder: Path) -> Iterator[Browser]:
+    """A browser whose files lie in a folder."""
+    with Browser(folder) as opened:
+        yield opened
