@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-_FLAGS = """--headless=new --no-sandbox --disable-gpu --no-first-run --disable-background-networking
---disable-component-update --disable-sync --disable-extensions --hide-scrollbars
---remote-debugging-pipe""".split()
+_FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-extensions", "--remote-debugging-pipe",
+)  # fmt: skip
 _SECONDS = 120
 
 

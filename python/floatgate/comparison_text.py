@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from floatgate.comparison import Comparison
-from floatgate.measures import FLASH, HOST, MEASURES, Measure, best, change, peers
+from floatgate.measures import FLASH, HOST, MEASURES, Measure, best, change, peers, warnings
 from floatgate.result import Result
 from floatgate.text import (
     BOLD,
@@ -206,18 +206,10 @@ def _checks(comparison: Comparison, style: Style) -> str:
 
 
 def _warnings(comparison: Comparison, style: Style) -> str:
-    """Each warning once, in the words of the first run that has it."""
-    texts: dict[str, list[str]] = {}
-    concerned: dict[str, list[Mapping[str, str]]] = {}
-    for variant, run in zip(comparison.variants, comparison.runs, strict=True):
-        for warning in run.warnings:
-            texts.setdefault(warning["code"], []).append(warning["text"])
-            concerned.setdefault(warning["code"], []).append(variant)
     lines = []
-    for code, each in texts.items():
-        lines.append(hanging("- ", f"{each[0]} [{code}]"))
-        others = "" if len({*each}) == 1 else " (the numbers are those of the first)"
-        lines.append(hanging("  in: ", where(concerned[code], comparison.variants) + others))
+    for text, code, some, others in warnings(comparison):
+        lines.append(hanging("- ", f"{text} [{code}]"))
+        lines.append(hanging("  in: ", where(some, comparison.variants) + others))
     return section(style(YELLOW, "Warnings"), "\n".join(lines), style) if lines else ""
 
 

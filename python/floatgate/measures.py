@@ -7,7 +7,8 @@ dots between its keys: `host.write.latency_ns.p99`.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from floatgate.comparison import Comparison
@@ -235,3 +236,20 @@ def change(first: float | None, value: float | None) -> str:
         return f"x {short(float(f'{value / first:.3g}'))}"
     percent = f"{100 * share:+.{1 if abs(share) < 0.0995 else 0}f}"
     return "=" if float(percent) == 0 else f"{percent} %"
+
+
+def warnings(comparison: Comparison) -> Iterator[tuple[str, str, list[Mapping[str, str]], str]]:
+    """Each warning once: its text in the first run, code, runs, and whether their numbers differ.
+
+    Warnings are the same where their texts differ in numbers alone.
+    """
+    texts: dict[tuple[str, str], list[str]] = {}
+    concerned: dict[tuple[str, str], list[Mapping[str, str]]] = {}
+    for variant, run in zip(comparison.variants, comparison.runs, strict=True):
+        for warning in run.warnings:
+            key = warning["code"], re.sub(r"\d[\d.,]*", "0", warning["text"])
+            texts.setdefault(key, []).append(warning["text"])
+            concerned.setdefault(key, []).append(variant)
+    for key, each in texts.items():
+        others = "" if len({*each}) == 1 else " (the numbers are those of the first)"
+        yield each[0], key[0], concerned[key], others

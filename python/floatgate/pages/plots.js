@@ -1,23 +1,26 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   // The theme belongs to the page, which knows how wide it is, and whether it is light or dark.
-  const theme = (width, labels) => {
+  const theme = (width, { labels = [], beside = 8 }) => {
     const style = getComputedStyle(document.documentElement);
     const color = (name) => style.getPropertyValue(name).trim();
     const [ink, soft, line, card] = ["--ink", "--soft", "--line", "--card"].map(color);
     const longest = Math.max(0, ...labels.map((label) => label.length));
-    const columns = Math.max(1, Math.floor(width / (7 * longest + 44)));
+    // As many columns as fit, and rows of one length.
+    const fitting = Math.max(1, Math.floor((width - 6.8 * beside) / (6.8 * longest + 32)));
+    const columns = Math.ceil(labels.length / Math.ceil(labels.length / fitting));
     return {
       background: "transparent",
       font: getComputedStyle(document.body).fontFamily,
       view: { stroke: null },
       axis: {
         labelColor: soft, titleColor: soft, titleFontWeight: "normal", gridColor: line,
-        domainColor: line, tickColor: line, labelFontSize: 12, titleFontSize: 12,
+        domainColor: line, tickColor: line, labelFontSize: 12, titleFontSize: 12, labelSeparation: 8,
       },
       axisY: { labelLimit: Math.max(120, 0.45 * width) },
       legend: {
         labelColor: ink, labelFontSize: 12, titleColor: soft, titleFontWeight: "normal",
-        orient: "bottom", symbolStrokeWidth: 2.5, labelLimit: width - 44,
+        orient: "bottom",
+        symbolStrokeWidth: 2.5, symbolSize: 70, labelLimit: width - 6.8 * beside - 32,
         ...(labels.length ? { columns } : {}),
       },
       line: { color: dark.matches ? "#6aa9ff" : "#1f6fd1" },
@@ -27,16 +30,15 @@
       point: { color: dark.matches ? "#6aa9ff" : "#1f6fd1", strokeWidth: 1.75 },
       range: {
         category: dark.matches
-          ? ["#6aa9ff", "#ff9d57", "#8f9bab", "#56c98d", "#bd93f9", "#ff7eb6", "#4dc9d9", "#e0b83f"]
-          : ["#1f6fd1", "#d2611c", "#7b8796", "#1d8a57", "#8a4fc4", "#c2417c", "#0b8a9e", "#9a7400"],
+          ? ["#6aa9ff", "#ff9d57", "#56c98d", "#bd93f9", "#ff7eb6", "#e0b83f", "#4dc9d9", "#8f9bab", "#c98a6b", "#a3b86c"]
+          : ["#1f6fd1", "#d2611c", "#1d8a57", "#8a4fc4", "#c2417c", "#9a7400", "#0b8a9e", "#7b8796", "#8c5535", "#5f6f1f"],
         ordinal: { scheme: "viridis", extent: dark.matches ? [0.35, 1] : [0, 0.8] },
       },
     };
   };
   const widthOf = (i) => document.getElementById(`plot-${i + 1}`).clientWidth;
   const draw = () => Promise.all(specs.map((spec, i) => {
-    const labels = (spec.usermeta || {}).labels || [];
-    const themed = { ...spec, config: theme(widthOf(i), labels) };
+    const themed = { ...spec, config: theme(widthOf(i), spec.usermeta || {}) };
     const actions = { export: true, source: false, compiled: false, editor: false };
     return vegaEmbed(`#plot-${i + 1}`, themed, { renderer: "svg", actions });
   }));

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from floatgate.measures import UNITS
 from floatgate.report import tables
 from floatgate.report.drawing import (
-    HEIGHT,
     LINES,
-    Chart,
     Drawn,
     axis_title,
     bars_height,
@@ -20,6 +18,8 @@ from floatgate.report.drawing import (
     drawn,
     faded,
     left_out,
+    log_ticks,
+    number_axis,
     places_of,
     sentence,
     wide,
@@ -35,26 +35,26 @@ def cdf(plot: Plot, names: Names) -> Iterator[Drawn]:
     """The distribution of latencies, a plot for each operation."""
     import altair as alt
 
-    shown, few = _lines(names)
+    shown, few, labels = _lines(names)
     for op in _operations(plot, names, shown):
         title = plot.title or f"Latency of {op}s"
         there = [i for i in shown if names.runs[i].host[op].requests]
         curves = {i: tables.latencies(names.runs[i], op) for i in there}
-        unit, one = UNITS["ns"].step([_middle(curve.values) for curve in curves.values()])
-        rows = [
-            {"run": names.labels[i], "value": value / one, "share": share}
+        unit, one = UNITS["ns"].step(
+            [_middle([v for curve in curves.values() for v in curve.values])]
+        )
+        rows: list[dict[str, Any]] = [
+            {"run": labels[i], "value": value / one, "share": share}
             for i, curve in curves.items()
             for value, share in zip(curve.values, curve.shares, strict=True)
             if value > 0
         ]
-        domain = [names.labels[i] for i in there]
-        rough = [names.labels[i] for i, curve in curves.items() if not curve.recorded]
-        how = "" if not rough else "Drawn from the percentiles of the result, as no requests were "
-        how += (
-            ""
-            if not rough
-            else "recorded" + ("." if len(rough) == len(there) else f" for {places_of(rough)}.")
-        )
+        domain = [labels[i] for i in there]
+        rough = [labels[i] for i, curve in curves.items() if not curve.recorded]
+        how = ""
+        if rough:
+            of = "" if len(rough) == len(there) else f" for {places_of(rough)}"
+            how = f"Drawn from the percentiles of the result, as no requests were recorded{of}."
         param = chosen("run")
         made = (
             chart(rows)
@@ -62,11 +62,13 @@ def cdf(plot: Plot, names: Names) -> Iterator[Drawn]:
             .encode(
                 x=alt.X("value:Q", title=axis_title(f"{op} latency", unit))
                 .scale(type="log", nice=False)
-                .axis(format="~g", labelOverlap=True),
+                .axis(
+                    format=".6~r", labelOverlap=True, values=log_ticks([r["value"] for r in rows])
+                ),
                 y=alt.Y("share:Q", title="share of the requests")
                 .axis(format="%")
                 .scale(domain=[0, 1]),
-                color=color("run", domain, names.title),
+                color=color("run", domain, names.place_title),
                 opacity=faded(param),
                 tooltip=[
                     "run:N",
@@ -84,23 +86,25 @@ def percentiles(plot: Plot, names: Names) -> Iterator[Drawn]:
     """The tail: p50 to p99.99, each a tenth of what the one before leaves."""
     import altair as alt
 
-    shown, few = _lines(names)
+    shown, few, labels = _lines(names)
     for op in _operations(plot, names, shown):
         title = plot.title or f"Tail of {op}s"
         there = [i for i in shown if names.runs[i].host[op].requests]
         keys = tables.PERCENTILES
         found = {i: [names.runs[i].host[op].latency_ns[key] for key in keys] for i in there}
         every = [value for values in found.values() for value in values if value]
-        unit, one = UNITS["ns"].step([_middle(sorted(every))])
+        unit, one = UNITS["ns"].step([_middle(every)])
         rows = [
-            {"run": names.labels[i], "percentile": name, "value": value / one}
+            {"run": labels[i], "percentile": name, "value": value / one}
             for i, values in found.items()
             for name, value in zip(_PERCENTILES, values, strict=True)
             if value
         ]
-        domain = [names.labels[i] for i in there]
+        domain = [labels[i] for i in there]
         param = chosen("run")
-        y = alt.Y("value:Q", title=axis_title(f"{op} latency", unit))
+        y = number_axis(
+            "value:Q", axis_title(f"{op} latency", unit), [v / one for v in every], log=True
+        )
         made = (
             chart(rows)
             .mark_line(strokeWidth=1.75, point={"filled": True, "size": 30})
@@ -108,8 +112,8 @@ def percentiles(plot: Plot, names: Names) -> Iterator[Drawn]:
                 x=alt.X("percentile:N", title="percentile", sort=list(_PERCENTILES))
                 .axis(labelAngle=0)
                 .scale(padding=0.3),
-                y=y.scale(type="log").axis(format="~g", labelOverlap=True),
-                color=color("run", domain, names.title),
+                y=y,
+                color=color("run", domain, names.place_title),
                 opacity=faded(param),
                 tooltip=[
                     "run:N",
@@ -138,20 +142,25 @@ _OVER_TIME = {
 def time(plot: Plot, names: Names) -> Iterator[Drawn]:
     """Throughput, write amplification and mean latency over the drive's time."""
     wanted = [plot.measure] if plot.measure in _OVER_TIME else ["throughput", "waf", "delay"]
-    shown, few = _lines(names)
+    shown, few, labels = _lines(names)
     found = {i: s for i in shown if (s := tables.series(names.runs[i])) is not None}
-    missing = [names.labels[i] for i in shown if i not in found]
+    missing = [labels[i] for i in shown if i not in found]
     if not found:
         says = f"Left out: no series over time was recorded. {_UNRECORDED}."
         yield left_out("time", plot.title or "Over time", says)
         return
     without = f"Not recorded for {places_of(missing)}." if missing else ""
     for name in wanted:
-        yield _over_time(name, plot, names, found, sentence(without, few))
+        yield _over_time(name, plot, names, found, labels, sentence(without, few))
 
 
 def _over_time(
-    name: str, plot: Plot, names: Names, found: dict[int, tables.Series], says: str
+    name: str,
+    plot: Plot,
+    names: Names,
+    found: Mapping[int, tables.Series],
+    labels: Mapping[int, str],
+    says: str,
 ) -> Drawn:
     import altair as alt
 
@@ -159,7 +168,7 @@ def _over_time(
     one_run = len(found) == 1
     columns = ["delay.read", "delay.write"] if name == "delay" and one_run else [name]
     lines = {
-        (column.partition(".")[2] + "s" if len(columns) > 1 else names.labels[i]): (
+        (column.partition(".")[2] + "s" if len(columns) > 1 else labels[i]): (
             series,
             series.values[column],
         )
@@ -185,15 +194,15 @@ def _over_time(
     ]
     unit = f"{unit}/s" if name == "throughput" else unit
     log = name in ("waf", "delay") and wide([v for v in every if v > 0], 300)
-    y = alt.Y("value:Q", title=axis_title(words, unit)).axis(format="~g", labelOverlap=True)
+    y = number_axis("value:Q", axis_title(words, unit), [v / one for v in every], log=log)
     param = chosen("run")
     made = (
         chart(rows)
         .mark_line(interpolate="step-after", strokeWidth=1.25)
         .encode(
             x=alt.X("time:Q", title=axis_title("drive time", time_unit)).scale(nice=False),
-            y=y.scale(type="log" if log else "linear"),
-            color=color("run", list(lines), names.title if len(columns) == 1 else None),
+            y=y if log else y.scale(zero=True),
+            color=color("run", list(lines), names.place_title if len(columns) == 1 else None),
             opacity=faded(param),
             tooltip=[
                 "run:N",
@@ -213,7 +222,7 @@ def wear(plot: Plot, names: Names) -> Iterator[Drawn]:
     import altair as alt
 
     title = plot.title or "Wear of the blocks"
-    shown, few = _lines(names)
+    shown, few, labels = _lines(names)
     curves = {i: c for i in shown if (c := tables.erases(names.runs[i])) is not None}
     if len(curves) < len(shown):
         yield _wear_range(title, names)
@@ -221,9 +230,9 @@ def wear(plot: Plot, names: Names) -> Iterator[Drawn]:
     if not any(curve.values and curve.values[-1] for curve in curves.values()):
         yield left_out("wear", title, "Left out: no block was erased.")
         return
-    domain = [names.labels[i] for i in curves]
+    domain = [labels[i] for i in curves]
     rows = [
-        {"run": names.labels[i], "erases": value, "share": share}
+        {"run": labels[i], "erases": value, "share": share}
         for i, curve in curves.items()
         for value, share in zip(curve.values, curve.shares, strict=True)
     ]
@@ -232,9 +241,11 @@ def wear(plot: Plot, names: Names) -> Iterator[Drawn]:
         chart(rows)
         .mark_line(interpolate="step-after", strokeWidth=1.75)
         .encode(
-            x=alt.X("erases:Q", title="erases of a block").scale(nice=False, zero=False),
+            x=alt.X("erases:Q", title="erases of a block")
+            .scale(nice=False, zero=False)
+            .axis(tickMinStep=1),
             y=alt.Y("share:Q", title="share of the blocks").axis(format="%").scale(domain=[0, 1]),
-            color=color("run", domain, names.title),
+            color=color("run", domain, names.place_title),
             opacity=faded(param),
             tooltip=["run:N", "erases:Q", alt.Tooltip("share:Q", format=".2%")],
         )
@@ -265,29 +276,30 @@ def _wear_range(title: str, names: Names) -> Drawn:
             x=alt.X("min:Q", title="erases of a block").scale(zero=False), x2="max:Q"
         ),
         base.mark_point(filled=True, size=60).encode(x="mean:Q"),
-    ).properties(width="container", height=bars_height(len(rows)))
+    )
     says = (
         "From the least to the most worn block, and the mean: the blocks themselves were not "
         f"recorded. {_UNRECORDED}."
     )
-    return drawn("wear", title, sentence(says, cut), made)
+    return drawn("wear", title, sentence(says, cut), made, places=[row["run"] for row in rows])
 
 
-def _lines(names: Names) -> tuple[list[int], str]:
-    """The runs to draw, one of each place, and a sentence where that is not all of them.
+def _lines(names: Names) -> tuple[list[int], str, dict[int, str]]:
+    """The runs to draw, a sentence where that is not all of them, and how they are called.
 
     Of many, some evenly from the first to the last: what varies first varies slowest.
     """
-    groups = names.places()
-    firsts = [group[0] for group in groups.values()]
-    seeds = (
-        "Of runs that differ in the seed alone, the first." if len(firsts) < len(names.runs) else ""
-    )
+    labels = {group[0]: label for label, group in names.places().items()}
+    firsts = list(labels)
+    seeds = "Of runs that differ in the seed alone, the first."
+    seeds = seeds if len(firsts) < len(names.runs) else ""
     if len(firsts) <= LINES:
-        return firsts, seeds
-    chosen_ones = [firsts[i * (len(firsts) - 1) // (LINES - 1)] for i in range(LINES)]
-    return chosen_ones, sentence(
-        f"{LINES} of {len(firsts)} runs, from the first to the last.", seeds
+        return firsts, seeds, labels
+    some = [firsts[i * (len(firsts) - 1) // (LINES - 1)] for i in range(LINES)]
+    return (
+        some,
+        sentence(f"{LINES} of {len(firsts)} runs, from the first to the last.", seeds),
+        labels,
     )
 
 
@@ -303,4 +315,6 @@ def _operations(plot: Plot, names: Names, shown: Sequence[int]) -> list[str]:
 
 
 def _middle(values: Sequence[float]) -> float:
-    return values[len(values) // 2] if values else 0.0
+    """The middle of a logarithmic axis that has these values."""
+    positive = [value for value in values if value > 0]
+    return (min(positive) * max(positive)) ** 0.5 if positive else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,7 +27,7 @@ BARS = 12
 
 
 class Drawn(NamedTuple):
-    """A plot with what is to be seen in it; `spec` is None where `says` tells why it is left out."""
+    """A plot and what is to be seen in it; `spec` is None where `says` tells why it is left out."""
 
     kind: str
     title: str
@@ -34,10 +35,19 @@ class Drawn(NamedTuple):
     spec: dict[str, Any] | None
 
 
-def drawn(kind: str, title: str, says: str, chart: Chart, labels: Sequence[str] = ()) -> Drawn:
-    """A plot; `labels` are the words of its legend."""
+def drawn(
+    kind: str,
+    title: str,
+    says: str,
+    chart: Chart,
+    labels: Sequence[str] = (),
+    places: Sequence[str] = (),
+) -> Drawn:
+    """A plot; `labels` are the words of its legend, `places` those beside its bars."""
     spec: dict[str, Any] = chart.to_dict()
-    spec["usermeta"] = {"labels": list(labels)}
+    # Legends begin where the axis ends: that is what they leave room for.
+    beside = max((len(place) for place in places), default=8)
+    spec["usermeta"] = {"labels": list(labels), "beside": beside}
     return Drawn(kind, title, says, spec)
 
 
@@ -82,14 +92,41 @@ def axis_title(words: str, unit: str) -> str:
     return f"{words} ({unit})" if unit else words
 
 
-def bars_height(places: int, each: int = 1) -> dict[str, int] | int:
+def bars_height(places: int, each: int = 1) -> int:
     """The height of a chart with so many places of so many bars."""
-    return 40 + places * (STEP * each if each == 1 else 16 * each + 8)
+    return places * (STEP if each == 1 else 14 * each + 8)
 
 
 def wide(values: Sequence[float], factor: float) -> bool:
     """Whether values above zero span so much that only a logarithmic axis shows them all."""
     return bool(values) and min(values) > 0 and max(values) / min(values) >= factor
+
+
+def log_ticks(values: Sequence[float]) -> list[float]:
+    """Where a logarithmic axis has its lines: at powers of ten, and between where they are few.
+
+    >>> log_ticks([3, 4_000]), log_ticks([0.9, 30])
+    ([1.0, 10.0, 100.0, 1000.0, 10000.0], [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0])
+    """
+    positive = [value for value in values if value > 0]
+    if not positive:
+        return []
+    low = math.floor(math.log10(min(positive)))
+    high = math.ceil(math.log10(max(positive)))
+    steps = (1, 2, 5) if math.log10(max(positive) / min(positive)) < 2.5 else (1,)
+    ticks = [float(f"{step}e{power}") for power in range(low, high) for step in steps]
+    return [*ticks, float(f"1e{high}")]
+
+
+def number_axis(field: str, title: str, values: Sequence[float], *, log: bool) -> Chart:
+    """The upright axis of a plot of lines."""
+    import altair as alt
+
+    y = alt.Y(field, title=title).axis(format=".6~r", labelOverlap=True)
+    if log:
+        ticks = log_ticks(values)
+        return y.scale(type="log").axis(format=".6~r", labelOverlap=True, values=ticks)
+    return y.scale(zero=False)
 
 
 def file_name(number: int, plot: Drawn) -> str:

@@ -11,7 +11,7 @@ from floatgate import pages
 from floatgate.engine import InputError
 from floatgate.recording import make_folder
 from floatgate.report import FORMATS
-from floatgate.report.drawing import Drawn, file_name
+from floatgate.report.drawing import HEIGHT, STEP, Drawn, file_name
 from floatgate.report.model import Report
 from floatgate.report.names import Names
 from floatgate.report.plots import draw
@@ -71,35 +71,32 @@ def save(report: Report, folder: Path, format: str) -> list[Path]:
 def for_print(plot: Drawn) -> dict[str, Any]:
     """The plot as it goes into a publication."""
     spec = copy.deepcopy(plot.spec) or {}
-    labels = spec.pop("usermeta", {}).get("labels", [])
+    meta = spec.pop("usermeta")
+    labels, beside = meta["labels"], meta["beside"]
     longest = max((len(label) for label in labels), default=0)
-    columns = max(1, int(WIDTH // (0.52 * _FONT * longest + 26)))
+    columns = max(1, int((WIDTH - 0.5 * _FONT * beside) // (0.5 * _FONT * longest + 22)))
     spec["width"] = WIDTH
     spec["autosize"] = {"type": "fit", "contains": "padding"}
     spec["padding"] = 1
     stacked = plot.kind in ("causes", "sources", "levels")
-    bars = stacked or plot.kind == "bars" or spec.get("height") != _page_height(spec)
+    bars = spec["height"] % HEIGHT != 0 or stacked or plot.kind == "bars"
     rows = -(-len(labels) // columns)
     legend_height = (_FONT + 4) * rows + (6 if labels else 0)
     if bars:
         spec["height"] = _bar_height(spec) + 30 + legend_height
     else:
         spec["height"] = _HEIGHT + legend_height
-    for unit in _units(spec):
+    units = list(_units(spec))
+    sources = any("shape" in unit["encoding"] for unit in units)
+    for unit in units:
         _mark(unit)
-        _dashes(unit)
+        _dashes(unit, shapes=not sources)
     spec["config"] = _config(columns, stacked)
     return spec
 
 
-def _page_height(spec: dict[str, Any]) -> object:
-    return spec.get("height")
-
-
 def _bar_height(spec: dict[str, Any]) -> float:
-    from floatgate.report.drawing import STEP
-
-    return max(1.0, (float(spec["height"]) - 40) / STEP) * _BAR
+    return float(spec["height"]) / STEP * _BAR
 
 
 def _units(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -124,8 +121,8 @@ def _mark(unit: dict[str, Any]) -> None:
         mark["strokeWidth"] = 0.8
 
 
-def _dashes(unit: dict[str, Any]) -> None:
-    """What colour tells apart, dashes and shapes do too."""
+def _dashes(unit: dict[str, Any], *, shapes: bool) -> None:
+    """What colour tells apart, dashes do too, and shapes where they say nothing else."""
     encoding = unit["encoding"]
     color = encoding.get("color")
     if unit["mark"]["type"] != "line" or not color or color.get("legend", True) is None:
@@ -133,9 +130,9 @@ def _dashes(unit: dict[str, Any]) -> None:
     domain = color["scale"]["domain"]
     dashes = [_DASHES[i % len(_DASHES)] for i in range(len(domain))]
     encoding["strokeDash"] = {**color, "scale": {"domain": domain, "range": dashes}}
-    if unit["mark"].get("point"):
-        shapes = [_SHAPES[i % len(_SHAPES)] for i in range(len(domain))]
-        encoding["shape"] = {**color, "scale": {"domain": domain, "range": shapes}}
+    if unit["mark"].get("point") and shapes:
+        marks = [_SHAPES[i % len(_SHAPES)] for i in range(len(domain))]
+        encoding["shape"] = {**color, "scale": {"domain": domain, "range": marks}}
 
 
 def _config(columns: int, stacked: bool) -> dict[str, Any]:
@@ -155,7 +152,7 @@ def _config(columns: int, stacked: bool) -> dict[str, Any]:
             "orient": "bottom", "labelFontSize": _FONT, "labelColor": black, "columns": columns,
             "titleFontSize": _FONT, "titleFontWeight": "normal", "titleColor": black,
             "symbolStrokeWidth": 1.1, "symbolSize": 40, "rowPadding": 1, "columnPadding": 8,
-            "labelLimit": WIDTH - 30, "offset": 4, "padding": 0,
+            "labelLimit": WIDTH - 60, "offset": 4, "padding": 0,
         },
         "line": {"color": _SHADES[0]},
         "bar": {"color": _STACK[1]},

@@ -21,6 +21,7 @@ from floatgate.report.drawing import (
     drawn,
     faded,
     left_out,
+    number_axis,
     sentence,
     wide,
 )
@@ -34,7 +35,7 @@ def bars(plot: Plot, names: Names) -> Iterator[Drawn]:
     measure = _measure(plot, names)
     if plot.x is None and plot.by is None:
         places = {label: ([label], group) for label, group in names.places().items()}
-        x_name, by = names.title, []
+        x_name, by = names.place_title, list[str]()
     else:
         _known(plot, names)
         main, other = (plot.x, plot.by) if plot.x else (plot.by, None)
@@ -86,6 +87,7 @@ def bars(plot: Plot, names: Names) -> Iterator[Drawn]:
         sentence(cut, _spread(rows), _sources(points), *_without(names, measure)),
         _bar_chart(rows, points, order, by, (x_name, axis_title(_words(measure), unit), one)),
         by + list(dict.fromkeys(p["source"] for p in points)),
+        order,
     )
 
 
@@ -105,7 +107,8 @@ def _bar_chart(
     )  # fmt: skip
     x = alt.X("value:Q", title=words).scale(zero=True)
     tip = ["place:N", *(["by:N"] if by else []), alt.Tooltip("shown:N", title=words)]
-    base = chart(rows, bars_height(len(order), max(len(by), 1)))
+    height = bars_height(len(order), max(len(by), 1))
+    base = chart(rows, height)
     beside = {"yOffset": alt.YOffset("by:N", sort=by)} if by else {}
     shade = {"color": color("by", by)} if by else {}
     layers = [base.mark_bar().encode(x=x, y=y, tooltip=tip, **beside, **shade)]
@@ -117,18 +120,14 @@ def _bar_chart(
             base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2="high:Q", y=y, **beside)
         )
     if points:
-        marks = chart([p | {"value": p["value"] / one} for p in points]).mark_point(
+        given = [p | {"value": p["value"] / one} for p in points]
+        marks = chart(given, height).mark_point(
             filled=False, size=70, color="#888888", strokeWidth=1.75
         )
-        beside = {"yOffset": alt.YOffset("by:N", sort=by)} if by else {}
         layers.append(
             marks.encode(x=x, y=y, shape=_shape(points), tooltip=["source:N", "value:Q"], **beside)
         )
-    if len(layers) == 1:
-        return layers[0]
-    return alt.layer(*layers).properties(
-        width="container", height=bars_height(len(order), max(len(by), 1))
-    )
+    return layers[0] if len(layers) == 1 else alt.layer(*layers)
 
 
 def lines(plot: Plot, names: Names) -> Iterator[Drawn]:
@@ -160,7 +159,7 @@ def lines(plot: Plot, names: Names) -> Iterator[Drawn]:
     if not series:
         yield left_out("lines", title, f"No run has a number for `{measure.key}`.")
         return
-    points = []
+    points: list[dict[str, Any]] = []
     for point in _points(plot, names):
         x = as_number(point["at"][x_name]) if x_name in point["at"] else None
         if x is None:
@@ -207,13 +206,10 @@ def _line_chart(
     x_title, y_title, one = titles
     values = [row["value"] for row in rows] + [p["value"] / one for p in points]
     x_log = wide([row["x"] for row in rows], 30)
-    axis = alt.Axis(labelOverlap=True, format="~g" if not x_log else "~s")
-    x = alt.X("x:Q", title=x_title, axis=axis).scale(
-        type="log" if x_log else "linear", zero=False, nice=False, padding=12
-    )
-    y = alt.Y("value:Q", title=y_title).scale(
-        type="log" if wide(values, 100) else "linear", zero=False
-    )
+    x_scale: dict[str, Any] = {"type": "log"} if x_log else {"zero": False}
+    x = alt.X("x:Q", title=x_title, scale=alt.Scale(nice=False, padding=12, **x_scale))
+    x = x.axis(format="~s" if x_log else ".6~r", labelOverlap=True)
+    y = number_axis("value:Q", y_title, values, log=wide(values, 100))
     param = chosen("by")
     base = chart(rows)
     shade = color("by", domain)
@@ -230,20 +226,27 @@ def _line_chart(
             )
         )
     if points:
-        given = [
+        given: list[dict[str, Any]] = [
             {k: p[k] for k in ("x", "by", "source")} | {"value": p["value"] / one} for p in points
         ]
         layers.append(
             chart(given)
             .mark_point(filled=False, size=80, strokeWidth=1.75)
             .encode(
-                x=x, y=y, color=shade, shape=_shape(points), opacity=faded(param),
-                tooltip=["source:N", "by:N", alt.Tooltip("x:Q", title=x_title), alt.Tooltip("value:Q", title=y_title)],
+                x=x,
+                y=y,
+                color=shade,
+                shape=_shape(points),
+                opacity=faded(param),
+                tooltip=[
+                    "source:N",
+                    "by:N",
+                    alt.Tooltip("x:Q", title=x_title),
+                    alt.Tooltip("value:Q", title=y_title),
+                ],
             )
-        )  # fmt: skip
-    if len(layers) == 1:
-        return layers[0]
-    return alt.layer(*layers).properties(width="container", height=260)
+        )
+    return layers[0] if len(layers) == 1 else alt.layer(*layers)
 
 
 def default_axis(names: Names) -> str | None:
@@ -267,8 +270,8 @@ def _shape(points: Sequence[dict[str, Any]]) -> Chart:
 
     sources = list(dict.fromkeys(p["source"] for p in points))
     shapes = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross"]
-    scale = {"domain": sources, "range": [shapes[i % len(shapes)] for i in range(len(sources))]}
-    return alt.Shape("source:N", title=None).scale(**scale)
+    scale = alt.Scale(domain=sources, range=[shapes[i % len(shapes)] for i in range(len(sources))])
+    return alt.Shape("source:N", title=None, scale=scale)
 
 
 def _measure(plot: Plot, names: Names) -> Measure:

@@ -23,6 +23,7 @@ class Names:
         varied: What varies, in order.
         labels: A short name for each run, its number where that would be long.
         title: What the parts of a label are: `victim · spare-factor`.
+        place_title: The same without the seed, for what all seeds share.
     """
 
     def __init__(self, comparison: Comparison) -> None:
@@ -42,6 +43,8 @@ class Names:
             label if label and not self.numbered else f"run {i}" for i, label in enumerate(full, 1)
         ]
         self.title = " · ".join(brief(name, self.varied) for name in self.varied)
+        others = [name for name in self.varied if name != SEED] or self.varied
+        self.place_title = " · ".join(brief(name, self.varied) for name in others)
 
     @staticmethod
     def joined(variant: Mapping[str, str], names: Sequence[str]) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from floatgate import pages
 from floatgate.comparison import Comparison
 from floatgate.engine import InputError
 from floatgate.engine import version as engine_version
-from floatgate.measures import FLASH, HOST, UNITS, Measure, best, change, peers
+from floatgate.measures import FLASH, HOST, UNITS, Measure, best, change, peers, warnings
 from floatgate.report.model import Finding, Report
 from floatgate.report.names import Names
 from floatgate.report.plots import draw
@@ -46,7 +46,10 @@ def html(report: Report) -> str:
         left_out=[(plot.title, plot.says) for plot in drawn if plot.spec is None],
         measures=_measures(report.runs, names),
         ends=_ends(report.runs, names),
-        warnings=_warnings(report.runs),
+        warnings=[
+            (text, code, where(some, report.runs.variants) + more)
+            for text, code, some, more in warnings(report.runs)
+        ],
         failures=[(label(f["variant"]), f["message"]) for f in report.runs.failed],
         differing=_differing(names, [dict(_config(run)) for run in names.runs]),
         provenance=_provenance(names),
@@ -131,7 +134,7 @@ def _row(finding: Finding) -> _Row:
 
     def shown(value: float | str | None) -> str:
         if value is None or isinstance(value, str):
-            return value or "–"
+            return value or "-"
         return UNITS[finding.unit].show(value)
 
     return _Row(
@@ -177,10 +180,15 @@ def _facts(comparison: Comparison, names: Names) -> list[tuple[str, str]]:
     facts += [
         ("drive", _several(run.data["provenance"]["config"].get("name", "drive") for run in runs)),
         ("workload", _several(run.workload for run in runs)),
-        ("requests each", _several(number(run.checks.requests_served) for run in runs)),
-        ("drive time", _several(duration(run.simulated_seconds * 1e9) for run in runs)),
+        ("requests each", _range([run.checks.requests_served for run in runs], number)),
+        ("drive time", _range([run.simulated_seconds * 1e9 for run in runs], duration)),
     ]
     return facts
+
+
+def _range(values: Sequence[float], show: Callable[[float], str]) -> str:
+    low, high = show(min(values)), show(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def _several(values: Iterable[object]) -> str:
@@ -229,7 +237,7 @@ def _cells(measure: Measure, comparison: Comparison) -> list[_Cell]:
             changes[i] = change(values[first], values[i])
         marked |= {*best(measure, {i: values[i] for i in (first, *others)})}
     return [
-        _Cell("–" if v is None else measure.show(v), v, changes[i], i in marked)
+        _Cell("-" if v is None else measure.show(v), v, changes[i], i in marked)
         for i, v in enumerate(values)
     ]
 
@@ -244,25 +252,6 @@ def _ends(comparison: Comparison, names: Names) -> list[tuple[str, str]]:
     return ends
 
 
-def _warnings(comparison: Comparison) -> list[tuple[str, str, str]]:
-    """Each warning once, in the words of the first run that has it: text, code, where."""
-    texts: dict[str, list[str]] = {}
-    concerned: dict[str, list[Mapping[str, str]]] = {}
-    for variant, run in zip(comparison.variants, comparison.runs, strict=True):
-        for warning in run.warnings:
-            texts.setdefault(warning["code"], []).append(warning["text"])
-            concerned.setdefault(warning["code"], []).append(variant)
-    return [
-        (
-            each[0],
-            code,
-            where(concerned[code], comparison.variants)
-            + ("" if len({*each}) == 1 else " (the numbers are those of the first)"),
-        )
-        for code, each in texts.items()
-    ]
-
-
 def _differing(names: Names, rows: Sequence[Mapping[str, str]]) -> list[tuple[str, list[Any]]]:
     """By key each value, with the runs that have it, where not all have the same."""
     keys = dict.fromkeys(key for row in rows for key in row)
@@ -270,7 +259,7 @@ def _differing(names: Names, rows: Sequence[Mapping[str, str]]) -> list[tuple[st
     for key in keys:
         of: dict[str, list[int]] = {}
         for i, row in enumerate(rows, 1):
-            of.setdefault(row.get(key, "–"), []).append(i)
+            of.setdefault(row.get(key, "-"), []).append(i)
         if len(of) > 1:
             differing.append((key, [(value, ranges(runs)) for value, runs in of.items()]))
     return differing
@@ -306,9 +295,9 @@ def _provenance(names: Names) -> list[tuple[str, list[tuple[str, str]]]]:
                 "stand-in": "no, as published or generated as asked"
                 if not stand_in
                 else ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in flat(stand_in)),
-                "format": workload["format"] or "–",
+                "format": workload["format"] or "-",
                 "requests": number(workload["requests"]),
-                "SHA-256 of the trace": workload["sha256"] or "– (generated from the seed)",
+                "SHA-256 of the trace": workload["sha256"] or "- (generated from the seed)",
                 "found on reading": "; ".join(workload["notes"]) or "nothing to note",
                 "configuration": provenance["config_hash"],
                 "run": run.run_id,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from floatgate.engine import InputError
 from floatgate.measures import MEASURES
 from floatgate.report import KINDS, curves, measured, splits
-from floatgate.report.drawing import BARS, Drawn
+from floatgate.report.drawing import Drawn
 from floatgate.report.model import Plot, Report
 from floatgate.report.names import Names
 
@@ -50,10 +50,7 @@ def usual(names: Names) -> list[Plot]:
     if len(names.runs) > 1:
         kind = "lines" if measured.default_axis(names) else "bars"
         plots += [Plot(kind, measure=key) for key in _telling(names)]
-    plots += [Plot("causes")]
-    if len(names.runs) <= BARS or len(names.varied) > 0:
-        plots += [Plot("cdf"), Plot("percentiles")]
-    plots += [Plot("sources")]
+    plots += [Plot("causes"), Plot("cdf"), Plot("percentiles"), Plot("sources")]
     if splits.mixes_levels(names):
         plots += [Plot("levels")]
     return [*plots, Plot("time"), Plot("wear")]
@@ -72,5 +69,4 @@ def _telling(names: Names) -> list[str]:
             spread[key] = (max(values) - min(values)) / max(values)
     first = [key for key in ("waf", "write.p99", "read.p99", "iops", "energy") if key in spread]
     others = sorted((key for key in spread if key not in first), key=lambda k: -spread[k])
-    chosen = [*first, *others][:_MEASURES]
-    return chosen
+    return [*first, *others][:_MEASURES]

@@ -27,6 +27,8 @@
     if (value === null || value === undefined) return "–";
     if (typeof value !== "number") return String(value);
     if (/_ns(\.|_|$)/.test(path)) return time(value);
+    const large = [["T", 1e12], ["G", 1e9], ["M", 1e6]].find(([, one]) => Math.abs(value) >= one);
+    if (large) return `${+(value / large[1]).toPrecision(4)} ${large[0]}`;
     return Number.isInteger(value) ? value.toLocaleString("en") : String(+value.toPrecision(4));
   };
   const ratio = (a, b) => {
@@ -62,8 +64,8 @@
       const by = ratio(row.a, row.b);
       line.append(
         element("th", row.path, { scope: "row" }),
-        element("td", shown(row.path, row.a)),
-        element("td", shown(row.path, row.b)),
+        element("td", shown(row.path, row.a), { title: row.a }),
+        element("td", shown(row.path, row.b), { title: row.b }),
         ...(compare ? [element("td", by === null ? "" : String(+by.toPrecision(4)))] : []),
       );
     }

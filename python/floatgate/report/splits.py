@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from floatgate.measures import UNITS
@@ -46,13 +46,16 @@ def causes(plot: Plot, names: Names) -> Iterator[Drawn]:
         yield _stacked(
             "causes",
             plot.title or f"Where the time of {op}s goes",
-            f"Mean latency of a {op} by cause; `behind gc` is the wait for garbage collection.",
+            f"Mean latency of a {op} by cause. What waits behind gc waits for garbage collection.",
             (f"mean {op} latency", "ns"),
             list(_CAUSES.values()),
             parts,
             names,
         )
 
+
+_OFTEN = ("behind host", "behind gc", "flash array", "channel")
+"""These take the first colours, which are easiest to tell apart."""
 
 _OPERATIONS = {
     "program": "pages programmed",
@@ -101,7 +104,7 @@ def levels(plot: Plot, names: Names) -> Iterator[Drawn]:
         yield _stacked(
             "levels",
             plot.title or f"{words[0].upper()}{words[1:]} by cost level",
-            "The level of cost that the policy `cost` chose for each page.",
+            "The level that the cost policy chose for each page.",
             (words, "count"),
             list(_LEVELS),
             parts,
@@ -126,13 +129,14 @@ def _stacked(
     title: str,
     says: str,
     axis: tuple[str, str],
-    order: list[str],
+    stacked: Sequence[str],
     parts: Callable[[Result], Mapping[str, float]],
     names: Names,
 ) -> Drawn:
     import altair as alt
 
     words, unit_name = axis
+    order = sorted(stacked, key=lambda part: (part not in _OFTEN, stacked.index(part)))
     found = {
         label: {part: n for part, n in parts(names.runs[group[0]]).items() if n}
         for label, group in names.places().items()
@@ -145,7 +149,7 @@ def _stacked(
         cut = f"The {BARS} shortest of {len(found)}; the tables below have all."
         best = sorted(found, key=lambda label: sum(found[label].values()))[:BARS]
         found = {label: found[label] for label in best}
-    present = [part for part in order if any(part in of for of in found.values())]
+    present = [part for part in stacked if any(part in of for of in found.values())]
     if not present:
         return left_out(kind, title, f"Left out: there were no {words} in these runs.")
     unit, one = UNITS[unit_name].step([sum(of.values()) for of in found.values()])
@@ -155,7 +159,7 @@ def _stacked(
             "run": label,
             "part": part,
             "value": of[part] / one,
-            "place": order.index(part),
+            "place": present.index(part),
             "shown": show(of[part]),
             "share": of[part] / sum(of.values()),
         }
@@ -170,10 +174,11 @@ def _stacked(
         .mark_bar()
         .encode(
             x=alt.X("value:Q", title=axis_title(words, unit)),
-            y=alt.Y("run:N", title=None, sort=list(found)).axis(
-                ticks=False, domain=False, labels=several
-            ),
-            color=color("part", present).legend(title=None),
+            y=alt.Y("run:N", title=None, sort=list(found))
+            .scale(domain=list(found))
+            .axis(ticks=False, domain=False, labels=several),
+            # A part has one colour in all plots.
+            color=color("part", order).legend(title=None, values=present),
             order="place:O",
             opacity=faded(param),
             tooltip=[
@@ -185,4 +190,4 @@ def _stacked(
         )
         .add_params(param)
     )
-    return drawn(kind, title, sentence(says, cut, seeds), made, present)
+    return drawn(kind, title, sentence(says, cut, seeds), made, present, list(found))

@@ -106,8 +106,11 @@ class Series(NamedTuple):
 
 
 def series(run: Result) -> Series | None:
-    """The run over time: `iops`, `throughput` (bytes a second), `waf`, `delay`, `delay.read` and so
-    on (mean latency, ns); None if it was not stored."""
+    """The run over time; None if it was not stored.
+
+    By name `iops`, `throughput` (bytes a second), `waf`, `delay` and `delay.read` and so on (mean
+    latency, ns). Each is computed from sums over the rows of a stretch.
+    """
     import polars as pl
 
     path = table(run, "series")
