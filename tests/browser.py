@@ -8,7 +8,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -120,6 +119,10 @@ class Browser:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
+    def problems(self) -> list[str]:
+        """What is wrong with how the page looks: cut, beyond the edge, overlapping, or empty."""
+        return list(self.run(_PROBLEMS))
+
     def screenshot(self, path: Path) -> None:
         """The whole page as a picture."""
         answer = self.call("Page.captureScreenshot", captureBeyondViewport=True)
@@ -147,8 +150,55 @@ class Browser:
             self._left += more
 
 
-@contextmanager
-def browser(folder: Path) -> Iterator[Browser]:
-    """A browser whose files lie in a folder."""
-    with Browser(folder) as opened:
-        yield opened
+_PROBLEMS = """(() => {
+  const found = [], width = innerWidth;
+  const name = (e) => `${e.tagName.toLowerCase()}.${e.getAttribute("class") || ""}`
+    + ` "${(e.textContent || "").trim().slice(0, 40)}"`;
+  const root = document.documentElement;
+  if (Math.max(root.scrollWidth, document.body.scrollWidth) > width)
+    found.push("the page scrolls sideways");
+  for (const e of document.body.querySelectorAll("*")) {
+    const box = e.getBoundingClientRect();
+    if (!box.width || !box.height || !e.checkVisibility()) continue;
+    if (e.closest(".vega-actions")) continue;
+    if (box.right > width + 0.5 || box.left < -0.5) found.push(`beyond the edge: ${name(e)}`);
+    if (!(e instanceof HTMLElement) || e.matches("select, option, input")) continue;
+    if (e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline")
+      found.push(`wider than its place: ${name(e)}`);
+  }
+  const overlap = (a, b) =>
+    Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+    Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+  const plots = [...document.querySelectorAll(".plot")];
+  if (!plots.length) found.push("no plots");
+  for (const plot of plots) {
+    const title = plot.getAttribute("aria-label").split(".")[0];
+    const svg = plot.querySelector("svg.marks");
+    if (!svg) { found.push(`${title}: not drawn`); continue; }
+    const marks = [...svg.querySelectorAll(".role-mark path, .role-mark line, .role-mark rect")];
+    const seen = marks.filter((mark) => {
+      const box = mark.getBoundingClientRect();
+      return box.width + box.height > 0 && !mark.getAttribute("class")?.includes("background");
+    });
+    if (!seen.length) found.push(`${title}: no marks`);
+    const whole = svg.getBoundingClientRect();
+    const texts = [...svg.querySelectorAll("text")]
+      .filter((t) => t.textContent.trim() && +getComputedStyle(t).opacity > 0)
+      .map((t) => [t.textContent, t.getBoundingClientRect()]);
+    for (const [words, box] of texts) {
+      if (words.includes("\u2026")) found.push(`${title}: "${words}" is cut`);
+      if (box.left < whole.left - 1 || box.right > whole.right + 1 ||
+          box.top < whole.top - 1 || box.bottom > whole.bottom + 1)
+        found.push(`${title}: "${words}" leaves the plot`);
+    }
+    texts.forEach(([a, box], i) => texts.slice(i + 1).forEach(([b, other]) => {
+      if (overlap(box, other)) found.push(`${title}: "${a}" and "${b}" overlap`);
+    }));
+  }
+  const sections = [...document.querySelectorAll("section, dl.facts div")]
+    .map((e) => e.getBoundingClientRect());
+  sections.forEach((a, i) => sections.slice(i + 1).forEach((b) => {
+    if (overlap(a, b)) found.push("two sections overlap");
+  }));
+  return found;
+})()"""

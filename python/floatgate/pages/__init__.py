@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 from pathlib import Path
@@ -61,7 +62,6 @@ def render(template: str, **values: object) -> str:
     Templates extend `pages/base.html`, which draws `specs`, one in each element `.plot`.
     """
     import jinja2
-    import vl_convert
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("floatgate", "."),
@@ -69,5 +69,12 @@ def render(template: str, **values: object) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return environment.get_template(template).render(bundle=bundle, **values)
+    return environment.get_template(template).render(bundle=_bundle(), **values)
+
+
+@functools.cache
+def _bundle() -> str:
+    """The program that draws plots; putting it together takes a second."""
+    import vl_convert
+
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")

@@ -129,10 +129,15 @@ def _dashes(unit: dict[str, Any], *, shapes: bool) -> None:
         return
     domain = color["scale"]["domain"]
     dashes = [_DASHES[i % len(_DASHES)] for i in range(len(domain))]
+    pointed = unit["mark"].get("point") and shapes
+    if not pointed:
+        color["legend"] = {**(color.get("legend") or {}), "symbolType": "stroke", "symbolSize": 220}
     encoding["strokeDash"] = {**color, "scale": {"domain": domain, "range": dashes}}
-    if unit["mark"].get("point") and shapes:
+    if pointed:
         marks = [_SHAPES[i % len(_SHAPES)] for i in range(len(domain))]
         encoding["shape"] = {**color, "scale": {"domain": domain, "range": marks}}
+        # The legend has the shapes: dashes around them would only blur them.
+        encoding["strokeDash"]["legend"] = None
 
 
 def _config(columns: int, stacked: bool) -> dict[str, Any]:

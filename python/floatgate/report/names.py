@@ -23,7 +23,7 @@ class Names:
         varied: What varies, in order.
         labels: A short name for each run, its number where that would be long.
         title: What the parts of a label are: `victim · spare-factor`.
-        place_title: The same without the seed, for what all seeds share.
+        place_title: The title of an axis or legend of places: without the seed.
     """
 
     def __init__(self, comparison: Comparison) -> None:
@@ -45,6 +45,8 @@ class Names:
         self.title = " · ".join(brief(name, self.varied) for name in self.varied)
         others = [name for name in self.varied if name != SEED] or self.varied
         self.place_title = " · ".join(brief(name, self.varied) for name in others)
+        if self.numbered:
+            self.place_title = "numbers as in the table of runs"
 
     @staticmethod
     def joined(variant: Mapping[str, str], names: Sequence[str]) -> str:

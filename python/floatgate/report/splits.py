@@ -141,8 +141,12 @@ def _stacked(
         label: {part: n for part, n in parts(names.runs[group[0]]).items() if n}
         for label, group in names.places().items()
     }
+    if kind == "causes":
+        found = {label: of for label, of in found.items() if of}
     seeds = (
-        "" if len(found) == len(names.runs) else "Of runs that differ in the seed alone, the first."
+        ""
+        if len(names.places()) == len(names.runs)
+        else "Of runs that differ in the seed alone, the first."
     )
     cut = ""
     if len(found) > BARS:
