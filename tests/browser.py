@@ -1,11 +1,13 @@
 """Opens pages in headless Chromium, over a pipe with the protocol of its developer tools."""
 
 import base64
+import fcntl
 import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,17 +39,20 @@ class Browser:
         if not found:
             assert not os.environ.get("FLOATGATE_REQUIRE_BROWSER"), "there is no browser"
             pytest.skip("there is no chromium to draw the page")
-        read, self._to = os.pipe()
-        self._from, write = os.pipe()
-        # The browser reads commands from the descriptor 3 and writes to 4.
-        command = ["sh", "-c", f'exec "$@" 3<&{read} 4>&{write}', "sh", found, *_FLAGS]
+        # The browser reads commands from the descriptor 3 and writes to 4. Descriptors out of
+        # their way first, then a Python that puts them there and becomes the browser.
+        (read, self._to), (self._from, write) = os.pipe(), os.pipe()
+        theirs = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in (read, write)]
+        become = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); "
+        become += "os.execv(sys.argv[3], sys.argv[3:])"
+        command = [sys.executable, "-c", become, *map(str, theirs), found, *_FLAGS]
         command += [f"--user-data-dir={folder}", "about:blank"]
         self._process = subprocess.Popen(
-            command, pass_fds=(read, write), start_new_session=True,
+            command, pass_fds=theirs, start_new_session=True,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        os.close(read)
-        os.close(write)
+        for fd in (read, write, *theirs):
+            os.close(fd)
         self._left = b""
         self._last = 0
         self._events: list[dict[str, Any]] = []

@@ -1,11 +1,9 @@
 """Descriptions of workloads: every measure against a slow twin, real traces, pages, mistakes."""
 
 import json
-import os
 import random
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +16,7 @@ import pytest
 
 import floatgate
 import twin
+from browser import Browser
 from conftest import Floatgate
 from floatgate import Description, InputError
 from floatgate.description import text
@@ -328,22 +327,18 @@ def test_the_page_is_one_file_that_draws_every_plot(described: Description, tmp_
     assert [p.name for p in tmp_path.iterdir() if p.suffix != ".trace"] == ["page.html"]
     content = page.read_text()
     assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//""", content)
-    browser = shutil.which("chromium") or shutil.which("chromium-browser")
-    if not browser:
-        assert not os.environ.get("FLOATGATE_REQUIRE_BROWSER"), "there is no browser"
-        pytest.skip("there is no chromium to draw the page")
-    command = [
-        browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
-        f"--user-data-dir={tmp_path / 'browser'}", "--virtual-time-budget=8000",
-        "--dump-dom", page.as_uri(),
-    ]  # fmt: skip
-    drawn = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100).stdout
-    plots = re.findall(r'<div class="plot[^>]*aria-label="([^".]*)', drawn)
+    with Browser(tmp_path / "browser") as browser:
+        for width, dark in ((1280, False), (400, True)):
+            opened = browser.open(page, width, dark=dark)
+            assert opened.errors == []
+            assert opened.requests == [page.as_uri()]
+            assert browser.problems() == []
+        plots = browser.run("[...document.querySelectorAll('section h2')].map((h) => h.innerText)")
+        drawn = browser.run("document.querySelector('main').textContent")
     assert plots == [
         "Rate over time", "Sizes", "Page characters", "Write demand of consecutive epochs",
         "Reuse distance", "Concentration",
     ]  # fmt: skip
-    assert drawn.count("<svg") >= len(plots)
     for words in ("requests per second", "share of the epochs", "size of the cache"):
         assert words in drawn, words
 

@@ -47,8 +47,8 @@
   addEventListener("resize", () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => {
-      if (innerWidth !== drawnAt) { drawnAt = innerWidth; draw(); }
+      if (innerWidth !== drawnAt) { drawnAt = innerWidth; window.drawn = draw(); }
     }, 200);
   });
-  dark.addEventListener("change", draw);
+  dark.addEventListener("change", () => { window.drawn = draw(); });
   window.drawn = draw();

@@ -55,16 +55,18 @@ def cdf(plot: Plot, names: Names) -> Iterator[Drawn]:
         if rough:
             of = "" if len(rough) == len(there) else f" for {places_of(rough)}"
             how = f"Drawn from the percentiles of the result, as no requests were recorded{of}."
+        # A narrow axis reaches to the next powers of ten, so that it has ticks at all.
+        values = [row["value"] for row in rows]
+        spread = wide(values, 5)
+        ticks = [t for t in log_ticks(values) if not spread or min(values) <= t <= max(values)]
         param = chosen("run")
         made = (
             chart(rows)
             .mark_line(interpolate="step-after" if not rough else "linear", strokeWidth=1.75)
             .encode(
                 x=alt.X("value:Q", title=axis_title(f"{op} latency", unit))
-                .scale(type="log", nice=False)
-                .axis(
-                    format=".6~r", labelOverlap=True, values=log_ticks([r["value"] for r in rows])
-                ),
+                .scale(type="log", nice=not spread)
+                .axis(format=".6~r", labelOverlap=True, values=ticks),
                 y=alt.Y("share:Q", title="share of the requests")
                 .axis(format="%")
                 .scale(domain=[0, 1]),
