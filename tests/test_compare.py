@@ -18,7 +18,7 @@ import pytest
 
 import floatgate as fg
 from conftest import Floatgate
-from floatgate.compare import Standing
+from floatgate.batch import Standing
 from floatgate.pool import Failure, Here, Job, Outcomes, Watch, cores
 from processes import MARK, busy, kill, marked, wait_for, workers
 

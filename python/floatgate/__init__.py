@@ -14,8 +14,11 @@ from floatgate.comparison import Comparison
 from floatgate.description import Description, describe
 from floatgate.engine import ConfigError, InputError, InternalError, PolicyError, WorkloadError
 from floatgate.engine import version as _version
+from floatgate.experiments import Experiment
 from floatgate.result import Result
+from floatgate.results import results
 from floatgate.run import chips, drives, formats, generators, policies, resolve, run, schema
+from floatgate.sweep import sweep
 
 __version__ = _version()
 
@@ -23,6 +26,7 @@ __all__ = [
     "Comparison",
     "ConfigError",
     "Description",
+    "Experiment",
     "InputError",
     "InternalError",
     "PolicyError",
@@ -36,7 +40,9 @@ __all__ = [
     "generators",
     "policies",
     "resolve",
+    "results",
     "run",
     "schema",
+    "sweep",
     "traces",
 ]

@@ -227,8 +227,9 @@ def plan(
     policy: Sequence[str],
     seed: int | None,
     reading: Reading,
+    cache: str | None,
     finder: Finder,
-) -> tuple[str, str | None]: ...
+) -> str: ...
 def run(
     drive: str,
     workload: str,
@@ -240,5 +241,6 @@ def run(
     cache: str | None,
     progress: Callable[[str, int, int | None, int], object] | None,
     rows: Callable[[str, list[tuple[str, NDArray[Any], list[str] | None, bool]]], object] | None,
+    tables: Sequence[str],
     finder: Finder,
 ) -> str: ...

@@ -29,6 +29,7 @@ class Comparison:
         variants: For each of them, what was its own: `{"cost": "fixed:level=low", "seed": "1"}`.
         failed: The runs without a result: their `variant`, the `kind` of failure (`input`,
             `internal` or `died`) and a `message`.
+        reused: How many of the results were there before.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class Comparison:
         self.runs = list(runs)
         self.variants = [dict(variant) for variant in variants]
         self.failed = [dict(failure) for failure in failed]
+        self.reused = 0
 
     @classmethod
     def of(
@@ -100,7 +102,7 @@ class Comparison:
         if not self.runs:
             return pl.DataFrame()
         columns = [
-            pl.Series(name, _typed([variant[name] for variant in self.variants]))
+            pl.Series(name, typed([variant[name] for variant in self.variants]))
             for name in self.varied
         ]
         # Policies have counters of their own: a column that a run has not is null in its row.
@@ -158,11 +160,11 @@ class Comparison:
         return cls(runs, value["variants"], value["failed"])
 
 
-def _typed(values: Sequence[str]) -> Sequence[str | float]:
+def typed(values: Sequence[str | None]) -> Sequence[str | float | None]:
     """Numbers where all values are numbers, so that they sort and plot as such."""
     for number in (int, float):
         try:
-            return [number(value) for value in values]
+            return [None if value is None else number(value) for value in values]
         except ValueError:
             continue
     return values

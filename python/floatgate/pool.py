@@ -13,11 +13,14 @@ import sys
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from floatgate.engine import InputError, InternalError
+from floatgate.locks import alone
+from floatgate.recording import TABLES
 from floatgate.result import Result
-from floatgate.run import Reading, run
+from floatgate.run import Reading, cache_folder, run
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -27,7 +30,9 @@ class Job(NamedTuple):
     """One run as plain values, so that it can be sent to wherever it is carried out.
 
     `out` is the folder in which its result is stored, if any. Jobs with an equal `state` share a
-    preconditioned drive, which the first of them makes and the others find in the cache.
+    preconditioned drive, which the first of them makes and the others find in the cache. `run_id`
+    is the name that the run will have, where that is known: a result of that name in `out` with the
+    tables of `record` is taken as it is.
     """
 
     drive: str
@@ -38,6 +43,8 @@ class Job(NamedTuple):
     reading: Reading = {}
     out: str | None = None
     state: str | None = None
+    record: tuple[str, ...] = TABLES
+    run_id: str | None = None
 
 
 class Failure(NamedTuple):
@@ -84,22 +91,43 @@ def cores() -> int:
 def perform(job: Job, progress: Callable[[str, int, int | None, int], object]) -> Result | Failure:
     """Carries out one job; only what stops everything (Ctrl-C) is raised."""
     try:
-        return run(
-            job.drive,
-            job.workload,
-            policy=job.policy,
-            set=job.set,
-            seed=job.seed,
-            out=job.out,
-            progress=progress,
-            **job.reading,
-        )
+        # Somebody else may have made it since the jobs were handed out.
+        if (result := finished(job)) is not None:
+            return result
+        with alone(cache_folder(), job.state, progress) as told:
+            return run(
+                job.drive,
+                job.workload,
+                policy=job.policy,
+                set=job.set,
+                seed=job.seed,
+                out=job.out,
+                record=job.record,
+                progress=told,
+                **job.reading,
+            )
     except InputError as error:
         return Failure("input", str(error))
     except InternalError as error:
         return Failure("internal", str(error))
     except Exception as error:
         return Failure("internal", f"{type(error).__name__}: {error}")
+
+
+def finished(job: Job) -> Result | None:
+    """The result of a job, if it is stored already with all that the job would record."""
+    if job.out is None or job.run_id is None:
+        return None
+    folder = Path(job.out) / job.run_id
+    try:
+        result = Result.load(folder)
+        if result.run_id != job.run_id:
+            return None
+        recorded = result.provenance.config.run["keep-requests"]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None  # Damaged is as if it were not there.
+    tables = [name for name in job.record if name != "requests" or recorded]
+    return result if all((folder / f"{name}.parquet").exists() for name in tables) else None
 
 
 class Here:
@@ -229,7 +257,7 @@ class _Worker:
             heard = self.connection.recv()
         except (EOFError, OSError):
             return Failure("died", self._death())
-        return Result(heard) if isinstance(heard, dict) else heard
+        return Result(*heard) if isinstance(heard[0], dict) else heard
 
     def is_alive(self) -> bool:
         """Whether it can take another job."""

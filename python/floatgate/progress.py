@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from floatgate import text
 
 if TYPE_CHECKING:
-    from floatgate.compare import Standing
+    from floatgate.batch import Standing
 
 
 class _Line:
@@ -94,9 +94,11 @@ def line(stage: str, done: int, total: int | None, now_ns: int, elapsed: float) 
 def runs_line(standing: Standing, elapsed: float) -> str:
     """The state of several runs in words.
 
-    >>> from floatgate.compare import Standing
+    >>> from floatgate.batch import Standing
     >>> runs_line(Standing(runs=24, finished=5, failed=1, share=0.25, requests=900_000), 30.0)
     '5 of 24 runs  25 % [###         ]  30.0 k requests/s  1:30 left  1 failed'
+    >>> runs_line(Standing(runs=24, finished=19, failed=0, share=0.5, requests=0, reused=14), 30.0)
+    '19 of 24 runs  50 % [######      ]  0:30 left  14 were there'
     """
     share = standing.share
     parts = [
@@ -107,6 +109,8 @@ def runs_line(standing: Standing, elapsed: float) -> str:
         parts.append(f"{text.short(round(standing.requests / elapsed))} requests/s")
     if share > 0:
         parts.append(_left(elapsed * (1 - share) / share))
+    if standing.reused:
+        parts.append(f"{standing.reused} were there")
     if standing.failed:
         parts.append(f"{standing.failed} failed")
     return "  ".join(parts)

@@ -10,6 +10,7 @@ import io
 import os
 import queue
 import shutil
+import socket
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
@@ -34,6 +35,9 @@ the greatest number stands there, or not a number."""
 RESULT = "result.json"
 """The file that stands in a run's folder when all the others do."""
 
+TABLES = ("requests", "series", "blocks")
+"""What can stand beside it, each as NAME.parquet."""
+
 ROW_GROUP = 1 << 18
 """Rows in a row group: as many as the engine hands over at once."""
 
@@ -50,7 +54,8 @@ class Recording:
         self._files: dict[str, _ParquetFile] = {}
         self._made = prepare_folder(self._folder)
         try:
-            self._unfinished = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=self._folder))
+            prefix = f"{_UNFINISHED}{socket.gethostname()}-{os.getpid()}-"
+            self._unfinished = Path(tempfile.mkdtemp(prefix=prefix, dir=self._folder))
         except OSError as error:
             self._remove_made()
             message = f"{folder}: no result can be stored here ({_reason(error)})"
@@ -208,6 +213,28 @@ def _frame(columns: Sequence[Column]) -> pl.DataFrame:
         return column.replace(np.iinfo(values.dtype).max, None)
 
     return pl.DataFrame([series(*column) for column in columns])
+
+
+_UNFINISHED = ".unfinished-"
+"""Begins the name of a folder whose run goes on; the machine and the process follow."""
+
+
+def tidy(folder: str | os.PathLike[str]) -> None:
+    """Removes what processes of this machine that were killed have left in a folder of results."""
+    for left in Path(folder).glob(f"{_UNFINISHED}*"):
+        host, _, rest = left.name.removeprefix(_UNFINISHED).rpartition("-")[0].rpartition("-")
+        if host == socket.gethostname() and rest.isdigit() and not _is_alive(int(rest)):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # It is somebody else's.
+    return True
 
 
 def _first_that_exists(folder: Path) -> Path:

@@ -87,14 +87,12 @@ class Result(Numbers):
     def run_id(self) -> str:
         """Names the run by what went in: version, resolved drive, workload and seed."""
         provenance = self.data["provenance"]
-        workload = provenance["workload"]
-        what = [provenance["version"], provenance["config"], workload["sha256"], provenance["seed"]]
-        if workload["sha256"] is None:
-            what.append(workload)
-        if workload["reading"] is not None:
-            what.append(workload["reading"])
-        text = json.dumps(what, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return identity(
+            provenance["config"],
+            provenance["workload"],
+            provenance["seed"],
+            provenance["version"],
+        )
 
     def to_json(self) -> str:
         """The whole value as JSON, on lines of their own."""
@@ -191,6 +189,23 @@ class Result(Numbers):
         """
         row = dict(flat(self.data))
         return _frame([{"run_id": self.run_id} | row])
+
+
+def identity(
+    config: Mapping[str, Any], workload: Mapping[str, Any], seed: int, version: str
+) -> str:
+    """The name of a run, from what is known of it before it starts.
+
+    `workload` has at least `name`, `format`, `sha256`, `reading` and `stand_in`.
+    """
+    what = [version, config, workload["sha256"], seed]
+    if workload["sha256"] is None:
+        # A generator: its settings stand in the configuration.
+        what.append({key: workload[key] for key in ("name", "format", "stand_in")})
+    if workload["reading"] is not None:
+        what.append(workload["reading"])
+    text = json.dumps(what, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def delays(host: Mapping[str, Any]) -> dict[str, float]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from floatgate import engine
 from floatgate.catalogue import Folders, trace_folders
 from floatgate.finder import Finder, name_of
-from floatgate.recording import Recording
+from floatgate.recording import TABLES, Recording
 from floatgate.result import Result
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def run(
     skip_bad: bool = False,
     traces: Folders = None,
     out: str | PathLike[str] | None = None,
+    record: Iterable[str] = TABLES,
     progress: Callable[[str, int, int | None, int], object] | None = None,
 ) -> Result:
     """Runs a workload on a drive.
@@ -83,7 +84,9 @@ def run(
         traces: The folder, or folders, in or below which a trace of the catalogue is looked for;
             by default those that the environment variable FLOATGATE_TRACES names.
         out: The folder in which the run is stored, as `OUT/RUN-ID/` with `result.json` and the
-            tables `requests`, `series` and `blocks` as Parquet files.
+            tables of `record` as Parquet files.
+        record: Which tables are stored: some of `requests`, `series` and `blocks`, or none. What
+            is not recorded costs nothing.
         progress: Called some ten times a second with the stage (`preconditioning`, `running`),
             the requests or page writes done, how many there are (None where unknown) and the
             simulated time in ns.
@@ -96,6 +99,7 @@ def run(
             be stored; the message says where.
     """
     words, finder = _policies(policy)
+    tables = tables_of(record)
     with Recording(out) if out is not None else nullcontext() as recording:
         text = engine.run(
             str(drive),
@@ -115,7 +119,8 @@ def run(
             ),
             cache=cache_folder(),
             progress=progress,
-            rows=recording.take if recording else None,
+            rows=recording.take if recording and tables else None,
+            tables=tables,
             finder=finder,
         )
         result = Result(json.loads(text))
@@ -201,6 +206,19 @@ def how_to_read(**reading: Unpack[Reading]) -> engine.Reading:
         "skip_bad": reading.get("skip_bad", False),
         "traces": trace_folders(reading.get("traces")),
     }
+
+
+def tables_of(record: Iterable[str]) -> list[str]:
+    """The tables that are to be stored, in the order of the documentation.
+
+    Raises:
+        InputError: There is no such table.
+    """
+    wanted = [record] if isinstance(record, str) else list(record)
+    for name in wanted:
+        if name not in TABLES:
+            raise engine.InputError(f"`{name}` is not a table; there are {', '.join(TABLES)}")
+    return [name for name in TABLES if name in wanted]
 
 
 def _names(devices: Devices) -> list[str]:

@@ -229,3 +229,19 @@ def _variant(axes: Sequence[Axis], values: Sequence[str]) -> Variant:
         seed=int(seeds[0]) if seeds else None,
         varied={a.name: v for a, v in zip(axes, values, strict=True) if len(a.values) > 1},
     )
+
+
+def same_value(label: str, value: object) -> bool:
+    """Whether a value that somebody names is the one that a run has; numbers count as such.
+
+    >>> same_value("0.1", 0.10), same_value("greedy", "greedy"), same_value("1", True)
+    (True, True, False)
+    """
+    if label == setting(value):
+        return True
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return False
+    try:
+        return float(label) == float(value)
+    except ValueError:
+        return False

@@ -25,7 +25,10 @@ def main() -> None:
             job = connection.recv()
             # Sending fails when nobody is listening any more, and that ends the run.
             outcome = perform(job, lambda *state: connection.send(state))
-            connection.send(outcome.data if isinstance(outcome, Result) else outcome)
+            if isinstance(outcome, Result):
+                connection.send((outcome.data, outcome.folder))
+            else:
+                connection.send(outcome)
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:

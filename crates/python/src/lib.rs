@@ -12,6 +12,7 @@ mod columns;
 mod describe;
 mod error;
 mod gate;
+mod known;
 mod lists;
 mod open;
 mod outside;
@@ -27,6 +28,7 @@ mod _core {
 
     use pyo3::prelude::*;
     use serde_json::json;
+    use ssd::record::{Sink, Table};
     use ssd::{Progress, Stage};
 
     use crate::cache::Cache;
@@ -35,6 +37,7 @@ mod _core {
     use crate::outside::Outside;
     #[pymodule_export]
     use crate::views::{Access, Drive, Plane, Random, Write};
+    use crate::known::{self, Place};
     use crate::{catalogue, describe, error, gate, lists, open};
 
     /// The version, as Cargo knows it.
@@ -136,32 +139,61 @@ mod _core {
         })
     }
 
-    /// Whether a run can start, found out without starting it. Returns its resolved drive as JSON,
-    /// and the name of the preconditioned drive that it shares with others, if any.
+    /// Whether a run can start, and what it will be, found out without starting it; as JSON:
+    /// `config`, its resolved drive; `workload`, what is known of it, or null where only a run can
+    /// tell what is wrong with it; `state`, the name of the preconditioned drive that it shares
+    /// with others, if any; `repeatable`, whether its name says all that goes in.
     #[pyfunction]
-    #[pyo3(signature = (drive, workload, *, set, policy, seed, reading, finder))]
+    #[pyo3(signature = (drive, workload, *, set, policy, seed, reading, cache, finder))]
+    #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
     fn plan(
+        py: Python<'_>,
         drive: &str,
-        workload: &str,
+        workload: String,
         set: Vec<String>,
         policy: Vec<String>,
         seed: Option<u64>,
         reading: open::Reading,
+        cache: Option<PathBuf>,
         finder: Py<PyAny>,
-    ) -> PyResult<(String, Option<String>)> {
+    ) -> PyResult<String> {
         let reading = reading.checked()?;
-        let drive = open::drive(drive, &set, &policy, seed, &Outside::new(finder))?;
-        open::glance(&drive, workload, &reading)?;
-        let state = ssd::shared_state(&drive, &format!("{workload} {reading:?}"));
-        Ok((drive.resolved.to_string(), state))
+        let outside = Outside::new(finder);
+        let drive = open::drive(drive, &set, &policy, seed, &outside)?;
+        let drive = open::set_up(drive, &workload)?;
+        let place = cache.and_then(|folder| Place::of(&folder, &workload, &reading));
+        let about = match place.as_ref().and_then(Place::load) {
+            Some(about) => Some(about),
+            None => {
+                open::glance(&drive, &workload, &reading)?;
+                let drive = drive.clone();
+                let opened = gate::pass(py, outside, None, None, move |_, _| {
+                    // Its run says what is wrong; others can go on.
+                    let opened = open::workload(&drive, &workload, &reading).ok();
+                    Ok(opened.map(|workload| workload.about().clone()))
+                })?;
+                if let (Some(place), Some(about)) = (&place, &opened) {
+                    place.store(about);
+                }
+                opened
+            }
+        };
+        let planned = about.as_ref().map(|about| ssd::planned(&drive, about));
+        let value = json!({
+            "config": planned.as_ref().map_or(&drive.resolved, |p| &p.config),
+            "workload": about.as_ref().map(known::described),
+            "state": planned.as_ref().and_then(|p| p.state.as_ref()),
+            "repeatable": drive.policies.unrepeatable().next().is_none(),
+        });
+        Ok(value.to_string())
     }
 
     /// One run; its result as JSON. `cache` names the folder where preconditioned drives are kept;
-    /// `rows` is called with the name of a table and some rows of it, as columns; `finder` finds
-    /// policies in Python.
+    /// `rows` is called with the name of a table, one of `tables`, and some rows of it, as columns;
+    /// `finder` finds policies in Python.
     #[pyfunction]
     #[pyo3(signature = (
-        drive, workload, *, set, policy, seed, reading, cache, progress, rows, finder
+        drive, workload, *, set, policy, seed, reading, cache, progress, rows, tables, finder
     ))]
     #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
     fn run(
@@ -175,11 +207,15 @@ mod _core {
         cache: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
         rows: Option<Py<PyAny>>,
+        tables: Vec<String>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
         let reading = reading.checked()?;
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &policy, seed, &outside)?;
+        let mut drive = open::set_up(drive, &workload)?;
+        let wanted = move |table: Table| tables.iter().any(|name| name == table.name());
+        drive.recording.requests &= wanted(Table::Requests);
         gate::pass(py, Arc::clone(&outside), progress, rows, move |tick, sink| {
             let workload = open::workload(&drive, &workload, &reading)?;
             let start = Instant::now();
@@ -191,6 +227,9 @@ mod _core {
                 tick(p.into())
             };
             let mut cache = Cache(cache);
+            let sink = sink.map(|mut sink| -> Sink {
+                Box::new(move |table, rows| !wanted(table) || sink(table, rows))
+            });
             let report = ssd::run_recorded(&drive, workload, &mut cache, &mut watch, sink);
             outside.verdict()?;
             let mut report = report.map_err(|e| error::of_run(&e))?;

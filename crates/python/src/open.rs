@@ -10,7 +10,9 @@ use pyo3::prelude::*;
 use serde_json::{Map, Value};
 use ssd::kernel::Bytes;
 use ssd::workload::catalogue::Catalogue;
-use ssd::workload::{self, Fold, Generator, OutOfRange, ReadOptions, Workload, open_trace};
+use ssd::workload::{
+    self, Fold, Generator, OutOfRange, Pattern, ReadOptions, Workload, open_trace,
+};
 use ssd::{Drive, Layers, RunError};
 
 use crate::error::{InputError, WorkloadError, of_drive, of_run, of_trace};
@@ -67,11 +69,11 @@ pub(crate) struct Reading {
 }
 
 /// The same, checked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct How {
-    options: ReadOptions,
+    pub(crate) options: ReadOptions,
     /// Where the files of the catalogue lie.
-    traces: Vec<PathBuf>,
+    pub(crate) traces: Vec<PathBuf>,
 }
 
 impl Reading {
@@ -120,8 +122,8 @@ fn workload_by(
 ) -> PyResult<Box<dyn Workload>> {
     let How { options, traces } = how;
     let path = Path::new(name);
-    let settings_file = path.extension().is_some_and(|e| e == "toml");
-    if is_path(name) && !settings_file {
+    let settings_file = is_settings(name);
+    if is_trace(name) {
         return open_trace(path, options).map_err(|e| of_trace(&e));
     }
     if name.contains(':') && !settings_file {
@@ -133,7 +135,7 @@ fn workload_by(
         )));
     }
     if settings_file {
-        return settings(generator, drive, path);
+        return set_up_by(generator, drive, path);
     }
     generator(drive, name).map_err(|e| match Catalogue::built_in().meant(name) {
         Some(full) => WorkloadError::new_err(format!("{e}; did you mean the trace `{full}`?")),
@@ -143,15 +145,41 @@ fn workload_by(
 
 /// Finds what is wrong with the workload called `name` without reading a trace to its end.
 pub(crate) fn glance(drive: &Drive, name: &str, how: &How) -> PyResult<()> {
-    let path = Path::new(name);
-    if is_path(name) && path.extension().is_none_or(|e| e != "toml") {
-        return workload::glance(path, &how.options).map_err(|e| of_trace(&e));
+    if is_trace(name) {
+        return workload::glance(Path::new(name), &how.options).map_err(|e| of_trace(&e));
     }
     workload(drive, name, how).map(drop)
 }
 
-/// The generator that a file describes; what the drive and the command line say comes on top.
-fn settings(make: Generate, drive: &Drive, path: &Path) -> PyResult<Box<dyn Workload>> {
+/// Whether a workload's name is that of a file with requests.
+pub(crate) fn is_trace(name: &str) -> bool {
+    is_path(name) && !is_settings(name)
+}
+
+fn is_settings(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|e| e == "toml")
+}
+
+/// The drive with the settings of the file that describes its generator, if one does, so that the
+/// resolved drive says which requests there are.
+pub(crate) fn set_up(mut drive: Drive, workload: &str) -> PyResult<Drive> {
+    if is_settings(workload) {
+        let (_, merged) = settings(&drive, Path::new(workload))?;
+        let section = &mut drive.resolved["workload"];
+        if section.is_null() {
+            *section = Value::Object(Map::new());
+        }
+        for (key, value) in &merged {
+            section[key] = value.clone();
+        }
+        drive.workload.generator = merged;
+    }
+    Ok(drive)
+}
+
+/// The generator that a file describes, and its settings; what the drive and the command line say
+/// comes on top.
+fn settings(drive: &Drive, path: &Path) -> PyResult<(Pattern, Map<String, Value>)> {
     let shown = path.display();
     let fail = |what: String| WorkloadError::new_err(format!("{shown}: {what}"));
     let text = read(path).map_err(WorkloadError::new_err)?;
@@ -159,9 +187,17 @@ fn settings(make: Generate, drive: &Drive, path: &Path) -> PyResult<Box<dyn Work
     let mut merged: Map<String, Value> = toml::from_str(&text).map_err(|e| fail(e.to_string()))?;
     merged.remove("pattern");
     merged.extend(drive.workload.generator.clone());
+    Ok((generator.pattern, merged))
+}
+
+/// That generator.
+fn set_up_by(make: Generate, drive: &Drive, path: &Path) -> PyResult<Box<dyn Workload>> {
+    let (pattern, merged) = settings(drive, path)?;
     let mut drive = drive.clone();
     drive.workload.generator = merged;
-    make(&drive, generator.pattern.name()).map_err(|e| fail(of_run(&e).to_string()))
+    make(&drive, pattern.name()).map_err(|e| {
+        WorkloadError::new_err(format!("{}: {}", path.display(), of_run(&e)))
+    })
 }
 
 /// Whether a word names a file rather than something built in: it is there, or it looks like one.

@@ -21,7 +21,7 @@ pub use precondition::{Preconditioned, precondition};
 pub use presets::presets;
 pub use report::Report;
 pub use run::{
-    NoCache, RunError, StateCache, capacity, ftl_of, generator, generator_alone, run, run_recorded,
-    shared_state,
+    NoCache, Planned, RunError, StateCache, capacity, ftl_of, generator, generator_alone, planned,
+    run, run_recorded,
 };
 pub use sim::{Progress, Stage};

@@ -304,22 +304,37 @@ fn prepare<K: Kit>(
 
 /// The digest of everything that a preconditioned state depends on.
 fn state_key(drive: &Drive, workload: &dyn Workload) -> Result<String, TraceError> {
-    let about = workload.about();
-    let requests = if by_workload(drive) {
-        let unnamed = unnamed_requests(workload)?;
+    let unnamed = if by_workload(drive) { unnamed_requests(workload)? } else { None };
+    Ok(state_digest(drive, &named_requests(drive, workload.about(), unnamed)))
+}
+
+/// A run before it starts.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Planned {
+    /// The resolved configuration that its report will have.
+    pub config: Value,
+    /// Names the preconditioned state: among runs that a [`StateCache`] serves, those with equal
+    /// names share one. It is the key in the cache where the requests are known by a digest or by
+    /// settings. `None` where a state is not worth keeping, or cannot be kept.
+    pub state: Option<String>,
+}
+
+/// What can be said of a run of a drive once its workload is known.
+pub fn planned(drive: &Drive, about: &About) -> Planned {
+    let config = closed_if_untimed(drive, about).resolved;
+    let repeatable = drive.policies.unrepeatable().next().is_none();
+    let kept = repeatable && drive.precondition.age != Age::None;
+    let state = kept.then(|| state_digest(drive, &named_requests(drive, about, None)));
+    Planned { config, state }
+}
+
+/// What tells the requests from others in a preconditioned state: null if it depends on none.
+fn named_requests(drive: &Drive, about: &About, unnamed: Option<String>) -> Value {
+    if by_workload(drive) {
         json!([about.name, about.sha256, about.reading, about.requests, unnamed])
     } else {
         Value::Null
-    };
-    Ok(state_digest(drive, &requests))
-}
-
-/// Names the preconditioned state of a run before its workload is opened: among runs that a
-/// [`StateCache`] serves, those with equal names share one state. `workload` tells one workload
-/// from another. `None` where a state is not worth keeping.
-pub fn shared_state(drive: &Drive, workload: &str) -> Option<String> {
-    let requests = if by_workload(drive) { workload.into() } else { Value::Null };
-    (drive.precondition.age != Age::None).then(|| state_digest(drive, &requests))
+    }
 }
 
 /// Whether a preconditioned state depends on the workload's requests.

@@ -10,7 +10,7 @@ use common::{
     without_timing,
 };
 use floatgate_ssd::{
-    Drive, NoCache, Preconditioned, StateCache, ftl_of, generator, precondition, shared_state,
+    Drive, NoCache, Preconditioned, StateCache, ftl_of, generator, planned, precondition,
 };
 use ftl::{Ftl, Lpn};
 use kernel::{Rng, Time};
@@ -365,10 +365,12 @@ fn runs_share_a_state_exactly_if_its_name_says_so() {
         let drive = cached(own);
         for pattern in ["random-write", "zipf"] {
             let mut memory = Memory::default();
-            run_with(&drive, generator(&drive, pattern).unwrap(), &mut memory);
-            let key = memory.states.into_keys().next();
-            let name = shared_state(&drive, pattern);
-            assert_eq!(name.is_some(), key.is_some(), "{own:?}");
+            let workload = generator(&drive, pattern).unwrap();
+            let plan = planned(&drive, workload.about());
+            let value = run_with(&drive, workload, &mut memory);
+            assert_eq!(plan.config, value["provenance"]["config"]);
+            let (name, key) = (plan.state, memory.states.into_keys().next());
+            assert_eq!(name, key, "{own:?}");
             if let (Some(name), Some(key)) = (name, key) {
                 keys.entry(name).or_default().insert(key);
                 runs += 1;

@@ -9,7 +9,7 @@ import typer
 
 import floatgate
 from floatgate import ConfigError, InputError, InternalError, PolicyError, completion
-from floatgate.cli import config, lists, report, runs, trace
+from floatgate.cli import config, experiments, lists, report, runs, trace
 from floatgate.cli.options import choices
 from floatgate.cli.show import fail
 
@@ -26,6 +26,9 @@ app = typer.Typer(
 )
 app.command(epilog=choices())(runs.run)
 app.command(epilog=choices())(runs.compare)
+app.command()(experiments.sweep)
+app.command()(experiments.results)
+app.command()(experiments.reproduce)
 app.command()(report.report)
 app.command()(lists.policies)
 app.command()(lists.chips)

@@ -1,0 +1,104 @@
+//! What is known of a trace before its run: its digest, whether it has times, how many requests.
+//! To know it, the whole trace must be read, so it is kept beside the preconditioned drives, under
+//! the places of the files, their sizes and when they last changed.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use serde_json::{Value, json};
+use ssd::workload::About;
+use ssd::workload::catalogue::{Catalogue, Presence, Shelf};
+
+use crate::open::{How, is_trace};
+
+/// A place in the folder where such things are kept; none for what is no file.
+pub(crate) struct Place {
+    path: PathBuf,
+    /// What the path's digest stands for: two keys with one digest are told apart.
+    key: String,
+}
+
+impl Place {
+    pub(crate) fn of(cache: &Path, name: &str, how: &How) -> Option<Self> {
+        let mut key = format!("{} {:?}", env!("CARGO_PKG_VERSION"), how.options);
+        for file in files(name, how)? {
+            let meta = fs::metadata(&file).ok()?;
+            let changed = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+            let place = fs::canonicalize(&file).ok()?;
+            key += &format!("\n{} {} {}", place.display(), meta.len(), changed.as_nanos());
+        }
+        key += &format!("\n{name}");
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        let path = cache.join("traces").join(format!("{:016x}.json", hasher.finish()));
+        Some(Self { path, key })
+    }
+
+    pub(crate) fn load(&self) -> Option<About> {
+        let value: Value = serde_json::from_slice(&fs::read(&self.path).ok()?).ok()?;
+        if value["key"] != self.key {
+            return None;
+        }
+        let text = |key: &str| value[key].as_str().map(ToOwned::to_owned);
+        Some(About {
+            name: text("name")?,
+            format: text("format")?,
+            sha256: Some(text("sha256")?),
+            reading: text("reading"),
+            requests: value["requests"].as_u64(),
+            span: value["span"].as_u64(),
+            timed: value["timed"].as_bool()?,
+            stand_in: None,
+            notes: Vec::new(),
+        })
+    }
+
+    /// Keeps it, if it can be kept: whoever finds nothing reads the trace.
+    pub(crate) fn store(&self, about: &About) {
+        if about.sha256.is_none() || about.stand_in.is_some() {
+            return;
+        }
+        let mut value = described(about);
+        value["key"] = json!(self.key);
+        let new = self.path.with_extension(std::process::id().to_string());
+        let _ = self
+            .path
+            .parent()
+            .map_or(Ok(()), fs::create_dir_all)
+            .and_then(|()| fs::write(&new, value.to_string()))
+            .and_then(|()| fs::rename(&new, &self.path));
+    }
+}
+
+/// What a result says of a workload, and what only its opening tells.
+pub(crate) fn described(about: &About) -> Value {
+    json!({
+        "name": about.name,
+        "format": about.format,
+        "sha256": about.sha256,
+        "reading": about.reading,
+        "stand_in": about.stand_in.as_ref().map(|s| json!({
+            "model": s.model, "version": s.version, "fitted_to": s.fitted_to,
+        })),
+        "requests": about.requests,
+        "span": about.span,
+        "timed": about.timed,
+    })
+}
+
+/// The files that a trace is read from, if they are there.
+fn files(name: &str, how: &How) -> Option<Vec<PathBuf>> {
+    if is_trace(name) {
+        return Some(vec![name.into()]);
+    }
+    let catalogue = Catalogue::built_in();
+    let entry = catalogue.get(name)?;
+    let found = match Shelf::look(&how.traces).ok()?.presence(&catalogue, entry) {
+        Presence::There(files) => files,
+        Presence::Partly(files, _) if entry.parts.is_empty() => files,
+        _ => return None,
+    };
+    Some(found.into_iter().map(|file| file.path).collect())
+}

@@ -1,0 +1,267 @@
+"""Runs that do not depend on each other: check all, take what is there, carry out the rest, gather.
+
+`floatgate.compare` and `floatgate.sweep` differ in how the runs are named, not in this.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from floatgate import engine
+from floatgate.comparison import Comparison
+from floatgate.engine import ConfigError, InputError
+from floatgate.finder import Finder
+from floatgate.pool import Executor, Failure, Job, finished, local
+from floatgate.recording import prepare_folder, tidy
+from floatgate.result import Result, identity
+from floatgate.run import cache_folder, how_to_read
+from floatgate.variants import label, where
+
+
+class Standing(NamedTuple):
+    """How far several runs have come.
+
+    `share` is the part of the work that is done, from 0 to 1; `requests` counts those simulated.
+    `reused` of the finished runs were there before, and are no part of the work.
+    """
+
+    runs: int
+    finished: int
+    failed: int
+    share: float
+    requests: int
+    reused: int = 0
+
+
+class Plan(NamedTuple):
+    """A run that has been checked.
+
+    `config` is its resolved drive; `workload` what is known of it without a run, None if a run
+    must tell what is wrong with it.
+    """
+
+    job: Job
+    config: Mapping[str, Any]
+    workload: Mapping[str, Any] | None
+
+    @property
+    def requests(self) -> int | None:
+        """The number of requests, where it is known."""
+        return None if self.workload is None else self.workload["requests"]
+
+
+def check(jobs: Sequence[Job], varied: Sequence[Mapping[str, str]]) -> list[Plan]:
+    """What each job will be: its resolved drive, its name, the preconditioned drive that it needs.
+
+    Args:
+        jobs: What is to run.
+        varied: For each of them, what is its own, for messages.
+
+    Raises:
+        InputError: Some job could not start, or two would be the same; every mistake is listed
+            with the jobs that it concerns.
+    """
+    plans: list[Plan] = []
+    mistakes: dict[str, list[Mapping[str, str]]] = {}
+    kinds: list[type[InputError]] = []
+    same: dict[tuple[str, str, str], int] = {}
+    for i, job in enumerate(jobs):
+        try:
+            plan = planned(job)
+        except InputError as error:
+            kinds.append(type(error))
+            for text in error.errors if isinstance(error, ConfigError) else [f"error: {error}"]:
+                mistakes.setdefault(text, []).append(varied[i])
+            continue
+        plans.append(plan)
+        what = (json.dumps(plan.config), job.workload, json.dumps(how_to_read(**job.reading)))
+        first = same.setdefault(what, i)
+        if first != i:
+            kinds.append(InputError)
+            both = f"{label(varied[first])}; {label(varied[i])}"
+            mistakes[f"error: two runs would be the same: {both}"] = []
+    if mistakes:
+        raise _all_of(mistakes, varied, kinds)
+    return plans
+
+
+def planned(job: Job) -> Plan:
+    """What a job will be.
+
+    Raises:
+        InputError: It could not start.
+    """
+    text = engine.plan(
+        job.drive,
+        job.workload,
+        policy=job.policy,
+        set=job.set,
+        seed=job.seed,
+        reading=how_to_read(**job.reading),
+        cache=cache_folder(),
+        finder=Finder(),
+    )
+    value = json.loads(text)
+    config, workload = value["config"], value["workload"]
+    run_id = None
+    if workload is not None and value["repeatable"]:
+        run_id = identity(config, workload, config["run"]["seed"], engine.version())
+    job = job._replace(
+        # Without a cache nothing is shared, and there is nothing to wait for.
+        state=value["state"] if cache_folder() else None,
+        run_id=run_id,
+    )
+    return Plan(job, config, workload)
+
+
+def carry_out(
+    plans: Sequence[Plan],
+    varied: Sequence[Mapping[str, str]],
+    *,
+    out: str | None,
+    workers: int | None,
+    executor: Executor | None,
+    progress: Callable[[Standing], object] | None,
+) -> Comparison:
+    """Carries out what is not there yet; the results of all, in their order.
+
+    Raises:
+        InputError: Nothing can be stored in `out`.
+    """
+    if workers is not None and workers < 1:
+        raise InputError(f"there must be at least one worker, not {workers}")
+    with _folder(out):
+        if out is not None:
+            tidy(out)
+        outcomes: dict[int, Result | Failure] = {}
+        for index, plan in enumerate(plans):
+            if (result := finished(plan.job)) is not None:
+                outcomes[index] = result
+        left = [index for index in range(len(plans)) if index not in outcomes]
+        jobs = [plans[index].job for index in left]
+        reused = len(outcomes)
+        ended = _run(jobs, executor or local(workers, len(jobs)), progress, reused)
+        outcomes |= dict(zip(left, ended, strict=True))
+        comparison = Comparison.of(varied, [outcomes[index] for index in range(len(plans))])
+        comparison.reused = reused
+        if out is not None:
+            tidy(out)
+            if comparison.runs:
+                _write_list(comparison, out)
+    return comparison
+
+
+def _write_list(comparison: Comparison, out: str) -> None:
+    try:
+        comparison.write_list(out)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"{out}: the list of results cannot be stored ({reason})") from error
+
+
+def _all_of(
+    mistakes: Mapping[str, Sequence[Mapping[str, str]]],
+    every: Sequence[Mapping[str, str]],
+    kinds: Sequence[type[InputError]],
+) -> InputError:
+    """All mistakes as one error, each with the runs that it concerns unless that is every one."""
+    texts = [
+        f"{text}\n  in: {where(some, every)}" if 0 < len(some) < len(every) else text
+        for text, some in mistakes.items()
+    ]
+    if ConfigError in kinds:
+        config_error = ConfigError("\n\n".join(texts))
+        config_error.errors = texts
+        return config_error
+    kind = kinds[0] if len({*kinds}) == 1 else InputError
+    return kind("\n\n".join(texts).removeprefix("error: "))
+
+
+def _run(
+    jobs: Sequence[Job],
+    executor: Executor,
+    progress: Callable[[Standing], object] | None,
+    reused: int,
+) -> list[Result | Failure]:
+    """The outcomes in the order of the jobs."""
+    if not jobs:
+        return []
+    tally = _Tally(len(jobs), reused)
+    outcomes: dict[int, Result | Failure] = {}
+
+    def report() -> None:
+        if progress is None:
+            return
+        try:
+            progress(tally.standing())
+        except Exception as error:
+            raise _Stopped(error) from None  # It is no failure of a run, and no run goes on.
+
+    def watch(index: int, stage: str, done: int, total: int | None, _now_ns: int) -> None:
+        if stage == "running":
+            tally.running(index, done, total)
+        report()
+
+    try:
+        with closing(executor(jobs, watch)) as ended:
+            for index, outcome in ended:
+                outcomes[index] = outcome
+                tally.ended(index, outcome)
+                report()
+    except _Stopped as stopped:
+        raise stopped.reason from None
+    return [outcomes[index] for index in range(len(jobs))]
+
+
+class _Stopped(BaseException):
+    """What `progress` raised, on its way through the runs."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class _Tally:
+    """Adds up how far the runs have come."""
+
+    def __init__(self, runs: int, reused: int) -> None:
+        self._runs, self._reused = runs, reused
+        self._finished = self._failed = self._requests = 0
+        self._running: dict[int, tuple[int, float]] = {}
+
+    def running(self, index: int, done: int, total: int | None) -> None:
+        self._running[index] = (done, min(done / total, 1.0) if total else 0.0)
+
+    def ended(self, index: int, outcome: Result | Failure) -> None:
+        self._running.pop(index, None)
+        self._finished += 1
+        if isinstance(outcome, Failure):
+            self._failed += 1
+        else:
+            self._requests += outcome.checks.requests_served
+
+    def standing(self) -> Standing:
+        return Standing(
+            runs=self._runs + self._reused,
+            finished=self._finished + self._reused,
+            failed=self._failed,
+            share=(self._finished + sum(share for _, share in self._running.values())) / self._runs,
+            requests=self._requests + sum(done for done, _ in self._running.values()),
+            reused=self._reused,
+        )
+
+
+@contextmanager
+def _folder(out: str | None) -> Iterator[None]:
+    """A folder for results; what was made for it and has remained empty goes again."""
+    made = [] if out is None else prepare_folder(Path(out))
+    try:
+        yield
+    finally:
+        for folder in made:
+            with suppress(OSError):
+                folder.rmdir()

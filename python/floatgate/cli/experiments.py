@@ -1,0 +1,239 @@
+"""`floatgate sweep`, `floatgate results` and `floatgate reproduce`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from floatgate import InputError
+from floatgate.cli.options import Json, Quiet, Traces
+from floatgate.cli.show import fail, print_json
+
+Workers = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Processes at work; by default one for each core."),
+]
+Quick = Annotated[bool, typer.Option("--quick", help="The quick form, as the file has it.")]
+
+
+def sweep(
+    experiment: Annotated[
+        Path, typer.Argument(metavar="EXPERIMENT", help="An experiment file (TOML).")
+    ],
+    quick: Quick = False,
+    traces: Traces = None,
+    workers: Workers = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Where results go; by default floatgate-results/NAME."
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Only say how many runs there are and what they take."),
+    ] = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="Write a page with tables and plots, DIR/report.html.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make the runs of an experiment that are not there yet.
+
+    A sweep that was stopped, by Ctrl-C or otherwise, goes on where it was when it is started again.
+    """
+    from floatgate import comparison_text, findings, text
+    from floatgate.progress import RunsProgress
+    from floatgate.sweep import carry_on, prepare
+
+    prepared = prepare(experiment, quick=quick, out=out, traces=traces)
+    if dry_run:
+        _dry_run(prepared, workers, as_json)
+        return
+    try:
+        with RunsProgress(quiet=quiet) as progress:
+            comparison = carry_on(prepared, workers=workers, progress=progress)
+    except KeyboardInterrupt:
+        done = prepared.done()
+        print(
+            f"{done} of {len(prepared.plans)} runs are done: {prepared.out}\n"
+            "The same command goes on from there.",
+            file=sys.stderr,
+        )
+        raise
+    failed = comparison_text.failures(comparison)
+    if not comparison.runs:
+        fail(failed, comparison.exit_code)
+    whole = findings.report_of(prepared.experiment, comparison)
+    page = Path(prepared.out) / "report.html"
+    if report:
+        findings.save(whole, page)
+    if as_json:
+        print(json.dumps(comparison.data))
+        if failed:
+            print(failed, file=sys.stderr)
+    else:
+        parts = [comparison_text.page(comparison, colour=text.colour_wanted())]
+        parts += [findings.table_text(table) for table in whole.tables]
+        parts.append(f"Results: {prepared.out}" + (f"\nReport: {page}" if report else ""))
+        print("\n\n".join(parts))
+    sys.exit(comparison.exit_code)
+
+
+def results(
+    sql: Annotated[
+        str | None,
+        typer.Argument(metavar="SQL", help='A question: "SELECT victim, waf FROM runs".'),
+    ] = None,
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="DIR...", help="Where results lie; by default floatgate-results."),
+    ] = None,
+    as_json: Json = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
+) -> None:
+    """Ask stored results a question in SQL (DuckDB).
+
+    There are the tables runs (a row for each run: what varied and every number, named by its path
+    with underscores, such as host_write_latency_ns_p99), requests, series and blocks (with
+    run_id). Without a question: the columns of runs.
+    """
+    from floatgate.results import query
+
+    if as_json and csv:
+        raise InputError("either --json or --csv")
+    question = sql or "SELECT column_name, column_type FROM (DESCRIBE runs)"
+    columns, rows = query(question, folders or ["floatgate-results"])
+    if as_json:
+        values = [dict(zip(columns, map(_plain, row), strict=True)) for row in rows]
+        print_json("floatgate.results/1", columns=columns, rows=values)
+    elif csv:
+        import csv as writer
+
+        out = writer.writer(sys.stdout, lineterminator="\n")
+        out.writerow(columns)
+        out.writerows(["" if cell is None else cell for cell in row] for row in rows)
+    else:
+        print(_table(columns, rows))
+
+
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="What to make again; without: the list.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer points: at most a minute on two cores.")
+    ] = False,
+    traces: Traces = None,
+    workers: Workers = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Where results go; by default floatgate-results/NAME."
+        ),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make published results again, and a page that puts both side by side."""
+    from floatgate import findings
+    from floatgate.progress import RunsProgress
+    from floatgate.reproduce import known
+    from floatgate.reproduce import reproduce as make
+
+    if name is None:
+        experiments = known()
+        if as_json:
+            listed = [{"name": n, "title": e.title} for n, e in experiments.items()]
+            print_json("floatgate.reproduce/1", experiments=listed)
+            return
+        width = max(map(len, experiments))
+        print("\n".join(f"{n:<{width}}  {e.title}" for n, e in experiments.items()))
+        return
+    try:
+        with RunsProgress(quiet=quiet) as progress:
+            made = make(
+                name, quick=quick, traces=traces, out=out, workers=workers, progress=progress
+            )
+    except KeyboardInterrupt:
+        print("The same command goes on from what is done.", file=sys.stderr)
+        raise
+    if as_json:
+        tables = [
+            {"title": table.title, "rows": [row._asdict() for row in table.rows]}
+            for table in made.report.tables
+        ]
+        print_json(
+            "floatgate.reproduction/1",
+            name=name,
+            quick=quick,
+            report=str(made.page),
+            tables=tables,
+            missed=list(made.missed),
+        )
+    else:
+        parts = [made.report.title, *(findings.table_text(table) for table in made.report.tables)]
+        if made.missed:
+            parts.append("Outside its tolerance:\n" + "\n".join(f"  {m}" for m in made.missed))
+        parts.append(f"Report: {made.page}")
+        print("\n\n".join(parts))
+    sys.exit(made.report.runs.exit_code)
+
+
+def _dry_run(prepared: Any, workers: int | None, as_json: bool) -> None:
+    from floatgate.estimate import estimate
+    from floatgate.text import duration, size
+
+    found = estimate(prepared.plans, workers)
+    if as_json:
+        print_json(
+            "floatgate.dry-run/1",
+            name=prepared.experiment.name,
+            out=prepared.out,
+            runs=found.runs,
+            done=found.done,
+            seconds=found.seconds,
+            bytes=found.bytes,
+            workers=found.workers,
+            how=found.how,
+        )
+        return
+    lines = [f"{prepared.experiment.title}: {found.runs} runs, {found.done} of them done"]
+    if found.done < found.runs:
+        lines += [
+            f"  time    about {duration(1e9 * found.seconds)} with {found.workers} at a time",
+            f"          {found.how}; right within a factor of three",
+            f"  memory  at most {size(found.bytes)}: 12 bytes for each physical page and 112 MiB "
+            "for each run at work",
+        ]
+    lines.append(f"  results {prepared.out}")
+    print("\n".join(lines))
+
+
+def _table(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
+    shown = [columns, *(["" if cell is None else _cell(cell) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)] if columns else []
+    right = [
+        bool(rows) and all(isinstance(row[i], int | float) or row[i] is None for row in rows)
+        for i in range(len(columns))
+    ]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, number in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in shown
+    )
+
+
+def _cell(cell: Any) -> str:
+    return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+
+
+def _plain(cell: Any) -> Any:
+    return cell if cell is None or isinstance(cell, str | int | float | bool) else str(cell)

@@ -1,0 +1,184 @@
+"""From the keys of a block to what varies, and what each choice of it sets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from floatgate.experiments import ranges
+from floatgate.experiments.errors import Mistake
+from floatgate.experiments.toml import inline
+
+
+class MistakeError(Exception):
+    """Carries a mistake."""
+
+    def __init__(self, mistake: Mistake) -> None:
+        super().__init__(mistake.message)
+        self.mistake = mistake
+
+
+class Part(NamedTuple):
+    """What a choice sets: all that a run needs, or some of it."""
+
+    drive: str | None = None
+    workload: str | None = None
+    policy: Mapping[str, str] = {}
+    set: Mapping[str, str] = {}
+    seed: int | None = None
+
+    def with_(self, other: Part) -> Part:
+        """This and, on top of it, another one."""
+        return Part(
+            other.drive or self.drive,
+            other.workload or self.workload,
+            {**self.policy, **other.policy},
+            {**self.set, **other.set},
+            self.seed if other.seed is None else other.seed,
+        )
+
+
+class Choice(NamedTuple):
+    """One value of an axis, and what it is called."""
+
+    label: str
+    part: Part
+
+
+class Axis(NamedTuple):
+    """One thing of a run, and the choices for it."""
+
+    name: str
+    choices: tuple[Choice, ...]
+
+
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """A block's keys over those of another one; tables are merged key by key, once."""
+    result = dict(below)
+    for key, value in above.items():
+        old = result.get(key)
+        both = isinstance(value, Mapping) and isinstance(old, Mapping)
+        result[key] = {**(old or {}), **value} if both and key in _TABLES else value
+    return result
+
+
+_TABLES = ("policy", "set", "cases", "reading", "quick")
+
+
+def axes_of(block: Mapping[str, Any], folder: Path) -> list[Axis]:
+    """The axes of a block; what is named first varies slowest.
+
+    Raises:
+        MistakeError: A list is empty, a range none, or the drive or workload is missing.
+    """
+    axes = []
+    for kind in ("drive", "workload"):
+        if kind in block:
+            axes.append(_named(kind, block[kind], folder))
+    for family, value in block.get("policy", {}).items():
+        choices = _choices(("policy", family), value, labelled=True)
+        axes.append(
+            Axis(family, tuple(Choice(k, Part(policy={family: _text(v)})) for k, v in choices))
+        )
+    for key, value in block.get("set", {}).items():
+        choices = _choices(("set", key), value, labelled=False)
+        axes.append(Axis(key, tuple(Choice(k, Part(set={key: _text(v)})) for k, v in choices)))
+    for name, cases in block.get("cases", {}).items():
+        if not cases:
+            raise MistakeError(Mistake(("cases", name), f"`{name}` has no cases"))
+        parts = [(label, _case(case, folder)) for label, case in cases.items()]
+        axes.append(Axis(name, tuple(Choice(label, part) for label, part in parts)))
+    if "seed" in block:
+        choices = _choices(("seed",), block["seed"], labelled=False)
+        axes.append(Axis("seed", tuple(Choice(k, Part(seed=_seed(v))) for k, v in choices)))
+    _check_names(axes)
+    for kind in ("drive", "workload"):
+        by_case = all(
+            getattr(choice.part, kind)
+            for axis in axes
+            if axis.name in block.get("cases", {})
+            for choice in axis.choices
+        )
+        if kind not in block and not (block.get("cases") and by_case):
+            raise MistakeError(Mistake((), f"these runs have no `{kind}`"))
+    return axes
+
+
+def _check_names(axes: list[Axis]) -> None:
+    names = [axis.name for axis in axes]
+    for axis in axes:
+        if names.count(axis.name) > 1:
+            raise MistakeError(Mistake(("cases", axis.name), f"`{axis.name}` is named twice"))
+        labels = [choice.label for choice in axis.choices]
+        for label in labels:
+            if labels.count(label) > 1:
+                kind = next(k for k in _places(axis.name))
+                raise MistakeError(Mistake(kind, f"`{axis.name}` has `{label}` twice"))
+
+
+def _places(name: str) -> Iterator[tuple[str, ...]]:
+    if name in ("drive", "workload", "seed"):
+        yield (name,)
+    elif "." in name:
+        yield ("set", name)
+    yield ("policy", name)
+
+
+def _named(kind: str, value: Any, folder: Path) -> Axis:
+    choices = []
+    for label, given in _choices((kind,), value, labelled=True):
+        text = _found(str(given), folder)
+        part = Part(drive=text) if kind == "drive" else Part(workload=text)
+        choices.append(Choice(label, part))
+    return Axis(kind, tuple(choices))
+
+
+def _found(name: str, folder: Path) -> str:
+    """A file that lies as seen from the experiment's folder; anything else as it is."""
+    if any(mark in name for mark in "/\\.") and not os.path.isabs(name):
+        path = folder / name
+        return str(path) if path.exists() else name
+    return name
+
+
+def _case(case: Mapping[str, Any], folder: Path) -> Part:
+    return Part(
+        drive=_found(case["drive"], folder) if "drive" in case else None,
+        workload=_found(case["workload"], folder) if "workload" in case else None,
+        policy={key: _text(value) for key, value in case.get("policy", {}).items()},
+        set={key: _text(value) for key, value in case.get("set", {}).items()},
+        seed=case.get("seed"),
+    )
+
+
+def _choices(path: tuple[str, ...], value: Any, *, labelled: bool) -> list[tuple[str, Any]]:
+    """Labels and values: of one value, a list, a range, or a table of labels."""
+    if ranges.is_range(value):
+        try:
+            values: list[Any] = ranges.expand(value)
+        except ranges.RangeError as error:
+            where = (*path, error.key) if error.key else path
+            raise MistakeError(Mistake(where, f"{path[-1]}: {error}")) from None
+    elif labelled and isinstance(value, Mapping):
+        if not value:
+            raise MistakeError(Mistake(path, f"`{path[-1]}` has no values"))
+        return [(label, each) for label, each in value.items()]
+    else:
+        values = value if isinstance(value, list) else [value]
+        if not values:
+            raise MistakeError(Mistake(path, f"the list of `{path[-1]}` is empty"))
+    return [(_text(each), each) for each in values]
+
+
+def _text(value: Any) -> str:
+    """A value as the engine reads it, after `KEY=`."""
+    return value if isinstance(value, str) else inline(value)
+
+
+def _seed(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        message = f"a seed must be a whole number from 0 on, not {inline(value)}"
+        raise MistakeError(Mistake(("seed",), message))
+    return value

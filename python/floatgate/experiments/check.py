@@ -1,0 +1,293 @@
+"""The keys of an experiment, and what may stand behind each."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from floatgate.engine import InputError
+from floatgate.experiments.axes import MistakeError
+from floatgate.experiments.errors import Mistake, Source, nearest
+from floatgate.experiments.toml import Path as At
+from floatgate.experiments.toml import inline, lines
+from floatgate.recording import TABLES
+from floatgate.run import Reading
+
+__all__ = ["BLOCK", "SCHEMA", "MistakeError", "nearest"]
+
+SCHEMA = "floatgate.experiment/1"
+
+BLOCK = ("drive", "workload", "policy", "set", "cases", "seed", "reading", "exclude", "quick")
+"""The keys of a block of runs, which may also stand above all blocks."""
+
+READING = tuple(key.replace("_", "-") for key in Reading.__annotations__)
+
+TEXT, NUMBER, TABLE, TEXTS, WORDS, TABLE_LIST = (
+    "a text",
+    "a number",
+    "a table",
+    "a list of texts",
+    "a text, a list of texts, or a table of labels and texts",
+    "a list of tables",
+)
+
+_TOP = {
+    "schema": TEXT,
+    "name": TEXT,
+    "title": TEXT,
+    "prose": TEXT,
+    "record": TEXTS,
+    "measures": TEXTS,
+    "plots": TABLE_LIST,
+    "published": TABLE_LIST,
+    "runs": TABLE_LIST,
+}
+_RUNS = {
+    "drive": WORDS,
+    "workload": WORDS,
+    "policy": TABLE,
+    "set": TABLE,
+    "cases": TABLE,
+    "seed": "",
+    "reading": TABLE,
+    "exclude": TABLE_LIST,
+    "quick": "",
+}
+_PUBLISHED = {
+    "what": TEXT,
+    "measure": TEXT,
+    "value": NUMBER,
+    "where": TABLE,
+    "against": TABLE,
+    "unit": TEXT,
+    "source": TEXT,
+    "note": TEXT,
+    "tolerance": NUMBER,
+    "text": TEXT,
+}
+_PLOT = {"kind": TEXT, "title": TEXT, "measure": TEXT, "x": TEXT, "by": TEXT, "published": ""}
+_CASE = {"drive": TEXT, "workload": TEXT, "policy": TABLE, "set": TABLE, "seed": NUMBER}
+
+
+class Place(NamedTuple):
+    """Where the keys of a block stand: in it, or above all blocks."""
+
+    data: Mapping[str, Any]
+    block: int | None
+
+    def of(self, path: At) -> At:
+        """The place of a key of the block."""
+        if self.block is None:
+            return path
+        own: At = ("runs", self.block)
+        value: Any = self.data["runs"][self.block]
+        for part in path:
+            try:
+                value = value[part]
+            except (KeyError, IndexError, TypeError):
+                # A key of a range may be missing; the block's own table is near enough.
+                return path if path and path[0] not in self.data["runs"][self.block] else own + path
+        return own + path
+
+
+def read(path: str | os.PathLike[str]) -> str:
+    """The text of an experiment file.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        message = f"{path}: this is a directory; expected an experiment file (TOML)"
+        raise InputError(message) from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: this is not text; expected a TOML file") from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"{path}: it cannot be read ({reason})") from error
+
+
+def parsed(text: str, name: str) -> tuple[dict[str, Any], Source]:
+    """A file's content, and where its lines are.
+
+    Raises:
+        ConfigError: It is not TOML.
+    """
+    try:
+        return tomllib.loads(text), Source(name, text, lines(text))
+    except tomllib.TOMLDecodeError as error:
+        message, _, place = str(error).partition(" (at ")
+        match = re.search(r"line (\d+)", place)
+        line = int(match[1]) if match else len(text.splitlines())
+        source = Source(name, text, {("",): max(min(line, len(text.splitlines())), 1)})
+        said = f"this is not TOML: {message[:1].lower()}{message[1:]}"
+        raise source.error([Mistake(("",) if text.strip() else (), said)]) from None
+
+
+def plain(value: Any) -> Any:
+    """A value of Python as it would be after a file was read: tables, lists, texts and numbers."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if hasattr(value, "_asdict"):
+        defaults = value._field_defaults
+        pairs = value._asdict().items()
+        return {
+            key: plain(each) for key, each in pairs if key not in defaults or each != defaults[key]
+        }
+    if isinstance(value, list | tuple | range | set | frozenset):
+        return [plain(each) for each in value]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())  # numpy's numbers and arrays
+    return value
+
+
+def mistakes(data: Mapping[str, Any]) -> Iterator[Mistake]:
+    """What is wrong with the keys and the kinds of their values."""
+    if data.get("schema") != SCHEMA:
+        given = (
+            f"not {inline(data['schema'])}" if isinstance(data.get("schema"), str) else "missing"
+        )
+        help = f'an experiment file begins with schema = "{SCHEMA}"'
+        yield Mistake(("schema",), f"`schema` is {given}", help)
+    if not isinstance(data.get("name"), str) or not re.fullmatch(
+        r"[A-Za-z0-9][A-Za-z0-9_.-]*", data["name"]
+    ):
+        help = "letters, digits, dots and dashes: folders are called so"
+        yield Mistake(("name",), "an experiment needs a `name`", help)
+    yield from _keys(data, (), {**_TOP, **_RUNS}, "an experiment")
+    yield from _block(data, ())
+    for i, block in enumerate(_tables(data, "runs")):
+        path: At = ("runs", i)
+        yield from _keys(block, path, _RUNS, "[[runs]]")
+        yield from _block(block, path)
+    if "runs" in data and data["runs"] == []:
+        yield Mistake(("runs",), "`runs` is empty: there is nothing to run")
+    for i, plot in enumerate(_tables(data, "plots")):
+        yield from _keys(plot, ("plots", i), _PLOT, "[[plots]]")
+        if "kind" not in plot:
+            yield Mistake(("plots", i), "a plot needs a `kind`")
+    for i, published in enumerate(_tables(data, "published")):
+        yield from _published(published, ("published", i))
+    for i, name in enumerate(_list(data, "record")):
+        if name not in TABLES:
+            message = f"`{name}` is not a table that a run records"
+            yield Mistake(("record", i), message, nearest(str(name), TABLES))
+
+
+def _block(block: Mapping[str, Any], path: At) -> Iterator[Mistake]:
+    for key in ("policy", "set"):
+        for name, value in _table(block, key).items():
+            yield from _value((*path, key, name), value, labelled=key == "policy")
+    for name, cases in _table(block, "cases").items():
+        if not isinstance(cases, Mapping) or not all(
+            isinstance(c, Mapping) for c in cases.values()
+        ):
+            message = f"`{name}` must be a table of cases, each a table of what it sets"
+            yield Mistake((*path, "cases", name), message)
+            continue
+        for label, case in cases.items():
+            yield from _keys(case, (*path, "cases", name, label), _CASE, "a case")
+    yield from _keys(
+        _table(block, "reading"), (*path, "reading"), dict.fromkeys(READING, ""), "`reading`"
+    )
+    quick = block.get("quick")
+    if isinstance(quick, Mapping):
+        own = {key: kind for key, kind in _RUNS.items() if key != "quick"}
+        yield from _keys(quick, (*path, "quick"), own, "`quick`")
+        yield from _block({k: v for k, v in quick.items() if k != "quick"}, (*path, "quick"))
+    elif quick is not None and quick is not False:
+        help = "or false: these runs are left out"
+        yield Mistake((*path, "quick"), "`quick` must be a table of what it has instead", help)
+
+
+def _value(path: At, value: Any, *, labelled: bool) -> Iterator[Mistake]:
+    values = value if isinstance(value, list) else [value]
+    if labelled and isinstance(value, Mapping):
+        values = list(value.values())
+    for each in values:
+        if not isinstance(each, str | int | float | bool | Mapping | list):
+            message = f"`{path[-1]}` cannot be {each!r}"
+            yield Mistake(path, message, "values are texts, numbers, lists and tables")
+        elif labelled and not isinstance(each, str):
+            help = 'as on the command line: "d-choices:d=3"'
+            yield Mistake(path, f"a policy of `{path[-1]}` must be a text", help)
+
+
+def _published(published: Mapping[str, Any], path: At) -> Iterator[Mistake]:
+    yield from _keys(published, path, _PUBLISHED, "[[published]]")
+    if "what" not in published:
+        yield Mistake(path, "a published number needs `what`: what it is, in words")
+    if "text" in published:
+        for key in ("measure", "value"):
+            if key in published:
+                yield Mistake((*path, key), f"a statement (`text`) has no `{key}`")
+        return
+    for key in ("measure", "value"):
+        if key not in published:
+            help = "or a `text`, if it is a statement"
+            yield Mistake(path, f"a published number needs `{key}`", help)
+
+
+def _keys(
+    table: Mapping[str, Any], path: At, known: Mapping[str, str], of: str
+) -> Iterator[Mistake]:
+    for key, value in table.items():
+        if key not in known:
+            yield Mistake((*path, key), f"`{key}` is not a key of {of}", nearest(key, known))
+        elif known[key] and not _is(value, known[key]):
+            yield Mistake((*path, key), f"`{key}` must be {known[key]}, not {_shown(value)}")
+
+
+def _is(value: Any, kind: str) -> bool:
+    if kind == TEXT:
+        return isinstance(value, str)
+    if kind == NUMBER:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if kind == TABLE:
+        return isinstance(value, Mapping)
+    if kind == TABLE_LIST:
+        return isinstance(value, list) and all(isinstance(each, Mapping) for each in value)
+    texts = list(value.values()) if isinstance(value, Mapping) and kind == WORDS else value
+    if kind == WORDS and isinstance(value, str):
+        return True
+    return isinstance(texts, list) and all(isinstance(each, str) for each in texts)
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = inline(value)
+    except (AssertionError, TypeError):
+        text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = data.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _tables(data: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    return [each for each in _list(data, key) if isinstance(each, Mapping)]
+
+
+def _list(data: Mapping[str, Any], key: str) -> list[Any]:
+    value = data.get(key)
+    return value if isinstance(value, list) else []
+
+
+def reading(given: Mapping[str, Any], folder: Path) -> Reading:
+    """How traces are to be read; folders of traces as seen from the experiment's."""
+    read = {key.replace("-", "_"): value for key, value in given.items()}
+    if "traces" in read:
+        folders = read["traces"] if isinstance(read["traces"], list) else [read["traces"]]
+        read["traces"] = [str(folder / each) for each in folders]
+    return cast(Reading, read)

@@ -1,0 +1,84 @@
+"""Mistakes in an experiment: all at once, each with its line."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from floatgate.engine import ConfigError
+from floatgate.experiments.toml import Path
+
+
+class Mistake(NamedTuple):
+    """What is wrong, where, and what would help."""
+
+    path: Path
+    message: str
+    help: str = ""
+
+
+class Source(NamedTuple):
+    """The text that an experiment was read from; empty for one made in Python."""
+
+    name: str = ""
+    text: str = ""
+    lines: Mapping[Path, int] = {}
+
+    def line(self, path: Path) -> int | None:
+        """The line of a value, or of the nearest that holds it."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path)
+
+    def shown(self, mistake: Mistake) -> str:
+        """A mistake with the line that it is about."""
+        line = self.line(mistake.path)
+        parts = [f"error: {mistake.message}"]
+        if line is None:
+            place = self.name or "experiment"
+            parts.append(
+                f" --> {place}: {spelled(mistake.path)}" if mistake.path else f" --> {place}"
+            )
+            bar = "  "
+        else:
+            width = len(str(line))
+            bar = " " * (width + 1)
+            parts += [
+                f"{' ' * width}--> {self.name}:{line}",
+                f"{bar}|",
+                f"{line} | {self.text.splitlines()[line - 1]}",
+                f"{bar}|",
+            ]
+        if mistake.help:
+            parts.append(f"{bar}= help: {mistake.help}")
+        return "\n".join(parts)
+
+    def error(self, mistakes: Iterable[Mistake]) -> ConfigError:
+        """All of them."""
+        texts = [self.shown(mistake) for mistake in mistakes]
+        error = ConfigError("\n\n".join(texts))
+        error.errors = texts
+        return error
+
+
+def spelled(path: Path) -> str:
+    """A path as one would write it.
+
+    >>> spelled(("runs", 0, "set", "ftl.spare-factor"))
+    'runs[0].set."ftl.spare-factor"'
+    """
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += ("." if text else "") + (f'"{part}"' if "." in part else part)
+    return text
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """What may have been meant, as help; otherwise all that there is."""
+    known = list(words)
+    near = difflib.get_close_matches(word, known, 1)
+    return f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"

@@ -1,0 +1,287 @@
+"""An experiment: which runs, what is looked at, what was published."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from floatgate.experiments import check, toml
+from floatgate.experiments.axes import Axis, Part, axes_of, merged
+from floatgate.experiments.errors import Mistake, Source
+from floatgate.recording import TABLES
+from floatgate.report.model import Plot
+from floatgate.run import Reading
+from floatgate.variants import same_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from floatgate.batch import Standing
+    from floatgate.comparison import Comparison
+    from floatgate.pool import Executor
+
+
+class Published(NamedTuple):
+    """A number, or a statement, that stands in a publication.
+
+    `measure` is a short name or the path of a number in the result, `where` says of which runs:
+    what varied, and its values. Of several runs the mean is taken. With `against`, the number is
+    the change against the runs that differ in this: `-0.15` for 15 % less. `tolerance` is a share
+    of the published value within which ours is to lie. A statement has a `text` and no `measure`.
+    """
+
+    what: str
+    measure: str = ""
+    value: float | None = None
+    where: Mapping[str, Any] = {}
+    against: Mapping[str, Any] = {}
+    unit: str = ""
+    source: str = ""
+    note: str = ""
+    tolerance: float | None = None
+    text: str = ""
+
+
+class Planned(NamedTuple):
+    """One run of an experiment. `names` has all that the experiment names, by axis."""
+
+    part: Part
+    names: Mapping[str, str]
+    reading: Reading
+
+
+class Experiment:
+    """Which runs to make, which numbers to look at, and what was published of them.
+
+    >>> experiment = Experiment(
+    ...     "spare",
+    ...     drive="agcr",
+    ...     workload="random-write",
+    ...     policy={"victim": ["greedy", "fifo"]},
+    ...     set={"ftl.spare-factor": {"from": 0.1, "to": 0.3, "steps": 3}},
+    ... )
+    >>> len(experiment.planned())
+    6
+    >>> Experiment.parse(experiment.to_toml()) == experiment
+    True
+
+    docs/experiments.md says what every key means; the arguments here are those keys. `folder` is
+    where relative names of drive files and traces are looked for.
+
+    Raises:
+        ConfigError: Every mistake in it, with lines if it comes from a file.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        folder: str | os.PathLike[str] = "",
+        **keys: Any,
+    ) -> None:
+        data = {"schema": check.SCHEMA, "name": name} | {
+            key.replace("_", "-"): value for key, value in keys.items()
+        }
+        self._take(check.plain(data), Source(), Path(folder))
+
+    def _take(self, data: dict[str, Any], source: Source, folder: Path) -> None:
+        self.data, self.source, self.folder = data, source, folder
+        mistakes = list(check.mistakes(data))
+        if not mistakes:
+            mistakes = list(self._inner_mistakes())
+        if mistakes:
+            raise source.error(mistakes)
+
+    @classmethod
+    def parse(
+        cls, text: str, name: str = "experiment", folder: str | os.PathLike[str] = ""
+    ) -> Experiment:
+        """An experiment from the text of a file; `name` is what messages call that."""
+        self = cls.__new__(cls)
+        data, source = check.parsed(text, name)
+        self._take(data, source, Path(folder))
+        return self
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Experiment:
+        """Reads an experiment file."""
+        return cls.parse(check.read(path), str(path), Path(path).parent)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Experiment) and self.data == other.data
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Experiment {self.name}: {len(self.planned())} runs>"
+
+    def to_toml(self) -> str:
+        """The experiment as a file."""
+        return toml.written(self.data)
+
+    @property
+    def name(self) -> str:
+        """What it is called, also in the names of folders."""
+        return str(self.data["name"])
+
+    @property
+    def title(self) -> str:
+        """What its report is called."""
+        return str(self.data.get("title", self.name))
+
+    @property
+    def prose(self) -> list[str]:
+        """The paragraphs that its report begins with."""
+        return [part.strip() for part in self.data.get("prose", "").split("\n\n") if part.strip()]
+
+    @property
+    def record(self) -> tuple[str, ...]:
+        """The tables that are stored of each run."""
+        return tuple(name for name in TABLES if name in self.data.get("record", ()))
+
+    @property
+    def measures(self) -> list[str]:
+        """The numbers that are looked at first."""
+        return list(self.data.get("measures", ()))
+
+    @property
+    def published(self) -> list[Published]:
+        """What stands in publications."""
+        return [Published(**each) for each in self.data.get("published", ())]
+
+    @property
+    def plots(self) -> list[Plot]:
+        """The plots of its report, without published points."""
+        return [
+            Plot(**{key: value for key, value in each.items() if key != "published"})
+            for each in self.data.get("plots", ())
+        ]
+
+    def quick(self) -> Experiment:
+        """The experiment in its quick form: what `quick` says instead, and blocks without it."""
+        short = Experiment.__new__(Experiment)
+        data = {key: value for key, value in self.data.items() if key not in ("quick", "runs")}
+        blocks = [block for _, block in self._blocks(quick=True)]
+        own = [key for key in check.BLOCK if key in data]
+        data = {key: value for key, value in data.items() if key not in own}
+        data["runs"] = [{k: v for k, v in block.items() if k != "quick"} for block in blocks]
+        short._take(data, Source(self.source.name), self.folder)
+        return short
+
+    def _blocks(self, *, quick: bool = False) -> Iterator[tuple[check.Place, dict[str, Any]]]:
+        """Each block with what all have in common."""
+        common = {key: self.data[key] for key in check.BLOCK if key in self.data}
+        blocks = self.data.get("runs", [{}])
+        for i, own in enumerate(blocks):
+            place = check.Place(self.data, i if "runs" in self.data else None)
+            block = merged(common, own)
+            if not quick:
+                yield place, block
+            elif block.get("quick") is not False:
+                short = merged(common.get("quick") or {}, own.get("quick") or {})
+                yield place, merged(block, short)
+
+    def _inner_mistakes(self) -> Iterator[Mistake]:
+        """What is only seen once blocks are put together."""
+        for quick in (False, True):
+            found = False
+            for place, block in self._blocks(quick=quick):
+                try:
+                    axes = axes_of(block, self.folder)
+                except check.MistakeError as error:
+                    yield error.mistake._replace(path=place.of(error.mistake.path))
+                    found = True
+                    continue
+                for mistake in _excluded_mistakes(axes, block, quick):
+                    yield mistake._replace(path=place.of(mistake.path))
+                    found = True
+            if found:
+                return
+        yield from self._published_mistakes()
+
+    def _published_mistakes(self) -> Iterator[Mistake]:
+        planned = self.planned()
+        for i, published in enumerate(self.data.get("published", ())):
+            for key in ("where", "against"):
+                for name, values in published.get(key, {}).items():
+                    path = ("published", i, key, name)
+                    known = {run.names.get(name) for run in planned} - {None}
+                    if not known:
+                        yield Mistake(
+                            path,
+                            f"`{name}` is nothing that this experiment names",
+                            check.nearest(name, dict.fromkeys(n for r in planned for n in r.names)),
+                        )
+                        continue
+                    for value in values if isinstance(values, list) else [values]:
+                        if not any(same_value(str(k), value) for k in known):
+                            yield Mistake(
+                                path,
+                                f"no run has `{name}` = {toml.inline(value)}",
+                                f"there are {', '.join(sorted(map(str, known)))}",
+                            )
+
+    def planned(self) -> list[Planned]:
+        """All runs, block by block; in each, what is named first varies slowest."""
+        runs = []
+        for _, block in self._blocks():
+            reading = check.reading(block.get("reading", {}), self.folder)
+            axes = axes_of(block, self.folder)
+            for choices in itertools.product(*(axis.choices for axis in axes)):
+                names = {
+                    axis.name: choice.label for axis, choice in zip(axes, choices, strict=True)
+                }
+                if any(_is_excluded(names, rule) for rule in block.get("exclude", ())):
+                    continue
+                part = Part()
+                for choice in choices:
+                    part = part.with_(choice.part)
+                runs.append(Planned(part, names, reading))
+        return runs
+
+    def sweep(
+        self,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        workers: int | None = None,
+        executor: Executor | None = None,
+        progress: Callable[[Standing], object] | None = None,
+    ) -> Comparison:
+        """Makes the runs that are not there yet: see `floatgate.sweep`."""
+        from floatgate.sweep import sweep
+
+        return sweep(self, out=out, workers=workers, executor=executor, progress=progress)
+
+
+def _is_excluded(names: Mapping[str, str], rule: Mapping[str, Any]) -> bool:
+    return all(
+        any(same_value(names[name], value) for value in _several(values))
+        for name, values in rule.items()
+        if name in names
+    ) and all(name in names for name in rule)
+
+
+def _excluded_mistakes(
+    axes: Sequence[Axis], block: Mapping[str, Any], quick: bool
+) -> Iterator[Mistake]:
+    by_name = {axis.name: axis for axis in axes}
+    for i, rule in enumerate(block.get("exclude", ())):
+        for name, values in rule.items():
+            path = ("exclude", i, name)
+            if name not in by_name:
+                help = check.nearest(name, by_name)
+                yield Mistake(path, f"`{name}` is nothing that these runs name", help)
+                continue
+            labels = [choice.label for choice in by_name[name].choices]
+            for value in _several(values):
+                # The quick form may leave out what would be excluded.
+                if not quick and not any(same_value(label, value) for label in labels):
+                    message = f"no run has `{name}` = {toml.inline(value)}: nothing is excluded"
+                    yield Mistake(path, message, f"there are {', '.join(labels)}")
+
+
+def _several(values: Any) -> list[Any]:
+    return values if isinstance(values, list) else [values]

@@ -1,0 +1,64 @@
+"""One process at a time makes a preconditioned drive, also when several sweeps need it at once."""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+Progress = Callable[[str, int, int | None, int], object]
+
+_LOOK = 0.1
+"""So many seconds pass between two looks whether somebody else is done."""
+
+
+@contextmanager
+def alone(cache: str | None, state: str | None, progress: Progress) -> Iterator[Progress]:
+    """Waits while another process makes this state, then keeps others from making it.
+
+    Yields what the run is to call with its progress: the others go on as soon as it begins to run.
+    The system frees a lock whose process ends, whatever ends it.
+
+    Args:
+        cache: The folder of states; without, nothing is shared and nobody waits.
+        state: The name of the state, if the run shares one.
+        progress: Called while waiting too, with the stage `waiting`.
+    """
+    if cache is None or state is None or _is_there(cache, state):
+        yield progress
+        return
+    folder = Path(cache) / "locks"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Few files: a lock that two states share costs a wait, and nothing else.
+        file = (folder / state[:2]).open("a")
+    except OSError:
+        yield progress  # A cache that cannot be written to keeps nothing.
+        return
+    with file:
+        while not _taken(file.fileno()):
+            progress("waiting", 0, None, 0)
+            if _is_there(cache, state):
+                break
+            time.sleep(_LOOK)
+
+        def told(stage: str, done: int, total: int | None, now_ns: int) -> None:
+            if stage == "running":
+                fcntl.flock(file, fcntl.LOCK_UN)
+            progress(stage, done, total, now_ns)
+
+        yield told
+
+
+def _taken(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_there(cache: str, state: str) -> bool:
+    return (Path(cache) / state).is_file()

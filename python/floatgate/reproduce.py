@@ -1,0 +1,124 @@
+"""Published results, made again: the experiments that come along."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+from floatgate import findings
+from floatgate.batch import Standing
+from floatgate.catalogue import Folders
+from floatgate.comparison import Comparison
+from floatgate.engine import InputError
+from floatgate.experiments import Experiment
+from floatgate.experiments.errors import nearest
+from floatgate.pool import Executor
+from floatgate.report.model import Plot, Report, Table
+from floatgate.sweep import sweep
+
+FILE = "experiment.toml"
+PAGE = "report.html"
+
+
+class Analysis(NamedTuple):
+    """What the module of an experiment finds beyond look-ups, and what does not hold.
+
+    An experiment's folder may be a package with `analyse(comparison) -> Analysis`.
+    """
+
+    tables: Sequence[Table] = ()
+    plots: Sequence[Plot] = ()
+    missed: Sequence[str] = ()
+
+
+class Reproduction(NamedTuple):
+    """What came out. `missed` has, in words, what does not lie within its stated tolerance."""
+
+    report: Report
+    page: Path
+    missed: Sequence[str]
+
+
+def known() -> dict[str, Experiment]:
+    """The experiments that come along, by name."""
+    found = {}
+    for folder in resources.files("floatgate.experiments").iterdir():
+        file = folder / FILE
+        if file.is_file():
+            text = file.read_text(encoding="utf-8")
+            experiment = Experiment.parse(text, str(file), str(folder))
+            found[experiment.name] = experiment
+    return dict(sorted(found.items()))
+
+
+def reproduce(
+    name: str,
+    *,
+    quick: bool = False,
+    traces: Folders = None,
+    out: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    progress: Callable[[Standing], object] | None = None,
+) -> Reproduction:
+    """Makes a published result again, and a report that puts both side by side.
+
+    Args:
+        name: One of `known()`.
+        quick: Its quick form: fewer points, at most a minute on two cores.
+        traces: Where traces of the catalogue lie.
+        out: The folder of the runs and of `report.html`, by default `floatgate-results/NAME`.
+        workers: As for `floatgate.sweep`; likewise `executor` and `progress`.
+        executor: Where to run instead of on this machine.
+        progress: Called some ten times a second with how far all runs have come.
+
+    Raises:
+        InputError: There is no such experiment, a run could not start, or all runs failed.
+    """
+    experiments = known()
+    if name not in experiments:
+        raise InputError(
+            f"`{name}` is nothing that can be reproduced; {nearest(name, experiments)}"
+        )
+    experiment = experiments[name].quick() if quick else experiments[name]
+    folder = Path(out) if out is not None else Path("floatgate-results") / name
+    comparison = sweep(
+        experiment,
+        out=folder,
+        traces=traces,
+        workers=workers,
+        executor=executor,
+        progress=progress,
+    )
+    if not comparison.runs:
+        from floatgate import comparison_text
+
+        raise InputError(
+            f"no run of `{name}` gave a result\n{comparison_text.failures(comparison)}"
+        )
+    return _reported(experiment, comparison, folder)
+
+
+def _reported(experiment: Experiment, comparison: Comparison, folder: Path) -> Reproduction:
+    analysis = analysed(experiment.name, comparison)
+    report = findings.report_of(experiment, comparison, analysis.tables, analysis.plots)
+    page = folder / PAGE
+    findings.save(report, page)
+    missed = [*findings.misses(experiment, comparison), *analysis.missed]
+    return Reproduction(report, page, missed)
+
+
+def analysed(name: str, comparison: Comparison) -> Analysis:
+    """What the experiment's own module finds, if it has one."""
+    module = f"floatgate.experiments.{name.replace('-', '_')}"
+    if importlib.util.find_spec(module) is None:
+        return Analysis()
+    analyse = getattr(importlib.import_module(module), "analyse", None)
+    if analyse is None:
+        return Analysis()
+    found: Analysis = analyse(comparison)
+    return found

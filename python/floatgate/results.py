@@ -1,0 +1,176 @@
+"""Stored results as one table, from Python and by SQL."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from floatgate import comparison
+from floatgate.engine import InputError
+from floatgate.recording import RESULT, TABLES
+from floatgate.result import Result
+from floatgate.sweep import LIST as SWEEP
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Folders = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+def results(folders: Folders = "floatgate-results") -> pl.DataFrame:
+    """Returns one row for each stored run in or below folders.
+
+    The columns are `run_id`, what varied in its sweep or comparison (null where the run is in
+    none), every number of the result named by its path as in `Result.frame`, and `folder`.
+
+    Args:
+        folders: A folder, or several.
+
+    Raises:
+        InputError: A folder is not there, or a result cannot be read.
+    """
+    import polars as pl
+
+    rows: list[tuple[Path, Result, Mapping[str, str]]] = []
+    names: dict[str, None] = {}
+    for path, result, variant in _stored(folders):
+        names |= dict.fromkeys(variant)
+        rows.append((path, result, variant))
+    if not rows:
+        return pl.DataFrame()
+    varied = [
+        pl.Series(name, comparison.typed([variant.get(name) for _, _, variant in rows]))
+        for name in names
+    ]
+    numbers = pl.concat([result.frame() for _, result, _ in rows], how="diagonal_relaxed")
+    where = pl.Series("folder", [str(path) for path, _, _ in rows])
+    taken = set(numbers.columns)
+    varied = [series for series in varied if series.name not in taken]
+    return (
+        pl.DataFrame([numbers["run_id"], *varied])
+        .hstack(numbers.drop("run_id"))
+        .with_columns(where)
+    )
+
+
+def _stored(folders: Folders) -> Iterator[tuple[Path, Result, Mapping[str, str]]]:
+    """Each stored run once: its folder, its result, and what it was called."""
+    given = [folders] if isinstance(folders, str | os.PathLike) else list(folders)
+    seen = set()
+    for folder in map(Path, given):
+        if not folder.is_dir():
+            raise InputError(f"{folder}: there is no such folder; expected one with results")
+        variants: dict[Path, Mapping[Path, Mapping[str, str]]] = {}
+        for path in sorted(folder.rglob(RESULT)):
+            if path.parent in seen or path.parent.name.startswith("."):
+                continue
+            seen.add(path.parent)
+            above = path.parent.parent
+            if above not in variants:
+                variants[above] = dict(_variants(above))
+            try:
+                result = Result.load(path)
+                result.run_id  # noqa: B018  # not every `result.json` is one of ours
+            except (OSError, ValueError, LookupError, TypeError, AttributeError):
+                raise InputError(f"{path}: this is no result of a run") from None
+            yield path.parent, result, variants[above].get(path.parent, {})
+
+
+def _variants(folder: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
+    """What runs of a folder were called in the comparison and the sweep there."""
+    try:
+        value = json.loads((folder / comparison.LIST).read_bytes())
+        for run_id, variant in zip(value["runs"], value["variants"], strict=True):
+            yield folder / run_id, variant
+    except FileNotFoundError:
+        pass
+    try:
+        value = json.loads((folder / SWEEP).read_bytes())
+        for run in value["runs"]:
+            if run["run_id"] is not None:
+                yield folder / run["run_id"], run["variant"]
+    except FileNotFoundError:
+        pass
+
+
+def query(
+    sql: str, folders: Folders = "floatgate-results"
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Answers a question in SQL (DuckDB) over stored runs: the names of columns, and rows.
+
+    There are the tables `runs`, as `results` gives it, and `requests`, `series` and `blocks` with
+    the column `run_id`. In `runs`, dots and dashes in names are underscores, so that no name needs
+    quotes: `host_write_latency_ns_p99`.
+
+    Raises:
+        InputError: DuckDB is not installed, or the question is wrong.
+    """
+    try:
+        import duckdb
+    except ImportError:
+        raise InputError(
+            "SQL needs DuckDB, which is not installed: pip install 'floatgate[sql]'"
+        ) from None
+    import tempfile
+
+    frame = results(folders)
+    if frame.is_empty():
+        raise InputError(f"{_shown(folders)}: there are no results here")
+    frame = frame.rename(dict(zip(frame.columns, _plain(frame.columns), strict=True)))
+    connection = duckdb.connect(":memory:")
+    with tempfile.TemporaryDirectory(prefix="floatgate-") as scratch:
+        file = Path(scratch) / "runs.parquet"
+        frame.write_parquet(file)
+        connection.execute(f"CREATE TABLE runs AS SELECT * FROM read_parquet({_quoted(file)})")
+    missing = [name for name in TABLES if not _view(connection, name, frame)]
+    try:
+        done = connection.execute(sql)
+        return [column[0] for column in done.description], done.fetchall()
+    except duckdb.Error as error:
+        text = str(error)
+        for name in missing:
+            if f"Table with name {name} does not exist" in text:
+                text = f"no run in {_shown(folders)} has recorded its {name}"
+                text += f'; an experiment says record = ["{name}"]'
+        raise InputError(f"SQL: {text}") from None
+    finally:
+        connection.close()
+
+
+def _view(connection: Any, name: str, runs: pl.DataFrame) -> bool:
+    """A view of one table of all runs; whether any run has it."""
+    pairs = zip(runs["run_id"], runs["folder"], strict=True)
+    files = {str(Path(folder) / f"{name}.parquet"): run_id for run_id, folder in pairs}
+    there = [file for file in files if Path(file).is_file()]
+    if not there:
+        return False
+    listed = ", ".join(map(_quoted, there))
+    connection.execute(
+        f"CREATE VIEW {name} AS SELECT parse_filename(parse_dirpath(filename)) AS run_id, "
+        f"* EXCLUDE (filename) FROM read_parquet([{listed}], filename = true, union_by_name = true)"
+    )
+    return True
+
+
+def _plain(names: Sequence[str]) -> list[str]:
+    """Names that SQL takes without quotes; where two would be one, both stay as they are.
+
+    >>> _plain(["host.write.bytes", "ftl.spare-factor", "a-b", "a.b"])
+    ['host_write_bytes', 'ftl_spare_factor', 'a-b', 'a.b']
+    """
+    plain = [name.translate(str.maketrans(".-", "__")) for name in names]
+    return [
+        short if plain.count(short) == 1 else name for short, name in zip(plain, names, strict=True)
+    ]
+
+
+def _quoted(text: object) -> str:
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def _shown(folders: Folders) -> str:
+    given = [folders] if isinstance(folders, str | os.PathLike) else list(folders)
+    return ", ".join(map(str, given))
