@@ -1,0 +1,135 @@
+"""Stored results as one table, from Python and by SQL."""
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import floatgate as fg
+from conftest import Floatgate
+from floatgate.results import query
+
+SMALL = {
+    "geometry.channels": 1,
+    "geometry.chips-per-channel": 1,
+    "geometry.blocks-per-plane": 64,
+    "workload.requests": 1000,
+}
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep with series, and a single run with all tables."""
+    folder = tmp_path_factory.mktemp("results")
+    experiment = fg.Experiment(
+        "two",
+        drive="agcr",
+        workload="random-write",
+        policy={"victim": {"least": "greedy", "first": "fifo"}},
+        set=SMALL | {"ftl.spare-factor": [0.2, 0.3]},
+        record=["series"],
+    )
+    experiment.sweep(out=folder / "two", workers=1)
+    fg.run("agcr", "zipf", set=SMALL, out=folder / "one")
+    return folder
+
+
+def test_the_table_has_a_row_for_each_run(stored: Path) -> None:
+    frame = fg.results(stored)
+    assert frame.height == 5
+    assert frame.columns[:3] == ["run_id", "victim", "ftl.spare-factor"]
+    assert frame["victim"].null_count() == 1, "a run of no sweep has no name there"
+    assert frame["ftl.spare-factor"].dtype.is_float()
+    for row in frame.iter_rows(named=True):
+        result = fg.Result.load(row["folder"])
+        assert row["run_id"] == result.run_id
+        assert row["host.write.latency_ns.p99"] == result.host.write.latency_ns.p99
+        assert row["capacity.spare_factor"] == pytest.approx(
+            row["ftl.spare-factor"] or 0.1, abs=0.1
+        )
+    several = fg.results([stored / "two", stored / "one"])
+    assert sorted(several["run_id"]) == sorted(frame["run_id"])
+    assert fg.results([stored, stored / "one"]).height == 5, "each once"
+
+
+def test_a_question_in_sql(stored: Path) -> None:
+    columns, rows = query(
+        "SELECT victim, max(ftl_spare_factor) AS most, count(*) n FROM runs "
+        "WHERE victim IS NOT NULL GROUP BY victim ORDER BY victim",
+        stored,
+    )
+    assert columns == ["victim", "most", "n"]
+    assert rows == [("first", 0.3, 2), ("least", 0.3, 2)]
+    frame = fg.results(stored)
+    _, means = query("SELECT run_id, host_write_latency_ns_mean FROM runs", stored)
+    assert dict(means) == dict(
+        zip(frame["run_id"], frame["host.write.latency_ns.mean"], strict=True)
+    )
+
+
+def test_tables_of_all_runs_can_be_joined(stored: Path) -> None:
+    _, rows = query(
+        "SELECT r.run_id, sum(s.write_requests), any_value(r.host_write_requests) "
+        "FROM series s JOIN runs r USING (run_id) GROUP BY r.run_id",
+        stored,
+    )
+    assert len(rows) == 5
+    assert all(counted == total == 1000 for _, counted, total in rows)
+    _, ((requests, runs),) = query("SELECT count(*), count(DISTINCT run_id) FROM requests", stored)
+    assert (requests, runs) == (1000, 1)
+    assert query("SELECT count(*) FROM blocks", stored)[1] == [(4 * 64,)]
+
+
+def test_the_command(stored: Path, floatgate: Floatgate) -> None:
+    sql = "SELECT victim, waf, ftl_spare_factor AS spare FROM runs ORDER BY ALL"
+    shown = floatgate("results", sql, str(stored)).stdout.splitlines()
+    assert shown[0].split() == ["victim", "waf", "spare"]
+    assert len(shown) == 6
+    value = json.loads(floatgate("results", sql, str(stored), "--json").stdout)
+    assert (value["schema"], value["columns"]) == (
+        "floatgate.results/1",
+        ["victim", "waf", "spare"],
+    )
+    assert value["rows"][0] == {"victim": "first", "waf": 1.0, "spare": 0.2}
+    table = list(csv.reader(floatgate("results", sql, str(stored), "--csv").stdout.splitlines()))
+    assert table[0] == ["victim", "waf", "spare"]
+    assert table[-1] == ["", "1.0", ""]
+    listed = floatgate("results", "", str(stored))
+    assert "host_write_latency_ns_p99" in listed.stdout
+
+
+WRONG: dict[str, tuple[list[str], str]] = {
+    "SQL": (["SELEC 1", "DIR"], "syntax error"),
+    "a column": (["SELECT host_write_latency_ns_p98 FROM runs", "DIR"], "latency_ns_p99"),
+    "a folder": (["SELECT 1", "nowhere"], "no such folder"),
+    "the folder by default": (["SELECT 1"], "floatgate-results: there is no such folder"),
+    "two forms": (["SELECT 1", "DIR", "--csv", "--json"], "either"),
+    "a table nobody recorded": (["SELECT * FROM requests", "DIR/two"], 'record = ["requests"]'),
+}
+
+
+@pytest.mark.parametrize(("words", "message"), WRONG.values(), ids=WRONG)
+def test_mistakes(stored: Path, floatgate: Floatgate, words: list[str], message: str) -> None:
+    done = floatgate("results", *(word.replace("DIR", str(stored)) for word in words))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_folders_without_results(tmp_path: Path) -> None:
+    assert fg.results(tmp_path).is_empty()
+    with pytest.raises(fg.InputError, match="no results here"):
+        query("SELECT 1", tmp_path)
+    (tmp_path / "result.json").write_text("[]")
+    with pytest.raises(fg.InputError, match="no result of a run"):
+        fg.results(tmp_path)
+
+
+def test_without_duckdb_it_says_what_to_install(
+    stored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(fg.InputError, match=r"floatgate\[sql\]"):
+        query("SELECT 1", stored)
