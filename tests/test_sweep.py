@@ -351,10 +351,8 @@ def test_ctrl_c_says_how_to_go_on(running: Running) -> None:
 
 
 def test_what_dead_processes_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    import socket
-
     ended = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, check=True)
-    host, dead = socket.gethostname(), int(ended.stdout)
+    host, dead = os.uname().nodename, int(ended.stdout)
     kept = [
         f".unfinished-{host}-{os.getpid()}-abc",
         f".unfinished-elsewhere-{dead}-abc",

@@ -8,17 +8,21 @@ True
 The command `floatgate` says the same in a shell; `floatgate --help` lists what there is.
 """
 
+from typing import TYPE_CHECKING
+
 from floatgate.catalogue import traces
 from floatgate.compare import compare
 from floatgate.comparison import Comparison
 from floatgate.description import Description, describe
 from floatgate.engine import ConfigError, InputError, InternalError, PolicyError, WorkloadError
 from floatgate.engine import version as _version
-from floatgate.experiments import Experiment
 from floatgate.result import Result
 from floatgate.results import results
 from floatgate.run import chips, drives, formats, generators, policies, resolve, run, schema
 from floatgate.sweep import sweep
+
+if TYPE_CHECKING:
+    from floatgate.experiments import Experiment
 
 __version__ = _version()
 
@@ -46,3 +50,12 @@ __all__ = [
     "sweep",
     "traces",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # Reading experiments takes a while to load, and most commands have none.
+    if name == "Experiment":
+        from floatgate.experiments import Experiment
+
+        return Experiment
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,7 +10,6 @@ import io
 import os
 import queue
 import shutil
-import socket
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
@@ -54,7 +53,7 @@ class Recording:
         self._files: dict[str, _ParquetFile] = {}
         self._made = prepare_folder(self._folder)
         try:
-            prefix = f"{_UNFINISHED}{socket.gethostname()}-{os.getpid()}-"
+            prefix = f"{_UNFINISHED}{os.uname().nodename}-{os.getpid()}-"
             self._unfinished = Path(tempfile.mkdtemp(prefix=prefix, dir=self._folder))
         except OSError as error:
             self._remove_made()
@@ -223,7 +222,7 @@ def tidy(folder: str | os.PathLike[str]) -> None:
     """Removes what processes of this machine that were killed have left in a folder of results."""
     for left in Path(folder).glob(f"{_UNFINISHED}*"):
         host, _, rest = left.name.removeprefix(_UNFINISHED).rpartition("-")[0].rpartition("-")
-        if host == socket.gethostname() and rest.isdigit() and not _is_alive(int(rest)):
+        if host == os.uname().nodename and rest.isdigit() and not _is_alive(int(rest)):
             shutil.rmtree(left, ignore_errors=True)
 
 

@@ -6,19 +6,20 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from floatgate import engine
 from floatgate.batch import Plan, Standing, carry_out, check
 from floatgate.catalogue import Folders, trace_folders
 from floatgate.comparison import Comparison
 from floatgate.engine import ConfigError, InputError
-from floatgate.experiments import Experiment
-from floatgate.experiments.errors import Mistake, nearest
-from floatgate.experiments.model import Planned
-from floatgate.experiments.toml import Path as At
 from floatgate.pool import Executor, Job, finished
 from floatgate.recording import make_folder, prepare_folder
+
+if TYPE_CHECKING:
+    from floatgate.experiments import Experiment
+    from floatgate.experiments.model import Planned
+    from floatgate.experiments.toml import Path as At
 
 LIST = "sweep.json"
 """In a folder of results: which runs an experiment has, and what each is called."""
@@ -89,6 +90,9 @@ def prepare(
     Raises:
         InputError: The experiment is wrong, or some run could not start; every mistake is listed.
     """
+    from floatgate.experiments import Experiment
+    from floatgate.experiments.errors import Mistake
+
     if not isinstance(experiment, Experiment):
         experiment = Experiment.load(experiment)
     if quick:
@@ -227,6 +231,7 @@ def _is_about(text: str, table: str | int, key: str | int) -> bool:
 def _check_measures(experiment: Experiment) -> None:
     """Numbers that no result has are found now, and not when all runs are made."""
     from floatgate.comparison_text import MEASURES
+    from floatgate.experiments.errors import Mistake, nearest
 
     places: list[tuple[At, str]] = [
         (("measures", i), name) for i, name in enumerate(experiment.measures)

@@ -34,10 +34,10 @@ mod _core {
     use crate::cache::Cache;
     #[pymodule_export]
     use crate::error::{ConfigError, InputError, InternalError, PolicyError, WorkloadError};
+    use crate::known::{self, Place};
     use crate::outside::Outside;
     #[pymodule_export]
     use crate::views::{Access, Drive, Plane, Random, Write};
-    use crate::known::{self, Place};
     use crate::{catalogue, describe, error, gate, lists, open};
 
     /// The version, as Cargo knows it.

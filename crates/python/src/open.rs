@@ -195,9 +195,8 @@ fn set_up_by(make: Generate, drive: &Drive, path: &Path) -> PyResult<Box<dyn Wor
     let (pattern, merged) = settings(drive, path)?;
     let mut drive = drive.clone();
     drive.workload.generator = merged;
-    make(&drive, pattern.name()).map_err(|e| {
-        WorkloadError::new_err(format!("{}: {}", path.display(), of_run(&e)))
-    })
+    make(&drive, pattern.name())
+        .map_err(|e| WorkloadError::new_err(format!("{}: {}", path.display(), of_run(&e))))
 }
 
 /// Whether a word names a file rather than something built in: it is there, or it looks like one.

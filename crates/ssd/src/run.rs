@@ -305,7 +305,7 @@ fn prepare<K: Kit>(
 /// The digest of everything that a preconditioned state depends on.
 fn state_key(drive: &Drive, workload: &dyn Workload) -> Result<String, TraceError> {
     let unnamed = if by_workload(drive) { unnamed_requests(workload)? } else { None };
-    Ok(state_digest(drive, &named_requests(drive, workload.about(), unnamed)))
+    Ok(state_digest(drive, &named_requests(drive, workload.about(), unnamed.as_deref())))
 }
 
 /// A run before it starts.
@@ -329,7 +329,7 @@ pub fn planned(drive: &Drive, about: &About) -> Planned {
 }
 
 /// What tells the requests from others in a preconditioned state: null if it depends on none.
-fn named_requests(drive: &Drive, about: &About, unnamed: Option<String>) -> Value {
+fn named_requests(drive: &Drive, about: &About, unnamed: Option<&str>) -> Value {
     if by_workload(drive) {
         json!([about.name, about.sha256, about.reading, about.requests, unnamed])
     } else {
