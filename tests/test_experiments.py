@@ -10,9 +10,11 @@ import pytest
 
 import floatgate as fg
 from floatgate.experiments import Experiment, Published
+from floatgate.experiments.check import BLOCK, READING
 from floatgate.experiments.ranges import RangeError, expand
 from floatgate.experiments.toml import lines, written
 from floatgate.report.model import Plot
+from floatgate.sweep import prepare
 
 HEAD = 'schema = "floatgate.experiment/1"\nname = "x"\n'
 
@@ -316,3 +318,17 @@ def test_what_is_written_is_what_is_read() -> None:
         "tables": [{"x": {"y": {"z": 1}}}, {}],
     }
     assert tomllib.loads(written(value)) == value
+
+
+def test_the_examples_of_the_documentation_are_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (Path(__file__).parent.parent / "docs" / "experiments.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    files = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    runs = [len(prepare(Experiment.parse(file, "docs"), out="out").plans) for file in files]
+    assert runs == [2 * 3 * 2, 2 * 2 + 2 * 3]
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(code, "docs", "exec"), {})
+    for key in (*BLOCK, *READING, "title", "prose", "record", "measures", "plots", "published"):
+        assert re.search(rf"[`\[.]{key}[`\].]", text), f"`{key}` is not in the documentation"

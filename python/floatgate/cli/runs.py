@@ -147,7 +147,7 @@ def compare(
 
     Wherever one value can stand, so can a list with commas; a comma within quotes or brackets
     belongs to its value. Every run is checked before the first starts, and each result is stored
-    as soon as it is there.
+    as soon as it is there. What is stored is not made again when the command is repeated.
     """
     from floatgate import comparison_text, text
     from floatgate.progress import RunsProgress
@@ -181,6 +181,7 @@ def compare(
     except KeyboardInterrupt:
         if out.exists():
             print(f"Results so far: {out}", file=sys.stderr)
+            print("The same command goes on from there.", file=sys.stderr)
         raise
     failed = comparison_text.failures(comparison)
     if not comparison.runs:
