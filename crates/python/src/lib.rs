@@ -162,22 +162,19 @@ mod _core {
         let drive = open::drive(drive, &set, &policy, seed, &outside)?;
         let drive = open::set_up(drive, &workload)?;
         let place = cache.and_then(|folder| Place::of(&folder, &workload, &reading));
-        let about = match place.as_ref().and_then(Place::load) {
-            Some(about) => Some(about),
-            None => {
-                open::glance(&drive, &workload, &reading)?;
-                let drive = drive.clone();
-                let opened = gate::pass(py, outside, None, None, move |_, _| {
-                    // Its run says what is wrong; others can go on.
-                    let opened = open::workload(&drive, &workload, &reading).ok();
-                    Ok(opened.map(|workload| workload.about().clone()))
-                })?;
-                if let (Some(place), Some(about)) = (&place, &opened) {
-                    place.store(about);
-                }
-                opened
+        let mut about = place.as_ref().and_then(Place::load);
+        if about.is_none() {
+            open::glance(&drive, &workload, &reading)?;
+            let drive = drive.clone();
+            about = gate::pass(py, outside, None, None, move |_, _| {
+                // Its run says what is wrong; others can go on.
+                let opened = open::workload(&drive, &workload, &reading).ok();
+                Ok(opened.map(|workload| workload.about().clone()))
+            })?;
+            if let (Some(place), Some(about)) = (&place, &about) {
+                place.store(about);
             }
-        };
+        }
         let planned = about.as_ref().map(|about| ssd::planned(&drive, about));
         let value = json!({
             "config": planned.as_ref().map_or(&drive.resolved, |p| &p.config),
