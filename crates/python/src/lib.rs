@@ -164,12 +164,18 @@ mod _core {
         let place = cache.and_then(|folder| Place::of(&folder, &workload, &reading));
         let mut about = place.as_ref().and_then(Place::load);
         if about.is_none() {
-            open::glance(&drive, &workload, &reading)?;
+            let is_file = open::is_trace(&workload);
+            if is_file {
+                open::glance(&workload, &reading)?;
+            }
             let drive = drive.clone();
             about = gate::pass(py, outside, None, None, move |_, _| {
-                // Its run says what is wrong; others can go on.
-                let opened = open::workload(&drive, &workload, &reading).ok();
-                Ok(opened.map(|workload| workload.about().clone()))
+                match open::workload(&drive, &workload, &reading) {
+                    Ok(workload) => Ok(Some(workload.about().clone())),
+                    // Its beginning is right: its run says what is wrong, and others can go on.
+                    Err(_) if is_file => Ok(None),
+                    Err(error) => Err(error),
+                }
             })?;
             if let (Some(place), Some(about)) = (&place, &about) {
                 place.store(about);

@@ -143,12 +143,9 @@ fn workload_by(
     })
 }
 
-/// Finds what is wrong with the workload called `name` without reading a trace to its end.
-pub(crate) fn glance(drive: &Drive, name: &str, how: &How) -> PyResult<()> {
-    if is_trace(name) {
-        return workload::glance(Path::new(name), &how.options).map_err(|e| of_trace(&e));
-    }
-    workload(drive, name, how).map(drop)
+/// Finds what is wrong with the trace in a file without reading it to its end.
+pub(crate) fn glance(name: &str, how: &How) -> PyResult<()> {
+    workload::glance(Path::new(name), &how.options).map_err(|e| of_trace(&e))
 }
 
 /// Whether a workload's name is that of a file with requests.
