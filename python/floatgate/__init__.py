@@ -10,6 +10,7 @@ The command `floatgate` says the same in a shell; `floatgate --help` lists what 
 
 from typing import TYPE_CHECKING
 
+from floatgate import report
 from floatgate.catalogue import traces
 from floatgate.compare import compare
 from floatgate.comparison import Comparison
@@ -43,6 +44,7 @@ __all__ = [
     "formats",
     "generators",
     "policies",
+    "report",
     "resolve",
     "results",
     "run",

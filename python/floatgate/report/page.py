@@ -180,7 +180,10 @@ def _facts(comparison: Comparison, names: Names) -> list[tuple[str, str]]:
     facts += [
         ("drive", _several(run.data["provenance"]["config"].get("name", "drive") for run in runs)),
         ("workload", _several(run.workload for run in runs)),
-        ("requests each", _range([run.checks.requests_served for run in runs], number)),
+        (
+            "requests each" if len(runs) > 1 else "requests",
+            _range([run.checks.requests_served for run in runs], number),
+        ),
         ("drive time", _range([run.simulated_seconds * 1e9 for run in runs], duration)),
     ]
     return facts
