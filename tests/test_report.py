@@ -284,6 +284,12 @@ def test_lines_go_along_numbers_with_what_was_published_beside_them() -> None:
         (Plot("pie"), "`pie` is no kind of plot; there are bars, lines"),
         (Plot("bars", measure="host.write.p98"), "`host.write.p98` is no measure"),
         (Plot("bars", measure="write.p98"), "did you mean `write.p99`?"),
+        (
+            Plot("cdf", measure="p99"),
+            "`p99` is no measure of `cdf`; there are read, write, trim, all",
+        ),
+        (Plot("time", measure="wear"), "there are throughput, iops, waf, delay"),
+        (Plot("sources", measure="flash.waf"), "there are program, read, erase"),
         (Plot("bars", by="cost"), "`cost` does not vary in these runs; what does: victim"),
         (
             Plot("bars", measure="waf", points=[Point({"victim": "lru"}, 2.0, "Fig. 7")]),
@@ -542,3 +548,11 @@ def test_measures_are_found_by_short_name_and_by_path() -> None:
 )
 def test_units_come_from_the_names_of_a_result(path: str, unit: str) -> None:
     assert unit_of(path) == unit
+
+
+@pytest.mark.parametrize("kind", ["cdf", "percentiles", "causes"])
+def test_an_operation_that_did_not_occur_is_left_out_with_a_sentence(kind: str) -> None:
+    report = Report("r", Comparison([made()], [{}]), plots=[Plot(kind, measure="trim")])
+    (plot,) = plots(report)
+    assert plot.spec is None
+    assert plot.says.startswith("Left out: there ")

@@ -10,6 +10,7 @@ from floatgate.report import tables
 from floatgate.report.drawing import (
     LINES,
     Drawn,
+    asked,
     axis_title,
     bars_height,
     chart,
@@ -26,6 +27,7 @@ from floatgate.report.drawing import (
 )
 from floatgate.report.model import Plot
 from floatgate.report.names import Names
+from floatgate.result import OPERATIONS
 
 _UNRECORDED = "To have it, store the run with `--out DIR`"
 _PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99")
@@ -39,6 +41,9 @@ def cdf(plot: Plot, names: Names) -> Iterator[Drawn]:
     for op in _operations(plot, names, shown):
         title = plot.title or f"Latency of {op}s"
         there = [i for i in shown if names.runs[i].host[op].requests]
+        if not there:
+            yield left_out("cdf", title, f"Left out: there was no {op} in these runs.")
+            continue
         curves = {i: tables.latencies(names.runs[i], op) for i in there}
         unit, one = UNITS["ns"].step(
             [_middle([v for curve in curves.values() for v in curve.values])]
@@ -92,6 +97,9 @@ def percentiles(plot: Plot, names: Names) -> Iterator[Drawn]:
     for op in _operations(plot, names, shown):
         title = plot.title or f"Tail of {op}s"
         there = [i for i in shown if names.runs[i].host[op].requests]
+        if not there:
+            yield left_out("percentiles", title, f"Left out: there was no {op} in these runs.")
+            continue
         keys = tables.PERCENTILES
         found = {i: [names.runs[i].host[op].latency_ns[key] for key in keys] for i in there}
         every = [value for values in found.values() for value in values if value]
@@ -143,7 +151,8 @@ _OVER_TIME = {
 
 def time(plot: Plot, names: Names) -> Iterator[Drawn]:
     """Throughput, write amplification and mean latency over the drive's time."""
-    wanted = [plot.measure] if plot.measure in _OVER_TIME else ["throughput", "waf", "delay"]
+    one = asked(plot, _OVER_TIME)
+    wanted = [one] if one else ["throughput", "waf", "delay"]
     shown, few, labels = _lines(names)
     found = {i: s for i in shown if (s := tables.series(names.runs[i])) is not None}
     missing = [labels[i] for i in shown if i not in found]
@@ -310,9 +319,9 @@ def _operations(plot: Plot, names: Names, shown: Sequence[int]) -> list[str]:
     ops = [
         o for o in ("read", "write", "trim") if any(names.runs[i].host[o].requests for i in shown)
     ]
-    asked = (plot.measure or "").removeprefix("host.").partition(".")[0]
-    if asked in ("read", "write", "trim", "all"):
-        return [asked] if asked == "all" or asked in ops else []
+    one = asked(plot, OPERATIONS, "host.")
+    if one:
+        return [one]
     return [op for op in ops if op != "trim"] or ops
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from floatgate.engine import InputError
+from floatgate.report.model import Plot
 
 if TYPE_CHECKING:
     import altair as alt
@@ -127,6 +130,25 @@ def number_axis(field: str, title: str, values: Sequence[float], *, log: bool) -
         ticks = log_ticks(values)
         return y.scale(type="log").axis(format=".6~r", labelOverlap=True, values=ticks)
     return y.scale(zero=False)
+
+
+def asked(plot: Plot, known: Collection[str], above: str = "") -> str | None:
+    """Which of these words the plot's measure is or begins with; None if it names no measure.
+
+    Raises:
+        InputError: It names another one.
+    """
+    if plot.measure is None:
+        return None
+    word = plot.measure.removeprefix(above)
+    if word not in known:
+        word = word.partition(".")[0]
+    if word not in known:
+        raise InputError(
+            f"the plot `{plot.title or plot.kind}`: `{plot.measure}` is no measure of "
+            f"`{plot.kind}`; there are {', '.join(known)}"
+        )
+    return word
 
 
 def file_name(number: int, plot: Drawn) -> str:

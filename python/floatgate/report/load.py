@@ -116,6 +116,9 @@ def _comparison(folder: Path, mistakes: list[str]) -> Comparison | list[Result]:
     if str(value.get("schema")) != "floatgate.comparison/1":
         mistakes.append(_other(folder / LIST, value.get("schema"), "floatgate.comparison/1"))
         return []
+    if any(not isinstance(value.get(key), list) for key in ("runs", "variants", "failed")):
+        mistakes.append(f"{folder / LIST}: this is no list of results; it lacks its runs")
+        return []
     before = len(mistakes)
     runs = _results([folder / name / RESULT for name in value["runs"]], mistakes)
     return [] if len(mistakes) > before else Comparison(runs, value["variants"], value["failed"])

@@ -9,6 +9,7 @@ from floatgate.measures import UNITS
 from floatgate.report.drawing import (
     BARS,
     Drawn,
+    asked,
     axis_title,
     bars_height,
     chart,
@@ -21,7 +22,7 @@ from floatgate.report.drawing import (
 )
 from floatgate.report.model import Plot
 from floatgate.report.names import Names
-from floatgate.result import SOURCES, Result, delays
+from floatgate.result import OPERATIONS, SOURCES, Result, delays
 
 _CAUSES = {
     "throttle": "throttled",
@@ -34,10 +35,9 @@ _CAUSES = {
 
 def causes(plot: Plot, names: Names) -> Iterator[Drawn]:
     """The mean latency by cause, a plot for each operation."""
-    asked = (plot.measure or "").removeprefix("host.").partition(".")[0]
-    ops = [asked] if asked in ("read", "write", "trim", "all") else ["read", "write"]
-    for op in ops:
-        if not any(run.host[op].requests for run in names.runs):
+    one = asked(plot, OPERATIONS, "host.")
+    for op in [one] if one else ["read", "write"]:
+        if not one and not any(run.host[op].requests for run in names.runs):
             continue
 
         def parts(run: Result, op: str = op) -> Mapping[str, float]:
@@ -66,9 +66,7 @@ _OPERATIONS = {
 
 def sources(plot: Plot, names: Names) -> Iterator[Drawn]:
     """Flash operations by who wanted them."""
-    asked = (plot.measure or "program").removeprefix("flash.").partition(".")[0]
-    kinds = [asked] if asked in _OPERATIONS else ["program"]
-    for kind in kinds:
+    for kind in [asked(plot, _OPERATIONS, "flash.") or "program"]:
         words = _OPERATIONS[kind]
 
         def parts(run: Result, kind: str = kind) -> Mapping[str, float]:
@@ -90,9 +88,8 @@ _LEVELS = ("low", "medium", "high")
 
 def levels(plot: Plot, names: Names) -> Iterator[Drawn]:
     """Flash operations by the cost level at which they were done."""
-    asked = (plot.measure or "").removeprefix("flash.by_level.").partition(".")[0]
-    kinds = [asked] if asked in ("read", "program") else ["program", "read"]
-    for kind in kinds:
+    one = asked(plot, ("program", "read"), "flash.by_level.")
+    for kind in [one] if one else ["program", "read"]:
         words = _OPERATIONS[kind]
 
         def parts(run: Result, kind: str = kind) -> Mapping[str, float]:
