@@ -555,4 +555,4 @@ def test_an_operation_that_did_not_occur_is_left_out_with_a_sentence(kind: str) 
     report = Report("r", Comparison([made()], [{}]), plots=[Plot(kind, measure="trim")])
     (plot,) = plots(report)
     assert plot.spec is None
-    assert plot.says.startswith("Left out: there ")
+    assert plot.says.startswith("Left out: the")

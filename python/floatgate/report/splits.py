@@ -152,7 +152,7 @@ def _stacked(
         found = {label: found[label] for label in best}
     present = [part for part in stacked if any(part in of for of in found.values())]
     if not present:
-        return left_out(kind, title, f"Left out: there were no {words} in these runs.")
+        return left_out(kind, title, f"Left out: these runs have no {words}.")
     unit, one = UNITS[unit_name].step([sum(of.values()) for of in found.values()])
     show = UNITS[unit_name].show
     rows: list[dict[str, Any]] = [
