@@ -95,6 +95,8 @@ REAL = {
     "msps-dtrs-30000s.trace.zst": (127_043, 89.0, 6440, 760.8, 5210, 753.9, 30_000),
     "umass-financial1-10k.ascii.zst": (10_000, 40.8, 25.4, 29.8, 30.0, 15.3, 259.6),
     "cloudphysics-vm-2h.vscsi.zst": (113_872, 41.3, 1800, 2410, 1100, 854.8, 7200),
+    "wiscsee-sqlite-wal-ext4.txt.zst": (5_008, 0.1, 0.0164, 69.1, 8.9, 8.9, 1.413),
+    "hadoop-eternity10.blkparse.txt.zst": (137_309, 98.6, 40_680, 28.1, 40_710, 25.7, 169.3),
 }
 # AGCR's observations on them: reads on read-only pages, writes on write-only pages; the accuracy
 # of windows of 1, 2 and 3. Computed by the functions of `twin` over the same records.
@@ -102,6 +104,8 @@ OBSERVED = {
     "msps-dtrs-30000s.trace.zst": (0.989, 0.908, (0.965, 0.999, 0.999)),
     "umass-financial1-10k.ascii.zst": (0.936, 0.866, (0.867, 0.937, 0.966)),
     "cloudphysics-vm-2h.vscsi.zst": (0.252, 0.256, (0.196, 0.767, 0.893)),
+    "wiscsee-sqlite-wal-ext4.txt.zst": (1.0, 1.0, (1.0, 1.0, 1.0)),
+    "hadoop-eternity10.blkparse.txt.zst": (1.0, 0.988, (0.887, 1.0, 1.0)),
 }
 
 
@@ -128,8 +132,8 @@ def test_a_real_trace_is_described_as_its_readme_does(name: str) -> None:
     assert characters.writes_on_write_only == pytest.approx(on_write_only, abs=6e-4)
     ours = [window["accuracy"] for window in identification["windows"]]
     assert ours == pytest.approx(accuracies, abs=6e-4)
-    # AGCR's Figure 6: a larger window is more accurate, with diminishing gain.
-    assert 0 <= ours[2] - ours[1] < ours[1] - ours[0]
+    # AGCR's Figure 6: a larger window is more accurate, with diminishing gain, if there is room.
+    assert ours[0] == 1 or 0 <= ours[2] - ours[1] < ours[1] - ours[0]
 
 
 def test_little_memory_gives_a_sample_and_says_so() -> None:

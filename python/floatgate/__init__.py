@@ -14,6 +14,7 @@ from floatgate import report
 from floatgate.catalogue import traces
 from floatgate.compare import compare
 from floatgate.comparison import Comparison
+from floatgate.conversion import convert
 from floatgate.description import Description, describe
 from floatgate.engine import ConfigError, InputError, InternalError, PolicyError, WorkloadError
 from floatgate.engine import version as _version
@@ -39,6 +40,7 @@ __all__ = [
     "WorkloadError",
     "chips",
     "compare",
+    "convert",
     "describe",
     "drives",
     "formats",

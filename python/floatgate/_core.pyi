@@ -20,6 +20,7 @@ __all__ = [
     "WorkloadError",
     "Write",
     "chips",
+    "convert",
     "describe",
     "formats",
     "generators",
@@ -35,7 +36,7 @@ __all__ = [
 
 @type_check_only
 class Reading(TypedDict):
-    """How a trace is to be read."""
+    """How a trace is to be read, and what is done to it."""
 
     format: str | None
     time_unit: str | None
@@ -45,6 +46,12 @@ class Reading(TypedDict):
     process: str | None
     skip_bad: bool
     traces: Sequence[str]
+    slice: str | None
+    first: int | None
+    footprint: float | None
+    speed: float | None
+    repeat: int | None
+    tables: Callable[[str, str | None, str | None, list[str], bool, bool, bool], object]
 
 class InputError(Exception):
     """The input is wrong: the message says where, and what would help."""
@@ -217,6 +224,16 @@ def describe(
     set: Sequence[str],
     reading: Reading,
     progress: Callable[[str, int, int | None, int], object] | None,
+    finder: Finder,
+) -> str: ...
+def convert(
+    workload: str,
+    *,
+    drive: str,
+    set: Sequence[str],
+    reading: Reading,
+    progress: Callable[[str, int, int | None, int], object] | None,
+    rows: Callable[[str, list[tuple[str, NDArray[Any], list[str] | None, bool]]], object],
     finder: Finder,
 ) -> str: ...
 def plan(

@@ -49,7 +49,8 @@ def compare(
         executor: Where to run instead of on this machine.
         progress: Called some ten times a second with how far all runs have come.
         **reading: How traces are to be read, as for `floatgate.run`: `format`, `time_unit`,
-            `columns`, `event`, `device`, `process`, `skip_bad`, `traces`.
+            `columns`, `event`, `device`, `process`, `skip_bad`, `traces`; and what is done to the
+            workload: `slice`, `first`, `footprint`, `speed`, `repeat`.
 
     Returns:
         The results, in the order of the values whatever ended first. A run that fails is in

@@ -50,7 +50,7 @@ class Recording:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self._folder = Path(folder)
-        self._files: dict[str, _ParquetFile] = {}
+        self._files: dict[str, ParquetFile] = {}
         self._made = prepare_folder(self._folder)
         try:
             prefix = f"{_UNFINISHED}{os.uname().nodename}-{os.getpid()}-"
@@ -78,7 +78,7 @@ class Recording:
         """Adds rows to a table."""
         try:
             if table not in self._files:
-                self._files[table] = _ParquetFile(self._unfinished / f"{table}.parquet")
+                self._files[table] = ParquetFile(self._unfinished / f"{table}.parquet")
             self._files[table].put(columns)
         except OSError as error:
             raise self._failure(error) from error
@@ -114,11 +114,15 @@ class Recording:
                 folder.rmdir()
 
 
-class _ParquetFile:
-    """A Parquet file that is written by a thread while its rows come in."""
+class ParquetFile:
+    """A Parquet file that is written by a thread while its rows come in.
+
+    `metadata` is written into the file with what comes last: until then it may change.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.metadata: dict[str, str] = {}
         self._out = _Out(path)
         self._rows: queue.Queue[Sequence[Column] | None] = queue.Queue(maxsize=1)
         self._error: BaseException | None = None
@@ -168,7 +172,9 @@ class _ParquetFile:
             yield from frames
 
         rows = register_io_source(source, schema=first.schema)
-        rows.sink_parquet(self._out, row_group_size=ROW_GROUP)
+        rows.sink_parquet(
+            self._out, row_group_size=ROW_GROUP, metadata=lambda _context: self.metadata
+        )
 
     def _frames(self) -> Iterator[pl.DataFrame]:
         while (columns := self._rows.get()) is not None:

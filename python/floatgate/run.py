@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from floatgate import engine
 from floatgate.catalogue import Folders, trace_folders
 from floatgate.finder import Finder, name_of
+from floatgate.parquet import open_table
 from floatgate.recording import TABLES, Recording
 from floatgate.result import Result
 
@@ -29,7 +30,7 @@ Devices = str | int | Iterable[str | int]
 
 
 class Reading(TypedDict, total=False):
-    """How a trace is to be read; `run` says what each means."""
+    """How a trace is to be read, and what is done to it; `run` says what each means."""
 
     format: str | None
     time_unit: str | None
@@ -39,6 +40,11 @@ class Reading(TypedDict, total=False):
     process: str | int | None
     skip_bad: bool
     traces: Folders
+    slice: str | None
+    first: int | None
+    footprint: float | None
+    speed: float | None
+    repeat: int | None
 
 
 def run(
@@ -56,6 +62,11 @@ def run(
     process: str | int | None = None,
     skip_bad: bool = False,
     traces: Folders = None,
+    slice: str | None = None,
+    first: int | None = None,
+    footprint: float | None = None,
+    speed: float | None = None,
+    repeat: int | None = None,
     out: str | PathLike[str] | None = None,
     record: Iterable[str] = TABLES,
     progress: Callable[[str, int, int | None, int], object] | None = None,
@@ -64,8 +75,9 @@ def run(
 
     Args:
         drive: The name of a preset, or a drive file (TOML).
-        workload: A trace file, a trace of the catalogue such as `msr:hm_0`, or the name of a
-            generator such as `random-write`.
+        workload: A trace file, a trace of the catalogue such as `msr:hm_0`, the name of a
+            generator such as `random-write`, or a TOML file that sets one up or puts several
+            workloads together.
         policy: Policies by family, `{"cost": "fixed:level=low"}` or `["cost=fixed:level=low"]`;
             one of your own as `{"victim": "py:module.Class:key=value"}`, or the class itself, or
             an instance (see `floatgate.policy`).
@@ -83,6 +95,12 @@ def run(
         skip_bad: Count records that cannot be read and go on, instead of refusing the trace.
         traces: The folder, or folders, in or below which a trace of the catalogue is looked for;
             by default those that the environment variable FLOATGATE_TRACES names.
+        slice: Only the requests of this stretch of the workload's time: `"10min..2h"`, `"10min.."`.
+            `docs/traces.md` defines this and the following, which are done in this order.
+        first: Only so many requests.
+        footprint: Extents of 1 MiB move to this part of their number: 0.5 halves the space.
+        speed: Arrivals come so many times as fast.
+        repeat: The workload so many times, one after the other.
         out: The folder in which the run is stored, as `OUT/RUN-ID/` with `result.json` and the
             tables of `record` as Parquet files.
         record: Which tables are stored: some of `requests`, `series` and `blocks`, or none. What
@@ -116,6 +134,11 @@ def run(
                 process=process,
                 skip_bad=skip_bad,
                 traces=traces,
+                slice=slice,
+                first=first,
+                footprint=footprint,
+                speed=speed,
+                repeat=repeat,
             ),
             cache=cache_folder(),
             progress=progress,
@@ -205,6 +228,12 @@ def how_to_read(**reading: Unpack[Reading]) -> engine.Reading:
         "process": None if process is None else str(process),
         "skip_bad": reading.get("skip_bad", False),
         "traces": trace_folders(reading.get("traces")),
+        "slice": reading.get("slice"),
+        "first": reading.get("first"),
+        "footprint": reading.get("footprint"),
+        "speed": reading.get("speed"),
+        "repeat": reading.get("repeat"),
+        "tables": open_table,
     }
 
 

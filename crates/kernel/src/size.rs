@@ -35,6 +35,16 @@ impl Bytes {
     pub const fn get(self) -> u64 {
         self.0
     }
+
+    /// For people: three digits and a binary unit, `4.81 GiB`. It does not read back to the same
+    /// size; `to_string` does.
+    pub fn rounded(self) -> String {
+        let unit = UNITS[..4].iter().rev().take_while(|(_, scale)| self.0 >= *scale).last();
+        let Some((name, scale)) = unit else { return format!("{} B", self.0) };
+        let value = self.0 as f64 / *scale as f64;
+        let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+        format!("{value:.digits$} {name}")
+    }
 }
 
 /// Binary units first, so that `Display` prefers them.
@@ -132,6 +142,21 @@ mod tests {
             assert_eq!(b.to_string().parse::<Bytes>().unwrap(), b, "{text}");
         }
         assert_eq!("1.5KiB".parse::<Bytes>().unwrap(), Bytes::new(1536));
+    }
+
+    #[test]
+    fn people_read_three_digits() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.00 KiB"),
+            (5_041_624 << 10, "4.81 GiB"),
+            (100 << 20, "100 MiB"),
+            (1 << 50, "1024 TiB"),
+            (99 << 10, "99.0 KiB"),
+        ] {
+            assert_eq!(Bytes::new(bytes).rounded(), text);
+        }
     }
 
     #[test]

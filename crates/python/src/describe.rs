@@ -80,6 +80,7 @@ pub(crate) fn describe(
             "name": about.name,
             "format": about.format,
             "sha256": about.sha256,
+            "reading": about.reading,
             "requests": done,
             "skipped": source.skipped(),
             "span_bytes": about.span,

@@ -9,6 +9,7 @@
 mod cache;
 mod catalogue;
 mod columns;
+mod convert;
 mod describe;
 mod error;
 mod gate;
@@ -16,6 +17,7 @@ mod known;
 mod lists;
 mod open;
 mod outside;
+mod parquet;
 mod policy;
 mod views;
 
@@ -38,7 +40,7 @@ mod _core {
     use crate::outside::Outside;
     #[pymodule_export]
     use crate::views::{Access, Drive, Plane, Random, Write};
-    use crate::{catalogue, describe, error, gate, lists, open};
+    use crate::{catalogue, convert, describe, error, gate, lists, open};
 
     /// The version, as Cargo knows it.
     #[pyfunction]
@@ -125,7 +127,7 @@ mod _core {
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
-        let reading = reading.checked()?;
+        let reading = reading.checked(&workload)?;
         let options = describe::options(page_size, epochs, memory)?;
         let outside = Outside::new(finder);
         let drive = describe::lender(drive, &set, &outside)?;
@@ -136,6 +138,32 @@ mod _core {
             let mut value = describe::describe(&*workload, shift, &options, tick)?;
             value["timing"] = json!({ "wall_seconds": start.elapsed().as_secs_f64() });
             Ok(value.to_string())
+        })
+    }
+
+    /// Hands a workload's requests to `rows`, as columns; what is known of it, as JSON. `drive` lends
+    /// its capacity and seed to a generator.
+    #[pyfunction(name = "convert")]
+    #[pyo3(signature = (workload, *, drive, set, reading, progress, rows, finder))]
+    #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
+    fn converted(
+        py: Python<'_>,
+        workload: String,
+        drive: &str,
+        set: Vec<String>,
+        reading: open::Reading,
+        progress: Option<Py<PyAny>>,
+        rows: Py<PyAny>,
+        finder: Py<PyAny>,
+    ) -> PyResult<String> {
+        let reading = reading.checked(&workload)?;
+        let outside = Outside::new(finder);
+        let drive = describe::lender(drive, &set, &outside)?;
+        gate::pass(py, outside, progress, Some(rows), move |tick, sink| {
+            let workload = open::workload_alone(&drive, &workload, &reading)?;
+            let sink = sink.expect("there are rows to be taken");
+            let shift = drive.workload.shift;
+            Ok(convert::convert(&*workload, shift, sink, tick)?.to_string())
         })
     }
 
@@ -157,7 +185,7 @@ mod _core {
         cache: Option<PathBuf>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
-        let reading = reading.checked()?;
+        let reading = reading.checked(&workload)?;
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &policy, seed, &outside)?;
         let drive = open::set_up(drive, &workload)?;
@@ -213,7 +241,7 @@ mod _core {
         tables: Vec<String>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
-        let reading = reading.checked()?;
+        let reading = reading.checked(&workload)?;
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &policy, seed, &outside)?;
         let mut drive = open::set_up(drive, &workload)?;

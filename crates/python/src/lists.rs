@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 use ssd::policies::POLICIES;
 use ssd::workload::{Format, Pattern};
 
+use crate::parquet;
+
 /// Every generator of workloads: its name, and what it makes.
 pub(crate) fn generators() -> Vec<(&'static str, &'static str)> {
     Pattern::ALL.iter().map(|p| (p.name(), p.summary())).collect()
@@ -11,7 +13,8 @@ pub(crate) fn generators() -> Vec<(&'static str, &'static str)> {
 
 /// Every format of trace: its name, and what it holds.
 pub(crate) fn formats() -> Vec<(&'static str, &'static str)> {
-    Format::ALL.iter().map(|f| (f.name(), f.summary())).collect()
+    let read_here = Format::ALL.iter().map(|f| (f.name(), f.summary()));
+    read_here.chain([(parquet::FORMAT, parquet::SUMMARY)]).collect()
 }
 
 /// Every policy, in the order of the list that registers them.

@@ -11,12 +11,14 @@ use serde_json::{Map, Value};
 use ssd::kernel::Bytes;
 use ssd::workload::catalogue::Catalogue;
 use ssd::workload::{
-    self, Fold, Generator, OutOfRange, Pattern, ReadOptions, Workload, open_trace,
+    self, Composition, Fold, Generator, OutOfRange, PartText, Pattern, ReadOptions, Steps, Workload,
+    open_trace,
 };
 use ssd::{Drive, Layers, RunError};
 
 use crate::error::{InputError, WorkloadError, of_drive, of_run, of_trace};
 use crate::outside::{Finder, Outside};
+use crate::parquet::{self, Opener};
 
 /// Larger settings files are mistakes.
 const LARGEST: u64 = 1 << 20;
@@ -54,7 +56,7 @@ pub(crate) fn drive(
     drive.map_err(|errors| of_drive(&errors))
 }
 
-/// How a trace is to be read, as a dictionary says it.
+/// How a workload is to be read and what is done to it, as a dictionary says it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Reading {
@@ -66,31 +68,125 @@ pub(crate) struct Reading {
     process: Option<String>,
     skip_bad: bool,
     traces: Vec<PathBuf>,
+    slice: Option<String>,
+    first: Option<u64>,
+    footprint: Option<f64>,
+    speed: Option<f64>,
+    repeat: Option<u64>,
+    tables: Py<PyAny>,
 }
 
 /// The same, checked.
 #[derive(Clone, Debug)]
 pub(crate) struct How {
-    pub(crate) options: ReadOptions,
+    options: ReadOptions,
+    /// As the user wrote it, where that is for a table with named columns.
+    columns: Option<String>,
+    /// Whether the user said that it is such a table.
+    table: bool,
+    steps: Steps,
     /// Where the files of the catalogue lie.
     pub(crate) traces: Vec<PathBuf>,
+    opener: Opener,
+    /// How many files stand around this workload, each of which has it as a part.
+    depth: u32,
+}
+
+/// Files of parts within files of parts, no deeper.
+const DEEPEST: u32 = 8;
+
+fn parsed<T: FromStr<Err = String>>(text: Option<&str>) -> Result<Option<T>, String> {
+    text.map(str::parse).transpose()
 }
 
 impl Reading {
-    pub(crate) fn checked(self) -> PyResult<How> {
-        fn parsed<T: FromStr<Err = String>>(text: Option<String>) -> PyResult<Option<T>> {
-            text.map(|t| t.parse()).transpose().map_err(InputError::new_err)
-        }
+    /// For the workload that is called `workload`.
+    pub(crate) fn checked(self, workload: &str) -> PyResult<How> {
+        let steps = Steps {
+            slice: parsed(self.slice.as_deref()).map_err(InputError::new_err)?,
+            first: self.first,
+            footprint: self.footprint,
+            speed: self.speed,
+            repeat: self.repeat,
+        };
+        steps.check().map_err(|(key, what)| InputError::new_err(format!("`{key}`: {what}")))?;
         let options = ReadOptions {
-            format: parsed(self.format)?,
-            time_unit: parsed(self.time_unit)?,
-            columns: parsed(self.columns)?,
-            event: parsed(self.event)?,
+            time_unit: parsed(self.time_unit.as_deref()).map_err(InputError::new_err)?,
+            event: parsed(self.event.as_deref()).map_err(InputError::new_err)?,
             devices: self.devices,
             process: self.process,
             skip_bad: self.skip_bad,
+            ..ReadOptions::default()
         };
-        Ok(How { options, traces: self.traces })
+        let opener = Opener::new(self.tables);
+        let (columns, table) = (None, false);
+        let how = How { options, columns, table, steps, traces: self.traces, opener, depth: 0 };
+        how.reading(workload, self.format.as_deref(), self.columns.as_deref())
+            .map_err(InputError::new_err)
+    }
+}
+
+impl How {
+    /// The same with a format and columns, which are other words for a table.
+    fn reading(
+        mut self,
+        workload: &str,
+        format: Option<&str>,
+        columns: Option<&str>,
+    ) -> Result<Self, String> {
+        self.table = format == Some(parquet::FORMAT);
+        if self.table || format.is_none() && parquet::is_one(Path::new(workload)) {
+            self.columns = columns.map(ToOwned::to_owned);
+            return Ok(self);
+        }
+        self.options.format = parsed(format)?;
+        self.options.columns = parsed(columns)?;
+        Ok(self)
+    }
+
+    /// The same for a part of a file.
+    fn part(&self, workload: &str, part: &PartText) -> Result<Self, String> {
+        let options = ReadOptions {
+            time_unit: parsed(part.time_unit.as_deref())?,
+            event: parsed(part.event.as_deref())?,
+            devices: part.devices.clone(),
+            process: part.process.clone(),
+            skip_bad: part.skip_bad,
+            ..ReadOptions::default()
+        };
+        let (columns, table, steps) = (None, false, Steps::default());
+        let (traces, opener) = (self.traces.clone(), self.opener.clone());
+        let depth = self.depth + 1;
+        let how = Self { options, columns, table, steps, traces, opener, depth };
+        how.reading(workload, part.format.as_deref(), part.columns.as_deref())
+    }
+
+    /// What was said about reading the workload.
+    pub(crate) fn said(&self) -> Option<String> {
+        let said = [
+            self.table.then(|| format!("format={}", parquet::FORMAT)),
+            self.columns.as_ref().map(|columns| format!("columns={columns}")),
+            self.options.said(),
+        ];
+        let said: Vec<String> = said.into_iter().flatten().collect();
+        (!said.is_empty()).then(|| said.join(" "))
+    }
+
+    /// All that decides which requests there are in a file.
+    pub(crate) fn key(&self) -> String {
+        format!("{:?} {:?} {} {:?}", self.options, self.columns, self.table, self.steps)
+    }
+
+    pub(crate) fn options(&self) -> &ReadOptions {
+        &self.options
+    }
+
+    pub(crate) fn columns(&self) -> Option<&str> {
+        self.columns.as_deref()
+    }
+
+    pub(crate) fn opener(&self) -> &Opener {
+        &self.opener
     }
 }
 
@@ -120,22 +216,36 @@ fn workload_by(
     name: &str,
     how: &How,
 ) -> PyResult<Box<dyn Workload>> {
-    let How { options, traces } = how;
+    let workload = as_it_is(generator, drive, name, how)?;
+    how.steps.apply(workload).map_err(|e| of_trace(&e))
+}
+
+/// The workload before anything is done to it.
+fn as_it_is(
+    generator: Generate,
+    drive: &Drive,
+    name: &str,
+    how: &How,
+) -> PyResult<Box<dyn Workload>> {
+    let How { options, traces, .. } = how;
     let path = Path::new(name);
     let settings_file = is_settings(name);
+    if is_table(path, how) {
+        return parquet::open(path, how);
+    }
     if is_trace(name) {
         return open_trace(path, options).map_err(|e| of_trace(&e));
     }
     if name.contains(':') && !settings_file {
         return Catalogue::built_in().open(name, traces, options).map_err(|e| of_trace(&e));
     }
-    if let Some(said) = options.said() {
+    if let Some(said) = how.said() {
         return Err(WorkloadError::new_err(format!(
             "{name}: this is no trace, and `{said}` says how a trace is to be read"
         )));
     }
     if settings_file {
-        return set_up_by(generator, drive, path);
+        return by_file(generator, drive, path, how);
     }
     generator(drive, name).map_err(|e| match Catalogue::built_in().meant(name) {
         Some(full) => WorkloadError::new_err(format!("{e}; did you mean the trace `{full}`?")),
@@ -145,7 +255,11 @@ fn workload_by(
 
 /// Finds what is wrong with the trace in a file without reading it to its end.
 pub(crate) fn glance(name: &str, how: &How) -> PyResult<()> {
-    workload::glance(Path::new(name), &how.options).map_err(|e| of_trace(&e))
+    let path = Path::new(name);
+    if is_table(path, how) {
+        return parquet::glance(path, how);
+    }
+    workload::glance(path, &how.options).map_err(|e| of_trace(&e))
 }
 
 /// Whether a workload's name is that of a file with requests.
@@ -157,11 +271,18 @@ fn is_settings(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|e| e == "toml")
 }
 
+/// Whether the workload is a Parquet file.
+fn is_table(path: &Path, how: &How) -> bool {
+    how.table || how.options.format.is_none() && parquet::is_one(path)
+}
+
 /// The drive with the settings of the file that describes its generator, if one does, so that the
 /// resolved drive says which requests there are.
 pub(crate) fn set_up(mut drive: Drive, workload: &str) -> PyResult<Drive> {
-    if is_settings(workload) {
-        let (_, merged) = settings(&drive, Path::new(workload))?;
+    if !is_settings(workload) {
+        return Ok(drive);
+    }
+    if let Described::Generator(_, merged) = described(&drive, Path::new(workload))? {
         let section = &mut drive.resolved["workload"];
         if section.is_null() {
             *section = Value::Object(Map::new());
@@ -174,26 +295,70 @@ pub(crate) fn set_up(mut drive: Drive, workload: &str) -> PyResult<Drive> {
     Ok(drive)
 }
 
-/// The generator that a file describes, and its settings; what the drive and the command line say
-/// comes on top.
-fn settings(drive: &Drive, path: &Path) -> PyResult<(Pattern, Map<String, Value>)> {
-    let shown = path.display();
+/// What a file of settings describes.
+enum Described {
+    /// A generator; what the drive and the command line say comes on top.
+    Generator(Pattern, Map<String, Value>),
+    /// Parts to be put together, or what is wrong with them.
+    Parts(Result<Composition, String>),
+}
+
+fn described(drive: &Drive, path: &Path) -> PyResult<Described> {
+    let shown = path.display().to_string();
     let fail = |what: String| WorkloadError::new_err(format!("{shown}: {what}"));
     let text = read(path).map_err(WorkloadError::new_err)?;
+    if let Some(composition) = Composition::read(&shown, &text) {
+        return Ok(Described::Parts(composition));
+    }
     let generator: Generator = toml::from_str(&text).map_err(|e| fail(e.to_string()))?;
     let mut merged: Map<String, Value> = toml::from_str(&text).map_err(|e| fail(e.to_string()))?;
     merged.remove("pattern");
     merged.extend(drive.workload.generator.clone());
-    Ok((generator.pattern, merged))
+    Ok(Described::Generator(generator.pattern, merged))
 }
 
-/// That generator.
-fn set_up_by(make: Generate, drive: &Drive, path: &Path) -> PyResult<Box<dyn Workload>> {
-    let (pattern, merged) = settings(drive, path)?;
-    let mut drive = drive.clone();
-    drive.workload.generator = merged;
-    make(&drive, pattern.name())
-        .map_err(|e| WorkloadError::new_err(format!("{}: {}", path.display(), of_run(&e))))
+/// The workload that a file of settings describes.
+fn by_file(make: Generate, drive: &Drive, path: &Path, how: &How) -> PyResult<Box<dyn Workload>> {
+    match described(drive, path)? {
+        Described::Generator(pattern, merged) => {
+            let mut drive = drive.clone();
+            drive.workload.generator = merged;
+            make(&drive, pattern.name())
+                .map_err(|e| WorkloadError::new_err(format!("{}: {}", path.display(), of_run(&e))))
+        }
+        Described::Parts(parts) => composed(make, drive, path, how, parts),
+    }
+}
+
+/// The parts of a file, together. Their paths are seen from the file.
+fn composed(
+    make: Generate,
+    drive: &Drive,
+    path: &Path,
+    how: &How,
+    composition: Result<Composition, String>,
+) -> PyResult<Box<dyn Workload>> {
+    let composition = composition.map_err(WorkloadError::new_err)?;
+    if how.depth >= DEEPEST {
+        let what = "files of parts stand in one another without end";
+        return Err(WorkloadError::new_err(format!("{}: {what}", path.display())));
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut open = |part: &PartText| {
+        let seen = folder.join(&part.workload);
+        let is_file = part.workload.contains(['/', '\\', '.']) || seen.exists();
+        let name =
+            if is_file { seen.to_string_lossy().into_owned() } else { part.workload.clone() };
+        let how = how.part(&name, part)?;
+        workload_by(make, drive, &name, &how).map_err(|e| {
+            match Python::try_attach(|py| e.value(py).to_string()) {
+                Some(text) => text,
+                None => e.to_string(),
+            }
+        })
+    };
+    let shown = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    composition.open(&shown, &mut open).map_err(WorkloadError::new_err)
 }
 
 /// Whether a word names a file rather than something built in: it is there, or it looks like one.

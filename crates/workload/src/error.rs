@@ -35,6 +35,8 @@ pub enum Spot {
     },
     /// A request, counted from 1 in the order of arrival.
     Request(u64),
+    /// A row of a table, counted from 1.
+    Row(u64),
     /// The number of decompressed bytes read so far.
     After(u64),
 }
@@ -48,6 +50,7 @@ impl fmt::Display for Place {
             Spot::Line { line, column } => write!(f, ":{line}:{column}"),
             Spot::Record { record, byte } => write!(f, ": record {record} (byte {byte})"),
             Spot::Request(n) => write!(f, ": request {n}"),
+            Spot::Row(n) => write!(f, ": row {n}"),
             Spot::After(bytes) => write!(f, ": after {bytes} decompressed bytes"),
         }
     }

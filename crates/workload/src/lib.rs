@@ -26,6 +26,7 @@ pub mod catalogue;
 pub mod describe;
 
 mod chain;
+mod compose;
 mod error;
 mod extents;
 mod generate;
@@ -33,15 +34,20 @@ mod list;
 mod merge;
 mod request;
 mod source;
+mod steps;
+mod table;
 mod trace;
 mod transform;
 
+pub use compose::{Composition, PartText};
 pub use error::{Detail, Place, Spot, TraceError};
 pub use generate::{Arrivals, Generator, Pattern, Share, Size, Synthetic};
 pub use list::List;
 pub use merge::{Merge, Part};
 pub use request::{BATCH, Op, Request};
-pub use source::{About, Source, StandIn, Workload};
+pub use source::{About, Named, Source, StandIn, Workload, digest};
+pub use steps::{Slice, Steps};
+pub use table::{Facts, Pieces, Rows, See, Table, open_table};
 pub use trace::{
     Columns, Event, Format, ReadOptions, TimeUnit, glance, open_bytes, open_slices, open_trace,
 };

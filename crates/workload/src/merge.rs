@@ -75,7 +75,7 @@ impl Merge {
                 "{} parts, each in a region of its own (in this order, starting at multiples of \
                  1 MiB); together they span {}",
                 placed.len(),
-                Bytes::new(end)
+                Bytes::new(end).rounded()
             ));
         }
         for about in &abouts {

@@ -1,5 +1,9 @@
 //! What a workload is to its reader.
 
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+
 use crate::{Request, TraceError};
 
 /// A stream of requests in time order, read in batches so that dispatch is paid once per batch.
@@ -65,4 +69,40 @@ pub struct StandIn {
     pub version: String,
     /// The published statistics that it reproduces, and where they stand.
     pub fitted_to: String,
+}
+
+/// A workload of which something else is said than it says itself; its requests are the same.
+pub struct Named {
+    inner: Box<dyn Workload>,
+    about: About,
+}
+
+impl Named {
+    /// `about` is what is said.
+    pub fn new(inner: Box<dyn Workload>, about: About) -> Self {
+        Self { inner, about }
+    }
+}
+
+impl Workload for Named {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+        self.inner.open()
+    }
+
+    fn origin(&self) -> Option<u64> {
+        self.inner.origin()
+    }
+}
+
+/// The SHA-256 of a text, in hexadecimal.
+pub fn digest(text: &str) -> String {
+    let mut hex = String::with_capacity(64);
+    for byte in Sha256::digest(text) {
+        write!(hex, "{byte:02x}").expect("a string takes every text");
+    }
+    hex
 }

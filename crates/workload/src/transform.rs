@@ -71,7 +71,10 @@ impl Fold {
             }
             OutOfRange::Wrap => {
                 if !fits {
-                    about.notes.push(format!("addresses are taken modulo the drive's {capacity}"));
+                    about.notes.push(format!(
+                        "addresses are taken modulo the drive's {}",
+                        capacity.rounded()
+                    ));
                 }
                 // A negative shift takes the lowest addresses to the end.
                 about.span = span.filter(|_| fits && shift >= 0).or(Some(how.capacity));
@@ -85,7 +88,7 @@ impl Fold {
                 }
                 about.notes.push(format!(
                     "packed into {} by the order of first touch of 1 MiB extents",
-                    Bytes::new(used)
+                    Bytes::new(used).rounded()
                 ));
                 about.span = Some(used);
                 how.extents = Some(Arc::new(extents));

@@ -17,7 +17,7 @@ Workload = Annotated[
     typer.Argument(
         metavar="WORKLOAD",
         help="A trace file, a trace of the catalogue such as msr:hm_0, a generator such as "
-        "random-write, or a TOML file that sets one up.",
+        "random-write, or a TOML file that sets one up or puts several workloads together.",
     ),
 ]
 Set = Annotated[
@@ -48,7 +48,8 @@ Columns = Annotated[
     str | None,
     typer.Option(
         metavar="MAP",
-        help="What a table's columns hold: time=1:us,op=2,offset=3,size=4:sectors,device=5.",
+        help="What a table's columns hold: time=1:us,op=2,offset=3,size=4:sectors,device=5; "
+        "of a Parquet file, names instead of numbers.",
     ),
 ]
 Event = Annotated[
@@ -77,6 +78,23 @@ Traces = Annotated[
         metavar="DIR",
         help="Where traces of the catalogue lie; by default FLOATGATE_TRACES. Repeatable.",
     ),
+]
+Slice = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FROM..TO", help="Only this stretch of the workload's time: 10min..2h, 10min.."
+    ),
+]
+First = Annotated[int | None, typer.Option(metavar="N", min=1, help="Only so many requests.")]
+Footprint = Annotated[
+    float | None,
+    typer.Option(metavar="FACTOR", help="Move extents of 1 MiB to this part of their number: 0.5."),
+]
+Speed = Annotated[
+    float | None, typer.Option(metavar="FACTOR", help="Let requests arrive so many times as fast.")
+]
+Repeat = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="The workload so many times in a row.")
 ]
 Json = Annotated[
     bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")

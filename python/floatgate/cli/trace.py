@@ -13,11 +13,16 @@ from floatgate.cli.options import (
     Columns,
     Device,
     Event,
+    First,
+    Footprint,
     Format,
     Json,
     Process,
     Quiet,
+    Repeat,
     SkipBad,
+    Slice,
+    Speed,
     TimeUnit,
     Traces,
     Workload,
@@ -76,6 +81,11 @@ def describe(
     process: Process = None,
     skip_bad: SkipBad = False,
     traces: Traces = None,
+    slice: Slice = None,
+    first: First = None,
+    footprint: Footprint = None,
+    speed: Speed = None,
+    repeat: Repeat = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page with plots (HTML).")
     ] = None,
@@ -106,6 +116,11 @@ def describe(
             process=process,
             skip_bad=skip_bad,
             traces=traces,
+            slice=slice,
+            first=first,
+            footprint=footprint,
+            speed=speed,
+            repeat=repeat,
             progress=progress,
         )
     if plot is not None:
@@ -116,3 +131,73 @@ def describe(
     print(text.page(description, colour=colour_wanted()))
     if plot is not None:
         print(f"\nPage: {plot}")
+
+
+@app.command()
+def convert(
+    workload: Workload,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The file: NAME.parquet.")
+    ],
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    drive: Annotated[
+        str, typer.Option(metavar="DRIVE", help="Covered by a generator without workload.span.")
+    ] = "agcr",
+    set: Annotated[
+        list[str],
+        typer.Option(
+            metavar="KEY=VALUE", help="Set the workload up: workload.requests=1000. Repeatable."
+        ),
+    ] = [],  # noqa: B006
+    format: Format = None,
+    time_unit: TimeUnit = None,
+    columns: Columns = None,
+    event: Event = None,
+    device: Device = None,
+    process: Process = None,
+    skip_bad: SkipBad = False,
+    traces: Traces = None,
+    slice: Slice = None,
+    first: First = None,
+    footprint: Footprint = None,
+    speed: Speed = None,
+    repeat: Repeat = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write WORKLOAD as a Parquet file, which every command reads back at once.
+
+    The file says where its requests come from; a stand-in stays one.
+    """
+    from floatgate.progress import Progress
+    from floatgate.text import number
+
+    with Progress(quiet=quiet) as progress:
+        said = floatgate.convert(
+            workload,
+            out,
+            force=force,
+            drive=drive,
+            set=set,
+            format=format,
+            time_unit=time_unit,
+            columns=columns,
+            event=event,
+            device=device or (),
+            process=process,
+            skip_bad=skip_bad,
+            traces=traces,
+            slice=slice,
+            first=first,
+            footprint=footprint,
+            speed=speed,
+            repeat=repeat,
+            progress=progress,
+        )
+    size = out.stat().st_size
+    if as_json:
+        workload_said = {key: value for key, value in said.items() if key != "schema"}
+        print_json("floatgate.conversion/1", path=str(out), bytes=size, workload=workload_said)
+        return
+    name = said["name"] + (" [stand-in]" if said["stand_in"] else "")
+    print(f"{name}: {number(said['requests'])} requests in {out}, {number(size)} bytes")

@@ -48,7 +48,8 @@ def describe(
         progress: Called some ten times a second with the stage (`describing`), the requests
             done, how many there are (None where unknown) and the workload's time in ns.
         **reading: How a trace is to be read, as for `floatgate.run`: `format`, `time_unit`,
-            `columns`, `event`, `device`, `process`, `skip_bad`, `traces`.
+            `columns`, `event`, `device`, `process`, `skip_bad`, `traces`; and what is done to the
+            workload: `slice`, `first`, `footprint`, `speed`, `repeat`.
 
     Returns:
         The description.

@@ -10,8 +10,9 @@ use super::{Catalogue, Entry, Found, Presence, Quantity, Shelf};
 use crate::chain::{Chain, Link};
 use crate::error::{Detail, Spot, detail};
 use crate::merge::{Merge, Part, digest_of_digests};
+use crate::source::Named;
 use crate::trace::{open_slices, open_trace};
-use crate::{About, ReadOptions, Source, TraceError, Workload};
+use crate::{About, ReadOptions, TraceError, Workload};
 
 impl Catalogue {
     /// Opens the trace called `name` from its files in `folders` or below them.
@@ -135,7 +136,7 @@ impl Opening<'_> {
         about.notes.insert(0, format!("{} is {}", entry.name, about.name));
         about.name.clone_from(&entry.name);
         about.notes.extend(excerpt(entry, about.requests));
-        Ok(Box::new(Named { inner, about }))
+        Ok(Box::new(Named::new(inner, about)))
     }
 
     /// A trace of many files: one after the other.
@@ -206,24 +207,4 @@ fn grouped(n: u64) -> String {
         text.push(digit);
     }
     text
-}
-
-/// A trace under the name of the catalogue.
-struct Named {
-    inner: Box<dyn Workload>,
-    about: About,
-}
-
-impl Workload for Named {
-    fn about(&self) -> &About {
-        &self.about
-    }
-
-    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
-        self.inner.open()
-    }
-
-    fn origin(&self) -> Option<u64> {
-        self.inner.origin()
-    }
 }

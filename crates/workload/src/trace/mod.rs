@@ -35,10 +35,13 @@ pub use self::csv::Columns;
 use self::feed::Feed;
 pub use self::format::Format;
 use self::format::Visit;
-use self::input::{Compression, Stored};
+use self::input::Compression;
+pub(crate) use self::input::Stored;
 pub use self::options::{Event, ReadOptions, TimeUnit};
-use self::reader::{Reader, Reading, Regions, Survey};
+pub(crate) use self::reader::Regions;
+use self::reader::{Reader, Reading, Survey};
 use self::record::Parser;
+pub(crate) use self::record::{FARTHEST, LONGEST};
 use crate::error::{Spot, detail};
 use crate::{About, Source, TraceError, Workload};
 
@@ -218,31 +221,52 @@ fn check(
     if options.time_unit.is_some() {
         return Ok(());
     }
-    let hint = |units: &str| {
-        format!(
-            "it was read as {format} ({}); if the times are in other units say so, such as \
-             `--time-unit {units}`; the same option with the right unit accepts the times as they are",
-            format.summary()
-        )
+    let seen = Believed { requests: survey.requests, bytes: survey.bytes, length: survey.length };
+    let read_as = format!("it was read as {format} ({})", format.summary());
+    let units = if survey.length > LONGEST_TRACE { "us" } else { "ms" };
+    believe(&stored.name, &seen, &read_as, units)
+}
+
+/// What tells whether the unit of the times can be meant.
+pub(crate) struct Believed {
+    pub(crate) requests: u64,
+    pub(crate) bytes: u128,
+    /// From the first to the last request, in nanoseconds.
+    pub(crate) length: u64,
+}
+
+/// Refuses a clock that cannot be meant; `units` is another that could be.
+pub(crate) fn believe(
+    name: &Arc<str>,
+    seen: &Believed,
+    read_as: &str,
+    units: &str,
+) -> Result<(), TraceError> {
+    let clock = |found: String, expected: &str| {
+        let hint = format!(
+            "{read_as}; if the times are in other units say so, such as `--time-unit {units}`; the \
+             same option with the right unit accepts the times as they are"
+        );
+        TraceError::Clock(detail(name, Spot::Whole, found, expected, hint))
     };
-    if survey.length > LONGEST_TRACE {
-        let found = format!("the trace spans {:.1} years", survey.length as f64 / 3.1536e16);
-        return Err(TraceError::Clock(whole(found, "at most ten years", hint("us"))));
+    if seen.length > LONGEST_TRACE {
+        let found = format!("the trace spans {:.1} years", seen.length as f64 / 3.1536e16);
+        return Err(clock(found, "at most ten years"));
     }
     // All times equal is a closed-loop trace without a clock, and no rate.
-    if survey.requests >= FEW && survey.length > 0 {
-        let seconds = survey.length as f64 * 1e-9;
-        let rate = survey.requests as f64 / seconds;
-        let byte_rate = survey.bytes as f64 / seconds;
+    if seen.requests >= FEW && seen.length > 0 {
+        let seconds = seen.length as f64 * 1e-9;
+        let rate = seen.requests as f64 / seconds;
+        let byte_rate = seen.bytes as f64 / seconds;
         if rate > HIGHEST_RATE || byte_rate > HIGHEST_BYTE_RATE {
             let found = format!(
                 "{} requests in {seconds:.6} s: {:.1} million requests and {:.1} GB per second",
-                survey.requests,
+                seen.requests,
                 rate * 1e-6,
                 byte_rate * 1e-9
             );
             let expected = "at most 4 million requests and 128 GB per second on average";
-            return Err(TraceError::Clock(whole(found, expected, hint("ms"))));
+            return Err(clock(found, expected));
         }
     }
     Ok(())
@@ -266,7 +290,7 @@ fn describe(format: Format, options: &ReadOptions, survey: &mut Survey, notes: &
             "{} devices, each moved to a region of its own (in order of their numbers, starting \
              at multiples of 1 MiB); together they span {}",
             survey.regions.count(),
-            kernel::Bytes::new(survey.regions.span())
+            kernel::Bytes::new(survey.regions.span()).rounded()
         ));
     }
     if survey.late > 0 {

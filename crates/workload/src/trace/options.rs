@@ -30,7 +30,8 @@ impl TimeUnit {
         }
     }
 
-    const fn name(self) -> &'static str {
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::S => "s",
             Self::Ms => "ms",

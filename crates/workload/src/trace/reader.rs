@@ -36,7 +36,7 @@ pub(crate) struct Regions {
 impl Regions {
     /// Notes that `device` has addresses up to `end`; `false` when there are too many devices.
     #[inline]
-    fn see(&mut self, device: u32, end: u64) -> bool {
+    pub(crate) fn see(&mut self, device: u32, end: u64) -> bool {
         match self.list.binary_search_by_key(&device, |r| r.0) {
             Ok(i) => self.list[i].1 = self.list[i].1.max(end),
             Err(_) if self.list.len() == MOST_DEVICES => return false,
@@ -55,7 +55,7 @@ impl Regions {
     }
 
     /// `false` when all of them together do not fit an address.
-    fn place(&mut self) -> bool {
+    pub(crate) fn place(&mut self) -> bool {
         let mut next = 0;
         for (_, end, start) in &mut self.list {
             *start = next;
@@ -68,11 +68,16 @@ impl Regions {
     }
 
     #[inline]
-    fn start(&self, device: u32) -> u64 {
+    pub(crate) fn start(&self, device: u32) -> u64 {
         if self.list.len() <= 1 {
             return 0;
         }
         self.list.binary_search_by_key(&device, |r| r.0).map_or(0, |i| self.list[i].2)
+    }
+
+    /// Their numbers, ascending.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = u32> {
+        self.list.iter().map(|r| r.0)
     }
 
     pub(crate) fn count(&self) -> usize {

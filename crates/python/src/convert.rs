@@ -1,0 +1,114 @@
+//! Workloads on their way into a file: the requests as columns, and what is known of them.
+
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use ssd::kernel::Prio;
+use ssd::record::{CHUNK, Column, Sink, Table, Values};
+use ssd::workload::{BATCH, Op, Request, Workload};
+
+use crate::error::{WorkloadError, of_ours};
+use crate::gate::Progress;
+
+/// The words of the columns that have words, in the order of the numbers that stand for them.
+const OPS: [&str; 3] = ["read", "write", "trim"];
+const PRIOS: [&str; 2] = ["normal", "high"];
+
+/// Rows on their way.
+#[derive(Default)]
+struct Rows {
+    time: Vec<u64>,
+    op: Vec<u8>,
+    offset: Vec<u64>,
+    size: Vec<u32>,
+    prio: Vec<u8>,
+}
+
+impl Rows {
+    fn with_room() -> Self {
+        Self {
+            time: Vec::with_capacity(CHUNK),
+            op: Vec::with_capacity(CHUNK),
+            offset: Vec::with_capacity(CHUNK),
+            size: Vec::with_capacity(CHUNK),
+            prio: Vec::with_capacity(CHUNK),
+        }
+    }
+
+    fn push(&mut self, batch: &[Request]) {
+        self.time.extend(batch.iter().map(|r| r.at.as_ns()));
+        self.op.extend(batch.iter().map(|r| match r.op {
+            Op::Read => 0,
+            Op::Write => 1,
+            Op::Trim => 2,
+        }));
+        self.offset.extend(batch.iter().map(|r| r.offset));
+        self.size.extend(batch.iter().map(|r| r.len));
+        self.prio.extend(batch.iter().map(|r| u8::from(r.prio == Prio::High)));
+    }
+
+    fn columns(self) -> Vec<Column> {
+        let named = |name: &str, values| Column { name: name.into(), values, optional: false };
+        vec![
+            named("time_ns", Values::U64(self.time)),
+            named("op", Values::Words(self.op, OPS.to_vec())),
+            named("offset", Values::U64(self.offset)),
+            named("size", Values::U32(self.size)),
+            named("prio", Values::Words(self.prio, PRIOS.to_vec())),
+        ]
+    }
+}
+
+/// Hands every request to `sink`, whose addresses are already moved by `shift_bytes`; returns what
+/// is known of the workload.
+pub(crate) fn convert(
+    workload: &dyn Workload,
+    shift_bytes: i64,
+    mut sink: Sink,
+    tick: &mut dyn FnMut(Progress) -> bool,
+) -> PyResult<Value> {
+    let fail = |e: ssd::workload::TraceError| WorkloadError::new_err(e.to_string());
+    let about = workload.about();
+    let mut source = workload.open().map_err(fail)?;
+    let (mut batch, mut rows) = (Vec::with_capacity(BATCH), Rows::with_room());
+    let (mut done, mut end) = (0, 0);
+    loop {
+        source.fill(&mut batch).map_err(fail)?;
+        let Some(last) = batch.last() else { break };
+        done += batch.len() as u64;
+        end = batch.iter().map(Request::end).max().unwrap_or(0).max(end);
+        let now_ns = last.at.as_ns();
+        // A batch may stand across the edge of a piece: all pieces but the last have equal length.
+        let (now, later) = batch.split_at(batch.len().min(CHUNK - rows.time.len()));
+        rows.push(now);
+        let mut goes_on = true;
+        if rows.time.len() == CHUNK {
+            let full = std::mem::replace(&mut rows, Rows::with_room());
+            goes_on = sink(Table::Requests, full.columns());
+        }
+        rows.push(later);
+        let progress = Progress { stage: "converting", done, total: about.requests, now_ns };
+        if !tick(progress) || !goes_on {
+            // Whoever stopped it has raised already, and is heard first.
+            return Err(of_ours("stopped by nobody"));
+        }
+    }
+    if !rows.time.is_empty() && !sink(Table::Requests, rows.columns()) {
+        return Err(of_ours("stopped by nobody"));
+    }
+    Ok(json!({
+        "name": about.name,
+        "format": about.format,
+        "sha256": about.sha256,
+        "reading": about.reading,
+        "requests": done,
+        "skipped": source.skipped(),
+        "span_bytes": about.span.unwrap_or(end),
+        "shift_bytes": shift_bytes,
+        "timed": about.timed,
+        "origin_ns": workload.origin(),
+        "stand_in": about.stand_in.as_ref().map(|s| json!({
+            "model": s.model, "version": s.version, "fitted_to": s.fitted_to,
+        })),
+        "notes": about.notes,
+    }))
+}

@@ -1,0 +1,423 @@
+//! Workloads put together from others, as a file says it:
+//!
+//! ```toml
+//! schema = "floatgate.workload/1"
+//!
+//! [[part]]
+//! workload = "msr:web_0"          # a trace, a generator, another file of this kind
+//! slice = "10min..2h"
+//!
+//! [[part]]
+//! workload = "swap.parquet"
+//! priority = "high"
+//! share = 0.1                     # of all requests
+//! ```
+
+use std::fmt::{Display, Write as _};
+use std::str::FromStr;
+
+use kernel::{Dur, Prio, Time};
+use serde::de::{Deserialize, Deserializer, Error as _};
+use toml::Spanned;
+
+use crate::source::digest;
+use crate::steps::{Slice, Steps};
+use crate::{About, BATCH, Merge, Named, Part, Request, Source, TraceError, Workload};
+
+const SCHEMA: &str = "floatgate.workload/1";
+
+/// A file of parts, as written.
+#[derive(Clone, Debug)]
+pub struct Composition {
+    name: String,
+    /// The line on which each part names its workload, and the part.
+    parts: Vec<(usize, PartText)>,
+}
+
+/// One part, as written.
+#[derive(Clone, Debug)]
+pub struct PartText {
+    /// What the user calls the workload.
+    pub workload: String,
+    /// How its trace is to be read.
+    pub format: Option<String>,
+    /// The same.
+    pub time_unit: Option<String>,
+    /// The same.
+    pub columns: Option<String>,
+    /// The same.
+    pub event: Option<String>,
+    /// The same.
+    pub devices: Vec<String>,
+    /// The same.
+    pub process: Option<String>,
+    /// The same.
+    pub skip_bad: bool,
+    /// What is done to it.
+    pub steps: Steps,
+    begins: Dur,
+    prio: Option<Prio>,
+    share: Option<f64>,
+}
+
+/// A file as TOML has it.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileToml {
+    schema: Spanned<String>,
+    part: Vec<Spanned<PartToml>>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct PartToml {
+    workload: Spanned<String>,
+    format: Option<String>,
+    time_unit: Option<String>,
+    columns: Option<String>,
+    event: Option<String>,
+    device: Option<Devices>,
+    process: Option<Word>,
+    #[serde(default)]
+    skip_bad: bool,
+    slice: Option<Text<Slice>>,
+    first: Option<u64>,
+    footprint: Option<f64>,
+    speed: Option<f64>,
+    repeat: Option<u64>,
+    begins: Option<Text<Dur>>,
+    priority: Option<Priority>,
+    share: Option<f64>,
+}
+
+/// A name, or a number that is one.
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum Word {
+    Text(String),
+    Number(u64),
+}
+
+impl Word {
+    fn text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Number(number) => number.to_string(),
+        }
+    }
+}
+
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum Devices {
+    One(Word),
+    Several(Vec<Word>),
+}
+
+#[derive(Copy, Clone, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Priority {
+    Normal,
+    High,
+}
+
+/// A value that is written as text.
+struct Text<T>(T);
+
+impl<'de, T: FromStr<Err: Display>> Deserialize<'de> for Text<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map(Self).map_err(D::Error::custom)
+    }
+}
+
+impl Composition {
+    /// Reads the text of a file called `name`. `None` if it does not say that it is of this kind.
+    ///
+    /// # Errors
+    /// All that is wrong, each with its line.
+    pub fn read(name: &str, text: &str) -> Option<Result<Self, String>> {
+        let table: toml::Table = text.parse().ok()?;
+        let ours = table.get("schema").and_then(toml::Value::as_str) == Some(SCHEMA);
+        (ours || table.contains_key("part")).then(|| Self::parsed(name, text))
+    }
+
+    fn parsed(name: &str, text: &str) -> Result<Self, String> {
+        let file: FileToml = toml::from_str(text).map_err(|e| format!("{name}: {e}"))?;
+        let line = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
+        let mut wrong = Vec::new();
+        if file.schema.get_ref() != SCHEMA {
+            let (at, found) = (line(file.schema.span().start), file.schema.get_ref());
+            wrong.push(format!("{name}:{at}: the schema `{found}`; expected `{SCHEMA}`"));
+        }
+        if file.part.is_empty() {
+            wrong.push(format!("{name}: no part; expected at least one `[[part]]`"));
+        }
+        let mut parts = Vec::with_capacity(file.part.len());
+        // The span of a part is that of its heading; it ends where the next one begins.
+        let heads = file.part.iter().skip(1).map(|part| part.span().start);
+        let ends: Vec<usize> = heads.chain([text.len()]).collect();
+        for (i, part) in file.part.into_iter().enumerate() {
+            let range = part.span().start..ends[i];
+            let at = |key: &str| {
+                // The key as it stands in the part, to point at its line.
+                let is_it = |l: &str| {
+                    let rest = l.trim_start().strip_prefix(key);
+                    rest.is_some_and(|rest| rest.trim_start().starts_with('='))
+                };
+                line(range.start) + text[range.clone()].lines().position(is_it).unwrap_or(0)
+            };
+            let part = part.into_inner();
+            let place = line(part.workload.span().start);
+            let part = part.checked(&mut |key, what| {
+                wrong.push(format!("{name}:{}: `{key}` of part {}: {what}", at(key), i + 1));
+            });
+            parts.push((place, part));
+        }
+        let shares: f64 = parts.iter().filter_map(|(_, part)| part.share).sum();
+        if !parts.is_empty() && parts.iter().all(|(_, part)| part.share.is_some()) {
+            wrong.push(format!(
+                "{name}: every part has a `share`; expected one without, which the others follow"
+            ));
+        } else if shares >= 1.0 && wrong.is_empty() {
+            wrong.push(format!("{name}: the shares add up to {shares}; expected less than 1"));
+        }
+        if wrong.is_empty() { Ok(Self { name: name.into(), parts }) } else { Err(wrong.join("\n")) }
+    }
+
+    /// Opens every part with `open` and puts them together under the name `shown`.
+    ///
+    /// # Errors
+    /// What is wrong with any of the parts, each with its line.
+    pub fn open(
+        &self,
+        shown: &str,
+        open: &mut dyn FnMut(&PartText) -> Result<Box<dyn Workload>, String>,
+    ) -> Result<Box<dyn Workload>, String> {
+        let (mut opened, mut wrong) = (Vec::new(), Vec::new());
+        for (i, (line, part)) in self.parts.iter().enumerate() {
+            let workload = open(part)
+                .and_then(|w| part.steps.apply(w).map_err(|e| e.to_string()))
+                .and_then(|w| part.fitting(w));
+            match workload {
+                Ok(workload) => opened.push(workload),
+                Err(e) => wrong.push(format!("{}:{line}: part {}: {e}", self.name, i + 1)),
+            }
+        }
+        if !wrong.is_empty() {
+            return Err(wrong.join("\n"));
+        }
+        self.together(shown, opened).map_err(|e| format!("{}: {e}", self.name))
+    }
+
+    fn together(
+        &self,
+        shown: &str,
+        mut opened: Vec<Box<dyn Workload>>,
+    ) -> Result<Box<dyn Workload>, TraceError> {
+        let parts = || self.parts.iter().map(|(_, part)| part);
+        if parts().any(|part| part.share.is_some()) {
+            let shares: f64 = parts().filter_map(|part| part.share).sum();
+            let (mut others, mut length) = (0, Dur::ZERO);
+            for (part, workload) in parts().zip(&opened) {
+                if part.share.is_none() {
+                    let (requests, latest) = measured(&**workload, u64::MAX)?;
+                    others += requests;
+                    length = length.max(part.begins + (latest - Time::ZERO));
+                }
+            }
+            let all = others as f64 / (1.0 - shares);
+            opened = parts()
+                .zip(opened)
+                .map(|(part, workload)| match part.share {
+                    None => Ok(workload),
+                    Some(share) => Paced::new(workload, (share * all).round() as u64, length),
+                })
+                .collect::<Result<_, _>>()?;
+        }
+        let digest = self.digest(&opened);
+        let mut notes = Vec::new();
+        for (i, (part, workload)) in parts().zip(&opened).enumerate() {
+            let about = workload.about();
+            let reading = about.reading.as_deref().map_or(String::new(), |r| format!(" ({r})"));
+            notes.push(format!("part {} is {}{reading}{}", i + 1, about.name, part.said()));
+        }
+        let merged = parts().zip(opened).map(|(part, workload)| Part {
+            workload,
+            begins: part.begins,
+            prio: part.prio,
+        });
+        let merged = Merge::new(shown, merged.collect())?;
+        notes.extend(merged.about().notes.iter().cloned());
+        let about = About { sha256: Some(digest), reading: None, notes, ..merged.about().clone() };
+        Ok(Box::new(Named::new(Box::new(merged), about)))
+    }
+
+    /// Says which requests the whole has, as far as the drive's settings do not.
+    fn digest(&self, opened: &[Box<dyn Workload>]) -> String {
+        let parts = self.parts.iter().zip(opened).map(|((_, part), workload)| {
+            let about = workload.about();
+            let stand_in = about.stand_in.as_ref().map(|s| (&s.model, &s.version, &s.fitted_to));
+            let what = (&about.name, &about.sha256, &about.reading, about.requests, stand_in);
+            format!("{what:?}{}\n", part.said())
+        });
+        digest(&parts.collect::<String>())
+    }
+}
+
+impl PartToml {
+    fn checked(self, wrong: &mut dyn FnMut(&'static str, String)) -> PartText {
+        let steps = Steps {
+            slice: self.slice.map(|t| t.0),
+            first: self.first,
+            footprint: self.footprint,
+            speed: self.speed,
+            repeat: self.repeat,
+        };
+        if let Err((key, what)) = steps.check() {
+            wrong(key, what);
+        }
+        if let Some(share) = self.share {
+            if !(share > 0.0 && share < 1.0) {
+                wrong("share", format!("{share} is no share; expected 0 < share < 1"));
+            }
+            for (key, given) in [
+                ("speed", self.speed.is_some()),
+                ("repeat", self.repeat.is_some()),
+                ("begins", self.begins.is_some()),
+            ] {
+                if given {
+                    wrong(key, "`share` settles this too; expected one of them".into());
+                }
+            }
+        }
+        let devices = match self.device {
+            None => Vec::new(),
+            Some(Devices::One(one)) => one.text().split(',').map(str::to_owned).collect(),
+            Some(Devices::Several(several)) => several.into_iter().map(Word::text).collect(),
+        };
+        PartText {
+            workload: self.workload.into_inner(),
+            format: self.format,
+            time_unit: self.time_unit,
+            columns: self.columns,
+            event: self.event,
+            devices,
+            process: self.process.map(Word::text),
+            skip_bad: self.skip_bad,
+            steps,
+            begins: self.begins.map_or(Dur::ZERO, |t| t.0),
+            prio: self.priority.map(|priority| match priority {
+                Priority::Normal => Prio::Normal,
+                Priority::High => Prio::High,
+            }),
+            share: self.share,
+        }
+    }
+}
+
+impl PartText {
+    /// What is said of the part beside its reading and its steps.
+    fn said(&self) -> String {
+        let mut said = String::new();
+        if self.begins > Dur::ZERO {
+            write!(said, ", from {} on", self.begins).expect("a string takes every text");
+        }
+        if let Some(prio) = self.prio {
+            let prio = if prio == Prio::High { "high" } else { "normal" };
+            write!(said, ", priority {prio}").expect("a string takes every text");
+        }
+        if let Some(share) = self.share {
+            write!(said, ", {share} of all requests").expect("a string takes every text");
+        }
+        said
+    }
+
+    /// The workload, unless it has no times and needs them.
+    fn fitting(&self, workload: Box<dyn Workload>) -> Result<Box<dyn Workload>, String> {
+        let needs = self.share.is_some() || self.begins > Dur::ZERO;
+        if needs && !workload.about().timed {
+            let key = if self.share.is_some() { "share" } else { "begins" };
+            let name = &workload.about().name;
+            return Err(format!("{name}: `{key}` needs a workload whose requests have times"));
+        }
+        Ok(workload)
+    }
+}
+
+/// How many requests a workload has, up to `most`, and when the last of them arrives.
+fn measured(workload: &dyn Workload, most: u64) -> Result<(u64, Time), TraceError> {
+    let (mut source, mut batch) = (workload.open()?, Vec::with_capacity(BATCH));
+    let (mut requests, mut latest) = (0, Time::ZERO);
+    while requests < most {
+        source.fill(&mut batch)?;
+        let n = (batch.len() as u64).min(most - requests);
+        if n == 0 {
+            break;
+        }
+        requests += n;
+        latest = batch[n as usize - 1].at;
+    }
+    Ok((requests, latest))
+}
+
+/// A workload repeated and cut to a number of requests, the last of which arrives at a given time.
+struct Paced {
+    inner: Box<dyn Workload>,
+    factor: f64,
+    about: About,
+}
+
+impl Paced {
+    #[expect(clippy::new_ret_no_self, reason = "made to be used as any workload")]
+    fn new(
+        inner: Box<dyn Workload>,
+        requests: u64,
+        length: Dur,
+    ) -> Result<Box<dyn Workload>, TraceError> {
+        let requests = requests.max(1);
+        let (has, _) = measured(&*inner, requests)?;
+        let repeat = requests.div_ceil(has.max(1));
+        let repeat = Steps { repeat: (repeat > 1).then_some(repeat), ..Steps::default() };
+        let reading = inner.about().reading.clone();
+        let inner =
+            Steps { first: Some(requests), ..Steps::default() }.apply(repeat.apply(inner)?)?;
+        let (_, latest) = measured(&*inner, requests)?;
+        let latest = (latest - Time::ZERO).as_ns();
+        let factor = if latest == 0 { 0.0 } else { length.as_ns() as f64 / latest as f64 };
+        let about = About { requests: Some(requests), reading, ..inner.about().clone() };
+        Ok(Box::new(Self { inner, factor, about }))
+    }
+}
+
+impl Workload for Paced {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+        Ok(Box::new(Pacing { source: self.inner.open()?, factor: self.factor }))
+    }
+}
+
+struct Pacing {
+    source: Box<dyn Source>,
+    factor: f64,
+}
+
+impl Source for Pacing {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        self.source.fill(batch)?;
+        for r in batch {
+            let at = (r.at - Time::ZERO).as_ns() as f64 * self.factor;
+            r.at = Time::from_ns(at.round() as u64);
+        }
+        Ok(())
+    }
+
+    fn skipped(&self) -> u64 {
+        self.source.skipped()
+    }
+}
+
+#[cfg(test)]
+mod tests;

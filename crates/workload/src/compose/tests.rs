@@ -1,0 +1,149 @@
+//! Files of parts: what they say, what is wrong with them, what comes of them.
+
+use super::*;
+use crate::trace::drain;
+use crate::{List, Op};
+
+fn list(name: &str, n: u64, gap: u64) -> Box<dyn Workload> {
+    let requests = (0..n).map(|i| Request {
+        at: Time::from_ns(i * gap),
+        offset: i % 50 * 4096,
+        len: 4096,
+        op: Op::Write,
+        prio: Prio::Normal,
+    });
+    Box::new(List::new(name, requests.collect()).unwrap())
+}
+
+/// Opens parts called `N/GAP`: so many requests at such a distance in ns.
+fn open(text: &str) -> Result<Box<dyn Workload>, String> {
+    let composition = Composition::read("mix.toml", text).expect("a file of parts")?;
+    composition.open("mix.toml", &mut |part| {
+        let numbers = part.workload.split_once('/');
+        let (n, gap) = numbers.ok_or_else(|| format!("{}: no such list", part.workload))?;
+        Ok(list(&part.workload, n.parse().unwrap(), gap.parse().unwrap()))
+    })
+}
+
+const HEAD: &str = "schema = \"floatgate.workload/1\"\n";
+
+#[test]
+fn parts_are_changed_and_merged_with_their_priorities() {
+    let text = format!(
+        "{HEAD}[[part]]\nworkload = \"100/10\"\nslice = \"100ns..400ns\"\nspeed = 0.5\n\
+         [[part]]\nworkload = \"3/1000\"\npriority = \"high\"\nbegins = \"1us\"\nrepeat = 2\n"
+    );
+    let mixed = open(&text).unwrap();
+    let all = drain(&mut *mixed.open().unwrap()).unwrap();
+    let (high, normal): (Vec<_>, Vec<_>) = all.iter().partition(|r| r.prio == Prio::High);
+    let times = |some: &[&Request]| some.iter().map(|r| r.at.as_ns()).collect::<Vec<_>>();
+    assert_eq!(times(&normal), (0..30).map(|i| i * 20).collect::<Vec<_>>());
+    assert_eq!(times(&high), [1000, 2000, 3000, 4000, 5000, 6000]);
+    assert!(high.iter().all(|r| r.offset >= 1 << 20), "a region of its own");
+    let about = mixed.about();
+    assert_eq!((about.name.as_str(), about.requests), ("mix.toml", Some(36)));
+    assert!(about.notes[0].contains("part 1 is 100/10 (slice=100ns..400ns speed=0.5)"));
+    assert!(about.notes[1].contains("priority high"));
+}
+
+#[test]
+fn a_share_is_kept_in_number_and_over_the_whole_time() {
+    for (n, share) in [(1000_u64, 0.1), (1000, 0.5), (999, 0.9), (5000, 0.001)] {
+        for swap in ["7/13", "1/5", "40000/1000000"] {
+            let text = format!(
+                "{HEAD}[[part]]\nworkload = \"{n}/1000\"\n\
+                 [[part]]\nworkload = \"{swap}\"\npriority = \"high\"\nshare = {share}\n"
+            );
+            let mixed = open(&text).unwrap();
+            let all = drain(&mut *mixed.open().unwrap()).unwrap();
+            let high: Vec<_> = all.iter().filter(|r| r.prio == Prio::High).collect();
+            let expected = (share * n as f64 / (1.0 - share)).round() as usize;
+            assert_eq!(high.len(), expected, "{share} of {n} and {swap}");
+            assert_eq!(mixed.about().requests, Some(all.len() as u64));
+            // The last of them comes with the last of the others, unless there is only one.
+            let last = if expected > 1 && swap != "1/5" { (n - 1) * 1000 } else { 0 };
+            assert_eq!(high.last().unwrap().at.as_ns(), last, "{share} of {n} and {swap}");
+            assert!(all.windows(2).all(|w| w[0].at <= w[1].at));
+            // Each half of the time has its share too.
+            if swap == "7/13" && expected > 100 {
+                let half = all.len() / 2;
+                let here = all[..half].iter().filter(|r| r.prio == Prio::High).count();
+                assert!((here as f64 / half as f64 - share).abs() < 0.05);
+            }
+        }
+    }
+}
+
+#[test]
+fn other_parts_other_digests() {
+    let digest = |parts: &str| open(&format!("{HEAD}{parts}")).unwrap().about().sha256.clone();
+    let base = "[[part]]\nworkload = \"9/9\"\n";
+    let texts = [
+        base.to_owned(),
+        "[[part]]\nworkload = \"9/8\"\n".into(),
+        format!("{base}first = 3\n"),
+        format!("{base}speed = 2\n"),
+        format!("{base}begins = \"1s\"\n"),
+        format!("{base}priority = \"high\"\n"),
+        format!("{base}{base}"),
+        format!("{base}{base}first = 3\n"),
+        format!("{base}first = 3\n{base}"),
+        format!("{base}{base}share = 0.5\n"),
+        format!("{base}{base}share = 0.4\n"),
+    ];
+    let mut all: Vec<_> = texts.iter().map(|text| digest(text).unwrap()).collect();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), texts.len());
+    assert_eq!(digest(base), digest(&format!("# a comment\n{base}")), "words change nothing");
+}
+
+#[test]
+fn mistakes_come_with_their_lines_and_all_at_once() {
+    for (text, words) in [
+        ("[[part]]\nworkload = \"9/9\"\n", &["schema"][..]),
+        (
+            "schema = \"floatgate.workload/2\"\n[[part]]\nworkload = \"9/9\"\n",
+            &["mix.toml:1", "/1"],
+        ),
+        (HEAD, &["part"]),
+        (&format!("{HEAD}part = []\n"), &["at least one"]),
+        (&format!("{HEAD}[[part]]\nspeed = 2\n"), &["workload"]),
+        (
+            &format!("{HEAD}[[part]]\nworkload = \"9/9\"\nspeeed = 2\n"),
+            &["line 4", "speeed", "`speed`"],
+        ),
+        (&format!("{HEAD}[[part]]\nworkload = \"9/9\"\nslice = \"1h\"\n"), &["line 4", "no `..`"]),
+        (&format!("{HEAD}[[part]]\nworkload = \"9/9\"\npriority = \"top\"\n"), &["line 4", "high"]),
+        (
+            &format!(
+                "{HEAD}[[part]]\nworkload = \"9/9\"\n\nspeed = -1\n[[part]]\nworkload = \"9/9\"\nshare = 2\n"
+            ),
+            &["mix.toml:5: `speed` of part 1", "mix.toml:8: `share` of part 2"],
+        ),
+        (
+            &format!(
+                "{HEAD}[[part]]\nworkload = \"9/9\"\n[[part]]\nworkload = \"9/9\"\nshare=0.5\nrepeat=2\n"
+            ),
+            &["mix.toml:7: `repeat` of part 2", "one of them"],
+        ),
+        (&format!("{HEAD}[[part]]\nworkload = \"9/9\"\nshare = 0.5\n"), &["every part"]),
+        (
+            &format!(
+                "{HEAD}[[part]]\nworkload = \"a\"\n[[part]]\nworkload = \"9/9\"\n[[part]]\nworkload = \"b\"\n"
+            ),
+            &["mix.toml:3: part 1: a: no such", "mix.toml:7: part 3: b: no such"],
+        ),
+        (
+            &format!("{HEAD}[[part]]\nworkload = \"9/9\"\nslice = \"1h..\"\n"),
+            &["mix.toml:3: part 1: 9/9: no request in slice=1h.."],
+        ),
+    ] {
+        let e = open(text).err().unwrap_or_else(|| panic!("{text} is accepted"));
+        for word in words {
+            assert!(e.contains(word), "{word}: {e}");
+        }
+    }
+    assert!(Composition::read("g.toml", "pattern = \"zipf\"\n").is_none());
+    assert!(Composition::read("g.toml", "no toml").is_none());
+}

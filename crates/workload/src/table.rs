@@ -1,0 +1,387 @@
+//! Tables: requests that come as columns of plain numbers, a piece of some thousand rows at a time.
+//! Whoever reads the file that holds them is outside; here rows are checked and become requests.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use kernel::{Bytes, Dur, Prio, Time};
+
+use crate::error::{Spot, detail};
+use crate::trace::{Believed, FARTHEST, LONGEST, Regions, Stored, believe};
+use crate::{About, BATCH, Op, Request, Source, StandIn, TraceError, Workload};
+
+/// A table that can be gone through more than once.
+pub trait Table: Send + Sync {
+    /// From the first row on.
+    fn open(&self) -> Result<Box<dyn Pieces>, TraceError>;
+
+    /// What messages call a device.
+    fn device(&self, number: u32) -> String {
+        number.to_string()
+    }
+}
+
+/// The rows of a table in their order.
+pub trait Pieces: Send {
+    /// Shows the next rows to `see`, and says what it said; `None` at the end.
+    fn next(&mut self, see: &mut See<'_>) -> Result<Option<()>, TraceError>;
+}
+
+/// Takes some rows.
+pub type See<'a> = dyn FnMut(&Rows<'_>) -> Result<(), TraceError> + 'a;
+
+/// Columns of equal length.
+#[derive(Copy, Clone, Debug)]
+pub struct Rows<'a> {
+    /// Nanoseconds since whatever the table counts from; `None`: requests have no times.
+    pub time: Option<&'a [u64]>,
+    /// 0 read, 1 write, 2 trim.
+    pub op: &'a [u8],
+    /// Bytes.
+    pub offset: &'a [u64],
+    /// Bytes.
+    pub size: &'a [u64],
+    /// 0 normal, 1 high; `None`: all normal.
+    pub prio: Option<&'a [u8]>,
+    /// The number of the device; `None`: there is only one.
+    pub device: Option<&'a [u32]>,
+}
+
+/// What a table written by floatgate says of itself, so that it need not be gone through first.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Facts {
+    /// Rows.
+    pub requests: u64,
+    /// Where the last address ends.
+    pub span: u64,
+    /// Whether the requests bear times.
+    pub timed: bool,
+    /// The recorded time of the first request.
+    pub origin: Option<u64>,
+    /// Present if the requests were generated to stand for a trace.
+    pub stand_in: Option<StandIn>,
+    /// What is to be said of it.
+    pub notes: Vec<String>,
+}
+
+/// Opens a table that is stored in the file at `path`. Without `facts` it is gone through once.
+/// `said` is what the user said about reading it; `any_clock` believes every clock.
+pub fn open_table(
+    path: &Path,
+    format: &str,
+    table: Box<dyn Table>,
+    facts: Option<Facts>,
+    said: Option<String>,
+    any_clock: bool,
+) -> Result<Box<dyn Workload>, TraceError> {
+    let stored = Stored::file(path)?;
+    let sha256 = Some(stored.sha256()?);
+    let name = Arc::clone(&stored.name);
+    let (facts, regions, known) = if let Some(facts) = facts {
+        (facts, Regions::default(), true)
+    } else {
+        let (facts, regions) = survey(&name, &*table, any_clock)?;
+        (facts, regions, false)
+    };
+    let Facts { requests, span, timed, origin, stand_in, notes } = facts;
+    if requests == 0 {
+        let found = "no row at all";
+        let what = detail(&name, Spot::Whole, found, "at least one request", "");
+        return Err(TraceError::File(what));
+    }
+    let about = About {
+        name: name.to_string(),
+        format: format.into(),
+        sha256,
+        reading: said,
+        requests: Some(requests),
+        span: Some(span),
+        timed,
+        stand_in,
+        notes,
+    };
+    let promised = known.then_some((requests, span));
+    Ok(Box::new(Tabled { table, name, about, origin, regions: Arc::new(regions), promised }))
+}
+
+/// A table as a workload.
+struct Tabled {
+    table: Box<dyn Table>,
+    name: Arc<str>,
+    about: About,
+    origin: Option<u64>,
+    regions: Arc<Regions>,
+    /// Rows and span that the file itself states, where it does.
+    promised: Option<(u64, u64)>,
+}
+
+impl Workload for Tabled {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+        Ok(Box::new(Reading {
+            pieces: self.table.open()?,
+            check: Check::new(&self.name),
+            regions: Arc::clone(&self.regions),
+            promised: self.promised,
+            base: if self.promised.is_some() { Some(0) } else { None },
+            ready: Vec::new(),
+            given: 0,
+        }))
+    }
+
+    fn origin(&self) -> Option<u64> {
+        self.origin
+    }
+}
+
+/// Goes through a table that says nothing of itself.
+fn survey(
+    name: &Arc<str>,
+    table: &dyn Table,
+    any_clock: bool,
+) -> Result<(Facts, Regions), TraceError> {
+    let mut pieces = table.open()?;
+    let mut check = Check::new(name);
+    let (mut regions, mut bytes, mut origin, mut timed) = (Regions::default(), 0_u128, None, true);
+    let mut see = |rows: &Rows<'_>| {
+        check.rows(rows)?;
+        timed = rows.time.is_some();
+        origin = origin.or(rows.time.and_then(|t| t.first().copied()));
+        bytes += rows.size.iter().map(|&size| u128::from(size)).sum::<u128>();
+        let ends = rows.offset.iter().zip(rows.size).map(|(offset, size)| offset + size);
+        let all_seen = match rows.device {
+            None => ends.max().is_none_or(|end| regions.see(0, end)),
+            Some(devices) => devices.iter().zip(ends).all(|(&d, end)| regions.see(d, end)),
+        };
+        if all_seen {
+            return Ok(());
+        }
+        let found = "too many devices";
+        let what = detail(name, Spot::Row(check.done), found, "a device in its column", "");
+        Err(TraceError::Record(what))
+    };
+    while pieces.next(&mut see)?.is_some() {}
+    if !regions.place() {
+        let found = format!("{} devices that together pass 4 EiB", regions.count());
+        let what = detail(name, Spot::Whole, found, "devices that fit 62 bits", "");
+        return Err(TraceError::Record(what));
+    }
+    let mut notes = Vec::new();
+    if regions.count() > 1 {
+        notes.push(format!(
+            "{} devices, each moved to a region of its own (in order of their numbers, starting \
+             at multiples of 1 MiB): {}{}; together they span {}",
+            regions.count(),
+            regions.devices().take(8).map(|d| table.device(d)).collect::<Vec<_>>().join(", "),
+            if regions.count() > 8 { ", …" } else { "" },
+            Bytes::new(regions.span()).rounded()
+        ));
+    }
+    let origin = origin.unwrap_or(0);
+    let length = check.latest - origin.min(check.latest);
+    if timed && length == 0 && check.done > 1 {
+        notes.push("all requests bear the same time; replay them in `queue-depth` mode".into());
+    }
+    let seen = Believed { requests: check.done, bytes, length };
+    if timed && !any_clock {
+        believe(name, &seen, "it was read as a table", "us")?;
+    }
+    let facts = Facts {
+        requests: check.done,
+        span: regions.span(),
+        timed,
+        origin: Some(origin),
+        stand_in: None,
+        notes,
+    };
+    Ok((facts, regions))
+}
+
+/// What every row must be.
+struct Check {
+    name: Arc<str>,
+    done: u64,
+    /// The time of the last row.
+    latest: u64,
+}
+
+impl Check {
+    fn new(name: &Arc<str>) -> Self {
+        Self { name: Arc::clone(name), done: 0, latest: 0 }
+    }
+
+    fn rows(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
+        let n = rows.op.len();
+        let equal = rows.offset.len() == n
+            && rows.size.len() == n
+            && rows.time.is_none_or(|c| c.len() == n)
+            && rows.prio.is_none_or(|c| c.len() == n)
+            && rows.device.is_none_or(|c| c.len() == n);
+        assert!(equal, "columns of a piece have equal lengths");
+        // Whole columns at a time: what is wrong is only looked for where something is.
+        let ops = rows.op.iter().all(|&op| op < 3);
+        let prios = rows.prio.is_none_or(|prios| prios.iter().all(|&prio| prio < 2));
+        let mut extents = rows.op.iter().zip(rows.offset).zip(rows.size);
+        let extents = extents.all(|((&op, &offset), &size)| {
+            size.wrapping_sub(1) < longest(op) && offset <= FARTHEST - LONGEST
+        });
+        let times = rows.time.is_none_or(|times| {
+            let mut latest = self.latest;
+            let in_order = |&time: &u64| {
+                let in_order = time >= latest;
+                latest = time;
+                in_order
+            };
+            times.iter().all(in_order) && latest >> 62 == 0
+        });
+        if !(ops && prios && extents && times) {
+            return Err(self.fault(rows));
+        }
+        self.done += n as u64;
+        self.latest = rows.time.and_then(|t| t.last().copied()).unwrap_or(self.latest);
+        Ok(())
+    }
+
+    /// What is wrong in the first row in which something is.
+    #[cold]
+    fn fault(&self, rows: &Rows<'_>) -> TraceError {
+        let mut latest = self.latest;
+        let looked = (0..rows.op.len()).try_for_each(|i| {
+            let (op, offset, size) = (rows.op[i], rows.offset[i], rows.size[i]);
+            let time = rows.time.map_or(latest, |times| times[i]);
+            let said = if op > 2 {
+                Some((format!("the operation {op}"), "0 (read), 1 (write) or 2 (trim)", ""))
+            } else if rows.prio.is_some_and(|prios| prios[i] > 1) {
+                Some(("the priority is unknown".into(), "0 (normal) or 1 (high)", ""))
+            } else if size == 0 {
+                Some(("a request of size 0".into(), "a size above zero", ""))
+            } else if size > longest(op) {
+                let expected = "at most 1 GiB in one read or write, 4 GiB in one trim";
+                Some((format!("a request of {size} bytes"), expected, UNIT))
+            } else if offset > FARTHEST - LONGEST {
+                Some((format!("an address of {offset} bytes"), "an address below 1 PiB", UNIT))
+            } else if time < latest {
+                let by = Dur::ns(latest - time);
+                let found = format!("time runs backwards by {by}");
+                Some((found, "requests in order of time", "sort the table by time first"))
+            } else if time >> 62 != 0 {
+                Some((format!("a time of {time} ns"), "a time below 146 years", UNIT))
+            } else {
+                None
+            };
+            latest = time;
+            match said {
+                None => ControlFlow::Continue(()),
+                Some(said) => ControlFlow::Break((i as u64, said)),
+            }
+        });
+        let ControlFlow::Break((i, (found, expected, hint))) = looked else {
+            unreachable!("something is wrong in one of the rows")
+        };
+        let spot = Spot::Row(self.done + i + 1);
+        TraceError::Record(detail(&self.name, spot, found, expected, hint))
+    }
+}
+
+const UNIT: &str = "is the column in another unit? `--columns` says which it is";
+
+/// Systems pass on a trim in one piece that they would cut as a write.
+#[inline(always)]
+fn longest(op: u8) -> u64 {
+    if op == 2 { u64::from(u32::MAX) } else { LONGEST }
+}
+
+const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
+const PRIOS: [Prio; 2] = [Prio::Normal, Prio::High];
+
+/// One way through a table.
+struct Reading {
+    pieces: Box<dyn Pieces>,
+    check: Check,
+    regions: Arc<Regions>,
+    promised: Option<(u64, u64)>,
+    /// The time of the first row, which becomes zero.
+    base: Option<u64>,
+    /// The requests of one piece, of which so many were given out.
+    ready: Vec<Request>,
+    given: usize,
+}
+
+impl Reading {
+    /// Makes the next piece ready; `false` at the end.
+    fn refill(&mut self) -> Result<bool, TraceError> {
+        self.ready.clear();
+        self.given = 0;
+        let Self { pieces, check, regions, base, ready, .. } = self;
+        let several = regions.count() > 1;
+        let mut see = |rows: &Rows<'_>| {
+            check.rows(rows)?;
+            let first = rows.time.and_then(|t| t.first().copied()).unwrap_or(0);
+            let base = *base.get_or_insert(first);
+            let columns = rows.op.iter().zip(rows.offset).zip(rows.size);
+            ready.extend(columns.map(|((&op, &offset), &size)| Request {
+                at: Time::ZERO,
+                offset,
+                len: size as u32,
+                op: OPS[op as usize],
+                prio: Prio::Normal,
+            }));
+            for (r, time) in ready.iter_mut().zip(rows.time.unwrap_or_default()) {
+                r.at = Time::from_ns(time - base);
+            }
+            for (r, prio) in ready.iter_mut().zip(rows.prio.unwrap_or_default()) {
+                r.prio = PRIOS[*prio as usize];
+            }
+            if several {
+                for (r, device) in ready.iter_mut().zip(rows.device.unwrap_or_default()) {
+                    r.offset += regions.start(*device);
+                }
+            }
+            Ok(())
+        };
+        let more = pieces.next(&mut see)?.is_some();
+        self.hold_to_facts(more)?;
+        Ok(more)
+    }
+
+    /// A file that was changed after it was written no longer says the truth of itself.
+    fn hold_to_facts(&self, more: bool) -> Result<(), TraceError> {
+        let Some((requests, span)) = self.promised else { return Ok(()) };
+        let done = self.check.done;
+        let (spot, found, expected) = if done > requests || !more && done < requests {
+            (Spot::Whole, format!("{done} rows so far"), format!("the {requests} that it states"))
+        } else if let Some(i) = self.ready.iter().position(|r| r.end() > span) {
+            let row = done - (self.ready.len() - i) as u64 + 1;
+            let found = format!("an address up to {}", self.ready[i].end());
+            (Spot::Row(row), found, format!("addresses within the {span} bytes that it states"))
+        } else {
+            return Ok(());
+        };
+        let hint = "the file was changed after floatgate wrote it; write it with another program \
+                    whole, without the metadata `floatgate`";
+        let what = detail(&self.check.name, spot, found, expected, hint);
+        Err(TraceError::Record(what))
+    }
+}
+
+impl Source for Reading {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        batch.clear();
+        while self.given == self.ready.len() {
+            if !self.refill()? {
+                return Ok(());
+            }
+        }
+        let end = self.ready.len().min(self.given + BATCH);
+        batch.extend_from_slice(&self.ready[self.given..end]);
+        self.given = end;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

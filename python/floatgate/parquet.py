@@ -1,0 +1,475 @@
+"""Reading Parquet files: piece by piece, as columns that the engine takes.
+
+A file that `floatgate.convert` wrote says of itself what must be known before a run; any other
+table is described by `--columns`, and gone through once first. Nothing is ever held whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from floatgate.engine import InputError, WorkloadError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+METADATA = "floatgate"
+"""The key under which a file says what it holds."""
+
+SCHEMA = "floatgate.requests/1"
+
+PIECE = 1 << 18
+"""Rows that are handed over at once."""
+
+OPERATIONS = ("read", "write", "trim")
+PRIORITIES = ("normal", "high")
+
+SYNTAX = "expected such as `time=ts:us,op=type:0/1,offset=lba:sectors,size=bytes`"
+
+_UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
+_SCALES = {"bytes": 1, "sectors": 512}
+_WORDS = {
+    **dict.fromkeys(("r", "read"), 0),
+    **dict.fromkeys(("w", "write"), 1),
+    **dict.fromkeys(("t", "d", "trim", "discard", "unmap"), 2),
+}
+_UNKNOWN = 255
+
+Facts = tuple[int, int, bool, int | None, tuple[str, str, str] | None, list[str]]
+"""Requests, span, whether they have times, the recorded time of the first, the stand-in's model,
+version and source, notes."""
+
+Piece = tuple[
+    "NDArray[Any] | None",
+    "NDArray[Any]",
+    "NDArray[Any]",
+    "NDArray[Any]",
+    "NDArray[Any] | None",
+    "NDArray[Any] | None",
+]
+"""Time in ns, operation, offset and size in bytes, priority, device."""
+
+
+class TableError(Exception):
+    """What is wrong with a file: the row (from 1), what was found, what was expected, a hint."""
+
+    def __init__(self, row: int | None, found: str, expected: str, hint: str = "") -> None:
+        super().__init__(found)
+        self.said = (row, found, expected, hint)
+
+
+class Column(NamedTuple):
+    """A column of the file, and how it is to be understood.
+
+    `scale` is what its unit has in ns or bytes; `words` says which operation a word stands for.
+    """
+
+    name: str
+    scale: int = 1
+    words: Mapping[str, int] | None = None
+
+
+class Opened:
+    """A file whose columns are known and of a type that can be read."""
+
+    def __init__(
+        self, path: str, columns: Mapping[str, Column], devices: list[str], facts: Facts | None
+    ) -> None:
+        self.facts = facts
+        self._path = path
+        self._columns = columns
+        self._devices = devices
+        self._names: dict[str, int] = {}
+
+    def pieces(self) -> Pieces:
+        """The rows, from the first on."""
+        return Pieces(self._scan(), self._columns, self._names)
+
+    def device(self, number: int) -> str:
+        """What the file calls a device."""
+        names = {code: name for name, code in self._names.items()}
+        return names.get(number, str(number))
+
+    def _scan(self) -> pl.LazyFrame:
+        import polars as pl
+
+        rows = pl.scan_parquet(self._path, hive_partitioning=False, glob=False)
+        if self._devices:
+            name = self._columns["device"].name
+            rows = rows.filter(pl.col(name).cast(pl.String).is_in(self._devices))
+        return rows.select(self._expressions())
+
+    def _expressions(self) -> Iterator[pl.Expr]:
+        """The columns, with what polars does best done."""
+        import polars as pl
+
+        for role, column in self._columns.items():
+            values = pl.col(column.name)
+            if column.words is not None:
+                words = values.cast(pl.String).str.to_lowercase()
+                yield values.alias(f"{role} as written")
+                yield words.replace_strict(
+                    list(column.words),
+                    list(column.words.values()),
+                    default=_UNKNOWN,
+                    return_dtype=pl.UInt8,
+                ).alias(role)
+            elif role in ("op", "prio"):
+                yield values.to_physical().cast(pl.UInt8).alias(role)
+            else:
+                yield values.alias(role)
+
+
+class Pieces:
+    """One way through a file."""
+
+    def __init__(
+        self, rows: pl.LazyFrame, columns: Mapping[str, Column], names: dict[str, int]
+    ) -> None:
+        self._frames: Iterator[pl.DataFrame] | None = iter(
+            rows.collect_batches(chunk_size=PIECE, maintain_order=True)
+        )
+        self._columns = columns
+        self._names = names
+        self._done = 0
+
+    def next(self) -> Piece | None:
+        """The next rows; None at the end.
+
+        Raises:
+            TableError: A row is wrong.
+        """
+        frame = self._next_frame()
+        if frame is None:
+            return None
+        columns = {role: self._column(frame, role) for role in self._columns}
+        self._done += frame.height
+        return (
+            columns.get("time"),
+            columns["op"],
+            columns["offset"],
+            columns["size"],
+            columns.get("prio"),
+            columns.get("device"),
+        )
+
+    def close(self) -> None:
+        """Nothing more is to be read."""
+        self._frames = None
+
+    def _next_frame(self) -> pl.DataFrame | None:
+        try:
+            return None if self._frames is None else next(self._frames, None)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a panic of polars is no Exception
+            found = f"it cannot be read after {self._done} rows ({_brief(error)})"
+            raise TableError(None, found, "a whole Parquet file", "copy it again") from error
+
+    def _column(self, frame: pl.DataFrame, role: str) -> NDArray[Any]:
+        column, values = self._columns[role], frame[role]
+        if values.null_count():
+            row = self._row(values.is_null())
+            raise TableError(row, f"column `{column.name}` has no value", "a value in every row")
+        if role in ("op", "prio"):
+            if column.words is not None and (unknown := values == _UNKNOWN).any():
+                row = self._row(unknown)
+                found = frame[f"{role} as written"].filter(unknown)[0]
+                known = ", ".join(column.words)
+                found = f"`{found}` in column `{column.name}`"
+                raise TableError(row, found, f"one of {known}", _SPELL)
+            return values.to_numpy()
+        if role == "device":
+            return self._numbers(values)
+        return self._whole(values, column).to_numpy()
+
+    def _row(self, wrong: pl.Series) -> int:
+        return self._done + int(wrong.arg_max() or 0) + 1
+
+    def _whole(self, values: pl.Series, column: Column) -> pl.Series:
+        """The values as whole numbers of ns or bytes."""
+        import polars as pl
+
+        kind = pl.UInt64
+        if not values.len() or (values.dtype.is_unsigned_integer() and column.scale == 1):
+            return values.cast(kind)
+        if values.dtype.is_temporal():
+            values = values.to_physical()
+        if (wrong := values < 0).any():
+            found = f"{values.filter(wrong)[0]} in column `{column.name}`"
+            raise TableError(self._row(wrong), found, "a number from 0 on")
+        if values.dtype.is_float():
+            values = (values.cast(pl.Float64) * column.scale).round()
+            wrong = ~(values < 2.0**63)
+            if wrong.any():
+                found = f"a number that is out of bounds in column `{column.name}`"
+                raise TableError(self._row(wrong), found, "a number that fits 63 bits", _UNIT)
+            return values.cast(kind)
+        values = values.cast(kind)
+        wrong = values > (2**63 - 1) // column.scale
+        if wrong.any():
+            found = f"{values.filter(wrong)[0]} in column `{column.name}`"
+            raise TableError(self._row(wrong), found, "a number that fits 63 bits", _UNIT)
+        return values if column.scale == 1 else values * column.scale
+
+    def _numbers(self, values: pl.Series) -> NDArray[Any]:
+        """Devices as numbers: names in the order in which they first appear."""
+        import polars as pl
+
+        if values.dtype.is_integer():
+            wrong = (values < 0) | (values > 2**32 - 1)
+            if wrong.any():
+                found = f"the device {values.filter(wrong)[0]}"
+                raise TableError(self._row(wrong), found, "a number below 2^32")
+            return values.cast(pl.UInt32).to_numpy()
+        values = values.cast(pl.String)
+        for name in values.unique(maintain_order=True):
+            self._names.setdefault(name, len(self._names))
+            if len(self._names) > _MOST_DEVICES:
+                found = f"more than {_MOST_DEVICES} devices"
+                raise TableError(None, found, "a device in its column")
+        numbers = values.replace_strict(
+            list(self._names), list(self._names.values()), return_dtype=pl.UInt32
+        )
+        return numbers.to_numpy()
+
+
+_SPELL = "`--columns op=NAME:0/1` says that 0 reads and 1 writes"
+_UNIT = "is the column in another unit? `--columns` says which it is"
+_MOST_DEVICES = 1 << 16
+
+
+def open_table(
+    path: str,
+    columns: str | None,
+    time_unit: str | None,
+    devices: list[str],
+    event: bool,
+    process: bool,
+    skip_bad: bool,
+) -> Opened:
+    """Opens a file as far as its metadata go.
+
+    Args:
+        path: The file.
+        columns: Which column holds what; by default those that `floatgate.convert` writes.
+        time_unit: The unit of the column of times, where `columns` does not say it.
+        devices: Only these devices, where a column has the device.
+        event: Whether an event was asked for, which a table does not have.
+        process: The same of a process.
+        skip_bad: Whether bad rows are to be passed over, which a table does not have.
+
+    Raises:
+        WorkloadError: The file is no table of requests, or an option does not fit it.
+    """
+    name = os.path.basename(path)
+    for option, given in (("--event", event), ("--process", process), ("--skip-bad", skip_bad)):
+        if given:
+            raise WorkloadError(f"{name}: `{option}` with a Parquet file; leave it out")
+    there, metadata = _look(path)
+    said = _said(name, metadata) if columns is None and not devices else None
+    if said is None:
+        roles = _parsed(columns, time_unit) if columns else _own(there, time_unit)
+    else:
+        roles = _own(there, time_unit)
+    _check(name, roles, there, columns)
+    if devices:
+        _check_devices(name, path, roles, devices)
+    return Opened(path, roles, devices, said)
+
+
+def _look(path: str) -> tuple[dict[str, pl.DataType], dict[str, str]]:
+    """The columns of a file with their types, and what it says of itself."""
+    import polars as pl
+
+    name = os.path.basename(path)
+    if not os.path.exists(path):
+        raise WorkloadError(f"{path}: there is no such file")
+    if not os.path.isfile(path):
+        raise WorkloadError(f"{path}: this is no file; expected one Parquet file")
+    try:
+        return dict(pl.read_parquet_schema(path)), pl.read_parquet_metadata(path)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a panic of polars is no Exception
+        raise WorkloadError(
+            f"{name}: it cannot be read ({_brief(error)}); expected a whole Parquet file. "
+            "Hint: was it copied whole?"
+        ) from error
+
+
+def _said(name: str, metadata: Mapping[str, str]) -> Facts | None:
+    """What a file of ours says of itself."""
+    if METADATA not in metadata:
+        return None
+    try:
+        said = json.loads(metadata[METADATA])
+        schema = said["schema"]
+        if schema != SCHEMA:
+            raise WorkloadError(
+                f"{name}: it is of the schema `{schema}`, and this version reads `{SCHEMA}`"
+            )
+        stand_in = said["stand_in"]
+        notes = [f"converted from {_source(said)}", *(f"there: {note}" for note in said["notes"])]
+        if said["skipped"]:
+            notes.append(f"{said['skipped']} bad records were skipped when it was converted")
+        return (
+            int(said["requests"]),
+            int(said["span_bytes"]),
+            bool(said["timed"]),
+            None if said["origin_ns"] is None else int(said["origin_ns"]),
+            stand_in and (stand_in["model"], stand_in["version"], stand_in["fitted_to"]),
+            notes,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise WorkloadError(
+            f"{name}: its metadata `{METADATA}` are damaged ({_brief(error)}); expected those of "
+            f"`{SCHEMA}`"
+        ) from error
+
+
+def _source(said: Mapping[str, Any]) -> str:
+    parts = [said["format"]]
+    if said["reading"]:
+        parts.append(said["reading"])
+    if said["sha256"]:
+        parts.append(f"sha256 {said['sha256'][:16]}…")
+    return f"{said['name']} ({', '.join(parts)})"
+
+
+_OWN = {"time": "time_ns", "op": "op", "offset": "offset", "size": "size"}
+_MAYBE = {"prio": "prio", "device": "device"}
+
+
+def _own(there: Mapping[str, pl.DataType], time_unit: str | None) -> dict[str, Column]:
+    """The columns as `floatgate.convert` names them; those that may be missing, where they are."""
+    roles = {role: Column(column) for role, column in _OWN.items()}
+    roles |= {role: Column(column) for role, column in _MAYBE.items() if column in there}
+    if _OWN["time"] not in there and time_unit is None:
+        del roles["time"]
+    if time_unit is not None:
+        roles["time"] = Column(_OWN["time"], _UNITS[time_unit])
+    return roles
+
+
+def _parsed(text: str, time_unit: str | None) -> dict[str, Column]:
+    """The columns that `--columns` names."""
+    roles: dict[str, Column] = {}
+    for part in text.split(","):
+        key, equals, value = (word.strip() for word in part.partition("="))
+        if not equals or not value:
+            raise InputError(f"`{part}` in the columns names no column; {SYNTAX}")
+        if key not in (*_OWN, *_MAYBE):
+            all_keys = ", ".join((*_OWN, *_MAYBE))
+            raise InputError(f"`{key}` in the columns: known are {all_keys}; {SYNTAX}")
+        if key in roles:
+            raise InputError(f"`{key}` stands in the columns twice; {SYNTAX}")
+        name, _, detail = value.rpartition(":")
+        if key == "time":
+            if name and detail in _UNITS:
+                if time_unit not in (None, detail):
+                    raise InputError(f"`{part}` in the columns: the time has two units")
+                roles[key] = Column(name, _UNITS[detail])
+            else:
+                roles[key] = Column(value, _UNITS[time_unit] if time_unit else 0)
+        elif key in ("offset", "size"):
+            has_unit = name and detail in _SCALES
+            roles[key] = Column(name, _SCALES[detail]) if has_unit else Column(value)
+        elif key == "op" and name and "/" in detail:
+            roles[key] = Column(name, words=_spelled(part, detail))
+        else:
+            roles[key] = Column(value)
+    for key in ("op", "offset", "size"):
+        if key not in roles:
+            raise InputError(f"the columns have no `{key}`; {SYNTAX}")
+    return roles
+
+
+def _spelled(part: str, text: str) -> dict[str, int]:
+    """`0/1` or `r/w/t`: how read, write and trim are spelled."""
+    words = [word.lower() for word in text.split("/")]
+    if len(words) not in (2, 3) or "" in words or len(set(words)) < len(words):
+        raise InputError(f"`{part}` in the columns: expected words that differ, such as `0/1`")
+    return {word: code for code, word in enumerate(words)}
+
+
+def _check(
+    name: str,
+    roles: dict[str, Column],
+    there: Mapping[str, pl.DataType],
+    columns: str | None,
+) -> None:
+    """Finds every column that is missing or of a wrong type, and settles how words are read."""
+    import polars as pl
+
+    wrong: list[str] = []
+    for role, column in list(roles.items()):
+        kind = there.get(column.name)
+        if kind is None:
+            known = ", ".join(f"`{c}`" for c in list(there)[:20]) or "none"
+            hint = "" if columns else "; `--columns` says which column holds what, " + SYNTAX
+            wrong.append(f"there is no column `{column.name}`; there are {known}{hint}")
+            continue
+        is_text = isinstance(kind, pl.String | pl.Enum | pl.Categorical)
+        if role in ("op", "prio"):
+            known_words = OPERATIONS if role == "op" else PRIORITIES
+            as_ours = isinstance(kind, pl.Enum) and tuple(kind.categories) == known_words
+            if column.words is None and not as_ours:
+                if role == "op" and not is_text:
+                    wrong.append(
+                        f"column `{column.name}` has {kind}; expected words. Hint: {_SPELL}"
+                    )
+                words = _WORDS if role == "op" else {w: i for i, w in enumerate(PRIORITIES)}
+                roles[role] = column._replace(words=words)
+            good = True
+        elif role == "device":
+            good = is_text or kind.is_integer()
+        elif role == "time":
+            good = kind.is_numeric() or isinstance(kind, pl.Datetime | pl.Duration)
+            if good and kind.is_temporal():
+                unit = getattr(kind, "time_unit", None)
+                roles[role] = column._replace(scale=_UNITS[unit or "us"])
+            elif good and column.scale == 0:
+                wrong.append(
+                    f"the time in column `{column.name}` has no unit; "
+                    f"expected such as `time={column.name}:us`, or `--time-unit us`"
+                )
+        else:
+            good = kind.is_numeric()
+        if kind.is_decimal() or not good:
+            expected = "a number or a name" if role == "device" else "numbers"
+            wrong.append(f"column `{column.name}` has {kind}; expected {expected}")
+    if wrong:
+        raise WorkloadError("\n".join(f"{name}: {text}" for text in wrong))
+
+
+def _check_devices(name: str, path: str, roles: Mapping[str, Column], devices: list[str]) -> None:
+    import polars as pl
+
+    if "device" not in roles:
+        raise WorkloadError(
+            f"{name}: `--device` with a table whose columns name no device; "
+            "`--columns` says which one has it: device=NAME"
+        )
+    column = pl.col(roles["device"].name).cast(pl.String)
+    try:
+        met = pl.scan_parquet(path, glob=False).select(column.unique()).collect().to_series()
+    except Exception as error:
+        raise WorkloadError(f"{name}: it cannot be read ({_brief(error)})") from error
+    for device in devices:
+        if device not in met:
+            some = ", ".join(str(d) for d in met.sort().head(10))
+            raise WorkloadError(
+                f"{name}: no request to the device `{device}`; expected devices that it has, "
+                f"such as {some}"
+            )
+
+
+def _brief(error: BaseException) -> str:
+    """The first line of what was raised, as far as people read."""
+    lines = str(error).strip().splitlines()
+    return (lines[0] if lines else type(error).__name__)[:200].lower()
