@@ -71,8 +71,9 @@ def test_the_environment_names_folders_too(
     assert floatgate(*words).returncode == 0
     assert api.run("agcr", "msr:hm_1").host["all"].requests == 30
     # What is said goes before the environment.
-    done = floatgate(*words, "--traces", str(tmp_path / "empty"))
-    assert done.returncode == 2
+    cut = ("--set", "workload.requests=50")
+    done = floatgate(*words, *cut, "--traces", str(tmp_path / "empty"))
+    assert json.loads(done.stdout)["provenance"]["workload"]["stand_in"] is not None
     # And where no catalogue is asked for, the folders do not matter, nor does a colon in a path.
     monkeypatch.setenv("FLOATGATE_TRACES", "missing")
     assert floatgate("run", "agcr", str(folder / "my-own.trace"), "--json").returncode == 0
@@ -91,7 +92,8 @@ def test_the_list_says_what_is_there(floatgate: Floatgate, folder: Path) -> None
 
     stored = (folder / "MSR-Cambridge/hm_1.csv").stat().st_size
     assert state("msr:hm_1").endswith(f"there, {stored / 1000:.2f} kB")
-    assert state("msr:hm_0").endswith("not there")
+    assert state("msr:hm_0").endswith("not there: stand-in")
+    assert state("msr:rsrch_1").endswith("not there")
     assert state("umass:financial1").endswith("to be unpacked")
     assert state("mango:build").endswith("never published")
     assert "my-own.trace" in done.stdout
@@ -156,10 +158,18 @@ def test_every_figure_in_json_has_a_source() -> None:
 
 WRONG: dict[str, tuple[tuple[str, ...], list[str]]] = {
     "no file": (
-        ("run", "agcr", "msr:web_0"),
-        ["msr:web_0", "web_0.csv", "block-io/388", "msr-cambridge2.tar", "--traces"],
+        ("run", "agcr", "msr:web_3"),
+        ["msr:web_3", "web_3.csv", "block-io/388", "msr-cambridge2.tar", "--traces", "stand-in"],
     ),
-    "half a server": (("run", "agcr", "msr:hm"), ["msr:hm_0", "missing"]),
+    "how to read nothing": (("run", "agcr", "msr:hm_0", "--device", "0"), ["msr:hm_0", "device=0"]),
+    "a setting of generators": (
+        ("run", "agcr", "msr:hm_0", "--set", "workload.theta=0.9"),
+        ["workload.theta", "workload.requests"],
+    ),
+    "a generator's duration": (
+        ("run", "agcr", "zipf", "--set", "workload.duration=1h"),
+        ["duration = 1h", "stand-ins"],
+    ),
     "an archive": (("run", "agcr", "umass:financial1"), ["Financial1.spc.bz2", "unpack"]),
     "never published": (("run", "agcr", "mango:build"), ["nobody has published"]),
     "a misspelt trace": (("run", "agcr", "msr:hm1"), ["did you mean `msr:hm_1`"]),

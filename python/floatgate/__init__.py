@@ -18,6 +18,7 @@ from floatgate.conversion import convert
 from floatgate.description import Description, describe
 from floatgate.engine import ConfigError, InputError, InternalError, PolicyError, WorkloadError
 from floatgate.engine import version as _version
+from floatgate.profile import Profile, expected_error, fit
 from floatgate.result import Result
 from floatgate.results import results
 from floatgate.run import chips, drives, formats, generators, policies, resolve, run, schema
@@ -36,6 +37,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "PolicyError",
+    "Profile",
     "Result",
     "WorkloadError",
     "chips",
@@ -43,6 +45,8 @@ __all__ = [
     "convert",
     "describe",
     "drives",
+    "expected_error",
+    "fit",
     "formats",
     "generators",
     "policies",

@@ -226,6 +226,13 @@ def describe(
     progress: Callable[[str, int, int | None, int], object] | None,
     finder: Finder,
 ) -> str: ...
+def fit(
+    trace: str,
+    *,
+    reading: Reading,
+    progress: Callable[[str, int, int | None, int], object] | None,
+    finder: Finder,
+) -> str: ...
 def convert(
     workload: str,
     *,

@@ -315,7 +315,12 @@ def _checks(result: Result, style: Style) -> str:
 
 def _notes(result: Result, style: Style) -> str:
     """What was found and decided when the workload was opened."""
-    lines = [hanging("- ", note) for note in result.data["provenance"]["workload"]["notes"]]
+    workload = result.data["provenance"]["workload"]
+    lines = [hanging("- ", note) for note in workload["notes"]]
+    if workload["stand_in"]:
+        from floatgate.profile import expectation
+
+        lines.append(hanging("- ", expectation()))
     return section("Workload", "\n".join(lines), style) if lines else ""
 
 

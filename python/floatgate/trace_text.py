@@ -106,9 +106,13 @@ def _state(trace: Trace) -> str:
         case "packed":
             return "to be unpacked"
         case "unpublished":
-            return "never published"
+            return f"never published{_stand_in(trace)}"
         case _:
-            return "not there"
+            return f"not there{_stand_in(trace)}"
+
+
+def _stand_in(trace: Trace) -> str:
+    return "" if trace["stand_in_lacks"] else ": stand-in"
 
 
 def _also_there(files: Sequence[Mapping[str, Any]]) -> str:
@@ -161,6 +165,10 @@ def _details(trace: Trace, groups: Mapping[str, Mapping[str, Any]]) -> str:
     for name in trace["groups"]:
         lines.append(_hanging("used by", f"{name}: {groups[name]['title']}"))
     lines.append(_hanging("here", _state(trace)))
+    if trace["presence"]["state"] in ("missing", "unpublished", "partly"):
+        lacks = trace["stand_in_lacks"]
+        can = f"no source gives {', or '.join(lacks)}" if lacks else "runs as its stand-in"
+        lines.append(_hanging("otherwise", can))
     lines += [" " * 13 + file["path"] for file in trace["presence"]["files"]]
     if trace["presence"]["missing"]:
         lines.append(_hanging("missing", ", ".join(trace["presence"]["missing"])))

@@ -48,6 +48,7 @@ fn trace(catalogue: &Catalogue, shelf: &Shelf, entry: &Entry) -> Value {
         "packed_bytes": entry.packed_bytes,
         "parts": entry.parts,
         "statistics": statistics(entry),
+        "stand_in_lacks": catalogue.stand_in_lacks(entry).map(|missing| missing.figures),
         "presence": presence(&shelf.presence(catalogue, entry)),
     })
 }

@@ -10,6 +10,7 @@ use ssd::Drive;
 use ssd::kernel::{Bytes, Dur};
 use ssd::workload::Workload;
 use ssd::workload::describe::{Describer, Options};
+use ssd::workload::standin::{Fitter, Profile};
 
 use crate::error::{InputError, WorkloadError, of_ours};
 use crate::gate::Progress;
@@ -96,4 +97,36 @@ pub(crate) fn describe(
         value.extend(description);
     }
     Ok(value)
+}
+
+/// Fits the model of stand-ins to a workload, in two passes.
+pub(crate) fn fit(
+    workload: &dyn Workload,
+    tick: &mut dyn FnMut(Progress) -> bool,
+) -> PyResult<Profile> {
+    let fail = |e: ssd::workload::TraceError| WorkloadError::new_err(e.to_string());
+    let about = workload.about();
+    let mut fitter = Fitter::new();
+    for stage in ["looking", "fitting"] {
+        let mut source = workload.open().map_err(fail)?;
+        let (mut batch, mut done) = (Vec::new(), 0);
+        loop {
+            source.fill(&mut batch).map_err(fail)?;
+            let Some(last) = batch.last() else { break };
+            done += batch.len() as u64;
+            let now_ns = last.at.as_ns();
+            if stage == "looking" {
+                fitter.look(&batch);
+            } else {
+                fitter.observe(&batch);
+            }
+            if !tick(Progress { stage, done, total: about.requests, now_ns }) {
+                return Err(of_ours("stopped by nobody"));
+            }
+        }
+        if stage == "looking" {
+            fitter.turn();
+        }
+    }
+    Ok(fitter.finish(&about.name))
 }

@@ -141,6 +141,24 @@ mod _core {
         })
     }
 
+    /// The profile that a stand-in of a trace is made from, as TOML: measured, or of a trace of the
+    /// catalogue that is not there, as published.
+    #[pyfunction]
+    #[pyo3(signature = (trace, *, reading, progress, finder))]
+    fn fit(
+        py: Python<'_>,
+        trace: String,
+        reading: open::Reading,
+        progress: Option<Py<PyAny>>,
+        finder: Py<PyAny>,
+    ) -> PyResult<String> {
+        let reading = reading.checked(&trace)?;
+        gate::pass(py, Outside::new(finder), progress, None, move |tick, _| {
+            let profile = open::profile(&trace, &reading, |w| describe::fit(w, tick))?;
+            Ok(profile.text())
+        })
+    }
+
     /// Hands a workload's requests to `rows`, as columns; what is known of it, as JSON. `drive` lends
     /// its capacity and seed to a generator.
     #[pyfunction(name = "convert")]

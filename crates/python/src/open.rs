@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
-use ssd::kernel::Bytes;
+use ssd::kernel::{Bytes, Dur};
 use ssd::workload::catalogue::Catalogue;
+use ssd::workload::standin::{Length, Profile};
 use ssd::workload::{
     self, Composition, Fold, Generator, OutOfRange, PartText, Pattern, ReadOptions, Steps, Workload,
     open_trace,
@@ -237,7 +238,10 @@ fn as_it_is(
         return open_trace(path, options).map_err(|e| of_trace(&e));
     }
     if name.contains(':') && !settings_file {
-        return Catalogue::built_in().open(name, traces, options).map_err(|e| of_trace(&e));
+        let (length, seed) = length(drive, name)?;
+        let catalogue = Catalogue::built_in();
+        let workload = catalogue.open_or_stand_in(name, traces, options, length, seed);
+        return workload.map_err(|e| of_trace(&e));
     }
     if let Some(said) = how.said() {
         return Err(WorkloadError::new_err(format!(
@@ -299,6 +303,8 @@ pub(crate) fn set_up(mut drive: Drive, workload: &str) -> PyResult<Drive> {
 enum Described {
     /// A generator; what the drive and the command line say comes on top.
     Generator(Pattern, Map<String, Value>),
+    /// What a stand-in is made from.
+    Profile(Box<Profile>),
     /// Parts to be put together, or what is wrong with them.
     Parts(Result<Composition, String>),
 }
@@ -309,6 +315,9 @@ fn described(drive: &Drive, path: &Path) -> PyResult<Described> {
     let text = read(path).map_err(WorkloadError::new_err)?;
     if let Some(composition) = Composition::read(&shown, &text) {
         return Ok(Described::Parts(composition));
+    }
+    if Profile::is_meant(&text) {
+        return Profile::read(&text).map(|p| Described::Profile(Box::new(p))).map_err(fail);
     }
     let generator: Generator = toml::from_str(&text).map_err(|e| fail(e.to_string()))?;
     let mut merged: Map<String, Value> = toml::from_str(&text).map_err(|e| fail(e.to_string()))?;
@@ -325,6 +334,10 @@ fn by_file(make: Generate, drive: &Drive, path: &Path, how: &How) -> PyResult<Bo
             drive.workload.generator = merged;
             make(&drive, pattern.name())
                 .map_err(|e| WorkloadError::new_err(format!("{}: {}", path.display(), of_run(&e))))
+        }
+        Described::Profile(profile) => {
+            let (length, seed) = length(drive, &profile.stands_for)?;
+            profile.workload(length, seed).map_err(|e| of_trace(&e))
         }
         Described::Parts(parts) => composed(make, drive, path, how, parts),
     }
@@ -359,6 +372,51 @@ fn composed(
     };
     let shown = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     composition.open(&shown, &mut open).map_err(WorkloadError::new_err)
+}
+
+/// How long a stand-in is to be, and its seed. The other settings are those of generators.
+fn length(drive: &Drive, name: &str) -> PyResult<(Length, u64)> {
+    let said = &drive.workload.generator;
+    let taken = ["requests", "duration", "seed"];
+    if let Some(other) = said.keys().find(|key| !taken.contains(&key.as_str())) {
+        return Err(WorkloadError::new_err(format!(
+            "{name}: `workload.{other}` is for generators; a stand-in takes {}",
+            taken.map(|key| format!("`workload.{key}`")).join(", ")
+        )));
+    }
+    let duration = said.get("duration").and_then(Value::as_str);
+    let duration = duration.map(|text| text.parse::<Dur>().expect("the configuration is checked"));
+    let length = Length { requests: said.get("requests").and_then(Value::as_u64), duration };
+    Ok((length, said.get("seed").and_then(Value::as_u64).unwrap_or(drive.seed)))
+}
+
+/// The profile of what `name` names: measured, if it is a trace that is there; as published, if
+/// it is one of the catalogue that is not.
+pub(crate) fn profile(
+    name: &str,
+    how: &How,
+    fit: impl FnOnce(&dyn Workload) -> PyResult<Profile>,
+) -> PyResult<Profile> {
+    let path = Path::new(name);
+    if is_path(name) {
+        if is_settings(name) {
+            return Err(InputError::new_err(format!(
+                "{name}: a profile is fitted to a trace; this is a file of settings"
+            )));
+        }
+        let trace = if is_table(path, how) {
+            parquet::open(path, how)?
+        } else {
+            open_trace(path, &how.options).map_err(|e| of_trace(&e))?
+        };
+        return fit(&*how.steps.apply(trace).map_err(|e| of_trace(&e))?);
+    }
+    let catalogue = Catalogue::built_in();
+    if catalogue.is_there(name, &how.traces).map_err(|e| of_trace(&e))? {
+        let trace = catalogue.open(name, &how.traces, &how.options).map_err(|e| of_trace(&e))?;
+        return fit(&*how.steps.apply(trace).map_err(|e| of_trace(&e))?);
+    }
+    catalogue.published_profile(name).map_err(|e| of_trace(&e))
 }
 
 /// Whether a word names a file rather than something built in: it is there, or it looks like one.

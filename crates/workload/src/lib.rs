@@ -24,6 +24,7 @@
 
 pub mod catalogue;
 pub mod describe;
+pub mod standin;
 
 mod chain;
 mod compose;

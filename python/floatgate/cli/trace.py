@@ -201,3 +201,58 @@ def convert(
         return
     name = said["name"] + (" [stand-in]" if said["stand_in"] else "")
     print(f"{name}: {number(said['requests'])} requests in {out}, {number(size)} bytes")
+
+
+@app.command()
+def fit(
+    trace: Annotated[
+        str, typer.Argument(metavar="TRACE", help="A trace file, or a name of the catalogue.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to store it (TOML)."),
+    ] = None,
+    format: Format = None,
+    time_unit: TimeUnit = None,
+    columns: Columns = None,
+    event: Event = None,
+    device: Device = None,
+    process: Process = None,
+    skip_bad: SkipBad = False,
+    traces: Traces = None,
+    slice: Slice = None,
+    first: First = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print the profile that a stand-in of TRACE is made from: a workload, once stored.
+
+    Of a trace of the catalogue that is not there it is what is published of it.
+    """
+    from floatgate.progress import Progress
+
+    if output is not None and output.suffix != ".toml":
+        raise floatgate.InputError(f"{output}: a profile is TOML; expected a name ending in .toml")
+    with Progress(quiet=quiet) as progress:
+        profile = floatgate.fit(
+            trace,
+            format=format,
+            time_unit=time_unit,
+            columns=columns,
+            event=event,
+            device=device or (),
+            process=process,
+            skip_bad=skip_bad,
+            traces=traces,
+            slice=slice,
+            first=first,
+            progress=progress,
+        )
+    if output is not None:
+        profile.save(output)
+    if as_json:
+        print_json("floatgate.profile/1", profile=profile.data)
+    elif output is None:
+        print(profile.text, end="")
+    else:
+        print(f"Stored {output}: run it, or describe it, as a workload.")

@@ -314,8 +314,10 @@ sections! {
     struct WorkloadKeys {
         /// Moves every address by this, forward or backward, such as "-31.5KiB".
         shift: Offset,
-        /// Generators: how many requests, at least 1.
+        /// Generators and stand-ins: how many requests, at least 1.
         requests: NonZeroU64,
+        /// Stand-ins: only requests before this, such as "1h".
+        duration: Dur,
         /// Generators: the size of a request, such as "4KiB", or a list of { size, share }.
         size: Any,
         /// Generators: random addresses are multiples of this.
@@ -335,7 +337,7 @@ sections! {
         hot_data: f64,
         /// Generator `hot-cold`: the share of the requests that go to hot data, 0 to 1.
         hot_writes: f64,
-        /// Generators: the seed. By default that of the run.
+        /// Generators and stand-ins: the seed. By default that of the run.
         seed: u64,
     }
 

@@ -470,6 +470,7 @@ impl Work<'_> {
         let WorkloadKeys {
             shift,
             requests,
+            duration,
             size,
             align,
             span,
@@ -481,8 +482,9 @@ impl Work<'_> {
             hot_writes,
             seed,
         } = keys_of(self.written.workload.as_ref());
-        let given: [(&str, Option<(Json, Place)>); 11] = [
+        let given: [(&str, Option<(Json, Place)>); 12] = [
             ("requests", requests.map(|at| (at.value.get().into(), at.place))),
+            ("duration", duration.map(|at| (text(at.value), at.place))),
             ("size", size.map(|at| (at.value.0, at.place))),
             ("align", align.map(|at| (text(at.value), at.place))),
             ("span", span.map(|at| (text(at.value), at.place))),

@@ -7,6 +7,7 @@ mod data;
 mod names;
 mod open;
 mod shelf;
+mod stand_in;
 mod statistics;
 
 use kernel::nearest;

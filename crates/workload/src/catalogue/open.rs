@@ -46,7 +46,7 @@ impl Catalogue {
         Ok(Box::new(Merge::new(&entry.name, parts)?))
     }
 
-    fn unknown(&self, name: &str) -> TraceError {
+    pub(super) fn unknown(&self, name: &str) -> TraceError {
         let hint = match self.meant(name) {
             Some(near) => format!("did you mean `{near}`? `floatgate trace list` names all"),
             None => "`floatgate trace list` names all".into(),
@@ -56,7 +56,7 @@ impl Catalogue {
     }
 }
 
-fn fail(name: &str, found: String, expected: &str, hint: String) -> TraceError {
+pub(super) fn fail(name: &str, found: String, expected: &str, hint: String) -> TraceError {
     TraceError::File(whole(name, found, expected, hint))
 }
 
@@ -66,7 +66,7 @@ fn whole(name: &str, found: String, expected: &str, hint: String) -> Box<Detail>
 }
 
 /// Why a trace cannot be opened, and what a person does about it.
-fn absent(
+pub(super) fn absent(
     catalogue: &Catalogue,
     entry: &Entry,
     folders: &[PathBuf],
@@ -120,12 +120,16 @@ fn named(catalogue: &Catalogue, entry: &Entry) -> String {
 }
 
 /// Opens the files of traces without parts, as the user says that they are to be read.
-struct Opening<'a> {
-    options: &'a ReadOptions,
+pub(super) struct Opening<'a> {
+    pub(super) options: &'a ReadOptions,
 }
 
 impl Opening<'_> {
-    fn trace(&self, entry: &Entry, files: &[Found]) -> Result<Box<dyn Workload>, TraceError> {
+    pub(super) fn trace(
+        &self,
+        entry: &Entry,
+        files: &[Found],
+    ) -> Result<Box<dyn Workload>, TraceError> {
         if entry.files == 1 { self.file(entry, &files[0]) } else { self.files(entry, files) }
     }
 

@@ -1,6 +1,6 @@
 //! What the user writes to get a generator.
 
-use kernel::Bytes;
+use kernel::{Bytes, Dur};
 use serde::{Deserialize, Serialize};
 
 use super::spread::{Spread, Zones};
@@ -123,6 +123,9 @@ pub struct Generator {
     /// How many requests; at least 1.
     #[serde(default = "a_million")]
     pub requests: u64,
+    /// Stand-ins only: see [`Length`](crate::standin::Length). A generator goes by `requests`.
+    #[serde(default, with = "text", skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Dur>,
     /// Size of a request, `"4KiB"`, or a list of sizes with shares that add up to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
@@ -169,6 +172,7 @@ impl Generator {
         Self {
             pattern,
             requests: a_million(),
+            duration: None,
             size: None,
             align: None,
             span: None,
@@ -226,22 +230,24 @@ impl Generator {
     }
 }
 
-/// Sizes are written as text with a unit; a bare number is an error.
+/// Sizes and times are written as text with a unit; a bare number is an error.
 pub(super) mod text {
-    use kernel::Bytes;
+    use std::fmt::Display;
+    use std::str::FromStr;
+
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
     #[expect(clippy::ref_option, reason = "the signature that serde asks for")]
-    pub(in super::super) fn serialize<S: Serializer>(
-        value: &Option<Bytes>,
+    pub(in super::super) fn serialize<T: Display, S: Serializer>(
+        value: &Option<T>,
         out: S,
     ) -> Result<S::Ok, S::Error> {
-        value.map(|b| b.to_string()).serialize(out)
+        value.as_ref().map(T::to_string).serialize(out)
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(in super::super) fn deserialize<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
         from: D,
-    ) -> Result<Option<Bytes>, D::Error> {
+    ) -> Result<Option<T>, D::Error> {
         let text = Option::<String>::deserialize(from)?;
         text.map(|t| t.parse().map_err(D::Error::custom)).transpose()
     }

@@ -64,6 +64,11 @@ impl Generator {
         if self.requests == 0 {
             return Err(bad("requests", "no requests".into(), "at least one"));
         }
+        if let Some(duration) = self.duration {
+            let found = format!("`duration = {duration}` for {}", self.pattern.name());
+            let expected = "it for stand-ins of traces; a generator goes by its number of requests";
+            return Err(bad("requests", found, expected));
+        }
         let size = self.size.clone().unwrap_or_else(|| self.pattern.size());
         let sizes = SizePicker::new(&size).map_err(|found| {
             bad("size", found, "sizes from 1 B to 1 GiB with shares that add up to 1")

@@ -9,16 +9,16 @@ use crate::trace::drain;
 use crate::{Op, ReadOptions, Request, TraceError, Workload};
 
 /// A folder of its own, gone afterwards.
-struct Folder(PathBuf);
+pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
-    fn new(test: &str) -> Self {
+    pub(super) fn new(test: &str) -> Self {
         let path = std::env::temp_dir().join(format!("floatgate-{}-{test}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+    pub(super) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.0.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
@@ -64,13 +64,13 @@ fn requests(workload: &dyn Workload) -> Vec<Request> {
 }
 
 /// As `(ns, byte, length, read)`.
-fn short(workload: &dyn Workload) -> Vec<(u64, u64, u32, bool)> {
+pub(super) fn short(workload: &dyn Workload) -> Vec<(u64, u64, u32, bool)> {
     let all = requests(workload);
     all.iter().map(|r| (r.at.as_ns(), r.offset, r.len, r.op == Op::Read)).collect()
 }
 
 /// A line of an MSR file: 100 ns ticks from a time in the traced week.
-fn msr(host: &str, disk: u32, ticks: u64, read: bool, offset: u64, len: u32) -> String {
+pub(super) fn msr(host: &str, disk: u32, ticks: u64, read: bool, offset: u64, len: u32) -> String {
     let kind = if read { "Read" } else { "Write" };
     format!("{},{host},{disk},{kind},{offset},{len},1000\n", 128_166_372_000_000_000 + ticks)
 }

@@ -2,6 +2,7 @@
 
 mod files;
 mod order;
+mod stand_ins;
 
 use std::collections::BTreeSet;
 
