@@ -45,6 +45,7 @@ def test_help_is_instant_and_loads_nothing_heavy(floatgate: Floatgate) -> None:
         ("compare",),
         ("policies",),
         ("chips",),
+        ("lifetime",),
         ("config",),
         ("config", "show"),
         ("config", "check"),
@@ -73,6 +74,7 @@ def test_json_is_exactly_one_object(floatgate: Floatgate) -> None:
     schemas = {
         ("run", *SMALL): "floatgate.run/1",
         ("compare", *SMALL, "--seed", "1,2"): "floatgate.compare/1",
+        ("lifetime", *SMALL): "floatgate.lifetime/1",
         ("policies",): "floatgate.policies/1",
         ("chips",): "floatgate.chips/1",
         ("chips", "b-mlc32"): "floatgate.chips/1",

@@ -19,7 +19,13 @@ from floatgate.recording import Column, Recording
 from floatgate.result import SOURCES
 
 ROOT = Path(__file__).parent.parent
-PARTS = ["throttle_ns", *(f"queue_{source}_ns" for source in SOURCES), "bus_ns", "array_ns"]
+PARTS = [
+    "throttle_ns",
+    *(f"queue_{source}_ns" for source in SOURCES),
+    "bus_ns",
+    "array_ns",
+    "ecc_ns",
+]
 FILES = ["blocks.parquet", "requests.parquet", "result.json", "series.parquet"]
 TABLES: dict[str, Callable[[Result], pl.DataFrame]] = {
     "requests": Result.requests,

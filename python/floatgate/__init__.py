@@ -18,6 +18,7 @@ from floatgate.conversion import convert
 from floatgate.description import Description, describe
 from floatgate.engine import ConfigError, InputError, InternalError, PolicyError, WorkloadError
 from floatgate.engine import version as _version
+from floatgate.lifetime import lifetime
 from floatgate.profile import Profile, expected_error, fit
 from floatgate.result import Result
 from floatgate.results import results
@@ -49,6 +50,7 @@ __all__ = [
     "fit",
     "formats",
     "generators",
+    "lifetime",
     "policies",
     "report",
     "resolve",

@@ -19,15 +19,16 @@ def page(result: Result, *, colour: bool = False) -> str:
     """The whole result, section by section; what did not happen is left out."""
     style = Style(colour)
     sections = [
-        _head(result, style),
+        head(result, style),
         _host(result, style),
         _causes(result, style),
         _flash(result, style),
         _drive(result, style),
+        _cells(result, style),
         _policies(result, style),
         _checks(result, style),
         _notes(result, style),
-        _warnings(result, style),
+        warnings(result, style),
     ]
     return "\n\n".join(section for section in sections if section)
 
@@ -136,7 +137,8 @@ def section(title: str, body: str, style: Style) -> str:
     return f"{style(BOLD, title)}\n{textwrap.indent(body, '  ')}"
 
 
-def _head(result: Result, style: Style) -> str:
+def head(result: Result, style: Style) -> str:
+    """What ran, how long, and how it ended."""
     end, checks, timing = result.end, result.checks, result.timing
     seed = result.provenance.seed
     title = f"{style(BOLD, result.name)}  (seed {seed}, run {result.run_id})"
@@ -224,7 +226,7 @@ def _flash(result: Result, style: Style) -> str:
         facts.append(f"GC erases forced by {_list(demands)}")
     facts += [f"{number(flash[key])} {words}" for key, words in _FLASH_FACTS.items() if flash[key]]
     if facts:
-        body += "\n" + _wrapped("; ".join(facts))
+        body += "\n" + wrapped("; ".join(facts))
     waf = "" if result.waf is None else f": write amplification {result.waf:.3f}"
     return section(f"Flash operations by source{waf}", body, style)
 
@@ -256,7 +258,7 @@ def _drive(result: Result, style: Style) -> str:
         lines.append(f"energy {number(result.energy_joules.total)} J ({_list(parts)})")
         if split := result.data.get("energy_split"):
             lines.append(_energy_split(split))
-    return section("Drive", "\n".join(map(_wrapped, lines)), style)
+    return section("Drive", "\n".join(map(wrapped, lines)), style)
 
 
 def _energy_split(split: Mapping[str, Any]) -> str:
@@ -275,6 +277,13 @@ def _spread(values: Mapping[str, Any]) -> str:
 
 def _list(counts: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {number(count)}" for name, count in counts.items())
+
+
+def _cells(result: Result, style: Style) -> str:
+    """What the model of the cells showed, where it is on."""
+    from floatgate.lifetime_text import simulated
+
+    return simulated(result, style)
 
 
 def _policies(result: Result, style: Style) -> str:
@@ -324,12 +333,14 @@ def _notes(result: Result, style: Style) -> str:
     return section("Workload", "\n".join(lines), style) if lines else ""
 
 
-def _warnings(result: Result, style: Style) -> str:
+def warnings(result: Result, style: Style) -> str:
+    """Where a number should not be trusted, or a setting could not matter."""
     lines = [hanging("- ", f"{w['text']} [{w['code']}]") for w in result.warnings]
     return section(style(YELLOW, "Warnings"), "\n".join(lines), style) if lines else ""
 
 
-def _wrapped(text: str) -> str:
+def wrapped(text: str) -> str:
+    """A fact on lines that fit a section."""
     return textwrap.fill(text, WIDTH - 2, subsequent_indent="  ", break_on_hyphens=False)
 
 
@@ -413,9 +424,9 @@ def chip(known: Mapping[str, Any], *, colour: bool = False) -> str:
         f"program {_three(known['program_mb_per_s'])} MB/s",
     ]
     sections = [
-        _wrapped(f"{style(BOLD, known['name'])}  {known['summary']}"),
-        section("Array", "\n".join(map(_wrapped, array)), style),
-        section("Times", "\n".join(map(_wrapped, times)), style),
+        wrapped(f"{style(BOLD, known['name'])}  {known['summary']}"),
+        section("Array", "\n".join(map(wrapped, array)), style),
+        section("Times", "\n".join(map(wrapped, times)), style),
     ]
     if energy:
         joules = [
@@ -424,7 +435,7 @@ def chip(known: Mapping[str, Any], *, colour: bool = False) -> str:
         ]
         if known["idle_watts"] is not None:
             joules.append(f"idle {number(known['idle_watts'] * 1e3)} mW")
-        sections.append(section("Energy", "\n".join(map(_wrapped, joules)), style))
+        sections.append(section("Energy", "\n".join(map(wrapped, joules)), style))
     sections.append(section("Sources", _by_source(known["settings"]), style))
     return "\n\n".join(sections)
 

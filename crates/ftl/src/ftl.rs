@@ -1,16 +1,18 @@
 //! The FTL: its parts, and how it begins and ends. What it does lies in `host.rs`, `slots.rs` and
 //! `job`.
 
-use crate::job::{JobId, Jobs, WaitFor};
+use crate::job::{Job, JobId, Jobs, WaitFor};
 use crate::map::Map;
 use crate::plane::Planes;
 use crate::policy::{
-    Coding, Cost, FreePick, Interests, Kit, Order, PageChoice, Plan, Policies, Pool, ReadDisturb,
-    StreamId, StreamSpec, Watch, Wear,
+    Coding, Cost, Dest, FreePick, Interests, Kit, Order, PageChoice, Plan, PlanFamily, Policies,
+    Pool, ReadDisturb, Step, StreamId, StreamSpec, Watch, Wear,
 };
-use crate::{Blocks, Levels};
+use crate::{Blocks, Levels, State};
 use kernel::{BitSet, Idx, IndexVec, Rng};
-use nand::{Array, BlockId, BySource, DieId, Geometry, Layouts, Level, Mode, PlaneId, Store};
+use nand::{
+    Array, BlockId, BySource, DieId, Geometry, Layouts, Level, Mode, PlaneId, Source, Store,
+};
 use std::collections::VecDeque;
 
 /// The read-only view of the whole FTL, borrowed field by field so that a policy beside it can be
@@ -100,6 +102,8 @@ pub struct Counts {
     pub starved: u64,
     /// Blocks retired at the end of their life.
     pub retired: u64,
+    /// Of these, the ones retired because a page of theirs could not be read.
+    pub condemned: u64,
     /// Victims chosen in the policy's place, after it found nothing but full blocks.
     pub overridden: u64,
 }
@@ -152,6 +156,10 @@ pub struct Ftl<K: Kit> {
     /// The run has begun: wear counts, and blocks retire.
     pub(crate) ages: bool,
     pub(crate) worn_out: bool,
+    /// The block that is erased next endures beyond its rated cycles.
+    pub(crate) healed: bool,
+    /// Blocks to be retired when they are empty, whatever their wear.
+    pub(crate) condemned: Vec<BlockId>,
     pub(crate) rng: Rng,
     /// A plan's memory, used again and again.
     pub(crate) plan: Plan,
@@ -219,6 +227,8 @@ impl<K: Kit> Ftl<K> {
             fruitless: 0,
             ages: false,
             worn_out: false,
+            healed: false,
+            condemned: Vec::new(),
             rng: Rng::named(config.seed, "ftl/victim"),
             plan: Plan::default(),
             counts: Counts::default(),
@@ -290,6 +300,7 @@ impl<K: Kit> Ftl<K> {
         self.counts = Counts::default();
         self.array.reset_wear();
         self.freed = false;
+        self.condemned.clear();
         self.fruitless = 0;
         self.ages = self.config.endurance > 0;
         if let Some(levels) = &mut self.levels {
@@ -299,7 +310,11 @@ impl<K: Kit> Ftl<K> {
 
     /// Whether the block has reached the end of its life; if so it is retired.
     pub(crate) fn retire(&mut self, block: BlockId) -> bool {
-        if !self.ages || self.array.wear()[block] < self.config.endurance.saturating_mul(1_000) {
+        let limit = self.config.endurance.saturating_mul(1_000);
+        let healed = std::mem::take(&mut self.healed);
+        let worn = self.array.wear()[block] >= limit && !healed;
+        let condemned = self.condemned.iter().position(|b| *b == block);
+        if !self.ages || (!worn && condemned.is_none()) {
             return false;
         }
         // Garbage collection may just have used the plane's reserve to empty this block. Then the
@@ -309,12 +324,44 @@ impl<K: Kit> Ftl<K> {
         }
         self.blocks.set_bad(block);
         self.counts.retired += 1;
+        if let Some(at) = condemned {
+            self.condemned.swap_remove(at);
+            self.counts.condemned += 1;
+        }
         // What a legal drive needs beside its data: see `Config::spare_needed`.
         let good = self.geometry.blocks() as u64 - self.counts.retired;
         let spare = good * u64::from(self.geometry.pages_per_block());
         let needed = u64::from(self.config.logical_pages) + self.config.spare_needed();
         self.worn_out = spare < needed;
         true
+    }
+
+    /// Says of the block whose erase is done next whether rest between its cycles has healed it: it
+    /// then goes on, although it has had the cycles that it is rated for.
+    pub fn set_healed(&mut self, healed: bool) {
+        self.healed = healed;
+    }
+
+    /// Takes a block out of service because a page of it could not be read: what is valid moves
+    /// away, and the block is retired when it is empty. Each plane empties one such block at a
+    /// time; the others go when garbage collection or another failure comes to them.
+    pub fn condemn(&mut self, block: BlockId) {
+        let state = self.blocks.state(block);
+        if !self.ages || matches!(state, State::Free | State::Bad) {
+            return;
+        }
+        if !self.condemned.contains(&block) {
+            self.condemned.push(block);
+        }
+        let plane = self.geometry.plane_of(block);
+        let at_work = |j: &Job<_>| j.tag.source == Source::Refresh && j.plane == plane;
+        if state == State::Moving || self.jobs.iter().any(at_work) {
+            return;
+        }
+        let mut plan = std::mem::take(&mut self.plan);
+        plan.push(Step::Reclaim { block, to: Dest::Stream(StreamId::GC) });
+        self.spawn_plan(PlanFamily::ReadDisturb, &mut plan);
+        self.plan = plan;
     }
 
     /// So many blocks are retired that the drive cannot hold its data and go on.

@@ -175,6 +175,11 @@ impl<S: Store> Array<S> {
         &self.wear
     }
 
+    /// The wear of a block once it is erased, in thousandths of a cycle.
+    pub fn wear_after_erase(&self, block: BlockId) -> u32 {
+        self.wear[block] + CYCLE + u32::from(self.surcharge[block])
+    }
+
     /// Puts a block into the state in which a fast path (filling, a saved state) left it: its
     /// first `pages` pages programmed, in plain mode.
     pub fn adopt(&mut self, block: BlockId, pages: u32) {

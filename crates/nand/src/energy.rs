@@ -1,7 +1,7 @@
 //! What a flash operation takes from the supply.
 
 use crate::{Level, Timing};
-use kernel::{Energy, Power};
+use kernel::{Dur, Energy, Power};
 
 /// The energies of a drive's operations by page type (0 = least significant bit).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,7 +26,12 @@ impl Energies {
     /// Power does not depend on the level, as it does not on fast and slow pages (Grupp 3.4), so
     /// energy is in proportion to time.
     pub fn read_joules(&self, timing: &Timing, level: Level, page_type: usize) -> f64 {
-        let (time, usual) = (timing.read(level, page_type), timing.read(Level::Medium, page_type));
+        self.sense_joules(timing, timing.read(level, page_type), page_type)
+    }
+
+    /// Joules of sensing a page of this type for so long; see [`Self::read_joules`].
+    pub fn sense_joules(&self, timing: &Timing, time: Dur, page_type: usize) -> f64 {
+        let usual = timing.read(Level::Medium, page_type);
         self.read[page_type].as_joules() * in_proportion(time.as_ns(), usual.as_ns())
     }
 

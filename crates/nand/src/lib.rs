@@ -8,6 +8,7 @@ mod energy;
 mod geometry;
 mod layout;
 mod order;
+mod soft;
 mod store;
 mod timing;
 
@@ -19,5 +20,6 @@ pub use energy::Energies;
 pub use geometry::{BlockId, ChannelId, DieId, Geometry, GeometryError, PlaneId, Ppn, Shape};
 pub use layout::{Layout, Layouts, PageRange, SlotSpan};
 pub use order::PageOrder;
+pub use soft::SoftReads;
 pub use store::{Nothing, Store, Versions};
 pub use timing::{Bus, Timing};

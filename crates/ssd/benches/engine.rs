@@ -35,6 +35,7 @@ fn measure(name: &str, budget: f64, drive: &Drive, workload: &dyn Workload) {
         ftl.begin_run(drive.policies.build());
         prepare = prepare.min(start.elapsed().as_secs_f64());
         let mut sim = Sim::new(Settings::of(drive), ftl);
+        sim.model_cells(drive);
         let mut source = workload.open().expect("it was opened before");
         let start = Instant::now();
         sim.run(&mut *source, None, &mut |_| true).expect("nobody stops it");
@@ -82,6 +83,17 @@ fn main() {
         "random write, 8 GiB, 12.5 % spare",
         5.0,
         &with(&["geometry.blocks-per-plane=128", "ftl.spare-factor=0.125"]),
+    );
+    generated(
+        "the same with the cells modelled, at 60 %",
+        3.0,
+        &with(&[
+            "geometry.blocks-per-plane=128",
+            "ftl.spare-factor=0.125",
+            "reliability.model=on",
+            "reliability.initial-cycles=2000",
+            "reliability.initial-retention=180d",
+        ]),
     );
     generated(
         "random write, 16 GiB, 10 % spare",

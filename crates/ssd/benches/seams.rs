@@ -1,11 +1,11 @@
 //! What does each seam cost a drive that does not use it?
 //!
-//! The same engine is built without the seams, with each alone, as people run it, and recording
-//! what it does; all serve the same requests, and an instruction counter (`make bench-count`)
+//! The same engine is built without the seams, with each alone, as people run it, recording what it
+//! does, and with the model of the cells; all serve the same requests, and an instruction counter (`make bench-count`)
 //! compares them: the instructions of a long run minus those of a short one are those of the
 //! requests between. Run by itself it prints wall-clock figures. Arguments: one build (`bare`,
-//! `slots`, `watch`, `idle`, `levels`, `reads`, `dispatch`, `builtin`, `recorded`) and the number
-//! of requests.
+//! `slots`, `watch`, `idle`, `levels`, `reads`, `dispatch`, `builtin`, `recorded`, `cells`) and the
+//! number of requests.
 
 #![allow(clippy::disallowed_methods)] // a bench reads the clock
 
@@ -91,14 +91,24 @@ fn builtin(drive: &Drive) -> Policies<Builtin> {
     drive.policies.build()
 }
 
-fn run<K: Kit>(name: &str, drive: &Drive, policies: fn(&Drive) -> Policies<K>, recorded: bool) {
+/// What the engine does beside serving.
+#[derive(Copy, Clone)]
+enum Beside {
+    Nothing,
+    Recording,
+    Cells,
+}
+
+fn run<K: Kit>(name: &str, drive: &Drive, policies: fn(&Drive) -> Policies<K>, beside: Beside) {
     let workload = generator(drive, "random-write").expect("a known generator");
     let mut ftl = ftl_of::<K>(drive, policies(drive));
     precondition(drive, &*workload, &mut ftl, &mut |_| true).expect("nobody stops it");
     ftl.begin_run(policies(drive));
     let mut sim = Sim::new(Settings::of(drive), ftl);
-    if recorded {
-        sim.record(drive.recording, Box::new(|_, _| true));
+    match beside {
+        Beside::Nothing => {}
+        Beside::Recording => sim.record(drive.recording, Box::new(|_, _| true)),
+        Beside::Cells => sim.model_cells(drive),
     }
     let start = Instant::now();
     let mut source = workload.open().expect("a generator opens");
@@ -124,24 +134,29 @@ fn main() {
         "precondition.fill=full",
         "precondition.age=random",
         "ftl.spare-factor=0.20",
+        "reliability.model=on",
+        "reliability.initial-cycles=2000",
+        "reliability.initial-retention=180d",
     ]
     .map(ToOwned::to_owned)
     .to_vec();
+    // What is said of the cells matters to the build `cells` alone.
     let file = ("bench.toml", "base = \"agcr\"\n");
     let layers = Layers { file, library: &|_| None, set: &set, policy: &[], seed: None };
     let drive = load(&layers).expect("a drive");
     let names: Vec<&String> = asked.iter().filter(|a| a.parse::<u64>().is_err()).collect();
     let wanted = |name: &str| names.is_empty() || names.iter().any(|a| *a == name);
-    let all: [(&str, Build); 9] = [
-        ("bare", |n, d| run(n, d, fixed::<0>, false)),
-        ("slots", |n, d| run(n, d, fixed::<1>, false)),
-        ("watch", |n, d| run(n, d, fixed::<2>, false)),
-        ("idle", |n, d| run(n, d, fixed::<4>, false)),
-        ("levels", |n, d| run(n, d, fixed::<8>, false)),
-        ("reads", |n, d| run(n, d, fixed::<16>, false)),
-        ("dispatch", |n, d| run(n, d, dispatched, false)),
-        ("builtin", |n, d| run(n, d, builtin, false)),
-        ("recorded", |n, d| run(n, d, builtin, true)),
+    let all: [(&str, Build); 10] = [
+        ("bare", |n, d| run(n, d, fixed::<0>, Beside::Nothing)),
+        ("slots", |n, d| run(n, d, fixed::<1>, Beside::Nothing)),
+        ("watch", |n, d| run(n, d, fixed::<2>, Beside::Nothing)),
+        ("idle", |n, d| run(n, d, fixed::<4>, Beside::Nothing)),
+        ("levels", |n, d| run(n, d, fixed::<8>, Beside::Nothing)),
+        ("reads", |n, d| run(n, d, fixed::<16>, Beside::Nothing)),
+        ("dispatch", |n, d| run(n, d, dispatched, Beside::Nothing)),
+        ("builtin", |n, d| run(n, d, builtin, Beside::Nothing)),
+        ("recorded", |n, d| run(n, d, builtin, Beside::Recording)),
+        ("cells", |n, d| run(n, d, builtin, Beside::Cells)),
     ];
     for (name, run) in all {
         if wanted(name) {

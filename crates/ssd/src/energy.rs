@@ -1,7 +1,7 @@
 //! From counts of operations to energy: the part of the report that multiplies.
 
 use crate::config::Drive;
-use crate::sim::{PageCounts, Stats};
+use crate::sim::{CellCounts, PageCounts, Stats};
 use ftl::Counts;
 use nand::{Level, Source};
 use serde_json::{Map, Value, json};
@@ -28,6 +28,7 @@ impl EnergyUse {
         drive: &Drive,
         counts: &Counts,
         stats: &Stats,
+        reads: Option<&CellCounts>,
         span_seconds: f64,
     ) -> Option<Self> {
         let energy = drive.energy.as_ref()?;
@@ -56,8 +57,23 @@ impl EnergyUse {
             }
             all
         };
-        let read = sum(&stats.sensed, 0, &|l, t| energy.read_joules(timing, l, t));
+        // With the model of the cells, counts are by way of sensing, and energy follows its time.
+        let attempt = |step: Level, page_type: usize| {
+            let time = drive.soft_reads.array[step as usize][page_type];
+            energy.sense_joules(timing, time, page_type)
+        };
+        let read = match reads {
+            Some(_) => sum(&stats.sensed, 0, &attempt),
+            None => sum(&stats.sensed, 0, &|l, t| energy.read_joules(timing, l, t)),
+        };
         let program = sum(&stats.programmed, 1, &|l, t| energy.program_joules(timing, l, t));
+        if let (Some(reads), Some(moved)) = (reads, energy.transfer_out) {
+            for (source, planes) in reads.extra_planes.into_iter().enumerate() {
+                let joules = planes as f64 * moved.as_joules();
+                *transfer.get_or_insert(0.0) += joules;
+                by_source[source] += joules;
+            }
+        }
         let mut erase = 0.0;
         for source in Source::ALL {
             let joules = counts.erase[source] as f64 * energy.erase.as_joules();

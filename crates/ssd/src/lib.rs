@@ -9,6 +9,7 @@ pub mod record;
 pub mod sim;
 
 mod energy;
+mod lifetime;
 mod precondition;
 mod report;
 mod run;

@@ -16,6 +16,7 @@ macro_rules! files {
 const DRIVES: &[(&str, &str)] = files!("drives":
     "agcr",
     "agcr-128g",
+    "agcr-physics",
     "ready-32g",
     "ready-128g",
     "read-disturb",

@@ -5,9 +5,10 @@
 
 use crate::config::{Drive, HostMode};
 use crate::energy::EnergyUse;
+use crate::lifetime::{self, STEADY, lifetime};
 use crate::precondition::Preconditioned;
 use crate::run::{Before, capacity, pages_in_use};
-use crate::sim::{Class, ClassStats, Sim, Stats};
+use crate::sim::{Cells, Class, ClassStats, Sim, Stats};
 use ftl::{Counts, Ftl, Kit, State};
 use kernel::{Histogram, IndexVec};
 use nand::{BlockId, BySource, Geometry, Level, Mode, Source};
@@ -55,7 +56,8 @@ pub(crate) fn report<K: Kit>(
     let page_bytes = drive.geometry.page_size().get();
     let written = stats.classes[Class::Write as usize].bytes;
     let programs = counts.program.total();
-    let energy = EnergyUse::of(drive, &counts, &stats, sim.now().as_secs_f64());
+    let reads = sim.cells().map(Cells::counts);
+    let energy = EnergyUse::of(drive, &counts, &stats, reads, sim.now().as_secs_f64());
     let host_bytes = stats.classes[Class::Read as usize].bytes + written;
     let ratio = |n: u64, d: u64| if d == 0 { Value::Null } else { json!(n as f64 / d as f64) };
     let value = json!({
@@ -82,7 +84,7 @@ pub(crate) fn report<K: Kit>(
         },
         "end": end(drive, sim, end_ns, &counts),
         "host": host(&stats),
-        "flash": flash(&counts, &stats, drive),
+        "flash": flash(&counts, &stats, sim.cells(), drive),
         "waf": ratio(programs * page_bytes, written),
         "waf_pages": ratio(programs, counts.host_pages),
         "wear": {
@@ -93,7 +95,7 @@ pub(crate) fn report<K: Kit>(
         "buffer": buffer(sim),
         "energy_joules": energy.as_ref().map(EnergyUse::by_operation),
         "energy_split": energy.map(|e| e.split(drive.geometry.shape().bits_per_cell, host_bytes)),
-        "lifetime": Value::Null,
+        "lifetime": lifetime(drive, &counts, &stats, sim),
         "policies": policies_of(drive, &counts, &stats, sim),
         "checks": checks,
         "warnings": warnings(drive, about, alignment, state, &counts, &stats, sim),
@@ -108,13 +110,25 @@ fn end<K: Kit>(drive: &Drive, sim: &Sim<K>, end_ns: u64, counts: &Counts) -> Val
         return json!({ "state": "completed", "at_ns": end_ns, "reason": null });
     };
     let blocks = drive.geometry.blocks();
+    let worn = counts.retired - counts.condemned;
+    let cycles = drive.reliability.endurance;
+    let why = match (worn, counts.condemned) {
+        (_, 0) => format!("{worn} of {blocks} blocks reached their {cycles} P/E cycles and were"),
+        (0, lost) => {
+            format!("{lost} of {blocks} blocks held pages that could not be read and were")
+        }
+        (_, lost) => format!(
+            "of {blocks} blocks {worn} reached their {cycles} P/E cycles and {lost} held pages \
+             that could not be read; these were"
+        ),
+    };
     json!({
         "state": "worn-out",
         "at_ns": at.as_ns(),
         "reason": format!(
-            "{} of {blocks} blocks reached their {} P/E cycles and were retired; what is left \
-             cannot hold the drive's {} and the space that garbage collection needs",
-            counts.retired, drive.reliability.endurance, capacity(drive),
+            "{why} retired; what is left cannot hold the drive's {} and the space that garbage \
+             collection needs",
+            capacity(drive),
         ),
     })
 }
@@ -131,6 +145,7 @@ fn host(stats: &Stats) -> Value {
         }
         all.bus_ns += class.bus_ns;
         all.array_ns += class.array_ns;
+        all.ecc_ns += class.ecc_ns;
     }
     json!({
         "read": class(&stats.classes[Class::Read as usize]),
@@ -155,7 +170,7 @@ fn class(c: &ClassStats) -> Value {
             "queue": queue,
             "bus": mean(c.bus_ns),
             "array": mean(c.array_ns),
-            "ecc": 0.0,
+            "ecc": mean(c.ecc_ns),
         },
     })
 }
@@ -179,7 +194,7 @@ fn by_level(counts: &[u64; 3]) -> Value {
     Level::ALL.into_iter().map(|l| (l.name().to_owned(), json!(counts[l as usize]))).collect()
 }
 
-fn flash(counts: &Counts, stats: &Stats, drive: &Drive) -> Value {
+fn flash(counts: &Counts, stats: &Stats, cells: Option<&Cells>, drive: &Drive) -> Value {
     let demand = &counts.gc_erase_by_demand;
     let mut demands: Map<String, Value> =
         [Source::Host, Source::Wear, Source::Refresh, Source::Rewrite, Source::Map]
@@ -208,7 +223,7 @@ fn flash(counts: &Counts, stats: &Stats, drive: &Drive) -> Value {
         },
         "rmw_reads": stats.rmw_reads,
         "skipped_pages": counts.skipped,
-        "uncorrectable": 0,
+        "uncorrectable": cells.map_or(0, |c| c.counts().uncorrectable.iter().sum::<u64>()),
     })
 }
 
@@ -377,9 +392,6 @@ fn check<K: Kit>(
     })
 }
 
-/// Halves of a run whose write amplification differs by more are not of one state.
-const STEADY: f64 = 0.05;
-
 fn warnings<K: Kit>(
     drive: &Drive,
     about: &About,
@@ -464,6 +476,7 @@ fn warnings<K: Kit>(
             ),
         );
     }
+    lifetime::warn(drive, stats, sim, &mut warn);
     if stats.host_page_reads > 0 && stats.unmapped_reads * 100 > stats.host_page_reads {
         warn(
             "unmapped-reads",

@@ -127,7 +127,7 @@ pub fn ftl_of<K: Kit>(drive: &Drive, policies: Policies<K>) -> Ftl<K> {
             stop: drive.ftl.gc.stop,
             background_stop: drive.ftl.gc.background_stop,
         },
-        endurance: drive.reliability.endurance,
+        endurance: drive.endurance_left(),
         seed: drive.seed,
     };
     Ftl::new(config, policies)
@@ -176,6 +176,7 @@ pub fn run_recorded(
     }
     let mut source = Observed { inner: workload.open()?, alignment: Alignment::new() };
     let mut sim = Sim::new(Settings::of(drive), ftl);
+    sim.model_cells(drive);
     if let Some(sink) = sink {
         sim.record(drive.recording, sink);
     }

@@ -17,7 +17,7 @@ use workload::{List, Op, Request, Workload};
 
 const OPERATIONS: [&str; 3] = ["read", "write", "trim"];
 const SOURCES: [&str; 6] = ["host", "gc", "wear", "refresh", "rewrite", "map"];
-const PARTS: [&str; 9] = [
+const PARTS: [&str; 10] = [
     "throttle_ns",
     "queue_host_ns",
     "queue_gc_ns",
@@ -27,6 +27,7 @@ const PARTS: [&str; 9] = [
     "queue_map_ns",
     "bus_ns",
     "array_ns",
+    "ecc_ns",
 ];
 
 /// What a run handed over.
@@ -229,9 +230,9 @@ fn requests_come_in_order_of_completion_and_make_up_the_report() {
             let parts = PARTS.map(|part| rows.whole(r, part));
             let means = parts
                 .map(|part| mine.iter().map(|&i| part[i]).sum::<u64>() as f64 / mine.len() as f64);
-            let [throttle, queue @ .., bus, array] = means;
+            let [throttle, queue @ .., bus, array, ecc] = means;
             assert_eq!((throttle, queue), (class.throttle, class.queue), "{operation}");
-            assert_eq!((bus, array), (class.bus, class.array), "{operation}");
+            assert_eq!((bus, array, ecc), (class.bus, class.array, class.ecc), "{operation}");
         }
     }
 }

@@ -9,7 +9,7 @@ import typer
 
 import floatgate
 from floatgate import ConfigError, InputError, InternalError, PolicyError, completion
-from floatgate.cli import config, experiments, lists, report, runs, trace
+from floatgate.cli import config, experiments, lifetime, lists, report, runs, trace
 from floatgate.cli.options import choices
 from floatgate.cli.show import fail
 
@@ -26,6 +26,7 @@ app = typer.Typer(
 )
 app.command(epilog=choices())(runs.run)
 app.command(epilog=choices())(runs.compare)
+app.command(epilog=choices())(lifetime.lifetime)
 app.command()(experiments.sweep)
 app.command()(experiments.results)
 app.command()(experiments.reproduce)

@@ -1,7 +1,7 @@
 //! Identities of endurance: what a number of cycles is worth in bytes, rates and years.
 
 /// Seconds of a year of 365 days, as READY and JESD219 count it.
-const YEAR_SECONDS: f64 = 365.0 * 86_400.0;
+pub const YEAR_SECONDS: f64 = 365.0 * 86_400.0;
 
 /// Bytes that flash of `raw_bytes` takes in `cycles` program/erase cycles: READY's Cssd (3.1).
 pub fn programmable_bytes(raw_bytes: f64, cycles: f64) -> f64 {

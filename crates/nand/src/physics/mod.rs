@@ -6,6 +6,7 @@
 //! | bytes, rates and years of a number of cycles | `endurance` | READY 2, JESD218 |
 //! | step size → program time, spread, errors by wear and time | `ispp` | AGCR Eq. 1; Pan et al. |
 //! | sensing → correctable errors, read time | `sensing` | AGCR Eq. 2 |
+//! | codewords that cannot be corrected | `codeword` | binomial tail, JESD218 |
 //! | read and program disturb | `disturb` | Cai et al., IPR, Grupp |
 //! | all errors of a page; a table of them | `rber` | the above, added |
 //! | program time and wear | `aging` | Grupp Fig. 5 |
@@ -27,6 +28,7 @@
 //! ```
 
 mod aging;
+mod codeword;
 mod disturb;
 mod endurance;
 mod ipr;
@@ -37,11 +39,12 @@ mod recovery;
 mod sensing;
 
 pub use aging::{program_time_factor, speed_up_at_rating};
+pub use codeword::Codeword;
 pub use disturb::{
     GUARDED_READ_LIMIT, HARMLESS_REPROGRAMS, REPROGRAMMED_PAGE, read_limit, read_slope,
     reprogrammed_partner,
 };
-pub use endurance::{drive_writes_per_day, programmable_bytes, static_rate};
+pub use endurance::{YEAR_SECONDS, drive_writes_per_day, programmable_bytes, static_rate};
 pub use ipr::{FLAT, endured_cycles, measured_wear, surcharge, wear};
 pub use ispp::{Cell, STEP_VOLTS, program_us, step_of_time};
 pub use rber::{ErrorTable, Stress, rber};

@@ -85,10 +85,25 @@ impl Recovery {
     }
 
     /// The number of cycles without rest that would have shifted the cells as far: the wear that
-    /// counts for errors.
+    /// counts for errors. Runs ask this for each erase, so it is solved by Newton's method in
+    /// logarithms, where Eq. 1 is nearly straight: six steps leave no error that counts.
     pub fn effective_cycles(&self, cycles: f64, idle_hours: f64) -> f64 {
-        let shift = self.shift_volts(cycles, idle_hours);
-        where_reaches(shift, 0.0, |n| self.trapped_volts(n)).min(cycles)
+        let share = self.remaining(idle_hours);
+        if cycles <= 0.0 || share >= 1.0 {
+            return cycles;
+        }
+        if share <= 0.0 {
+            return 0.0;
+        }
+        let goal = (self.trapped_volts(cycles) * share).ln();
+        let mut logarithm = cycles.ln();
+        for _ in 0..6 {
+            let interface = self.interface_volts * (logarithm * 0.62).exp();
+            let oxide = self.oxide_volts * (logarithm * 0.3).exp();
+            let slope = (0.62 * interface + 0.3 * oxide) / (interface + oxide);
+            logarithm -= ((interface + oxide).ln() - goal) / slope;
+        }
+        logarithm.exp().min(cycles)
     }
 
     /// Whether the constants have support at this idle time; if not, what they give is an

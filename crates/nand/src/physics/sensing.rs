@@ -44,6 +44,11 @@ impl Ldpc {
         self.correctable[step]
     }
 
+    /// Sensings at each boundary in every step.
+    pub fn all_sensings(&self) -> [u32; STEPS] {
+        self.sensings
+    }
+
     /// Sensings at each boundary in a step.
     pub fn sensings(&self, step: usize) -> u32 {
         self.sensings[step]

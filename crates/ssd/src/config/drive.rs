@@ -20,6 +20,8 @@ pub struct Drive {
     pub geometry: nand::Geometry,
     /// Times of the operations.
     pub timing: nand::Timing,
+    /// What reading with more sensings takes.
+    pub soft_reads: nand::SoftReads,
     /// Whether times depend on the cost level at which a page was written.
     pub has_levels: bool,
     /// Energies of the operations, where the drive gives them.
@@ -57,6 +59,12 @@ pub struct Drive {
 }
 
 impl Drive {
+    /// Cycles that a block endures in the run: with the model of the cells those before it count.
+    pub fn endurance_left(&self) -> u32 {
+        let r = &self.reliability;
+        if r.model_on { r.endurance - r.initial_cycles } else { r.endurance }
+    }
+
     /// `sha256:…` over the resolved configuration with its keys in order and no space between:
     /// equal for equal drives, however they were written.
     pub fn hash(&self) -> String {
@@ -152,7 +160,7 @@ pub struct Precondition {
 }
 
 /// Endurance and the model of the cells.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Reliability {
     /// Whether the physics of the cells is simulated.
     pub model_on: bool,
@@ -160,6 +168,48 @@ pub struct Reliability {
     pub endurance: u32,
     /// Constants of the self-recovery equations.
     pub recovery: Recovery,
+    /// What 1, 3 and 7 sensings at each boundary correct.
+    pub ldpc: nand::physics::Ldpc,
+    /// Data in a codeword; at most a page.
+    pub codeword: Bytes,
+    /// The share of a codeword that is data.
+    pub code_rate: f64,
+    /// Uncorrectable errors for each bit read up to the rates that `ldpc` corrects.
+    pub uber: f64,
+    /// With how many sensings a read begins.
+    pub read_start: ReadStart,
+    /// What becomes of a block with a page that cannot be read.
+    pub uncorrectable: Uncorrectable,
+    /// Cycles of every block before the run, below `endurance`.
+    pub initial_cycles: u32,
+    /// Mean time between those cycles.
+    pub initial_rest: Dur,
+    /// How long the data that are there before the run have been kept.
+    pub initial_retention: Dur,
+    /// How long the drive is to last, at least a day.
+    pub target: Dur,
+}
+
+impl Reliability {
+    /// The drive's cells.
+    pub fn cell(&self, geometry: &nand::Geometry) -> nand::physics::Cell {
+        nand::physics::Cell::new(geometry.shape().bits_per_cell, f64::from(self.endurance))
+    }
+
+    /// Its codewords, and how many errors the finest sensing corrects in one.
+    pub fn code(&self) -> (nand::physics::Codeword, u32) {
+        let bits = self.codeword.get() as u32 * 8;
+        let code = nand::physics::Codeword::new(bits, self.code_rate);
+        (code, code.errors_corrected(self.ldpc.correctable(2), self.uber))
+    }
+
+    /// READY's equations with the constants that were chosen.
+    pub fn equations(&self) -> nand::physics::Recovery {
+        match self.recovery {
+            Recovery::Printed => nand::physics::Recovery::PRINTED,
+            Recovery::Fitted => nand::physics::Recovery::FITTED,
+        }
+    }
 }
 
 /// What a stored run keeps beside its result and its blocks.
@@ -258,6 +308,24 @@ words! {
         Printed = "printed",
         /// Fitted to the paper's Table 2; holds for 2.8 to 25 hours between cycles.
         Fitted = "fitted",
+    }
+
+    /// With how many sensings a read begins.
+    pub enum ReadStart {
+        /// With one.
+        Lowest = "lowest",
+        /// With as many as the last read of the block and page type took.
+        Last = "last",
+        /// With as many as it needs: the controller knows the page's errors.
+        Needed = "needed",
+    }
+
+    /// What becomes of a block with a page that cannot be read.
+    pub enum Uncorrectable {
+        /// Its other pages are moved, and it is retired.
+        Retire = "retire",
+        /// Nothing.
+        Keep = "keep",
     }
 
     /// Whether the physics of the cells is simulated.

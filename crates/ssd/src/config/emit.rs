@@ -47,11 +47,7 @@ pub(crate) fn emit(
             "bits-per-cell": shape.bits_per_cell,
         },
         "timing": timing,
-        "reliability": {
-            "model": if drive.reliability.model_on { Model::On } else { Model::Off }.name(),
-            "endurance": drive.reliability.endurance,
-            "recovery": drive.reliability.recovery.name(),
-        },
+        "reliability": reliability(drive),
         "ftl": {
             "mapping": "page",
             "logical-capacity": Bytes::new(u64::from(drive.logical_pages) * page.get()).to_string(),
@@ -98,6 +94,37 @@ pub(crate) fn emit(
         resolved["workload"] = workload.into();
     }
     resolved
+}
+
+/// What the model of the cells takes is echoed where it is on, or where somebody gave it.
+fn reliability(drive: &Drive) -> Json {
+    let r = &drive.reliability;
+    let mut section = json!({
+        "model": if r.model_on { Model::On } else { Model::Off }.name(),
+        "endurance": r.endurance,
+        "recovery": r.recovery.name(),
+    });
+    let given = |key: &str| {
+        let source = drive.sources.get(&format!("reliability.{key}"));
+        source.is_some_and(|source| source != "default")
+    };
+    for (key, value) in [
+        ("correctable", json!([0, 1, 2].map(|step| r.ldpc.correctable(step)))),
+        ("codeword", r.codeword.to_string().into()),
+        ("code-rate", r.code_rate.into()),
+        ("uber", r.uber.into()),
+        ("read-start", r.read_start.name().into()),
+        ("uncorrectable", r.uncorrectable.name().into()),
+        ("initial-cycles", r.initial_cycles.into()),
+        ("initial-rest", r.initial_rest.to_string().into()),
+        ("initial-retention", r.initial_retention.to_string().into()),
+        ("target", r.target.to_string().into()),
+    ] {
+        if r.model_on || given(key) {
+            section[key] = value;
+        }
+    }
+    section
 }
 
 fn offset(shift: i64) -> String {

@@ -34,8 +34,6 @@ pub enum Kind {
     TooFewSpare,
     /// A policy, or a combination of policies, that does not work.
     Policy,
-    /// A setting that a later version will have.
-    NotYet,
 }
 
 impl Kind {
@@ -55,7 +53,6 @@ impl Kind {
             Self::OverCapacity => "config::over-capacity",
             Self::TooFewSpare => "config::too-few-spare",
             Self::Policy => "config::policy",
-            Self::NotYet => "config::not-yet",
         }
     }
 }

@@ -4,7 +4,8 @@
 //! keys, the documentation and `schema/drive.json` all come from them.
 
 use super::drive::{
-    Age, Fill, HostMode, Mapping, Model, MultiPlane, Order, OutOfRange, Recovery, UnmappedRead,
+    Age, Fill, HostMode, Mapping, Model, MultiPlane, Order, OutOfRange, ReadStart, Recovery,
+    Uncorrectable, UnmappedRead,
 };
 use super::error::{ConfigError, Kind, Log};
 use super::field::{
@@ -152,6 +153,25 @@ sections! {
         program: ByPageType,
         /// Times by the cost level at which a page was written, instead of `read` and `program`.
         levels: LevelsKeys,
+        /// The same from the physics of the cells, instead of `levels`.
+        physics: PhysicsKeys,
+    }
+
+    /// Times by cost level from AGCR's Eq. 1 and 2: programming takes longer the finer the step,
+    /// and reading as many sensings as data need that were written with this step at the end of
+    /// the block's endurance and kept for `retention`. The bus is "included".
+    struct PhysicsKeys {
+        /// Time to program a page with the traditional step, the middle one of `steps`.
+        program: Dur,
+        /// The steps of high-cost, traditional and low-cost writes in proportion to each other:
+        /// three whole numbers that rise, such as [9, 12, 16].
+        steps: Steps,
+        /// Sensing against one reference voltage: AGCR's α.
+        sense: Dur,
+        /// The transfer of one bit plane: AGCR's β.
+        transfer: Dur,
+        /// How long data must keep.
+        retention: Dur,
     }
 
     /// Times by the cost level at which a page was written. All three are given.
@@ -241,13 +261,40 @@ sections! {
 
     /// Endurance and the model of the cells.
     struct ReliabilityKeys {
-        /// The physics of the cells: "off". "on" is for a later version.
+        /// The physics of the cells. "on": the raw bit errors of each page decide how finely it is
+        /// sensed, how long that takes, and whether it can be read at all.
         model: Model,
         /// Program/erase cycles a block endures, at least 1.
         endurance: NonZeroU32,
         /// Constants of the self-recovery equations: "printed" as READY prints them, "fitted" to
         /// READY's Table 2. The fit holds for 2.8 to 25 hours between cycles.
         recovery: Recovery,
+        /// The raw bit error rates up to which 1, 3 and 7 sensings at each boundary between levels
+        /// read a page: three numbers that rise, above 0 and below 0.5.
+        correctable: Limits,
+        /// Data in a codeword, 64B to 64KiB; a smaller page is one codeword.
+        codeword: Bytes,
+        /// The share of a codeword that is data, 0.5 to 1.
+        code_rate: f64,
+        /// Uncorrectable errors for each bit read that the drive promises up to the rates of
+        /// `correctable`, 1e-30 to 1e-3.
+        uber: f64,
+        /// With how many sensings a read begins: "lowest", one; "last", as many as the block's last
+        /// read of this page type took; "needed", as many as it takes. Each that is too few costs
+        /// its time.
+        read_start: ReadStart,
+        /// What becomes of a block with a page that cannot be read: "retire", its other pages are
+        /// moved and it is taken out of service; "keep", nothing.
+        uncorrectable: Uncorrectable,
+        /// Program/erase cycles of every block before the run, below `endurance`.
+        initial_cycles: u32,
+        /// Mean time between those cycles, in which cells recover.
+        initial_rest: Dur,
+        /// How long the data that are there before the run have been kept.
+        initial_retention: Dur,
+        /// How long the drive is to last: the warranty that drive writes per day count over. At
+        /// least a day.
+        target: Dur,
     }
 
     /// Mapping, capacity and garbage collection. Exactly one of `over-provisioning`,
@@ -358,6 +405,49 @@ sections! {
         /// How much time a row of a stored run's series covers, such as "1s", at least 1us;
         /// "auto": as much as makes 1024 to 2048 rows.
         series_interval: Interval,
+    }
+}
+
+/// `reliability.correctable`.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Limits(pub(crate) [f64; 3]);
+
+impl Field for Limits {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        let numbers = three(node, path, "three numbers", log)?;
+        let [a, b, c] = numbers.each_ref().map(|node| f64::read(node, path, log));
+        Some(Self([a?, b?, c?]))
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "array", "items": f64::schema(), "minItems": 3, "maxItems": 3 })
+    }
+}
+
+/// `timing.physics.steps`.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Steps(pub(crate) [u32; 3]);
+
+impl Field for Steps {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        let numbers = three(node, path, "three whole numbers", log)?;
+        let [a, b, c] = numbers.each_ref().map(|node| NonZeroU32::read(node, path, log));
+        Some(Self([a?.get(), b?.get(), c?.get()]))
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "array", "items": NonZeroU32::schema(), "minItems": 3, "maxItems": 3 })
+    }
+}
+
+/// The items of a list of three.
+fn three<'a>(node: &'a Node, path: &str, expected: &str, log: &mut Log) -> Option<&'a [Node; 3]> {
+    match &node.value {
+        Value::List(nodes) => match <&[Node; 3]>::try_from(nodes.as_slice()) {
+            Ok(nodes) => Some(nodes),
+            Err(_) => wrong_type(node, path, expected, log),
+        },
+        _ => wrong_type(node, path, expected, log),
     }
 }
 

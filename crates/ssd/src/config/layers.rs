@@ -135,11 +135,13 @@ fn put(low: &mut Table, mut high: Table) {
         low.0.retain(|key, _| !CAPACITY.contains(&key.as_str()));
     }
     if let (Some(low), Some(high)) = (section(low, "timing"), section(&mut high, "timing")) {
-        if high.0.contains_key("levels") {
-            low.0.retain(|key, _| key != "read" && key != "program");
-        }
-        if high.0.contains_key("read") || high.0.contains_key("program") {
-            low.0.remove("levels");
+        // Plain times, times by level, and levels from the physics.
+        const WAYS: [&[&str]; 3] = [&["read", "program"], &["levels"], &["physics"]];
+        let chosen = |way: &&[&str]| way.iter().any(|key| high.0.contains_key(*key));
+        if WAYS.iter().any(chosen) {
+            for way in WAYS.iter().filter(|way| !chosen(way)) {
+                low.0.retain(|key, _| !way.contains(&key.as_str()));
+            }
         }
     }
     if let Some(high) = section(&mut high, "policies") {

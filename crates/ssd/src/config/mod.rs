@@ -30,6 +30,7 @@ mod keys;
 mod layers;
 mod node;
 mod rate;
+mod reliability;
 mod render;
 mod resolve;
 mod schema;
@@ -42,7 +43,7 @@ mod tests;
 pub use chips::{chip, chips};
 pub use drive::{
     Age, Drive, Fill, Ftl, GcMarks, Host, HostMode, MultiPlane, OutOfRange, Precondition,
-    Recording, Recovery, Reliability, SHORTEST, UnmappedRead, Workload,
+    ReadStart, Recording, Recovery, Reliability, SHORTEST, Uncorrectable, UnmappedRead, Workload,
 };
 pub use error::{ConfigError, Kind, Mark};
 pub use layers::Layers;

@@ -1,8 +1,7 @@
 //! From settings as written to a drive: multiplied out, checked against each other, nothing open.
 
 use super::drive::{
-    Buffer, Drive, Ftl, GcMarks, Host, Model, Order, Precondition, Recording, Reliability,
-    SHORTEST, Workload,
+    Buffer, Drive, Ftl, GcMarks, Host, Order, Precondition, Recording, SHORTEST, Workload,
 };
 use super::emit::{emit, sources};
 use super::error::{ConfigError, Kind, Log};
@@ -43,7 +42,8 @@ pub(crate) fn resolve(
 
     let name = work.name(merged, file);
     let geometry = work.geometry();
-    let timing = work.timing(geometry.as_ref());
+    let reliability = work.reliability(geometry.as_ref());
+    let timing = work.timing(geometry.as_ref(), reliability.as_ref());
     let (energy, energy_json) = work.energy(geometry.as_ref()).unzip();
     let ftl = work.ftl();
     let capacity = work.capacity(geometry.as_ref());
@@ -52,7 +52,6 @@ pub(crate) fn resolve(
     let buffer = work.buffer(geometry.as_ref());
     let workload = work.workload();
     let precondition = work.precondition();
-    let reliability = work.reliability();
     let policies = work.policies(supplier);
     let seed = work.need("run.seed", keys_of(written.run.as_ref()).seed);
     let recording = work.recording();
@@ -69,8 +68,9 @@ pub(crate) fn resolve(
         name: name?,
         summary: summary.or(based).unwrap_or_default(),
         geometry,
+        has_levels: timing.has_levels,
         timing: timing.timing,
-        has_levels: timing.json.contains_key("levels"),
+        soft_reads: timing.soft_reads,
         energy,
         logical_pages,
         over_provisioning: (physical - logical) / logical,
@@ -97,7 +97,7 @@ pub(crate) fn keys_of<S: Clone + Default>(section: Option<&At<S>>) -> S {
 }
 
 /// Where a value stands.
-fn place_of<T>(at: Option<&At<T>>) -> Option<Place> {
+pub(crate) fn place_of<T>(at: Option<&At<T>>) -> Option<Place> {
     at.map(|at| at.place.clone())
 }
 
@@ -531,22 +531,6 @@ impl Work<'_> {
         Some(Recording { requests: requests?, series_interval })
     }
 
-    fn reliability(&mut self) -> Option<Reliability> {
-        let keys = keys_of(self.written.reliability.as_ref());
-        if let Some(At { value: Model::On, place }) = &keys.model {
-            let message = "the physics of the cells is not in this version";
-            self.fail("reliability.model", Kind::NotYet, message, place, "leave it \"off\"");
-        }
-        let model = self.need("reliability.model", keys.model);
-        let endurance = self.need("reliability.endurance", keys.endurance);
-        let recovery = self.need("reliability.recovery", keys.recovery);
-        Some(Reliability {
-            model_on: model? == Model::On,
-            endurance: endurance?.get(),
-            recovery: recovery?,
-        })
-    }
-
     fn policies(&mut self, supplier: Option<&dyn Supplier>) -> Option<PolicySet> {
         let choices = self.written.policies.as_ref().map_or(&[][..], |at| &at.value.0);
         for choice in choices.iter().filter(|c| c.name.is_empty()) {
@@ -597,7 +581,7 @@ fn policy_error(error: &PolicyError, choices: &[Choice]) -> ConfigError {
 }
 
 /// A place worth showing: one in a text that the user wrote.
-fn written(place: Option<&Place>) -> Option<&Place> {
+pub(crate) fn written(place: Option<&Place>) -> Option<&Place> {
     place.filter(|p| p.text.origin != Origin::Default)
 }
 

@@ -1,12 +1,14 @@
 //! The times of a drive, from settings as written.
 
+use super::drive::Reliability;
 use super::error::{ConfigError, Kind};
 use super::field::{At, ByPageType, Quantity};
-use super::keys::{Bus, BusKeys, LevelKeys, LevelsKeys};
+use super::keys::{Bus, BusKeys, LevelKeys, LevelsKeys, PhysicsKeys, TimingKeys};
 use super::resolve::{Work, keys_of, text};
 use super::text::Place;
 use kernel::Dur;
-use nand::{Geometry, Timing};
+use nand::physics::{ReadCost, STEP_VOLTS, program_us};
+use nand::{Geometry, SoftReads, Timing};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Display;
 
@@ -19,12 +21,22 @@ type ReadProgram = [[Dur; 4]; 2];
 /// Times, and the section as it is echoed.
 pub(crate) struct Times {
     pub(crate) timing: Timing,
+    pub(crate) soft_reads: SoftReads,
+    pub(crate) has_levels: bool,
     pub(crate) json: Map<String, Json>,
 }
 
 impl Work<'_> {
-    pub(crate) fn timing(&mut self, geometry: Option<&Geometry>) -> Option<Times> {
+    pub(crate) fn timing(
+        &mut self,
+        geometry: Option<&Geometry>,
+        reliability: Option<&Reliability>,
+    ) -> Option<Times> {
         let keys = keys_of(self.written.timing.as_ref());
+        if let Some(physics) = keys.physics.clone() {
+            return self.physics(keys, physics, geometry, reliability);
+        }
+        let levels = keys.levels.as_ref().map(|at| at.place.clone());
         let erase = self.operation("timing.erase", keys.erase);
         let bus = self.bus(keys.bus, geometry);
         let mut json = Map::new();
@@ -33,7 +45,121 @@ impl Work<'_> {
         json.insert("bus".into(), bus_json);
         json.insert("erase".into(), text(erase));
         let [read, program] = [0, 1].map(|which| times.map(|level| level[which]));
-        Some(Times { timing: Timing { read, program, erase, bus }, json })
+        let timing = Timing { read, program, erase, bus };
+        let reliability = reliability?;
+        let Some(place) = &levels else {
+            let soft_reads =
+                SoftReads::of_plain(&timing, &reliability.cell(geometry?), &reliability.ldpc);
+            return Some(Times { timing, soft_reads, has_levels: false, json });
+        };
+        let rising = SoftReads::of_levels(&timing);
+        if rising.is_none() && reliability.model_on {
+            let message = "with the model of the cells the read times of `timing.levels` are those \
+                           of 1, 3 and 7 sensings, and these fall from one level to the next";
+            let label = "high must read no slower than medium, and that no slower than low";
+            self.fail("timing.levels", Kind::Conflict, message, place, label);
+        }
+        let soft_reads = rising.unwrap_or(SoftReads { array: timing.read, planes: [[0; 4]; 3] });
+        Some(Times { timing, soft_reads, has_levels: true, json })
+    }
+
+    /// Times by level from the equations of the cells.
+    fn physics(
+        &mut self,
+        keys: TimingKeys,
+        At { value: physics, place }: At<PhysicsKeys>,
+        geometry: Option<&Geometry>,
+        reliability: Option<&Reliability>,
+    ) -> Option<Times> {
+        let others = [
+            keys.levels.map(|at| at.place),
+            keys.read.map(|at| at.place),
+            keys.program.map(|at| at.place),
+        ];
+        if let Some(other) = others.into_iter().flatten().next() {
+            let message = "`timing.physics` excludes `timing.levels`, `timing.read` and \
+                           `timing.program`";
+            let error = ConfigError::new(Kind::Conflict, message)
+                .at(&place, "times from the physics")
+                .at(&other, "times as they are");
+            self.log.fail("timing", error);
+            return None;
+        }
+        let erase = self.operation("timing.erase", keys.erase);
+        let bus_place = keys.bus.as_ref().map(|at| at.place.clone());
+        let bus = self.bus(keys.bus, geometry);
+        if let (Some((nand::Bus::Modelled { .. }, _)), Some(bus)) = (&bus, bus_place) {
+            let message = "the times of `timing.physics` contain the transfer of bit planes";
+            let error = ConfigError::new(Kind::Conflict, message)
+                .at(&bus, "must be \"included\"")
+                .at(&place, "");
+            self.log.fail("timing.bus", error);
+            return None;
+        }
+        let PhysicsKeys { program, steps, sense, transfer, retention } = physics;
+        let steps_place = steps.as_ref().map(|at| at.place.clone());
+        let program = self.operation("timing.physics.program", program);
+        let sense = self.operation("timing.physics.sense", sense);
+        let transfer = self.operation("timing.physics.transfer", transfer);
+        let retention = self.need("timing.physics.retention", retention);
+        let steps = self.need("timing.physics.steps", steps)?.0;
+        if !steps.is_sorted_by(|a, b| a < b) {
+            let message = format!("`timing.physics.steps` is {steps:?}, and steps must rise");
+            let label = "fine steps are written at high cost, coarse ones at low";
+            self.fail("timing.physics.steps", Kind::Value, message, &steps_place?, label);
+            return None;
+        }
+        let (program, sense, transfer, retention) = (program?, sense?, transfer?, retention?);
+        let (erase, (bus, bus_json), reliability) = (erase?, bus?, reliability?);
+        let cell = reliability.cell(geometry?);
+        let micro = |time: Dur| time.as_ns() as f64 * 1e-3;
+        let cost = ReadCost {
+            sense_us: micro(sense),
+            transfer_us: micro(transfer),
+            boundaries: (1 << cell.bits()) - 1,
+        };
+        let soft_reads = SoftReads::of_equation(&cost, &reliability.ldpc);
+        let hours = retention.as_secs_f64() / 3600.0;
+        let mut times = [[[Dur::ZERO; 4]; 2]; 3];
+        for (level, step) in times.iter_mut().zip(steps) {
+            let volts = STEP_VOLTS * f64::from(step) / f64::from(steps[1]);
+            let rber = cell.worst_rber(volts, cell.rated_cycles(), hours);
+            let Some(needed) = reliability.ldpc.step_for(rber) else {
+                let message = format!(
+                    "data written with step {step} at {} cycles have {rber:.2e} wrong bits after \
+                     {retention}, more than any sensing corrects",
+                    reliability.endurance
+                );
+                let label =
+                    "finer steps, shorter `retention`, or more in `reliability.correctable`";
+                self.fail("timing.physics.steps", Kind::Conflict, message, &steps_place?, label);
+                return None;
+            };
+            let writes = Dur::from_secs_f64(
+                program_us(micro(program) * f64::from(steps[1]), f64::from(step)) * 1e-6,
+            );
+            *level = [soft_reads.array[needed], [writes; 4]];
+        }
+        if let Some(long) = times.iter().flatten().flatten().find(|t| **t > OPERATION_LIMIT) {
+            self.too_long("timing.physics", *long, &place);
+            return None;
+        }
+        let [read, program_times] = [0, 1].map(|which| times.map(|level| level[which]));
+        let timing = Timing { read, program: program_times, erase, bus };
+        let mut json = Map::new();
+        json.insert("bus".into(), bus_json);
+        json.insert("erase".into(), text(erase));
+        json.insert(
+            "physics".into(),
+            json!({
+                "program": program.to_string(),
+                "steps": steps,
+                "sense": sense.to_string(),
+                "transfer": transfer.to_string(),
+                "retention": retention.to_string(),
+            }),
+        );
+        Some(Times { timing, soft_reads, has_levels: true, json })
     }
 
     /// Read and program times of all levels.

@@ -41,7 +41,7 @@ impl Table {
     }
 }
 
-/// Rows of [`Table::Requests`] that are handed over at once: 27 MB.
+/// Rows of [`Table::Requests`] that are handed over at once: 29 MB.
 pub const CHUNK: usize = 1 << 18;
 
 /// One column of some rows of a table.
@@ -97,16 +97,20 @@ pub type Sink = Box<dyn FnMut(Table, Vec<Column>) -> bool>;
 /// The operations of a host, in the order of `Class`.
 const OPERATIONS: [&str; 3] = ["read", "write", "trim"];
 
+/// The parts of latency.
+const PARTS: usize = 10;
+
 /// The names of the parts of latency, in the order of [`parts_ns`].
-fn part_names() -> [String; 9] {
+fn part_names() -> [String; PARTS] {
     let queue = Source::ALL.map(|source| format!("queue_{}_ns", source.name()));
-    parts_ns("throttle_ns".into(), queue, "bus_ns".into(), "array_ns".into())
+    parts_ns("throttle_ns".into(), queue, ["bus_ns", "array_ns", "ecc_ns"].map(Into::into))
 }
 
 /// The parts of latency side by side.
-fn parts_ns<T>(throttle: T, queue: [T; 6], bus: T, array: T) -> [T; 9] {
+fn parts_ns<T>(throttle: T, queue: [T; 6], served: [T; 3]) -> [T; PARTS] {
     let [host, gc, wear, refresh, rewrite, map] = queue;
-    [throttle, host, gc, wear, refresh, rewrite, map, bus, array]
+    let [bus, array, ecc] = served;
+    [throttle, host, gc, wear, refresh, rewrite, map, bus, array, ecc]
 }
 
 /// Records a run.

@@ -1,6 +1,6 @@
 //! A row for each completed request.
 
-use super::{Column, OPERATIONS, part_names, parts_ns};
+use super::{Column, OPERATIONS, PARTS, part_names, parts_ns};
 use crate::sim::{Class, Spent};
 use kernel::{Dur, Prio, Time};
 
@@ -24,7 +24,7 @@ pub(super) struct Requests {
     offset_bytes: Vec<u64>,
     size_bytes: Vec<u32>,
     priority: Vec<u8>,
-    parts_ns: [Vec<u64>; 9],
+    parts_ns: [Vec<u64>; PARTS],
 }
 
 impl Requests {
@@ -52,7 +52,8 @@ impl Requests {
         self.offset_bytes.push(r.offset);
         self.size_bytes.push(r.bytes);
         self.priority.push(r.prio as u8);
-        let parts = parts_ns(r.throttle_ns, r.spent.queue, r.spent.bus, r.spent.array);
+        let served = [r.spent.bus, r.spent.array, r.spent.ecc];
+        let parts = parts_ns(r.throttle_ns, r.spent.queue, served);
         for (column, part) in self.parts_ns.iter_mut().zip(parts) {
             column.push(part);
         }

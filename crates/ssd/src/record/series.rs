@@ -5,7 +5,7 @@
 //! interval rows begin short; when there are [`ROWS`], every second copy goes, and they are twice
 //! as long. A run of any length has between half as many and as many.
 
-use super::{Column, Completed, OPERATIONS, part_names, parts_ns};
+use super::{Column, Completed, OPERATIONS, PARTS, part_names, parts_ns};
 use crate::report::reprogrammed_pages;
 use crate::sim::Stats;
 use ftl::{Ftl, Kit};
@@ -33,7 +33,7 @@ struct Sample {
     at: Time,
     classes: [ClassCounts; 3],
     greatest_ns: [u64; 3],
-    parts_ns: [u128; 9],
+    parts_ns: [u128; PARTS],
     inside_ns: u128,
     read: BySource<u64>,
     program: BySource<u64>,
@@ -90,9 +90,10 @@ impl Series {
             bytes: class.bytes,
             latency_ns: class.latency.sum_ns(),
         });
-        let mut parts = [0; 9];
+        let mut parts = [0; PARTS];
         for class in &stats.classes {
-            let more = parts_ns(class.throttle_ns, class.queue_ns, class.bus_ns, class.array_ns);
+            let served = [class.bus_ns, class.array_ns, class.ecc_ns];
+            let more = parts_ns(class.throttle_ns, class.queue_ns, served);
             for (sum, part) in parts.iter_mut().zip(more) {
                 *sum += part;
             }

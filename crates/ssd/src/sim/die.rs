@@ -47,6 +47,10 @@ pub(crate) struct Die {
     pub(crate) source: Source,
     pub(crate) started: Time,
     pub(crate) array: Dur,
+    /// With the model of the cells: what of `array` a plain read takes.
+    pub(crate) plain: Dur,
+    /// Bit planes that it sends beyond those of plain reads.
+    pub(crate) planes: u32,
     /// Reads of pages whose programs are still on their way.
     pub(crate) parked: Lane,
     /// Time that each source has kept the die busy, up to the start of what runs now.
@@ -63,6 +67,8 @@ impl Die {
             source: Source::Host,
             started: Time::ZERO,
             array: Dur::ZERO,
+            plain: Dur::ZERO,
+            planes: 0,
             parked: Lane::EMPTY,
             busy: [0; 6],
         }

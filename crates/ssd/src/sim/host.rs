@@ -633,7 +633,7 @@ impl<K: Kit> Sim<K> {
 fn behind(sent: &Spent, waited: u64) -> Spent {
     let mut spent = Spent::default();
     let queued: u64 = sent.queue.iter().sum();
-    let before = waited.saturating_sub(sent.bus + sent.array).min(queued);
+    let before = waited.saturating_sub(sent.bus + sent.array + sent.ecc).min(queued);
     if before > 0 {
         for (ours, theirs) in spent.queue.iter_mut().zip(sent.queue) {
             *ours = (u128::from(theirs) * u128::from(before) / u128::from(queued)) as u64;

@@ -7,6 +7,7 @@
 //! they start: nothing can come between.
 
 mod buffer;
+mod cells;
 mod channel;
 mod die;
 mod fresh;
@@ -16,6 +17,7 @@ mod schedule;
 mod stats;
 
 pub use buffer::BufferCounts;
+pub(crate) use cells::{CellCounts, Cells, effective, steps};
 pub(crate) use op::Spent;
 pub use stats::{Class, ClassStats, PageCounts, PageStats, Stats};
 
@@ -155,6 +157,8 @@ pub struct Sim<K: Kit> {
     /// Present until a read meets a page that was programmed in this run.
     unmet: Option<Fresh>,
     recorder: Option<Box<Recorder>>,
+    /// Present where the cells are modelled.
+    cells: Option<Box<Cells>>,
     /// The last instant of the recorder's current row; never, if there is no recorder.
     row_end: Time,
     stats: Stats,
@@ -195,11 +199,27 @@ impl<K: Kit> Sim<K> {
             programs_over_time: Vec::new(),
             unmet: Some(Fresh::since(ftl.array())),
             recorder: None,
+            cells: None,
             row_end: Time::MAX,
             stats: Stats::default(),
             settings,
             ftl,
         }
+    }
+
+    /// Models the cells of the drive in the run that follows, if the drive says so.
+    pub fn model_cells(&mut self, drive: &Drive) {
+        self.cells = Cells::of(drive);
+        if let Some(cells) = &mut self.cells
+            && self.ftl.policies.cost.is_ideal()
+        {
+            cells.make_ideal();
+        }
+    }
+
+    /// The cells, where they are modelled.
+    pub(crate) fn cells(&self) -> Option<&Cells> {
+        self.cells.as_deref()
     }
 
     /// Records the run that follows.

@@ -43,6 +43,8 @@ pub(crate) struct Spent {
     pub(crate) bus: u64,
     /// In the array.
     pub(crate) array: u64,
+    /// Sensing and sending beyond a plain read, to correct errors.
+    pub(crate) ecc: u64,
 }
 
 /// One page operation, waiting or running.

@@ -1,12 +1,13 @@
 //! The scheduler: which operation goes next on a die, how long it takes, what follows.
 
 use super::Sim;
+use super::cells::{Sensed, Target};
 use super::die::{Die, LaneId, Phase};
 use super::op::{NONE, PageOp, Work};
 use crate::config::MultiPlane;
 use ftl::{Action, JobId, Kit, Order, Queues, WriteCtx};
 use kernel::{Dur, Idx, Prio, Time};
-use nand::{Bus, DieId, Source, Store, Tag};
+use nand::{Bus, DieId, Mode, Source, Store, Tag};
 
 /// Waiting operations of other requests are counted up to this many.
 const COUNTED: usize = 64;
@@ -322,11 +323,11 @@ impl<K: Kit> Sim<K> {
         let work = self.ops[op].work;
         let (source, array, pages_in, reads) = match work {
             Work::Read | Work::ReadModify | Work::ReadUnmapped => {
-                (Source::Host, self.reads_time(op, Source::Host), 0, true)
+                (Source::Host, self.read_time(die, op, Source::Host), 0, true)
             }
             Work::JobRead(id) => {
                 let source = self.ftl.job(id).tag().source;
-                (source, self.reads_time(op, source), 0, true)
+                (source, self.read_time(die, op, source), 0, true)
             }
             Work::Write => {
                 let (array, pages) = self.programs_time(die, op, Tag::of(Source::Host));
@@ -363,6 +364,54 @@ impl<K: Kit> Sim<K> {
             }
         };
         self.agenda.set(die.index(), end);
+    }
+
+    /// Array time of reading a chain of slots. Where errors decide on it, the die keeps the share of
+    /// plain reads.
+    #[inline]
+    fn read_time(&mut self, die: DieId, op: u32, source: Source) -> Dur {
+        if self.cells.is_some() {
+            return self.soft_reads_time(die, op, source);
+        }
+        self.reads_time(op, source)
+    }
+
+    /// The same where errors decide how finely pages are sensed: as long as the longest.
+    #[inline(never)]
+    fn soft_reads_time(&mut self, die: DieId, op: u32, source: Source) -> Dur {
+        let Some(cells) = &mut self.cells else { unreachable!("there is a model of the cells") };
+        let (mut plain, mut longest, mut planes) = (Dur::ZERO, Dur::ZERO, 0);
+        let mut at = op;
+        while at != NONE {
+            let sensed = if let Some(slot) = self.ops[at].ppn {
+                let level = self.ftl.level_of(slot);
+                self.stats.read_by_level[level as usize] += 1;
+                let block = self.ftl.geometry().block_of(slot);
+                let guarded = self.ftl.array().mode(block) == Mode::Low;
+                let counts = &mut self.stats.sensed[source as usize];
+                let mut sensed = Sensed::default();
+                for page in self.ftl.read_pages(slot).iter() {
+                    let page_type = self.ftl.geometry().page_type(page);
+                    let target = Target { slot, block, page_type, level, guarded };
+                    sensed = sensed.then(cells.read(&target, source, self.now, counts));
+                }
+                sensed
+            } else {
+                // There is nothing that could be wrong.
+                let level = self.ftl.initial_level();
+                self.stats.read_by_level[level as usize] += 1;
+                self.stats.sensed[source as usize][0][0] += 1;
+                cells.nothing()
+            };
+            plain = plain.max(sensed.plain);
+            longest = longest.max(sensed.array);
+            planes += sensed.planes;
+            at = self.ops[at].next;
+        }
+        let d = &mut self.dies[die];
+        d.plain = plain;
+        d.planes = planes;
+        longest
     }
 
     /// Array time of reading a chain of slots: planes sense together.
@@ -520,6 +569,7 @@ impl<K: Kit> Sim<K> {
             pages += self.ops[at].ppn.map_or(1, |ppn| self.ftl.read_pages(ppn).count);
             at = self.ops[at].next;
         }
+        pages += self.dies[die].planes;
         let end = self.take_channel(die, page * u64::from(pages));
         self.dies[die].phase = Phase::Finishing;
         self.agenda.set(die.index(), end);
@@ -527,18 +577,22 @@ impl<K: Kit> Sim<K> {
 
     fn finish_operation(&mut self, die: DieId) {
         let now = self.now;
-        let (op, started, array) = {
+        let (op, started, mut array) = {
             let d = &mut self.dies[die];
             d.finish(now);
             (d.running, d.started, d.array)
         };
         let work = self.ops[op].work;
+        let mut ecc = Dur::ZERO;
+        if self.cells.is_some() {
+            (array, ecc) = self.age_cells(die, op);
+        }
         // Other dies may act on what follows; this one must not start anything before it chooses.
         self.dies[die].phase = Phase::Gathering;
         self.dies[die].started = now;
         let next_job = match work {
             Work::Read | Work::ReadModify | Work::ReadUnmapped | Work::Write => {
-                self.finish_host(die, op, started, array);
+                self.finish_host(die, op, started, array, ecc);
                 None
             }
             Work::JobRead(id)
@@ -581,6 +635,44 @@ impl<K: Kit> Sim<K> {
         }
     }
 
+    /// An operation is done, of which the cells take note before the FTL does; and blocks that could
+    /// not be read are taken out of service. Gives the operation's plain time in the array, and what
+    /// correcting errors took beyond it.
+    #[inline(never)]
+    fn age_cells(&mut self, die: DieId, op: u32) -> (Dur, Dur) {
+        let Some(cells) = &mut self.cells else { unreachable!("there is a model of the cells") };
+        let d = &mut self.dies[die];
+        let mut times = (d.array, Dur::ZERO);
+        match self.ops[op].work {
+            Work::Read | Work::ReadModify | Work::ReadUnmapped | Work::JobRead(_) => {
+                let more = match self.settings.timing.bus {
+                    Bus::Included => Dur::ZERO,
+                    Bus::Modelled { page, .. } => page * u64::from(d.planes),
+                };
+                times = (d.plain, d.array - d.plain + more);
+            }
+            Work::Write | Work::JobProgram(_) => {
+                let mut at = op;
+                while at != NONE {
+                    let slot = self.ops[at].ppn.expect("a program has a slot");
+                    cells.programmed(slot, self.now);
+                    at = self.ops[at].next;
+                }
+            }
+            Work::JobErase(_, block) => {
+                let array = self.ftl.array();
+                let (erases, wear) = (array.erases()[block] + 1, array.wear_after_erase(block));
+                let healed = cells.erased(block, erases, wear, self.now);
+                self.ftl.set_healed(healed);
+            }
+            Work::JobReprogram(..) | Work::JobStart(_) => {}
+        }
+        while let Some(block) = cells.take_failed() {
+            self.ftl.condemn(block);
+        }
+        times
+    }
+
     /// Does something that may queue operations, keeping a die that is about to choose from
     /// starting the first that comes.
     fn hold(&mut self, die: DieId, busy: bool, what: fn(&mut Self)) {
@@ -596,9 +688,9 @@ impl<K: Kit> Sim<K> {
 
     /// Host operations are done.
     #[inline]
-    fn finish_host(&mut self, die: DieId, op: u32, started: Time, array: Dur) {
+    fn finish_host(&mut self, die: DieId, op: u32, started: Time, array: Dur, ecc: Dur) {
         let now = self.now;
-        let bus = ((now - started) - array).as_ns();
+        let bus = ((now - started) - array - ecc).as_ns();
         let mut at = op;
         let mut programmed = false;
         while at != NONE {
@@ -609,6 +701,9 @@ impl<K: Kit> Sim<K> {
             o.next = NONE;
             o.spent.array += array.as_ns();
             o.spent.bus += bus;
+            if ecc > Dur::ZERO {
+                o.spent.ecc += ecc.as_ns();
+            }
             match o.work {
                 Work::Write => {
                     let (lpn, ppn, prio) = (o.lpn.expect("a page"), o.ppn.expect("a slot"), o.prio);

@@ -32,6 +32,8 @@ pub struct ClassStats {
     pub bus_ns: u128,
     /// Total time in the array, in ns.
     pub array_ns: u128,
+    /// Total time of correcting errors: what sensing and sending took beyond a plain read, in ns.
+    pub ecc_ns: u128,
 }
 
 impl ClassStats {
@@ -46,11 +48,15 @@ impl ClassStats {
         }
         self.bus_ns += u128::from(spent.bus);
         self.array_ns += u128::from(spent.array);
+        if spent.ecc > 0 {
+            self.ecc_ns += u128::from(spent.ecc);
+        }
     }
 
     /// The sum of the parts, which must equal the sum of the latencies.
     pub fn parts_ns(&self) -> u128 {
-        self.throttle_ns + self.queue_ns.iter().sum::<u128>() + self.bus_ns + self.array_ns
+        let waits = self.throttle_ns + self.queue_ns.iter().sum::<u128>();
+        waits + self.bus_ns + self.array_ns + self.ecc_ns
     }
 }
 
@@ -81,7 +87,8 @@ pub struct Stats {
     pub read_by_level: [u64; 3],
     /// Page programs by level.
     pub program_by_level: [u64; 3],
-    /// Pages sensed.
+    /// Pages sensed; with the model of the cells by way of sensing instead of level, and each
+    /// attempt.
     pub sensed: PageCounts,
     /// Pages programmed.
     pub programmed: PageCounts,

@@ -151,12 +151,14 @@ pub(crate) struct Class {
     pub(crate) queue: [f64; 6],
     pub(crate) bus: f64,
     pub(crate) array: f64,
+    /// Correcting errors: 0 without the model of the cells.
+    pub(crate) ecc: f64,
 }
 
 impl Class {
     /// The sum of all parts of the mean.
     pub(crate) fn parts(&self) -> f64 {
-        self.throttle + self.queue.iter().sum::<f64>() + self.bus + self.array
+        self.throttle + self.queue.iter().sum::<f64>() + self.bus + self.array + self.ecc
     }
 
     /// What the requests took in all, with the part behind each cause: (latency, behind the host,
@@ -177,7 +179,8 @@ impl Class {
 pub(crate) fn class_of(value: &Value, class: &str) -> Class {
     let c = &value["host"][class];
     let (latency, delay) = (&c["latency_ns"], &c["delay_ns_by_cause"]);
-    assert_eq!(number(&delay["ecc"]), 0.0);
+    let modelled = value["provenance"]["config"]["reliability"]["model"] == "on";
+    assert!(modelled || number(&delay["ecc"]) == 0.0);
     Class {
         requests: count(&c["requests"]),
         bytes: count(&c["bytes"]),
@@ -189,6 +192,7 @@ pub(crate) fn class_of(value: &Value, class: &str) -> Class {
             .map(|source| number(&delay["queue"][source])),
         bus: number(&delay["bus"]),
         array: number(&delay["array"]),
+        ecc: number(&delay["ecc"]),
     }
 }
 

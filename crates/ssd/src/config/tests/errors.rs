@@ -171,7 +171,7 @@ erase = 3
 read = true
 program = ["600us", "soon"]
 [reliability]
-model = "on"
+model = "onn"
 endurance = 0
 [ftl]
 spare-factor = 0.25
@@ -231,6 +231,9 @@ fn an_error_does_not_bring_others_with_it() {
 
 #[test]
 fn each_wrong_value_has_its_kind_and_message() {
+    const PLAIN: &str = "read = \"50us\"\nprogram = \"600us\"";
+    const PHYSICS: &str = "physics = { program = \"600us\", sense = \"10us\", transfer = \"20us\", \
+                           retention = \"1y\"";
     let extra = |section: &str| format!("{GOOD}\n{section}\n");
     let cases: &[(String, Kind, &str)] = &[
         (with("channels = 2", "channels = "), Kind::Syntax, "this is not TOML"),
@@ -371,9 +374,46 @@ fn each_wrong_value_has_its_kind_and_message() {
             "`reliability.endurance` must be at least 1",
         ),
         (
-            with("endurance = 3000", "endurance = 3000\nmodel = \"on\""),
-            Kind::NotYet,
-            "the physics of the cells is not in this version",
+            with("endurance = 3000", "endurance = 3000\ncorrectable = [4e-3, 4e-3, 1e-2]"),
+            Kind::Value,
+            "`reliability.correctable` is [0.004, 0.004, 0.01]",
+        ),
+        (
+            with("endurance = 3000", "endurance = 3000\ncorrectable = [4e-3, 1e-2]"),
+            Kind::Type,
+            "`reliability.correctable` must be three numbers",
+        ),
+        (
+            with("endurance = 3000", "endurance = 3000\ncode-rate = 1.5"),
+            Kind::Value,
+            "`reliability.code-rate` is 1.5",
+        ),
+        (
+            with("endurance = 3000", "endurance = 3000\ntarget = \"1h\""),
+            Kind::Value,
+            "`reliability.target` is 1h",
+        ),
+        (
+            with("endurance = 3000", "endurance = 3000\ninitial-cycles = 3000"),
+            Kind::Conflict,
+            "`reliability.initial-cycles` is 3000, and blocks endure 3000: the drive would be \
+             worn out before the run",
+        ),
+        (
+            with(PLAIN, &format!("{PHYSICS}, steps = [9, 12, 12] }}")),
+            Kind::Value,
+            "`timing.physics.steps` is [9, 12, 12], and steps must rise",
+        ),
+        (
+            with(PLAIN, &format!("{PHYSICS}, steps = [9, 12, 40] }}")),
+            Kind::Conflict,
+            "data written with step 40 at 3000 cycles have 9.58e-2 wrong bits after 1y, more than \
+             any sensing corrects",
+        ),
+        (
+            with(PLAIN, &format!("{PLAIN}\n{PHYSICS}, steps = [9, 12, 16] }}")),
+            Kind::Conflict,
+            "`timing.physics` excludes `timing.levels`, `timing.read` and `timing.program`",
         ),
         (
             extra("[energy]\nread = \"3uJ\""),

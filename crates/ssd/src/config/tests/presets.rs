@@ -17,7 +17,7 @@ fn preset(name: &str) -> Drive {
 
 #[test]
 fn every_preset_loads_and_carries_its_own_name() {
-    assert_eq!((presets().len(), chips().len()), (8, 13), "the library has changed");
+    assert_eq!((presets().len(), chips().len()), (9, 13), "the library has changed");
     for (name, text) in presets() {
         let drive = file(*text).drive();
         assert_eq!(drive.name, *name);
@@ -122,7 +122,7 @@ fn the_defaults_are_settings() {
     // A drive that gives nothing else has nothing missing.
     let drive = file(GOOD).drive();
     let defaults = drive.sources.values().filter(|s| *s == "default").count();
-    assert_eq!(defaults, 21);
+    assert_eq!(defaults, 31);
 }
 
 #[test]

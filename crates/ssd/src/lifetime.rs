@@ -1,0 +1,328 @@
+//! How long the drive lasts: from what a run showed of wear, write amplification and errors to
+//! bytes, years and chances. `simulated` is what the run did; everything else extrapolates it, at
+//! the run's rate of writing and its write amplification.
+//!
+//! Terms are those of JESD218: TBW in bytes of 10^12 to the terabyte, drive writes per day, UBER,
+//! retention at the end of the rated cycles.
+
+use crate::config::{Drive, Recovery};
+use crate::run::capacity;
+use crate::sim::{CellCounts, Sim, Stats, effective, steps};
+use ftl::{Counts, Ftl, Kit};
+use kernel::{IndexVec, Time};
+use nand::physics::{Cell, Codeword, YEAR_SECONDS, drive_writes_per_day, programmable_bytes};
+use nand::{BlockId, Level, Source};
+use serde_json::{Map, Value, json};
+
+const HOUR: f64 = 3600.0;
+
+/// A class of drives in JESD218: how long data must keep without power at the end of the rated
+/// cycles, and how many uncorrectable errors for each bit read are allowed.
+struct Class {
+    name: &'static str,
+    retention_hours: f64,
+    uber: f64,
+}
+
+const CLASSES: [Class; 2] = [
+    Class { name: "client", retention_hours: 365.0 * 24.0, uber: 1e-15 },
+    Class { name: "enterprise", retention_hours: 91.25 * 24.0, uber: 1e-16 },
+];
+
+/// What the drive is made of, for the equations.
+struct Cells {
+    cell: Cell,
+    code: Codeword,
+    corrected: u32,
+    /// Step in volts and share of the programs, for each level.
+    written: Vec<(f64, f64)>,
+    correctable: f64,
+}
+
+impl Cells {
+    fn of(drive: &Drive, initial: Level, stats: &Stats) -> Self {
+        let r = &drive.reliability;
+        let (code, corrected) = r.code();
+        let volts = steps(drive);
+        let all: u64 = stats.program_by_level.iter().sum();
+        let written = if all == 0 {
+            vec![(volts[initial as usize], 1.0)]
+        } else {
+            let share = |n: u64| n as f64 / all as f64;
+            let levels = volts.into_iter().zip(stats.program_by_level.map(share));
+            levels.filter(|(_, share)| *share > 0.0).collect()
+        };
+        Self {
+            cell: r.cell(&drive.geometry),
+            code,
+            corrected,
+            written,
+            correctable: r.ldpc.correctable(2),
+        }
+    }
+
+    /// Uncorrectable errors for each bit read of data kept for so long, over levels as they were
+    /// programmed and all page types.
+    fn uber(&self, cycles: f64, hours: f64) -> f64 {
+        let types = 0..self.cell.bits() as usize;
+        let mean = |volts: f64| {
+            let all = types.clone().map(|page_type| {
+                let rber = self.cell.rber(page_type, volts, cycles, hours);
+                self.code.uber(self.corrected, rber)
+            });
+            all.sum::<f64>() / f64::from(self.cell.bits())
+        };
+        self.written.iter().map(|(volts, share)| mean(*volts) * share).sum()
+    }
+
+    /// Hours for which all data keep; `None`: for ever, as far as the equations go.
+    fn retention(&self, cycles: f64) -> Option<f64> {
+        let limits = self
+            .written
+            .iter()
+            .map(|(volts, _)| self.cell.retention_limit_hours(*volts, cycles, self.correctable));
+        finite(limits.fold(f64::INFINITY, f64::min))
+    }
+}
+
+fn finite(x: f64) -> Option<f64> {
+    x.is_finite().then_some(x)
+}
+
+/// Halves of a run whose write amplification differs by more are not of one state.
+pub(crate) const STEADY: f64 = 0.05;
+
+/// The `lifetime` of a result; null where the cells are not modelled.
+pub(crate) fn lifetime<K: Kit>(
+    drive: &Drive,
+    counts: &Counts,
+    stats: &Stats,
+    sim: &Sim<K>,
+) -> Value {
+    let Some(modelled) = sim.cells() else { return Value::Null };
+    let r = &drive.reliability;
+    let cells = Cells::of(drive, sim.ftl().initial_level(), stats);
+    let rated = f64::from(r.endurance);
+    let physical = drive.geometry.pages() as f64 * drive.geometry.page_size().get() as f64;
+    let exported = capacity(drive).get() as f64;
+    let seconds = sim.now().as_secs_f64();
+    let written = stats.classes[1].bytes as f64;
+    let programmed = counts.program.total() as f64 * drive.geometry.page_size().get() as f64;
+    let waf = (written > 0.0).then(|| programmed / written);
+    // Hours in which every block has one cycle, at the rate of this run.
+    let cycle_hours =
+        (programmed > 0.0).then(|| programmable_bytes(physical, 1.0) * seconds / programmed / HOUR);
+    let target_years = r.target.as_secs_f64() / YEAR_SECONDS;
+    let term = |cycles: Option<f64>| {
+        let cycles = cycles.and_then(finite);
+        let bytes = cycles.zip(waf).map(|(cycles, waf)| programmable_bytes(physical, cycles) / waf);
+        let years = cycles.zip(cycle_hours).map(|(n, hours)| n * hours * HOUR / YEAR_SECONDS);
+        json!({
+            "cycles": cycles,
+            "tbw_bytes": bytes,
+            "dwpd": bytes.map(|bytes| drive_writes_per_day(bytes, exported, target_years)),
+            "years": years,
+        })
+    };
+    let recovery = r.equations();
+    // Rest adds the same share to the cycles of every cell (see `physics::Cell`).
+    let recovered = cycle_hours.map(|hours| {
+        let margin = nand::physics::MARGIN_VOLTS;
+        let with = recovery.achievable_cycles(hours, margin);
+        rated * with / recovery.achievable_cycles(0.0, margin)
+    });
+    let mut with_recovery = term(recovered);
+    with_recovery["model"] = r.recovery.name().into();
+    with_recovery["supported"] = cycle_hours.map(|hours| recovery.supports(hours)).into();
+
+    let initial = f64::from(r.initial_cycles);
+    let at_target = cycle_hours.map(|hours| initial + r.target.as_secs_f64() / HOUR / hours);
+    let effective_at_target = at_target.map(|cycles| {
+        effective(
+            &recovery,
+            &cells.cell,
+            cycles,
+            r.target.as_secs_f64() / HOUR / (cycles - initial).max(1e-9),
+        )
+    });
+    let uses = |cycles: f64| cycles / rated;
+    let target = json!({
+        "years": target_years,
+        "cycles": at_target,
+        "used": at_target.map(uses),
+        "effective_cycles": effective_at_target,
+        "used_effective": effective_at_target.map(uses),
+        "reached": at_target.map(|n| n <= rated),
+        "reached_with_recovery": effective_at_target.map(|n| n <= rated),
+        "retention_hours": at_target.and_then(|n| cells.retention(n)),
+    });
+    let classes: Map<String, Value> = CLASSES
+        .iter()
+        .map(|class| {
+            let end_of_life = cells.uber(rated, class.retention_hours);
+            let at_target = at_target.map(|n| cells.uber(n, class.retention_hours));
+            let value = json!({
+                "retention_hours": class.retention_hours,
+                "uber_limit": class.uber,
+                "uber_end_of_life": end_of_life,
+                "meets_end_of_life": end_of_life <= class.uber,
+                "uber_at_target": at_target,
+                "meets_at_target": at_target.map(|uber| uber <= class.uber),
+            });
+            (class.name.to_owned(), value)
+        })
+        .collect();
+    json!({
+        "simulated": simulated(drive, counts, stats, modelled.counts(), sim),
+        "waf": waf,
+        "host_bytes_per_day": (seconds > 0.0).then(|| written / seconds * 86_400.0),
+        "cycle_hours": cycle_hours,
+        "rated": term(Some(rated)),
+        "with_recovery": with_recovery,
+        "target": target,
+        "end_of_life": { "retention_hours": cells.retention(rated) },
+        "jesd218": classes,
+    })
+}
+
+/// What the run itself showed.
+fn simulated<K: Kit>(
+    drive: &Drive,
+    counts: &Counts,
+    stats: &Stats,
+    reads: &CellCounts,
+    sim: &Sim<K>,
+) -> Value {
+    let r = &drive.reliability;
+    let initial = f64::from(r.initial_cycles);
+    let wear = sim.ftl().array().wear();
+    let blocks = wear.len() as f64;
+    let greatest = |column: &IndexVec<BlockId, u32>| column.as_slice().iter().max().copied();
+    let mean = wear.as_slice().iter().map(|w| f64::from(*w)).sum::<f64>() * 1e-3 / blocks;
+    let most = f64::from(greatest(wear).unwrap_or(0)) * 1e-3;
+    let effective = sim.cells().map_or(&[][..], |cells| cells.effective_cycles());
+    let effective_mean = effective.iter().map(|n| f64::from(*n)).sum::<f64>() / blocks;
+    let effective_most = f64::from(effective.iter().copied().fold(0.0, f32::max));
+    let rated = f64::from(r.endurance);
+    let pages: u64 = reads.read_by_step.iter().sum();
+    let bits = pages as f64 * drive.geometry.page_size().get() as f64 * 8.0;
+    let mut uncorrectable: Map<String, Value> = Source::ALL
+        .into_iter()
+        .map(|s| (s.name().to_owned(), reads.uncorrectable[s as usize].into()))
+        .collect();
+    uncorrectable.insert("total".into(), reads.uncorrectable.iter().sum::<u64>().into());
+    json!({
+        "seconds": sim.now().as_secs_f64(),
+        "waf_steady": sim.waf_of_halves().map(|(first, second)| {
+            (second / first - 1.0).abs() <= STEADY
+        }),
+        "cycles": { "before": initial, "mean": initial + mean, "max": initial + most },
+        "effective_cycles": { "mean": effective_mean, "max": effective_most },
+        "rest_hours": rest_hours(sim),
+        "used": (initial + mean) / rated,
+        "used_max": (initial + most) / rated,
+        "used_effective": effective_mean / rated,
+        "blocks_retired": { "worn_out": counts.retired - counts.condemned,
+                            "unreadable": counts.condemned },
+        "pages_read_by_sensings": sensings(drive, reads),
+        "failed_attempts": reads.failed_attempts,
+        "worst_rber": reads.worst_rber,
+        "uncorrectable_pages": uncorrectable,
+        "expected_uncorrectable_codewords": reads.expected_failures,
+        "bits_read": bits,
+        "uber": (bits > 0.0).then(|| reads.expected_failures / bits),
+        "host_bytes_written": stats.classes[1].bytes,
+    })
+}
+
+/// Pages read by how often each boundary was sensed.
+fn sensings(drive: &Drive, reads: &CellCounts) -> Value {
+    let counts = reads.read_by_step.into_iter().enumerate();
+    counts
+        .map(|(step, n)| (drive.reliability.ldpc.sensings(step).to_string(), n.into()))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// Mean time between the cycles of a block so far, over all blocks.
+pub(crate) fn rest_hours<K: Kit>(sim: &Sim<K>) -> f64 {
+    let erases = mean_erases(sim.ftl());
+    sim.cells().map_or(0.0, |cells| cells.rest_hours(erases, sim.now()))
+}
+
+fn mean_erases<K: Kit>(ftl: &Ftl<K>) -> f64 {
+    let erases = ftl.array().erases().as_slice();
+    erases.iter().map(|n| f64::from(*n)).sum::<f64>() / erases.len() as f64
+}
+
+/// Warnings about the model of the cells: what could not matter, and what must not be trusted.
+pub(crate) fn warn<K: Kit>(
+    drive: &Drive,
+    stats: &Stats,
+    sim: &Sim<K>,
+    put: &mut dyn FnMut(&str, String),
+) {
+    let r = &drive.reliability;
+    let Some(cells) = sim.cells() else {
+        let unused = r.initial_cycles > 0 || r.initial_retention.as_ns() > 0;
+        if unused || r.initial_rest.as_ns() > 0 {
+            put(
+                "cells-not-modelled",
+                "reliability.initial-cycles, initial-rest and initial-retention could not matter: \
+                 reliability.model is \"off\""
+                    .into(),
+            );
+        }
+        return;
+    };
+    let counts = cells.counts();
+    let pages: u64 = counts.read_by_step.iter().sum();
+    let sensed_more = counts.read_by_step[1] + counts.read_by_step[2] + counts.failed_attempts;
+    if pages > 0 && sensed_more == 0 {
+        put(
+            "errors-never-mattered",
+            format!(
+                "every page was read with one sensing: the raw bit error rate was {:.2e} at most, \
+                 and that corrects {:.2e} (see reliability.initial-cycles and initial-retention)",
+                counts.worst_rber,
+                r.ldpc.correctable(0)
+            ),
+        );
+    }
+    let lost: u64 = counts.uncorrectable.iter().sum();
+    if lost > 0 {
+        put(
+            "uncorrectable",
+            format!("{lost} page reads could not be corrected: their data were lost"),
+        );
+    }
+    let most = sim.ftl().array().wear().as_slice().iter().max().copied().unwrap_or(0);
+    let used = (f64::from(r.initial_cycles) + f64::from(most) * 1e-3) / f64::from(r.endurance);
+    if stats.classes[1].requests > 0 && used < 0.01 {
+        put(
+            "endurance-far",
+            format!(
+                "the most worn block has used {:.2} % of its {} cycles: endurance and recovery \
+                 could not matter in this run (see reliability.initial-cycles)",
+                used * 100.0,
+                r.endurance
+            ),
+        );
+    }
+    let rest = rest_hours(sim);
+    let cycles = f64::from(r.initial_cycles) + mean_erases(sim.ftl());
+    let recovery = r.equations();
+    if r.recovery == Recovery::Fitted && cycles >= 1.0 && !recovery.supports(rest) {
+        let (least, most) = recovery.support_hours;
+        put(
+            "recovery-extrapolated",
+            format!(
+                "blocks rested {rest:.3} h between cycles, and recovery = \"fitted\" has support \
+                 for {least} to {most} h (see reliability.initial-rest)"
+            ),
+        );
+    }
+    if sim.now() == Time::ZERO && stats.served > 0 {
+        put("no-time", "the run took no time, so nothing can be said about years".into());
+    }
+}

@@ -1,0 +1,299 @@
+//! What the pages of a drive have been through, and what reading them takes for it: the cells of
+//! `nand::physics` in time. Only a drive with `reliability.model = "on"` has this.
+//!
+//! A page's raw bit error rate comes from the level at which it was written, its type, the cycles of
+//! its block, its age and the reads of its block. It decides with how many sensings the page can
+//! be read. How finely a read senses is not drawn: an attempt succeeds where the rate is within what
+//! that sensing corrects, and fails where it is not, so that equal pages take equal times. Whether
+//! the finest sensing fails is drawn, for it is a matter of one codeword in very many: by the
+//! binomial tail, from a random stream of its own, and the expected number is added up beside it.
+
+use crate::config::{Drive, ReadStart, Uncorrectable};
+use kernel::{Dur, IndexVec, Rng, Time};
+use nand::physics::{Cell, Codeword, ErrorTable, Recovery, STEP_VOLTS, step_of_time};
+use nand::{BlockId, Level, Ppn, SoftReads, Source};
+
+/// Ways of sensing.
+const STEPS: usize = 3;
+const HOUR_NS: f64 = 3.6e12;
+/// Codewords below this chance of failure are not counted: a drive would have to read 10^18 TB.
+const NEVER: f64 = 1e-30;
+
+/// What was counted of reads. Nothing here divides.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct CellCounts {
+    /// Pages read, by the sensing that read them.
+    pub(crate) read_by_step: [u64; STEPS],
+    /// Attempts that failed and were followed by a finer one.
+    pub(crate) failed_attempts: u64,
+    /// Bit planes that attempts sent beyond one page each, by source.
+    pub(crate) extra_planes: [u64; 6],
+    /// Pages that no sensing could read, by source.
+    pub(crate) uncorrectable: [u64; 6],
+    /// Codewords that were expected to fail.
+    pub(crate) expected_failures: f64,
+    /// The greatest raw bit error rate of a page that was read.
+    pub(crate) worst_rber: f32,
+}
+
+/// What one read takes.
+#[derive(Copy, Clone, Default, Debug)]
+pub(crate) struct Sensed {
+    /// Time of a plain read in the array.
+    pub(crate) plain: Dur,
+    /// Time in the array, all attempts together.
+    pub(crate) array: Dur,
+    /// Bit planes beyond those of a plain read.
+    pub(crate) planes: u32,
+}
+
+impl Sensed {
+    /// One page after the other.
+    pub(crate) fn then(self, next: Self) -> Self {
+        Self {
+            plain: self.plain + next.plain,
+            array: self.array + next.array,
+            planes: self.planes + next.planes,
+        }
+    }
+}
+
+/// The page that is read, and where.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) slot: Ppn,
+    pub(crate) block: BlockId,
+    pub(crate) page_type: usize,
+    pub(crate) level: Level,
+    /// Its block has guard levels, which read disturb reaches a tenth as fast.
+    pub(crate) guarded: bool,
+}
+
+/// The cells of a drive.
+pub(crate) struct Cells {
+    table: ErrorTable,
+    reads: SoftReads,
+    read_start: ReadStart,
+    retire: bool,
+    code: Codeword,
+    corrected: u32,
+    codewords: u32,
+    /// Whether a bus carries the data: an attempt that is repeated sends its page again.
+    resends: u32,
+    /// Raw bit error rates up to this fail too seldom to count.
+    harmless: f32,
+    cell: Cell,
+    recovery: Recovery,
+    endurance: f64,
+    initial_cycles: f64,
+    initial_rest_hours: f64,
+    initial_hours: f32,
+    /// When each slot was programmed, in seconds of the run from 1 on; 0: before the run.
+    programmed: IndexVec<Ppn, u32>,
+    /// Attempts to read pages of each block since its last erase.
+    disturbs: IndexVec<BlockId, u32>,
+    /// Cycles of each block as far as rest has not healed them.
+    cycles: IndexVec<BlockId, f32>,
+    /// The way of sensing that the last read of each page type took, two bits each.
+    last: IndexVec<BlockId, u8>,
+    /// Blocks with a page that could not be read, until they are dealt with.
+    failed: Vec<BlockId>,
+    rng: Rng,
+    counts: CellCounts,
+}
+
+impl Cells {
+    /// The cells of a drive at the beginning of a run; `None` if their model is off.
+    pub(crate) fn of(drive: &Drive) -> Option<Box<Self>> {
+        let r = &drive.reliability;
+        if !r.model_on {
+            return None;
+        }
+        let geometry = &drive.geometry;
+        let cell = r.cell(geometry);
+        let (code, corrected) = r.code();
+        let recovery = r.equations();
+        let hours = |time: Dur| time.as_ns() as f64 / HOUR_NS;
+        let (initial, rest) = (f64::from(r.initial_cycles), hours(r.initial_rest));
+        let cycles = effective(&recovery, &cell, initial, rest);
+        let blocks = geometry.blocks();
+        Some(Box::new(Self {
+            table: ErrorTable::new(&cell, steps(drive), &r.ldpc),
+            reads: drive.soft_reads.clone(),
+            read_start: r.read_start,
+            retire: r.uncorrectable == Uncorrectable::Retire,
+            code,
+            corrected,
+            codewords: geometry.page_size().get().div_ceil(r.codeword.get()) as u32,
+            resends: u32::from(drive.timing.bus != nand::Bus::Included),
+            harmless: harmless(code, corrected, r.ldpc.correctable(2)) as f32,
+            cell,
+            recovery,
+            endurance: f64::from(r.endurance),
+            initial_cycles: initial,
+            initial_rest_hours: rest,
+            initial_hours: hours(r.initial_retention) as f32,
+            programmed: IndexVec::filled(0, geometry.pages()),
+            disturbs: IndexVec::filled(0, blocks),
+            cycles: IndexVec::filled(cycles as f32, blocks),
+            last: IndexVec::filled(0, blocks),
+            failed: Vec::new(),
+            rng: Rng::named(drive.seed, "cells/uncorrectable"),
+            counts: CellCounts::default(),
+        }))
+    }
+
+    /// Every read at the time of the quickest sensing.
+    pub(crate) fn make_ideal(&mut self) {
+        self.reads = self.reads.ideal();
+    }
+
+    /// Reads a page: how often and how finely it is sensed. `sensed` counts the attempts by way of
+    /// sensing and page type.
+    pub(crate) fn read(
+        &mut self,
+        target: &Target,
+        source: Source,
+        now: Time,
+        sensed: &mut [[u64; 4]; 3],
+    ) -> Sensed {
+        let Target { slot, block, page_type, level, guarded } = *target;
+        let now_s = now.as_ns() / 1_000_000_000;
+        let hours = match self.programmed[slot] {
+            0 => self.initial_hours + now_s as f32 / 3600.0,
+            at => (now_s + 1).saturating_sub(at.into()) as f32 / 3600.0,
+        };
+        let disturbs = self.disturbs[block] as f32 * if guarded { 0.1 } else { 1.0 };
+        let rber = self.table.rber(level, page_type, self.cycles[block], hours, disturbs).min(0.5);
+        let needed = self.table.step_for(rber).unwrap_or(STEPS - 1);
+        let shift = page_type * 2;
+        let remembered = usize::from(self.last[block] >> shift & 3);
+        let first = match self.read_start {
+            ReadStart::Lowest => 0,
+            ReadStart::Last => remembered,
+            ReadStart::Needed => needed,
+        };
+        let last = needed.max(first);
+        if last != remembered {
+            self.last[block] = self.last[block] & !(3 << shift) | (last as u8) << shift;
+        }
+        let mut total = Sensed { plain: self.reads.array[0][page_type], ..Sensed::default() };
+        for (step, counts) in sensed.iter_mut().enumerate().take(last + 1).skip(first) {
+            total.array += self.reads.array[step][page_type];
+            let planes = self.reads.planes[step][page_type];
+            self.counts.extra_planes[source as usize] += u64::from(planes);
+            total.planes += planes + if step == first { 0 } else { self.resends };
+            counts[page_type] += 1;
+        }
+        self.disturbs[block] += (last - first + 1) as u32;
+        self.counts.failed_attempts += (last - first) as u64;
+        self.counts.read_by_step[last] += 1;
+        self.counts.worst_rber = self.counts.worst_rber.max(rber);
+        if rber > self.harmless {
+            self.may_fail(block, source, rber);
+        }
+        total
+    }
+
+    /// Reading a page that holds nothing.
+    pub(crate) fn nothing(&self) -> Sensed {
+        let plain = self.reads.array[0][0];
+        Sensed { plain, array: plain, planes: 0 }
+    }
+
+    /// Draws whether a page cannot be read.
+    #[cold]
+    fn may_fail(&mut self, block: BlockId, source: Source, rber: f32) {
+        let one = self.code.failure(self.corrected, rber.into());
+        self.counts.expected_failures += one * f64::from(self.codewords);
+        let page = -(f64::from(self.codewords) * (-one).ln_1p()).exp_m1();
+        if self.rng.unit() >= page {
+            return;
+        }
+        self.counts.uncorrectable[source as usize] += 1;
+        if self.retire && !self.failed.contains(&block) {
+            self.failed.push(block);
+        }
+    }
+
+    /// A block with a page that could not be read, which is to be taken out of service.
+    pub(crate) fn take_failed(&mut self) -> Option<BlockId> {
+        self.failed.pop()
+    }
+
+    /// A slot was programmed.
+    #[inline]
+    pub(crate) fn programmed(&mut self, slot: Ppn, now: Time) {
+        self.programmed[slot] = 1 + (now.as_ns() / 1_000_000_000) as u32;
+    }
+
+    /// A block was erased for the `erases`th time in this run, with so much wear in thousandths of
+    /// a cycle. Whether it would be worn out, and rest has healed it.
+    pub(crate) fn erased(&mut self, block: BlockId, erases: u32, wear: u32, now: Time) -> bool {
+        self.disturbs[block] = 0;
+        self.last[block] = 0;
+        let cycles = self.initial_cycles + f64::from(wear) * 1e-3;
+        let rest = self.rest_hours(erases.into(), now);
+        let effective = effective(&self.recovery, &self.cell, cycles, rest);
+        self.cycles[block] = effective as f32;
+        cycles >= self.endurance && effective < self.endurance
+    }
+
+    /// Mean time between the cycles of a block that was erased so often in this run, in hours.
+    pub(crate) fn rest_hours(&self, erases: f64, now: Time) -> f64 {
+        let all = self.initial_cycles + erases;
+        if all <= 0.0 {
+            return 0.0;
+        }
+        let hours = self.initial_cycles * self.initial_rest_hours + now.as_ns() as f64 / HOUR_NS;
+        hours / all
+    }
+
+    /// Cycles of each block as far as rest has not healed them.
+    pub(crate) fn effective_cycles(&self) -> &[f32] {
+        self.cycles.as_slice()
+    }
+
+    /// What was counted.
+    pub(crate) fn counts(&self) -> &CellCounts {
+        &self.counts
+    }
+}
+
+/// The steps of a drive's levels, in volts of the reference cell: those of AGCR's Eq. 1 for the
+/// times that it programs in.
+pub(crate) fn steps(drive: &Drive) -> [f64; 3] {
+    let types = drive.geometry.shape().bits_per_cell as usize;
+    let time = |level: Level| {
+        let times = &drive.timing.program[level as usize][..types];
+        times.iter().map(|t| t.as_ns()).sum::<u64>() as f64
+    };
+    let medium = time(Level::Medium);
+    Level::ALL.map(|level| match time(level) {
+        at if at > 0.0 && medium > 0.0 => step_of_time(medium, at),
+        _ => STEP_VOLTS,
+    })
+}
+
+/// Cycles that count for errors after this much rest between them. READY's equations are about a
+/// cell rated 3000 cycles; others are like it at the same share of their rating.
+pub(crate) fn effective(recovery: &Recovery, cell: &Cell, cycles: f64, rest_hours: f64) -> f64 {
+    let reference = cell.reference_cycles(cycles);
+    if reference <= 0.0 {
+        return 0.0;
+    }
+    cycles * recovery.effective_cycles(reference, rest_hours) / reference
+}
+
+/// The raw bit error rate up to which a codeword fails too seldom to count, found by halving.
+fn harmless(code: Codeword, corrected: u32, limit: f64) -> f64 {
+    let (mut low, mut high) = (0.0, limit);
+    if code.failure(corrected, limit) <= NEVER {
+        return limit;
+    }
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if code.failure(corrected, middle) <= NEVER { low = middle } else { high = middle }
+    }
+    low
+}

@@ -1,0 +1,71 @@
+"""How long a drive lasts under a workload: a run with the model of the cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, Unpack
+
+from floatgate.engine import InputError
+from floatgate.result import Result
+from floatgate.run import Policies, Reading, Settings, pairs, resolve, run
+
+MODEL = "reliability.model"
+
+
+def lifetime(
+    drive: str | PathLike[str],
+    workload: str | PathLike[str],
+    *,
+    target: str | None = None,
+    policy: Policies = (),
+    set: Settings = (),
+    seed: int | None = None,
+    out: str | PathLike[str] | None = None,
+    progress: Callable[[str, int, int | None, int], object] | None = None,
+    **reading: Unpack[Reading],
+) -> Result:
+    """Runs a workload on a drive with the model of its cells, and says how long that goes well.
+
+    One pass over the workload is simulated; `result.lifetime` has what it showed in `simulated`,
+    and beside it what follows for years at the same rate of writing and write amplification.
+
+    Args:
+        drive: The name of a preset, or a drive file (TOML).
+        workload: What `floatgate.run` takes.
+        target: How long the drive is to last, such as `"5y"`; `reliability.target` by default.
+        policy: Policies by family, as in `floatgate.run`.
+        set: Settings by key; `reliability.model` is on whatever the drive says.
+        seed: The seed of every random stream.
+        out: The folder in which the run is stored.
+        progress: As in `floatgate.run`.
+        **reading: How a trace is to be read, as in `floatgate.run`.
+
+    Returns:
+        The result of the run.
+
+    Raises:
+        InputError: As `floatgate.run` does; or the settings switch the model of the cells off.
+    """
+    settings = [f"{MODEL}=on", *pairs(set)]
+    if target is not None:
+        settings.append(f"reliability.target={target}")
+    resolved = resolve(drive, policy=policy, set=settings, seed=seed)
+    if resolved["reliability"]["model"] != "on":
+        raise InputError(f"a lifetime needs the model of the cells: leave out `{MODEL}=off`")
+    return run(
+        drive,
+        workload,
+        policy=policy,
+        set=settings,
+        seed=seed,
+        out=out,
+        progress=progress,
+        **reading,
+    )
+
+
+def lifetime_data(result: Result) -> dict[str, Any]:
+    """What `floatgate lifetime --json` prints, without its schema."""
+    keys = ("provenance", "end", "waf", "wear", "capacity", "lifetime", "warnings", "timing")
+    return {key: result.data[key] for key in keys}
