@@ -20,6 +20,7 @@ from floatgate.engine import ConfigError, InputError, InternalError, PolicyError
 from floatgate.engine import version as _version
 from floatgate.lifetime import lifetime
 from floatgate.profile import Profile, expected_error, fit
+from floatgate.forward import FastForward, fast_forward
 from floatgate.result import Result
 from floatgate.results import results
 from floatgate.run import chips, drives, formats, generators, policies, resolve, run, schema
@@ -35,6 +36,7 @@ __all__ = [
     "ConfigError",
     "Description",
     "Experiment",
+    "FastForward",
     "InputError",
     "InternalError",
     "PolicyError",
@@ -48,6 +50,7 @@ __all__ = [
     "drives",
     "expected_error",
     "fit",
+    "fast_forward",
     "formats",
     "generators",
     "lifetime",

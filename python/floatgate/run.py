@@ -116,7 +116,7 @@ def run(
         InputError: The drive, a setting, a policy or the workload is wrong, or the run cannot
             be stored; the message says where.
     """
-    words, finder = _policies(policy)
+    words, finder = policies_of(policy)
     tables = tables_of(record)
     with Recording(out) if out is not None else nullcontext() as recording:
         text = engine.run(
@@ -160,7 +160,7 @@ def resolve(
     seed: int | None = None,
 ) -> dict[str, Any]:
     """Returns the drive as a run would have it: inherited, overridden, checked."""
-    words, finder = _policies(policy)
+    words, finder = policies_of(policy)
     _, text = engine.resolve(str(drive), set=pairs(set), policy=words, seed=seed, finder=finder)
     return dict(json.loads(text)["config"])
 
@@ -265,7 +265,7 @@ def pairs(settings: Settings) -> list[str]:
     return list(settings)
 
 
-def _policies(policies: Policies) -> tuple[list[str], Finder]:
+def policies_of(policies: Policies) -> tuple[list[str], Finder]:
     """Policies as the engine reads them, and who finds those that are written in Python."""
     if not isinstance(policies, Mapping):
         return pairs(policies), Finder()

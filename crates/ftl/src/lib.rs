@@ -27,7 +27,7 @@ pub use map::{Lpn, Map};
 pub use plane::RESERVE;
 pub use policy::{
     Access, AccessKind, Balance, Coding, Cost, Dest, FreePick, Future, HostDest, InOrder,
-    Interests, Kit, LevelTimes, NextLife, NoRefresh, NoThrottle, NoWear, Op, OpView, Order,
+    Interests, Kit, LevelTimes, Life, NextLife, NoRefresh, NoThrottle, NoWear, Op, OpView, Order,
     PageChoice, Pages, Pick, Placement, Plain, Plan, Policies, Pool, Queues, ReadDisturb, Role,
     Step, StreamId, StreamSpec, Throttle, Traditional, Victim, Watch, Wear, WriteCtx,
 };

@@ -8,6 +8,7 @@
 use crate::Lpn;
 use crate::view::{FtlView, Load, PlaneView};
 use kernel::{Dur, Prio, Rng, Time};
+use nand::physics::Recovery;
 use nand::{BlockId, DieId, Geometry, Level, Mode, PlaneId, Ppn, Source, Store, Tag};
 use std::sync::Arc;
 
@@ -391,8 +392,30 @@ pub trait Cost: Watch {
     }
 }
 
+/// What a throttle plans a life with.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Life {
+    /// All flash, in bytes: what one program/erase cycle of every block programs.
+    pub raw_bytes: u64,
+    /// A page, in bytes.
+    pub page_bytes: u64,
+    /// The cycles that the flash is rated for.
+    pub cycles: u32,
+    /// How it recovers between cycles.
+    pub recovery: Recovery,
+    /// Whether the host sends later requests later by what earlier ones were held back. If not,
+    /// they arrive as they would have without a throttle.
+    pub pushes_back: bool,
+}
+
 /// Family **throttle**: how long must a write wait before the FTL sees it?
 pub trait Throttle: Watch {
+    /// What there is to plan with. Called once, before anything else.
+    fn learn_life(&mut self, _: &Life) {}
+    /// Memory that the policy needs, in bytes.
+    fn dram_bytes(&self) -> u64 {
+        0
+    }
     /// The earliest time at which a write of `bytes` host bytes, arrived at `now`, may enter.
     /// Asked once for each write request, in order of arrival.
     fn admit(&mut self, now: Time, bytes: u64) -> Time;
@@ -502,6 +525,8 @@ pub struct Balance<'a> {
 
 /// Family **wear**: which cold data moves to which worn block?
 pub trait Wear: Watch {
+    /// What the flash stands. Called once, before anything else.
+    fn learn_life(&mut self, _: &Life) {}
     /// Whether it ever moves anything; if not it is never asked.
     fn active(&self) -> bool;
     /// Asked after every erase that garbage collection or refresh caused.

@@ -2,7 +2,7 @@
 
 extern crate floatgate_ftl as ftl;
 
-use ftl::{Config, Ftl, GcMarks, Lpn};
+use ftl::{Config, Ftl, GcMarks, Life, Lpn, Wear};
 use kernel::{Bytes, Rng, Time};
 use nand::{BlockId, Geometry, Layouts, PlaneId, Shape, Source};
 use policies::{Builtin, PolicySet};
@@ -10,7 +10,13 @@ use serde_json::Map;
 
 const THRESHOLD: u32 = 16;
 
+/// What the flash is rated for, where a policy asks.
+const RATED: u32 = 1_000;
+
 struct Run {
+    /// How far the most worn block of a plane is above its plane's mean at each checkpoint, and
+    /// that mean, in cycles.
+    above: Vec<(f64, f64)>,
     /// The widest spread of effective cycles within a plane at each checkpoint.
     spreads: Vec<f64>,
     waf: f64,
@@ -18,6 +24,16 @@ struct Run {
     moved_by_wear: f64,
     /// Mean effective cycles at the end.
     mean: f64,
+}
+
+fn above(ftl: &Ftl<Builtin>) -> (f64, f64) {
+    let planes = (0..ftl.geometry().planes() as u32).map(PlaneId::from_u32);
+    let of = |plane: PlaneId| {
+        let wear = &ftl.array().wear().as_slice()[ftl.geometry().blocks_of(plane)];
+        let mean = wear.iter().map(|&w| f64::from(w)).sum::<f64>() / wear.len() as f64;
+        ((f64::from(*wear.iter().max().unwrap()) - mean) / 1e3, mean / 1e3)
+    };
+    planes.map(of).max_by(|a, b| a.0.total_cmp(&b.0)).expect("a drive has planes")
 }
 
 fn spread(ftl: &Ftl<Builtin>) -> f64 {
@@ -56,13 +72,24 @@ fn hot_cold(wear: &str, seed: u64, checkpoints: u32) -> Run {
         params.insert("threshold".into(), THRESHOLD.into());
     }
     let set = PolicySet::resolve(&[("wear".into(), wear.into(), params)], None).unwrap();
-    let mut ftl: Ftl<Builtin> = Ftl::new(config, set.build());
+    let build = || {
+        let mut policies = set.build();
+        policies.wear.learn_life(&Life {
+            raw_bytes: geometry.pages() as u64 * 4096,
+            page_bytes: 4096,
+            cycles: RATED,
+            recovery: nand::physics::Recovery::PRINTED,
+            pushes_back: true,
+        });
+        policies
+    };
+    let mut ftl: Ftl<Builtin> = Ftl::new(config, build());
     for lpn in 0..logical_pages {
         assert!(ftl.write_now(Lpn::from_u32(lpn), (), Time::ZERO));
     }
-    ftl.begin_run(set.build());
+    ftl.begin_run(build());
     let mut rng = Rng::named(seed, "test/hot-cold");
-    let mut spreads = Vec::new();
+    let (mut spreads, mut over) = (Vec::new(), Vec::new());
     let writes = 60 * geometry.pages() as u32;
     for _ in 0..checkpoints {
         for _ in 0..writes {
@@ -71,6 +98,7 @@ fn hot_cold(wear: &str, seed: u64, checkpoints: u32) -> Run {
             assert!(ftl.write_now(Lpn::from_u32(lpn), (), Time::ZERO));
         }
         spreads.push(spread(&ftl));
+        over.push(above(&ftl));
     }
     ftl.check().unwrap();
     let c = ftl.counts();
@@ -78,6 +106,7 @@ fn hot_cold(wear: &str, seed: u64, checkpoints: u32) -> Run {
     let cycles: u64 = blocks.map(|b| u64::from(ftl.array().wear()[b])).sum();
     Run {
         spreads,
+        above: over,
         waf: c.program.total() as f64 / c.host_pages as f64,
         moved_by_wear: c.program[Source::Wear] as f64 / c.program.total() as f64,
         mean: cycles as f64 / 1_000.0 / geometry.blocks() as f64,
@@ -110,5 +139,31 @@ fn static_wear_levelling_bounds_the_spread_at_small_cost() {
         let cost = levelled.waf / plain.waf;
         assert!(cost < 1.0 + 1.0 / threshold, "seed {seed}: {} and {}", plain.waf, levelled.waf);
         assert!(plain.moved_by_wear == 0.0);
+    }
+}
+
+#[test]
+fn hot_cold_swapping_tolerates_less_the_older_the_drive_is() {
+    for seed in 0..3 {
+        let checkpoints = 5;
+        let (plain, swapped) =
+            (hot_cold("none", seed, checkpoints), hot_cold("hot-cold-swap", seed, checkpoints));
+        let mut tightest = f64::INFINITY;
+        for (above, mean) in &swapped.above {
+            // 85 % of the mean remaining life, or 8 cycles; and as for `static` half as much again,
+            // where blocks fell behind together.
+            let bound = (0.15 * (f64::from(RATED) - mean)).max(8.0);
+            assert!(*above <= 1.5 * bound, "seed {seed}: {:?}", swapped.above);
+            tightest = tightest.min(bound);
+        }
+        // Cold data is put to rest on what is worn, so nothing lags behind by more than the mean
+        // moves while the bound shrinks.
+        let last = swapped.spreads[checkpoints as usize - 1];
+        assert!(last < 0.5 * plain.spreads[checkpoints as usize - 1], "seed {seed}: {last}");
+        assert!(tightest < 0.15 * f64::from(RATED) * 0.8, "the drive did not age: {tightest}");
+        let cost = swapped.waf / plain.waf;
+        assert!((0.98..1.02).contains(&cost), "seed {seed}: {} and {}", plain.waf, swapped.waf);
+        assert!(swapped.moved_by_wear > 0.0);
+        println!("{:?} {:?} {:?} {:.4}", swapped.above, swapped.spreads, plain.spreads, cost);
     }
 }

@@ -63,6 +63,20 @@ impl Histogram {
         self.cells.saturating_record(ns);
     }
 
+    /// Counts one value `n` times.
+    pub fn record_many(&mut self, value: Dur, n: u64) {
+        if n == 0 {
+            return;
+        }
+        let ns = value.as_ns();
+        self.count += n;
+        self.sum += u128::from(ns) * u128::from(n);
+        self.least = self.least.min(ns);
+        self.greatest = self.greatest.max(ns);
+        self.saturated += n * u64::from(ns > CEILING);
+        self.cells.saturating_record_n(ns, n);
+    }
+
     /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.cells.add(&other.cells).expect("both histograms have the same bounds");

@@ -1,12 +1,12 @@
 //! One enum for each family: dispatch is a match that the compiler sees through, and a boxed
 //! variant takes a user's own policy.
 
-use crate::{cost, order, placement, victim, wear};
+use crate::{cost, order, placement, throttle, victim, wear};
 use ftl::{
     Access, Balance, Coding, Cost, Dest, FtlView, Future, HostDest, InOrder, Interests, Kit,
-    LevelTimes, Load, Lpn, NextLife, NoRefresh, NoThrottle, NoWear, OpView, Order, PageChoice,
-    Pick, Placement, Plain, Plan, PlaneView, Queues, ReadDisturb, Role, StreamId, StreamSpec,
-    Throttle, Victim, Watch, Wear, WriteCtx,
+    LevelTimes, Life, Load, Lpn, NextLife, NoRefresh, NoThrottle, NoWear, OpView, Order,
+    PageChoice, Pick, Placement, Plain, Plan, PlaneView, Queues, ReadDisturb, Role, StreamId,
+    StreamSpec, Throttle, Victim, Watch, Wear, WriteCtx,
 };
 use kernel::{Prio, Rng, Time};
 use nand::{BlockId, DieId, Geometry, Level, Mode, Nothing, PlaneId, Ppn, Store, Tag};
@@ -101,7 +101,10 @@ family! { $
 
 family! { $
     /// Family throttle.
-    ThrottlePolicy: Throttle, each_throttle { None(NoThrottle) }
+    ThrottlePolicy: Throttle, each_throttle {
+        None(NoThrottle),
+        Gate(Box<throttle::Gate>),
+    }
 }
 
 family! { $
@@ -142,6 +145,7 @@ family! { $
     WearPolicy: Wear, each_wear {
         None(NoWear),
         Static(wear::cold_swap::StaticWear),
+        HotColdSwap(wear::hot_cold_swap::HotColdSwap),
     }
 }
 
@@ -202,6 +206,14 @@ impl Cost for CostPolicy {
 }
 
 impl Throttle for ThrottlePolicy {
+    fn learn_life(&mut self, life: &Life) {
+        each_throttle!(self, p => p.learn_life(life));
+    }
+
+    fn dram_bytes(&self) -> u64 {
+        each_throttle!(self, p => p.dram_bytes())
+    }
+
     fn admit(&mut self, now: Time, bytes: u64) -> Time {
         each_throttle!(self, p => p.admit(now, bytes))
     }
@@ -284,6 +296,10 @@ impl Placement for PlacementPolicy {
 }
 
 impl Wear for WearPolicy {
+    fn learn_life(&mut self, life: &Life) {
+        each_wear!(self, p => p.learn_life(life));
+    }
+
     fn active(&self) -> bool {
         each_wear!(self, p => p.active())
     }

@@ -12,6 +12,7 @@ pub mod cost;
 pub mod external;
 pub mod order;
 pub mod placement;
+pub mod throttle;
 pub mod victim;
 pub mod wear;
 

@@ -6,7 +6,7 @@ use crate::builtin::{
 };
 use crate::external::{External, Supplier};
 use crate::params::{ParamInfo, Params, PolicyError};
-use crate::{cost, order, placement, victim, wear};
+use crate::{cost, order, placement, throttle, victim, wear};
 use ftl::{InOrder, NoRefresh, NoThrottle, NoWear, Plain, Policies};
 use kernel::nearest;
 use serde_json::{Map, Value};
@@ -137,6 +137,9 @@ pub const POLICIES: &[PolicyInfo] = &[
     cost::oracle::INFO,
     cost::ideal::INFO,
     PolicyInfo::plain(Family::Throttle, "none", "Writes enter as they arrive.", DO_NOTHING),
+    throttle::fixed::INFO,
+    throttle::dynamic::INFO,
+    throttle::ready::INFO,
     PolicyInfo::plain(
         Family::ReadDisturb,
         "none",
@@ -153,6 +156,7 @@ pub const POLICIES: &[PolicyInfo] = &[
     placement::fixed::INFO,
     PolicyInfo::plain(Family::Wear, "none", "Nothing is moved to even out wear.", DO_NOTHING),
     wear::cold_swap::INFO,
+    wear::hot_cold_swap::INFO,
     order::fifo::INFO,
     order::read_first::INFO,
     order::priority::INFO,
@@ -276,6 +280,17 @@ impl PolicySet {
         (&choice.name, &choice.params)
     }
 
+    /// The same set with the default policy of a family.
+    #[must_use]
+    pub fn with_default(&self, family: Family) -> Self {
+        let defaults = Self::resolve(&[], None).expect("the defaults are on the list");
+        let pick = |c: &Choice| {
+            let from = if c.family == family { &defaults } else { self };
+            from.choice(c.family).clone()
+        };
+        Self { choices: self.choices.iter().map(pick).collect() }
+    }
+
     /// The policies from outside, as family and name, that this set alone is not enough to find
     /// again.
     pub fn unrepeatable(&self) -> impl Iterator<Item = (Family, &str)> {
@@ -305,6 +320,7 @@ impl PolicySet {
             Origin::List(_) => None,
         };
         let (cost, cost_params) = of(Family::Cost);
+        let (throttle, throttle_params) = of(Family::Throttle);
         let (victim, victim_params) = of(Family::Victim);
         let (placement, placement_params) = of(Family::Placement);
         let (wear, wear_params) = of(Family::Wear);
@@ -324,7 +340,13 @@ impl PolicySet {
                 (None, "ideal") => CostPolicy::Ideal(cost::ideal::Ideal),
                 (None, other) => unregistered(other),
             },
-            throttle: ThrottlePolicy::None(NoThrottle),
+            throttle: match throttle {
+                "none" => ThrottlePolicy::None(NoThrottle),
+                "static" => ThrottlePolicy::Gate(throttle::fixed::new(throttle_params).into()),
+                "dynamic" => ThrottlePolicy::Gate(throttle::dynamic::new(throttle_params).into()),
+                "ready" => ThrottlePolicy::Gate(throttle::ready::new(throttle_params).into()),
+                other => unregistered(other),
+            },
             read_disturb: ReadDisturbPolicy::None(NoRefresh),
             page_choice: PageChoicePolicy::InOrder(InOrder),
             coding: CodingPolicy::Plain(Plain),
@@ -348,6 +370,9 @@ impl PolicySet {
             wear: match wear {
                 "none" => WearPolicy::None(NoWear),
                 "static" => WearPolicy::Static(wear::cold_swap::StaticWear::new(wear_params)),
+                "hot-cold-swap" => {
+                    WearPolicy::HotColdSwap(wear::hot_cold_swap::HotColdSwap::new(wear_params))
+                }
                 other => unregistered(other),
             },
             order: match of(Family::Order).0 {

@@ -1,7 +1,7 @@
 //! Parameters of policies: declared once, checked once.
 
 use crate::list::Family;
-use kernel::nearest;
+use kernel::{Dur, nearest};
 use serde_json::{Map, Value};
 
 /// The values that a parameter takes.
@@ -16,6 +16,18 @@ pub enum Kind {
     },
     /// One of some words.
     Word(&'static [&'static str]),
+    /// A number in a range, both ends included.
+    Real {
+        /// Least value.
+        min: f64,
+        /// Greatest value.
+        max: f64,
+    },
+    /// A length of time with its unit, at least this.
+    Dur {
+        /// Least value.
+        min: Dur,
+    },
 }
 
 /// One parameter of a policy.
@@ -92,7 +104,7 @@ impl Params {
             }
             let suggestion = match param.kind {
                 Kind::Word(words) => nearest(&text, words.iter().copied()).map(ToOwned::to_owned),
-                Kind::Int { .. } => None,
+                Kind::Int { .. } | Kind::Real { .. } | Kind::Dur { .. } => None,
             };
             let wanted = param.kind.describe();
             let message = format!("`{}` must be {wanted}, not `{text}`", param.name);
@@ -116,6 +128,16 @@ impl Params {
         self.0[name].as_str().expect("declared as a word, and checked")
     }
 
+    /// A number.
+    pub(crate) fn real(&self, name: &str) -> f64 {
+        self.0[name].as_f64().expect("declared as a number, and checked")
+    }
+
+    /// A length of time.
+    pub(crate) fn dur(&self, name: &str) -> Dur {
+        self.word(name).parse().expect("declared as a time, and checked")
+    }
+
     /// All parameters with their values.
     pub fn as_map(&self) -> &Map<String, Value> {
         &self.0
@@ -130,6 +152,14 @@ impl Kind {
                 (min..=max).contains(&n).then(|| n.into())
             }
             Self::Word(words) => words.contains(&text).then(|| text.into()),
+            Self::Real { min, max } => {
+                let x: f64 = text.parse().ok()?;
+                (min..=max).contains(&x).then(|| x.into())
+            }
+            Self::Dur { min } => {
+                let length: Dur = text.parse().ok()?;
+                (length >= min).then(|| length.to_string().into())
+            }
         }
     }
 
@@ -139,6 +169,8 @@ impl Kind {
             Self::Int { min, max } if max == u64::MAX => format!("a whole number from {min}"),
             Self::Int { min, max } => format!("a whole number from {min} to {max}"),
             Self::Word(words) => format!("one of {}", words.join(", ")),
+            Self::Real { min, max } => format!("a number from {min} to {max}"),
+            Self::Dur { min } => format!("a time with its unit, at least {min}"),
         }
     }
 }

@@ -12,6 +12,7 @@ mod columns;
 mod convert;
 mod describe;
 mod error;
+mod forward;
 mod gate;
 mod known;
 mod lists;
@@ -40,7 +41,7 @@ mod _core {
     use crate::outside::Outside;
     #[pymodule_export]
     use crate::views::{Access, Drive, Plane, Random, Write};
-    use crate::{catalogue, convert, describe, error, gate, lists, open};
+    use crate::{catalogue, convert, describe, error, forward, gate, lists, open};
 
     /// The version, as Cargo knows it.
     #[pyfunction]
@@ -285,6 +286,47 @@ mod _core {
             let seconds = |since: Instant| since.elapsed().as_secs_f64();
             report.set_wall_seconds(seconds(start), seconds(running));
             Ok(report.value().to_string())
+        })
+    }
+
+    /// Years of a workload that repeats, or of a demand in numbers; the result as JSON. The lists
+    /// of numbers say how much is to be kept: bins, epochs, the first period and how many.
+    #[pyfunction]
+    #[pyo3(signature = (
+        drive, workload, *, demand, waf, page_write, target, keep, set, policy, seed, reading,
+        cache, progress, finder
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
+    fn fast_forward(
+        py: Python<'_>,
+        drive: &str,
+        workload: Option<String>,
+        demand: Option<Vec<f64>>,
+        waf: Option<f64>,
+        page_write: Option<&str>,
+        target: Option<&str>,
+        keep: (usize, usize, u64, usize),
+        set: Vec<String>,
+        policy: Vec<String>,
+        seed: Option<u64>,
+        reading: open::Reading,
+        cache: Option<PathBuf>,
+        progress: Option<Py<PyAny>>,
+        finder: Py<PyAny>,
+    ) -> PyResult<String> {
+        let how = reading.checked(workload.as_deref().unwrap_or_default())?;
+        let outside = Outside::new(finder);
+        let drive = open::drive(drive, &set, &policy, seed, &outside)?;
+        let drive = open::set_up(drive, workload.as_deref().unwrap_or_default())?;
+        let asked = forward::Asked::new(&drive, waf, page_write, target, keep)?;
+        gate::pass(py, Arc::clone(&outside), progress, None, move |tick, _| {
+            let start = Instant::now();
+            let what = forward::What { workload: workload.as_deref(), demand, how };
+            let value = forward::forward(&drive, &what, &asked, &mut Cache(cache), tick);
+            outside.verdict()?;
+            let mut value = value?;
+            value["timing"] = json!({ "wall_seconds": start.elapsed().as_secs_f64() });
+            Ok(value.to_string())
         })
     }
 }

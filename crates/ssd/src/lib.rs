@@ -4,6 +4,7 @@
 //! JSON. Files, terminals and clocks belong to the rim.
 
 pub mod config;
+pub mod fast_forward;
 pub mod presets;
 pub mod record;
 pub mod sim;

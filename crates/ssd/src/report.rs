@@ -283,7 +283,8 @@ fn policies_of<K: Kit>(drive: &Drive, counts: &Counts, stats: &Stats, sim: &mut 
     let policies = &mut sim.ftl_mut().policies;
     let mut own: Vec<Vec<(&'static str, f64)>> = Vec::new();
     policies.each(|w| own.push(w.counters()));
-    let bits = ftl::Cost::dram_bits_per_page(&policies.cost);
+    let bits = u64::from(ftl::Cost::dram_bits_per_page(&policies.cost));
+    let throttle = ftl::Throttle::dram_bytes(&policies.throttle);
     let programs = counts.program.total();
     let mut all = Map::new();
     for (family, own) in Family::ALL.into_iter().zip(own) {
@@ -319,10 +320,10 @@ fn policies_of<K: Kit>(drive: &Drive, counts: &Counts, stats: &Stats, sim: &mut 
             let key = if taken { format!("own_{counter}") } else { counter.to_owned() };
             counters.insert(key, json!(n));
         }
-        let dram = if family == Family::Cost {
-            u64::from(bits) * u64::from(drive.logical_pages) / 8
-        } else {
-            0
+        let dram = match family {
+            Family::Cost => bits * u64::from(drive.logical_pages) / 8,
+            Family::Throttle => throttle,
+            _ => 0,
         };
         all.insert(
             family.name().to_owned(),

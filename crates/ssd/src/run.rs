@@ -5,9 +5,10 @@ use crate::precondition::{Preconditioned, precondition};
 use crate::record::Sink;
 use crate::report::{Report, report};
 use crate::sim::{Interrupted, Progress, Settings, Sim, Stage};
-use ftl::{Config, Cost, Ftl, Future, GcMarks, Kit, LevelTimes, Policies};
+use ftl::{Config, Cost, Ftl, Future, GcMarks, Kit, LevelTimes, Life, Policies, Throttle, Wear};
 use kernel::{Bytes, Dur, Time};
 use nand::Layouts;
+use nand::physics::Recovery;
 use policies::Builtin;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -195,10 +196,28 @@ fn policies_of(drive: &Drive, future: Option<&Arc<Future>>) -> Policies<Builtin>
         program: drive.timing.program.each_ref().map(mean),
         read: drive.timing.read.each_ref().map(mean),
     });
+    let life = life_of(drive);
+    policies.throttle.learn_life(&life);
+    policies.wear.learn_life(&life);
     if let Some(future) = future {
         policies.cost.foresee(Arc::clone(future));
     }
     policies
+}
+
+/// What policies that plan a drive's life have to plan with.
+pub(crate) fn life_of(drive: &Drive) -> Life {
+    let page_bytes = drive.geometry.page_size().get();
+    Life {
+        raw_bytes: drive.geometry.pages() as u64 * page_bytes,
+        page_bytes,
+        cycles: drive.reliability.endurance,
+        recovery: match drive.reliability.recovery {
+            crate::config::Recovery::Printed => Recovery::PRINTED,
+            crate::config::Recovery::Fitted => Recovery::FITTED,
+        },
+        pushes_back: drive.host.mode != HostMode::Timestamps,
+    }
 }
 
 /// What is to come, for a policy that asks for it: the workload is gone through twice.

@@ -9,6 +9,7 @@ mod common;
 
 use common::{Class, class_of, count, drive_of, number, run_with, warnings};
 use floatgate_ssd::NoCache;
+use floatgate_ssd::fast_forward::{Demand, fast_forward, plan_of};
 use serde_json::Value;
 use std::path::PathBuf;
 use workload::{ReadOptions, open_trace};
@@ -132,4 +133,35 @@ fn a_virtual_machine_of_two_hours() {
     assert!(!warnings(&value).contains(&"misaligned"));
     assert!(number(&value["waf"]) > 1.2 && count(&value["flash"]["erase"]["gc"]) > 1_000);
     assert!(r.queue[1] > 0.0 && w.queue[1] > 0.0, "and requests wait for that");
+}
+
+/// READY's guarantee under a real demand: a production server's day, over a drive so small that
+/// without a throttle it ends in three years.
+#[test]
+fn ready_reaches_its_target_under_a_real_demand() {
+    let Some(path) = trace("msps-dtrs-30000s.trace.zst") else { return };
+    let workload = open_trace(&path, &ReadOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+    let demand = Demand::of(&*workload, 4096, 1.0).unwrap();
+    let per_hour = demand.bytes() / demand.length().as_secs_f64() * 3600.0;
+    println!("{:.2} GB/h, peak {:.0} times the mean", per_hour / 1e9, demand.peak_to_mean());
+    for (policy, from, to) in [
+        ("none", 2.0, 4.0),
+        ("static:period=10s", 5.0, 100.0),
+        ("dynamic:period=10s", 5.0, 100.0),
+        ("ready:enforcement=pessimistic:period=10s", 5.0, 5.10),
+        ("ready:period=10s", 5.0, 5.10),
+    ] {
+        let drive = drive_of("base = \"ready-32g\"\n", &[&format!("policy throttle={policy}")]);
+        let mut plan = plan_of(&drive, &demand, 2.0);
+        // As much flash as the demand wears by 14,000 cycles in five years.
+        let written = 2.0 * per_hour * 5.0 * 8760.0;
+        plan.life.raw_bytes = (written / 14_000.0) as u64;
+        let o = fast_forward(&plan, &mut |_, _| true).unwrap();
+        let cycles = o.programmed / plan.life.raw_bytes as f64;
+        let achievable = plan.cells.achievable(5.0 * 8760.0 / cycles);
+        let reached = 5.0 * achievable / cycles;
+        let years = o.worn_out.map_or(reached, |(s, _)| s / (365.0 * 86_400.0));
+        println!("{policy}: {years:.3} years, {:?}", o.tally);
+        assert!((from..to).contains(&years), "{policy}: {years} years");
+    }
 }

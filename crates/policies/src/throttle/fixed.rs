@@ -1,0 +1,25 @@
+//! `static`: writes never exceed the rate that the flash stands for the whole target.
+//!
+//! Each second may program what the rated cycles allow in a second of the target; what is unused
+//! is lost. Safe whatever comes, and blind: a workload that rests at night is held to the same rate
+//! by day, and most of the endurance is left at the end.
+
+use super::{Gate, PERIOD, Settings, TARGET};
+use crate::list::{Family, PolicyInfo};
+use crate::params::Params;
+
+/// The entry in the list.
+pub const INFO: PolicyInfo = PolicyInfo {
+    family: Family::Throttle,
+    name: "static",
+    aliases: &[],
+    summary: "Never programs faster than the rated cycles allow over the whole target.",
+    paper: "vendors' practice, as in Lee et al., READY, FAST 2012, section 3.1",
+    params: &[TARGET, PERIOD],
+    needs: &[],
+    forbids: &[],
+};
+
+pub(crate) fn new(params: &Params) -> Gate {
+    Gate::new(Settings::fixed(params))
+}

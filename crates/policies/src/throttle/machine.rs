@@ -1,0 +1,197 @@
+//! Any throttle as a state machine over periods, and how its settings become one.
+
+use super::cells::Cells;
+use super::fixed_rate::FixedRate;
+use super::regulator::{Capacity, Enforcement, Grant, Regulator, Rules};
+use super::windows::Difference;
+use crate::list::{Family, PolicySet};
+use crate::params::Params;
+use ftl::Life;
+use kernel::Dur;
+use nand::physics::Recovery;
+
+/// A throttle's settings, before it knows the drive.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Settings {
+    /// The life to reach.
+    pub target: Dur,
+    /// The length of a period.
+    pub period: Dur,
+    /// How it throttles.
+    pub kind: Kind,
+}
+
+/// How a throttle works.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum Kind {
+    /// A fixed rate.
+    Fixed,
+    /// Dynamically; `cells` says which recovery it counts on, and the rules' target and period
+    /// follow from the settings.
+    Dynamic {
+        /// Whose recovery.
+        cells: Counted,
+        /// The thresholds.
+        rules: Rules,
+    },
+}
+
+/// The recovery that a throttle counts on.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum Counted {
+    /// None: the cycles that the flash is rated for.
+    Rated,
+    /// The drive's.
+    Drive,
+    /// This one.
+    Given(Recovery),
+}
+
+impl Settings {
+    /// The settings of a drive's throttle; `None` if nothing is throttled.
+    pub fn of(policies: &PolicySet) -> Option<Self> {
+        let (name, params) = policies.get(Family::Throttle);
+        match name {
+            "static" => Some(Self::fixed(params)),
+            "dynamic" => Some(super::dynamic::settings(params)),
+            "ready" => Some(super::ready::settings(params)),
+            _ => None,
+        }
+    }
+
+    /// The settings of policy `static`.
+    pub(super) fn fixed(params: &Params) -> Self {
+        Self { target: params.dur("target"), period: params.dur("period"), kind: Kind::Fixed }
+    }
+
+    /// The settings of policies `dynamic` and `ready`, which differ in what they count on.
+    pub(super) fn dynamic(params: &Params, cells: Counted, capacity: Capacity) -> Self {
+        let (target, period) = (params.dur("target"), params.dur("period"));
+        let periods = |length: Dur| (length.as_ns() as f64 / period.as_ns() as f64).round() as u64;
+        let window = periods(params.dur("window")).max(1);
+        let rules = Rules {
+            target: periods(target).max(1),
+            period: period.as_secs_f64(),
+            enforcement: match params.word("enforcement") {
+                "pessimistic" => Enforcement::Pessimistic,
+                _ => Enforcement::Optimistic,
+            },
+            capacity,
+            spare: params.real("spare"),
+            average: params.int("average") as usize,
+            window,
+            selects: params.word("epoch") == "selected",
+            history: (periods(params.dur("history")) / window).clamp(2, 1 << 16) as usize,
+            difference: match params.word("difference") {
+                "first" => Difference::First,
+                _ => Difference::Least,
+            },
+            miss: params.real("miss"),
+            misses: params.int("misses") as u32,
+            nand_pages: params.word("pages") == "nand",
+        };
+        Self { target, period, kind: Kind::Dynamic { cells, rules } }
+    }
+
+    /// The machine for a drive.
+    pub fn machine(&self, life: &Life) -> Machine {
+        let raw = life.raw_bytes as f64;
+        match self.kind {
+            Kind::Fixed => {
+                let periods = self.target.as_ns() as f64 / self.period.as_ns() as f64;
+                Machine::Fixed(FixedRate::new(raw * f64::from(life.cycles) / periods))
+            }
+            Kind::Dynamic { cells, rules } => {
+                let of = |recovery| Cells::new(f64::from(life.cycles), recovery);
+                let cells = match cells {
+                    Counted::Rated => of(None),
+                    Counted::Drive => of(Some(life.recovery)),
+                    Counted::Given(recovery) => of(Some(recovery)),
+                };
+                let page = life.page_bytes as f64;
+                Machine::Dynamic(Box::new(Regulator::new(rules, cells, raw, page)))
+            }
+        }
+    }
+}
+
+/// A throttle as a state machine over periods.
+#[derive(Clone, Debug)]
+pub enum Machine {
+    /// Nothing is throttled.
+    Free,
+    /// A fixed rate.
+    Fixed(FixedRate),
+    /// Dynamic throttling.
+    Dynamic(Box<Regulator>),
+}
+
+impl Machine {
+    /// What may be done in the rest of the current period.
+    #[inline]
+    pub fn grant(&self) -> Grant {
+        match self {
+            Self::Free => Grant::FREE,
+            Self::Fixed(m) => m.grant(),
+            Self::Dynamic(m) => m.grant(),
+        }
+    }
+
+    /// Counts what was programmed in the current period, and the host pages that caused it.
+    #[inline]
+    pub fn spend(&mut self, bytes: f64, pages: f64) {
+        match self {
+            Self::Free => {}
+            Self::Fixed(m) => m.spend(bytes),
+            Self::Dynamic(m) => m.spend(bytes, pages),
+        }
+    }
+
+    /// Notes demand, in bytes to be programmed, at the instant at which it would have come without
+    /// delays, in seconds.
+    #[inline]
+    pub fn demand(&mut self, at: f64, bytes: f64) {
+        if let Self::Dynamic(m) = self {
+            m.demand(at, bytes);
+        }
+    }
+
+    /// Ends the current period; `at` is the instant of its end without delays, in seconds.
+    #[inline]
+    pub fn next(&mut self, at: f64) {
+        match self {
+            Self::Free => {}
+            Self::Fixed(m) => m.next(0),
+            Self::Dynamic(m) => m.next(at),
+        }
+    }
+
+    /// Ends the current period, to which nothing is added, and those after it: `periods` in all.
+    pub fn skip(&mut self, periods: u64, at: f64) {
+        match self {
+            Self::Fixed(m) if periods > 0 => m.next(periods - 1),
+            Self::Free | Self::Fixed(_) => {}
+            Self::Dynamic(m) => m.skip(periods, at),
+        }
+    }
+
+    /// Periods, after the current one, until something may be programmed again; `left` is what the
+    /// current one may still program, zero or negative.
+    pub fn periods_until_more(&self, left: f64) -> u64 {
+        match self {
+            Self::Free => 0,
+            Self::Fixed(m) => m.periods_until_more(left),
+            Self::Dynamic(m) => m.periods_until_more(left),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn regulator_mut(&mut self) -> Option<&mut Regulator> {
+        if let Self::Dynamic(m) = self { Some(m) } else { None }
+    }
+
+    /// The dynamic throttle, if it is one.
+    pub fn regulator(&self) -> Option<&Regulator> {
+        if let Self::Dynamic(m) = self { Some(m) } else { None }
+    }
+}

@@ -1,0 +1,76 @@
+//! `ready`: throttles by the demand that is expected and the cycles that are left, recovery included.
+//!
+//! Life is divided into epochs. The demand of the next is predicted from the last; the capacity of
+//! an epoch is its share of what is left; the delay of each page changes at every epoch so that the
+//! two meet (Eq. 4 and 5). Within an epoch, one-second periods enforce the capacity: unused
+//! capacity is carried over, and what exceeds it waits (`pessimistic`) or borrows from later epochs
+//! (`optimistic`). The length of epochs is the one at which demand varies least.
+//!
+//! Good at reaching the target with the least delay; bad where demand has no cycles, because then
+//! delays follow demand instead of meeting it. `capacity = "paper"` breaks the guarantee: cells that
+//! rested are credited with cycles that they lose again when the rest is over, and what is borrowed
+//! can be borrowed again and again.
+
+use super::{
+    AVERAGE, Capacity, Counted, DIFFERENCE, ENFORCEMENT, EPOCH, Gate, HISTORY, MISS, MISSES, PAGES,
+    PERIOD, SPARE, Settings, TARGET, WINDOW,
+};
+use crate::list::{Family, PolicyInfo};
+use crate::params::{Kind, ParamInfo, Params};
+use nand::physics::Recovery;
+
+/// The entry in the list.
+pub const INFO: PolicyInfo = PolicyInfo {
+    family: Family::Throttle,
+    name: "ready",
+    aliases: &[],
+    summary: "Spreads the achievable cycles, recovery included, over the target by the demand \
+              that it expects.",
+    paper: "Lee et al., READY, FAST 2012, section 3",
+    params: &[
+        TARGET,
+        ENFORCEMENT,
+        ParamInfo {
+            name: "capacity",
+            kind: Kind::Word(&["guarded", "paper"]),
+            default: "guarded",
+            doc: "the cycles to spread: never more than hold if the target is reached, or those \
+                  of the mean idle time so far, as printed",
+        },
+        ParamInfo {
+            name: "recovery",
+            kind: Kind::Word(&["drive", "printed", "fitted"]),
+            default: "drive",
+            doc: "the constants of recovery that it counts on: the drive's, or others",
+        },
+        SPARE,
+        PERIOD,
+        EPOCH,
+        WINDOW,
+        HISTORY,
+        AVERAGE,
+        DIFFERENCE,
+        MISS,
+        MISSES,
+        PAGES,
+    ],
+    needs: &[],
+    forbids: &[],
+};
+
+pub(super) fn settings(params: &Params) -> Settings {
+    let counted = match params.word("recovery") {
+        "printed" => Counted::Given(Recovery::PRINTED),
+        "fitted" => Counted::Given(Recovery::FITTED),
+        _ => Counted::Drive,
+    };
+    let capacity = match params.word("capacity") {
+        "paper" => Capacity::Paper,
+        _ => Capacity::Guarded,
+    };
+    Settings::dynamic(params, counted, capacity)
+}
+
+pub(crate) fn new(params: &Params) -> Gate {
+    Gate::new(settings(params))
+}

@@ -1,0 +1,440 @@
+//! Dynamic throttling as a state machine over periods: predicts the demand of the next epoch, sets
+//! the delay of its writes, and keeps what is programmed within the epoch's capacity (READY 3).
+//!
+//! It knows no clock. Whoever drives it says what was programmed in a period and that the period
+//! is over: an event loop through [`Gate`](super::Gate), or a fluid model of whole years. All bytes
+//! are bytes programmed, whoever caused them.
+
+use super::cells::Cells;
+use super::windows::{Difference, Windows};
+
+/// What happens when more comes than was allotted.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Enforcement {
+    /// Writes wait for the next period.
+    Pessimistic,
+    /// They may borrow from later epochs first, up to the spare capacity.
+    Optimistic,
+}
+
+/// How much can be programmed in all.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Capacity {
+    /// The achievable cycles at the mean interval so far, as printed; borrowing starts afresh after
+    /// every epoch that borrows nothing.
+    Paper,
+    /// At most what is achievable if the target is reached, and what is borrowed at any time is
+    /// at most the spare share of what an even spread of that would leave.
+    Guarded,
+}
+
+/// The thresholds of the algorithm.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Rules {
+    /// The life to reach, in periods.
+    pub target: u64,
+    /// A period, in seconds.
+    pub period: f64,
+    /// What happens at the end of a period's capacity.
+    pub enforcement: Enforcement,
+    /// How much there is.
+    pub capacity: Capacity,
+    /// The share of later epochs that may be borrowed.
+    pub spare: f64,
+    /// So many epochs' mean is the prediction for the next.
+    pub average: usize,
+    /// A unit window of the selection of epochs, in periods.
+    pub window: u64,
+    /// Whether the length of an epoch is selected; else it is one window.
+    pub selects: bool,
+    /// Windows that are remembered.
+    pub history: usize,
+    /// The measure of difference.
+    pub difference: Difference,
+    /// A prediction that is further off than this is a miss.
+    pub miss: f64,
+    /// So many misses in a row start a new selection.
+    pub misses: u32,
+    /// Whether Eq. 4 and 5 count programmed pages, as printed, or the host's, which are those that
+    /// are delayed.
+    pub nand_pages: bool,
+}
+
+impl Rules {
+    /// Epochs whose mean may be the prediction, at most.
+    pub const AVERAGE: usize = 16;
+}
+
+/// What a period may do.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Grant {
+    /// Bytes that may still be programmed in this period. Negative: what is owed.
+    pub bytes: f64,
+    /// The delay of each host page written, in seconds.
+    pub delay: f64,
+}
+
+impl Grant {
+    /// No limit and no delay.
+    pub const FREE: Self = Self { bytes: f64::INFINITY, delay: 0.0 };
+}
+
+/// One epoch, as it was planned and as it went.
+#[derive(Copy, Clone, Default, PartialEq, Debug)]
+pub struct Epoch {
+    /// Its first period.
+    pub start: u64,
+    /// Its length in periods.
+    pub length: u64,
+    /// Bytes that may be programmed in each period, unused ones being carried over.
+    pub rate: f64,
+    /// Bytes that may be borrowed beyond that.
+    pub spare: f64,
+    /// Bytes that were predicted; the first epoch has no prediction.
+    pub predicted: Option<f64>,
+    /// Bytes that were programmed.
+    pub used: f64,
+    /// The delay of each host page written, in seconds.
+    pub delay: f64,
+}
+
+impl Epoch {
+    /// Its capacity in bytes.
+    pub fn capacity(&self) -> f64 {
+        self.rate * self.length as f64
+    }
+
+    /// The first period after it.
+    pub fn end(&self) -> u64 {
+        self.start + self.length
+    }
+}
+
+/// What was counted.
+#[derive(Copy, Clone, Default, PartialEq, Debug)]
+pub struct Tally {
+    /// Epochs that ended.
+    pub epochs: u64,
+    /// Those with a prediction.
+    pub predictions: u64,
+    /// Predictions that were no miss.
+    pub hits: u64,
+    /// Times that the length of an epoch was selected.
+    pub selections: u64,
+    /// Epochs that borrowed.
+    pub borrowed: u64,
+}
+
+/// Dynamic throttling.
+#[derive(Clone, Debug)]
+pub struct Regulator {
+    rules: Rules,
+    cells: Cells,
+    raw_bytes: f64,
+    page_bytes: f64,
+    /// Cycles that reach the target exactly, and the interval between them in hours.
+    even: (f64, f64),
+    now: u64,
+    epoch: Epoch,
+    /// Epochs that ended, as many as are to be kept.
+    ended: Vec<Epoch>,
+    kept: usize,
+    /// The length of epochs, before the last one is cut short by the target.
+    length: u64,
+    /// The rate was cut because of what was borrowed.
+    cut: bool,
+    windows: Windows,
+    selected: bool,
+    misses: u32,
+    /// Bytes per period of the last epochs, the newest first.
+    recent: [f64; Rules::AVERAGE],
+    programmed: f64,
+    pages: f64,
+    tally: Tally,
+}
+
+impl Regulator {
+    /// A drive that nothing was written to.
+    pub fn new(rules: Rules, cells: Cells, raw_bytes: f64, page_bytes: f64) -> Self {
+        let hours = rules.target as f64 * rules.period / 3600.0;
+        let cycles = cells.limit(hours);
+        let window_seconds = rules.window as f64 * rules.period;
+        let mut regulator = Self {
+            rules,
+            cells,
+            raw_bytes,
+            page_bytes,
+            even: (cycles, hours / cycles),
+            now: 0,
+            epoch: Epoch::default(),
+            ended: Vec::new(),
+            kept: 0,
+            length: rules.window.min(rules.target).max(1),
+            cut: false,
+            windows: Windows::new(window_seconds, rules.history.max(2)),
+            selected: false,
+            misses: 0,
+            recent: [0.0; Rules::AVERAGE],
+            programmed: 0.0,
+            pages: 0.0,
+            tally: Tally::default(),
+        };
+        regulator.epoch = Epoch { length: regulator.length, ..Epoch::default() };
+        regulator.set_rate(false);
+        regulator.set_spare(false);
+        regulator
+    }
+
+    /// What may be done in the rest of the current period.
+    #[inline]
+    pub fn grant(&self) -> Grant {
+        if self.now >= self.rules.target {
+            return Grant::FREE;
+        }
+        let periods = (self.now - self.epoch.start + 1) as f64;
+        let bytes = self.epoch.rate * periods + self.epoch.spare - self.epoch.used;
+        Grant { bytes, delay: self.epoch.delay }
+    }
+
+    /// Counts what was programmed in the current period, and the host pages that caused it.
+    #[inline]
+    pub fn spend(&mut self, bytes: f64, pages: f64) {
+        self.epoch.used += bytes;
+        self.programmed += bytes;
+        self.pages += pages;
+    }
+
+    /// Notes demand, in bytes to be programmed, at the instant (in seconds) at which it would have
+    /// come without delays.
+    #[inline]
+    pub fn demand(&mut self, at: f64, bytes: f64) {
+        self.windows.add(at, bytes);
+    }
+
+    /// Ends the current period; `at` is the instant of its end without delays, in seconds.
+    #[inline]
+    pub fn next(&mut self, at: f64) {
+        self.now += 1;
+        if self.now == self.epoch.end() {
+            self.windows.add(at, 0.0);
+            self.turn();
+        }
+    }
+
+    /// Ends `periods` periods in which nothing comes; `at` is the end of the last one without
+    /// delays.
+    pub fn skip(&mut self, periods: u64, at: f64) {
+        let until = self.now + periods;
+        while self.now < until && self.now < self.rules.target {
+            let left = self.epoch.end() - self.now;
+            if left > until - self.now {
+                break;
+            }
+            self.now += left;
+            self.windows.add(at - (until - self.now) as f64 * self.rules.period, 0.0);
+            self.turn();
+        }
+        self.now = until;
+    }
+
+    /// Periods, after the current one, until something may be programmed again; `left` is what the
+    /// current one may still program, zero or negative. What the next epoch will bring is not known
+    /// yet: it is taken to be as this one.
+    pub fn periods_until_more(&self, left: f64) -> u64 {
+        let to_target = self.rules.target - self.now.min(self.rules.target);
+        let rate = self.epoch.rate;
+        if rate <= 0.0 {
+            return to_target;
+        }
+        ((-left / rate).floor() as u64).saturating_add(1).min(to_target)
+    }
+
+    /// The current epoch.
+    pub fn epoch(&self) -> &Epoch {
+        &self.epoch
+    }
+
+    /// Keeps the first `most` epochs that end from now on.
+    pub fn keep_epochs(&mut self, most: usize) {
+        self.kept = most;
+    }
+
+    /// The epochs that ended and were kept.
+    pub fn ended_epochs(&self) -> &[Epoch] {
+        &self.ended
+    }
+
+    /// What was counted.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// The bytes that can be programmed in all, as far as is known now.
+    pub fn total_bytes(&self) -> f64 {
+        self.raw_bytes * self.cycles()
+    }
+
+    /// Memory that the state takes in a drive: a number for each window, and a few beside.
+    pub fn dram_bytes(&self) -> u64 {
+        8 * (self.rules.history as u64 + 32)
+    }
+
+    /// Achievable cycles, as the rules count them.
+    fn cycles(&self) -> f64 {
+        let used = self.programmed / self.raw_bytes;
+        let hours = self.now as f64 * self.rules.period / 3600.0;
+        let interval = if used > 0.0 { hours / used } else { f64::INFINITY };
+        match self.rules.capacity {
+            Capacity::Paper => self.cells.extrapolated(interval),
+            // Cycles grow with the interval, so the lesser of the two follows from the intervals.
+            Capacity::Guarded if interval >= self.even.1 => self.even.0,
+            Capacity::Guarded => self.cells.hoped_for(interval).min(self.even.0),
+        }
+    }
+
+    /// Gives the epoch that begins its rate. `borrowed`: the last one used more than its own.
+    fn set_rate(&mut self, borrowed: bool) {
+        let remaining = (self.rules.target - self.now) as f64;
+        let even = self.left() / remaining;
+        if borrowed && !self.cut {
+            self.epoch.rate *= 1.0 - self.rules.spare;
+        }
+        self.epoch.rate = if borrowed { self.epoch.rate.min(even) } else { even };
+        self.cut = borrowed;
+    }
+
+    /// Gives the epoch that begins, whose rate and length are set, its spare capacity: a share of
+    /// later epochs, or, after one that borrowed, what no epoch was given.
+    fn set_spare(&mut self, borrowed: bool) {
+        if self.rules.enforcement == Enforcement::Pessimistic {
+            self.epoch.spare = 0.0;
+            return;
+        }
+        let remaining = (self.rules.target - self.now) as f64;
+        let later = remaining - self.epoch.length as f64;
+        let left = self.left();
+        self.epoch.spare = if borrowed {
+            (left - self.epoch.rate * remaining).min(self.rules.spare * left)
+        } else {
+            self.rules.spare * self.epoch.rate * later
+        };
+        if self.rules.capacity == Capacity::Guarded {
+            self.epoch.spare = self.epoch.spare.min(self.lendable(later));
+        }
+        self.epoch.spare = self.epoch.spare.max(0.0);
+    }
+
+    /// Bytes that can still be programmed.
+    fn left(&self) -> f64 {
+        (self.total_bytes() - self.programmed).max(0.0)
+    }
+
+    /// What can be lent in this epoch such that, at its beginning and at its end, no more was
+    /// programmed than an even spread and the spare share of its rest.
+    fn lendable(&self, later: f64) -> f64 {
+        let all = self.raw_bytes * self.even.0;
+        let per_period = all * (1.0 - self.rules.spare) / self.rules.target as f64;
+        let remaining = later + self.epoch.length as f64;
+        let now = all - per_period * remaining - self.programmed;
+        let then = all - per_period * later - self.programmed - self.epoch.capacity();
+        now.min(then)
+    }
+
+    /// An epoch ends, and the next begins.
+    #[cold]
+    fn turn(&mut self) {
+        let ended = self.epoch;
+        if self.ended.len() < self.kept {
+            self.ended.push(ended);
+        }
+        self.count(&ended);
+        if self.now >= self.rules.target {
+            return;
+        }
+        let remaining = self.rules.target - self.now;
+        // A rounding error is no loan.
+        let borrowed = ended.used > ended.capacity() * (1.0 + 1e-9);
+        let borrowed = borrowed && self.rules.enforcement == Enforcement::Optimistic;
+        self.tally.borrowed += u64::from(borrowed);
+
+        self.epoch = Epoch { start: self.now, used: 0.0, ..ended };
+        let due =
+            if self.selected { self.misses >= self.rules.misses } else { self.windows.len() >= 2 };
+        let found = if due && self.rules.selects {
+            self.windows.select(self.rules.difference)
+        } else {
+            None
+        };
+        self.set_rate(borrowed);
+        if let Some((windows, demand)) = found {
+            self.selected = true;
+            self.misses = 0;
+            self.tally.selections += 1;
+            // This demand is without delays, so Eq. 4 starts from none, and an epoch that needs
+            // them takes longer for it.
+            let natural = (windows as u64 * self.rules.window) as f64;
+            let capacity = self.epoch.rate * natural;
+            let over = if capacity > 0.0 { (demand / capacity).max(1.0) } else { 1.0 };
+            self.epoch.delay = self.change(natural, capacity, over);
+            self.length = (natural * over).round().min(1e15) as u64;
+            self.recent.fill(demand / self.length as f64);
+        }
+        self.epoch.length = self.length.min(remaining);
+        self.set_spare(borrowed);
+        let epochs = self.rules.average;
+        let mean = self.recent[..epochs].iter().sum::<f64>() / epochs as f64;
+        let demand = mean * self.epoch.length as f64;
+        self.epoch.predicted = Some(demand);
+        if found.is_none() {
+            self.adjust(demand);
+        }
+    }
+
+    /// READY Eq. 4 and 5, for the epoch that begins.
+    fn adjust(&mut self, demand: f64) {
+        let (periods, capacity) = (self.epoch.length as f64, self.epoch.capacity());
+        if demand <= 0.0 {
+            self.epoch.delay = 0.0;
+        } else if capacity > demand {
+            let less = self.change(periods, capacity, capacity / demand);
+            self.epoch.delay = (self.epoch.delay - less).max(0.0);
+        } else if capacity > 0.0 {
+            self.epoch.delay += self.change(periods, capacity, demand / capacity);
+        }
+    }
+
+    /// The delay of a page, in seconds, that lengthens so many periods by `ratio` if it is given to
+    /// all pages of a capacity.
+    fn change(&self, periods: f64, capacity: f64, ratio: f64) -> f64 {
+        if ratio <= 1.0 {
+            return 0.0;
+        }
+        periods * self.rules.period * (ratio - 1.0) / self.pages_of(capacity)
+    }
+
+    /// The pages that so many bytes are, as Eq. 4 counts them.
+    fn pages_of(&self, bytes: f64) -> f64 {
+        if self.rules.nand_pages || self.pages <= 0.0 || self.programmed <= 0.0 {
+            bytes / self.page_bytes
+        } else {
+            bytes * self.pages / self.programmed
+        }
+    }
+
+    /// Whether the prediction held.
+    fn count(&mut self, ended: &Epoch) {
+        self.tally.epochs += 1;
+        if let Some(predicted) = ended.predicted {
+            let miss = self.rules.difference.of(predicted, ended.used) > self.rules.miss;
+            self.tally.predictions += 1;
+            self.tally.hits += u64::from(!miss);
+            self.misses = if miss { self.misses + 1 } else { 0 };
+        }
+        let newest = ended.used / ended.length as f64;
+        if self.tally.epochs == 1 {
+            self.recent.fill(newest);
+        }
+        self.recent.rotate_right(1);
+        self.recent[0] = newest;
+    }
+}

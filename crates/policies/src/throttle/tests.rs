@@ -1,0 +1,277 @@
+//! The worked examples of the paper, and what must hold whatever comes.
+
+#![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
+
+use super::*;
+use kernel::Rng;
+use nand::physics::Recovery;
+
+const MB: f64 = 1e6;
+
+fn rules(target: u64) -> Rules {
+    Rules {
+        target,
+        period: 1.0,
+        enforcement: Enforcement::Optimistic,
+        capacity: Capacity::Guarded,
+        spare: 0.1,
+        average: 1,
+        window: 4,
+        selects: false,
+        history: 100,
+        difference: Difference::First,
+        miss: 0.25,
+        misses: 3,
+        nand_pages: false,
+    }
+}
+
+/// A drive that takes so many bytes in all, whatever rests between.
+fn regulator(rules: Rules, bytes: f64) -> Regulator {
+    Regulator::new(rules, Cells::new(1.0, None), bytes, 4096.0)
+}
+
+/// Gives the periods what they want, as far as they get it; returns what each wrote.
+fn serve(r: &mut Regulator, demand: &[f64]) -> Vec<f64> {
+    let mut waiting = 0.0;
+    let mut at = 0.0;
+    let mut period = |wanted: f64| {
+        waiting += wanted;
+        let written = r.grant().bytes.max(0.0).min(waiting);
+        waiting -= written;
+        r.spend(written, written / 4096.0);
+        at += 1.0;
+        r.next(at);
+        written
+    };
+    demand.iter().map(|&wanted| period(wanted)).collect()
+}
+
+#[track_caller]
+fn near(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= 1e-9 * expected.abs().max(1.0), "{found}, not {expected}");
+}
+
+#[track_caller]
+fn all_near(found: &[f64], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len());
+    found.iter().zip(expected).for_each(|(f, e)| near(*f, *e));
+}
+
+/// Fig. 5: demand above the capacity of an epoch lengthens the delay, below it shortens it.
+#[test]
+fn equations_4_and_5() {
+    // 100 epochs of 4 periods, 4 MB each; one page is 4096 bytes, every page the host's.
+    let mut r = regulator(Rules { spare: 0.3, ..rules(400) }, 400.0 * MB);
+    near(r.epoch().capacity(), 4.0 * MB);
+    assert_eq!(r.epoch().delay, 0.0);
+    serve(&mut r, &[2.0 * MB, 2.0 * MB, 1.0 * MB, 1.0 * MB]);
+    // Eq. 4 with w = 6 MB and the capacity after the loan, 0.7 of 4 MB.
+    let c = r.epoch().capacity();
+    near(c, 2.8 * MB);
+    let delay = 4.0 * (6.0 / 2.8 - 1.0) / (c / 4096.0);
+    near(r.epoch().delay, delay);
+    // Eq. 5 with w = 2 MB; nothing was borrowed, so what is left is spread anew.
+    serve(&mut r, &[0.5 * MB; 4]);
+    let c = r.epoch().capacity();
+    near(c, (400.0 - 8.0) * MB / 392.0 * 4.0);
+    let less = 4.0 * (c / (2.0 * MB) - 1.0) / (c / 4096.0);
+    near(r.epoch().delay, (delay - less).max(0.0));
+    assert!(r.epoch().delay > 0.0);
+    // Demand that fits changes nothing.
+    let before = r.epoch().delay;
+    serve(&mut r, &[c / 4.0; 4]);
+    near(r.epoch().delay, before);
+    // Below it, again and again: never below zero. And silence ends every delay.
+    serve(&mut r, &[c / 8.0; 40]);
+    assert_eq!(r.epoch().delay, 0.0);
+    let mut r = regulator(Rules { spare: 0.3, ..rules(400) }, 400.0 * MB);
+    serve(&mut r, &[2.0 * MB, 2.0 * MB, 1.0 * MB, 1.0 * MB, 0.0, 0.0, 0.0, 0.0]);
+    assert_eq!(r.epoch().delay, 0.0);
+}
+
+/// With write amplification fewer pages of the host share the same delay.
+#[test]
+fn the_pages_of_equation_4_are_the_hosts_unless_asked() {
+    for (nand_pages, factor) in [(false, 2.0), (true, 1.0)] {
+        let mut r = regulator(Rules { spare: 0.3, nand_pages, ..rules(400) }, 400.0 * MB);
+        r.spend(6.0 * MB, 3.0 * MB / 4096.0);
+        (1..=4).for_each(|i| r.next(f64::from(i)));
+        let pages = 2.8 * MB / 4096.0;
+        near(r.epoch().delay, factor * 4.0 * (6.0 / 2.8 - 1.0) / pages);
+    }
+}
+
+/// Fig. 6: an epoch of 4 MB and four periods. 4.2 MB are wanted, 4.0 MB are written.
+#[test]
+fn figure_6_pessimistic() {
+    let pessimistic = Rules { enforcement: Enforcement::Pessimistic, ..rules(400) };
+    let mut r = regulator(pessimistic, 400.0 * MB);
+    // Unused capacity goes to the next period; what exceeds it waits for the next.
+    let written = serve(&mut r, &[0.8 * MB, 1.4 * MB, 0.6 * MB, 1.4 * MB]);
+    all_near(&written, &[0.8 * MB, 1.2 * MB, 0.8 * MB, 1.2 * MB]);
+    near(written.iter().sum(), 4.0 * MB);
+}
+
+/// Fig. 7: 4 MB in the first period.
+#[test]
+fn figure_7_pessimistic_and_optimistic() {
+    let burst = [4.0 * MB, 0.0, 0.0, 0.0];
+    let pessimistic = Rules { enforcement: Enforcement::Pessimistic, ..rules(400) };
+    let mut r = regulator(pessimistic, 400.0 * MB);
+    all_near(&serve(&mut r, &burst), &[MB; 4]);
+
+    // Spare capacity of 4 MB: more than the 3 MB that the burst borrows.
+    let mut r = regulator(Rules { target: 44, ..rules(44) }, 44.0 * MB);
+    near(r.epoch().spare, 4.0 * MB);
+    all_near(&serve(&mut r, &burst), &burst);
+    // Over the epoch nothing was borrowed, so the next has its whole share.
+    assert_eq!(r.tally().borrowed, 0);
+    near(r.epoch().capacity(), 4.0 * MB);
+}
+
+/// READY 3.4: three epochs share 3 MB. The first writes 1.1 MB.
+#[test]
+fn the_spare_capacity_of_the_example() {
+    for capacity in [Capacity::Guarded, Capacity::Paper] {
+        let mut r = regulator(Rules { capacity, ..rules(12) }, 3.0 * MB);
+        near(r.epoch().capacity(), MB);
+        near(r.epoch().spare, 0.2 * MB);
+        serve(&mut r, &[1.1 * MB, 0.0, 0.0, 0.0]);
+        near(r.epoch().capacity(), 0.9 * MB);
+        near(r.epoch().spare, 0.1 * MB);
+        assert_eq!(r.tally().borrowed, 1);
+
+        // Nothing more is borrowed: everything is spread anew.
+        let mut next = r.clone();
+        serve(&mut next, &[0.9 * MB, 0.0, 0.0, 0.0]);
+        near(next.epoch().capacity(), 1.0 * MB);
+
+        // All that is spare: the last epoch is pessimistic with its 0.9 MB.
+        serve(&mut r, &[9.0 * MB, 0.0, 0.0, 0.0]);
+        near(r.epoch().capacity(), 0.9 * MB);
+        near(r.epoch().spare, 0.0);
+        let written = serve(&mut r, &[9.0 * MB, 0.0, 0.0, 0.0]);
+        near(written.iter().sum(), 0.9 * MB);
+        // The target is reached: no more throttling.
+        assert_eq!(r.grant(), Grant::FREE);
+    }
+}
+
+/// "If the spare capacity is used up during the 0-th epoch, the pessimistic policy is used with the
+/// reduced epoch capacity, i.e., 0.9 MB, and no spare capacity."
+#[test]
+fn spare_capacity_that_is_used_up_leaves_nine_tenths() {
+    let mut r = regulator(rules(12), 3.0 * MB);
+    let written = serve(&mut r, &[9.0 * MB, 0.0, 0.0, 0.0]);
+    near(written.iter().sum(), 1.2 * MB);
+    near(r.epoch().capacity(), 0.9 * MB);
+    near(r.epoch().spare, 0.0);
+    all_near(&serve(&mut r, &[9.0 * MB; 4]), &[0.225 * MB; 4]);
+}
+
+/// Fig. 8 and 9, and READY 3.5: the epoch is selected from demand without delays, the delay follows
+/// from Eq. 4, and the epoch takes longer by w ÷ c. Then written and capacity agree.
+#[test]
+fn a_selected_epoch_is_stretched_and_then_steady() {
+    let rules = Rules { selects: true, spare: 0.1, ..rules(40_000) };
+    // Windows of 4 periods, 3 and 6 MB in turn; the drive stands 2/3 of that.
+    let bytes = 40_000.0 * 4.5 / 4.0 * MB * 2.0 / 3.0;
+    let mut r = regulator(rules, bytes);
+    let per_second = |at: f64| if (at / 4.0) as u64 % 2 == 0 { 0.75 * MB } else { 1.5 * MB };
+    let mut at = 0.0;
+    let mut written = 0.0;
+    for second in 0..40_000 {
+        let grant = r.grant();
+        // Within a second: pages come at the rate of their time, each late by the delay.
+        let (mut left, mut room) = (grant.bytes.max(0.0), 1.0);
+        while room > 1e-12 && left > 1e-6 {
+            let rate = per_second(at);
+            let slow = 1.0 + grant.delay * rate / 4096.0;
+            let whole = ((at / 4.0).floor() + 1.0) * 4.0 - at;
+            let step = whole.max(1e-9).min(room / slow).min(left / rate);
+            r.demand(at, step * rate);
+            r.spend(step * rate, step * rate / 4096.0);
+            written += step * rate;
+            at += step;
+            room -= step * slow;
+            left -= step * rate;
+        }
+        r.next(at);
+        if second == 20_000 {
+            // Two windows of natural time, stretched by about 3/2.
+            let natural = r.epoch().length as f64 / 1.5;
+            let (k, rest) = ((natural / 8.0).round(), natural % 8.0);
+            assert!(k >= 1.0 && rest.min(8.0 - rest) < 1.0, "{:?}", r.epoch());
+        }
+    }
+    assert!(r.tally().selections > 0);
+    assert!((written / bytes - 1.0).abs() < 0.01, "{written} of {bytes}");
+    let held = r.tally().hits as f64 / r.tally().predictions as f64;
+    assert!(held > 0.95, "{held}: {:?}", r.tally());
+}
+
+#[test]
+fn a_fixed_rate_loses_what_is_unused_and_owes_what_is_too_much() {
+    let mut m = FixedRate::new(10.0);
+    m.next(5);
+    near(m.grant().bytes, 10.0);
+    m.spend(34.0);
+    m.next(0);
+    near(m.grant().bytes, -14.0);
+    assert_eq!(m.periods_until_more(-14.0), 2);
+    assert_eq!(m.periods_until_more(-20.0), 3);
+    m.next(0);
+    near(m.grant().bytes, -4.0);
+    m.next(0);
+    near(m.grant().bytes, 6.0);
+}
+
+#[test]
+fn skipping_periods_is_ending_them_one_by_one() {
+    let mut rng = Rng::named(5, "test/skip");
+    for _ in 0..50 {
+        let rules = Rules { selects: rng.below(2) == 0, window: 7, ..rules(1_000) };
+        let cells = Cells::new(3000.0, Some(Recovery::FITTED));
+        let mut one = Regulator::new(rules, cells, MB, 4096.0);
+        let mut two = one.clone();
+        let mut at = 0.0;
+        while at < 1_100.0 {
+            let bytes = rng.unit() * 30.0 * MB;
+            for r in [&mut one, &mut two] {
+                r.demand(at, bytes);
+                r.spend(bytes, bytes / 4096.0);
+            }
+            let idle = 1 + u64::from(rng.below(40));
+            for i in 1..=idle {
+                one.next(at + i as f64);
+            }
+            at += idle as f64;
+            two.skip(idle, at);
+            assert_eq!(one.epoch(), two.epoch(), "at {at}");
+            assert_eq!(one.grant(), two.grant());
+        }
+    }
+}
+
+/// At no time was more programmed than an even spread and a tenth of what that leaves.
+#[test]
+fn loans_stay_within_the_spare_share_of_an_even_spread() {
+    let mut rng = Rng::named(9, "test/loans");
+    for seed in 0..200_u64 {
+        let rules = Rules { selects: seed % 2 == 0, window: 3, ..rules(600) };
+        let cells = Cells::new(3000.0, Some(Recovery::PRINTED));
+        let mut r = Regulator::new(rules, cells, MB, 4096.0);
+        let all = MB * cells.limit(600.0 / 3600.0);
+        let mut written = 0.0;
+        for second in 0..600 {
+            let wanted = if rng.below(3) == 0 { rng.unit() * all } else { 0.0 };
+            let bytes = r.grant().bytes.max(0.0).min(wanted);
+            written += bytes;
+            r.spend(bytes, bytes / 4096.0);
+            r.next(f64::from(second + 1));
+            let even = all * f64::from(second + 1) / 600.0;
+            assert!(written <= even + 0.1 * (all - even) + 1e-6 * all, "{seed}: {second} s");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Fast-forwards: from what Python gives to a plan, and its result as JSON.
+
+use pyo3::prelude::*;
+use serde_json::Value;
+use ssd::fast_forward::{
+    Demand, DemandError, Plan, fast_forward, measure, page_program_ns, plan_of, value,
+};
+use ssd::kernel::Dur;
+use ssd::policies::throttle::Settings;
+use ssd::{Drive, StateCache};
+
+use crate::error::{InputError, WorkloadError, of_ours, of_run};
+use crate::gate::Progress;
+use crate::open::{self, How};
+
+/// What is written.
+pub(crate) struct What<'a> {
+    pub(crate) workload: Option<&'a str>,
+    pub(crate) demand: Option<Vec<f64>>,
+    pub(crate) how: How,
+}
+
+/// The rest of the question, checked.
+pub(crate) struct Asked {
+    waf: Option<f64>,
+    page_write_ns: Option<f64>,
+    target: Option<Dur>,
+    keep: (usize, usize, u64, usize),
+}
+
+impl Asked {
+    pub(crate) fn new(
+        drive: &Drive,
+        waf: Option<f64>,
+        page_write: Option<&str>,
+        target: Option<&str>,
+        keep: (usize, usize, u64, usize),
+    ) -> PyResult<Self> {
+        let wrong = |message: String| Err(InputError::new_err(message));
+        if let Some(waf) = waf.filter(|w| !(1e-3..=1e4).contains(w)) {
+            return wrong(format!("`waf` is {waf}: it must be a number from 0.001 to 10000"));
+        }
+        let dur = |name: &str, text: &str| {
+            let length: Result<Dur, _> = text.parse();
+            length.map_err(|e| InputError::new_err(format!("`{name}` is `{text}`: {e}")))
+        };
+        let page_write = page_write.map(|text| dur("page_write", text)).transpose()?;
+        let target = target.map(|text| dur("target", text)).transpose()?;
+        let throttle = Settings::of(&drive.policies);
+        if let (Some(target), Some(own)) = (target, throttle.map(|t| t.target))
+            && target != own
+        {
+            return wrong(format!(
+                "`target` is {target}, and the throttle's own is {own}: give it to the throttle \
+                 (`throttle=NAME:target={target}`)"
+            ));
+        }
+        if target.is_some_and(|t| t < Dur::secs(1)) {
+            return wrong("`target` must be at least 1s".to_owned());
+        }
+        let (bins, epochs, _, periods) = keep;
+        if bins == 0 || bins.max(epochs).max(periods) > 10_000_000 {
+            return wrong("at least one bin, and at most 10 million of anything".to_owned());
+        }
+        let page_write_ns = page_write.map(|d| d.as_ns() as f64);
+        Ok(Self { waf, page_write_ns, target, keep })
+    }
+}
+
+pub(crate) fn forward(
+    drive: &Drive,
+    what: &What<'_>,
+    asked: &Asked,
+    cache: &mut dyn StateCache,
+    tick: &mut dyn FnMut(Progress) -> bool,
+) -> PyResult<Value> {
+    let page_bytes = drive.geometry.page_size().get();
+    let workload = what.workload.map(|name| open::workload(drive, name, &what.how)).transpose()?;
+    let fail = |e: DemandError| WorkloadError::new_err(e.to_string());
+    let demand = match (&what.demand, &workload) {
+        (Some(bytes), None) => Demand::of_bytes(bytes, page_bytes).map_err(fail)?,
+        (None, Some(workload)) => {
+            Demand::of(&**workload, page_bytes, drive.host.speed).map_err(fail)?
+        }
+        _ => return Err(InputError::new_err("give either a workload or a demand")),
+    };
+    let missing = asked.waf.is_none() || asked.page_write_ns.is_none();
+    let measured = match workload {
+        Some(workload) if missing => {
+            let mut watch = |p: ssd::Progress| tick(p.into());
+            Some(measure(drive, workload, cache, &mut watch).map_err(|e| of_run(&e))?)
+        }
+        _ => None,
+    };
+    let Some(waf) = asked.waf.or(measured.and_then(|m| m.waf)) else {
+        return Err(InputError::new_err(
+            "a demand in numbers says nothing of write amplification: give `waf`",
+        ));
+    };
+    // Without a simulation a page waits for nothing.
+    let measured_ns = measured.map(|m| m.page_write_ns);
+    let service = asked.page_write_ns.or(measured_ns).unwrap_or_else(|| page_program_ns(drive));
+    let (bins, epochs, first, periods) = asked.keep;
+    let mut plan = Plan { bins, epochs, periods: (first, periods), ..plan_of(drive, &demand, waf) };
+    plan.target = asked.target.unwrap_or(plan.target);
+    let outcome = fast_forward(&plan, &mut |done, total| {
+        let total = Some(total);
+        tick(Progress { stage: "fast-forward", done, total, now_ns: 0 })
+    });
+    let outcome = outcome.ok_or_else(|| of_ours("stopped by nobody"))?;
+    Ok(value(drive, what.workload, measured.as_ref(), service, &plan, &outcome))
+}

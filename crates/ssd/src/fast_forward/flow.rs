@@ -1,0 +1,243 @@
+//! The fluid model itself.
+
+use super::demand::Demand;
+use super::ledger::{Bin, Ledger};
+use crate::config::Drive;
+use crate::run::life_of;
+use ftl::Life;
+use kernel::Dur;
+use policies::throttle::{Cells, Epoch, Machine, Settings, Tally};
+
+/// What is to be advanced, and how far.
+#[derive(Clone, Debug)]
+pub struct Plan<'a> {
+    /// What the host writes.
+    pub demand: &'a Demand,
+    /// Bytes programmed for each byte of the host.
+    pub waf: f64,
+    /// The flash.
+    pub life: Life,
+    /// How long the flash lasts.
+    pub cells: Cells,
+    /// The throttle; `None`: nothing is throttled.
+    pub throttle: Option<Settings>,
+    /// The end: the life to reach. A throttle's own target should be the same.
+    pub target: Dur,
+    /// Bins of the series.
+    pub bins: usize,
+    /// Epochs of the table, at most.
+    pub epochs: usize,
+    /// The first period to be kept by itself, and how many.
+    pub periods: (u64, usize),
+}
+
+/// A drive's plan up to the target of its throttle, or five years if it has none.
+pub fn plan_of<'a>(drive: &Drive, demand: &'a Demand, waf: f64) -> Plan<'a> {
+    let life = life_of(drive);
+    let throttle = Settings::of(&drive.policies);
+    Plan {
+        demand,
+        waf,
+        life,
+        cells: Cells::of(&life),
+        throttle,
+        target: throttle.map_or(FIVE_YEARS, |t| t.target),
+        bins: 1000,
+        epochs: 1000,
+        periods: (0, 0),
+    }
+}
+
+/// The life that is asked for where nothing says otherwise.
+const FIVE_YEARS: Dur = Dur::secs(5 * 365 * 86_400);
+
+/// How it went.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// When the flash was worn out, in seconds, and what had been programmed by then, in bytes.
+    /// The model goes on to the target all the same, as if the drive did.
+    pub worn_out: Option<(f64, f64)>,
+    /// Bytes programmed up to the target.
+    pub programmed: f64,
+    /// Bytes that the host wrote.
+    pub host_bytes: f64,
+    /// The demand's own time that was served, in seconds: less than the target by all delay.
+    pub served_seconds: f64,
+    /// Periods computed one by one; the others had no writes.
+    pub computed_periods: u64,
+    /// All periods.
+    pub periods: u64,
+    /// Sums, series and delays.
+    pub ledger: Ledger,
+    /// What a dynamic throttle counted.
+    pub tally: Option<Tally>,
+    /// Its first epochs.
+    pub epochs: Vec<Epoch>,
+}
+
+/// Periods between two calls of the progress function.
+const PROGRESS_EVERY: u64 = 1 << 22;
+
+/// Where the demand has come to.
+struct Position {
+    second: usize,
+    /// What of that second has been served, in seconds.
+    done: f64,
+    /// Whole seconds served.
+    passed: u64,
+}
+
+impl Position {
+    #[inline]
+    fn at(&self) -> f64 {
+        self.passed as f64 + self.done
+    }
+
+    #[inline]
+    fn next_second(&mut self, length: usize) {
+        self.done = 0.0;
+        self.passed += 1;
+        self.second += 1;
+        if self.second == length {
+            self.second = 0;
+        }
+    }
+}
+
+/// Advances a plan from a new drive to its target. `progress` gets periods done and in all; `None`
+/// if it answered `false`.
+pub fn fast_forward(
+    plan: &Plan<'_>,
+    progress: &mut dyn FnMut(u64, u64) -> bool,
+) -> Option<Outcome> {
+    let period = plan.throttle.map_or(1.0, |t| t.period.as_secs_f64());
+    let periods = (plan.target.as_secs_f64() / period).round().max(1.0) as u64;
+    let mut machine = plan.throttle.map_or(Machine::Free, |t| t.machine(&plan.life));
+    if let Some(regulator) = machine.regulator_mut() {
+        regulator.keep_epochs(plan.epochs);
+    }
+    let seconds = &plan.demand.seconds;
+    let (first, most) = plan.periods;
+    let most = most.min(periods.saturating_sub(first) as usize);
+    let mut ledger = Ledger::new(periods as f64 * period, plan.bins, first, most);
+    let mut wear = Wear::new(plan);
+    let mut p = Position { second: 0, done: 0.0, passed: 0 };
+    let (mut now, mut computed, mut report) = (0_u64, 0_u64, PROGRESS_EVERY);
+    let (mut programmed, mut host_bytes) = (0.0, 0.0);
+
+    while now < periods {
+        let quiet = seconds[p.second].quiet;
+        if quiet > 1 && now >= first.saturating_add(most as u64) {
+            let still = f64::from(quiet) - p.done;
+            let skipped = ((still / period) as u64).min(periods - now);
+            if skipped > 0 {
+                let served = p.done + skipped as f64 * period;
+                let whole = served as usize;
+                p.second = (p.second + whole) % seconds.len();
+                p.passed += whole as u64;
+                p.done = served - whole as f64;
+                now += skipped;
+                machine.skip(skipped, p.at());
+                continue;
+            }
+        }
+        let grant = machine.grant();
+        let (mut room, mut left) = (period, grant.bytes.max(0.0));
+        let mut bin = Bin::default();
+        while room > 0.0 {
+            let second = &seconds[p.second];
+            let rest = 1.0 - p.done;
+            if second.quiet > 0 {
+                if rest > room {
+                    p.done += room;
+                    break;
+                }
+                room -= rest;
+                p.next_second(seconds.len());
+                continue;
+            }
+            let rate = second.bytes * plan.waf;
+            let slow = 1.0 + grant.delay * second.pages;
+            let ends = rest * slow <= room;
+            let served = if ends { rest } else { room / slow };
+            if rate * served > left {
+                // The capacity ends first: the rest of the period is a stop.
+                let served = left / rate;
+                machine.demand(p.at(), left);
+                bin.programmed += left;
+                bin.pages += served * second.pages;
+                host_bytes += served * second.bytes;
+                p.done += served;
+                bin.stop = (room - served * slow).max(0.0);
+                break;
+            }
+            machine.demand(p.at(), rate * served);
+            left -= rate * served;
+            bin.programmed += rate * served;
+            bin.pages += served * second.pages;
+            host_bytes += served * second.bytes;
+            if ends {
+                room -= rest * slow;
+                p.next_second(seconds.len());
+            } else {
+                p.done += served;
+                break;
+            }
+        }
+        bin.delay = bin.pages * grant.delay;
+        programmed += bin.programmed;
+        machine.spend(bin.programmed, bin.pages);
+        ledger.period(now, now as f64 * period, grant.delay, &bin);
+        now += 1;
+        computed += 1;
+        if programmed >= wear.safe {
+            wear.look(programmed, now as f64 * period);
+        }
+        machine.next(p.at());
+        if computed >= report {
+            report += PROGRESS_EVERY;
+            if !progress(now, periods) {
+                return None;
+            }
+        }
+    }
+    ledger.close();
+    Some(Outcome {
+        worn_out: wear.out,
+        programmed,
+        host_bytes,
+        served_seconds: p.at(),
+        computed_periods: computed,
+        periods,
+        ledger,
+        tally: machine.regulator().map(policies::throttle::Regulator::tally),
+        epochs: machine.regulator().map_or(Vec::new(), |r| r.ended_epochs().to_vec()),
+    })
+}
+
+/// Whether the flash is worn out. The limit grows with time, so bytes below it stay below it until
+/// more are programmed: it is solved anew only where they reach it.
+struct Wear {
+    cells: Cells,
+    raw_bytes: f64,
+    /// Bytes up to which nothing can be worn out.
+    safe: f64,
+    out: Option<(f64, f64)>,
+}
+
+impl Wear {
+    fn new(plan: &Plan<'_>) -> Self {
+        let raw_bytes = plan.life.raw_bytes as f64;
+        Self { cells: plan.cells, raw_bytes, safe: raw_bytes * plan.cells.limit(0.0), out: None }
+    }
+
+    #[cold]
+    fn look(&mut self, programmed: f64, seconds: f64) {
+        self.safe = self.raw_bytes * self.cells.limit(seconds / 3600.0);
+        // What ends exactly at the limit, but for rounding, has reached its target.
+        if programmed > self.safe * (1.0 + 1e-9) {
+            self.out = Some((seconds, programmed));
+            self.safe = f64::INFINITY;
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What a fast-forward keeps: sums over equal spans of time, delays by page, single periods.
+
+use kernel::{Dur, Histogram};
+
+/// Stops are counted from a nanosecond on; as bits, numbers are in logarithmic order, and there may
+/// be one stop in each of 10^8 periods.
+const SHORTEST_STOP: f64 = 1e-9;
+const STOP_SHIFT: u32 = 44;
+/// 64 powers of two: stops up to 500 years.
+const STOP_CELLS: usize = 64 << 8;
+
+/// One span of time.
+#[derive(Copy, Clone, Default, PartialEq, Debug)]
+pub struct Bin {
+    /// Bytes programmed.
+    pub programmed: f64,
+    /// Host pages written.
+    pub pages: f64,
+    /// Delay of these by the page delay, in seconds.
+    pub delay: f64,
+    /// Time in which writes were stopped, in seconds.
+    pub stop: f64,
+}
+
+/// The sums.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    /// The length of a bin, in seconds.
+    pub bin_seconds: f64,
+    /// Equal spans from the beginning to the target.
+    pub bins: Vec<Bin>,
+    /// Delay by the throttle of every page written.
+    pub delays: Histogram,
+    /// Bytes programmed in each period from the first that was asked for.
+    pub periods: Vec<f64>,
+    /// Stops, each of which holds back one write.
+    pub stops: u64,
+    /// Delays that came with a stop, in cells of a relative width of 2^-8.
+    stopped: Vec<u64>,
+    from: u64,
+    most: usize,
+    next_bin: f64,
+    bin: usize,
+    /// The delay that pages have now, in seconds, and how many had it.
+    delay: f64,
+    pages: f64,
+    /// The stop that has not ended, in seconds.
+    stop: f64,
+}
+
+impl Ledger {
+    /// For a life of `seconds` in `bins` bins; keeps `most` periods from period `from` on.
+    pub(super) fn new(seconds: f64, bins: usize, from: u64, most: usize) -> Self {
+        let bin_seconds = seconds / bins as f64;
+        Self {
+            bin_seconds,
+            bins: vec![Bin::default(); bins],
+            delays: Histogram::new(),
+            periods: Vec::with_capacity(most),
+            stops: 0,
+            stopped: vec![0; STOP_CELLS],
+            from,
+            most,
+            next_bin: bin_seconds,
+            bin: 0,
+            delay: 0.0,
+            pages: 0.0,
+            stop: 0.0,
+        }
+    }
+
+    /// One period that begins at `seconds`, the `index`-th.
+    #[inline]
+    pub(super) fn period(&mut self, index: u64, seconds: f64, delay: f64, now: &Bin) {
+        if seconds >= self.next_bin {
+            self.turn(seconds);
+        }
+        let bin = &mut self.bins[self.bin];
+        bin.programmed += now.programmed;
+        bin.pages += now.pages;
+        bin.delay += now.delay;
+        bin.stop += now.stop;
+        if now.pages > 0.0 {
+            if self.stop > 0.0 {
+                self.end_stop();
+            }
+            if (delay - self.delay).abs() > 0.0 {
+                self.end_delay(delay);
+            }
+            self.pages += now.pages;
+        }
+        self.stop += now.stop;
+        if index >= self.from && self.periods.len() < self.most {
+            self.keep(index, now.programmed);
+        }
+    }
+
+    #[cold]
+    fn turn(&mut self, seconds: f64) {
+        self.bin = ((seconds / self.bin_seconds) as usize).min(self.bins.len() - 1);
+        self.next_bin = (self.bin + 1) as f64 * self.bin_seconds;
+    }
+
+    #[inline]
+    fn end_stop(&mut self) {
+        self.stops += 1;
+        let above = (self.stop + self.delay).max(SHORTEST_STOP).to_bits() - SHORTEST_STOP.to_bits();
+        self.stopped[((above >> STOP_SHIFT) as usize).min(STOP_CELLS - 1)] += 1;
+        // The page that was stopped is not counted again.
+        self.pages = (self.pages - 1.0).max(0.0);
+        self.stop = 0.0;
+    }
+
+    #[cold]
+    fn end_delay(&mut self, delay: f64) {
+        let whole = self.pages.floor();
+        self.delays.record_many(Dur::from_secs_f64(self.delay), whole as u64);
+        self.pages -= whole;
+        self.delay = delay;
+    }
+
+    #[cold]
+    fn keep(&mut self, index: u64, bytes: f64) {
+        // Periods that were passed over had no writes.
+        let at = (index - self.from) as usize;
+        self.periods.resize(at.min(self.most), 0.0);
+        if at < self.most {
+            self.periods.push(bytes);
+        }
+    }
+
+    /// The end: counts what is open.
+    pub(super) fn close(&mut self) {
+        if self.stop > 0.0 {
+            self.end_stop();
+        }
+        self.pages = self.pages.round();
+        self.end_delay(self.delay);
+        for (cell, n) in self.stopped.iter().enumerate().filter(|(_, n)| **n > 0) {
+            let middle = (2 * cell as u64 + 1) << (STOP_SHIFT - 1);
+            let seconds = f64::from_bits(SHORTEST_STOP.to_bits() + middle);
+            self.delays.record_many(Dur::from_secs_f64(seconds), *n);
+        }
+        self.periods.resize(self.most, 0.0);
+    }
+
+    /// The sum over all bins.
+    pub fn total(&self) -> Bin {
+        self.bins.iter().fold(Bin::default(), |sum, bin| Bin {
+            programmed: sum.programmed + bin.programmed,
+            pages: sum.pages + bin.pages,
+            delay: sum.delay + bin.delay,
+            stop: sum.stop + bin.stop,
+        })
+    }
+}

@@ -1,0 +1,177 @@
+//! The fluid model of a life against the same life in every detail: a small drive that is worn out
+//! within minutes.
+
+#![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
+
+mod common;
+
+use common::{PAGE, count, drive_of, number, read, write};
+use floatgate_ssd::fast_forward::{Demand, Outcome, Plan, fast_forward, plan_of};
+use floatgate_ssd::{Drive, NoCache, run};
+use kernel::{Dur, Rng};
+use serde_json::Value;
+use workload::{List, Request};
+
+const SMALL: &str = r#"
+[geometry]
+channels = 1
+chips-per-channel = 1
+dies-per-chip = 2
+planes-per-die = 1
+blocks-per-plane = 64
+pages-per-block = 16
+page-size = "4KiB"
+bits-per-cell = 2
+[timing]
+bus = "included"
+erase = "2ms"
+read = "50us"
+program = "600us"
+[reliability]
+endurance = 60
+[ftl]
+spare-factor = 0.3
+[ftl.gc]
+start = 2
+stop = 2
+[host]
+mode = "shifted"
+[precondition]
+fill = "full"
+age = "random"
+"#;
+
+/// Pages at random, `busy` in each of ten seconds and a twentieth of that in the ten after it.
+fn bursts(drive: &Drive, seconds: u64, busy: u64) -> List {
+    let mut rng = Rng::named(7, "test/bursts");
+    let mut requests: Vec<Request> = Vec::new();
+    for second in 0..seconds {
+        let n = if second / 10 % 2 == 0 { busy } else { busy / 20 };
+        for i in 0..n {
+            let at = second * 1_000_000_000 + i * 1_000_000_000 / n;
+            requests.push(write(at, rng.below(drive.logical_pages).into()));
+        }
+    }
+    List::new("bursts", requests).unwrap()
+}
+
+fn event(drive: &Drive, list: &List) -> Value {
+    run(drive, Box::new(list.clone()), &mut NoCache, &mut |_| true).unwrap().value().clone()
+}
+
+fn fluid(drive: &Drive, demand: &Demand, waf: f64, seconds: f64) -> Outcome {
+    let target = Dur::from_secs_f64(seconds);
+    let plan = Plan { target, ..plan_of(drive, demand, waf) };
+    fast_forward(&plan, &mut |_, _| true).unwrap()
+}
+
+fn programmed(value: &Value) -> f64 {
+    (count(&value["flash"]["program"]["total"]) * PAGE) as f64
+}
+
+#[track_caller]
+fn within(found: f64, expected: f64, share: f64, what: &str) {
+    let error = found / expected - 1.0;
+    println!("{what}: {:+.2} %", error * 100.0);
+    assert!(error.abs() <= share, "{what}: {found}, in detail {expected}");
+}
+
+/// The model knows one wear, the mean. In detail blocks differ by the slack that levelling leaves
+/// them, 4 of 60 cycles here, and a drive ends when the first of them are lost.
+#[test]
+fn a_drive_without_throttle_wears_out_when_the_model_says() {
+    let drive = drive_of(SMALL, &["policy wear=hot-cold-swap:slack=2"]);
+    let list = bursts(&drive, 1_500, 150);
+    let detailed = event(&drive, &list);
+    assert_eq!(detailed["end"]["state"], "worn-out");
+    let demand = Demand::of(&list, PAGE, 1.0).unwrap();
+    let o = fluid(&drive, &demand, number(&detailed["waf"]), 1_500.0);
+    let (died, bytes) = o.worn_out.expect("it wears out");
+    within(died, number(&detailed["end"]["at_ns"]) * 1e-9, 0.05, "life");
+    within(bytes, programmed(&detailed), 0.05, "bytes of a life");
+}
+
+/// A third of the demand has to wait: when all is served, the model must have come as far, with as
+/// much programmed. Everything that a source programs reaches the throttle.
+#[test]
+fn a_throttled_life_is_the_detailed_one() {
+    let drive = |policy: &str| {
+        let choice = format!("policy throttle={policy}");
+        drive_of(SMALL, &["policy wear=hot-cold-swap:slack=2", &choice])
+    };
+    let list = bursts(&drive("none"), 700, 125);
+    let demand = Demand::of(&list, PAGE, 1.0).unwrap();
+    for (policy, share) in [
+        // In detail collection comes in lumps, and what a second leaves unused for that is lost.
+        ("static:target=20min", 0.05),
+        ("dynamic:target=20min:window=20s", 0.05),
+        ("dynamic:target=20min:window=20s:enforcement=pessimistic", 0.02),
+        ("ready:target=20min:window=20s", 0.05),
+        ("ready:target=20min:window=20s:enforcement=pessimistic", 0.02),
+        ("ready:target=20min:epoch=window:window=10s", 0.02),
+    ] {
+        let drive = drive(policy);
+        let detailed = event(&drive, &list);
+        assert_eq!(detailed["end"]["state"], "completed");
+        let end = number(&detailed["simulated_seconds"]);
+        assert!(end > 800.0, "{policy}: nothing was held back");
+        let counters = &detailed["policies"]["throttle"]["counters"];
+        assert_eq!(number(&counters["programmed_bytes"]), programmed(&detailed));
+        assert!(count(&detailed["flash"]["program"]["gc"]) > 0);
+        assert!(count(&detailed["flash"]["program"]["wear"]) > 0);
+        assert!(count(&detailed["policies"]["throttle"]["dram_bytes"]) > 0);
+        // Mode `shifted`: what was held back is what the end is late.
+        let delay = number(&counters["delay_seconds"]);
+        assert!((delay - (end - 700.0)).abs() < 1.0, "{policy}: {delay} s of {end} s");
+        let mean = number(&detailed["host"]["write"]["delay_ns_by_cause"]["throttle"]);
+        let writes = count(&detailed["host"]["write"]["requests"]) as f64;
+        assert!((mean * writes * 1e-9 / delay - 1.0).abs() < 1e-6, "{policy}");
+
+        let o = fluid(&drive, &demand, number(&detailed["waf"]), end);
+        within(o.served_seconds, 700.0, share, &format!("{policy}: served"));
+        within(o.programmed, programmed(&detailed), share, &format!("{policy}: bytes"));
+    }
+}
+
+/// A page that AGCR writes anew in idle time wears the flash, and the throttle counts it.
+#[test]
+fn rewrites_count() {
+    let levels = "[timing.levels]\n\
+        high = { program = \"800us\", read = \"70us\" }\n\
+        medium = { program = \"600us\", read = \"170us\" }\n\
+        low = { program = \"450us\", read = \"310us\" }\n";
+    let flat = "read = \"50us\"\nprogram = \"600us\"\n";
+    assert!(SMALL.contains(flat));
+    let own = ["policy cost=agcr", "policy throttle=ready:target=1h"];
+    let drive = drive_of(&SMALL.replace(flat, levels), &own);
+    let pages = u64::from(drive.logical_pages);
+    let mut requests = Vec::new();
+    for i in 0..20_000_u64 {
+        // Written, written, read, read: worth a re-write.
+        let (at, page) = (i * 5_000_000, i / 4 % pages);
+        requests.push(if i % 4 < 2 { write(at, page) } else { read(at, page) });
+    }
+    let value = event(&drive, &List::new("rewrites", requests).unwrap());
+    assert!(count(&value["flash"]["program"]["rewrite"]) > 1_000);
+    let counters = &value["policies"]["throttle"]["counters"];
+    assert_eq!(number(&counters["programmed_bytes"]), programmed(&value));
+}
+
+/// Other ways for requests to arrive: a closed loop waits by itself, an open one piles up.
+#[test]
+fn a_throttle_holds_back_in_every_mode() {
+    let list = |drive: &Drive| bursts(drive, 100, 125);
+    for mode in ["timestamps", "queue-depth", "think-time"] {
+        let mode = format!("host.mode={mode}");
+        let drive = drive_of(SMALL, &[&mode[..], "policy throttle=static:target=20min"]);
+        let value = event(&drive, &list(&drive));
+        let end = number(&value["simulated_seconds"]);
+        let rate = programmed(&value) / end;
+        // 60 cycles of 8 MiB in 20 minutes. In the open loop most writes come, and are told when to
+        // enter, before it is known what a page programs.
+        let limit = 60.0 * f64::from(8 << 20) / 1_200.0;
+        assert!(rate < limit * 1.05, "{mode}: {rate} of {limit} bytes per second");
+        // Without a throttle it would be half as much again; quiet seconds leave their share unused.
+        assert!(rate > limit * 0.6, "{mode}: {rate} of {limit} bytes per second");
+    }
+}

@@ -1,0 +1,118 @@
+"""Fast-forwards from Python: the paper's own numbers go in, and its Table 2 comes out."""
+
+import json
+
+import pytest
+
+import floatgate
+
+GIB = 2**30
+TIB = 2**40
+EXCHANGE = 20.61 * GIB / 3600
+MINUTES = ["period=1min"]
+
+
+def ready(*own: str) -> dict[str, object]:
+    return {"throttle": ":".join(["ready", *MINUTES, *own])}
+
+
+def test_exchange_reaches_five_years_with_recovery_and_not_without_a_throttle() -> None:
+    free = floatgate.fast_forward("ready-128g", demand=EXCHANGE, waf=2.24, target="2y")
+    # 2.4 years, at its mean interval between cycles.
+    assert free.worn_out is None
+    assert 2.3 * 365 * 86_400 < free.life_seconds < 2.5 * 365 * 86_400
+    assert free.programmed_bytes == pytest.approx(EXCHANGE * 2.24 * 2 * 365 * 86_400, rel=1e-3)
+    assert free.prediction is None
+    assert free.simulated is None
+    kept = floatgate.fast_forward("ready-128g", demand=EXCHANGE, waf=2.24, policy=ready())
+    assert kept.worn_out is None
+    assert 5.0 - 1e-9 <= kept.life_seconds / (365 * 86_400) < 5.1
+    assert "years" in repr(kept)
+    assert kept.programmed_bytes / TIB == pytest.approx(1065.6, rel=0.05)
+    assert kept.achievable_bytes / TIB == pytest.approx(1077.8, rel=0.01)
+    assert kept.interval_supported
+    # A program takes 600 us; READY is 1.0 to 2.13 times as slow as without throttle.
+    assert kept.page_write_ns == 600_000
+    assert 1.0 < kept.delay.page_response_ns / kept.page_write_ns < 2.13
+
+
+def test_the_tables_say_what_the_sums_say() -> None:
+    demand = [3e7 if second % 7 < 2 else 0.0 for second in range(70)]
+    life = floatgate.fast_forward(
+        "ready-32g",
+        demand=demand,
+        waf=2.0,
+        target="2d",
+        bins=24,
+        periods=(3600, 60),
+        policy={"throttle": "ready:target=2d:enforcement=pessimistic"},
+        set={"reliability.endurance": 2},
+    )
+    series = life.over_time()
+    assert series.height == 24
+    assert (series["programmed_bytes_per_second"] * 7200).sum() == pytest.approx(
+        life.programmed_bytes
+    )
+    epochs = life.epochs_table()
+    assert epochs.height == min(1000, life.prediction.epochs)
+    assert epochs["programmed_bytes"].sum() == pytest.approx(life.programmed_bytes)
+    assert (epochs["programmed_bytes"] <= epochs["capacity_bytes"] * (1 + 1e-9)).all()
+    shares = life.delay_distribution()
+    assert shares["delay_ns"].is_sorted()
+    assert shares["share"][-1] == 1.0
+    assert shares["delay_ns"][-1] == life.delay.page_delay_ns.max > 0
+    assert len(life.periods.programmed_bytes) == 60
+    assert json.loads(life.to_json()) == life.data
+
+
+def test_a_workload_brings_its_own_write_amplification() -> None:
+    own = {
+        "geometry.blocks-per-plane": 8,
+        "ftl.spare-factor": 0.7,
+        "workload.requests": 20_000,
+        "workload.arrivals": "{ poisson = { iops = 400 } }",
+        "reliability.endurance": 50,
+    }
+    life = floatgate.fast_forward(
+        "ready-32g", "random-write", target="1h", set=own, policy={"throttle": "static:target=1h"}
+    )
+    run = floatgate.run("ready-32g", "random-write", set=own)
+    assert life.waf == run.waf
+    assert life.simulated.requests == 20_000
+    assert life.page_write_ns == run.flash.page_latency_ns.write.mean
+    assert life.demand.bytes_per_cycle == 20_000 * 4096
+    given = floatgate.fast_forward(
+        "ready-32g",
+        "random-write",
+        target="1h",
+        waf=life.waf,
+        page_write="600us",
+        set=own,
+        policy={"throttle": "static:target=1h"},
+    )
+    assert given.simulated is None
+    assert given.programmed_bytes == life.programmed_bytes
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({}, "either a workload or a demand"),
+        ({"workload": "random-write", "demand": 1.0}, "either a workload or a demand"),
+        ({"demand": 1.0}, "give `waf`"),
+        ({"demand": 1.0, "waf": 0.0}, "`waf` is 0"),
+        ({"demand": 0.0, "waf": 1.0}, "nothing is written"),
+        ({"demand": [-1.0], "waf": 1.0}, "-1"),
+        ({"demand": 1.0, "waf": 1.0, "target": "5"}, "needs a unit"),
+        ({"demand": 1.0, "waf": 1.0, "page_write": "fast"}, "page_write"),
+        ({"demand": 1.0, "waf": 1.0, "bins": 0}, "at least one bin"),
+        ({"workload": "random-write", "waf": 1.0}, "have no times"),
+        (
+            {"demand": 1.0, "waf": 1.0, "target": "3y", "policy": {"throttle": "ready"}},
+            "the throttle's own is 5y",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(options: dict[str, object], says: str) -> None:
+    with pytest.raises(floatgate.InputError, match=says):
+        floatgate.fast_forward("ready-32g", **options)  # type: ignore[arg-type]
