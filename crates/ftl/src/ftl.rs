@@ -92,6 +92,10 @@ pub struct Counts {
     pub host_pages: u64,
     /// Blocks reprogrammed in place.
     pub reprogram: u64,
+    /// Pages programmed by that, one for each wordline.
+    pub reprogrammed_pages: u64,
+    /// Slots given up in blocks that were completed before they were full.
+    pub sealed: u64,
     /// Blocks that began a second generation instead of being erased.
     pub second_lives: u64,
     /// Slots passed over by the page-choice policy.
@@ -145,8 +149,14 @@ pub struct Ftl<K: Kit> {
     pub(crate) priority: bool,
     pub(crate) constant: Option<Level>,
     pub(crate) levels: Option<Levels>,
-    /// Reads of each block since its last erase; empty when nobody counts.
+    /// Host reads let in to each block since its last erase; empty when nobody counts.
     pub(crate) reads: Vec<u32>,
+    /// Host reads that a block of each mode endures.
+    pub(crate) limits: [u32; Mode::ALL.len()],
+    /// A block that was at its limit is not any more.
+    pub(crate) relieved: bool,
+    /// Blocks of each plane that hold data of each stream of a policy: `plane * streams + stream`.
+    pub(crate) held: Vec<u32>,
     pub(crate) writable: BitSet,
     /// The most slots that a block has or had: what the valid pages of a victim may need.
     pub(crate) widest: u32,
@@ -163,6 +173,8 @@ pub struct Ftl<K: Kit> {
     pub(crate) rng: Rng,
     /// A plan's memory, used again and again.
     pub(crate) plan: Plan,
+    /// The same for the blocks of a plane that are no victims.
+    pub(crate) excluded: BitSet,
     pub(crate) counts: Counts,
 }
 
@@ -196,12 +208,14 @@ impl<K: Kit> Ftl<K> {
         let counting = interests.read_disturb.has(Interests::READ);
         assert!(K::READS || !counting, "this kit does not count reads");
         let widest = array.modes().as_slice().iter().map(|m| config.layouts.slots(*m)).max();
+        let limits = Mode::ALL.map(|m| policies.read_disturb.limit(m).unwrap_or(u32::MAX));
         let mut ftl = Self {
             geometry,
             layouts: config.layouts.clone(),
             map: Map::new(&geometry, config.logical_pages),
             blocks: Blocks::new(&geometry),
             planes: Planes::new(&geometry, streams.len()),
+            held: vec![0; geometry.planes() * streams.len()],
             streams,
             array,
             interests,
@@ -220,6 +234,8 @@ impl<K: Kit> Ftl<K> {
             constant,
             levels,
             reads: if counting { vec![0; geometry.blocks()] } else { Vec::new() },
+            limits,
+            relieved: false,
             writable: BitSet::new(geometry.planes()),
             widest: widest.expect("a drive has blocks"),
             freed: false,
@@ -231,6 +247,7 @@ impl<K: Kit> Ftl<K> {
             condemned: Vec::new(),
             rng: Rng::named(config.seed, "ftl/victim"),
             plan: Plan::default(),
+            excluded: BitSet::new(geometry.blocks_per_plane()),
             counts: Counts::default(),
             policies,
             config,
@@ -260,7 +277,7 @@ impl<K: Kit> Ftl<K> {
         &self.blocks
     }
 
-    /// Reads of each block since its last erase; empty when nobody counts.
+    /// Host reads let in to each block since its last erase; empty when nobody counts.
     pub fn reads(&self) -> &[u32] {
         &self.reads
     }
@@ -331,7 +348,7 @@ impl<K: Kit> Ftl<K> {
         // What a legal drive needs beside its data: see `Config::spare_needed`.
         let good = self.geometry.blocks() as u64 - self.counts.retired;
         let spare = good * u64::from(self.geometry.pages_per_block());
-        let needed = u64::from(self.config.logical_pages) + self.config.spare_needed();
+        let needed = u64::from(self.config.logical_pages) + self.spare_needed();
         self.worn_out = spare < needed;
         true
     }
@@ -362,6 +379,18 @@ impl<K: Kit> Ftl<K> {
         plan.push(Step::Reclaim { block, to: Dest::Stream(StreamId::GC) });
         self.spawn_plan(PlanFamily::ReadDisturb, &mut plan);
         self.plan = plan;
+    }
+
+    /// Physical pages that this drive needs beside its data: what [`Config::spare_needed`] says, and
+    /// what its policies keep from data.
+    pub fn spare_needed(&self) -> u64 {
+        let kept = self.policies.read_disturb.spare_slots(&self.geometry);
+        self.config.spare_needed() + kept * self.geometry.planes() as u64
+    }
+
+    /// Whether every slot is a page and always was.
+    pub fn slots_are_pages(&self) -> bool {
+        self.plain
     }
 
     /// So many blocks are retired that the drive cannot hold its data and go on.

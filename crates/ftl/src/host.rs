@@ -10,7 +10,7 @@ use crate::policy::{
 };
 use crate::view::Load;
 use kernel::{BitSet, IndexVec, Prio, Time};
-use nand::{DieId, Level, PlaneId, Ppn, Source, Store, Tag};
+use nand::{BlockId, DieId, Level, PlaneId, Ppn, Source, Store, Tag};
 
 impl<K: Kit> Ftl<K> {
     /// Gives a host write its slot and points the map there. The caller programs the slot and then
@@ -63,23 +63,48 @@ impl<K: Kit> Ftl<K> {
         false
     }
 
-    /// Where a logical page lies; its block is not erased before [`Ftl::read_done`].
+    /// The block at its read limit that a logical page lies in: the page is not read there. It may
+    /// have another place, and its block begin anew, when [`Ftl::take_relieved`] says so, or when a
+    /// job has written the page elsewhere.
     #[inline]
-    pub fn read(&mut self, lpn: Lpn) -> Option<Ppn> {
+    pub fn barred(&self, lpn: Lpn) -> Option<BlockId> {
+        if !K::READS || self.reads.is_empty() {
+            return None;
+        }
+        let block = self.geometry.block_of(self.map.lookup(lpn)?);
+        self.is_at_limit(block).then_some(block)
+    }
+
+    /// Whether the host may not read a block any more.
+    pub fn is_at_limit(&self, block: BlockId) -> bool {
+        let reads = self.reads.get(block.as_u32() as usize);
+        reads.is_some_and(|n| *n >= self.limits[self.array.mode(block) as usize])
+    }
+
+    /// Whether a block has left its limit since the last call: reads that wait may try again.
+    #[inline]
+    pub fn take_relieved(&mut self) -> bool {
+        std::mem::take(&mut self.relieved)
+    }
+
+    /// Lets in a host read: where the page lies. Its block is not erased before
+    /// [`Ftl::read_done`]. The page must not be [`Ftl::barred`].
+    #[inline]
+    pub fn read(&mut self, lpn: Lpn, now: Time) -> Option<Ppn> {
         let ppn = self.map.lookup(lpn)?;
         self.blocks.pin(self.geometry.block_of(ppn));
+        if K::READS && !self.reads.is_empty() {
+            self.count_read(ppn, now);
+        }
         Some(ppn)
     }
 
     /// The read of a host page is done; returns what the cells hold.
     #[inline]
-    pub fn read_done(&mut self, ppn: Ppn, now: Time) -> <K::Store as Store>::Page {
+    pub fn read_done(&mut self, ppn: Ppn) -> <K::Store as Store>::Page {
         let data = self.array.read(ppn);
         self.counts.read[Source::Host] += 1;
         self.unpin(ppn);
-        if K::READS && !self.reads.is_empty() {
-            self.count_read(ppn, now);
-        }
         data
     }
 
@@ -156,19 +181,30 @@ impl<K: Kit> Ftl<K> {
         self.policies.cost.follow(access, stored);
     }
 
-    #[cold]
+    #[inline]
     fn count_read(&mut self, ppn: Ppn, now: Time) {
         let block = self.geometry.block_of(ppn);
+        let limit = self.limits[self.array.mode(block) as usize];
         let count = &mut self.reads[block.as_u32() as usize];
+        assert!(*count < limit, "block {block} is read although it is at its limit of {limit} reads");
         *count += 1;
         let count = *count;
+        if count < limit && self.blocks.role(block) == Role::REGULAR {
+            return;
+        }
+        self.watch_read(ppn, block, count == limit, now);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn watch_read(&mut self, ppn: Ppn, block: BlockId, at_limit: bool, now: Time) {
         let mut plan = std::mem::take(&mut self.plan);
         let view = ftl_view!(self);
         let policy = &mut self.policies.read_disturb;
         if self.blocks.role(block) != Role::REGULAR {
             policy.on_read(&view, ppn, now, &mut plan);
         }
-        if policy.limit(self.array.mode(block)) == Some(count) {
+        if at_limit {
             policy.on_limit(&view, block, now, &mut plan);
         }
         self.spawn_plan(PlanFamily::ReadDisturb, &mut plan);

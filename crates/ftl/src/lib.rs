@@ -26,7 +26,7 @@ pub use level::Levels;
 pub use map::{Lpn, Map};
 pub use plane::RESERVE;
 pub use policy::{
-    Access, AccessKind, Balance, Coding, Cost, Dest, FreePick, Future, HostDest, InOrder,
+    Access, AccessKind, Balance, Coding, Cost, Dest, FreePick, Future, Hold, HostDest, InOrder,
     Interests, Kit, LevelTimes, Life, NextLife, NoRefresh, NoThrottle, NoWear, Op, OpView, Order,
     PageChoice, Pages, Pick, Placement, Plain, Plan, Policies, Pool, Queues, ReadDisturb, Role,
     Step, StreamId, StreamSpec, Throttle, Traditional, Victim, Watch, Wear, WriteCtx,

@@ -68,10 +68,6 @@ impl Planes {
         self.frontiers[at] = b;
     }
 
-    pub(crate) fn frontiers(&self) -> &[Option<BlockId>] {
-        &self.frontiers
-    }
-
     /// Where in its plane's list a free block lies that is in `pool` and that may be taken, chosen
     /// as `pick` says; `wear` in thousandths.
     pub(crate) fn find_free(

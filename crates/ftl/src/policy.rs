@@ -92,6 +92,9 @@ pub struct StreamSpec {
     /// Where its data goes when the pool has no block to lend; `None`: it waits, and so may jobs
     /// for as long as nobody frees a block of the pool.
     pub fallback: Option<StreamId>,
+    /// How many blocks of a plane may hold its data at a time; `None`: any number. A stream that
+    /// has as many has no block to lend.
+    pub cap: Option<u32>,
 }
 
 impl StreamSpec {
@@ -102,6 +105,7 @@ impl StreamSpec {
         pool: Pool::All,
         pick: FreePick::Oldest,
         fallback: None,
+        cap: None,
     };
 }
 
@@ -113,7 +117,8 @@ pub enum Dest {
     /// Behind what a partly written block already holds.
     Block(BlockId),
     /// A block opened for this step from the stream's pool, which stays partly written and is
-    /// reported by [`Watch::on_open`]; the pages that do not fit go to the stream's frontier.
+    /// reported by [`Watch::on_open`]; the pages that do not fit go to the stream's frontier, and
+    /// so do all of them when the stream has no block to lend.
     Fresh(StreamId),
 }
 
@@ -145,21 +150,47 @@ pub enum Step {
         /// Where its valid pages go.
         to: Dest,
     },
-    /// In-place reprogramming to low density. The pages that it loses must have been copied; if
-    /// some are valid when its turn comes (the block was reclaimed and written anew since), the
-    /// step is dropped.
+    /// In-place reprogramming to low density. The pages that it loses must have been copied by the
+    /// step before. The step is dropped if some are valid when its turn comes, or if
+    /// [`ReadDisturb::may_reprogram`] says no.
     Reprogram {
         /// The block.
         block: BlockId,
         /// Extra wear of this life, in thousandths of a cycle.
         surcharge: u16,
+        /// The role that it has afterwards.
+        role: Role,
+        /// Whether its read counter goes on, instead of beginning anew.
+        keep_reads: bool,
+    },
+    /// [`Step::Reclaim`], if the block is at its read limit still: what a plan ends with whose
+    /// steps may be dropped, so that the reads which wait for it are served.
+    ReclaimAtLimit {
+        /// The block.
+        block: BlockId,
+        /// Where its valid pages go.
+        to: Dest,
     },
     /// Gives the block another role.
     SetRole(BlockId, Role),
     /// Sets the block's read counter to zero.
     ResetReads(BlockId),
-    /// Makes a partly written block complete: its remaining slots are given up.
+    /// Makes a partly written block complete: its remaining slots are given up, and the plan waits
+    /// until what was given away before is programmed.
     Seal(BlockId),
+}
+
+/// How a job in the foreground shares its die.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub enum Hold {
+    /// It keeps the place in the line at which it came; the order policy chooses between two of
+    /// its operations.
+    #[default]
+    Place,
+    /// It keeps the die from one operation to the next, until it needs another or has to wait.
+    Die,
+    /// After each operation it goes to the end of the line.
+    Nothing,
 }
 
 /// The steps that a policy returns, and how they are to be run.
@@ -169,6 +200,8 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// Only in idle time, giving way to everything else between two flash operations.
     pub background: bool,
+    /// How it shares its die, if it is not for idle time only.
+    pub hold: Hold,
 }
 
 impl Plan {
@@ -426,7 +459,10 @@ pub trait Throttle: Watch {
 /// Family **read-disturb**: what moves where when a block nears its read limit?
 #[allow(unused_variables)]
 pub trait ReadDisturb: Watch {
-    /// Reads that a block of this mode endures; `None`: no counting at all.
+    /// Host reads that a block of this mode endures; `None`: no limit. Asked once for each mode,
+    /// before the run. Reads count when they are let in: one that comes to a block at its limit
+    /// waits until the counter begins anew or the page has moved, so a plan that
+    /// [`ReadDisturb::on_limit`] makes must come to one or the other.
     fn limit(&self, mode: Mode) -> Option<u32> {
         None
     }
@@ -438,7 +474,31 @@ pub trait ReadDisturb: Watch {
     fn role_names(&self) -> &'static [&'static str] {
         &[]
     }
-    /// A page of a block with a role of the policy's own was read.
+    /// Slots of each plane that its blocks keep from data: what a legal drive needs as spare beside
+    /// what garbage collection needs.
+    fn spare_slots(&self, geometry: &Geometry) -> u64 {
+        0
+    }
+    /// Whether garbage collection leaves blocks of this role alone as long as others gain.
+    fn protects(&self, role: Role) -> bool {
+        false
+    }
+    /// Whether a block may be reprogrammed now.
+    fn may_reprogram(&self, view: &FtlView<'_>, block: BlockId) -> bool {
+        true
+    }
+    /// A block's read counter begins anew, because [`Step::ResetReads`] said so.
+    fn on_reset(&mut self, block: BlockId, now: Time) {}
+    /// A block was reprogrammed in place.
+    fn on_reprogrammed(&mut self, block: BlockId, now: Time) {}
+    /// A block was erased after so many host reads (since its reprogramming, if it was
+    /// reprogrammed). `role` is what it was used for.
+    fn on_erased(&mut self, block: BlockId, role: Role, reads: u32, why: Tag, now: Time) {}
+    /// Memory that the policy needs, in bytes. Asked after [`Watch::attach`].
+    fn dram_bytes(&self) -> u64 {
+        0
+    }
+    /// A page of a block with a role of the policy's own is read by the host.
     fn on_read(&mut self, view: &FtlView<'_>, ppn: Ppn, now: Time, plan: &mut Plan) {}
     /// A block has reached its limit.
     fn on_limit(&mut self, view: &FtlView<'_>, block: BlockId, now: Time, plan: &mut Plan) {}

@@ -9,12 +9,13 @@ use crate::ftl::Ftl;
 use crate::map::Lpn;
 use crate::policy::{Kit, Role, StreamId};
 use crate::{Map, State};
-use kernel::Idx;
-use nand::{BlockId, PlaneId, Ppn, Store};
+use nand::{BlockId, Mode, PlaneId, Ppn, Store};
 
 const MAGIC: u32 = 0x5347_4c46; // "FLGS"
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const NOBODY: u32 = u32::MAX;
+const BUILT_IN: [StreamId; StreamId::BUILT_IN] =
+    [StreamId::HOST, StreamId::GC, StreamId::WEAR, StreamId::HOST_HIGH];
 
 /// The bytes are not a saved state of this drive.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -23,7 +24,8 @@ pub struct Damaged;
 impl<K: Kit> Ftl<K> {
     /// The state as bytes; `None` when something is on its way or blocks are not plain.
     pub fn save(&self) -> Option<Vec<u8>> {
-        if !self.plain || !self.is_quiet() {
+        let plain = self.coding_plain && self.array.modes().as_slice().iter().all(|m| *m == Mode::Full);
+        if !plain || !self.is_quiet() {
             return None;
         }
         let mut out = Vec::with_capacity(self.geometry.pages() * 4 + self.geometry.blocks() * 16);
@@ -40,8 +42,11 @@ impl<K: Kit> Ftl<K> {
             put(self.blocks.closed_at(b));
             put(self.array.next_page(b));
         }
-        for f in self.planes.frontiers() {
-            put(f.map_or(NOBODY, BlockId::as_u32));
+        // Streams of policies have no blocks before the run.
+        for p in self.plane_ids() {
+            for stream in BUILT_IN {
+                put(self.planes.frontier(p, stream).map_or(NOBODY, BlockId::as_u32));
+            }
         }
         for p in self.plane_ids() {
             let plane = self.planes.get(p);
@@ -109,14 +114,14 @@ impl<K: Kit> Ftl<K> {
                 _ => return Err(Damaged),
             }
         }
-        for at in 0..self.planes.frontiers().len() {
-            let streams = self.streams.len();
-            let frontier = match next()? {
-                NOBODY => None,
-                n => Some(block(n)?),
-            };
-            let plane = PlaneId::new(at / streams);
-            self.planes.set_frontier(plane, StreamId((at % streams) as u8), frontier);
+        for p in self.plane_ids() {
+            for stream in BUILT_IN {
+                let frontier = match next()? {
+                    NOBODY => None,
+                    n => Some(block(n)?),
+                };
+                self.planes.set_frontier(p, stream, frontier);
+            }
         }
         for p in self.plane_ids() {
             let word = next()?;
@@ -171,7 +176,7 @@ impl<K: Kit> Ftl<K> {
             shape.planes_per_die,
             self.geometry.planes() as u32,
             self.map.logical_pages(),
-            self.streams.len() as u32,
+            StreamId::BUILT_IN as u32,
         ]
     }
 

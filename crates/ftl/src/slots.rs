@@ -153,6 +153,9 @@ impl<K: Kit> Ftl<K> {
         tag: Tag,
     ) -> Option<BlockId> {
         let spec = self.streams[stream.index()];
+        if spec.cap.is_some_and(|cap| self.held[self.held_at(plane, stream)] >= cap) {
+            return None;
+        }
         // The reserve is for what garbage collection moves to its own frontier.
         let reserve = stream == StreamId::GC && tag.source == Source::Gc;
         if !reserve && !self.can_lend(plane) {
@@ -168,6 +171,8 @@ impl<K: Kit> Ftl<K> {
         )?;
         let block = self.planes.take_free(plane, at);
         self.blocks.open(block, stream, spec.role);
+        let held = self.held_at(plane, stream);
+        self.held[held] += 1;
         if K::SLOTS && spec.mode != Mode::Full && self.array.mode(block) == Mode::Full {
             self.array.set_mode(block, spec.mode);
         }
@@ -179,6 +184,12 @@ impl<K: Kit> Ftl<K> {
             self.tell(&mut |w| w.on_open(block, stream, spec.role));
         }
         Some(block)
+    }
+
+    /// Where [`Ftl::held`] counts the blocks of a stream in a plane.
+    #[inline]
+    pub(crate) fn held_at(&self, plane: PlaneId, stream: StreamId) -> usize {
+        plane.as_u32() as usize * self.streams.len() + stream.index()
     }
 
     /// A block's last program is done: it may be reclaimed from now on.

@@ -111,6 +111,7 @@ fn allocate(s: &Scenario, opened: &Cell<u64>) -> Result<Seen, Fault> {
         pool: [Pool::All, Pool::Highest(600), Pool::Highest(300)][s.seed as usize % 3],
         pick: picks[s.seed as usize / 3 % 3],
         fallback: Some(StreamId::GC),
+        cap: None,
     };
     let set = s.set();
     let layouts = Layouts::new(s.shape.pages_per_block);
@@ -195,6 +196,7 @@ impl ReadDisturb for Greedy {
     fn on_limit(&mut self, _: &FtlView<'_>, block: BlockId, _: Time, plan: &mut Plan) {
         self.turn += 1;
         plan.push(Step::SetRole(block, Role(1)));
+        plan.push(Step::ResetReads(block));
         if self.turn % 4 == 0 {
             plan.push(Step::Copy { from: block, pages: Pages::All, to: Dest::Stream(STREAM) });
         }

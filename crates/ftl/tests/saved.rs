@@ -148,8 +148,8 @@ fn a_drive_with_work_on_its_way_is_not_saved() {
     ftl.program_done(lpn, ppn, Versions::stamp(0, 2), tag, Time::ZERO);
     ftl.settle(Time::ZERO);
     assert!(ftl.save().is_some());
-    let ppn = ftl.read(lpn).expect("it was written");
+    let ppn = ftl.read(lpn, Time::ZERO).expect("it was written");
     assert!(ftl.save().is_none(), "a read is on its way");
-    ftl.read_done(ppn, Time::ZERO);
+    ftl.read_done(ppn);
     assert!(ftl.save().is_some());
 }

@@ -4,7 +4,8 @@
 //!   between two erases.
 //! * Only programmed pages are read.
 //! * A second generation is programmed only over a complete first one, once.
-//! * In-place reprogramming turns a complete full-density block into a low-density one, once.
+//! * In-place reprogramming turns a full-density block into a low-density one, once. A wordline
+//!   that lacks its top page gets it with that; those beyond are erased still.
 //!
 //! Breaking a rule is a bug of the layer above: the run stops and shows the block. These checks
 //! are plain code and run in every build.
@@ -132,11 +133,15 @@ impl<S: Store> Array<S> {
         self.next[block] = 0;
     }
 
-    /// In-place reprogramming of a complete full-density block into a low-density one.
+    /// In-place reprogramming of a written full-density block into a low-density one.
     /// `surcharge`: extra wear of this life, in thousandths of a cycle.
     pub fn reprogram_to_low(&mut self, block: BlockId, surcharge: u16) {
-        if self.mode[block] != Mode::Full || self.next_slot(block).is_some() {
-            self.foul(block, "in-place reprogramming needs a complete full-density block");
+        let next = self.next[block];
+        if self.mode[block] != Mode::Full || next == 0 {
+            self.foul(block, "in-place reprogramming needs a written full-density block");
+        }
+        if next % 3 == 2 && u32::from(next) < self.geometry.pages_per_block() {
+            self.next[block] = next + 1;
         }
         self.mode[block] = Mode::Low;
         self.surcharge[block] += surcharge;
@@ -326,10 +331,36 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "complete full-density block")]
-    fn a_half_written_block_is_not_reprogrammed() {
+    #[should_panic(expected = "written full-density block")]
+    fn an_erased_block_is_not_reprogrammed() {
+        array().reprogram_to_low(b(0), 200);
+    }
+
+    #[test]
+    #[should_panic(expected = "written full-density block")]
+    fn a_block_is_reprogrammed_once() {
         let mut a = array();
-        a.program(p(0), 7);
+        (0..6).for_each(|n| a.program(p(n), 7));
         a.reprogram_to_low(b(0), 200);
+        a.reprogram_to_low(b(0), 200);
+    }
+
+    #[test]
+    fn a_partly_written_block_goes_on_at_low_density() {
+        for (written, next) in [(1, Some(1)), (2, Some(3)), (3, Some(3)), (5, None)] {
+            let mut a = array();
+            (0..written).for_each(|n| a.program(p(n), 7));
+            a.reprogram_to_low(b(0), 200);
+            assert_eq!(a.next_slot(b(0)), next, "after {written} pages");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "no slot of this mode")]
+    fn the_top_pages_of_a_reprogrammed_block_are_not_written() {
+        let mut a = array();
+        (0..2).for_each(|n| a.program(p(n), 7));
+        a.reprogram_to_low(b(0), 200);
+        a.program_slot(p(5), 7);
     }
 }

@@ -42,12 +42,10 @@ impl Energies {
         self.program[page_type].as_joules() * in_proportion(time.as_ns(), usual.as_ns())
     }
 
-    /// Joules of reprogramming a block in place: of every wordline all pages are sensed and the last
-    /// programmed, and nothing is transferred.
-    pub fn reprogram_joules(&self, bits_per_cell: usize, pages_per_block: u32) -> f64 {
-        let sensed: f64 = self.read[..bits_per_cell].iter().map(|e| e.as_joules()).sum();
-        let wordlines = f64::from(pages_per_block / bits_per_cell as u32);
-        (sensed + self.program[bits_per_cell - 1].as_joules()) * wordlines
+    /// Joules of programming the last page of a wordline in place. The pages that must be known for
+    /// it are reads like others.
+    pub fn reprogram_joules(&self, bits_per_cell: usize) -> f64 {
+        self.program[bits_per_cell - 1].as_joules()
     }
 }
 
@@ -79,6 +77,6 @@ mod tests {
         near(energies.program_joules(&timing, Level::Medium, 1), 187.0);
         near(energies.program_joules(&timing, Level::High, 1), 187.0 * 800.0 / 600.0);
         near(energies.read_joules(&timing, Level::Low, 0), 12.0 * 310.0 / 170.0);
-        near(energies.reprogram_joules(2, 128), (12.0 + 12.0 + 187.0) * 64.0);
+        near(energies.reprogram_joules(2), 187.0);
     }
 }

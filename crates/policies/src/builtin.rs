@@ -1,7 +1,7 @@
 //! One enum for each family: dispatch is a match that the compiler sees through, and a boxed
 //! variant takes a user's own policy.
 
-use crate::{cost, order, placement, throttle, victim, wear};
+use crate::{cost, disturb, order, placement, throttle, victim, wear};
 use ftl::{
     Access, Balance, Coding, Cost, Dest, FtlView, Future, HostDest, InOrder, Interests, Kit,
     LevelTimes, Life, Load, Lpn, NextLife, NoRefresh, NoThrottle, NoWear, OpView, Order,
@@ -109,7 +109,13 @@ family! { $
 
 family! { $
     /// Family read-disturb.
-    ReadDisturbPolicy: ReadDisturb, each_read_disturb { None(NoRefresh) }
+    ReadDisturbPolicy: ReadDisturb, each_read_disturb {
+        None(NoRefresh),
+        Refresh(disturb::refresh::Refresh),
+        Shadows(Box<disturb::Shadows>),
+        HotLowDensity(Box<disturb::hot_low_density::HotLowDensity>),
+        Ipr(Box<disturb::ipr::Ipr>),
+    }
 }
 
 family! { $
@@ -129,6 +135,7 @@ family! { $
         Fifo(victim::fifo::Fifo),
         Random(victim::random::Random),
         DChoices(victim::d_choices::DChoices),
+        StableGreedy(victim::stable_greedy::StableGreedy),
     }
 }
 
@@ -246,6 +253,34 @@ impl ReadDisturb for ReadDisturbPolicy {
 
     fn on_reclaim(&mut self, view: &FtlView<'_>, block: BlockId, why: Tag) -> Dest {
         each_read_disturb!(self, p => p.on_reclaim(view, block, why))
+    }
+
+    fn spare_slots(&self, geometry: &Geometry) -> u64 {
+        each_read_disturb!(self, p => p.spare_slots(geometry))
+    }
+
+    fn protects(&self, role: Role) -> bool {
+        each_read_disturb!(self, p => p.protects(role))
+    }
+
+    fn may_reprogram(&self, view: &FtlView<'_>, block: BlockId) -> bool {
+        each_read_disturb!(self, p => p.may_reprogram(view, block))
+    }
+
+    fn on_reset(&mut self, block: BlockId, now: Time) {
+        each_read_disturb!(self, p => p.on_reset(block, now));
+    }
+
+    fn on_reprogrammed(&mut self, block: BlockId, now: Time) {
+        each_read_disturb!(self, p => p.on_reprogrammed(block, now));
+    }
+
+    fn on_erased(&mut self, block: BlockId, role: Role, reads: u32, why: Tag, now: Time) {
+        each_read_disturb!(self, p => p.on_erased(block, role, reads, why, now));
+    }
+
+    fn dram_bytes(&self) -> u64 {
+        each_read_disturb!(self, p => p.dram_bytes())
     }
 }
 

@@ -9,6 +9,7 @@ mod list;
 mod params;
 
 pub mod cost;
+pub mod disturb;
 pub mod external;
 pub mod order;
 pub mod placement;

@@ -6,9 +6,10 @@ use crate::builtin::{
 };
 use crate::external::{External, Supplier};
 use crate::params::{ParamInfo, Params, PolicyError};
-use crate::{cost, order, placement, throttle, victim, wear};
+use crate::{cost, disturb, order, placement, throttle, victim, wear};
 use ftl::{InOrder, NoRefresh, NoThrottle, NoWear, Plain, Policies};
 use kernel::nearest;
+use nand::Geometry;
 use serde_json::{Map, Value};
 
 /// A family of policies: a question.
@@ -146,12 +147,18 @@ pub const POLICIES: &[PolicyInfo] = &[
         "Reads are not counted and nothing is refreshed.",
         DO_NOTHING,
     ),
+    disturb::refresh::INFO,
+    disturb::redftl::INFO,
+    disturb::read_leveling::INFO,
+    disturb::hot_low_density::INFO,
+    disturb::ipr::INFO,
     PolicyInfo::plain(Family::PageChoice, "in-order", "The next page of the block.", DO_NOTHING),
     PolicyInfo::plain(Family::Coding, "plain", "Bits as the host gave them.", DO_NOTHING),
     victim::greedy::INFO,
     victim::fifo::INFO,
     victim::random::INFO,
     victim::d_choices::INFO,
+    victim::stable_greedy::INFO,
     placement::dynamic::INFO,
     placement::fixed::INFO,
     PolicyInfo::plain(Family::Wear, "none", "Nothing is moved to even out wear.", DO_NOTHING),
@@ -312,6 +319,51 @@ impl PolicySet {
         self.choices.iter().map(entry).collect()
     }
 
+    fn read_disturb(&self) -> ReadDisturbPolicy {
+        let (name, params) = self.get(Family::ReadDisturb);
+        match name {
+            "none" => ReadDisturbPolicy::None(NoRefresh),
+            "refresh" => ReadDisturbPolicy::Refresh(disturb::refresh::Refresh::new(params)),
+            "redftl" => ReadDisturbPolicy::Shadows(Box::new(disturb::redftl::new(params))),
+            "read-leveling" => {
+                ReadDisturbPolicy::Shadows(Box::new(disturb::read_leveling::new(params)))
+            }
+            "hot-low-density" => ReadDisturbPolicy::HotLowDensity(Box::new(
+                disturb::hot_low_density::HotLowDensity::new(params),
+            )),
+            "ipr" => ReadDisturbPolicy::Ipr(Box::new(disturb::ipr::Ipr::new(params))),
+            other => unregistered(other),
+        }
+    }
+
+    /// Slots of each plane that the policies keep from data, beside what garbage collection needs.
+    pub fn spare_slots(&self, geometry: &Geometry) -> u64 {
+        ftl::ReadDisturb::spare_slots(&self.read_disturb(), geometry)
+    }
+
+    /// Why the policies do not fit an array, if they do not.
+    pub fn misfit(&self, geometry: &Geometry) -> Option<PolicyError> {
+        let (name, _) = self.get(Family::ReadDisturb);
+        if !matches!(name, "hot-low-density" | "ipr") {
+            return None;
+        }
+        let shape = geometry.shape();
+        let why = if shape.bits_per_cell != 3 {
+            format!("three bits per cell, and this drive has {}", shape.bits_per_cell)
+        } else if geometry.order() != nand::PageOrder::Cyclic {
+            "the pages of a wordline one after the other (pages.order = \"cyclic\")".to_owned()
+        } else {
+            return None;
+        };
+        Some(PolicyError {
+            family: Family::ReadDisturb.name().to_owned(),
+            name: name.to_owned(),
+            key: None,
+            message: format!("guard levels, which `{name}` uses, need {why}"),
+            suggestion: None,
+        })
+    }
+
     /// The policies themselves, in their first state.
     pub fn build(&self) -> Policies<Builtin> {
         let of = |family| self.get(family);
@@ -347,7 +399,7 @@ impl PolicySet {
                 "ready" => ThrottlePolicy::Gate(throttle::ready::new(throttle_params).into()),
                 other => unregistered(other),
             },
-            read_disturb: ReadDisturbPolicy::None(NoRefresh),
+            read_disturb: self.read_disturb(),
             page_choice: PageChoicePolicy::InOrder(InOrder),
             coding: CodingPolicy::Plain(Plain),
             victim: match (outside(Family::Victim), victim) {
@@ -358,6 +410,9 @@ impl PolicySet {
                 (None, "d-choices") => {
                     VictimPolicy::DChoices(victim::d_choices::DChoices::new(victim_params))
                 }
+                (None, "stable-greedy") => VictimPolicy::StableGreedy(
+                    victim::stable_greedy::StableGreedy::new(victim_params),
+                ),
                 (None, other) => unregistered(other),
             },
             placement: match placement {

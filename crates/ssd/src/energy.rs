@@ -81,8 +81,7 @@ impl EnergyUse {
             by_source[source as usize] += joules;
         }
         let bits = geometry.shape().bits_per_cell as usize;
-        let block = energy.reprogram_joules(bits, geometry.pages_per_block());
-        let reprogram = counts.reprogram as f64 * block;
+        let reprogram = counts.reprogrammed_pages as f64 * energy.reprogram_joules(bits);
         by_source[Source::Refresh as usize] += reprogram;
         let idle = energy.idle.map(|power| {
             let busy = stats.busy_ns.iter().sum::<u128>() as f64 * 1e-9;

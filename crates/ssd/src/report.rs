@@ -11,7 +11,7 @@ use crate::run::{Before, capacity, pages_in_use};
 use crate::sim::{Cells, Class, ClassStats, Sim, Stats};
 use ftl::{Counts, Ftl, Kit, State};
 use kernel::{Histogram, IndexVec};
-use nand::{BlockId, BySource, Geometry, Level, Mode, Source};
+use nand::{BlockId, BySource, Level, Mode, Source};
 use policies::Family;
 use serde_json::{Map, Value, json};
 use workload::{About, Alignment};
@@ -84,7 +84,7 @@ pub(crate) fn report<K: Kit>(
         },
         "end": end(drive, sim, end_ns, &counts),
         "host": host(&stats),
-        "flash": flash(&counts, &stats, sim.cells(), drive),
+        "flash": flash(&counts, &stats, sim.cells()),
         "waf": ratio(programs * page_bytes, written),
         "waf_pages": ratio(programs, counts.host_pages),
         "wear": {
@@ -194,7 +194,7 @@ fn by_level(counts: &[u64; 3]) -> Value {
     Level::ALL.into_iter().map(|l| (l.name().to_owned(), json!(counts[l as usize]))).collect()
 }
 
-fn flash(counts: &Counts, stats: &Stats, cells: Option<&Cells>, drive: &Drive) -> Value {
+fn flash(counts: &Counts, stats: &Stats, cells: Option<&Cells>) -> Value {
     let demand = &counts.gc_erase_by_demand;
     let mut demands: Map<String, Value> =
         [Source::Host, Source::Wear, Source::Refresh, Source::Rewrite, Source::Map]
@@ -203,7 +203,7 @@ fn flash(counts: &Counts, stats: &Stats, cells: Option<&Cells>, drive: &Drive) -
             .collect();
     demands.insert("total".into(), demand.total().into());
     let mut reprogram = BySource::default();
-    reprogram[Source::Refresh] = reprogrammed_pages(counts, &drive.geometry);
+    reprogram[Source::Refresh] = counts.reprogrammed_pages;
     let page = |class: Class| {
         let p = stats.pages[class as usize];
         let mean = if p.count == 0 { 0.0 } else { p.sum_ns as f64 / p.count as f64 };
@@ -234,11 +234,6 @@ fn buffer<K: Kit>(sim: &Sim<K>) -> Value {
             "flushed": b.flushed, "waited": b.waited, "most": b.most, "left": b.left,
         })
     })
-}
-
-/// The pages programmed by in-place reprogramming, one for each wordline of three bits.
-pub(crate) fn reprogrammed_pages(counts: &Counts, geometry: &Geometry) -> u64 {
-    counts.reprogram * u64::from(geometry.pages_per_block() / 3)
 }
 
 fn moments(column: &IndexVec<BlockId, u32>) -> (f64, f64) {
@@ -285,6 +280,7 @@ fn policies_of<K: Kit>(drive: &Drive, counts: &Counts, stats: &Stats, sim: &mut 
     policies.each(|w| own.push(w.counters()));
     let bits = u64::from(ftl::Cost::dram_bits_per_page(&policies.cost));
     let throttle = ftl::Throttle::dram_bytes(&policies.throttle);
+    let counters_memory = ftl::ReadDisturb::dram_bytes(&policies.read_disturb);
     let programs = counts.program.total();
     let mut all = Map::new();
     for (family, own) in Family::ALL.into_iter().zip(own) {
@@ -312,6 +308,15 @@ fn policies_of<K: Kit>(drive: &Drive, counts: &Counts, stats: &Stats, sim: &mut 
                 put("operations", counts.read.total() + programs + counts.erase.total());
                 put("merged", stats.merged);
             }
+            Family::ReadDisturb if name != Family::ReadDisturb.default() => {
+                let needed = counts.gc_erase_by_demand[Source::Refresh];
+                let refresh = counts.erase[Source::Refresh] + needed;
+                put("erases_for_refresh", refresh);
+                put("other_erases", counts.erase.total() - refresh);
+                put("waiting_reads", stats.barred_reads);
+                put("reprogrammed_blocks", counts.reprogram);
+                put("sealed_slots", counts.sealed);
+            }
             Family::Throttle | Family::ReadDisturb | Family::Wear => {}
         }
         for (counter, n) in own {
@@ -323,6 +328,7 @@ fn policies_of<K: Kit>(drive: &Drive, counts: &Counts, stats: &Stats, sim: &mut 
         let dram = match family {
             Family::Cost => bits * u64::from(drive.logical_pages) / 8,
             Family::Throttle => throttle,
+            Family::ReadDisturb => counters_memory,
             _ => 0,
         };
         all.insert(
@@ -365,7 +371,10 @@ fn check<K: Kit>(
     };
     law(stats.generated == stats.served + inside, "requests generated = served");
     law(mapped == valid, "pages mapped = pages valid");
-    let plain = counts.second_lives == 0 && counts.reprogram == 0 && counts.skipped == 0;
+    let plain = ftl.slots_are_pages()
+        && counts.second_lives == 0
+        && counts.skipped == 0
+        && counts.sealed == 0;
     if !ended {
         law(programs == moves, "programs = host pages + moves");
         let erased = counts.erase.total() * u64::from(ftl.geometry().pages_per_block());

@@ -1,11 +1,15 @@
 //! The state machine: what a job does next.
 
+use super::start::step_block;
 use super::{Action, Job, JobId, Kind, Phase, WaitFor};
 use crate::State;
-use crate::ftl::Ftl;
-use crate::policy::{Dest, Kit, NextLife, Pages, Step};
+use crate::ftl::{Ftl, ftl_view};
+use crate::policy::{Dest, Kit, NextLife, Pages, ReadDisturb, Step};
 use kernel::Time;
 use nand::{BlockId, Mode, Source};
+
+/// Pages of a wordline of a block that can be reprogrammed to low density.
+const BITS: u32 = 3;
 
 impl<K: Kit> Ftl<K> {
     /// Takes note that the last action of job `id` is done (or that the job starts, or was woken),
@@ -55,6 +59,7 @@ impl<K: Kit> Ftl<K> {
                     let from = job.from.expect("a job that reads has a page");
                     job.data = Some(self.array.read(from));
                     job.phase = Phase::Placing;
+                    job.copied += 1;
                     self.counts.read[job.tag.source] += 1;
                     self.unpin(from);
                 }
@@ -118,7 +123,7 @@ impl<K: Kit> Ftl<K> {
                     if tag.source == Source::Gc {
                         self.counts.gc_erase_by_demand[tag.demand] += 1;
                     }
-                    self.set_free(block, now);
+                    self.set_free(block, tag, now);
                     self.balance(block, tag, now);
                 }
                 Phase::Squeezing => {
@@ -127,11 +132,16 @@ impl<K: Kit> Ftl<K> {
                         self.waiting.push((id, WaitFor::Pins(block)));
                         return Action::Wait;
                     }
-                    if self.may_squeeze(block) {
-                        self.jobs.get_mut(id).phase = Phase::Reprogramming;
-                        return Action::Reprogram(block);
+                    let view = ftl_view!(self);
+                    if self.may_squeeze(block)
+                        && self.policies.read_disturb.may_reprogram(&view, block)
+                    {
+                        let wordlines = self.wordlines(block);
+                        let job = self.jobs.get_mut(id);
+                        job.phase = Phase::Reprogramming;
+                        let known = job.copied.min(wordlines);
+                        return Action::Reprogram { block, wordlines, known };
                     }
-                    // Since the plan was made the block was reclaimed and written anew.
                     self.counts.dropped += 1;
                     self.give_back(block);
                     self.jobs.get_mut(id).phase = Phase::Next;
@@ -139,11 +149,9 @@ impl<K: Kit> Ftl<K> {
                 Phase::Reprogramming => {
                     let job = self.jobs.get_mut(id);
                     job.phase = Phase::Next;
-                    let Some(&Step::Reprogram { block, surcharge }) = job.steps.get(job.step - 1)
-                    else {
-                        unreachable!("only a Reprogram step enters this phase");
-                    };
-                    self.finish_reprogram(block, surcharge, now);
+                    let (source, copied) = (job.tag.source, job.copied);
+                    let step = job.steps[job.step - 1].clone();
+                    self.finish_reprogram(&step, source, copied, now);
                 }
             }
         }
@@ -155,7 +163,11 @@ impl<K: Kit> Ftl<K> {
         loop {
             let job = self.jobs.get_mut(id);
             let step = job.steps.get(job.step)?.clone();
+            let life = job.lives[job.step];
             job.step += 1;
+            if self.array.erases()[step_block(&step)] != life {
+                continue; // it was reclaimed since, and is another block now
+            }
             match step {
                 Step::Copy { from, pages, to } => {
                     if matches!(self.blocks.state(from), State::Free | State::Bad) {
@@ -163,6 +175,7 @@ impl<K: Kit> Ftl<K> {
                     }
                     job.block = Some(from);
                     job.reclaim = false;
+                    job.copied = 0;
                     job.list = match pages {
                         Pages::All => None,
                         Pages::Some(list) => Some(list),
@@ -179,9 +192,12 @@ impl<K: Kit> Ftl<K> {
                     }
                     return None;
                 }
-                Step::Reclaim { block, to } => {
-                    // Another job may have taken it since; an open frontier is left alone.
-                    self.seal(block, now);
+                Step::ReclaimAtLimit { block, .. } if !self.is_at_limit(block) => {}
+                Step::Reclaim { block, to } | Step::ReclaimAtLimit { block, to } => {
+                    if let Some(wait) = self.seal(block, now) {
+                        return Some(self.repeat_after(id, wait));
+                    }
+                    // Another job may have taken it since.
                     if self.blocks.state(block) == State::Closed {
                         self.begin_reclaim(id, block, to);
                         return None;
@@ -191,6 +207,7 @@ impl<K: Kit> Ftl<K> {
                     if self.blocks.state(block) == State::Closed
                         && self.array.mode(block) == Mode::Full
                     {
+                        let job = self.jobs.get_mut(id);
                         job.block = Some(block);
                         job.phase = Phase::Squeezing;
                         self.blocks.begin_move(block);
@@ -201,11 +218,24 @@ impl<K: Kit> Ftl<K> {
                 Step::ResetReads(block) => {
                     if let Some(reads) = self.reads.get_mut(block.as_u32() as usize) {
                         *reads = 0;
+                        self.relieved = true;
+                        self.policies.read_disturb.on_reset(block, now);
                     }
                 }
-                Step::Seal(block) => self.seal(block, now),
+                Step::Seal(block) => {
+                    if let Some(wait) = self.seal(block, now) {
+                        return Some(self.repeat_after(id, wait));
+                    }
+                }
             }
         }
+    }
+
+    /// The step that has just begun begins again when a wait is over.
+    fn repeat_after(&mut self, id: JobId, wait: WaitFor) -> Action {
+        self.jobs.get_mut(id).step -= 1;
+        self.waiting.push((id, wait));
+        Action::Wait
     }
 
     fn next_rewrite(&mut self, id: JobId) -> bool {
@@ -239,7 +269,8 @@ impl<K: Kit> Ftl<K> {
         let NextLife::Erase(mode) = self.next_life(block) else {
             self.array.begin_second_generation(block);
             self.counts.second_lives += 1;
-            self.set_free(block, now);
+            let tag = self.jobs.get(id).tag;
+            self.set_free(block, tag, now);
             return None;
         };
         let job = self.jobs.get_mut(id);
@@ -251,12 +282,33 @@ impl<K: Kit> Ftl<K> {
         Some(Action::Erase(block))
     }
 
-    fn finish_reprogram(&mut self, block: BlockId, surcharge: u16, now: Time) {
+    fn finish_reprogram(&mut self, step: &Step, source: Source, copied: u32, now: Time) {
+        let &Step::Reprogram { block, surcharge, role, keep_reads } = step else {
+            unreachable!("only a Reprogram step enters this phase");
+        };
         assert!(self.may_squeeze(block), "block {block} was to lose pages that were not copied");
+        let wordlines = self.wordlines(block);
         self.array.reprogram_to_low(block, surcharge);
         self.counts.reprogram += 1;
+        self.counts.reprogrammed_pages += u64::from(wordlines);
+        let known = copied.min(wordlines);
+        self.counts.read[source] += u64::from(BITS * wordlines - known);
         self.plain = false;
+        self.blocks.set_role(block, role);
+        if let Some(reads) = self.reads.get_mut(block.as_u32() as usize) {
+            if !keep_reads {
+                *reads = 0;
+            }
+            self.relieved = true;
+        }
         self.close(block, now);
+        self.policies.read_disturb.on_reprogrammed(block, now);
+    }
+
+    /// Wordlines of a block that hold data.
+    fn wordlines(&self, block: BlockId) -> u32 {
+        let pages = self.array.next_page(block).min(self.geometry.pages_per_block() / BITS * BITS);
+        pages.div_ceil(BITS)
     }
 
     /// Whether nothing valid lies in the pages that low density loses.

@@ -10,7 +10,7 @@ mod space;
 mod start;
 
 use crate::map::Lpn;
-use crate::policy::{Dest, Step, StreamId};
+use crate::policy::{Dest, Hold, Step, StreamId};
 use kernel::newtype_index;
 use nand::{BlockId, DieId, Mode, PlaneId, Ppn, Tag};
 
@@ -33,8 +33,16 @@ pub enum Action {
     },
     /// Erase this block.
     Erase(BlockId),
-    /// Reprogram this block in place.
-    Reprogram(BlockId),
+    /// Reprogram this block in place: read its wordlines, but for the top pages that are known
+    /// because they were just copied, and program the top page of each.
+    Reprogram {
+        /// The block.
+        block: BlockId,
+        /// Its programmed wordlines.
+        wordlines: u32,
+        /// Top pages that need not be read.
+        known: u32,
+    },
     /// A block is reclaimed and another is needed: whoever waits goes first, then ask again.
     Yield,
     /// Nothing now: the job comes back through [`Ftl::take_ready`].
@@ -95,9 +103,14 @@ pub struct Job<D> {
     pub(crate) plane: PlaneId,
     pub(crate) home: DieId,
     pub(crate) background: bool,
+    hold: Hold,
     phase: Phase,
     steps: Vec<Step>,
+    /// How often the block of each step was erased when the plan was made.
+    lives: Vec<u32>,
     step: usize,
+    /// Pages that the last copying step has read.
+    copied: u32,
     /// The block that pages leave.
     block: Option<BlockId>,
     /// Erase it in the end.
@@ -125,9 +138,12 @@ impl<D> Job<D> {
             plane,
             home,
             background: false,
+            hold: Hold::Place,
             phase: Phase::Next,
             steps: Vec::new(),
+            lives: Vec::new(),
             step: 0,
+            copied: 0,
             block: None,
             reclaim: false,
             list: None,
@@ -150,6 +166,11 @@ impl<D> Job<D> {
     /// The die that it starts on.
     pub fn home(&self) -> DieId {
         self.home
+    }
+
+    /// How it shares its die.
+    pub fn hold(&self) -> Hold {
+        self.hold
     }
 
     /// The slot that the page being moved came from.

@@ -7,6 +7,7 @@ use crate::policy::{
 };
 use crate::view::PlaneView;
 use kernel::Time;
+use kernel::Idx;
 use nand::{BlockId, Mode, PlaneId, Source, Tag};
 
 impl<K: Kit> Ftl<K> {
@@ -46,6 +47,12 @@ impl<K: Kit> Ftl<K> {
     }
 
     fn choose_victim(&mut self, plane: PlaneId, tag: Tag, now: Time) -> Option<BlockId> {
+        if K::READS
+            && !self.reads.is_empty()
+            && let Some(chosen) = self.choose_unprotected(plane, tag, now)
+        {
+            return Some(chosen);
+        }
         let view = PlaneView { ftl: ftl_view!(self), plane, now, from: 0, excluded: None };
         let chosen = self.policies.victim.choose(&view, tag, &mut self.rng)?;
         assert!(
@@ -71,6 +78,26 @@ impl<K: Kit> Ftl<K> {
             return Some(best);
         }
         Some(chosen)
+    }
+
+    /// A victim that gains, among the blocks that the read-disturb policy does not protect, if it
+    /// protects any.
+    #[cold]
+    fn choose_unprotected(&mut self, plane: PlaneId, tag: Tag, now: Time) -> Option<BlockId> {
+        let mut any = false;
+        for (at, b) in self.geometry.blocks_of(plane).map(BlockId::new).enumerate() {
+            let role = self.blocks.role(b);
+            let protected = role != Role::REGULAR && self.policies.read_disturb.protects(role);
+            self.excluded.put(at, protected);
+            any |= protected;
+        }
+        if !any {
+            return None;
+        }
+        let excluded = Some(&self.excluded);
+        let view = PlaneView { ftl: ftl_view!(self), plane, now, from: 0, excluded };
+        let chosen = self.policies.victim.choose(&view, tag, &mut self.rng);
+        chosen.filter(|b| self.blocks.gain(*b) > 0)
     }
 
     pub(super) fn begin_reclaim(&mut self, id: JobId, block: BlockId, dest: Dest) {

@@ -4,7 +4,7 @@ use super::{JobId, Kind, Phase, WaitFor};
 use crate::State;
 use crate::ftl::Ftl;
 use crate::map::Lpn;
-use crate::policy::{Dest, Interests, Kit, Placement, StreamId};
+use crate::policy::{Dest, Interests, Kit, Placement, ReadDisturb, StreamId};
 use kernel::Time;
 use nand::{BlockId, PlaneId, Ppn, Source, Tag};
 
@@ -87,27 +87,47 @@ impl<K: Kit> Ftl<K> {
         Some(self.geometry.ppn(block, slot))
     }
 
-    /// Makes a partly written block complete; it closes when its programs are done.
-    pub(super) fn seal(&mut self, block: BlockId, now: Time) {
-        if self.blocks.state(block) != State::Open || self.planes.frontiers().contains(&Some(block))
-        {
-            return;
+    /// Makes a partly written block complete. `Some`: what to wait for before it is.
+    pub(super) fn seal(&mut self, block: BlockId, now: Time) -> Option<WaitFor> {
+        match self.blocks.state(block) {
+            State::Open => {}
+            State::Full => return Some(WaitFor::Program(block)),
+            State::Free | State::Closed | State::Moving | State::Bad => return None,
         }
+        let (plane, stream) = (self.geometry.plane_of(block), self.blocks.stream(block));
+        if self.planes.frontier(plane, stream) == Some(block) {
+            // A victim may be on its way there, and no other place be left for its pages.
+            if !self.reserves(plane) {
+                return Some(WaitFor::Space(plane));
+            }
+            self.planes.set_frontier(plane, stream, None);
+            self.update_writable(plane);
+            if self.is_short(plane, self.config.gc.start) {
+                self.request_gc(plane, Source::Refresh);
+            }
+        }
+        let mode = self.array.mode(block);
+        let given = self.layouts.slots_before(mode, self.blocks.written(block));
+        self.counts.sealed += u64::from(self.layouts.slots(mode) - given);
         self.blocks.set_full(block);
-        if self.array.next_page(block) >= self.blocks.written(block) {
-            self.close(block, now);
+        if self.array.next_page(block) < self.blocks.written(block) {
+            return Some(WaitFor::Program(block));
         }
+        self.close(block, now);
+        None
     }
 
     /// An emptied block joins its plane's free blocks.
-    pub(crate) fn set_free(&mut self, block: BlockId, now: Time) {
+    pub(crate) fn set_free(&mut self, block: BlockId, why: Tag, now: Time) {
         let plane = self.geometry.plane_of(block);
+        let held = self.held_at(plane, self.blocks.stream(block));
+        self.held[held] = self.held[held].saturating_sub(1);
+        if K::READS && !self.reads.is_empty() {
+            self.begin_count(block, why, now);
+        }
         let retired = self.retire(block);
         if !retired {
             self.blocks.set_free(block);
-        }
-        if let Some(reads) = self.reads.get_mut(block.as_u32() as usize) {
-            *reads = 0;
         }
         if !retired {
             self.planes.get_mut(plane).free.push_back(block);
@@ -121,5 +141,14 @@ impl<K: Kit> Ftl<K> {
         if K::WATCH && self.interests.all.has(Interests::BLOCK) {
             self.tell(&mut |w| w.on_erase(block, now));
         }
+    }
+
+    /// The reads of an erased block count from zero again.
+    #[cold]
+    fn begin_count(&mut self, block: BlockId, why: Tag, now: Time) {
+        let role = self.blocks.role(block);
+        let reads = std::mem::take(&mut self.reads[block.as_u32() as usize]);
+        self.relieved = true;
+        self.policies.read_disturb.on_erased(block, role, reads, why, now);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Action, Job, JobId, Kind, WaitFor};
 use crate::ftl::{Ftl, ftl_view};
-use crate::policy::{Cost, Dest, Interests, Kit, Plan, PlanFamily, Step, StreamId, plan_source};
+use crate::policy::{Cost, Dest, Hold, Interests, Kit, Plan, PlanFamily, Step, StreamId, plan_source};
 use kernel::Time;
 use nand::{BlockId, DieId, PlaneId, Source, Store, Tag};
 
@@ -33,15 +33,18 @@ impl<K: Kit> Ftl<K> {
     /// Turns a plan into a job.
     pub(crate) fn spawn_plan(&mut self, family: PlanFamily, plan: &mut Plan) {
         let Some(block) = plan.steps.first().map(step_block) else {
-            plan.steps.clear();
+            (plan.background, plan.hold) = (false, Hold::Place);
             return;
         };
         let plane = self.geometry.plane_of(block);
         let home = self.geometry.die_of_plane(plane);
         let mut job = Job::new(Kind::Plan, Tag::of(plan_source(family)), plane, home);
         job.background = plan.background;
+        job.hold = plan.hold;
         job.steps = std::mem::take(&mut plan.steps);
-        plan.background = false;
+        let erases = self.array.erases();
+        job.lives = job.steps.iter().map(|step| erases[step_block(step)]).collect();
+        (plan.background, plan.hold) = (false, Hold::Place);
         let background = job.background;
         let id = self.jobs.add(job);
         if background {
@@ -151,10 +154,11 @@ impl<K: Kit> Ftl<K> {
 }
 
 /// The block that a step is about.
-fn step_block(step: &Step) -> BlockId {
+pub(super) fn step_block(step: &Step) -> BlockId {
     match step {
         Step::Copy { from: block, .. }
         | Step::Reclaim { block, .. }
+        | Step::ReclaimAtLimit { block, .. }
         | Step::Reprogram { block, .. }
         | Step::SetRole(block, _)
         | Step::ResetReads(block)

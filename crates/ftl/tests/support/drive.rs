@@ -92,6 +92,8 @@ pub(crate) struct Seen {
     pub(crate) retired: u64,
     /// Runs that ended because the drive was worn out.
     pub(crate) worn_out: u64,
+    /// Reads that had to wait for the refresh of a block.
+    pub(crate) barred: u64,
     /// Jobs started in idle time.
     pub(crate) idle_jobs: u64,
     /// Background jobs that became urgent.
@@ -129,6 +131,7 @@ impl Seen {
         self.second_lives += other.second_lives;
         self.retired += other.retired;
         self.worn_out += other.worn_out;
+        self.barred += other.barred;
         self.idle_jobs += other.idle_jobs;
         self.promoted += other.promoted;
         self.waits += other.waits;
@@ -157,6 +160,8 @@ pub(crate) struct Drive<K: Kit> {
     /// The level that was decided for each slot.
     levels: Vec<Option<Level>>,
     pending: Vec<Pending>,
+    /// Reads of pages in blocks at their read limit, in order.
+    barred: Vec<Lpn>,
     /// Writes that wait for space, in order.
     stalled: VecDeque<(Lpn, Prio)>,
     host_pending: usize,
@@ -174,6 +179,8 @@ pub(crate) struct Drive<K: Kit> {
     /// Pages may go to any plane.
     free_placement: bool,
     pub(crate) sabotage: Sabotage,
+    /// What a test checks beside the structure.
+    pub(crate) look: Option<Box<dyn Fn(&Ftl<K>) -> Result<(), Fault>>>,
     /// A policy's stream has no fallback: its jobs wait for a pool that may have no block to lend.
     pub(crate) jobs_may_wait: bool,
     /// The most jobs that there were at a time.
@@ -191,6 +198,7 @@ where
             truth: vec![0; ftl.map().logical_pages() as usize],
             levels: vec![None; geometry.pages()],
             pending: Vec::new(),
+            barred: Vec::new(),
             stalled: VecDeque::new(),
             host_pending: 0,
             waiting: IndexVec::filled(0, geometry.dies()),
@@ -204,6 +212,7 @@ where
             dead: false,
             free_placement: ftl.policies.placement.is_free(),
             sabotage: Sabotage::default(),
+            look: None,
             jobs_may_wait: false,
             most_jobs: 0,
             seen: Seen { runs: 1, ..Seen::default() },
@@ -233,12 +242,12 @@ where
 
     /// Host operations inside, waiting ones included.
     pub(crate) fn inside(&self) -> usize {
-        self.host_pending + self.stalled.len()
+        self.host_pending + self.stalled.len() + self.barred.len()
     }
 
     /// Whether nothing is on its way.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.pending.is_empty() && self.stalled.is_empty()
+        self.pending.is_empty() && self.stalled.is_empty() && self.barred.is_empty()
     }
 
     // ── The host ────────────────────────────────────────────────────────────────────────────────
@@ -274,8 +283,19 @@ where
 
     pub(crate) fn read(&mut self, lpn: Lpn) -> Result<(), Fault> {
         self.observe(lpn, AccessKind::Read, Prio::Normal);
+        if self.ftl.barred(lpn).is_some() {
+            self.seen.barred += 1;
+            self.barred.push(lpn);
+            return Ok(());
+        }
+        self.let_in(lpn)
+    }
+
+    /// A read comes to a block that may be read.
+    fn let_in(&mut self, lpn: Lpn) -> Result<(), Fault> {
         let expected = self.truth[lpn.index()];
-        let found = self.ftl.read(lpn);
+        let now = self.now();
+        let found = self.ftl.read(lpn, now);
         ensure!(
             found.is_some() == (expected != 0),
             "the plain map has version {expected:#x} of page {lpn}, the FTL has it at {found:?}"
@@ -287,7 +307,7 @@ where
         let held = !self.sabotage.unpinned_reads || !self.ftl.is_written(ppn);
         self.push(Some(ppn), Work::Read { lpn, expected, held });
         if !held {
-            self.ftl.read_done(ppn, self.now());
+            self.ftl.read_done(ppn);
         }
         Ok(())
     }
@@ -328,7 +348,19 @@ where
     pub(crate) fn read_now(&mut self, lpn: Lpn) -> Result<(), Fault> {
         let expected = self.truth[lpn.index()];
         let now = self.now();
-        let found = self.ftl.read(lpn).map_or(0, |ppn| self.ftl.read_done(ppn, now));
+        let dies = self.ftl.geometry().dies() as u32;
+        let mut die = 0;
+        while self.ftl.barred(lpn).is_some() && die < dies {
+            self.ftl.settle(now);
+            if !self.idle_now(DieId::from_u32(die))? {
+                die += 1;
+            }
+        }
+        if self.ftl.barred(lpn).is_some() {
+            ensure!(self.jobs_may_wait, "the read of page {lpn} waits in vain\n{}", self.drawing());
+            return Ok(());
+        }
+        let found = self.ftl.read(lpn, now).map_or(0, |ppn| self.ftl.read_done(ppn));
         self.seen.reads += 1;
         ensure!(found == expected, "page {lpn} reads {found:#x}, and {expected:#x} was written");
         Ok(())
@@ -354,7 +386,9 @@ where
         let geometry = self.ftl.geometry();
         let die = match (ppn, work) {
             (Some(ppn), _) => geometry.die_of(geometry.block_of(ppn)),
-            (None, Work::Job(_, Action::Erase(b) | Action::Reprogram(b))) => geometry.die_of(b),
+            (None, Work::Job(_, Action::Erase(b) | Action::Reprogram { block: b, .. })) => {
+                geometry.die_of(b)
+            }
             (None, Work::Start(id) | Work::Job(id, _)) => self.ftl.job(id).home(),
             (None, _) => unreachable!("host operations have slots"),
         };
@@ -457,6 +491,21 @@ where
             }
             self.take_jobs();
         }
+        if !self.barred.is_empty() {
+            let ftl = &self.ftl;
+            let (wait, go) = self.barred.drain(..).partition(|lpn| ftl.barred(*lpn).is_some());
+            self.barred = wait;
+            let go: Vec<Lpn> = go;
+            for lpn in go {
+                // The one before may have been the last that its block endured.
+                if self.ftl.barred(lpn).is_some() {
+                    self.barred.push(lpn);
+                } else {
+                    self.let_in(lpn)?;
+                }
+            }
+            self.take_jobs();
+        }
         self.check()
     }
 
@@ -468,6 +517,14 @@ where
             assert!(!self.ftl.job(id).is_background(), "an urgent job gives way to nobody");
             self.seen.promoted += 1;
         }
+    }
+
+    /// Carries out all that wants to be done, at once.
+    pub(crate) fn settle_now(&mut self) -> Result<(), Fault> {
+        self.now += 1;
+        let now = self.now();
+        self.ftl.settle(now);
+        self.check()
     }
 
     /// Offers an idle moment of a die; whether it found work.
@@ -528,7 +585,7 @@ where
                     self.seen.pinned += 1;
                 }
                 let found =
-                    if held { self.ftl.read_done(ppn, now) } else { self.ftl.array().read(ppn) };
+                    if held { self.ftl.read_done(ppn) } else { self.ftl.array().read(ppn) };
                 ensure!(
                     found == expected,
                     "page {lpn} reads {found:#x} from slot {ppn}, and {expected:#x} was written"
@@ -549,7 +606,10 @@ where
                         self.seen.program[tag.source] += 1;
                     }
                     Action::Erase(_) => self.seen.erase[tag.source] += 1,
-                    Action::Reprogram(_) => {}
+                    Action::Reprogram { block, wordlines, known } => {
+                        ensure!(wordlines > 0, "block {block} has nothing to reprogram");
+                        self.seen.read[tag.source] += u64::from(3 * wordlines - known);
+                    }
                     Action::Yield | Action::Wait | Action::Done => {
                         unreachable!("nothing that can be on its way")
                     }
@@ -569,7 +629,7 @@ where
             action @ (Action::Read(ppn) | Action::Program { ppn, .. }) => {
                 self.push(Some(ppn), Work::Job(id, action));
             }
-            action @ (Action::Erase(_) | Action::Reprogram(_)) => {
+            action @ (Action::Erase(_) | Action::Reprogram { .. }) => {
                 self.push(None, Work::Job(id, action));
             }
         }
@@ -602,6 +662,15 @@ where
         if !self.stalled.is_empty() && self.is_spent() {
             self.dead = true;
             return Ok(());
+        }
+        if !self.barred.is_empty() {
+            ensure!(
+                self.jobs_may_wait,
+                "{} reads wait in vain\n{}",
+                self.barred.len(),
+                self.drawing()
+            );
+            self.barred.clear();
         }
         if let Some(&(lpn, prio)) = self.stalled.front() {
             let late = self.place(lpn, prio);
@@ -646,7 +715,7 @@ where
         }
         let (geometry, blocks) = (self.ftl.geometry(), self.ftl.blocks());
         let share = self.truth.len().div_ceil(geometry.planes());
-        let needed = self.ftl.config().spare_needed() as usize / geometry.planes();
+        let needed = self.ftl.spare_needed() as usize / geometry.planes();
         (0..geometry.planes()).map(PlaneId::new).any(|plane| {
             let all = geometry.blocks_of(plane).map(BlockId::new);
             let good = all.filter(|b| blocks.state(*b) != State::Bad).count();
@@ -666,6 +735,9 @@ where
         self.seen.checks += 1;
         self.most_jobs = self.most_jobs.max(self.ftl.running_jobs());
         self.ftl.check()?;
+        if let Some(look) = &self.look {
+            look(&self.ftl)?;
+        }
         if self.seen.checks % self.deep_every == 0 {
             self.compare()?;
         }
@@ -714,8 +786,11 @@ where
         self.compare()?;
         let pages = self.ftl.map().logical_pages();
         for lpn in (0..pages).map(Lpn::from_u32) {
-            self.read_now(lpn)?;
-            self.seen.read[Source::Host] += u64::from(self.truth[lpn.index()] != 0);
+            self.read(lpn)?;
+            while self.step()? {}
+            if !self.barred.is_empty() {
+                self.drain()?;
+            }
         }
         // Those reads may have set a policy going.
         self.settle_down()?;

@@ -180,6 +180,11 @@ impl Scenario {
 
     /// The built-in policies that it names.
     pub(crate) fn set(&self) -> PolicySet {
+        PolicySet::resolve(&self.named(), None).expect("a scenario names policies that exist")
+    }
+
+    /// The names of its policies with their parameters.
+    pub(crate) fn named(&self) -> Vec<(String, String, Map<String, Value>)> {
         let param = |key: &str, value: Value| Map::from_iter([(key.to_owned(), value)]);
         let entry = |family: Family, name: &str, params: Map<String, Value>| {
             (family.name().to_owned(), name.to_owned(), params)
@@ -195,7 +200,7 @@ impl Scenario {
         if let Some(threshold) = self.wear {
             named.push(entry(Family::Wear, "static", param("threshold", threshold.into())));
         }
-        PolicySet::resolve(&named, None).expect("a scenario names policies that exist")
+        named
     }
 }
 
@@ -307,8 +312,7 @@ where
             (_, true) => drive.write_now(lpn)?,
         }
         if s.immediate {
-            drive.ftl.settle(kernel::Time::ZERO);
-            drive.check()?;
+            drive.settle_now()?;
         } else {
             drive.settle_down()?;
         }

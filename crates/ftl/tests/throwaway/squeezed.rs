@@ -1,7 +1,7 @@
 //! Reprograms blocks in place when they are read often: their top pages are copied away, the others
 //! stay where they are at low density.
 
-use ftl::{Dest, FtlView, Interests, Pages, Plan, ReadDisturb, State, Step, StreamId, Watch};
+use ftl::{Dest, FtlView, Interests, Pages, Plan, ReadDisturb, Role, State, Step, StreamId, Watch};
 use kernel::Time;
 use nand::{BlockId, Mode};
 
@@ -39,7 +39,12 @@ impl ReadDisturb for Squeezed {
             .collect();
         let to = Dest::Stream(StreamId::GC);
         plan.push(Step::Copy { from: block, pages: Pages::Some(lost), to });
-        plan.push(Step::Reprogram { block, surcharge: 200 });
+        plan.push(Step::Reprogram {
+            block,
+            surcharge: 200,
+            role: Role::REGULAR,
+            keep_reads: false,
+        });
         plan.background = self.asked % 2 == 0;
     }
 }

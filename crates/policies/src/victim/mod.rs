@@ -4,3 +4,4 @@ pub mod d_choices;
 pub mod fifo;
 pub mod greedy;
 pub mod random;
+pub mod stable_greedy;

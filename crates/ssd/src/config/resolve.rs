@@ -13,7 +13,7 @@ use super::text::{Origin, Place, Text};
 use kernel::Bytes;
 use nand::{Geometry, GeometryError, Shape};
 use policies::external::Supplier;
-use policies::{POLICIES, PolicyError, PolicySet};
+use policies::{Family, POLICIES, PolicyError, PolicySet};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -47,12 +47,13 @@ pub(crate) fn resolve(
     let (energy, energy_json) = work.energy(geometry.as_ref()).unzip();
     let ftl = work.ftl();
     let capacity = work.capacity(geometry.as_ref());
-    work.spare(geometry.as_ref(), capacity, ftl);
     let host = work.host(geometry.as_ref());
     let buffer = work.buffer(geometry.as_ref());
     let workload = work.workload();
     let precondition = work.precondition();
     let policies = work.policies(supplier);
+    work.fits(geometry.as_ref(), policies.as_ref());
+    work.spare(geometry.as_ref(), capacity, ftl, policies.as_ref());
     let seed = work.need("run.seed", keys_of(written.run.as_ref()).seed);
     let recording = work.recording();
     report_missing(&merged.tree, file, work.log);
@@ -361,22 +362,41 @@ impl Work<'_> {
         Some(pages as u32)
     }
 
+    /// Whether the policies fit the array.
+    fn fits(&mut self, geometry: Option<&Geometry>, policies: Option<&PolicySet>) {
+        let (Some(geometry), Some(policies)) = (geometry, policies) else { return };
+        let Some(error) = policies.misfit(geometry) else { return };
+        let choices = self.written.policies.as_ref().map_or(&[][..], |at| &at.value.0);
+        let found = policy_error(&error, choices);
+        self.log.fail(&format!("policies.{}", error.family), found);
+    }
+
     /// Whether garbage collection has room.
-    fn spare(&mut self, geometry: Option<&Geometry>, logical: Option<u32>, ftl: Option<Ftl>) {
+    fn spare(
+        &mut self,
+        geometry: Option<&Geometry>,
+        logical: Option<u32>,
+        ftl: Option<Ftl>,
+        policies: Option<&PolicySet>,
+    ) {
         let (Some(g), Some(logical), Some(ftl)) = (geometry, logical, ftl) else { return };
         if self.log.is_broken("ftl.gc.stop") {
             return;
         }
         // An open block for the host, and one for garbage collection.
-        let blocks = u64::from(ftl.gc.stop) + 2;
+        let own = u64::from(ftl.gc.stop) + 2;
+        let kept = policies.map_or(0, |p| p.spare_slots(g)).div_ceil(g.pages_per_block().into());
+        let blocks = own + kept;
         let needed = g.planes() as u64 * blocks * u64::from(g.pages_per_block());
         let spare = g.pages() as u64 - u64::from(logical);
         if spare >= needed {
             return;
         }
+        let scheme = policies.filter(|_| kept > 0).map(|p| p.get(Family::ReadDisturb).0);
+        let who = scheme.map_or("GC needs".to_owned(), |name| format!("GC and `{name}` need"));
         let per_plane = spare as f64 / (g.planes() as f64 * f64::from(g.pages_per_block()));
         let message = format!(
-            "GC needs {blocks} free blocks per plane, this drive has {} spare",
+            "{who} {blocks} free blocks per plane, this drive has {} spare",
             (per_plane * 100.0).floor() / 100.0
         );
         let keys = keys_of(self.written.ftl.as_ref());
@@ -384,10 +404,13 @@ impl Work<'_> {
         let capacity = place_of(keys.over_provisioning.as_ref())
             .or(place_of(keys.spare_factor.as_ref()))
             .or(place_of(keys.logical_capacity.as_ref()));
-        let need = format!(
+        let mut need = format!(
             "GC needs `ftl.gc.stop` ({}) blocks, an open one for the host and one for itself",
             ftl.gc.stop
         );
+        if let Some(name) = scheme {
+            need += &format!("; `read-disturb={name}` keeps the pages of {kept} from data");
+        }
         let all = g.blocks_per_plane() as u64;
         let help = if blocks >= all {
             format!("{need}; a plane has {all} blocks in all, so give it more")

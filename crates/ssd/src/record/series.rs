@@ -6,7 +6,6 @@
 //! as long. A run of any length has between half as many and as many.
 
 use super::{Column, Completed, OPERATIONS, PARTS, part_names, parts_ns};
-use crate::report::reprogrammed_pages;
 use crate::sim::Stats;
 use ftl::{Ftl, Kit};
 use kernel::{Dur, Time};
@@ -108,7 +107,7 @@ impl Series {
             read: counts.read,
             program: counts.program,
             erase: counts.erase,
-            reprogrammed: reprogrammed_pages(counts, ftl.geometry()),
+            reprogrammed: counts.reprogrammed_pages,
             stalled: stats.stalled_writes,
             free_blocks: planes.map(|plane| ftl.free_blocks(plane) as u64).sum(),
         });

@@ -383,11 +383,16 @@ impl<K: Kit> Sim<K> {
 
     #[inline]
     fn enter_read(&mut self, op: u32, lpn: Lpn) {
+        if self.ftl.barred(lpn).is_some() {
+            self.stats.barred_reads += 1;
+            self.bar(op);
+            return;
+        }
         let lane = if self.ops[op].prio == Prio::High { LaneId::ReadHigh } else { LaneId::Read };
         if self.ops[op].work == Work::Read {
             self.stats.host_page_reads += 1;
         }
-        let Some(ppn) = self.ftl.read(lpn) else {
+        let Some(ppn) = self.ftl.read(lpn, self.now) else {
             self.stats.unmapped_reads += 1;
             if self.settings.unmapped_read == UnmappedRead::Zero {
                 self.page_done(op);
@@ -408,6 +413,30 @@ impl<K: Kit> Sim<K> {
             self.enqueue(die, lane, op);
         } else {
             self.park(die, op);
+        }
+    }
+
+    /// A read waits until its block is refreshed, or its page is written elsewhere.
+    #[cold]
+    #[inline(never)]
+    fn bar(&mut self, op: u32) {
+        self.ops[op].since = self.now;
+        self.barred.push(op);
+    }
+
+    /// Lets in the reads that waited for a refresh and need not any more, in order.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn retry_barred(&mut self) {
+        for op in std::mem::take(&mut self.barred) {
+            let lpn = self.ops[op].lpn.expect("a host operation has a page");
+            if self.ftl.barred(lpn).is_some() {
+                self.barred.push(op);
+                continue;
+            }
+            let waited = (self.now - self.ops[op].since).as_ns();
+            self.ops[op].spent.queue[Source::Refresh as usize] += waited;
+            self.enter_read(op, lpn);
         }
     }
 

@@ -139,6 +139,8 @@ pub struct Sim<K: Kit> {
     idle: BitSet,
     /// Host writes that found no free block, in order.
     stalled: VecDeque<u32>,
+    /// Host reads of pages in blocks at their read limit, in order.
+    barred: Vec<u32>,
     buffer: Option<Buffer>,
     /// Host writes that found the buffer full, in order.
     roomless: VecDeque<(u32, Parts)>,
@@ -188,6 +190,7 @@ impl<K: Kit> Sim<K> {
             waiting_total: 0,
             idle,
             stalled: VecDeque::new(),
+            barred: Vec::new(),
             buffer: Buffer::new(settings.buffer, settings.flush_above, geometry.page_size().get()),
             roomless: VecDeque::new(),
             locks: BTreeMap::new(),
@@ -320,7 +323,7 @@ impl<K: Kit> Sim<K> {
     #[cold]
     fn is_at_rest(&self) -> bool {
         let locked: usize = self.locks.values().map(VecDeque::len).sum();
-        let apart = self.stalled.len() + self.roomless.len() + locked;
+        let apart = self.stalled.len() + self.barred.len() + self.roomless.len() + locked;
         self.waiting_total == 0 && self.ops.live() as usize == apart && !self.ftl.has_ready()
     }
 
@@ -377,9 +380,10 @@ impl<K: Kit> Sim<K> {
             .take(16)
             .collect();
         format!(
-            "{} writes wait for space, {} pages are locked, {} jobs run; free blocks of the first \
-             planes: {free:?}",
+            "{} writes wait for space, {} reads for a refresh, {} pages are locked, {} jobs run; free \
+             blocks of the first planes: {free:?}",
             self.stalled.len(),
+            self.barred.len(),
             self.locks.len(),
             self.ftl.running_jobs(),
         )

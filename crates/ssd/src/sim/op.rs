@@ -29,8 +29,8 @@ pub(crate) enum Work {
     JobProgram(JobId),
     /// A job's erase.
     JobErase(JobId, BlockId),
-    /// A job's in-place reprogramming.
-    JobReprogram(JobId, BlockId),
+    /// A job's in-place reprogramming, of so many wordlines, of which so many top pages are known.
+    JobReprogram(JobId, u16, u16),
 }
 
 /// Where the time of one page operation went, in nanoseconds. Waits are kept as differences of the

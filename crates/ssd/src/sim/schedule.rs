@@ -5,7 +5,7 @@ use super::cells::{Sensed, Target};
 use super::die::{Die, LaneId, Phase};
 use super::op::{NONE, PageOp, Work};
 use crate::config::MultiPlane;
-use ftl::{Action, JobId, Kit, Order, Queues, WriteCtx};
+use ftl::{Action, Hold, JobId, Kit, Order, Queues, WriteCtx};
 use kernel::{Dur, Idx, Prio, Time};
 use nand::{Bus, DieId, Mode, Source, Store, Tag};
 
@@ -131,7 +131,8 @@ impl<K: Kit> Sim<K> {
     /// Asks a job for its next action. If that is on `here`, which is free, it starts; otherwise
     /// it is queued where it belongs. Returns whether `here` is busy now.
     fn step_job(&mut self, here: DieId, id: JobId) -> bool {
-        let background = self.ftl.job(id).is_background();
+        let job = self.ftl.job(id);
+        let (background, hold) = (job.is_background(), job.hold());
         let action = self.ftl.advance(id, self.now);
         let (die, work, ppn) = match action {
             Action::Done | Action::Wait => return false,
@@ -154,13 +155,19 @@ impl<K: Kit> Sim<K> {
             Action::Erase(block) => {
                 (self.ftl.geometry().die_of(block), Work::JobErase(id, block), None)
             }
-            Action::Reprogram(block) => {
-                (self.ftl.geometry().die_of(block), Work::JobReprogram(id, block), None)
+            Action::Reprogram { block, wordlines, known } => {
+                let work = Work::JobReprogram(id, wordlines as u16, known as u16);
+                (self.ftl.geometry().die_of(block), work, None)
             }
         };
+        if hold == Hold::Nothing {
+            self.seq += 1;
+            let seq = self.seq;
+            self.remember_job(id, seq);
+        }
         let seq = self.job_seq[id.as_u32() as usize];
         let op = self.ops.add(PageOp::of_job(work, ppn, seq, self.now));
-        if die == here && self.dies[here].mask == 0 {
+        if die == here && (self.dies[here].mask == 0 || (hold == Hold::Die && self.is_next(op))) {
             self.begin(here, op);
             return true;
         }
@@ -205,6 +212,10 @@ impl<K: Kit> Sim<K> {
                 self.ops.remove(op);
                 if self.step_job(die, id) {
                     return;
+                }
+                if !self.barred.is_empty() && self.ftl.take_relieved() {
+                    self.hold(die, false, Self::retry_barred);
+                    self.hold(die, false, Self::start_jobs);
                 }
                 continue;
             }
@@ -265,6 +276,15 @@ impl<K: Kit> Sim<K> {
         });
         let [first] = taken[..] else { unreachable!("a slot is programmed once") };
         (from, first)
+    }
+
+    /// Whether an operation may go before all others of its die: programs of a block keep the order
+    /// of its pages.
+    fn is_next(&self, op: u32) -> bool {
+        let PageOp { work, ppn, .. } = self.ops[op];
+        let Work::JobProgram(_) = work else { return true };
+        let (block, slot) = self.ftl.geometry().split(ppn.expect("a program has a slot"));
+        self.ftl.array().next_page(block) == slot
     }
 
     fn idle_work(&mut self, die: DieId) -> Option<JobId> {
@@ -341,8 +361,9 @@ impl<K: Kit> Sim<K> {
             Work::JobErase(id, _) => {
                 (self.ftl.job(id).tag().source, self.settings.timing.erase, 0, false)
             }
-            Work::JobReprogram(id, _) => {
-                (self.ftl.job(id).tag().source, self.reprogram_time(), 0, false)
+            Work::JobReprogram(id, wordlines, known) => {
+                let source = self.ftl.job(id).tag().source;
+                (source, self.reprogram_time(source, wordlines.into(), known.into()), 0, false)
             }
             Work::JobStart(_) => unreachable!("a job's start is no flash operation"),
         };
@@ -516,15 +537,19 @@ impl<K: Kit> Sim<K> {
         })
     }
 
-    /// In-place reprogramming, wordline by wordline: every page is read and the top one written.
-    fn reprogram_time(&self) -> Dur {
-        let geometry = self.ftl.geometry();
-        let bits = geometry.shape().bits_per_cell;
+    /// In-place reprogramming, wordline by wordline: every page is read, unless it is a top page
+    /// that is known, and the top one written.
+    fn reprogram_time(&mut self, source: Source, wordlines: u64, known: u64) -> Dur {
+        let top = self.ftl.geometry().shape().bits_per_cell as usize - 1;
         let level = nand::Level::Medium;
-        let timing = &self.settings.timing;
-        let read: Dur = (0..bits).map(|t| timing.read(level, t as usize)).sum();
-        let program = timing.program(level, bits as usize - 1);
-        (read + program) * u64::from(geometry.pages_per_block() / bits)
+        let mut time = self.settings.timing.program(level, top) * wordlines;
+        for page_type in 0..=top {
+            let reads = if page_type == top { wordlines - known } else { wordlines };
+            self.stats.sensed[source as usize][level as usize][page_type] += reads;
+            self.stats.read_by_level[level as usize] += reads;
+            time += self.settings.timing.read(level, page_type) * reads;
+        }
+        time
     }
 
     // ── Completion ──────────────────────────────────────────────────────────────────────────────
@@ -598,18 +623,22 @@ impl<K: Kit> Sim<K> {
             Work::JobRead(id)
             | Work::JobProgram(id)
             | Work::JobErase(id, _)
-            | Work::JobReprogram(id, _) => {
+            | Work::JobReprogram(id, ..) => {
+                let written = self.ops[op].ppn.filter(|_| matches!(work, Work::JobProgram(_)));
                 self.ops.remove(op);
-                Some((id, matches!(work, Work::JobProgram(_))))
+                Some((id, written))
             }
             Work::JobStart(_) => unreachable!("a job's start is no flash operation"),
         };
         self.dies[die].phase = Phase::Idle;
         let mut busy = false;
-        if let Some((id, programmed)) = next_job {
+        if let Some((id, written)) = next_job {
             busy = self.step_job(die, id);
-            if programmed && !self.dies[die].parked.is_empty() {
+            if written.is_some() && !self.dies[die].parked.is_empty() {
                 self.unpark(die);
+            }
+            if !self.barred.is_empty() && (self.ftl.take_relieved() || self.awaited(written)) {
+                self.hold(die, busy, Self::retry_barred);
             }
         }
         if self.ftl.has_ready() {
@@ -673,6 +702,13 @@ impl<K: Kit> Sim<K> {
         times
     }
 
+    /// Whether a read waits for the page that a job has just written.
+    #[cold]
+    fn awaited(&self, written: Option<nand::Ppn>) -> bool {
+        let lpn = written.and_then(|ppn| self.ftl.map().owner(ppn));
+        lpn.is_some() && self.barred.iter().any(|&op| self.ops[op].lpn == lpn)
+    }
+
     /// Does something that may queue operations, keeping a die that is about to choose from
     /// starting the first that comes.
     fn hold(&mut self, die: DieId, busy: bool, what: fn(&mut Self)) {
@@ -715,7 +751,7 @@ impl<K: Kit> Sim<K> {
                 }
                 Work::Read => {
                     let (lpn, ppn) = (o.lpn.expect("a page"), o.ppn.expect("a slot"));
-                    let data = self.ftl.read_done(ppn, now);
+                    let data = self.ftl.read_done(ppn);
                     assert!(
                         K::Store::is_of(data, lpn.as_u32()),
                         "the read of page {lpn} got another page's data from slot {ppn}"
@@ -724,7 +760,7 @@ impl<K: Kit> Sim<K> {
                 }
                 Work::ReadModify => {
                     let ppn = o.ppn.expect("a slot");
-                    self.ftl.read_done(ppn, now);
+                    self.ftl.read_done(ppn);
                     self.modify(at);
                 }
                 _ => {
@@ -747,7 +783,7 @@ fn job_of(work: Work) -> Option<JobId> {
         | Work::JobRead(id)
         | Work::JobProgram(id)
         | Work::JobErase(id, _)
-        | Work::JobReprogram(id, _) => Some(id),
+        | Work::JobReprogram(id, ..) => Some(id),
         _ => None,
     }
 }

@@ -100,6 +100,8 @@ pub struct Stats {
     pub host_page_reads: u64,
     /// Host page writes that waited for a free block.
     pub stalled_writes: u64,
+    /// Host page reads that waited for the refresh of their block.
+    pub barred_reads: u64,
     /// Requests that arrived while the drive had `queue-limit` requests inside.
     pub limited: u64,
     /// Requests inside, integrated over time, in request-nanoseconds.

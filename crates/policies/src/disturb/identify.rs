@@ -1,0 +1,173 @@
+//! How read-hot pages are found, at two levels (IPR III.B).
+//!
+//! A block that was refreshed before and reaches its limit again sooner than blocks do on average
+//! holds read-hot pages: its data moves to a *monitor* block, where each page has a counter. When
+//! the monitor block reaches its limit, the pages read more than its average page are read-hot.
+
+use super::{MONITOR, MONITORED, REFRESHED, share};
+use ftl::{FtlView, Role, StreamId, StreamSpec};
+use kernel::{IndexVec, Time};
+use nand::{BlockId, Geometry, Ppn};
+
+/// A block without counters of its pages.
+const NO_ROW: u32 = u32::MAX;
+
+/// Finds read-hot pages.
+pub(super) struct Identifier {
+    /// Percent of a plane's blocks that may be monitored.
+    percent: u64,
+    pages: usize,
+    /// The time of the refresh that opened a block, if it was one: `None` where the data came from
+    /// the host or garbage collection, so that there is no interval to speak of.
+    refreshed: IndexVec<BlockId, Option<Time>>,
+    /// The last time that was heard of: blocks are opened on behalf of it.
+    now: Time,
+    /// Intervals between two refreshes so far.
+    intervals: u64,
+    sum_ns: u128,
+    row: IndexVec<BlockId, u32>,
+    free_rows: Vec<u32>,
+    /// Reads of each page of each monitor block.
+    reads: Vec<u16>,
+    monitored: u64,
+    most: usize,
+    rows: usize,
+    shorter: u64,
+    hot_pages: u64,
+}
+
+impl Identifier {
+    pub(super) fn new(percent: u64) -> Self {
+        Self {
+            percent,
+            pages: 0,
+            refreshed: IndexVec::filled(None, 0),
+            now: Time::ZERO,
+            intervals: 0,
+            sum_ns: 0,
+            row: IndexVec::filled(NO_ROW, 0),
+            free_rows: Vec::new(),
+            reads: Vec::new(),
+            monitored: 0,
+            most: 0,
+            rows: 0,
+            shorter: 0,
+            hot_pages: 0,
+        }
+    }
+
+    pub(super) fn attach(&mut self, geometry: &Geometry) {
+        let blocks = geometry.blocks();
+        self.pages = geometry.pages_per_block() as usize;
+        self.rows = share(geometry, self.percent) as usize * geometry.planes();
+        self.refreshed = IndexVec::filled(None, blocks);
+        self.row = IndexVec::filled(NO_ROW, blocks);
+        self.free_rows = (0..self.rows as u32).rev().collect();
+        self.reads = vec![0; self.rows * self.pages];
+        self.now = Time::ZERO;
+        (self.intervals, self.sum_ns) = (0, 0);
+    }
+
+    /// The stream of monitor blocks.
+    pub(super) fn spec(&self, geometry: &Geometry) -> StreamSpec {
+        StreamSpec {
+            role: MONITOR,
+            fallback: Some(REFRESHED),
+            cap: Some(share(geometry, self.percent)),
+            ..StreamSpec::REGULAR
+        }
+    }
+
+    /// Takes note of the time.
+    pub(super) fn tick(&mut self, now: Time) {
+        self.now = now;
+    }
+
+    /// The last time that was heard of.
+    pub(super) fn now(&self) -> Time {
+        self.now
+    }
+
+    pub(super) fn on_open(&mut self, block: BlockId, stream: StreamId, role: Role) {
+        let by_refresh = usize::from(stream.0) >= StreamId::BUILT_IN;
+        self.refreshed[block] = by_refresh.then_some(self.now);
+        if role == MONITOR {
+            let row = self.free_rows.pop().expect("there are no more monitor blocks than rows");
+            self.row[block] = row;
+            self.reads[row as usize * self.pages..][..self.pages].fill(0);
+            self.monitored += 1;
+            self.most = self.most.max(self.rows - self.free_rows.len());
+        }
+    }
+
+    pub(super) fn on_erased(&mut self, block: BlockId) {
+        let row = std::mem::replace(&mut self.row[block], NO_ROW);
+        if row != NO_ROW {
+            self.free_rows.push(row);
+        }
+    }
+
+    /// A page of a monitor block is read.
+    pub(super) fn on_read(&mut self, geometry: &Geometry, ppn: Ppn) {
+        let (block, slot) = geometry.split(ppn);
+        let row = self.row[block];
+        if row != NO_ROW {
+            let reads = &mut self.reads[row as usize * self.pages + slot as usize];
+            *reads = reads.saturating_add(1);
+        }
+    }
+
+    /// Whether a block that has reached its limit did so sooner after its last refresh than blocks
+    /// do on average; its interval counts among them from now on.
+    fn is_early(&mut self, block: BlockId) -> bool {
+        let Some(since) = self.refreshed[block] else { return false };
+        let interval = u128::from((self.now - since).as_ns());
+        let early = interval * u128::from(self.intervals) < self.sum_ns;
+        self.sum_ns += interval;
+        self.intervals += 1;
+        self.shorter += u64::from(early);
+        early
+    }
+
+    /// Where the data of a regular block goes that has reached its limit.
+    pub(super) fn stream_of(&mut self, block: BlockId) -> StreamId {
+        if self.is_early(block) { MONITORED } else { REFRESHED }
+    }
+
+    /// The interval of a block of another role counts too.
+    pub(super) fn note(&mut self, block: BlockId) {
+        self.is_early(block);
+    }
+
+    /// The valid pages of a monitor block that were read more than the average one.
+    pub(super) fn hot(&mut self, view: &FtlView<'_>, block: BlockId) -> Vec<u16> {
+        let row = self.row[block];
+        if row == NO_ROW {
+            return Vec::new();
+        }
+        let reads = &self.reads[row as usize * self.pages..][..self.pages];
+        let valid = || (0..self.pages as u16).filter(|slot| view.map.is_valid(block, (*slot).into()));
+        let of = |slot: &u16| u64::from(reads[usize::from(*slot)]);
+        let (count, sum) = (valid().count() as u64, valid().map(|slot| of(&slot)).sum::<u64>());
+        let hot: Vec<u16> = valid().filter(|slot| of(slot) * count > sum).collect();
+        self.hot_pages += hot.len() as u64;
+        hot
+    }
+
+    /// A timestamp of the last refresh for each block, and two bytes for each page of the blocks
+    /// that may be monitored.
+    pub(super) fn dram_bytes(&self) -> u64 {
+        self.row.len() as u64 * super::WORD + (self.rows * self.pages * 2) as u64
+    }
+
+    pub(super) fn counters(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("intervals", self.intervals as f64),
+            ("short_intervals", self.shorter as f64),
+            ("monitor_blocks_opened", self.monitored as f64),
+            ("monitor_blocks_most", self.most as f64),
+            ("monitor_blocks_allowed", self.rows as f64),
+            ("hot_pages_found", self.hot_pages as f64),
+        ]
+    }
+}

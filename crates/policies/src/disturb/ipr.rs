@@ -1,0 +1,312 @@
+//! `ipr`: read-hot blocks become low-density blocks where they are.
+//!
+//! Read-hot pages gather in read-hot blocks. When such a block reaches its limit, its top pages are
+//! copied to a new one and reprogrammed, which leaves the other two thirds where they are, between
+//! guard levels: a third of a block of new space instead of one and a half. As reprogramming wears,
+//! and the less the more often a block has it, only blocks of a pool do it, the highest of each
+//! plane, and read-hot blocks come from there as long as collecting garbage there gives one.
+
+use super::identify::Identifier;
+use super::low::Lows;
+use super::{
+    Common, HOT, LIMIT, LOW, LOW_BLOCKS, LOW_LIMIT, MONITOR, MONITORS, PREEMPTIBLE, READ_HOT,
+    REFRESHED, REFRESHED_SPEC, ROLE_NAMES, WORD, reclaim, stream,
+};
+use crate::list::{Family, PolicyInfo};
+use crate::params::{Kind, ParamInfo, Params};
+use ftl::{
+    Dest, FtlView, Interests, Pages, Plan, Pool, ReadDisturb, Role, State, Step, StreamId,
+    StreamSpec, Watch,
+};
+use kernel::{Idx, IndexVec, Time};
+use nand::physics;
+use nand::{BlockId, Geometry, Mode, PlaneId, Ppn, Tag};
+
+/// The entry in the list.
+pub const INFO: PolicyInfo = PolicyInfo {
+    family: Family::ReadDisturb,
+    name: "ipr",
+    aliases: &[],
+    summary: "Reprograms read-hot blocks in place to low density, which endures more reads.",
+    paper: "Wu, Ma and Chang, Flash read disturb management using adaptive cell bit-density with \
+            in-place reprogramming, DATE 2018, section III",
+    params: &[
+        LIMIT,
+        LOW_LIMIT,
+        MONITORS,
+        LOW_BLOCKS,
+        ParamInfo {
+            name: "pool",
+            kind: super::PERCENT,
+            default: "20",
+            doc: "percent of the blocks of a plane, the highest, that may be reprogrammed",
+        },
+        ParamInfo {
+            name: "pool-gain",
+            kind: Kind::Int { min: 1, max: 100 },
+            default: "10",
+            doc: "percent of a block's pages that must be invalid for it to be reclaimed because a \
+                  read-hot block is needed in the pool",
+        },
+        ParamInfo {
+            name: "wear",
+            kind: Kind::Word(&["flat", "rate"]),
+            default: "flat",
+            doc: "of a cycle with a reprogram, in plain cycles: flat: 1.2; rate: by how often the \
+                  block is reprogrammed",
+        },
+        ParamInfo {
+            name: "keep-reads",
+            kind: Kind::Word(&["no", "yes"]),
+            default: "no",
+            doc: "whether the reads before a reprogram count towards low-limit",
+        },
+        PREEMPTIBLE,
+    ],
+    needs: &[],
+    forbids: &[],
+};
+
+/// Read-hot pages when the pool has no block for them.
+const HOT_ANYWHERE: StreamId = stream(3);
+
+/// In-place reprogramming.
+pub struct Ipr {
+    common: Common,
+    identifier: Identifier,
+    lows: Lows,
+    pool: Pool,
+    least_gain: u64,
+    by_rate: bool,
+    keep_reads: bool,
+    /// Reprograms and erases of each block.
+    cycles: IndexVec<BlockId, (u32, u32)>,
+    counts: Counts,
+}
+
+#[derive(Copy, Clone, Default)]
+struct Counts {
+    read_hot: u64,
+    outside: u64,
+    at_cap: u64,
+    pool_erases: u64,
+    collected: u64,
+    none_to_collect: u64,
+}
+
+impl Ipr {
+    pub(crate) fn new(params: &Params) -> Self {
+        Self {
+            common: Common::new(params),
+            identifier: Identifier::new(params.int("monitors")),
+            lows: Lows::new(params.int("low-density"), params.int("low-limit") as u32),
+            pool: Pool::Highest(params.int("pool") as u16 * 10),
+            least_gain: params.int("pool-gain"),
+            by_rate: params.word("wear") == "rate",
+            keep_reads: params.word("keep-reads") == "yes",
+            cycles: IndexVec::filled((0, 0), 0),
+            counts: Counts::default(),
+        }
+    }
+
+    fn is_in_pool(&self, geometry: &Geometry, block: BlockId) -> bool {
+        geometry.index_in_plane(block) >= self.pool.first_index(geometry)
+    }
+
+    /// Sees to it that `pages` read-hot pages find room in the pool, if reclaiming one block there
+    /// is enough: not one with guard levels, nor a read-hot one, nor one that wear levelling wrote.
+    fn make_room(&mut self, view: &FtlView<'_>, plane: PlaneId, pages: u32, plan: &mut Plan) {
+        let all = view.geometry.blocks_of(plane);
+        let first = all.start + self.pool.first_index(view.geometry) as usize;
+        let pool = || (first..all.end).map(BlockId::new);
+        let blocks = view.blocks;
+        let open =
+            pool().find(|b| blocks.state(*b) == State::Open && blocks.stream(*b) == HOT);
+        let all_pages = view.geometry.pages_per_block();
+        let left = open.map_or(0, |b| all_pages - blocks.written(b));
+        if left >= pages || pool().any(|b| blocks.state(b) == State::Free) {
+            return;
+        }
+        let victim = pool()
+            .filter(|b| blocks.is_candidate(*b))
+            .filter(|b| !matches!(blocks.role(*b), LOW | READ_HOT))
+            .filter(|b| blocks.stream(*b) != StreamId::WEAR)
+            .filter(|b| view.reads[b.index()] < self.common.limit)
+            .min_by_key(|b| (blocks.valid(*b), b.as_u32()));
+        let gains = |b: &BlockId| u64::from(all_pages - blocks.valid(*b)) * 100;
+        let enough = self.least_gain * u64::from(all_pages);
+        match victim.filter(|b| gains(b) >= enough) {
+            Some(victim) => {
+                self.counts.collected += 1;
+                reclaim(plan, victim, StreamId::GC);
+            }
+            None => self.counts.none_to_collect += 1,
+        }
+    }
+
+    /// Moves the whole of a block of read-hot pages.
+    fn migrate(&mut self, view: &FtlView<'_>, block: BlockId, plan: &mut Plan) {
+        let plane = view.geometry.plane_of(block);
+        self.make_room(view, plane, view.blocks.valid(block), plan);
+        reclaim(plan, block, HOT);
+    }
+
+    fn reprogram(&mut self, view: &FtlView<'_>, block: BlockId, now: Time, plan: &mut Plan) {
+        self.counts.read_hot += 1;
+        let plane = view.geometry.plane_of(block);
+        if !self.is_in_pool(view.geometry, block) {
+            self.counts.outside += 1;
+            return self.migrate(view, block, plan);
+        }
+        if self.lows.is_full(plane, 1) {
+            let Some(idlest) = self.lows.take_idlest(view, plane, now) else {
+                self.counts.at_cap += 1;
+                return self.migrate(view, block, plan);
+            };
+            reclaim(plan, idlest, REFRESHED);
+        }
+        let top = |slot: &u16| !view.layouts.is_slot(Mode::Low, (*slot).into());
+        let valid = |slot: &u16| view.map.is_valid(block, (*slot).into());
+        let slots = 0..view.geometry.pages_per_block() as u16;
+        let tops: Vec<u16> = slots.filter(|slot| top(slot) && valid(slot)).collect();
+        self.make_room(view, plane, tops.len() as u32, plan);
+        let surcharge = if self.by_rate {
+            let (reprograms, erases) = self.cycles[block];
+            physics::surcharge(f64::from(reprograms + 1) / f64::from(erases + 1))
+        } else {
+            physics::surcharge(physics::FLAT.0)
+        };
+        plan.push(Step::Seal(block));
+        plan.push(Step::Copy { from: block, pages: Pages::Some(tops), to: Dest::Stream(HOT) });
+        plan.push(Step::Reprogram { block, surcharge, role: LOW, keep_reads: self.keep_reads });
+        plan.push(Step::ReclaimAtLimit { block, to: Dest::Stream(HOT) });
+    }
+}
+
+impl Watch for Ipr {
+    fn interests(&self) -> Interests {
+        Interests::READ.with(Interests::BLOCK)
+    }
+
+    fn attach(&mut self, geometry: &Geometry, _: u32) {
+        self.common.attach(geometry);
+        self.identifier.attach(geometry);
+        self.lows.attach(geometry);
+        self.cycles = IndexVec::filled((0, 0), geometry.blocks());
+    }
+
+    fn on_open(&mut self, block: BlockId, stream: StreamId, role: Role) {
+        self.identifier.on_open(block, stream, role);
+    }
+
+    fn counters(&self) -> Vec<(&'static str, f64)> {
+        let c = &self.counts;
+        let mut all = self.common.counters();
+        all.extend(self.identifier.counters());
+        all.extend(self.lows.counters());
+        all.extend(
+            [
+                ("read_hot_refreshes", c.read_hot),
+                ("skipped_outside_pool", c.outside),
+                ("skipped_at_cap", c.at_cap),
+                ("pool_erases", c.pool_erases),
+                ("pool_blocks_collected", c.collected),
+                ("pool_without_victim", c.none_to_collect),
+            ]
+            .map(|(name, n)| (name, n as f64)),
+        );
+        all
+    }
+}
+
+impl ReadDisturb for Ipr {
+    fn limit(&self, mode: Mode) -> Option<u32> {
+        Some(if mode == Mode::Low { self.lows.limit() } else { self.common.limit })
+    }
+
+    fn streams(&self) -> Vec<StreamSpec> {
+        let anywhere = StreamSpec { role: READ_HOT, ..REFRESHED_SPEC };
+        let hot = StreamSpec { pool: self.pool, fallback: Some(HOT_ANYWHERE), ..anywhere };
+        vec![REFRESHED_SPEC, self.identifier.spec(self.common.geometry()), hot, anywhere]
+    }
+
+    fn role_names(&self) -> &'static [&'static str] {
+        ROLE_NAMES
+    }
+
+    fn spare_slots(&self, geometry: &Geometry) -> u64 {
+        // An open block for each stream, and what guard levels take.
+        4 * u64::from(geometry.pages_per_block()) + self.lows.lost_slots(geometry)
+    }
+
+    fn protects(&self, role: Role) -> bool {
+        role == LOW
+    }
+
+    fn may_reprogram(&self, view: &FtlView<'_>, block: BlockId) -> bool {
+        !self.lows.is_full(view.geometry.plane_of(block), 1)
+    }
+
+    fn on_read(&mut self, view: &FtlView<'_>, ppn: Ppn, _: Time, _: &mut Plan) {
+        self.identifier.on_read(view.geometry, ppn);
+    }
+
+    fn on_limit(&mut self, view: &FtlView<'_>, block: BlockId, now: Time, plan: &mut Plan) {
+        self.common.begin(block, now, plan);
+        self.identifier.tick(now);
+        if view.blocks.state(block) == State::Moving {
+            return;
+        }
+        match view.blocks.role(block) {
+            MONITOR => {
+                self.identifier.note(block);
+                let hot = self.identifier.hot(view, block);
+                if !hot.is_empty() {
+                    let plane = view.geometry.plane_of(block);
+                    self.make_room(view, plane, hot.len() as u32, plan);
+                    plan.push(Step::Seal(block));
+                    let to = Dest::Stream(HOT);
+                    plan.push(Step::Copy { from: block, pages: Pages::Some(hot), to });
+                }
+                reclaim(plan, block, REFRESHED);
+            }
+            READ_HOT => {
+                self.identifier.note(block);
+                self.reprogram(view, block, now, plan);
+            }
+            LOW => {
+                self.identifier.note(block);
+                self.migrate(view, block, plan);
+            }
+            _ => {
+                let to = self.identifier.stream_of(block);
+                reclaim(plan, block, to);
+            }
+        }
+    }
+
+    fn on_reprogrammed(&mut self, block: BlockId, now: Time) {
+        self.common.end(block, now);
+        self.identifier.tick(now);
+        self.cycles[block].0 += 1;
+        self.lows.begin(self.common.geometry(), block, now);
+    }
+
+    fn on_erased(&mut self, block: BlockId, role: Role, reads: u32, _: Tag, now: Time) {
+        self.common.end(block, now);
+        self.identifier.tick(now);
+        self.identifier.on_erased(block);
+        self.cycles[block].1 += 1;
+        let geometry = *self.common.geometry();
+        self.counts.pool_erases += u64::from(self.is_in_pool(&geometry, block));
+        if role == LOW {
+            self.lows.end(&geometry, block, reads);
+        }
+    }
+
+    /// A read counter, and the times of the last refresh and reprogram, for each block; the
+    /// counters of monitored pages.
+    fn dram_bytes(&self) -> u64 {
+        2 * self.common.geometry().blocks() as u64 * WORD + self.identifier.dram_bytes()
+    }
+}

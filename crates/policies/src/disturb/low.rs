@@ -1,0 +1,129 @@
+//! Blocks with guard levels: how many there are, which is given up first, how well they were used.
+
+use super::{LOW, share};
+use ftl::{FtlView, State};
+use kernel::{Idx, IndexVec, Time};
+use nand::{BlockId, Geometry, PlaneId};
+
+/// Names of the counts of blocks with guard levels by the share of their reads that was used when
+/// they were erased, in tenths; the last used them all.
+const USED: [&str; 11] = [
+    "low_used_0", "low_used_10", "low_used_20", "low_used_30", "low_used_40", "low_used_50",
+    "low_used_60", "low_used_70", "low_used_80", "low_used_90", "low_used_100",
+];
+
+/// The blocks with guard levels.
+pub(super) struct Lows {
+    percent: u64,
+    limit: u32,
+    cap: u32,
+    /// Since when a block has had guard levels.
+    since: IndexVec<BlockId, Option<Time>>,
+    /// A plan is about to give it up.
+    leaving: IndexVec<BlockId, bool>,
+    /// By plane: those there are.
+    now: Vec<u32>,
+    most: u32,
+    given_up: u64,
+    used: [u64; 11],
+}
+
+impl Lows {
+    pub(super) fn new(percent: u64, limit: u32) -> Self {
+        Self {
+            percent,
+            limit,
+            cap: 0,
+            since: IndexVec::filled(None, 0),
+            leaving: IndexVec::filled(false, 0),
+            now: Vec::new(),
+            most: 0,
+            given_up: 0,
+            used: [0; 11],
+        }
+    }
+
+    pub(super) fn attach(&mut self, geometry: &Geometry) {
+        self.cap = share(geometry, self.percent);
+        self.since = IndexVec::filled(None, geometry.blocks());
+        self.leaving = IndexVec::filled(false, geometry.blocks());
+        self.now = vec![0; geometry.planes()];
+    }
+
+    pub(super) fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// How many a plane may have.
+    pub(super) fn cap_of(&self, geometry: &Geometry) -> u32 {
+        share(geometry, self.percent)
+    }
+
+    /// Whether a plane has so many that with `more` it would have too many.
+    pub(super) fn is_full(&self, plane: PlaneId, more: u32) -> bool {
+        self.now[plane.index()] + more > self.cap
+    }
+
+    /// A block has guard levels from now on.
+    pub(super) fn begin(&mut self, geometry: &Geometry, block: BlockId, now: Time) {
+        self.since[block] = Some(now);
+        let plane = geometry.plane_of(block).index();
+        self.now[plane] += 1;
+        self.most = self.most.max(self.now.iter().sum());
+    }
+
+    /// A block with guard levels is erased after so many reads.
+    pub(super) fn end(&mut self, geometry: &Geometry, block: BlockId, reads: u32) {
+        self.since[block] = None;
+        self.leaving[block] = false;
+        self.now[geometry.plane_of(block).index()] -= 1;
+        let tenths = u64::from(reads) * 10 / u64::from(self.limit);
+        self.used[tenths.min(10) as usize] += 1;
+    }
+
+    /// Takes the block of a plane that is read least for its time, to be given up.
+    pub(super) fn take_idlest(
+        &mut self,
+        view: &FtlView<'_>,
+        plane: PlaneId,
+        now: Time,
+    ) -> Option<BlockId> {
+        let reads = |b: BlockId| view.reads[b.index()];
+        let candidates = view.geometry.blocks_of(plane).map(BlockId::new).filter(|b| {
+            view.blocks.role(*b) == LOW
+                && view.blocks.state(*b) == State::Closed
+                && !self.leaving[*b]
+                && reads(*b) < self.limit
+        });
+        let mut idlest: Option<(BlockId, u128, u128)> = None;
+        for b in candidates {
+            let Some(since) = self.since[b] else { continue };
+            let (n, time) = (u128::from(reads(b)), u128::from((now - since).as_ns().max(1)));
+            if idlest.is_none_or(|(_, least, over)| n * over < least * time) {
+                idlest = Some((b, n, time));
+            }
+        }
+        let (block, ..) = idlest?;
+        self.leaving[block] = true;
+        self.given_up += 1;
+        Some(block)
+    }
+
+    /// Slots of a plane that its blocks lack, at most.
+    pub(super) fn lost_slots(&self, geometry: &Geometry) -> u64 {
+        let pages = geometry.pages_per_block();
+        u64::from(self.cap_of(geometry)) * u64::from(pages - pages / 3 * 2)
+    }
+
+    pub(super) fn counters(&self) -> Vec<(&'static str, f64)> {
+        let planes = self.now.len() as f64;
+        let mut all = vec![
+            ("low_blocks", f64::from(self.now.iter().sum::<u32>())),
+            ("low_blocks_most", f64::from(self.most)),
+            ("low_blocks_allowed", f64::from(self.cap) * planes),
+            ("low_blocks_given_up", self.given_up as f64),
+        ];
+        all.extend(USED.into_iter().zip(self.used).map(|(name, n)| (name, n as f64)));
+        all
+    }
+}

@@ -1,0 +1,159 @@
+//! Family read-disturb: what moves where when a block nears its read limit?
+//!
+//! Every host read of a block disturbs its other pages. All schemes count the reads of a block and
+//! move its data when the count reaches what a block of its density endures; they differ in where
+//! read-hot pages go then. What they share is here: the streams, the roles, and how read-hot pages
+//! are found ([`identify`]).
+
+pub mod hot_low_density;
+mod identify;
+pub mod ipr;
+mod low;
+pub mod read_leveling;
+pub mod redftl;
+pub mod refresh;
+mod shadows;
+
+pub use shadows::Shadows;
+
+use crate::params::{Kind, ParamInfo, Params};
+use ftl::{Dest, Hold, Plan, Role, Step, StreamId, StreamSpec};
+use kernel::{IndexVec, Time};
+use nand::{BlockId, Geometry};
+
+/// A block whose pages are counted one by one.
+pub(crate) const MONITOR: Role = Role(1);
+/// A block of read-hot pages only.
+pub(crate) const READ_HOT: Role = Role(2);
+/// A block with guard levels.
+pub(crate) const LOW: Role = Role(3);
+/// A block that holds a few read-hot pages and nothing else.
+pub(crate) const SHADOW: Role = Role(4);
+/// What results call the roles.
+const ROLE_NAMES: &[&str] = &["monitor", "read-hot", "low-density", "shadow"];
+
+const fn stream(n: u8) -> StreamId {
+    StreamId(StreamId::BUILT_IN as u8 + n)
+}
+
+/// Data moved by a refresh that is not known to be read-hot.
+const REFRESHED: StreamId = stream(0);
+/// Data of blocks that reached their limit sooner than most.
+const MONITORED: StreamId = stream(1);
+/// Read-hot pages, wherever the scheme keeps them.
+const HOT: StreamId = stream(2);
+
+const REFRESHED_SPEC: StreamSpec =
+    StreamSpec { fallback: Some(StreamId::GC), ..StreamSpec::REGULAR };
+
+/// The share of a plane's blocks, in whole blocks.
+fn share(geometry: &Geometry, percent: u64) -> u32 {
+    (geometry.blocks_per_plane() as u64 * percent / 100) as u32
+}
+
+const PERCENT: Kind = Kind::Int { min: 0, max: 100 };
+
+const LIMIT: ParamInfo = ParamInfo {
+    name: "limit",
+    kind: Kind::Int { min: 1, max: 1_000_000_000 },
+    default: "10000",
+    doc: "host reads that a block endures",
+};
+const LOW_LIMIT: ParamInfo = ParamInfo {
+    name: "low-limit",
+    kind: Kind::Int { min: 1, max: 1_000_000_000 },
+    default: "100000",
+    doc: "host reads that a block with guard levels endures",
+};
+const PREEMPTIBLE: ParamInfo = ParamInfo {
+    name: "preemptible",
+    kind: Kind::Word(&["no", "yes"]),
+    default: "no",
+    doc: "no: a refresh keeps its die; yes: others go first after each of its operations",
+};
+const MONITORS: ParamInfo = ParamInfo {
+    name: "monitors",
+    kind: PERCENT,
+    default: "10",
+    doc: "percent of the blocks of a plane whose pages are counted",
+};
+const LOW_BLOCKS: ParamInfo = ParamInfo {
+    name: "low-density",
+    kind: Kind::Int { min: 0, max: 50 },
+    default: "15",
+    doc: "percent of the blocks of a plane that may have guard levels",
+};
+const SHADOWS: ParamInfo = ParamInfo {
+    name: "shadows",
+    kind: Kind::Int { min: 0, max: 50 },
+    default: "15",
+    doc: "percent of the blocks of a plane that may be shadow blocks",
+};
+
+/// Bytes of a counter or a timestamp in the memory of a drive: with three for each block and two
+/// bytes for each page of a tenth of the blocks, 128 GiB come to the paper's 1.37 MB (IPR III.E).
+const WORD: u64 = 8;
+
+/// What each scheme does alike.
+struct Common {
+    limit: u32,
+    hold: Hold,
+    geometry: Option<Geometry>,
+    /// When a block reached its limit.
+    since: IndexVec<BlockId, Option<Time>>,
+    refreshes: u64,
+    total_ns: u64,
+    longest_ns: u64,
+}
+
+impl Common {
+    fn new(params: &Params) -> Self {
+        Self {
+            limit: params.int("limit") as u32,
+            hold: if params.word("preemptible") == "yes" { Hold::Nothing } else { Hold::Die },
+            geometry: None,
+            since: IndexVec::filled(None, 0),
+            refreshes: 0,
+            total_ns: 0,
+            longest_ns: 0,
+        }
+    }
+
+    fn attach(&mut self, geometry: &Geometry) {
+        self.geometry = Some(*geometry);
+        self.since = IndexVec::filled(None, geometry.blocks());
+        (self.refreshes, self.total_ns, self.longest_ns) = (0, 0, 0);
+    }
+
+    fn geometry(&self) -> &Geometry {
+        self.geometry.as_ref().expect("a policy is attached first")
+    }
+
+    /// A block has reached its limit.
+    fn begin(&mut self, block: BlockId, now: Time, plan: &mut Plan) {
+        self.since[block] = Some(now);
+        plan.hold = self.hold;
+    }
+
+    /// A block's counter begins anew.
+    fn end(&mut self, block: BlockId, now: Time) {
+        let Some(since) = self.since[block].take() else { return };
+        let took = (now - since).as_ns();
+        self.refreshes += 1;
+        self.total_ns += took;
+        self.longest_ns = self.longest_ns.max(took);
+    }
+
+    fn counters(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("refreshes", self.refreshes as f64),
+            ("refresh_ns_total", self.total_ns as f64),
+            ("refresh_ns_max", self.longest_ns as f64),
+        ]
+    }
+}
+
+/// The whole block moves to a stream.
+fn reclaim(plan: &mut Plan, block: BlockId, to: StreamId) {
+    plan.push(Step::Reclaim { block, to: Dest::Stream(to) });
+}

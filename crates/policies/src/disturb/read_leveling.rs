@@ -1,0 +1,37 @@
+//! `read-leveling`: read-hot pages wander through a block that is otherwise unused.
+//!
+//! Pages that hold nothing are not disturbed. When a shadow block reaches its limit, its read-hot
+//! pages are copied to unused pages of the same block, and it endures as many reads again; it is
+//! erased when it has no unused pages left. With 32 pages of 192 that is five times.
+
+use super::{LIMIT, MONITORS, PREEMPTIBLE, SHADOWS, Shadows};
+use crate::list::{Family, PolicyInfo};
+use crate::params::{Kind, ParamInfo, Params};
+
+/// The entry in the list.
+pub const INFO: PolicyInfo = PolicyInfo {
+    family: Family::ReadDisturb,
+    name: "read-leveling",
+    aliases: &["rl"],
+    summary: "Copies the read-hot pages of a shadow block to its unused pages, again and again.",
+    paper: "Liu, Chang and Chang, Read leveling for flash storage systems, SYSTOR 2015, as Wu, Ma \
+            and Chang, DATE 2018, describe it",
+    params: &[
+        LIMIT,
+        ParamInfo {
+            name: "pages",
+            kind: Kind::Int { min: 1, max: 65_535 },
+            default: "32",
+            doc: "read-hot pages of a shadow block",
+        },
+        MONITORS,
+        SHADOWS,
+        PREEMPTIBLE,
+    ],
+    needs: &[],
+    forbids: &[],
+};
+
+pub(crate) fn new(params: &Params) -> Shadows {
+    Shadows::new(params, true)
+}

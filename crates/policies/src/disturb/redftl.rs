@@ -1,0 +1,37 @@
+//! `redftl`: read-hot pages are alone with a few others.
+//!
+//! A shadow block holds thirty read-hot pages and nothing else, so that its refresh moves thirty
+//! pages instead of a whole block: reads wait less for it. It endures no more reads than others, so
+//! there are as many refreshes and erases.
+
+use super::{LIMIT, MONITORS, PREEMPTIBLE, SHADOWS, Shadows};
+use crate::list::{Family, PolicyInfo};
+use crate::params::{Kind, ParamInfo, Params};
+
+/// The entry in the list.
+pub const INFO: PolicyInfo = PolicyInfo {
+    family: Family::ReadDisturb,
+    name: "redftl",
+    aliases: &[],
+    summary: "Keeps read-hot pages in shadow blocks of few pages, whose refresh is short.",
+    paper: "Ha, Jeong and Kim, A read-disturb management technique for high-density NAND flash \
+            memory, APSys 2013, as Wu, Ma and Chang, DATE 2018, describe it",
+    params: &[
+        LIMIT,
+        ParamInfo {
+            name: "pages",
+            kind: Kind::Int { min: 1, max: 65_535 },
+            default: "30",
+            doc: "read-hot pages of a shadow block",
+        },
+        MONITORS,
+        SHADOWS,
+        PREEMPTIBLE,
+    ],
+    needs: &[],
+    forbids: &[],
+};
+
+pub(crate) fn new(params: &Params) -> Shadows {
+    Shadows::new(params, false)
+}

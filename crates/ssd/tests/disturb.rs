@@ -1,0 +1,198 @@
+//! Right number? Read refresh in simulated time: how long it takes, what waits for it, and which
+//! erases are counted for it. Expectations are computed from the times of the drive.
+
+mod common;
+
+use common::{class_of, count, drive_of, generate, number, serve, try_drive};
+use serde_json::Value;
+use workload::{Op, Request};
+
+const PAGE: u64 = 32 * 1024;
+const READ: u64 = 100_000;
+const PROGRAM: u64 = 1_600_000;
+const ERASE: u64 = 5_000_000;
+
+/// One die of IPR Table I, its times, 192 pages in a block.
+const TABLE_1: &str = r#"
+[geometry]
+channels = 1
+chips-per-channel = 1
+dies-per-chip = 1
+planes-per-die = 1
+blocks-per-plane = 40
+pages-per-block = 192
+page-size = "32KiB"
+bits-per-cell = 3
+[timing]
+bus = "included"
+erase = "5ms"
+read = "100us"
+program = "1600us"
+[reliability]
+endurance = 1000000000
+[ftl]
+spare-factor = 0.4
+[ftl.gc]
+start = 2
+stop = 2
+[precondition]
+fill = "full"
+"#;
+
+/// The page is read.
+fn read(ns: u64, page: u64) -> Request {
+    common::bytes(ns, Op::Read, page * PAGE, PAGE)
+}
+
+fn counter(value: &Value, name: &str) -> f64 {
+    number(&value["policies"]["read-disturb"]["counters"][name])
+}
+
+/// Reads of page 0, far apart; `limit` of them bring its block to its limit.
+fn reads(n: u64) -> Vec<Request> {
+    (0..n).map(|i| read(i * 10_000_000_000, 0)).collect()
+}
+
+#[test]
+fn a_refresh_moves_a_whole_block_and_reads_wait_for_it() {
+    let drive = drive_of(TABLE_1, &["policy read-disturb=refresh:limit=3"]);
+    // The third read starts the refresh. The fourth comes in the middle of it, for the last page.
+    let mut script = reads(3);
+    let third = 20_000_000_000;
+    script.push(read(third + 50_000_000, 191));
+    let value = serve(&drive, script);
+    // The third read is on the die when the refresh begins to wait for it.
+    let end = READ + 192 * (READ + PROGRAM) + ERASE;
+    assert_eq!(192 * (READ + PROGRAM), 326_400_000);
+    assert_eq!(counter(&value, "refresh_ns_max") as u64, end);
+    let r = class_of(&value, "read");
+    assert_eq!(r.max, end - 50_000_000 + READ, "the fourth waits until the refresh is over");
+    let behind_refresh = (r.queue[3] * r.requests as f64).round() as u64;
+    assert_eq!(behind_refresh, end - 50_000_000);
+    assert_eq!(count(&value["flash"]["program"]["refresh"]), 192);
+    assert_eq!(count(&value["flash"]["erase"]["refresh"]), 1);
+    assert_eq!(counter(&value, "erases_for_refresh") as u64, 1);
+    assert_eq!(counter(&value, "waiting_reads") as u64, 1);
+}
+
+#[test]
+fn others_go_first_when_a_refresh_is_preemptible() {
+    let settings = |preemptible: &str| {
+        drive_of(TABLE_1, &[format!("policy read-disturb=refresh:limit=3:preemptible={preemptible}")])
+    };
+    let mut script = reads(3);
+    // Other blocks are not concerned, but for their die.
+    script.extend((1..=20).map(|i| read(20_000_000_000 + i * 10_000_000, 192 * (1 + i % 10))));
+    let (kept, shared) = (serve(&settings("no"), script.clone()), serve(&settings("yes"), script));
+    let longest = |v: &Value| class_of(v, "read").max;
+    let end = READ + 192 * (READ + PROGRAM) + ERASE;
+    // The first of the twenty comes after 10 ms, and nothing goes before the erase's end.
+    assert_eq!(longest(&kept), end - 10_000_000 + READ);
+    // At worst it waits for one operation.
+    assert!(longest(&shared) <= PROGRAM + READ, "{}", longest(&shared));
+    let took = |v: &Value| counter(v, "refresh_ns_max") as u64;
+    assert_eq!(took(&shared), took(&kept) + 20 * READ, "the twenty reads go in between");
+}
+
+/// Thirty pages of a block are read until they were found read-hot and have reached the limit of
+/// where they went; how long the next read waits for the refresh, in ns after the one before it.
+fn wait_for_hot_pages(policy: &str) -> (u64, Value) {
+    const LIMIT: u64 = 60;
+    let drive = drive_of(
+        TABLE_1,
+        &[&format!("policy read-disturb={policy}:limit={LIMIT}")[..], "ftl.spare-factor=0.6"],
+    );
+    let mut script = Vec::new();
+    let mut at = 0;
+    // The first refresh has no interval, and the second none to compare with. The third comes
+    // sooner, so the fourth finds the pages read more than the average one.
+    for gap in [2_000_000_000, 2_000_000_000, 1_000_000_000, 1_000_000_000, 1_000_000_000] {
+        for i in 0..LIMIT {
+            at += gap;
+            script.push(read(at, i % 30));
+        }
+    }
+    // A page that stays where it is when its block is reprogrammed.
+    script.push(read(at + 1_000_000, 28));
+    let value = serve(&drive, script);
+    let moved = count(&value["flash"]["program"]["refresh"]);
+    assert!(moved > 4 * 192, "{policy} moved {moved} pages");
+    assert_eq!(counter(&value, "waiting_reads") as u64, 1, "{policy}");
+    let read = class_of(&value, "read");
+    let waited = (read.queue[3] * read.requests as f64).round() as u64;
+    assert_eq!(read.max, waited + READ, "{policy}: the last read waits, and no other");
+    (waited + 1_000_000 - READ, value)
+}
+
+#[test]
+fn refreshes_of_read_hot_pages_take_what_their_pages_take() {
+    // RedFTL: thirty pages move, and the block is erased.
+    let (wait, value) = wait_for_hot_pages("redftl");
+    assert_eq!(wait, 30 * (READ + PROGRAM) + ERASE);
+    assert_eq!(30 * (READ + PROGRAM), 51_000_000);
+    assert_eq!(counter(&value, "hot_pages_admitted") as u64, 30);
+    // Read Leveling: they move within the block.
+    let (wait, value) = wait_for_hot_pages("read-leveling:pages=30");
+    assert_eq!(wait, 30 * (READ + PROGRAM));
+    assert_eq!(counter(&value, "shadow_reuses") as u64, 1);
+    // IPR: of each of ten wordlines three pages are read, one copied and one reprogrammed.
+    let (wait, value) = wait_for_hot_pages("ipr:pool=100");
+    let wordline = 3 * READ + 2 * PROGRAM;
+    assert_eq!(wait, 10 * wordline);
+    assert_eq!(64 * wordline, 224_000_000, "a whole block");
+    assert_eq!(count(&value["flash"]["reprogram"]["refresh"]), 10);
+    assert_eq!(value["capacity"]["low_density_blocks"], 1);
+    // Outside the pool it is a migration.
+    let (wait, value) = wait_for_hot_pages("ipr:pool=0");
+    assert_eq!(wait, 30 * (READ + PROGRAM) + ERASE);
+    assert_eq!(counter(&value, "skipped_outside_pool") as u64, 1);
+}
+
+#[test]
+fn guard_levels_need_three_bits() {
+    for (policy, bits) in [("ipr", 2), ("hot-low-density", 4)] {
+        let settings = [format!("geometry.bits-per-cell={bits}"), format!("policy read-disturb={policy}")];
+        let error = try_drive(TABLE_1, &settings).unwrap_err();
+        assert!(error.contains("three bits per cell"), "{error}");
+    }
+}
+
+#[test]
+fn the_spare_of_a_scheme_is_asked_for() {
+    let error = try_drive(TABLE_1, &["policy read-disturb=redftl", "ftl.spare-factor=0.2"]);
+    let error = error.unwrap_err();
+    // Six shadow blocks of 30 pages lack 972 slots; with two open blocks that is 8 blocks, with
+    // those of garbage collection 12.
+    assert!(error.contains("GC and `redftl` need 12 free blocks"), "{error}");
+    assert!(try_drive(TABLE_1, &["policy read-disturb=refresh", "ftl.spare-factor=0.2"]).is_ok());
+}
+
+/// Every erase is for a refresh or for something else; `flash` says the same.
+#[test]
+fn erases_are_for_refresh_or_not() {
+    for policy in ["refresh", "redftl", "read-leveling", "hot-low-density", "ipr"] {
+        let drive = drive_of(
+            TABLE_1,
+            &[
+                &format!("policy read-disturb={policy}:limit=500")[..],
+                "policy victim=stable-greedy",
+                "policy wear=static",
+                "policy cost=agcr",
+                "workload.requests=60000",
+                "workload.read-share=0.8",
+                "workload.size=32KiB",
+                "host.mode=queue-depth",
+            ],
+        );
+        let value = generate(&drive, "zipf");
+        let flash = &value["flash"];
+        let refresh = count(&flash["erase"]["refresh"]) + count(&flash["gc_erase_by_demand"]["refresh"]);
+        let other = count(&flash["gc_erase_by_demand"]["total"]) - count(&flash["gc_erase_by_demand"]["refresh"])
+            + count(&flash["erase"]["wear"]);
+        assert_eq!(refresh + other, count(&flash["erase"]["total"]), "{policy}");
+        assert_eq!(counter(&value, "erases_for_refresh") as u64, refresh, "{policy}");
+        assert_eq!(counter(&value, "other_erases") as u64, other, "{policy}");
+        assert!(refresh > 20 && other > 20, "{policy}: {refresh} and {other}");
+        assert!(counter(&value, "waiting_reads") > 0.0, "{policy}");
+    }
+}
