@@ -479,8 +479,9 @@ pub trait ReadDisturb: Watch {
     fn spare_slots(&self, geometry: &Geometry) -> u64 {
         0
     }
-    /// Whether garbage collection leaves blocks of this role alone as long as others gain.
-    fn protects(&self, role: Role) -> bool {
+    /// Whether garbage collection leaves a block alone as long as others gain. Asked of blocks with
+    /// a role of the policy's own.
+    fn protects(&self, view: &FtlView<'_>, block: BlockId) -> bool {
         false
     }
     /// Whether a block may be reprogrammed now.

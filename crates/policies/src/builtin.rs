@@ -259,8 +259,8 @@ impl ReadDisturb for ReadDisturbPolicy {
         each_read_disturb!(self, p => p.spare_slots(geometry))
     }
 
-    fn protects(&self, role: Role) -> bool {
-        each_read_disturb!(self, p => p.protects(role))
+    fn protects(&self, view: &FtlView<'_>, block: BlockId) -> bool {
+        each_read_disturb!(self, p => p.protects(view, block))
     }
 
     fn may_reprogram(&self, view: &FtlView<'_>, block: BlockId) -> bool {

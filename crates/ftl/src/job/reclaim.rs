@@ -86,8 +86,9 @@ impl<K: Kit> Ftl<K> {
     fn choose_unprotected(&mut self, plane: PlaneId, tag: Tag, now: Time) -> Option<BlockId> {
         let mut any = false;
         for (at, b) in self.geometry.blocks_of(plane).map(BlockId::new).enumerate() {
-            let role = self.blocks.role(b);
-            let protected = role != Role::REGULAR && self.policies.read_disturb.protects(role);
+            let view = ftl_view!(self);
+            let protected = self.blocks.role(b) != Role::REGULAR
+                && self.policies.read_disturb.protects(&view, b);
             self.excluded.put(at, protected);
             any |= protected;
         }

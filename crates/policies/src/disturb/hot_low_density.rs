@@ -129,8 +129,8 @@ impl ReadDisturb for HotLowDensity {
         3 * u64::from(geometry.pages_per_block()) + self.lows.lost_slots(geometry)
     }
 
-    fn protects(&self, role: Role) -> bool {
-        role == LOW
+    fn protects(&self, view: &FtlView<'_>, block: BlockId) -> bool {
+        self.lows.protects(view, block)
     }
 
     fn on_read(&mut self, view: &FtlView<'_>, ppn: Ppn, _: Time, _: &mut Plan) {

@@ -239,8 +239,8 @@ impl ReadDisturb for Ipr {
         4 * u64::from(geometry.pages_per_block()) + self.lows.lost_slots(geometry)
     }
 
-    fn protects(&self, role: Role) -> bool {
-        role == LOW
+    fn protects(&self, view: &FtlView<'_>, block: BlockId) -> bool {
+        self.lows.protects(view, block)
     }
 
     fn may_reprogram(&self, view: &FtlView<'_>, block: BlockId) -> bool {

@@ -3,7 +3,7 @@
 use super::{LOW, share};
 use ftl::{FtlView, State};
 use kernel::{Idx, IndexVec, Time};
-use nand::{BlockId, Geometry, PlaneId};
+use nand::{BlockId, Geometry, Mode, PlaneId};
 
 /// Names of the counts of blocks with guard levels by the share of their reads that was used when
 /// they were erased, in tenths; the last used them all.
@@ -107,6 +107,13 @@ impl Lows {
         self.leaving[block] = true;
         self.given_up += 1;
         Some(block)
+    }
+
+    /// Whether a block has guard levels and is worth keeping: three quarters of its pages are valid.
+    /// Below that it is dead space which would have to be made up for elsewhere.
+    pub(super) fn protects(&self, view: &FtlView<'_>, block: BlockId) -> bool {
+        view.blocks.role(block) == LOW
+            && view.blocks.valid(block) * 4 >= view.layouts.slots(Mode::Low) * 3
     }
 
     /// Slots of a plane that its blocks lack, at most.

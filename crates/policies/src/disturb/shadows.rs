@@ -11,7 +11,6 @@ use ftl::{
 };
 use kernel::{Idx, Time};
 use nand::{BlockId, Geometry, Mode, Ppn, Tag};
-use std::collections::VecDeque;
 
 /// Read-hot pages in shadow blocks.
 pub struct Shadows {
@@ -23,18 +22,9 @@ pub struct Shadows {
     /// At its limit, a shadow block's pages are copied to its own unused pages as long as there are
     /// enough: pages that hold nothing are not disturbed.
     levels: bool,
-    planes: Vec<Plane>,
+    /// Shadow blocks of each plane.
+    planes: Vec<u32>,
     counts: Counts,
-}
-
-/// The shadow blocks of a plane.
-#[derive(Clone, Default)]
-struct Plane {
-    blocks: u32,
-    /// The one that takes more pages, and how many it was promised.
-    filling: Option<(BlockId, u32)>,
-    /// Pages promised to those that plans are about to open.
-    promised: VecDeque<u32>,
 }
 
 #[derive(Copy, Clone, Default)]
@@ -71,23 +61,29 @@ impl Shadows {
     fn admit(&mut self, view: &FtlView<'_>, block: BlockId, hot: &[u16], plan: &mut Plan) {
         let room = self.room(view.geometry);
         let cap = share(view.geometry, self.percent);
-        let plane = &mut self.planes[view.geometry.plane_of(block).index()];
+        let plane = view.geometry.plane_of(block);
         let mut rest = hot;
+        let mut opened = 0;
         let mut copy = |n: u32, to: Dest, rest: &mut &[u16]| {
             let (some, others) = rest.split_at(rest.len().min(n as usize));
             *rest = others;
             plan.push(Step::Copy { from: block, pages: Pages::Some(some.to_vec()), to });
-            some.len() as u32
         };
-        if let Some((shadow, promised)) = &mut plane.filling
-            && *promised < room
-            && !rest.is_empty()
-        {
-            *promised += copy(room - *promised, Dest::Block(*shadow), &mut rest);
+        // What the host has overwritten since makes room in shadow blocks that are there.
+        let blocks = view.blocks;
+        for shadow in view.geometry.blocks_of(plane).map(BlockId::new) {
+            if blocks.role(shadow) != SHADOW || blocks.state(shadow) != State::Open {
+                continue;
+            }
+            let unused = view.geometry.pages_per_block() - blocks.written(shadow);
+            let more = room.saturating_sub(blocks.valid(shadow)).min(unused);
+            if more > 0 && !rest.is_empty() && view.reads[shadow.index()] < self.common.limit {
+                copy(more, Dest::Block(shadow), &mut rest);
+            }
         }
-        while !rest.is_empty() && plane.blocks + plane.promised.len() as u32 + 1 < cap {
-            let n = copy(room, Dest::Fresh(HOT), &mut rest);
-            plane.promised.push_back(n);
+        while !rest.is_empty() && self.planes[plane.index()] + opened + 1 < cap {
+            copy(room, Dest::Fresh(HOT), &mut rest);
+            opened += 1;
         }
         self.counts.refused += rest.len() as u64;
         self.counts.admitted += (hot.len() - rest.len()) as u64;
@@ -97,10 +93,6 @@ impl Shadows {
     fn refresh(&mut self, view: &FtlView<'_>, block: BlockId, plan: &mut Plan) {
         self.counts.refreshed += 1;
         let pages = view.geometry.pages_per_block();
-        let plane = &mut self.planes[view.geometry.plane_of(block).index()];
-        if plane.filling.is_some_and(|(b, _)| b == block) {
-            plane.filling = None;
-        }
         let valid: Vec<u16> =
             (0..pages as u16).filter(|slot| view.map.is_valid(block, (*slot).into())).collect();
         let unused = pages - view.blocks.written(block);
@@ -113,7 +105,6 @@ impl Shadows {
             return;
         }
         if !valid.is_empty() {
-            plane.promised.push_back(self.pages);
             plan.push(Step::Copy { from: block, pages: Pages::All, to: Dest::Fresh(HOT) });
         }
         reclaim(plan, block, REFRESHED);
@@ -128,7 +119,7 @@ impl Watch for Shadows {
     fn attach(&mut self, geometry: &Geometry, _: u32) {
         self.common.attach(geometry);
         self.identifier.attach(geometry);
-        self.planes = vec![Plane::default(); geometry.planes()];
+        self.planes = vec![0; geometry.planes()];
     }
 
     fn on_open(&mut self, block: BlockId, stream: StreamId, role: Role) {
@@ -137,22 +128,16 @@ impl Watch for Shadows {
             return;
         }
         let geometry = *self.common.geometry();
-        let room = self.room(&geometry);
-        let plane = &mut self.planes[geometry.plane_of(block).index()];
-        plane.blocks += 1;
-        let promised = plane.promised.pop_front().unwrap_or(room);
-        if promised < room {
-            plane.filling = Some((block, promised));
-        }
+        self.planes[geometry.plane_of(block).index()] += 1;
         self.counts.opened += 1;
-        self.counts.most = self.counts.most.max(self.planes.iter().map(|p| p.blocks).sum());
+        self.counts.most = self.counts.most.max(self.planes.iter().sum());
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {
         let c = &self.counts;
         let mut all = self.common.counters();
         all.extend(self.identifier.counters());
-        let blocks: u32 = self.planes.iter().map(|p| p.blocks).sum();
+        let blocks: u32 = self.planes.iter().sum();
         all.extend(
             [
                 ("shadow_blocks", u64::from(blocks)),
@@ -194,8 +179,9 @@ impl ReadDisturb for Shadows {
         2 * u64::from(pages) + u64::from(share(geometry, self.percent)) * u64::from(unused)
     }
 
-    fn protects(&self, role: Role) -> bool {
-        role == SHADOW
+    fn protects(&self, view: &FtlView<'_>, block: BlockId) -> bool {
+        view.blocks.role(block) == SHADOW
+            && view.blocks.valid(block) * 2 >= self.room(view.geometry)
     }
 
     fn on_read(&mut self, view: &FtlView<'_>, ppn: Ppn, _: Time, _: &mut Plan) {
@@ -237,11 +223,7 @@ impl ReadDisturb for Shadows {
         self.identifier.on_erased(block);
         if role == SHADOW {
             let plane = self.common.geometry().plane_of(block);
-            let plane: &mut Plane = &mut self.planes[plane.index()];
-            plane.blocks -= 1;
-            if plane.filling.is_some_and(|(b, _)| b == block) {
-                plane.filling = None;
-            }
+            self.planes[plane.index()] -= 1;
             self.counts.erased += 1;
         }
     }
