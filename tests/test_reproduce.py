@@ -13,7 +13,7 @@ from conftest import Floatgate
 from floatgate import findings
 from floatgate.experiments import Published, gc_laws
 from floatgate.report.model import Report
-from floatgate.reproduce import known, reproduce
+from floatgate.reproduce import Study, known, reproduce
 
 SMALL: dict[str, Any] = {
     "geometry.channels": 1,
@@ -167,7 +167,7 @@ def test_a_run_off_its_law_is_told(tmp_path: Path) -> None:
         workload="sequential-write",
         set=SMALL | {"ftl.spare-factor": [0.2, 0.3], "workload.requests": 20_000},
     )
-    found = gc_laws.analyse(plan.sweep(out=tmp_path, workers=1))
+    found = gc_laws.analyse(plan.sweep(out=tmp_path, workers=1), Study(plan, None))
     assert len(found.missed) == 2, "sequential writes copy nothing"
 
 

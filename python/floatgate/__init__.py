@@ -18,9 +18,9 @@ from floatgate.conversion import convert
 from floatgate.description import Description, describe
 from floatgate.engine import ConfigError, InputError, InternalError, PolicyError, WorkloadError
 from floatgate.engine import version as _version
+from floatgate.forward import FastForward, fast_forward
 from floatgate.lifetime import lifetime
 from floatgate.profile import Profile, expected_error, fit
-from floatgate.forward import FastForward, fast_forward
 from floatgate.result import Result
 from floatgate.results import results
 from floatgate.run import chips, drives, formats, generators, policies, resolve, run, schema
@@ -49,8 +49,8 @@ __all__ = [
     "describe",
     "drives",
     "expected_error",
-    "fit",
     "fast_forward",
+    "fit",
     "formats",
     "generators",
     "lifetime",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from floatgate import measures
 from floatgate.comparison import Comparison
 from floatgate.experiments import Experiment, Published
-from floatgate.report.model import Finding, Plot, Point, Report, Table
+from floatgate.report.model import Finding, Plot, Point, Report, Sheet, Table
 from floatgate.result import Result
 from floatgate.text import number
 from floatgate.variants import same_value
@@ -23,12 +22,15 @@ def report_of(
     comparison: Comparison,
     tables: Sequence[Table] = (),
     plots: Sequence[Plot] = (),
+    sheets: Sequence[Sheet] = (),
 ) -> Report:
     """The report of an experiment: what it publishes, then what an analysis has found."""
     rows = list(findings(experiment, comparison))
     own = [Table("Published and found", rows)] if rows else []
     drawn = list(_plots(experiment, comparison))
-    return Report(experiment.title, comparison, experiment.prose, [*own, *tables], [*drawn, *plots])
+    return Report(
+        experiment.title, comparison, experiment.prose, [*own, *tables], [*drawn, *plots], sheets
+    )
 
 
 def findings(experiment: Experiment, comparison: Comparison) -> Iterator[Finding]:
@@ -131,7 +133,9 @@ def _plots(experiment: Experiment, comparison: Comparison) -> Iterator[Plot]:
 
 def save(report: Report, page: Path) -> None:
     """Writes the report as a page."""
-    import_module("floatgate.report").save(report, page)
+    from floatgate import report as pages
+
+    pages.save(report, page)
 
 
 def table_text(table: Table) -> str:

@@ -7,17 +7,18 @@ import os
 from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from floatgate import findings
 from floatgate.batch import Standing
 from floatgate.catalogue import Folders
 from floatgate.comparison import Comparison
+from floatgate.description import Description, describe
 from floatgate.engine import InputError
 from floatgate.experiments import Experiment
 from floatgate.experiments.errors import nearest
 from floatgate.pool import Executor
-from floatgate.report.model import Plot, Report, Table
+from floatgate.report.model import Plot, Report, Sheet, Table
 from floatgate.sweep import sweep
 
 FILE = "experiment.toml"
@@ -27,12 +28,32 @@ PAGE = "report.html"
 class Analysis(NamedTuple):
     """What the module of an experiment finds beyond look-ups, and what does not hold.
 
-    An experiment's folder may be a package with `analyse(comparison) -> Analysis`.
+    An experiment's folder may be a package with `analyse(comparison, study) -> Analysis`. `shown`
+    are the runs that the report shows one by one, where all of them would be too many.
     """
 
     tables: Sequence[Table] = ()
     plots: Sequence[Plot] = ()
     missed: Sequence[str] = ()
+    sheets: Sequence[Sheet] = ()
+    shown: Comparison | None = None
+
+
+class Study:
+    """What an analysis may ask for besides the runs."""
+
+    def __init__(self, experiment: Experiment, traces: Folders) -> None:
+        self._planned = experiment.planned()
+        self._traces = traces
+        self._described: dict[str, Description] = {}
+
+    def describe(self, workload: str) -> Description:
+        """What a workload of the experiment is like, read as its runs read it."""
+        if workload not in self._described:
+            planned = next(run for run in self._planned if run.names.get("workload") == workload)
+            reading: Any = {"traces": self._traces} | planned.reading
+            self._described[workload] = describe(str(planned.part.workload), **reading)
+        return self._described[workload]
 
 
 class Reproduction(NamedTuple):
@@ -100,19 +121,26 @@ def reproduce(
         raise InputError(
             f"no run of `{name}` gave a result\n{comparison_text.failures(comparison)}"
         )
-    return _reported(experiment, comparison, folder)
+    study = Study(experiment.with_other_traces(traces), traces)
+    return _reported(experiment, comparison, study, folder)
 
 
-def _reported(experiment: Experiment, comparison: Comparison, folder: Path) -> Reproduction:
-    analysis = analysed(experiment.name, comparison)
-    report = findings.report_of(experiment, comparison, analysis.tables, analysis.plots)
+def _reported(
+    experiment: Experiment, comparison: Comparison, study: Study, folder: Path
+) -> Reproduction:
+    analysis = analysed(experiment.name, comparison, study)
+    report = findings.report_of(
+        experiment, comparison, analysis.tables, analysis.plots, analysis.sheets
+    )
+    if analysis.shown is not None:
+        report = report._replace(runs=analysis.shown)
     page = folder / PAGE
     findings.save(report, page)
     missed = [*findings.misses(experiment, comparison), *analysis.missed]
     return Reproduction(report, page, missed)
 
 
-def analysed(name: str, comparison: Comparison) -> Analysis:
+def analysed(name: str, comparison: Comparison, study: Study) -> Analysis:
     """What the experiment's own module finds, if it has one."""
     module = f"floatgate.experiments.{name.replace('-', '_')}"
     if importlib.util.find_spec(module) is None:
@@ -120,5 +148,5 @@ def analysed(name: str, comparison: Comparison) -> Analysis:
     analyse = getattr(importlib.import_module(module), "analyse", None)
     if analyse is None:
         return Analysis()
-    found: Analysis = analyse(comparison)
+    found: Analysis = analyse(comparison, study)
     return found

@@ -97,6 +97,7 @@ def prepare(
         experiment = Experiment.load(experiment)
     if quick:
         experiment = experiment.quick()
+    experiment = experiment.with_other_traces(traces)
     folder = str(out) if out is not None else os.path.join("floatgate-results", experiment.name)
     runs = experiment.planned()
     if not runs:
@@ -230,8 +231,8 @@ def _is_about(text: str, table: str | int, key: str | int) -> bool:
 
 def _check_measures(experiment: Experiment) -> None:
     """Numbers that no result has are found now, and not when all runs are made."""
-    from floatgate.comparison_text import MEASURES
     from floatgate.experiments.errors import Mistake, nearest
+    from floatgate.measures import MEASURES
 
     places: list[tuple[At, str]] = [
         (("measures", i), name) for i, name in enumerate(experiment.measures)

@@ -174,10 +174,11 @@ def reproduce(
             quick=quick,
             report=str(made.page),
             tables=tables,
+            sheets=[sheet._asdict() for sheet in made.report.sheets],
             missed=list(made.missed),
         )
     else:
-        parts = [made.report.title, *(findings.table_text(table) for table in made.report.tables)]
+        parts = [made.report.title, *map(findings.table_text, made.report.tables)]
         if made.missed:
             parts.append("Outside its tolerance:\n" + "\n".join(f"  {m}" for m in made.missed))
         parts.append(f"Report: {made.page}")

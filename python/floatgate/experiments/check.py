@@ -21,14 +21,26 @@ __all__ = ["BLOCK", "SCHEMA", "MistakeError", "nearest"]
 
 SCHEMA = "floatgate.experiment/1"
 
-BLOCK = ("drive", "workload", "policy", "set", "cases", "seed", "reading", "exclude", "quick")
+BLOCK = (
+    "drive",
+    "workload",
+    "other-traces",
+    "policy",
+    "set",
+    "cases",
+    "seed",
+    "reading",
+    "exclude",
+    "quick",
+)
 """The keys of a block of runs, which may also stand above all blocks."""
 
 READING = tuple(key.replace("_", "-") for key in Reading.__annotations__)
 
-TEXT, NUMBER, TABLE, TEXTS, WORDS, TABLE_LIST = (
+TEXT, NUMBER, FLAG, TABLE, TEXTS, WORDS, TABLE_LIST = (
     "a text",
     "a number",
+    "true or false",
     "a table",
     "a list of texts",
     "a text, a list of texts, or a table of labels and texts",
@@ -49,6 +61,7 @@ _TOP = {
 _RUNS = {
     "drive": WORDS,
     "workload": WORDS,
+    "other-traces": FLAG,
     "policy": TABLE,
     "set": TABLE,
     "cases": TABLE,
@@ -252,6 +265,8 @@ def _is(value: Any, kind: str) -> bool:
         return isinstance(value, str)
     if kind == NUMBER:
         return isinstance(value, int | float) and not isinstance(value, bool)
+    if kind == FLAG:
+        return isinstance(value, bool)
     if kind == TABLE:
         return isinstance(value, Mapping)
     if kind == TABLE_LIST:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from floatgate.catalogue import Folders
+from floatgate.catalogue import traces as known_traces
 from floatgate.experiments import check, toml
 from floatgate.experiments.axes import Axis, Part, axes_of, merged
 from floatgate.experiments.errors import Mistake, Source
@@ -171,6 +173,27 @@ class Experiment:
         short._take(data, Source(self.source.name), self.folder)
         return short
 
+    def with_other_traces(self, traces: Folders) -> Experiment:
+        """The experiment with the traces at hand that have no name in the catalogue.
+
+        They stand first among the workloads of blocks that ask for them by `other-traces`, under
+        the names of their files.
+
+        Raises:
+            InputError: A folder is not there or cannot be searched.
+        """
+        blocks = [self.data, *self.data.get("runs", ())]
+        if not any(block.get("other-traces") for block in blocks):
+            return self
+        found = known_traces(traces)["also_there"]
+        others = {os.path.basename(each["path"]): each["path"] for each in found}
+        extended = Experiment.__new__(Experiment)
+        data = dict(self.data)
+        if "runs" in data:
+            data["runs"] = [_with_workloads(block, others) for block in data["runs"]]
+        extended._take(_with_workloads(data, others), self.source, self.folder)
+        return extended
+
     def _blocks(self, *, quick: bool = False) -> Iterator[tuple[check.Place, dict[str, Any]]]:
         """Each block with what all have in common."""
         common = {key: self.data[key] for key in check.BLOCK if key in self.data}
@@ -254,6 +277,16 @@ class Experiment:
         from floatgate.sweep import sweep
 
         return sweep(self, out=out, workers=workers, executor=executor, progress=progress)
+
+
+def _with_workloads(block: Mapping[str, Any], others: Mapping[str, str]) -> dict[str, Any]:
+    """A block with further workloads ahead of its own, if it asks for them."""
+    own = block.get("workload", [])
+    if isinstance(own, str):
+        own = [own]
+    named = own if isinstance(own, Mapping) else {name: name for name in own}
+    kept = {key: value for key, value in block.items() if key != "other-traces"}
+    return kept | {"workload": {**others, **named}} if block.get("other-traces") else kept
 
 
 def _is_excluded(names: Mapping[str, str], rule: Mapping[str, Any]) -> bool:

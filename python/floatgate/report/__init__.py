@@ -2,7 +2,7 @@
 
     >>> from floatgate import report
     >>> list(report.KINDS)
-    ['bars', 'lines', 'cdf', 'percentiles', 'time', 'wear', 'causes', 'sources', 'levels']
+    ['bars', 'lines', 'cdf', 'percentiles', 'time', 'wear', 'causes', 'sources', 'levels', 'values']
 
 `load` reads stored runs, `save` writes a `Report` about them as one HTML file, and `save_figures`
 its plots as files for a publication.
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from floatgate.comparison import Comparison
 from floatgate.report.load import load
-from floatgate.report.model import Finding, Plot, Point, Report, Table
+from floatgate.report.model import Finding, Plot, Point, Report, Sheet, Table
 
 KINDS = {
     "bars": "a measure as bars: for each run, or by `x` in the colours of `by`",
@@ -27,6 +27,7 @@ KINDS = {
     "causes": "mean latency by cause",
     "sources": "flash operations by who wanted them",
     "levels": "flash operations by cost level",
+    "values": "numbers of the report's own, as bars by `x` in the colours of `by`",
 }
 """The kinds of plots, each with what it shows."""
 
@@ -80,6 +81,7 @@ __all__ = [
     "Plot",
     "Point",
     "Report",
+    "Sheet",
     "Table",
     "load",
     "of",

@@ -91,6 +91,27 @@ def bars(plot: Plot, names: Names) -> Iterator[Drawn]:
     )
 
 
+def values(plot: Plot, names: Names) -> Iterator[Drawn]:
+    """The plot's own numbers, a bar for each."""
+    if plot.x is None or not plot.values:
+        raise InputError(f"the plot `{plot.title or plot.kind}` has no values along an `x`")
+    rows = [
+        {
+            "place": at[plot.x],
+            "by": at[plot.by] if plot.by else at[plot.x],
+            "value": value,
+            "low": value,
+            "high": value,
+            "shown": f"{value:.3g}",
+        }
+        for at, value in plot.values
+    ]
+    order = list(dict.fromkeys(str(row["place"]) for row in rows))
+    by = list(dict.fromkeys(str(row["by"]) for row in rows)) if plot.by else []
+    titles = (brief(plot.x, names.varied), plot.measure or "", 1.0)
+    yield drawn("values", plot.title, "", _bar_chart(rows, [], order, by, titles), by, order)
+
+
 def _bar_chart(
     rows: list[dict[str, Any]],
     points: list[dict[str, Any]],

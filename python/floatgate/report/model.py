@@ -33,6 +33,15 @@ class Table(NamedTuple):
     text: str = ""
 
 
+class Sheet(NamedTuple):
+    """A table of a report's own: a row for each thing, in words as they are to be read."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    text: str = ""
+
+
 class Point(NamedTuple):
     """A published number at its place in a plot: what varied there, as in a comparison."""
 
@@ -46,7 +55,8 @@ class Plot(NamedTuple):
 
     `kind` is one of `floatgate.report.KINDS`. `measure` names a number of a result: a measure by
     its short name, or the path to it with dots. `x` and `by` are names of what varied: along the
-    axis, and by colour. `points` are drawn beside ours.
+    axis, and by colour. `points` are drawn beside ours. A plot of the kind `values` has its own
+    numbers in the place of a measure of the runs; there `measure` is what its axis is called.
     """
 
     kind: str
@@ -55,13 +65,15 @@ class Plot(NamedTuple):
     x: str | None = None
     by: str | None = None
     points: Sequence[Point] = ()
+    values: Sequence[tuple[Mapping[str, str], float]] = ()
 
 
 class Report(NamedTuple):
-    """A page: prose, tables and plots over the runs of a comparison, then the runs themselves."""
+    """A page: prose, tables, plots and sheets over the runs of a comparison, then these runs."""
 
     title: str
     runs: Comparison
     prose: Sequence[str] = ()
     tables: Sequence[Table] = ()
     plots: Sequence[Plot] = ()
+    sheets: Sequence[Sheet] = ()

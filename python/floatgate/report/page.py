@@ -40,6 +40,7 @@ def html(report: Report) -> str:
         failed_checks=_failed_checks(report.runs),
         prose=list(report.prose),
         tables=[(t.title, t.text, [_row(f) for f in t.rows]) for t in report.tables],
+        sheets=report.sheets,
         stand_ins=any(f.stand_in for t in report.tables for f in t.rows),
         plots=plots,
         specs=[plot.spec for plot in drawn if plot.spec is not None],

@@ -21,6 +21,7 @@ _DRAW: Mapping[str, Callable[[Plot, Names], Iterator[Drawn]]] = {
     "causes": splits.causes,
     "sources": splits.sources,
     "levels": splits.levels,
+    "values": measured.values,
 }
 
 _MEASURES = 4

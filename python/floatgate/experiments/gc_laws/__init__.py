@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 
 from floatgate.comparison import Comparison
 from floatgate.report.model import Finding, Plot, Point, Table
-from floatgate.reproduce import Analysis
+from floatgate.reproduce import Analysis, Study
 from floatgate.result import Result
 
 SPARE = "ftl.spare-factor"
 
 
-def analyse(comparison: Comparison) -> Analysis:
+def analyse(comparison: Comparison, _study: Study) -> Analysis:
     """Every run beside its formula; a block size is named where it is not that of most."""
     rows: dict[str, list[Finding]] = {}
     points, missed = [], []
