@@ -12,8 +12,8 @@ use ssd::kernel::{Bytes, Dur};
 use ssd::workload::catalogue::Catalogue;
 use ssd::workload::standin::{Length, Profile};
 use ssd::workload::{
-    self, Composition, Fold, Generator, OutOfRange, PartText, Pattern, ReadOptions, Steps, Workload,
-    open_trace,
+    self, Composition, Fold, Generator, OutOfRange, PartText, Pattern, ReadOptions, Steps,
+    Workload, open_trace,
 };
 use ssd::{Drive, Layers, RunError};
 

@@ -101,6 +101,15 @@ impl Space {
         self.touched.get((page / 64) as usize).is_some_and(|word| word >> (page % 64) & 1 == 1)
     }
 
+    /// The sectors of a request up to the first page that nothing has touched; all of them if that
+    /// is its first.
+    pub(super) fn known(&self, at: u64, len: u64) -> u64 {
+        let new = (at / PAGE_SECTORS..=(at + len - 1) / PAGE_SECTORS)
+            .map(|page| page * PAGE_SECTORS)
+            .find(|&sector| !self.is_touched(sector));
+        new.filter(|&sector| sector > at).map_or(len, |sector| sector - at)
+    }
+
     /// Touches the pages of a request; how many are touched for the first time.
     #[inline]
     pub(super) fn touch(&mut self, at: u64, len: u64) -> u64 {

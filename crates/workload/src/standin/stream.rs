@@ -67,6 +67,9 @@ impl Plan {
     }
 }
 
+/// So many earlier requests are looked at for one that is large enough to go back to.
+const LOOKS: usize = 3;
+
 /// The touched pages may be so far ahead of their growth before runs are kept off new ones.
 const SLACK: f64 = 1.05;
 
@@ -163,7 +166,10 @@ impl Pages {
             .followed(op, rng)
             .or_else(|| self.proceeded(op, rng, space))
             .unwrap_or_else(|| self.jumped(op, rng, space));
-        let len = space.cut(at, len);
+        let mut len = space.cut(at, len);
+        if self.is_past() {
+            len = space.known(at, len);
+        }
         self.lane(op).touched += space.touch(at, len);
         let lane = self.lane(op);
         lane.runs.note(rank, at + len);
@@ -215,10 +221,14 @@ impl Pages {
         (at != end || !space.is_edge(at)).then_some((at, len, Some(rank), false))
     }
 
+    /// Whether the requests of the profile have all been made: nothing new is touched any more.
+    fn is_past(&self) -> bool {
+        self.made as f64 > self.requests.ceil()
+    }
+
     /// The pages that should have been touched by now ÷ those that have been.
     fn behind(&mut self, op: usize) -> f64 {
-        // Beyond the requests of the profile nothing new is touched.
-        if self.made as f64 > self.requests.ceil() {
+        if self.is_past() {
             return 0.0;
         }
         let grown = self.grown;
@@ -232,8 +242,7 @@ impl Pages {
         let push = self.behind(op).clamp(0.5, 2.0).powi(8);
         let fresh = fresh * push / (fresh * push + 1.0 - fresh);
         if rng.unit() >= fresh
-            && let Some((source, number, wish)) = self.earlier(op, rng)
-            && let Some((at, len)) = self.lane(source).ring.get(number)
+            && let Some((at, len, wish)) = self.earlier(op, rng)
         {
             let behind = self.behind(op);
             let lane = self.lane(op);
@@ -255,14 +264,30 @@ impl Pages {
         (at, len, None, false)
     }
 
-    /// An earlier request of the class, as long ago as the profile has it.
-    /// Its stream and number, and the size that the request should have.
-    fn earlier(&mut self, op: usize, rng: &mut Rng) -> Option<(usize, u64, u64)> {
+    /// An earlier request of the class: its first sector, its sectors, and how many the request that
+    /// goes back to it should have. Some are looked at until one is as large as that.
+    fn earlier(&mut self, op: usize, rng: &mut Rng) -> Option<(u64, u64, u64)> {
+        let wish = u64::from(self.streams[op].as_ref()?.plan.again_sizes.draw(rng));
+        let mut largest: Option<(u64, u64)> = None;
+        for _ in 0..LOOKS {
+            let (at, len) = self.one_of_earlier(op, wish, rng)?;
+            if largest.is_none_or(|(_, known)| len > known) {
+                largest = Some((at, len));
+            }
+            if len >= wish {
+                break;
+            }
+        }
+        largest.map(|(at, len)| (at, len, wish))
+    }
+
+    /// One of the requests of that size near one as long ago as the profile has it.
+    fn one_of_earlier(&self, op: usize, wish: u64, rng: &mut Rng) -> Option<(u64, u64)> {
         let have =
             |source: usize| self.streams[source].as_ref().is_some_and(|lane| lane.ring.len() > 0);
         let plan = &self.streams[op].as_ref()?.plan;
-        let wish = if rng.unit() < plan.after_read { READ } else { WRITE };
-        let source = if have(wish) { wish } else { 1 - wish };
+        let read_first = if rng.unit() < plan.after_read { READ } else { WRITE };
+        let source = if have(read_first) { read_first } else { 1 - read_first };
         if !have(source) {
             return None;
         }
@@ -275,8 +300,7 @@ impl Pages {
         };
         // What is longer ago than anything is any.
         let age = if age <= end { age } else { 1 + rng.below_u64(end) };
-        let wish = u64::from(plan.again_sizes.draw(rng));
-        Some((source, ring.latest_near(end - age, wish), wish))
+        ring.get(ring.latest_near(end - age, wish))
     }
 }
 
