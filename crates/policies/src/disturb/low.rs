@@ -109,11 +109,12 @@ impl Lows {
         Some(block)
     }
 
-    /// Whether a block has guard levels and is worth keeping: three quarters of its pages are valid.
-    /// Below that it is dead space which would have to be made up for elsewhere.
+    /// Whether a block has guard levels and is worth keeping: of the pages that it was given three
+    /// quarters are valid. Below that it is dead space which others would have to make up for.
     pub(super) fn protects(&self, view: &FtlView<'_>, block: BlockId) -> bool {
         view.blocks.role(block) == LOW
-            && view.blocks.valid(block) * 4 >= view.layouts.slots(Mode::Low) * 3
+            && view.blocks.valid(block) * 4
+                >= view.layouts.slots_before(Mode::Low, view.blocks.written(block)) * 3
     }
 
     /// Slots of a plane that its blocks lack, at most.
