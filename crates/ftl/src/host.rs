@@ -186,7 +186,10 @@ impl<K: Kit> Ftl<K> {
         let block = self.geometry.block_of(ppn);
         let limit = self.limits[self.array.mode(block) as usize];
         let count = &mut self.reads[block.as_u32() as usize];
-        assert!(*count < limit, "block {block} is read although it is at its limit of {limit} reads");
+        assert!(
+            *count < limit,
+            "block {block} is read although it is at its limit of {limit} reads"
+        );
         *count += 1;
         let count = *count;
         if count < limit && self.blocks.role(block) == Role::REGULAR {

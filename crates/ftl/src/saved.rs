@@ -24,7 +24,8 @@ pub struct Damaged;
 impl<K: Kit> Ftl<K> {
     /// The state as bytes; `None` when something is on its way or blocks are not plain.
     pub fn save(&self) -> Option<Vec<u8>> {
-        let plain = self.coding_plain && self.array.modes().as_slice().iter().all(|m| *m == Mode::Full);
+        let plain =
+            self.coding_plain && self.array.modes().as_slice().iter().all(|m| *m == Mode::Full);
         if !plain || !self.is_quiet() {
             return None;
         }

@@ -72,7 +72,8 @@ fn scenario(scheme: &'static str) -> impl Fn(u64) -> Scenario {
         let kept = set.spare_slots(&geometry);
         let own = u64::from(s.gc.stop + 2) * u64::from(s.shape.pages_per_block);
         let most = geometry.pages() as u64 - planes * (own + kept);
-        s.logical_pages = if seed % 2 == 0 { most as u32 } else { s.logical_pages.min(most as u32) };
+        s.logical_pages =
+            if seed % 2 == 0 { most as u32 } else { s.logical_pages.min(most as u32) };
         s
     }
 }
@@ -132,7 +133,8 @@ fn run(s: &Scenario, scheme: &str, acts: &Acts) -> Result<Seen, Fault> {
     let c = *drive.ftl.counts();
     let refresh = c.erase[Source::Refresh] + c.gc_erase_by_demand[Source::Refresh];
     let demands = [Source::Host, Source::Wear, Source::Rewrite];
-    let other = c.erase[Source::Wear] + demands.map(|d| c.gc_erase_by_demand[d]).iter().sum::<u64>();
+    let other =
+        c.erase[Source::Wear] + demands.map(|d| c.gc_erase_by_demand[d]).iter().sum::<u64>();
     if refresh + other != c.erase.total() {
         return Err(format!("{refresh} erases for refresh and {other} others are not all: {c:?}"));
     }

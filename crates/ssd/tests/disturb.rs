@@ -78,7 +78,10 @@ fn a_refresh_moves_a_whole_block_and_reads_wait_for_it() {
 #[test]
 fn others_go_first_when_a_refresh_is_preemptible() {
     let settings = |preemptible: &str| {
-        drive_of(TABLE_1, &[format!("policy read-disturb=refresh:limit=3:preemptible={preemptible}")])
+        drive_of(
+            TABLE_1,
+            &[format!("policy read-disturb=refresh:limit=3:preemptible={preemptible}")],
+        )
     };
     let mut script = reads(3);
     // Other blocks are not concerned, but for their die.
@@ -151,7 +154,8 @@ fn refreshes_of_read_hot_pages_take_what_their_pages_take() {
 #[test]
 fn guard_levels_need_three_bits() {
     for (policy, bits) in [("ipr", 2), ("hot-low-density", 4)] {
-        let settings = [format!("geometry.bits-per-cell={bits}"), format!("policy read-disturb={policy}")];
+        let settings =
+            [format!("geometry.bits-per-cell={bits}"), format!("policy read-disturb={policy}")];
         let error = try_drive(TABLE_1, &settings).unwrap_err();
         assert!(error.contains("three bits per cell"), "{error}");
     }
@@ -186,8 +190,10 @@ fn erases_are_for_refresh_or_not() {
         );
         let value = generate(&drive, "zipf");
         let flash = &value["flash"];
-        let refresh = count(&flash["erase"]["refresh"]) + count(&flash["gc_erase_by_demand"]["refresh"]);
-        let other = count(&flash["gc_erase_by_demand"]["total"]) - count(&flash["gc_erase_by_demand"]["refresh"])
+        let refresh =
+            count(&flash["erase"]["refresh"]) + count(&flash["gc_erase_by_demand"]["refresh"]);
+        let other = count(&flash["gc_erase_by_demand"]["total"])
+            - count(&flash["gc_erase_by_demand"]["refresh"])
             + count(&flash["erase"]["wear"]);
         assert_eq!(refresh + other, count(&flash["erase"]["total"]), "{policy}");
         assert_eq!(counter(&value, "erases_for_refresh") as u64, refresh, "{policy}");

@@ -6,8 +6,8 @@ use crate::policy::{
     Balance, Coding, Dest, Kit, NextLife, PlanFamily, ReadDisturb, Role, StreamId, Victim, Wear,
 };
 use crate::view::PlaneView;
-use kernel::Time;
 use kernel::Idx;
+use kernel::Time;
 use nand::{BlockId, Mode, PlaneId, Source, Tag};
 
 impl<K: Kit> Ftl<K> {

@@ -2,7 +2,9 @@
 
 use super::{Action, Job, JobId, Kind, WaitFor};
 use crate::ftl::{Ftl, ftl_view};
-use crate::policy::{Cost, Dest, Hold, Interests, Kit, Plan, PlanFamily, Step, StreamId, plan_source};
+use crate::policy::{
+    Cost, Dest, Hold, Interests, Kit, Plan, PlanFamily, Step, StreamId, plan_source,
+};
 use kernel::Time;
 use nand::{BlockId, DieId, PlaneId, Source, Store, Tag};
 

@@ -584,8 +584,7 @@ where
                 if self.ftl.map().lookup(lpn) != Some(ppn) {
                     self.seen.pinned += 1;
                 }
-                let found =
-                    if held { self.ftl.read_done(ppn) } else { self.ftl.array().read(ppn) };
+                let found = if held { self.ftl.read_done(ppn) } else { self.ftl.array().read(ppn) };
                 ensure!(
                     found == expected,
                     "page {lpn} reads {found:#x} from slot {ppn}, and {expected:#x} was written"

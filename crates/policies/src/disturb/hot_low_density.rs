@@ -60,11 +60,13 @@ impl HotLowDensity {
         plan: &mut Plan,
     ) {
         let slots = view.layouts.slots(Mode::Low);
-        let open = view.geometry.blocks_of(plane).map(BlockId::new).find(|b| {
-            view.blocks.state(*b) == State::Open && view.blocks.stream(*b) == HOT
-        });
-        let left =
-            open.map_or(0, |b| slots - view.layouts.slots_before(Mode::Low, view.blocks.written(b)));
+        let open = view
+            .geometry
+            .blocks_of(plane)
+            .map(BlockId::new)
+            .find(|b| view.blocks.state(*b) == State::Open && view.blocks.stream(*b) == HOT);
+        let left = open
+            .map_or(0, |b| slots - view.layouts.slots_before(Mode::Low, view.blocks.written(b)));
         let needed = (pages as u32).saturating_sub(left).div_ceil(slots);
         for more in 1..=needed {
             if !self.lows.is_full(plane, more + 1) {
@@ -130,7 +132,7 @@ impl ReadDisturb for HotLowDensity {
     }
 
     fn protects(&self, view: &FtlView<'_>, block: BlockId) -> bool {
-        self.lows.protects(view, block)
+        Lows::protects(view, block)
     }
 
     fn on_read(&mut self, view: &FtlView<'_>, ppn: Ppn, _: Time, _: &mut Plan) {

@@ -146,7 +146,8 @@ impl Identifier {
             return Vec::new();
         }
         let reads = &self.reads[row as usize * self.pages..][..self.pages];
-        let valid = || (0..self.pages as u16).filter(|slot| view.map.is_valid(block, (*slot).into()));
+        let valid =
+            || (0..self.pages as u16).filter(|slot| view.map.is_valid(block, (*slot).into()));
         let of = |slot: &u16| u64::from(reads[usize::from(*slot)]);
         let (count, sum) = (valid().count() as u64, valid().map(|slot| of(&slot)).sum::<u64>());
         let hot: Vec<u16> = valid().filter(|slot| of(slot) * count > sum).collect();

@@ -120,8 +120,7 @@ impl Ipr {
         let first = all.start + self.pool.first_index(view.geometry) as usize;
         let pool = || (first..all.end).map(BlockId::new);
         let blocks = view.blocks;
-        let open =
-            pool().find(|b| blocks.state(*b) == State::Open && blocks.stream(*b) == HOT);
+        let open = pool().find(|b| blocks.state(*b) == State::Open && blocks.stream(*b) == HOT);
         let all_pages = view.geometry.pages_per_block();
         let left = open.map_or(0, |b| all_pages - blocks.written(b));
         if left >= pages || pool().any(|b| blocks.state(b) == State::Free) {
@@ -240,7 +239,7 @@ impl ReadDisturb for Ipr {
     }
 
     fn protects(&self, view: &FtlView<'_>, block: BlockId) -> bool {
-        self.lows.protects(view, block)
+        Lows::protects(view, block)
     }
 
     fn may_reprogram(&self, view: &FtlView<'_>, block: BlockId) -> bool {

@@ -8,8 +8,17 @@ use nand::{BlockId, Geometry, Mode, PlaneId};
 /// Names of the counts of blocks with guard levels by the share of their reads that was used when
 /// they were erased, in tenths; the last used them all.
 const USED: [&str; 11] = [
-    "low_used_0", "low_used_10", "low_used_20", "low_used_30", "low_used_40", "low_used_50",
-    "low_used_60", "low_used_70", "low_used_80", "low_used_90", "low_used_100",
+    "low_used_0",
+    "low_used_10",
+    "low_used_20",
+    "low_used_30",
+    "low_used_40",
+    "low_used_50",
+    "low_used_60",
+    "low_used_70",
+    "low_used_80",
+    "low_used_90",
+    "low_used_100",
 ];
 
 /// The blocks with guard levels.
@@ -111,7 +120,7 @@ impl Lows {
 
     /// Whether a block has guard levels and is worth keeping: of the pages that it was given three
     /// quarters are valid. Below that it is dead space which others would have to make up for.
-    pub(super) fn protects(&self, view: &FtlView<'_>, block: BlockId) -> bool {
+    pub(super) fn protects(view: &FtlView<'_>, block: BlockId) -> bool {
         view.blocks.role(block) == LOW
             && view.blocks.valid(block) * 4
                 >= view.layouts.slots_before(Mode::Low, view.blocks.written(block)) * 3

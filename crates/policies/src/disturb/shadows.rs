@@ -1,4 +1,5 @@
-//! Shadow blocks: a few read-hot pages each, and nothing else. What `RedFTL` and Read Leveling share.
+//! Shadow blocks: a few read-hot pages each, and nothing else. What `redftl` and
+//! `read-leveling` share.
 
 use super::identify::Identifier;
 use super::{
