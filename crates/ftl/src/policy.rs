@@ -484,8 +484,8 @@ pub trait ReadDisturb: Watch {
     fn protects(&self, view: &FtlView<'_>, block: BlockId) -> bool {
         false
     }
-    /// Whether a block may be reprogrammed now.
-    fn may_reprogram(&self, view: &FtlView<'_>, block: BlockId) -> bool {
+    /// Whether a block may be reprogrammed now; if so it will be.
+    fn may_reprogram(&mut self, view: &FtlView<'_>, block: BlockId) -> bool {
         true
     }
     /// A block's read counter begins anew, because [`Step::ResetReads`] said so.

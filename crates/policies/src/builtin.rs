@@ -263,7 +263,7 @@ impl ReadDisturb for ReadDisturbPolicy {
         each_read_disturb!(self, p => p.protects(view, block))
     }
 
-    fn may_reprogram(&self, view: &FtlView<'_>, block: BlockId) -> bool {
+    fn may_reprogram(&mut self, view: &FtlView<'_>, block: BlockId) -> bool {
         each_read_disturb!(self, p => p.may_reprogram(view, block))
     }
 

@@ -93,7 +93,8 @@ impl Watch for HotLowDensity {
         self.identifier.on_open(block, stream, role);
         if role == LOW {
             let now = self.identifier.now();
-            self.lows.begin(self.common.geometry(), block, now);
+            self.lows.reserve(self.common.geometry().plane_of(block));
+            self.lows.begin(block, now);
         }
     }
 

@@ -242,8 +242,13 @@ impl ReadDisturb for Ipr {
         Lows::protects(view, block)
     }
 
-    fn may_reprogram(&self, view: &FtlView<'_>, block: BlockId) -> bool {
-        !self.lows.is_full(view.geometry.plane_of(block), 1)
+    fn may_reprogram(&mut self, view: &FtlView<'_>, block: BlockId) -> bool {
+        let plane = view.geometry.plane_of(block);
+        let may = !self.lows.is_full(plane, 1);
+        if may {
+            self.lows.reserve(plane);
+        }
+        may
     }
 
     fn on_read(&mut self, view: &FtlView<'_>, ppn: Ppn, _: Time, _: &mut Plan) {
@@ -288,7 +293,7 @@ impl ReadDisturb for Ipr {
         self.common.end(block, now);
         self.identifier.tick(now);
         self.cycles[block].0 += 1;
-        self.lows.begin(self.common.geometry(), block, now);
+        self.lows.begin(block, now);
     }
 
     fn on_erased(&mut self, block: BlockId, role: Role, reads: u32, _: Tag, now: Time) {

@@ -73,12 +73,15 @@ impl Lows {
         self.now[plane.index()] + more > self.cap
     }
 
-    /// A block has guard levels from now on.
-    pub(super) fn begin(&mut self, geometry: &Geometry, block: BlockId, now: Time) {
-        self.since[block] = Some(now);
-        let plane = geometry.plane_of(block).index();
-        self.now[plane] += 1;
+    /// A block of a plane is about to get guard levels.
+    pub(super) fn reserve(&mut self, plane: PlaneId) {
+        self.now[plane.index()] += 1;
         self.most = self.most.max(self.now.iter().sum());
+    }
+
+    /// A block has guard levels from now on.
+    pub(super) fn begin(&mut self, block: BlockId, now: Time) {
+        self.since[block] = Some(now);
     }
 
     /// A block with guard levels is erased after so many reads.
