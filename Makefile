@@ -35,10 +35,8 @@ setup: $(EXTENSION) ## Check the tools, make .venv, build floatgate into it
 	@echo "floatgate is ready: $(BIN)/floatgate --help"
 
 .PHONY: demo
-demo: $(EXTENSION) ## Set up, simulate a full drive under random writes, name the result
-	@FLOATGATE_CACHE=target/states $(BIN)/floatgate run agcr random-write \
-		--set precondition.fill=full --set precondition.age=random \
-		--set workload.requests=500000 --out floatgate-results/demo
+demo: $(EXTENSION) ## Set up, reproduce AGCR (FAST 2016) in its quick form, name the report
+	@FLOATGATE_CACHE=target/states $(BIN)/floatgate reproduce agcr --quick --out floatgate-results/demo
 
 ##@ Develop
 

@@ -17,6 +17,7 @@ from floatgate.experiments.agcr.grid import (
     percent,
     settings,
 )
+from floatgate.profile import expected_error
 from floatgate.report.model import Finding, Plot, Sheet, Table
 from floatgate.reproduce import Analysis, Study
 from floatgate.result import Result
@@ -75,7 +76,11 @@ says that accuracy rises with the window, and ever less."""
 _FIGURE_7 = """
 The cell chosen beforehand. The slides' averages of 32 % and 22 % cannot be reductions, as the \
 paper's maximum for writes is 20.4 %; as speed-ups (Li over AGCR, less one) the two agree, and \
-so they are computed here."""
+so they are computed here. Two \
+things drive ours beyond the paper's, and the grid below shows both: 64 dies leave these workloads \
+nearly without queues, so that Li et al. write at high cost nearly always (its last column); and \
+what the traces find on the drive was written at medium cost for Li et al., at high cost for AGCR. \
+With the same data for both, or with more load, the gain shrinks, and turns."""
 
 
 def _figure_1(runs: Runs) -> Iterator[Finding]:
@@ -86,14 +91,16 @@ def _figure_1(runs: Runs) -> Iterator[Finding]:
             ("writes with LCW/HCR", low, "write", -0.26),
         ):
             ours = mean(runs.changes(workloads, scheme, TRADITIONAL, op))
-            yield Finding(f"{what}, {group}", "Fig. 1", published, ours, "share", stand_in)
+            note = _doubt(op) if stand_in else ""
+            yield Finding(f"{what}, {group}", "Fig. 1", published, ours, "share", stand_in, note)
         for op, published in (("read", 1.14), ("write", 0.61)):
             low_change = mean(runs.changes(workloads, low, TRADITIONAL, op))
             high_change = mean(runs.changes(workloads, high, TRADITIONAL, op))
             if low_change is not None and high_change is not None:
                 apart = abs(low_change - high_change)
                 what = f"{op}s, HCW/LCR and LCW/HCR apart, {group}"
-                yield Finding(what, "Fig. 1", published, apart, "share", stand_in)
+                note = _doubt(op) if stand_in else ""
+                yield Finding(what, "Fig. 1", published, apart, "share", stand_in, note)
 
 
 def _figure_2(runs: Runs, study: Study) -> Iterator[Finding]:
@@ -123,7 +130,10 @@ def _figure_6(runs: Runs, study: Study) -> Iterator[Finding]:
         for i in range(3):
             accuracies = [each.windows[i]["accuracy"] for each in identified if each.judged]
             what = f"window {i + 1}, {group}"
-            yield Finding(what, "Fig. 6", None, mean(accuracies), "share", stand_in)
+            error = expected_error("identification.window_2")
+            doubt = f"a stand-in may be off by {100 * (error or 0):.0f} points here"
+            note = doubt if stand_in else ""
+            yield Finding(what, "Fig. 6", None, mean(accuracies), "share", stand_in, note)
 
 
 def _figure_7(runs: Runs) -> Iterator[Finding]:
@@ -131,14 +141,33 @@ def _figure_7(runs: Runs) -> Iterator[Finding]:
         overall, reads, writes = (
             runs.changes(workloads, "AGCR", HEADLINE, op) for op in ("all", "read", "write")
         )
-        for what, where, published, ours in (
-            ("overall, mean", "Fig. 7", -0.15, mean(overall)),
-            ("reads, best", "Fig. 8a", -0.483, min(reads, default=None)),
-            ("writes, best", "Fig. 8b", -0.204, min(writes, default=None)),
-            ("reads, mean speed-up", "slides", 0.32, mean([1 / (1 + c) - 1 for c in reads])),
-            ("writes, mean speed-up", "slides", 0.22, mean([1 / (1 + c) - 1 for c in writes])),
+        for what, where, op, published, ours in (
+            ("overall, mean", "Fig. 7", "write", -0.15, mean(overall)),
+            ("reads, best", "Fig. 8a", "read", -0.483, min(reads, default=None)),
+            ("writes, best", "Fig. 8b", "write", -0.204, min(writes, default=None)),
+            (
+                "reads, mean speed-up",
+                "slides",
+                "read",
+                0.32,
+                mean([1 / (1 + c) - 1 for c in reads]),
+            ),
+            (
+                "writes, mean speed-up",
+                "slides",
+                "write",
+                0.22,
+                mean([1 / (1 + c) - 1 for c in writes]),
+            ),
         ):
-            yield Finding(f"{what}, {group}", where, published, ours, "share", stand_in)
+            note = _doubt(op) if stand_in else ""
+            yield Finding(f"{what}, {group}", where, published, ours, "share", stand_in, note)
+
+
+def _doubt(op: str) -> str:
+    """What a stand-in may bring into AGCR's change of a latency, as judged on real traces."""
+    error = expected_error(f"agcr.{op}")
+    return "" if error is None else f"a stand-in may be off by {100 * error:.0f} % here"
 
 
 def _figure_9(runs: Runs) -> Iterator[Finding]:
@@ -338,7 +367,7 @@ def _better(runs: Runs) -> Sheet:
 
 
 def _plots(runs: Runs) -> Iterator[Plot]:
-    schemes = ("HCW/LCR", TRADITIONAL, "LCW/HCR", HEADLINE, "AGCR", "expected", "ideal")
+    schemes = (HEADLINE, "AGCR", "AGCR, first writes low", "expected", "ideal")
     for op, title in (("all", "overall"), ("read", "reads"), ("write", "writes")):
         values = [
             ({"workload": runs.shown(workload), "scheme": scheme}, 1 + change)
