@@ -1,6 +1,7 @@
 """`floatgate reproduce`, and what stands beside what was published."""
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,7 @@ def test_the_list() -> None:
 def test_every_experiment_that_comes_along_is_whole(floatgate: Floatgate) -> None:
     listed = floatgate("reproduce")
     for name, each in known().items():
-        assert f"{name}  {each.title}" in listed.stdout
+        assert re.search(rf"^{name} +{re.escape(each.title)}$", listed.stdout, re.MULTILINE)
         assert each.prose
         assert len(each.quick().planned()) < len(each.planned())
     value = json.loads(floatgate("reproduce", "--json").stdout)

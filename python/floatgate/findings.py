@@ -144,9 +144,9 @@ def table_text(table: Table) -> str:
     >>> rows = [Finding("greedy", "", 2.6, 2.613), Finding("x", "", "y", 1)]
     >>> print(table_text(Table("WAF", rows)))
     WAF
-              paper    ours    difference
-      greedy  2.600   2.613        +0.5 %
-      x           y       1
+               paper    ours   difference
+      greedy   2.600   2.613       +0.5 %
+      x            y       1
     """
     rows = [("", "paper", "ours", "difference")]
     for row in table.rows:

@@ -149,6 +149,7 @@ def head(result: Result, style: Style) -> str:
     ]
     if speed:
         lines[0] += f", {short(speed)} page op/s"
+    lines = [wrapped(line) for line in lines]
     if end.state != "completed":
         reason = f": {end.reason}" if end.reason else ""
         lines.append(style(YELLOW, f"Ended at {duration(end.at_ns)}, {end.state}{reason}"))

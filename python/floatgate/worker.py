@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import signal
 import sys
 from contextlib import suppress
@@ -19,6 +20,8 @@ def main() -> None:
     # A shell has commands in the background ignore Ctrl-C, and so they pass on to their own.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _interrupt)
+    # The engine hands columns over as arrays, and must not be interrupted while it looks for numpy.
+    importlib.import_module("numpy")
     with suppress(KeyboardInterrupt, EOFError, OSError):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         while True:
