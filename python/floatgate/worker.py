@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import signal
 import sys
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from types import FrameType
-from typing import NoReturn
+from typing import Any
 
 from floatgate.pool import perform
 from floatgate.result import Result
+
+_interrupted = False
 
 
 def main() -> None:
@@ -20,25 +21,29 @@ def main() -> None:
     # A shell has commands in the background ignore Ctrl-C, and so they pass on to their own.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _interrupt)
-    # The engine hands columns over as arrays, and must not be interrupted while it looks for numpy.
-    importlib.import_module("numpy")
+
+    def tell(*state: Any) -> None:
+        if _interrupted:
+            raise KeyboardInterrupt
+        # Fails when nobody is listening any more, and that ends the run.
+        connection.send(state)
+
     with suppress(KeyboardInterrupt, EOFError, OSError):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        while True:
+        while not _interrupted:
             job = connection.recv()
-            # Sending fails when nobody is listening any more, and that ends the run.
-            outcome = perform(job, lambda *state: connection.send(state))
+            outcome = perform(job, tell)
             if isinstance(outcome, Result):
                 connection.send((outcome.data, outcome.folder))
             else:
                 connection.send(outcome)
 
 
-def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
-    # A terminal and the starting process may both send it: once is enough, and what is tidied up
-    # after the first is not interrupted by the second.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    raise KeyboardInterrupt
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    # Noted, and heard some ten times a second where a run tells how far it is. An exception here
+    # would come up wherever the interpreter is, even where none can be passed on.
+    global _interrupted
+    _interrupted = True
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ pub(crate) fn hand_over(
     table: Table,
     columns: Vec<Column>,
 ) -> PyResult<()> {
+    // Ctrl-C is heard here: numpy's own first steps cannot fail.
+    py.check_signals()?;
     let column = |Column { name, values, optional }: Column| {
         let (array, words) = match values {
             Values::U32(values) => (values.into_pyarray(py).into_any(), None),
