@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from floatgate import text
+from floatgate import interrupt, text
 
 if TYPE_CHECKING:
     from floatgate.batch import Standing
@@ -46,6 +46,7 @@ class Progress(_Line):
 
     def __call__(self, stage: str, done: int, total: int | None, now_ns: int) -> None:
         """Draws the line anew."""
+        interrupt.check()
         if not self._on:
             return
         if stage != self._stage:
@@ -59,6 +60,7 @@ class RunsProgress(_Line):
 
     def __call__(self, standing: Standing) -> None:
         """Draws the line anew."""
+        interrupt.check()
         if self._on:
             self._draw(runs_line(standing, time.monotonic() - self._start))
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import floatgate
-from floatgate import ConfigError, InputError, InternalError, PolicyError, completion
+from floatgate import ConfigError, InputError, InternalError, PolicyError, completion, interrupt
 from floatgate.cli import config, experiments, lifetime, lists, report, runs, trace
 from floatgate.cli.options import choices
 from floatgate.cli.show import fail
@@ -42,6 +42,7 @@ def main() -> None:
     if (answers := completion.bash_policy()) is not None:
         print("\n".join(answers))
         return
+    interrupt.listen()
     sys.path.append("")  # policies may lie in the current folder
     try:
         app(prog_name="floatgate")
