@@ -23,6 +23,7 @@ __all__ = [
     "convert",
     "describe",
     "fast_forward",
+    "fit",
     "formats",
     "generators",
     "plan",
