@@ -49,6 +49,7 @@ def _headline(comparison: Comparison) -> Comparison:
         (names, run)
         for names, run in zip(comparison.variants, comparison.runs, strict=True)
         if names["cost"] in schemes
+        and names.get("drive", "agcr") == "agcr"
         and names.get("host.speed", HEAD.speed) == HEAD.speed
         and not names["workload"].startswith(SYNTHETIC)
     ]

@@ -58,13 +58,13 @@ def settings(speeds: Iterable[str] = SPEEDS) -> list[Setting]:
 class Runs:
     """The runs that belong to the grid; others of the experiment are passed over."""
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: Comparison, drive: str = "agcr") -> None:
         self._runs: dict[tuple[str, str, str], Result] = {}
         self.stand_ins: list[str] = []
         self.traces: list[str] = []
         for names, run in zip(comparison.variants, comparison.runs, strict=True):
             workload = names["workload"]
-            if workload.startswith(SYNTHETIC):
+            if workload.startswith(SYNTHETIC) or names.get("drive", drive) != drive:
                 continue
             self._runs[workload, names.get("host.speed", SPEEDS[0]), names["cost"]] = run
             group = self.stand_ins if run.provenance.workload.stand_in else self.traces
