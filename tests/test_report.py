@@ -440,6 +440,7 @@ def test_figures_are_one_column_wide_and_legible(stored: Path, tmp_path: Path) -
         assert sizes == {8.0}
     lines = files[1].read_text()
     assert len(set(re.findall(r'stroke-dasharray="([^"]+)"', lines))) >= 3
+    assert "role-legend" in lines, "four runs are told apart by words"
     again = figures.save(report, tmp_path / "again", "svg")
     assert [f.read_bytes() for f in again] == [f.read_bytes() for f in files]
     one = Report("r", comparison, plots=report.plots[:1])

@@ -77,7 +77,8 @@ def for_print(plot: Drawn) -> dict[str, Any]:
     columns = max(1, int((WIDTH - 0.5 * _FONT * beside) // (0.5 * _FONT * longest + 22)))
     spec["width"] = WIDTH
     spec["autosize"] = {"type": "fit", "contains": "padding"}
-    spec["padding"] = 1
+    # The uppermost number stands half above the axis.
+    spec["padding"] = {"left": 1, "right": 3, "top": _FONT / 2 + 1, "bottom": 1}
     stacked = plot.kind in ("causes", "sources", "levels")
     bars = spec["height"] % HEIGHT != 0 or stacked or plot.kind == "bars"
     rows = -(-len(labels) // columns)
@@ -134,10 +135,12 @@ def _dashes(unit: dict[str, Any], *, shapes: bool) -> None:
         color["legend"] = {**(color.get("legend") or {}), "symbolType": "stroke", "symbolSize": 220}
     encoding["strokeDash"] = {**color, "scale": {"domain": domain, "range": dashes}}
     if pointed:
+        # The legend has the shapes: dashes around them would only blur them. All channels keep it,
+        # because one without would take it from the others.
+        color["legend"] = {**(color.get("legend") or {}), "symbolStrokeWidth": 0}
+        encoding["strokeDash"]["legend"] = color["legend"]
         marks = [_SHAPES[i % len(_SHAPES)] for i in range(len(domain))]
         encoding["shape"] = {**color, "scale": {"domain": domain, "range": marks}}
-        # The legend has the shapes: dashes around them would only blur them.
-        encoding["strokeDash"]["legend"] = None
 
 
 def _config(columns: int, stacked: bool) -> dict[str, Any]:
