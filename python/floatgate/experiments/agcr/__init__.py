@@ -16,6 +16,7 @@ from floatgate.experiments.agcr.grid import (
     mean,
     percent,
     settings,
+    speed_of,
 )
 from floatgate.profile import expected_error
 from floatgate.report.model import Finding, Plot, Sheet, Table
@@ -50,7 +51,7 @@ def _headline(comparison: Comparison) -> Comparison:
         for names, run in zip(comparison.variants, comparison.runs, strict=True)
         if names["cost"] in schemes
         and names.get("drive", "agcr") == "agcr"
-        and names.get("host.speed", HEAD.speed) == HEAD.speed
+        and speed_of(names) == HEAD.speed
         and not names["workload"].startswith(SYNTHETIC)
     ]
     kept = ("workload", "cost")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from floatgate.comparison import Comparison
@@ -66,7 +66,7 @@ class Runs:
             workload = names["workload"]
             if workload.startswith(SYNTHETIC) or names.get("drive", drive) != drive:
                 continue
-            self._runs[workload, names.get("host.speed", SPEEDS[0]), names["cost"]] = run
+            self._runs[workload, speed_of(names), names["cost"]] = run
             group = self.stand_ins if run.provenance.workload.stand_in else self.traces
             if workload not in group:
                 group.append(workload)
@@ -116,6 +116,11 @@ class Runs:
         """Those of several workloads, where both have such requests."""
         all_of_them = (self.change(w, scheme, base, op, speed) for w in workloads)
         return [change for change in all_of_them if change is not None]
+
+
+def speed_of(names: Mapping[str, str]) -> str:
+    """How fast the workload was played, as the experiment writes it."""
+    return f"{float(names.get('host.speed', 1)):g}"
 
 
 def mean(values: Sequence[float]) -> float | None:
