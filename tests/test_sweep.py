@@ -448,13 +448,15 @@ def test_two_sweeps_at_once_age_a_drive_once(tmp_path: Path) -> None:
 @pytest.mark.verify
 @pytest.mark.skipif(pool.cores() < 2, reason="there is one core")
 def test_two_cores_take_at_most_55_percent_of_the_time_of_one(tmp_path: Path) -> None:
-    # Whatever else the machine does only adds to a time: the least of several is the truest.
+    # Whatever else the machine does only adds to a time: the least of several is the truest. What
+    # starting the workers takes, a tenth of a second, is a part of every sweep, and of a long one
+    # a small part.
     best = {1: math.inf, 2: math.inf}
     for turn in range(6):
         for count in best:
             out = tmp_path / f"{turn}-{count}"
             start = time.perf_counter()
-            comparison = many(requests=150_000).sweep(out=out, workers=count)
+            comparison = many(requests=400_000).sweep(out=out, workers=count)
             best[count] = min(best[count], time.perf_counter() - start)
             assert (len(comparison.runs), comparison.reused) == (24, 0)
         if best[2] <= 0.55 * best[1]:
