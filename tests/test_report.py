@@ -440,12 +440,23 @@ def test_figures_are_one_column_wide_and_legible(stored: Path, tmp_path: Path) -
         assert sizes == {8.0}
     lines = files[1].read_text()
     assert len(set(re.findall(r'stroke-dasharray="([^"]+)"', lines))) >= 3
-    assert "role-legend" in lines, "four runs are told apart by words"
     again = figures.save(report, tmp_path / "again", "svg")
     assert [f.read_bytes() for f in again] == [f.read_bytes() for f in files]
     one = Report("r", comparison, plots=report.plots[:1])
     (pdf,) = figures.save(one, tmp_path / "pdf", "pdf")
     assert pdf.read_bytes().startswith(b"%PDF")
+
+
+def test_figures_of_lines_keep_their_legend(tmp_path: Path) -> None:
+    # Colour, dashes and marks tell the lines apart: one legend for all three.
+    variants = [{"x": x, "victim": v} for x in ("0.1", "0.2", "0.3") for v in ("greedy", "fifo")]
+    comparison = Comparison([made(waf=2.0 + i) for i in range(6)], variants)
+    report = Report("r", comparison, plots=[Plot("lines", measure="waf", x="x", by="victim")])
+    (file,) = figures.save(report, tmp_path, "svg")
+    svg = file.read_text()
+    assert svg.count("role-legend ") == 1 or svg.count('role-legend"') == 1
+    assert ">greedy<" in svg
+    assert ">fifo<" in svg
 
 
 # --- reading results, and the command ---
