@@ -373,7 +373,8 @@ def test_what_was_not_recorded_is_said_with_how_to_record_it(stored: Path) -> No
     found = {plot.kind: plot for plot in plots(of(runs))}
     assert found["time"].spec is None
     assert found["time"].says == (
-        "Left out: no series over time was recorded. To have it, store the run with `--out DIR`."
+        "Left out: no series over time was recorded. To have it, store the run with `--out DIR`, "
+        "a sweep with `record`."
     )
     assert (
         "Drawn from the percentiles of the result, as no requests were recorded."

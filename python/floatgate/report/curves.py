@@ -29,7 +29,7 @@ from floatgate.report.model import Plot
 from floatgate.report.names import Names
 from floatgate.result import OPERATIONS
 
-_UNRECORDED = "To have it, store the run with `--out DIR`"
+_UNRECORDED = "To have it, store the run with `--out DIR`, a sweep with `record`"
 _PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99")
 
 
