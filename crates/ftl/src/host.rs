@@ -257,6 +257,12 @@ impl<K: Kit> Ftl<K> {
         self.policies.cost.initial()
     }
 
+    /// The level of every program, if there is one for all.
+    #[inline]
+    pub fn constant_level(&self) -> Option<Level> {
+        self.constant
+    }
+
     /// Decides the level of a program when it is dispatched, and remembers it. `circumstances` is
     /// only evaluated if levels vary.
     #[inline]

@@ -127,38 +127,50 @@ impl<K: Kit> Ftl<K> {
                     self.balance(block, tag, now);
                 }
                 Phase::Squeezing => {
-                    let block = self.jobs.get(id).block.expect("a job that squeezes has a block");
-                    if self.blocks.pins(block) > 0 {
-                        self.waiting.push((id, WaitFor::Pins(block)));
-                        return Action::Wait;
+                    if let Some(action) = self.squeeze(id) {
+                        return action;
                     }
-                    let view = ftl_view!(self);
-                    if self.may_squeeze(block)
-                        && self.policies.read_disturb.may_reprogram(&view, block)
-                    {
-                        let wordlines = self.wordlines(block);
-                        let job = self.jobs.get_mut(id);
-                        job.phase = Phase::Reprogramming;
-                        let known = job.copied.min(wordlines);
-                        return Action::Reprogram { block, wordlines, known };
-                    }
-                    self.counts.dropped += 1;
-                    self.give_back(block);
-                    self.jobs.get_mut(id).phase = Phase::Next;
                 }
-                Phase::Reprogramming => {
-                    let job = self.jobs.get_mut(id);
-                    job.phase = Phase::Next;
-                    let (source, copied) = (job.tag.source, job.copied);
-                    let step = job.steps[job.step - 1].clone();
-                    self.finish_reprogram(&step, source, copied, now);
-                }
+                Phase::Reprogramming => self.reprogrammed(id, now),
             }
         }
     }
 
+    /// The block that is to lose pages in place is ready, or waited for, or kept as it is. Apart
+    /// from [`Ftl::advance`], like all that plans do, which plain jobs need not carry.
+    #[inline(never)]
+    fn squeeze(&mut self, id: JobId) -> Option<Action> {
+        let block = self.jobs.get(id).block.expect("a job that squeezes has a block");
+        if self.blocks.pins(block) > 0 {
+            self.waiting.push((id, WaitFor::Pins(block)));
+            return Some(Action::Wait);
+        }
+        let view = ftl_view!(self);
+        if self.may_squeeze(block) && self.policies.read_disturb.may_reprogram(&view, block) {
+            let wordlines = self.wordlines(block);
+            let job = self.jobs.get_mut(id);
+            job.phase = Phase::Reprogramming;
+            let known = job.copied.min(wordlines);
+            return Some(Action::Reprogram { block, wordlines, known });
+        }
+        self.counts.dropped += 1;
+        self.give_back(block);
+        self.jobs.get_mut(id).phase = Phase::Next;
+        None
+    }
+
+    #[inline(never)]
+    fn reprogrammed(&mut self, id: JobId, now: Time) {
+        let job = self.jobs.get_mut(id);
+        job.phase = Phase::Next;
+        let (source, copied) = (job.tag.source, job.copied);
+        let step = job.steps[job.step - 1].clone();
+        self.finish_reprogram(&step, source, copied, now);
+    }
+
     /// Starts the next step of a plan that needs flash operations; `Some` when it starts with one.
     /// Leaves the job in `Next` when the plan is over.
+    #[inline(never)]
     fn next_step(&mut self, id: JobId, now: Time) -> Option<Action> {
         loop {
             let job = self.jobs.get_mut(id);

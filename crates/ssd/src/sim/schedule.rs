@@ -97,7 +97,7 @@ impl<K: Kit> Sim<K> {
     }
 
     fn add_start(&mut self, die: DieId, background: bool, id: JobId, seq: u64) {
-        let op = self.ops.add(PageOp::of_job(Work::JobStart(id), None, seq, self.now));
+        let op = self.ops.add_job(Work::JobStart(id), None, seq, self.now);
         let lane = if background { LaneId::Idle } else { LaneId::Job };
         self.dies[die].queue(&mut self.ops, lane, op);
     }
@@ -166,7 +166,7 @@ impl<K: Kit> Sim<K> {
             self.remember_job(id, seq);
         }
         let seq = self.job_seq[id.as_u32() as usize];
-        let op = self.ops.add(PageOp::of_job(work, ppn, seq, self.now));
+        let op = self.ops.add_job(work, ppn, seq, self.now);
         if die == here && (self.dies[here].mask == 0 || (hold == Hold::Die && self.is_next(op))) {
             self.begin(here, op);
             return true;
@@ -493,6 +493,9 @@ impl<K: Kit> Sim<K> {
 
     #[inline]
     fn decide_level(&mut self, die: DieId, op: u32, ppn: nand::Ppn, tag: Tag) -> nand::Level {
+        if let Some(level) = self.ftl.constant_level() {
+            return level;
+        }
         let o = &self.ops[op];
         let stored = match o.work {
             Work::JobProgram(id) => self.ftl.job(id).copied_from().map(|p| self.ftl.level_of(p)),
@@ -602,42 +605,39 @@ impl<K: Kit> Sim<K> {
 
     fn finish_operation(&mut self, die: DieId) {
         let now = self.now;
-        let (op, started, mut array) = {
-            let d = &mut self.dies[die];
-            d.finish(now);
-            (d.running, d.started, d.array)
-        };
-        let work = self.ops[op].work;
-        let mut ecc = Dur::ZERO;
+        self.dies[die].finish(now);
         if self.cells.is_some() {
-            (array, ecc) = self.age_cells(die, op);
+            self.age_cells(die);
         }
+        let Die { running: op, started, array, .. } = self.dies[die];
+        let work = self.ops[op].work;
         // Other dies may act on what follows; this one must not start anything before it chooses.
         self.dies[die].phase = Phase::Gathering;
         self.dies[die].started = now;
         let next_job = match work {
             Work::Read | Work::ReadModify | Work::ReadUnmapped | Work::Write => {
-                self.finish_host(die, op, started, array, ecc);
+                self.finish_host(die, op, started, array);
                 None
             }
             Work::JobRead(id)
             | Work::JobProgram(id)
             | Work::JobErase(id, _)
             | Work::JobReprogram(id, ..) => {
-                let written = self.ops[op].ppn.filter(|_| matches!(work, Work::JobProgram(_)));
+                let programmed = matches!(work, Work::JobProgram(_));
+                let awaited = !self.barred.is_empty() && programmed && self.is_awaited(op);
                 self.ops.remove(op);
-                Some((id, written))
+                Some((id, programmed, awaited))
             }
             Work::JobStart(_) => unreachable!("a job's start is no flash operation"),
         };
         self.dies[die].phase = Phase::Idle;
         let mut busy = false;
-        if let Some((id, written)) = next_job {
+        if let Some((id, programmed, awaited)) = next_job {
             busy = self.step_job(die, id);
-            if written.is_some() && !self.dies[die].parked.is_empty() {
+            if programmed && !self.dies[die].parked.is_empty() {
                 self.unpark(die);
             }
-            if !self.barred.is_empty() && (self.ftl.take_relieved() || self.awaited(written)) {
+            if !self.barred.is_empty() && (self.ftl.take_relieved() || awaited) {
                 self.hold(die, busy, Self::retry_barred);
             }
         }
@@ -665,23 +665,28 @@ impl<K: Kit> Sim<K> {
     }
 
     /// An operation is done, of which the cells take note before the FTL does; and blocks that could
-    /// not be read are taken out of service. Gives the operation's plain time in the array, and what
-    /// correcting errors took beyond it.
+    /// not be read are taken out of service. What correcting errors took goes to the account of the
+    /// reads; the rest of the time is then that of plain ones.
     #[inline(never)]
-    fn age_cells(&mut self, die: DieId, op: u32) -> (Dur, Dur) {
+    fn age_cells(&mut self, die: DieId) {
         let Some(cells) = &mut self.cells else { unreachable!("there is a model of the cells") };
         let d = &mut self.dies[die];
-        let mut times = (d.array, Dur::ZERO);
-        match self.ops[op].work {
+        let mut at = d.running;
+        match self.ops[at].work {
             Work::Read | Work::ReadModify | Work::ReadUnmapped | Work::JobRead(_) => {
                 let more = match self.settings.timing.bus {
                     Bus::Included => Dur::ZERO,
                     Bus::Modelled { page, .. } => page * u64::from(d.planes),
                 };
-                times = (d.plain, d.array - d.plain + more);
+                let ecc = d.array - d.plain + more;
+                d.array = d.plain;
+                d.started += ecc;
+                while at != NONE {
+                    self.ops[at].spent.ecc += ecc.as_ns();
+                    at = self.ops[at].next;
+                }
             }
             Work::Write | Work::JobProgram(_) => {
-                let mut at = op;
                 while at != NONE {
                     let slot = self.ops[at].ppn.expect("a program has a slot");
                     cells.programmed(slot, self.now);
@@ -699,13 +704,12 @@ impl<K: Kit> Sim<K> {
         while let Some(block) = cells.take_failed() {
             self.ftl.condemn(block);
         }
-        times
     }
 
-    /// Whether a read waits for the page that a job has just written.
+    /// Whether a read waits for the page that a job's program has just written.
     #[cold]
-    fn awaited(&self, written: Option<nand::Ppn>) -> bool {
-        let lpn = written.and_then(|ppn| self.ftl.map().owner(ppn));
+    fn is_awaited(&self, program: u32) -> bool {
+        let lpn = self.ops[program].ppn.and_then(|ppn| self.ftl.map().owner(ppn));
         lpn.is_some() && self.barred.iter().any(|&op| self.ops[op].lpn == lpn)
     }
 
@@ -724,9 +728,9 @@ impl<K: Kit> Sim<K> {
 
     /// Host operations are done.
     #[inline]
-    fn finish_host(&mut self, die: DieId, op: u32, started: Time, array: Dur, ecc: Dur) {
+    fn finish_host(&mut self, die: DieId, op: u32, started: Time, array: Dur) {
         let now = self.now;
-        let bus = ((now - started) - array - ecc).as_ns();
+        let bus = ((now - started) - array).as_ns();
         let mut at = op;
         let mut programmed = false;
         while at != NONE {
@@ -737,9 +741,6 @@ impl<K: Kit> Sim<K> {
             o.next = NONE;
             o.spent.array += array.as_ns();
             o.spent.bus += bus;
-            if ecc > Dur::ZERO {
-                o.spent.ecc += ecc.as_ns();
-            }
             match o.work {
                 Work::Write => {
                     let (lpn, ppn, prio) = (o.lpn.expect("a page"), o.ppn.expect("a slot"), o.prio);
