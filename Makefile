@@ -43,7 +43,7 @@ demo: $(EXTENSION) ## Set up, reproduce AGCR (FAST 2016) in its quick form, name
 .PHONY: test
 test: $(EXTENSION) ## Run every test of the Rust crates and of the Python package
 	cargo test --workspace --profile fast
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 .PHONY: lint
 lint: $(EXTENSION) ## Check format, lints, types and type stubs
