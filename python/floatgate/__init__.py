@@ -18,7 +18,7 @@ from floatgate.conversion import convert
 from floatgate.description import Description, describe
 from floatgate.engine import ConfigError, InputError, InternalError, PolicyError, WorkloadError
 from floatgate.engine import version as _version
-from floatgate.forward import FastForward, fast_forward
+from floatgate.forward import FastForward, demand_per_second, fast_forward
 from floatgate.lifetime import lifetime
 from floatgate.profile import Profile, expected_error, fit
 from floatgate.result import Result
@@ -46,6 +46,7 @@ __all__ = [
     "chips",
     "compare",
     "convert",
+    "demand_per_second",
     "describe",
     "drives",
     "expected_error",

@@ -28,10 +28,11 @@ def fast_forward(
     drive: str | PathLike[str],
     workload: str | PathLike[str] | None = None,
     *,
-    demand: float | Sequence[float] | None = None,
+    demand: float | Sequence[float] | pl.DataFrame | None = None,
     waf: float | None = None,
     page_write: str | None = None,
     target: str | None = None,
+    step: str | None = None,
     bins: int = 1000,
     epochs: int = 1000,
     periods: tuple[int, int] = (0, 0),
@@ -57,12 +58,15 @@ def fast_forward(
         workload: A trace file, a trace of the catalogue or a timed generator. Its writes in each
             second, from the first request to the last, are one cycle.
         demand: Instead of a workload, the bytes that the host writes in each second of a cycle,
-            at most 10^15 each; a single number is a constant rate.
+            at most 10^15 each; a single number is a constant rate. Also what
+            `demand_per_second` gives, as it is or changed.
         waf: Bytes programmed for each byte of the host, 0.001 to 10,000. By default it comes from
             a run of the workload on the drive, without throttle.
         page_write: The time of a page write without throttle, `"600us"`; by default from the same
             run, or, with a demand in numbers, the time of a program.
         target: The life to advance to, `"5y"` by default. With a throttle, the throttle's own.
+        step: How long each number of `demand` lasts, `"1s"` by default. Longer steps are quicker
+            where bursts within them do not matter.
         bins: Spans of the series.
         epochs: Rows of the table of epochs, at most.
         periods: The first period to be kept by itself, and how many.
@@ -81,14 +85,14 @@ def fast_forward(
             where.
     """
     words, finder = policies_of(policy)
-    rates = [float(demand)] if isinstance(demand, int | float) else demand
     text = engine.fast_forward(
         str(drive),
         None if workload is None else str(workload),
-        demand=None if rates is None else [float(rate) for rate in rates],
+        demand=None if demand is None else _columns(demand),
         waf=waf,
         page_write=page_write,
         target=target,
+        step=step,
         keep=(bins, epochs, *periods),
         set=pairs(set),
         policy=words,
@@ -99,6 +103,68 @@ def fast_forward(
         finder=finder,
     )
     return FastForward(json.loads(text))
+
+
+def demand_per_second(
+    drive: str | PathLike[str],
+    workload: str | PathLike[str],
+    *,
+    set: Settings = (),
+    seed: int | None = None,
+    progress: Callable[[str, int, int | None, int], object] | None = None,
+    **reading: Unpack[Reading],
+) -> pl.DataFrame:
+    """What a workload writes in each second, from its first request to its last.
+
+    To go through a long workload once, and forward many drives or policies under it.
+
+    Args:
+        drive: The name of a preset, or a drive file (TOML): whose pages count, and into which
+            addresses are folded.
+        workload: As for `fast_forward`.
+        set: Settings by key, as for `run`; those of the workload too.
+        seed: The seed of a generated workload.
+        progress: As for `fast_forward`; the stage is `reading`.
+        **reading: How a trace is to be read, as for `run`.
+
+    Returns:
+        A row per second: `bytes`, and `pages`, the pages of the drive that they touch.
+
+    Raises:
+        InputError: As `fast_forward` does.
+    """
+    import polars as pl
+
+    _, finder = policies_of(())
+    columns = engine.demand(
+        str(drive),
+        str(workload),
+        set=pairs(set),
+        seed=seed,
+        reading=how_to_read(**reading),
+        progress=progress,
+        finder=finder,
+    )
+    return pl.DataFrame(dict(zip(("bytes", "pages"), columns, strict=True)))
+
+
+def _columns(
+    demand: float | Sequence[float] | pl.DataFrame,
+) -> tuple[list[float], list[float] | None]:
+    """Bytes of each second, and pages where they are known."""
+    import polars as pl
+
+    if isinstance(demand, pl.DataFrame):
+        missing = [name for name in ("bytes", "pages") if name not in demand.columns]
+        if missing:
+            raise engine.InputError(
+                f"a table of demand has a row per second with `bytes` and `pages`: there is no "
+                f"`{missing[0]}` among {', '.join(demand.columns) or 'no columns'}"
+            )
+        bytes_, pages = (demand[name].cast(pl.Float64).to_list() for name in ("bytes", "pages"))
+        return bytes_, pages
+    rates = [demand] if isinstance(demand, int | float) else demand
+    return [float(rate) for rate in rates], None
 
 
 class FastForward(Numbers):

@@ -7,19 +7,25 @@ import os
 from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from floatgate import findings
 from floatgate.batch import Standing
 from floatgate.catalogue import Folders
+from floatgate.catalogue import traces as known_traces
 from floatgate.comparison import Comparison
 from floatgate.description import Description, describe
 from floatgate.engine import InputError
 from floatgate.experiments import Experiment
 from floatgate.experiments.errors import nearest
-from floatgate.pool import Executor
+from floatgate.experiments.model import Planned
+from floatgate.forward import demand_per_second
+from floatgate.pool import Executor, cores
 from floatgate.report.model import Plot, Report, Sheet, Table
 from floatgate.sweep import sweep
+
+if TYPE_CHECKING:
+    import polars as pl
 
 FILE = "experiment.toml"
 PAGE = "report.html"
@@ -40,9 +46,21 @@ class Analysis(NamedTuple):
 
 
 class Study:
-    """What an analysis may ask for besides the runs."""
+    """What an analysis may ask for besides the runs.
 
-    def __init__(self, experiment: Experiment, traces: Folders) -> None:
+    `quick` says whether this is the quick form, and `workers` how many cores there are to use.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        traces: Folders,
+        *,
+        quick: bool = False,
+        workers: int | None = None,
+    ) -> None:
+        self.quick = quick
+        self.workers = workers or cores()
         self._planned = experiment.planned()
         self._traces = traces
         self._described: dict[str, Description] = {}
@@ -50,10 +68,30 @@ class Study:
     def describe(self, workload: str) -> Description:
         """What a workload of the experiment is like, read as its runs read it."""
         if workload not in self._described:
-            planned = next(run for run in self._planned if run.names.get("workload") == workload)
+            planned = self._of(workload)
             reading: Any = {"traces": self._traces} | planned.reading
             self._described[workload] = describe(str(planned.part.workload), **reading)
         return self._described[workload]
+
+    def demand(
+        self, workload: str, progress: Callable[[str, int, int | None, int], object] | None = None
+    ) -> pl.DataFrame:
+        """What a workload writes in each second, on the drive of its runs.
+
+        To its end, even if its runs read the first requests only.
+        """
+        planned = self._of(workload)
+        reading: Any = {"traces": self._traces} | planned.reading | {"first": None}
+        drive, name = str(planned.part.drive), str(planned.part.workload)
+        return demand_per_second(drive, name, set=planned.part.set, progress=progress, **reading)
+
+    def others(self) -> dict[str, str]:
+        """The traces at hand that have no name in the catalogue: their paths by file names."""
+        found = known_traces(self._traces)["also_there"]
+        return {os.path.basename(each["path"]): each["path"] for each in found}
+
+    def _of(self, workload: str) -> Planned:
+        return next(run for run in self._planned if run.names.get("workload") == workload)
 
 
 class Reproduction(NamedTuple):
@@ -121,7 +159,8 @@ def reproduce(
         raise InputError(
             f"no run of `{name}` gave a result\n{comparison_text.failures(comparison)}"
         )
-    study = Study(experiment.with_other_traces(traces), traces)
+    whole = experiment.with_other_traces(traces)
+    study = Study(whole, traces, quick=quick, workers=workers)
     return _reported(experiment, comparison, study, folder)
 
 

@@ -7,6 +7,7 @@ use ssd::fast_forward::{
 };
 use ssd::kernel::Dur;
 use ssd::policies::throttle::Settings;
+use ssd::workload::Workload;
 use ssd::{Drive, StateCache};
 
 use crate::error::{InputError, WorkloadError, of_ours, of_run};
@@ -16,7 +17,8 @@ use crate::open::{self, How};
 /// What is written.
 pub(crate) struct What<'a> {
     pub(crate) workload: Option<&'a str>,
-    pub(crate) demand: Option<Vec<f64>>,
+    /// Bytes of each second, and pages where they are not the whole pages of these.
+    pub(crate) demand: Option<(Vec<f64>, Option<Vec<f64>>)>,
     pub(crate) how: How,
 }
 
@@ -25,6 +27,7 @@ pub(crate) struct Asked {
     waf: Option<f64>,
     page_write_ns: Option<f64>,
     target: Option<Dur>,
+    step: Option<Dur>,
     keep: (usize, usize, u64, usize),
 }
 
@@ -34,6 +37,7 @@ impl Asked {
         waf: Option<f64>,
         page_write: Option<&str>,
         target: Option<&str>,
+        step: Option<&str>,
         keep: (usize, usize, u64, usize),
     ) -> PyResult<Self> {
         let wrong = |message: String| Err(InputError::new_err(message));
@@ -46,6 +50,10 @@ impl Asked {
         };
         let page_write = page_write.map(|text| dur("page_write", text)).transpose()?;
         let target = target.map(|text| dur("target", text)).transpose()?;
+        let step = step.map(|text| dur("step", text)).transpose()?;
+        if step.is_some_and(|s| s < Dur::secs(1)) {
+            return wrong("`step` must be at least 1s".to_owned());
+        }
         let throttle = Settings::of(&drive.policies);
         if let (Some(target), Some(own)) = (target, throttle.map(|t| t.target))
             && target != own
@@ -63,8 +71,31 @@ impl Asked {
             return wrong("at least one bin, and at most 10 million of anything".to_owned());
         }
         let page_write_ns = page_write.map(|d| d.as_ns() as f64);
-        Ok(Self { waf, page_write_ns, target, keep })
+        Ok(Self { waf, page_write_ns, target, step, keep })
     }
+}
+
+/// The demand of a workload.
+pub(crate) fn demand(
+    drive: &Drive,
+    name: &str,
+    how: &How,
+    tick: &mut dyn FnMut(Progress) -> bool,
+) -> PyResult<Demand> {
+    gone_through(drive, &*open::workload(drive, name, how)?, tick)
+}
+
+fn gone_through(
+    drive: &Drive,
+    workload: &dyn Workload,
+    tick: &mut dyn FnMut(Progress) -> bool,
+) -> PyResult<Demand> {
+    let total = workload.about().requests;
+    let mut watch = |done| tick(Progress { stage: "reading", done, total, now_ns: 0 });
+    let page_bytes = drive.geometry.page_size().get();
+    let found = Demand::watched(workload, page_bytes, drive.host.speed, &mut watch);
+    let found = found.map_err(|e| WorkloadError::new_err(e.to_string()))?;
+    found.ok_or_else(|| of_ours("stopped by nobody"))
 }
 
 pub(crate) fn forward(
@@ -78,11 +109,18 @@ pub(crate) fn forward(
     let workload = what.workload.map(|name| open::workload(drive, name, &what.how)).transpose()?;
     let fail = |e: DemandError| WorkloadError::new_err(e.to_string());
     let demand = match (&what.demand, &workload) {
-        (Some(bytes), None) => Demand::of_bytes(bytes, page_bytes).map_err(fail)?,
-        (None, Some(workload)) => {
-            Demand::of(&**workload, page_bytes, drive.host.speed).map_err(fail)?
-        }
+        (Some((bytes, None)), None) => Demand::of_bytes(bytes, page_bytes).map_err(fail)?,
+        (Some((bytes, Some(pages))), None) => Demand::of_numbers(bytes, pages).map_err(fail)?,
+        (None, Some(workload)) => gone_through(drive, &**workload, tick)?,
         _ => return Err(InputError::new_err("give either a workload or a demand")),
+    };
+    let demand = match (asked.step, &workload) {
+        (Some(_), Some(_)) => {
+            let why = "`step` is for a demand in numbers: a workload has one for each second";
+            return Err(InputError::new_err(why));
+        }
+        (Some(step), None) => demand.with_step(step),
+        (None, _) => demand,
     };
     let missing = asked.waf.is_none() || asked.page_write_ns.is_none();
     let measured = match workload {

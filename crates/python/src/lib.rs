@@ -29,6 +29,7 @@ mod _core {
     use std::sync::Arc;
     use std::time::Instant;
 
+    use numpy::{IntoPyArray, PyArray1};
     use pyo3::prelude::*;
     use serde_json::json;
     use ssd::record::{Sink, Table};
@@ -289,11 +290,36 @@ mod _core {
         })
     }
 
+    /// What a workload writes in each second, from its first request to its last: bytes, and the
+    /// pages of the drive that they touch.
+    #[pyfunction]
+    #[pyo3(signature = (drive, workload, *, set, seed, reading, progress, finder))]
+    #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
+    fn demand<'py>(
+        py: Python<'py>,
+        drive: &str,
+        workload: String,
+        set: Vec<String>,
+        seed: Option<u64>,
+        reading: open::Reading,
+        progress: Option<Py<PyAny>>,
+        finder: Py<PyAny>,
+    ) -> PyResult<[Bound<'py, PyArray1<f64>>; 2]> {
+        let how = reading.checked(&workload)?;
+        let outside = Outside::new(finder);
+        let drive = open::drive(drive, &set, &[], seed, &outside)?;
+        let drive = open::set_up(drive, &workload)?;
+        let (bytes, pages) = gate::pass(py, outside, progress, None, move |tick, _| {
+            Ok(forward::demand(&drive, &workload, &how, tick)?.columns())
+        })?;
+        Ok([bytes.into_pyarray(py), pages.into_pyarray(py)])
+    }
+
     /// Years of a workload that repeats, or of a demand in numbers; the result as JSON. The lists
     /// of numbers say how much is to be kept: bins, epochs, the first period and how many.
     #[pyfunction]
     #[pyo3(signature = (
-        drive, workload, *, demand, waf, page_write, target, keep, set, policy, seed, reading,
+        drive, workload, *, demand, waf, page_write, target, step, keep, set, policy, seed, reading,
         cache, progress, finder
     ))]
     #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
@@ -301,10 +327,11 @@ mod _core {
         py: Python<'_>,
         drive: &str,
         workload: Option<String>,
-        demand: Option<Vec<f64>>,
+        demand: Option<(Vec<f64>, Option<Vec<f64>>)>,
         waf: Option<f64>,
         page_write: Option<&str>,
         target: Option<&str>,
+        step: Option<&str>,
         keep: (usize, usize, u64, usize),
         set: Vec<String>,
         policy: Vec<String>,
@@ -318,7 +345,7 @@ mod _core {
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &policy, seed, &outside)?;
         let drive = open::set_up(drive, workload.as_deref().unwrap_or_default())?;
-        let asked = forward::Asked::new(&drive, waf, page_write, target, keep)?;
+        let asked = forward::Asked::new(&drive, waf, page_write, target, step, keep)?;
         gate::pass(py, Arc::clone(&outside), progress, None, move |tick, _| {
             let start = Instant::now();
             let what = forward::What { workload: workload.as_deref(), demand, how };

@@ -1,8 +1,8 @@
 """Pages of results: what was published beside what came out here, plots, and the runs.
 
     >>> from floatgate import report
-    >>> list(report.KINDS)
-    ['bars', 'lines', 'cdf', 'percentiles', 'time', 'wear', 'causes', 'sources', 'levels', 'values']
+    >>> print(*report.KINDS)
+    bars lines cdf percentiles time wear causes sources levels values curves
 
 `load` reads stored runs, `save` writes a `Report` about them as one HTML file, and `save_figures`
 its plots as files for a publication.
@@ -28,6 +28,7 @@ KINDS = {
     "sources": "flash operations by who wanted them",
     "levels": "flash operations by cost level",
     "values": "numbers of the report's own, as bars by `x` in the colours of `by`",
+    "curves": "numbers of the report's own, as lines",
 }
 """The kinds of plots, each with what it shows."""
 

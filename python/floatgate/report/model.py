@@ -50,6 +50,14 @@ class Point(NamedTuple):
     source: str
 
 
+class Curve(NamedTuple):
+    """A line of a report's own: what it is called, and its points."""
+
+    name: str
+    xs: Sequence[float]
+    ys: Sequence[float]
+
+
 class Plot(NamedTuple):
     """A plot of the runs of a report.
 
@@ -57,6 +65,8 @@ class Plot(NamedTuple):
     its short name, or the path to it with dots. `x` and `by` are names of what varied: along the
     axis, and by colour. `points` are drawn beside ours. A plot of the kind `values` has its own
     numbers in the place of a measure of the runs; there `measure` is what its axis is called.
+    So has one of the kind `curves`, where `x` is what the other axis is called, and `log` names
+    the axes that are logarithmic: `"x"`, `"y"` or `"xy"`.
     """
 
     kind: str
@@ -66,6 +76,8 @@ class Plot(NamedTuple):
     by: str | None = None
     points: Sequence[Point] = ()
     values: Sequence[tuple[Mapping[str, str], float]] = ()
+    curves: Sequence[Curve] = ()
+    log: str = ""
 
 
 class Report(NamedTuple):

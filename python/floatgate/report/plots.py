@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from floatgate.engine import InputError
 from floatgate.measures import MEASURES
-from floatgate.report import KINDS, curves, measured, splits
+from floatgate.report import KINDS, curves, measured, own, splits
 from floatgate.report.drawing import Drawn
 from floatgate.report.model import Plot, Report
 from floatgate.report.names import Names
@@ -22,6 +22,7 @@ _DRAW: Mapping[str, Callable[[Plot, Names], Iterator[Drawn]]] = {
     "sources": splits.sources,
     "levels": splits.levels,
     "values": measured.values,
+    "curves": own.curves,
 }
 
 _MEASURES = 4

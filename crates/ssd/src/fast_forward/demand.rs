@@ -1,23 +1,25 @@
-//! What a workload writes in each second of one cycle, which repeats.
+//! What a workload writes in each second of one cycle, or in each longer step, which repeats.
 
 use kernel::Dur;
 use workload::{Op, TraceError, Workload};
 
-/// One second of demand.
+/// One step of demand, a second where nothing else is said.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
-pub(super) struct Second {
-    /// Bytes that the host writes.
+pub(super) struct Step {
+    /// Bytes that the host writes in a second.
     pub(super) bytes: f64,
     /// Pages that these touch, request by request.
     pub(super) pages: f64,
-    /// Seconds without writes from this one on, to the end of the cycle at most.
+    /// Steps without writes from this one on, to the end of the cycle at most.
     pub(super) quiet: u32,
 }
 
-/// What the host writes in each second of a cycle.
+/// What the host writes in each step of a cycle.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Demand {
-    pub(super) seconds: Vec<Second>,
+    pub(super) steps: Vec<Step>,
+    /// The length of a step, in seconds.
+    pub(super) step: f64,
     bytes: f64,
     pages: f64,
 }
@@ -40,6 +42,9 @@ pub enum DemandError {
     /// A number is no demand.
     #[error("a demand of {0} bytes in a second: it must be a number from 0 to 10^15")]
     Number(f64),
+    /// The two columns of numbers do not belong together.
+    #[error("{0} seconds with bytes, and {1} with pages: give as many of either")]
+    Columns(usize, usize),
     /// The cycle is too long for a second each.
     #[error("a cycle of {0} s: at most 100 million are kept")]
     Length(u64),
@@ -51,25 +56,69 @@ const LONGEST: u64 = 100_000_000;
 impl Demand {
     /// The demand of given numbers of bytes in each second, in whole pages.
     pub fn of_bytes(bytes: &[f64], page_bytes: u64) -> Result<Self, DemandError> {
-        if let Some(wrong) = bytes.iter().find(|b| !(0.0..=1e15).contains(*b)) {
+        let pages: Vec<f64> = bytes.iter().map(|bytes| bytes / page_bytes as f64).collect();
+        Self::of_numbers(bytes, &pages)
+    }
+
+    /// The demand of given numbers of bytes in each second, and of the pages that these touch:
+    /// what [`Demand::columns`] gave.
+    pub fn of_numbers(bytes: &[f64], pages: &[f64]) -> Result<Self, DemandError> {
+        if bytes.len() != pages.len() {
+            return Err(DemandError::Columns(bytes.len(), pages.len()));
+        }
+        if let Some(wrong) = bytes.iter().chain(pages).find(|b| !(0.0..=1e15).contains(*b)) {
             return Err(DemandError::Number(*wrong));
         }
-        let second = |&bytes: &f64| Second { bytes, pages: bytes / page_bytes as f64, quiet: 0 };
-        Self::new(bytes.iter().map(second).collect())
+        let step = |(&bytes, &pages): (&f64, &f64)| Step { bytes, pages, quiet: 0 };
+        Self::new(bytes.iter().zip(pages).map(step).collect())
+    }
+
+    /// The same numbers, each for so long.
+    #[must_use]
+    pub fn with_step(mut self, step: Dur) -> Self {
+        let longer = step.as_secs_f64() / self.step;
+        for s in &mut self.steps {
+            s.bytes /= longer;
+            s.pages /= longer;
+        }
+        self.step *= longer;
+        self
+    }
+
+    /// Bytes that the host writes in each step, and the pages that these touch.
+    pub fn columns(&self) -> (Vec<f64>, Vec<f64>) {
+        self.steps.iter().map(|s| (s.bytes * self.step, s.pages * self.step)).unzip()
     }
 
     /// The demand of a workload, gone through once. Its cycle lasts to the end of the second of its
     /// last request.
     pub fn of(workload: &dyn Workload, page_bytes: u64, speed: f64) -> Result<Self, DemandError> {
+        let watched = Self::watched(workload, page_bytes, speed, &mut |_| true)?;
+        Ok(watched.expect("nobody stopped it"))
+    }
+
+    /// As [`Demand::of`]; `progress` gets the requests gone through after every batch, and `None`
+    /// comes back once it answers `false`.
+    pub fn watched(
+        workload: &dyn Workload,
+        page_bytes: u64,
+        speed: f64,
+        progress: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Option<Self>, DemandError> {
         if !workload.about().timed {
             return Err(DemandError::Untimed(workload.about().name.clone()));
         }
         let (mut source, mut batch) = (workload.open()?, Vec::new());
-        let mut seconds: Vec<Second> = Vec::new();
+        let mut seconds: Vec<Step> = Vec::new();
+        let mut requests = 0;
         loop {
             source.fill(&mut batch)?;
             if batch.is_empty() {
-                return Self::new(seconds);
+                return Self::new(seconds).map(Some);
+            }
+            requests += batch.len() as u64;
+            if !progress(requests) {
+                return Ok(None);
             }
             for request in &batch {
                 let at = request.at.as_secs_f64() / speed;
@@ -78,7 +127,7 @@ impl Demand {
                 }
                 let at = at as usize;
                 if at >= seconds.len() {
-                    seconds.resize(at + 1, Second::default());
+                    seconds.resize(at + 1, Step::default());
                 }
                 if request.op == Op::Write {
                     let pages = (request.end() - 1) / page_bytes - request.offset / page_bytes + 1;
@@ -89,20 +138,24 @@ impl Demand {
         }
     }
 
-    fn new(mut seconds: Vec<Second>) -> Result<Self, DemandError> {
+    fn new(mut steps: Vec<Step>) -> Result<Self, DemandError> {
         let mut quiet = 0;
-        for second in seconds.iter_mut().rev() {
-            quiet = if second.bytes > 0.0 { 0 } else { quiet + 1 };
-            second.quiet = quiet;
+        for step in steps.iter_mut().rev() {
+            quiet = if step.bytes > 0.0 { 0 } else { quiet + 1 };
+            step.quiet = quiet;
         }
-        let bytes = seconds.iter().map(|s| s.bytes).sum();
-        let pages = seconds.iter().map(|s| s.pages).sum();
-        if bytes > 0.0 { Ok(Self { seconds, bytes, pages }) } else { Err(DemandError::NoWrites) }
+        let bytes = steps.iter().map(|s| s.bytes).sum();
+        let pages = steps.iter().map(|s| s.pages).sum();
+        if bytes > 0.0 {
+            Ok(Self { steps, step: 1.0, bytes, pages })
+        } else {
+            Err(DemandError::NoWrites)
+        }
     }
 
     /// The length of the cycle.
     pub fn length(&self) -> Dur {
-        Dur::secs(self.seconds.len() as u64)
+        Dur::from_secs_f64(self.steps.len() as f64 * self.step)
     }
 
     /// Bytes that the host writes in a cycle.
@@ -115,9 +168,9 @@ impl Demand {
         self.pages
     }
 
-    /// The largest demand of a second over the mean.
+    /// The largest demand of a step over the mean.
     pub fn peak_to_mean(&self) -> f64 {
-        let peak = self.seconds.iter().map(|s| s.bytes).fold(0.0, f64::max);
-        peak * self.seconds.len() as f64 / self.bytes
+        let peak = self.steps.iter().map(|s| s.bytes).fold(0.0, f64::max);
+        peak * self.length().as_secs_f64() / self.bytes
     }
 }

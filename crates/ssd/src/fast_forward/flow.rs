@@ -80,26 +80,28 @@ const PROGRESS_EVERY: u64 = 1 << 22;
 
 /// Where the demand has come to.
 struct Position {
-    second: usize,
-    /// What of that second has been served, in seconds.
+    step: usize,
+    /// What of that step has been served, in seconds.
     done: f64,
-    /// Whole seconds served.
+    /// Whole steps served.
     passed: u64,
+    /// The length of a step, in seconds.
+    length: f64,
 }
 
 impl Position {
     #[inline]
     fn at(&self) -> f64 {
-        self.passed as f64 + self.done
+        self.passed as f64 * self.length + self.done
     }
 
     #[inline]
-    fn next_second(&mut self, length: usize) {
+    fn next_step(&mut self, steps: usize) {
         self.done = 0.0;
         self.passed += 1;
-        self.second += 1;
-        if self.second == length {
-            self.second = 0;
+        self.step += 1;
+        if self.step == steps {
+            self.step = 0;
         }
     }
 }
@@ -110,32 +112,33 @@ pub fn fast_forward(
     plan: &Plan<'_>,
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Option<Outcome> {
-    let period = plan.throttle.map_or(1.0, |t| t.period.as_secs_f64());
+    // Without a throttle nothing happens within a step of the demand.
+    let period = plan.throttle.map_or(plan.demand.step, |t| t.period.as_secs_f64());
     let periods = (plan.target.as_secs_f64() / period).round().max(1.0) as u64;
     let mut machine = plan.throttle.map_or(Machine::Free, |t| t.machine(&plan.life));
     if let Some(regulator) = machine.regulator_mut() {
         regulator.keep_epochs(plan.epochs);
     }
-    let seconds = &plan.demand.seconds;
+    let (steps, length) = (&plan.demand.steps, plan.demand.step);
     let (first, most) = plan.periods;
     let most = most.min(periods.saturating_sub(first) as usize);
     let mut ledger = Ledger::new(periods as f64 * period, plan.bins, first, most);
     let mut wear = Wear::new(plan);
-    let mut p = Position { second: 0, done: 0.0, passed: 0 };
+    let mut p = Position { step: 0, done: 0.0, passed: 0, length };
     let (mut now, mut computed, mut report) = (0_u64, 0_u64, PROGRESS_EVERY);
     let (mut programmed, mut host_bytes) = (0.0, 0.0);
 
     while now < periods {
-        let quiet = seconds[p.second].quiet;
+        let quiet = steps[p.step].quiet;
         if quiet > 1 && now >= first.saturating_add(most as u64) {
-            let still = f64::from(quiet) - p.done;
+            let still = f64::from(quiet) * length - p.done;
             let skipped = ((still / period) as u64).min(periods - now);
             if skipped > 0 {
                 let served = p.done + skipped as f64 * period;
-                let whole = served as usize;
-                p.second = (p.second + whole) % seconds.len();
+                let whole = (served / length) as usize;
+                p.step = (p.step + whole) % steps.len();
                 p.passed += whole as u64;
-                p.done = served - whole as f64;
+                p.done = (served - whole as f64 * length).max(0.0);
                 now += skipped;
                 machine.skip(skipped, p.at());
                 continue;
@@ -145,19 +148,19 @@ pub fn fast_forward(
         let (mut room, mut left) = (period, grant.bytes.max(0.0));
         let mut bin = Bin::default();
         while room > 0.0 {
-            let second = &seconds[p.second];
-            let rest = 1.0 - p.done;
-            if second.quiet > 0 {
+            let step = &steps[p.step];
+            let rest = length - p.done;
+            if step.quiet > 0 {
                 if rest > room {
                     p.done += room;
                     break;
                 }
                 room -= rest;
-                p.next_second(seconds.len());
+                p.next_step(steps.len());
                 continue;
             }
-            let rate = second.bytes * plan.waf;
-            let slow = 1.0 + grant.delay * second.pages;
+            let rate = step.bytes * plan.waf;
+            let slow = 1.0 + grant.delay * step.pages;
             let ends = rest * slow <= room;
             let served = if ends { rest } else { room / slow };
             if rate * served > left {
@@ -165,8 +168,8 @@ pub fn fast_forward(
                 let served = left / rate;
                 machine.demand(p.at(), left);
                 bin.programmed += left;
-                bin.pages += served * second.pages;
-                host_bytes += served * second.bytes;
+                bin.pages += served * step.pages;
+                host_bytes += served * step.bytes;
                 p.done += served;
                 bin.stop = (room - served * slow).max(0.0);
                 break;
@@ -174,11 +177,11 @@ pub fn fast_forward(
             machine.demand(p.at(), rate * served);
             left -= rate * served;
             bin.programmed += rate * served;
-            bin.pages += served * second.pages;
-            host_bytes += served * second.bytes;
+            bin.pages += served * step.pages;
+            host_bytes += served * step.bytes;
             if ends {
                 room -= rest * slow;
-                p.next_second(seconds.len());
+                p.next_step(steps.len());
             } else {
                 p.done += served;
                 break;
