@@ -11,6 +11,7 @@ The command `floatgate` says the same in a shell; `floatgate --help` lists what 
 from typing import TYPE_CHECKING
 
 from floatgate import report
+from floatgate.advice import Advice, advise
 from floatgate.catalogue import traces
 from floatgate.compare import compare
 from floatgate.comparison import Comparison
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __version__ = _version()
 
 __all__ = [
+    "Advice",
     "Comparison",
     "ConfigError",
     "Description",
@@ -43,6 +45,7 @@ __all__ = [
     "Profile",
     "Result",
     "WorkloadError",
+    "advise",
     "chips",
     "compare",
     "convert",

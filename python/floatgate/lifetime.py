@@ -11,6 +11,7 @@ from floatgate.result import Result
 from floatgate.run import Policies, Reading, Settings, pairs, resolve, run
 
 MODEL = "reliability.model"
+RECOVERIES = ("printed", "fitted")
 
 
 def lifetime(
@@ -18,6 +19,7 @@ def lifetime(
     workload: str | PathLike[str],
     *,
     target: str | None = None,
+    recovery: str | None = None,
     policy: Policies = (),
     set: Settings = (),
     seed: int | None = None,
@@ -34,6 +36,9 @@ def lifetime(
         drive: The name of a preset, or a drive file (TOML).
         workload: What `floatgate.run` takes.
         target: How long the drive is to last, such as `"5y"`; `reliability.target` by default.
+        recovery: By default the rated cycles count, and recovery stands beside them. `"printed"` or
+            `"fitted"` says that cells heal while they rest, by READY's constants as printed or as
+            fitted to its Table 2.
         policy: Policies by family, as in `floatgate.run`.
         set: Settings by key; `reliability.model` is on whatever the drive says.
         seed: The seed of every random stream.
@@ -47,7 +52,7 @@ def lifetime(
     Raises:
         InputError: As `floatgate.run` does; or the settings switch the model of the cells off.
     """
-    settings = [f"{MODEL}=on", *pairs(set)]
+    settings = [f"{MODEL}=on", *pairs(set), *recovery_of(recovery)]
     if target is not None:
         settings.append(f"reliability.target={target}")
     resolved = resolve(drive, policy=policy, set=settings, seed=seed)
@@ -65,7 +70,26 @@ def lifetime(
     )
 
 
+def recovery_of(recovery: str | None) -> list[str]:
+    """The setting of a recovery that counts.
+
+    >>> recovery_of(None), recovery_of("fitted")
+    ([], ['reliability.recovery=fitted'])
+
+    Raises:
+        InputError: There is none of that name.
+    """
+    if recovery is None:
+        return []
+    if recovery not in RECOVERIES:
+        raise InputError(
+            f"`recovery` is `{recovery}`: it is printed (the constants in READY's text) or fitted "
+            "(to its Table 2); leave it out to count rated cycles only"
+        )
+    return [f"reliability.recovery={recovery}"]
+
+
 def lifetime_data(result: Result) -> dict[str, Any]:
-    """What `floatgate lifetime --json` prints, without its schema."""
+    """What `floatgate lifetime --json` prints of the run."""
     keys = ("provenance", "end", "waf", "wear", "capacity", "lifetime", "warnings", "timing")
     return {key: result.data[key] for key in keys}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from floatgate import text
+from floatgate.advice import Advice
 from floatgate.result import Result
 from floatgate.text import Style, duration, number, section, size, table
 
@@ -12,13 +13,20 @@ HOUR = 3_600e9
 DAYS_OF_A_YEAR = 365.0
 
 
-def page(result: Result, *, colour: bool = False) -> str:
-    """What `floatgate lifetime` prints."""
+def page(
+    result: Result,
+    advice: Advice | None = None,
+    *,
+    counts_recovery: bool = False,
+    colour: bool = False,
+) -> str:
+    """What `floatgate lifetime` prints; `counts_recovery` is whether recovery was asked for."""
     style = Style(colour)
     sections = [
         text.head(result, style),
         simulated(result, style),
-        _extrapolated(result, style),
+        _extrapolated(result, style, counts_recovery=counts_recovery),
+        _advice(advice, style) if advice is not None else "",
         _classes(result, style),
         text.warnings(result, style),
     ]
@@ -35,7 +43,11 @@ def simulated(result: Result, style: Style) -> str:
     reads = seen["pages_read_by_sensings"]
     lost = seen["uncorrectable_pages"]["total"]
     retired = seen["blocks_retired"]
+    erases = result.data["wear"]["erases"]
+    even = erases["mean"] / erases["max"] if erases["max"] else 1.0
     lines = [
+        f"erases of a block in this run: {erases['min']} to {erases['max']}, mean "
+        f"{erases['mean']:.2f}, deviation {erases['stddev']:.2f} (mean / max {_percent(even)})",
         f"P/E cycles of a block: mean {cycles['mean']:.1f}, max {cycles['max']:.1f} "
         f"({number(cycles['before'])} before the run); {_percent(seen['used'])} of life used, "
         f"at most {_percent(seen['used_max'])}",
@@ -61,7 +73,7 @@ def simulated(result: Result, style: Style) -> str:
     return section("Cells, as simulated", "\n".join(map(text.wrapped, lines)), style)
 
 
-def _extrapolated(result: Result, style: Style) -> str:
+def _extrapolated(result: Result, style: Style, *, counts_recovery: bool) -> str:
     life = result.data["lifetime"]
     if life["waf"] is None:
         body = "nothing was written, so nothing wears: no life can be extrapolated"
@@ -89,7 +101,7 @@ def _extrapolated(result: Result, style: Style) -> str:
     facts = [
         f"after {years}: {number(round(target['cycles']))} cycles, {_percent(target['used'])} of "
         f"life used ({_percent(target['used_effective'])} with recovery): "
-        + ("reached" if target["reached"] else _short_of(target)),
+        + _reached(target, counts_recovery=counts_recovery),
         f"data keep for {_keep(target['retention_hours'])} then, for "
         f"{_keep(life['end_of_life']['retention_hours'])} at the end of the rated cycles",
     ]
@@ -97,8 +109,53 @@ def _extrapolated(result: Result, style: Style) -> str:
     return section("Life, extrapolated at this rate", body, style)
 
 
-def _short_of(target: dict[str, Any]) -> str:
-    return "reached with recovery only" if target["reached_with_recovery"] else "NOT reached"
+def _reached(target: dict[str, Any], *, counts_recovery: bool) -> str:
+    if target["reached"]:
+        return "reached"
+    if not target["reached_with_recovery"]:
+        return "NOT reached"
+    return "reached with recovery" if counts_recovery else "NOT reached without recovery"
+
+
+def _advice(advice: Advice, style: Style) -> str:
+    """What reaches the target; nothing where it is reached."""
+    data = advice.data
+    if data["reached"]:
+        return ""
+    title = f"To reach {data['target_years']:.4g} years"
+    if data["why"]:
+        return section(title, text.wrapped(f"nothing can be said: {data['why']}"), style)
+    rows = [["throttle", "programmed", "served", "page write", "mean", "p99", "longest"]]
+    for each in data["throttles"]:
+        delay, service = each["page_delay_ns"], each["page_write_ns"]
+        times = (service, each["page_response_ns"], service + delay["p99"], service + delay["max"])
+        name = each["policy"].removeprefix("throttle=").partition(":")[0]
+        rate = f"{size(each['programmed_bytes_per_second'])}/s"
+        rows.append([name, rate, _percent(each["served_share"]), *map(duration, times)])
+    body = table(rows)
+    facts = [
+        "`page write` is without throttle; `mean`, `p99` and `longest` are page writes with it",
+        _drive("over-provisioning", data["over_provisioning"]),
+        _drive("capacity", data["capacity"]),
+    ]
+    facts.append(f"found by {data['runs']} runs of other drives, without throttle")
+    body += "\n" + "\n".join(map(text.wrapped, facts))
+    return section(title, body, style)
+
+
+def _drive(what: str, data: dict[str, Any]) -> str:
+    """A drive that reaches the target, or why none was found."""
+    found = data["found"]
+    if found is None:
+        return f"{what}: none was found: {data['why']}"
+    terms = (
+        f"{size(found['exported_bytes'])} of {size(found['physical_bytes'])} of flash (spare "
+        f"factor {found['spare_factor']:.3f}, over-provisioning "
+        f"{_percent(found['over_provisioning'])}): write amplification {found['waf']:.3f}, "
+        f"{found['years']:.4g} years"
+    )
+    means = "the same flash exporting" if what == "over-provisioning" else "more flash, exporting"
+    return f"{what}: {means} {terms}"
 
 
 def _classes(result: Result, style: Style) -> str:

@@ -26,6 +26,7 @@ from floatgate.cli.options import (
     Workload,
 )
 from floatgate.cli.show import print_json
+from floatgate.run import Reading
 
 
 def lifetime(
@@ -38,6 +39,20 @@ def lifetime(
             help="How long the drive is to last: 5y, 36500h. By default what the drive says.",
         ),
     ] = None,
+    recovery: Annotated[
+        str | None,
+        typer.Option(
+            metavar="printed|fitted",
+            help="Count on what cells recover while they rest. By default rated cycles count.",
+        ),
+    ] = None,
+    advice: Annotated[
+        bool,
+        typer.Option(
+            "--advice/--no-advice",
+            help="If the target is not reached, find what reaches it: runs of other drives.",
+        ),
+    ] = True,
     policy: Policy = [],  # noqa: B006
     set: Set = [],  # noqa: B006
     seed: Seed = None,
@@ -53,37 +68,60 @@ def lifetime(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say how long DRIVE lasts under WORKLOAD: TBW, DWPD, years, errors, retention.
+    """Say how long DRIVE lasts under WORKLOAD, and what makes it last: TBW, DWPD, years.
 
     One pass over the workload is simulated with the model of the cells; what takes years follows
-    from its rate of writing and its write amplification, and is marked as extrapolated.
+    from its rate of writing and its write amplification, and is marked as extrapolated. Where the
+    target is not reached, throttles and other drives that reach it are found.
     """
     from floatgate import lifetime_text, text
     from floatgate.lifetime import lifetime_data
     from floatgate.progress import Progress
 
+    reading = Reading(
+        format=format,
+        time_unit=time_unit,
+        columns=columns,
+        event=event,
+        device=device or (),
+        process=process,
+        skip_bad=skip_bad,
+        traces=traces,
+    )
     with Progress(quiet=quiet) as progress:
         result = floatgate.lifetime(
             drive,
             workload,
             target=target,
+            recovery=recovery,
             policy=policy,
             set=set,
             seed=seed,
-            format=format,
-            time_unit=time_unit,
-            columns=columns,
-            event=event,
-            device=device or (),
-            process=process,
-            skip_bad=skip_bad,
-            traces=traces,
             out=out,
             progress=progress,
+            **reading,
         )
+        advised = None
+        if advice:
+            own = set if target is None else [*set, f"reliability.target={target}"]
+            advised = floatgate.advise(
+                result,
+                drive,
+                workload,
+                recovery=recovery,
+                policy=policy,
+                set=own,
+                seed=seed,
+                progress=progress,
+                **reading,
+            )
     if as_json:
-        print_json("floatgate.lifetime/1", **lifetime_data(result))
+        found = None if advised is None else advised.data
+        print_json("floatgate.lifetime/1", **lifetime_data(result), advice=found)
         return
-    print(lifetime_text.page(result, colour=text.colour_wanted()))
+    page = lifetime_text.page(
+        result, advised, counts_recovery=recovery is not None, colour=text.colour_wanted()
+    )
+    print(page)
     if result.folder is not None:
         print(f"\nResult: {result.folder}")
