@@ -2,6 +2,7 @@
 
 import json
 
+import polars as pl
 import pytest
 
 import floatgate
@@ -10,6 +11,7 @@ GIB = 2**30
 TIB = 2**40
 EXCHANGE = 20.61 * GIB / 3600
 MINUTES = ["period=1min"]
+TIMED = {"workload.requests": 100, "workload.arrivals": "{ constant = { iops = 10 } }"}
 
 
 def ready(*own: str) -> dict[str, object]:
@@ -94,6 +96,58 @@ def test_a_workload_brings_its_own_write_amplification() -> None:
     assert given.programmed_bytes == life.programmed_bytes
 
 
+def test_a_workload_gone_through_once_is_its_demand() -> None:
+    own = {"workload.requests": 30_000, "workload.arrivals": "{ constant = { iops = 1000 } }"}
+    frame = floatgate.demand_per_second("ready-32g", "random-write", set=own)
+    assert frame["pages"].to_list() == [1000.0] * 30
+    assert frame["bytes"].to_list() == [1000.0 * 4096] * 30
+    policy = {"throttle": "dynamic:target=2h"}
+    small = {"reliability.endurance": 1, "geometry.blocks-per-plane": 64}
+    whole = floatgate.fast_forward(
+        "ready-32g",
+        "random-write",
+        waf=2.0,
+        page_write="600us",
+        target="2h",
+        policy=policy,
+        set=own | small,
+    )
+    parts = floatgate.fast_forward(
+        "ready-32g",
+        demand=frame,
+        waf=2.0,
+        page_write="600us",
+        target="2h",
+        policy=policy,
+        set=small,
+    )
+    assert whole.delay.page_delay_ns.mean > 0
+    for key in ("programmed_bytes", "served_seconds"):
+        assert parts[key] == pytest.approx(whole[key], rel=1e-12)
+    assert parts.delay.page_delay_ns.mean == pytest.approx(whole.delay.page_delay_ns.mean)
+
+
+def test_longer_steps_are_the_same_demand() -> None:
+    hours = [3600 * EXCHANGE * (1 + hour % 3) / 2 for hour in range(24)]
+    seconds = [hour / 3600 for hour in hours for _ in range(3600)]
+    lives = [
+        floatgate.fast_forward(
+            "ready-128g",
+            demand=demand,
+            step=step,
+            waf=2.24,
+            target="20d",
+            set={"reliability.endurance": 33},
+            policy={"throttle": "ready:target=20d:period=1min:recovery=printed"},
+        )
+        for demand, step in ((hours, "1h"), (seconds, None))
+    ]
+    assert lives[0].delay.page_delay_ns.mean > 0
+    assert lives[0].demand.data == lives[1].demand.data
+    assert lives[0].programmed_bytes == pytest.approx(lives[1].programmed_bytes, rel=1e-9)
+    assert lives[0].epochs == pytest.approx(lives[1].epochs)
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -106,6 +160,9 @@ def test_a_workload_brings_its_own_write_amplification() -> None:
         ({"demand": 1.0, "waf": 1.0, "target": "5"}, "needs a unit"),
         ({"demand": 1.0, "waf": 1.0, "page_write": "fast"}, "page_write"),
         ({"demand": 1.0, "waf": 1.0, "bins": 0}, "at least one bin"),
+        ({"demand": 1.0, "waf": 1.0, "step": "1ms"}, "`step` must be at least 1s"),
+        ({"workload": "random-write", "waf": 1.0, "step": "1h", "set": TIMED}, "in numbers"),
+        ({"demand": pl.DataFrame({"bytes": [1.0]}), "waf": 1.0}, "no `pages` among bytes"),
         ({"workload": "random-write", "waf": 1.0}, "have no times"),
         (
             {"demand": 1.0, "waf": 1.0, "target": "3y", "policy": {"throttle": "ready"}},

@@ -11,6 +11,8 @@ TIB = 2**40
 PAGE = 4096
 YEAR = 365 * 86_400.0
 FIVE_YEARS = 5 * YEAR
+RATED = 3000
+"""Cycles."""
 
 
 class Trace(NamedTuple):
