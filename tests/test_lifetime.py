@@ -214,11 +214,14 @@ def test_the_page_says_what_reaches_the_target(tight: Result, advice: floatgate.
 
 def test_what_cannot_be_reached_is_said(floatgate: Floatgate) -> None:
     words = [word for key, value in TIGHT.items() for word in ("--set", f"{key}={value}")]
-    done = floatgate("lifetime", "ready-32g", "random-write", *words, "--json", "--quiet")
+    done = floatgate("lifetime", "ready-32g", "random-write", *words, "--target", "90d", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     advice = json.loads(done.stdout)["advice"]
-    # Five years are a thousand times what it stands.
+    # Three months are tens of times what it stands.
     assert "even without write amplification" in advice["over_provisioning"]["why"]
+    assert "times the flash" in advice["capacity"]["why"]
+    assert advice["runs"] == 0
+    assert len(advice["throttles"]) == 2
     untimed = words[: words.index("workload.arrivals={ constant = { iops = 60 } }") - 1]
     done = floatgate("lifetime", "ready-32g", "random-write", *untimed, "--quiet")
     assert done.returncode == 0
@@ -228,8 +231,18 @@ def test_what_cannot_be_reached_is_said(floatgate: Floatgate) -> None:
 def test_recovery_counts_when_it_is_asked_for() -> None:
     rates = {"workload.arrivals": "{ constant = { iops = 2 } }", "workload.requests": 4_000}
     own = TIGHT | rates
-    counted = floatgate.lifetime("ready-32g", "random-write", recovery="printed", set=own)
-    assert counted.provenance.config.reliability.recovery == "printed"
-    assert counted.lifetime.with_recovery.model == "printed"
-    rated = floatgate.advise(counted, "ready-32g", "random-write", set=own)
-    assert rated.years == counted.lifetime.rated.years
+    counted = floatgate.lifetime(
+        "ready-32g", "random-write", recovery="fitted", target="2d", set=own
+    )
+    life = counted.lifetime
+    assert counted.provenance.config.reliability.recovery == life.with_recovery.model == "fitted"
+    assert life.rated.years < life.with_recovery.years
+    # A third of an hour between two cycles is less than Table 2 of READY knows of.
+    assert not life.with_recovery.supported
+    page = lifetime_text.page(counted, counts_recovery=True)
+    assert "beyond what the recovery model has support for" in page
+    for recovery, years in ((None, life.rated.years), ("fitted", life.with_recovery.years)):
+        found = floatgate.advise(counted, "ready-32g", "random-write", recovery=recovery, set=own)
+        assert (found.years, found.reached, found.runs) == (years, True, 0)
+    with pytest.raises(InputError, match="leave it out to count rated cycles"):
+        floatgate.lifetime("ready-32g", "random-write", recovery="both")

@@ -21,6 +21,8 @@ Progress = Callable[[str, int, int | None, int], object]
 YEAR = 365 * 86_400.0
 MOST_SPARE = 0.5
 """A drive that exports less than this of its flash is not looked for."""
+MOST_FLASH = 8
+"""Nor is one with more than so many times its flash."""
 SPARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, MOST_SPARE)
 SPARE_STEP = 0.01
 """How exactly the least spare factor is found."""
@@ -250,6 +252,10 @@ class _Search:
     def capacity(self, years: float) -> dict[str, Any]:
         """The least flash that reaches the target while the drive exports what it does."""
         own = int(self.base.provenance.config.geometry["blocks-per-plane"])
+        least = self.target / (years * float(self.base.waf))
+        if least > MOST_FLASH:
+            why = f"even without write amplification it would take {least:,.0f} times the flash"
+            return {"found": None, "why": why}
         # Write amplification only falls with more flash, and never below one.
         most = ceil(own * self.target / years)
         low, high = own, None
