@@ -175,3 +175,17 @@ fn a_throttle_holds_back_in_every_mode() {
         assert!(rate > limit * 0.6, "{mode}: {rate} of {limit} bytes per second");
     }
 }
+
+/// In an open loop nearly all writes of an overload wait at the gate at once. What they are expected
+/// to program is known from those that entered, not from all that came.
+#[test]
+fn an_open_loop_that_piles_up_keeps_its_rate() {
+    let own = ["host.mode=timestamps", "policy throttle=static:target=20min"];
+    let drive = drive_of(SMALL, &own);
+    let value = event(&drive, &bursts(&drive, 60, 400));
+    assert_eq!(value["end"]["state"], "completed");
+    let end = number(&value["simulated_seconds"]);
+    assert!(end > 240.0, "a demand of several times the rate takes as many times as long: {end} s");
+    let limit = 60.0 * f64::from(8 << 20) / 1_200.0;
+    within(programmed(&value) / end, limit, 0.03, "bytes per second of the rate");
+}

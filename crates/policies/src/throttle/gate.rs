@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 struct Expected {
     entry: Time,
     bytes: f64,
+    pages: u64,
 }
 
 /// A throttle at the host's side of a drive.
@@ -41,7 +42,7 @@ pub struct Gate {
     /// host runs late.
     shift: Dur,
     delay: Dur,
-    /// Programmed, and host pages admitted, in this period and in all.
+    /// Programmed, and host pages that entered, in this period and in all.
     programmed: u64,
     pages: u64,
     programmed_total: u64,
@@ -116,6 +117,10 @@ impl Gate {
                 self.charged += first.bytes;
             }
             self.expected -= first.bytes;
+            // Pages count once they enter: in an open loop many wait outside, and would make a page
+            // seem to program less than it does.
+            self.pages += first.pages;
+            self.pages_total += first.pages;
             self.outside.pop_front();
         }
         if self.outside.is_empty() {
@@ -184,8 +189,6 @@ impl Throttle for Gate {
         let pages = bytes.div_ceil(self.page_bytes);
         let expected = pages as f64 * self.bytes_per_page();
         self.writes += 1;
-        self.pages += pages;
-        self.pages_total += pages;
         self.machine.demand(self.undelayed(now), expected);
 
         let grant = self.machine.grant();
@@ -206,10 +209,12 @@ impl Throttle for Gate {
         entry += Dur::from_secs_f64(grant.delay) * pages;
         self.open = entry;
         if entry >= self.ends {
-            self.outside.push_back(Expected { entry, bytes: expected });
+            self.outside.push_back(Expected { entry, bytes: expected, pages });
             self.expected += expected;
         } else {
             self.charged += expected;
+            self.pages += pages;
+            self.pages_total += pages;
         }
         if entry > now {
             self.delayed += 1;
