@@ -10,6 +10,7 @@ from floatgate.finder import Finder
 
 __all__ = [
     "Access",
+    "Cell",
     "ConfigError",
     "Drive",
     "InputError",
@@ -17,10 +18,12 @@ __all__ = [
     "Plane",
     "PolicyError",
     "Random",
+    "Recovery",
     "WorkloadError",
     "Write",
     "chips",
     "convert",
+    "correctable",
     "demand",
     "describe",
     "fast_forward",
@@ -30,6 +33,9 @@ __all__ = [
     "plan",
     "policies",
     "presets",
+    "program_us",
+    "read_us",
+    "reprogram_wear",
     "resolve",
     "run",
     "schema",
@@ -299,3 +305,83 @@ def fast_forward(
     progress: Callable[[str, int, int | None, int], object] | None,
     finder: Finder,
 ) -> str: ...
+
+@final
+class Recovery:
+    """Charge that cycling traps, and what rest heals at 25 C: READY (FAST 2012), Eq. 1 to 3.
+
+    `printed` are the constants below READY's Eq. 2, `fitted` those behind its Table 2; the paper
+    contradicts itself, and docs/physics.md says how. All cycles count as having had the mean rest.
+
+    >>> from floatgate.physics import Recovery
+    >>> rested, hurried = (Recovery("fitted").achievable_cycles(hours) for hours in (10, 0))
+    >>> round(hurried), round(rested)
+    (3036, 10107)
+    """
+
+    def __new__(cls, constants: str) -> Recovery:
+        """The constants `printed` or `fitted`; ValueError for any other."""
+    def trapped_volts(self, cycles: float) -> float:
+        """The shift of the threshold voltage by trapped charge, without rest, in V (Eq. 1)."""
+    def remaining(self, idle_hours: float) -> float:
+        """The share of it that stays with so much rest between cycles, 0 to 1 (Eq. 2 and 3)."""
+    def achievable_cycles(self, idle_hours: float) -> float:
+        """Cycles until the shift is 0.65 V, with so much rest between them (Fig. 1).
+
+        Infinite where rest heals everything.
+        """
+    def sustainable_cycles(self, life_hours: float) -> float:
+        """Cycles that a block takes if they are spread evenly over a life."""
+    def supports(self, idle_hours: float) -> bool:
+        """Whether the constants rest on data at this idle time; if not, they extrapolate."""
+
+@final
+class Cell:
+    """Cells of `bits` 1 to 4, rated for so many cycles, and the raw bit errors of their pages.
+
+    >>> from floatgate.physics import Cell
+    >>> f"{Cell(2, 3000).rber(1, cycles=3000, hours=8760):.1e}"
+    '4.9e-03'
+    """
+
+    def __new__(cls, bits: int, rated_cycles: float) -> Cell:
+        """ValueError where there are no such cells."""
+    def rber(
+        self,
+        page_type: int,
+        *,
+        step_volts: float = 0.25,
+        cycles: float = 0.0,
+        hours: float = 0.0,
+        reads: float = 0.0,
+    ) -> float:
+        """The raw bit error rate of a page, 0 to 0.5.
+
+        Args:
+            page_type: 0 for the least significant bit.
+            step_volts: The step with which it was programmed (ISPP).
+            cycles: Program/erase cycles of its block, without rest.
+            hours: Time since it was programmed.
+            reads: Reads of its block since then.
+        """
+    def retention_limit_hours(
+        self, *, correctable: float, step_volts: float = 0.25, cycles: float = 0.0
+    ) -> float:
+        """How long data keep until the worse page type has more errors than are correctable."""
+    def program_time_factor(self, cycles: float) -> float:
+        """Program time after so many cycles, as a share of that of fresh cells (Grupp, Fig. 5)."""
+
+def program_us(step_volts: float, *, gamma: float = 150.0) -> float:
+    """Time of programming with steps of so many volts, in us; AGCR Eq. 1, gamma in us V."""
+
+def read_us(sensings: int) -> float:
+    """Time of a read of AGCR's drive with so many sensings at each boundary, in us; its Eq. 2."""
+
+def correctable() -> list[tuple[int, float]]:
+    """Sensings at each boundary, and the raw bit error rate that reading so corrects."""
+
+def reprogram_wear(rate: float) -> float:
+    """Wear of a cycle, in cycles, where this share of a block's cycles reprograms it in place.
+
+    Wu et al., Fig. 7, falling from 2 to 1.2.
+    """

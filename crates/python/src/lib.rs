@@ -19,6 +19,7 @@ mod lists;
 mod open;
 mod outside;
 mod parquet;
+mod physics;
 mod policy;
 mod views;
 
@@ -40,6 +41,8 @@ mod _core {
     use crate::error::{ConfigError, InputError, InternalError, PolicyError, WorkloadError};
     use crate::known::{self, Place};
     use crate::outside::Outside;
+    #[pymodule_export]
+    use crate::physics::{Cell, Recovery, correctable, program_us, read_us, reprogram_wear};
     #[pymodule_export]
     use crate::views::{Access, Drive, Plane, Random, Write};
     use crate::{catalogue, convert, describe, error, forward, gate, lists, open};

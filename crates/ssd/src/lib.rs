@@ -16,7 +16,7 @@ mod report;
 mod run;
 
 /// What the rim may use of the crates below.
-pub use {kernel, policies, workload};
+pub use {kernel, nand::physics, policies, workload};
 
 pub use config::{ConfigError, Drive, Layers};
 pub use precondition::{Preconditioned, precondition};
