@@ -84,7 +84,8 @@ pub struct Counts {
     pub program: BySource<u64>,
     /// Blocks erased, by source.
     pub erase: BySource<u64>,
-    /// Erases by garbage collection, by who needed the space.
+    /// Erases by garbage collection, by who needed the space. Where refreshes take and give back
+    /// space, that is not whoever happened to come when there was little: see `Ftl::owed`.
     pub gc_erase_by_demand: BySource<u64>,
     /// Pages moved (map changes that were no host write), by source.
     pub moved: BySource<u64>,
@@ -155,6 +156,9 @@ pub struct Ftl<K: Kit> {
     pub(crate) limits: [u32; Mode::ALL.len()],
     /// A block that was at its limit is not any more.
     pub(crate) relieved: bool,
+    /// Pages of space of each plane that refreshes took and have not given back; empty when nobody
+    /// counts reads.
+    pub(crate) owed: Vec<i64>,
     /// Blocks of each plane that hold data of each stream of a policy: `plane * streams + stream`.
     pub(crate) held: Vec<u32>,
     pub(crate) writable: BitSet,
@@ -236,6 +240,7 @@ impl<K: Kit> Ftl<K> {
             reads: if counting { vec![0; geometry.blocks()] } else { Vec::new() },
             limits,
             relieved: false,
+            owed: if counting { vec![0; geometry.planes()] } else { Vec::new() },
             writable: BitSet::new(geometry.planes()),
             widest: widest.expect("a drive has blocks"),
             freed: false,

@@ -171,6 +171,9 @@ impl<K: Kit> Ftl<K> {
         )?;
         let block = self.planes.take_free(plane, at);
         self.blocks.open(block, stream, spec.role);
+        if K::READS && tag.source == Source::Refresh {
+            self.owe(plane, i64::from(self.geometry.pages_per_block()));
+        }
         let held = self.held_at(plane, stream);
         self.held[held] += 1;
         if K::SLOTS && spec.mode != Mode::Full && self.array.mode(block) == Mode::Full {

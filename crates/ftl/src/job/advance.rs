@@ -118,10 +118,11 @@ impl<K: Kit> Ftl<K> {
                     let job = self.jobs.get_mut(id);
                     job.phase = Phase::Next;
                     let (block, tag) = (job.block.expect("a block"), job.tag);
+                    let needed_by = job.needed_by;
                     self.array.erase(block, job.next_mode);
                     self.counts.erase[tag.source] += 1;
                     if tag.source == Source::Gc {
-                        self.counts.gc_erase_by_demand[tag.demand] += 1;
+                        self.counts.gc_erase_by_demand[needed_by] += 1;
                     }
                     self.set_free(block, tag, now);
                     self.balance(block, tag, now);

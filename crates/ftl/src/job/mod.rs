@@ -12,7 +12,7 @@ mod start;
 use crate::map::Lpn;
 use crate::policy::{Dest, Hold, Step, StreamId};
 use kernel::newtype_index;
-use nand::{BlockId, DieId, Mode, PlaneId, Ppn, Tag};
+use nand::{BlockId, DieId, Mode, PlaneId, Ppn, Source, Tag};
 
 newtype_index! {
     /// A running job.
@@ -126,6 +126,8 @@ pub struct Job<D> {
     data: Option<D>,
     /// The mode in which the block starts its next life.
     next_mode: Mode,
+    /// Who needs the space of the victim.
+    needed_by: Source,
     /// Others had their turn since the last block was reclaimed.
     yielded: bool,
 }
@@ -154,6 +156,7 @@ impl<D> Job<D> {
             to: None,
             data: None,
             next_mode: Mode::Full,
+            needed_by: tag.demand,
             yielded: true,
         }
     }

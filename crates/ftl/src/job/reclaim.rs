@@ -41,8 +41,10 @@ impl<K: Kit> Ftl<K> {
         } else {
             Dest::Stream(StreamId::GC)
         };
+        let needed_by = self.needed_by(plane, tag.demand, victim);
         self.begin_reclaim(id, victim, dest);
-        self.jobs.get_mut(id).yielded = false;
+        let job = self.jobs.get_mut(id);
+        (job.yielded, job.needed_by) = (false, needed_by);
         Some(true)
     }
 

@@ -123,6 +123,9 @@ impl<K: Kit> Ftl<K> {
         let held = self.held_at(plane, self.blocks.stream(block));
         self.held[held] = self.held[held].saturating_sub(1);
         if K::READS && !self.reads.is_empty() {
+            if why.source == Source::Refresh {
+                self.owe(plane, -i64::from(self.geometry.pages_per_block()));
+            }
             self.begin_count(block, why, now);
         }
         let retired = self.retire(block);
@@ -141,6 +144,25 @@ impl<K: Kit> Ftl<K> {
         if K::WATCH && self.interests.all.has(Interests::BLOCK) {
             self.tell(&mut |w| w.on_erase(block, now));
         }
+    }
+
+    /// Refreshes take space of a plane, or give it back.
+    pub(crate) fn owe(&mut self, plane: PlaneId, pages: i64) {
+        if let Some(owed) = self.owed.get_mut(plane.as_u32() as usize) {
+            *owed += pages;
+        }
+    }
+
+    /// For whom a victim is collected. A refresh that gives back the block that it took needs
+    /// nothing, even if it came when the plane was just short of space; what it keeps (blocks that
+    /// hold less, or are partly written) is collected for it, whoever comes then.
+    pub(super) fn needed_by(&mut self, plane: PlaneId, asked: Source, victim: BlockId) -> Source {
+        let Some(owed) = self.owed.get_mut(plane.as_u32() as usize) else { return asked };
+        if *owed > 0 {
+            *owed -= i64::from(self.blocks.gain(victim));
+            return Source::Refresh;
+        }
+        if asked == Source::Refresh { Source::Host } else { asked }
     }
 
     /// The reads of an erased block count from zero again.

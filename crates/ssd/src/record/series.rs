@@ -37,6 +37,7 @@ struct Sample {
     read: BySource<u64>,
     program: BySource<u64>,
     erase: BySource<u64>,
+    gc_for_refresh: u64,
     reprogrammed: u64,
     stalled: u64,
     free_blocks: u64,
@@ -107,6 +108,7 @@ impl Series {
             read: counts.read,
             program: counts.program,
             erase: counts.erase,
+            gc_for_refresh: counts.gc_erase_by_demand[Source::Refresh],
             reprogrammed: counts.reprogrammed_pages,
             stalled: stats.stalled_writes,
             free_blocks: planes.map(|plane| ftl.free_blocks(plane) as u64).sum(),
@@ -180,6 +182,7 @@ impl Series {
             ]);
         }
         columns.extend([
+            rows.count("gc_erase_refresh_blocks", |s| s.gc_for_refresh),
             rows.count("flash_reprogram_pages", |s| s.reprogrammed),
             rows.count("stalled_writes", |s| s.stalled),
             rows.u64("free_blocks", |_, to| to.free_blocks),
