@@ -34,8 +34,8 @@ PAGE = "report.html"
 class Analysis(NamedTuple):
     """What the module of an experiment finds beyond look-ups, and what does not hold.
 
-    An experiment's folder may be a package with `analyse(comparison, study) -> Analysis`. `shown`
-    are the runs that the report shows one by one, where all of them would be too many.
+    An experiment's folder may be a package with `analyse(comparison, study) -> Analysis`, and with
+    `prepare(experiment, traces, folder) -> Experiment` if its runs need files made first. `shown` are the runs that the report shows one by one, where all of them would be too many.
     """
 
     tables: Sequence[Table] = ()
@@ -145,6 +145,7 @@ def reproduce(
         )
     experiment = experiments[name].quick() if quick else experiments[name]
     folder = Path(out) if out is not None else Path("floatgate-results") / name
+    experiment = prepared(experiment, traces, folder)
     comparison = sweep(
         experiment,
         out=folder,
@@ -181,11 +182,26 @@ def _reported(
 
 def analysed(name: str, comparison: Comparison, study: Study) -> Analysis:
     """What the experiment's own module finds, if it has one."""
-    module = f"floatgate.experiments.{name.replace('-', '_')}"
-    if importlib.util.find_spec(module) is None:
-        return Analysis()
-    analyse = getattr(importlib.import_module(module), "analyse", None)
+    analyse = _of_module(name, "analyse")
     if analyse is None:
         return Analysis()
     found: Analysis = analyse(comparison, study)
+    return found
+
+
+def prepared(experiment: Experiment, traces: Folders, folder: Path) -> Experiment:
+    """The experiment with what its own module makes for its runs, such as workloads, in a folder."""
+    prepare = _of_module(experiment.name, "prepare")
+    if prepare is None:
+        return experiment
+    made: Experiment = prepare(experiment, traces, folder)
+    return made
+
+
+def _of_module(name: str, function: str) -> Callable[..., Any] | None:
+    """A function of the experiment's own module, if it has one."""
+    module = f"floatgate.experiments.{name.replace('-', '_')}"
+    if importlib.util.find_spec(module) is None:
+        return None
+    found: Callable[..., Any] | None = getattr(importlib.import_module(module), function, None)
     return found

@@ -43,10 +43,11 @@ pub const INFO: PolicyInfo = PolicyInfo {
         },
         ParamInfo {
             name: "pool-gain",
-            kind: Kind::Int { min: 1, max: 100 },
-            default: "10",
+            kind: Kind::Int { min: 0, max: 100 },
+            default: "0",
             doc: "percent of a block's pages that must be invalid for it to be reclaimed because a \
-                  read-hot block is needed in the pool",
+                  read-hot block is needed in the pool; 0: any block, as the paper excludes none \
+                  for that",
         },
         ParamInfo {
             name: "wear",

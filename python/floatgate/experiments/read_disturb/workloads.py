@@ -10,7 +10,7 @@ a die is as busy with refreshes as it would be, and as many reads meet one.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,45 +56,45 @@ class Requests(NamedTuple):
 class Sample(NamedTuple):
     """What is left of a workload, once through, and what is known of the whole.
 
-    `traffic` has the pages of the whole that are read and written, `span` its bytes.
+    `volume` has the bytes of the volume that is left, `traffic` the pages that the whole reads and
+    writes.
     """
 
     requests: Requests
     length_ns: int
-    span: int
+    volume: int
     traffic: tuple[int, int]
     said: dict[str, Any]
 
 
-def sampled(workload: str, factor: int, settings: dict[str, str], traces: Folders) -> Sample:
-    """One of so many extents of a workload of any kind, moved together.
+def sampled(
+    workload: str,
+    factor: int,
+    settings: Mapping[str, str],
+    traces: Folders,
+    *,
+    gather: bool = True,
+) -> Sample:
+    """One of so many extents of a workload of any kind, moved together; gathered if a stand-in is.
+
+    Of the ways to choose every so many-th extent it is that whose pages read and written are nearest
+    to their share of the whole.
 
     Raises:
         InputError: It cannot be read.
     """
-    kept: list[Requests] = []
-    traffic = [0, 0]
-    end = 0
+    parts: list[Requests] = []
 
     def rows(_table: str, columns: Any) -> None:
-        nonlocal end
         by_name = {name: values for name, values, *_ in columns}
-        all_of_them = Requests(
-            by_name["time_ns"],
-            by_name["op"].astype(np.uint8),
-            by_name["offset"].astype(np.uint64),
-            by_name["size"],
+        parts.append(
+            Requests(
+                by_name["time_ns"].astype(np.uint64),
+                by_name["op"].astype(np.uint8),
+                by_name["offset"].astype(np.uint64),
+                by_name["size"].astype(np.uint32),
+            )
         )
-        pages = all_of_them.pages
-        reads = all_of_them.op == _READ
-        traffic[0] += int(pages[reads].sum())
-        traffic[1] += int(pages[~reads].sum())
-        if len(all_of_them.time):
-            end = int(all_of_them.time[-1])
-        extent = all_of_them.offset // np.uint64(EXTENT)
-        some = all_of_them.at(extent % np.uint64(factor) == factor // 2)
-        place = some.offset // np.uint64(EXTENT * factor) * np.uint64(EXTENT)
-        kept.append(some._replace(offset=place + some.offset % np.uint64(EXTENT)))
 
     text = engine.convert(
         workload,
@@ -105,14 +105,40 @@ def sampled(workload: str, factor: int, settings: dict[str, str], traces: Folder
         rows=rows,
         finder=Finder(),
     )
-    requests = Requests(*(np.concatenate(columns) for columns in zip(*kept, strict=True)))
+    by_phase = sum((_traffic(part, factor) for part in parts), np.zeros((2, factor)))
+    chosen = _nearest(by_phase)
+    some = [part.at(_phase(part, factor) == chosen) for part in parts]
+    requests = Requests(*(np.concatenate(columns) for columns in zip(*some, strict=True)))
+    place = requests.offset // np.uint64(EXTENT * factor) * np.uint64(EXTENT)
+    requests = requests._replace(offset=place + requests.offset % np.uint64(EXTENT))
     said = json.loads(text)
-    if said["stand_in"]:
+    if said["stand_in"] and gather:
         requests = gathered(requests)
-    count = max(int(said["requests"]), 1)
-    return Sample(
-        requests, end + end // count, int(said["span_bytes"]), (traffic[0], traffic[1]), said
+    end = max((int(part.time[-1]) for part in parts if len(part.time)), default=0)
+    length = end + end // max(int(said["requests"]), 1)
+    whole = by_phase.sum(axis=1)
+    last = int((requests.offset + requests.size).max(initial=0))
+    volume = max(int(said["span_bytes"]) // factor, last)
+    return Sample(requests, length, volume, (int(whole[0]), int(whole[1])), said)
+
+
+def _phase(requests: Requests, factor: int) -> NDArray[np.int64]:
+    return (requests.offset // np.uint64(EXTENT) % np.uint64(factor)).astype(np.int64)
+
+
+def _traffic(requests: Requests, factor: int) -> NDArray[np.float64]:
+    """Pages read, and pages written, in each phase."""
+    phase, pages = _phase(requests, factor), requests.pages
+    reads = requests.op == _READ
+    return np.array(
+        [np.bincount(phase[some], pages[some], factor) for some in (reads, ~reads)], np.float64
     )
+
+
+def _nearest(by_phase: NDArray[np.float64]) -> int:
+    """The phase with the most even part of both; one page more, so that none is no mistake."""
+    off = np.log((by_phase + 1.0) / (by_phase.mean(axis=1, keepdims=True) + 1.0))
+    return int(np.abs(off).sum(axis=0).argmin())
 
 
 def gathered(requests: Requests) -> Requests:
@@ -129,33 +155,64 @@ def gathered(requests: Requests) -> Requests:
     return requests._replace(offset=rank[of] * np.uint64(EXTENT) + inside)
 
 
-def rounds(sample: Sample, factor: int, operations: int, seed: int) -> Iterator[Requests]:
-    """The sample again and again until there are so many page operations; thinned, and faster.
+def rounds(
+    sample: Sample, factor: int, faster: int, count: int, seed: int
+) -> Iterator[Requests]:
+    """The sample again and again until there are so many requests; thinned, and faster.
 
     Every round has all writes, and of the reads one in `factor`, drawn anew.
     """
-    requests, pages = sample.requests, sample.requests.pages
-    reads = requests.op == _READ
+    requests = sample.requests
+    reads = np.flatnonzero(requests.op == _READ)
+    others = np.flatnonzero(requests.op != _READ)
     rng = np.random.default_rng(seed)
     done, turn = 0, 0
-    while done < operations and len(reads):
-        chosen = np.flatnonzero(~reads | (rng.random(len(reads)) * factor < 1.0))
-        part = requests.at(chosen)
-        time = (part.time + np.uint64(turn * sample.length_ns)) // np.uint64(factor)
-        yield part._replace(time=time)
-        done += int(pages[chosen].sum())
-        turn += 1
+    while done < count and len(requests.op):
+        # In so many rounds each read has its turn once.
+        group = rng.integers(0, factor, len(reads))
+        order = np.argsort(group, kind="stable")
+        ends = np.cumsum(np.bincount(group, minlength=factor))
+        for begin, end in zip([0, *ends[:-1]], ends, strict=True):
+            chosen = np.sort(np.concatenate([reads[order[begin:end]], others]))
+            part = requests.at(chosen)
+            time = (part.time + np.uint64(turn * sample.length_ns)) // np.uint64(faster)
+            yield part._replace(time=time)
+            done += len(chosen)
+            turn += 1
+            if done >= count:
+                return
 
 
-def write(sample: Sample, factor: int, operations: int, seed: int, path: Path) -> None:
+def concentrated(sample: Sample, share: float, part: float, region: int, seed: int) -> Sample:
+    """The same, with a share of the reads on a part of the volume: regions of so many bytes each.
+
+    All other requests stay as they are; within the regions reads are even.
+    """
+    requests = sample.requests
+    rng = np.random.default_rng(seed)
+    regions = max(sample.volume // region, 1)
+    hot = rng.permutation(regions)[: max(round(part * regions), 1)]
+    moved = np.flatnonzero((requests.op == _READ) & (rng.random(len(requests.op)) < share))
+    offset = requests.offset.copy()
+    pages = rng.integers(0, region // PAGE, len(moved), dtype=np.uint64)
+    offset[moved] = rng.choice(hot, len(moved)).astype(np.uint64) * np.uint64(region)
+    offset[moved] += pages * np.uint64(PAGE)
+    size = requests.size.copy()
+    size[moved] = PAGE
+    return sample._replace(requests=requests._replace(offset=offset, size=size))
+
+
+def write(
+    sample: Sample, factor: int, faster: int, count: int, seed: int, path: Path
+) -> None:
     """The workload of a run as a Parquet file, which is a stand-in if it was made from one."""
     file = ParquetFile(path)
-    count, span = 0, 0
+    written, span = 0, 0
     try:
         waiting: list[Requests] = []
-        for part in rounds(sample, factor, operations, seed):
+        for part in rounds(sample, factor, faster, count, seed):
             waiting.append(part)
-            count += len(part.op)
+            written += len(part.op)
             span = max(span, int((part.offset + part.size).max(initial=0)))
             if sum(len(each.op) for each in waiting) >= ROW_GROUP:
                 file.put(_columns(waiting))
@@ -167,7 +224,7 @@ def write(sample: Sample, factor: int, operations: int, seed: int, path: Path) -
             **sample.said,
             "schema": SCHEMA,
             "version": engine.version(),
-            "requests": count,
+            "requests": written,
             "span_bytes": span,
             "timed": True,
         }
