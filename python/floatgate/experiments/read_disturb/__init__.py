@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
 
+from floatgate import catalogue
 from floatgate.catalogue import Folders
+from floatgate.comparison import Comparison
 from floatgate.experiments import Experiment
-from floatgate.experiments.read_disturb import workloads
+from floatgate.experiments.read_disturb import figures, order, why, workloads
+from floatgate.experiments.read_disturb.runs import ALL, SCHEMES, Runs
 from floatgate.experiments.read_disturb.workloads import BLOCK, EXTENT, PAGE, Sample
 from floatgate.recording import make_folder
+from floatgate.reproduce import Analysis, Study
 
 FACTOR = 16
 """Volumes, limits and reads are divided by this."""
@@ -25,8 +27,9 @@ SPARE = 0.2
 
 SEED = 1
 
-LENGTHS = {"umass:websearch1": "52min"}
-"""Of traces whose length no source of the catalogue gives (quoted from memory)."""
+LENGTHS = {"umass:websearch1": "52min", "msps:ads": "24h"}
+"""Of stand-ins whose length no source of the catalogue gives: Websearch at 335 requests a second, as
+is often quoted of it; ADS as 48 files of half an hour."""
 
 CONCENTRATED = {
     "SRC, half of the reads on 1 %": (0.5, 0.01),
@@ -55,7 +58,10 @@ def prepare(experiment: Experiment, traces: Folders, folder: Path) -> Experiment
             name, kind = case["workload"], _kind(label)
             if (name, kind) not in made:
                 sample = _sampled(samples, name, kind, traces)
-                path = place / f"{re.sub('[^a-z0-9]+', '-', f'{name} {kind}'.lower()).strip('-')}.parquet"
+                path = (
+                    place
+                    / f"{re.sub('[^a-z0-9]+', '-', f'{name} {kind}'.lower()).strip('-')}.parquet"
+                )
                 workloads.write(sample, FACTOR, DIES, reading["first"], SEED, path)
                 made[name, kind] = path, sample.volume
             path, volume = made[name, kind]
@@ -70,6 +76,31 @@ def prepare(experiment: Experiment, traces: Folders, folder: Path) -> Experiment
     return Experiment(folder=experiment.folder, **keys)
 
 
+def analyse(comparison: Comparison, _study: Study) -> Analysis:
+    """The tables, sheets and plots of the report."""
+    runs = Runs(comparison)
+    sheets = [order.sheet(runs), *figures.sheets(runs), *why.sheets(runs)]
+    return Analysis(
+        figures.tables(runs),
+        list(figures.plots(runs)),
+        order.missed(runs),
+        [sheet for sheet in sheets if sheet.rows],
+        _figures_only(comparison),
+    )
+
+
+def _figures_only(comparison: Comparison) -> Comparison:
+    """The runs of Table II: all of them would be too many to read."""
+    chosen = [
+        (names, run)
+        for names, run in zip(comparison.variants, comparison.runs, strict=True)
+        if names["workload"] in ALL and names["read-disturb"] in SCHEMES
+    ]
+    kept = ("workload", "read-disturb")
+    variants = [{key: names[key] for key in kept} for names, _ in chosen]
+    return Comparison([run for _, run in chosen], variants, comparison.failed)
+
+
 def _kind(label: str) -> str:
     """How a workload differs from its trace, by its label."""
     if label in CONCENTRATED:
@@ -82,15 +113,21 @@ def _sampled(
 ) -> Sample:
     gather = kind != SCATTERED
     if (name, gather) not in samples:
-        length: Mapping[str, Any] = (
-            {"workload.duration": LENGTHS[name]} if name in LENGTHS else {}
-        )
+        length = {"workload.duration": LENGTHS[name]} if _lacks_length(name, traces) else {}
         samples[name, gather] = workloads.sampled(name, FACTOR, length, traces, gather=gather)
     sample = samples[name, gather]
     for label, (share, part) in CONCENTRATED.items():
         if label.endswith(f", {kind}"):
             return workloads.concentrated(sample, share, part, REGION, SEED)
     return sample
+
+
+def _lacks_length(name: str, traces: Folders) -> bool:
+    """Whether it is to be a stand-in of a length that nobody has published."""
+    if name not in LENGTHS:
+        return False
+    (found,) = (each for each in catalogue.traces(traces)["traces"] if each["name"] == name)
+    return bool(found["presence"]["state"] == "missing")
 
 
 def blocks_for(volume: int, planes: int) -> int:

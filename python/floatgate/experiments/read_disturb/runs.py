@@ -120,6 +120,10 @@ class Runs:
         """The run, if it is there."""
         return self._runs.get((workload, scheme))
 
+    def schemes(self, workload: str) -> list[str]:
+        """What ran on a workload."""
+        return [scheme for label, scheme in self._runs if label == workload]
+
     def there(self, workloads: Iterable[str] | None = None) -> list[str]:
         """Workloads that have a Baseline; of these, in their order."""
         labels = dict.fromkeys(label for label, _ in self._runs)

@@ -155,9 +155,7 @@ def gathered(requests: Requests) -> Requests:
     return requests._replace(offset=rank[of] * np.uint64(EXTENT) + inside)
 
 
-def rounds(
-    sample: Sample, factor: int, faster: int, count: int, seed: int
-) -> Iterator[Requests]:
+def rounds(sample: Sample, factor: int, faster: int, count: int, seed: int) -> Iterator[Requests]:
     """The sample again and again until there are so many requests; thinned, and faster.
 
     Every round has all writes, and of the reads one in `factor`, drawn anew.
@@ -202,9 +200,7 @@ def concentrated(sample: Sample, share: float, part: float, region: int, seed: i
     return sample._replace(requests=requests._replace(offset=offset, size=size))
 
 
-def write(
-    sample: Sample, factor: int, faster: int, count: int, seed: int, path: Path
-) -> None:
+def write(sample: Sample, factor: int, faster: int, count: int, seed: int, path: Path) -> None:
     """The workload of a run as a Parquet file, which is a stand-in if it was made from one."""
     file = ParquetFile(path)
     written, span = 0, 0
