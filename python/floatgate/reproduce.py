@@ -35,7 +35,8 @@ class Analysis(NamedTuple):
     """What the module of an experiment finds beyond look-ups, and what does not hold.
 
     An experiment's folder may be a package with `analyse(comparison, study) -> Analysis`, and with
-    `prepare(experiment, traces, folder) -> Experiment` if its runs need files made first. `shown` are the runs that the report shows one by one, where all of them would be too many.
+    `prepare(experiment, traces, folder) -> Experiment` if files have to be made for its runs.
+    `shown` are the runs that the report shows one by one, where all would be too many.
     """
 
     tables: Sequence[Table] = ()
@@ -190,7 +191,7 @@ def analysed(name: str, comparison: Comparison, study: Study) -> Analysis:
 
 
 def prepared(experiment: Experiment, traces: Folders, folder: Path) -> Experiment:
-    """The experiment with what its own module makes for its runs, such as workloads, in a folder."""
+    """The experiment with what its own module makes for its runs in a folder, if it does."""
     prepare = _of_module(experiment.name, "prepare")
     if prepare is None:
         return experiment

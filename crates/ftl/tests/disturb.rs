@@ -126,6 +126,10 @@ fn run(s: &Scenario, scheme: &str, acts: &Acts) -> Result<Seen, Fault> {
     let layouts = Layouts::new(s.shape.pages_per_block);
     let ftl: Ftl<Kit> = Ftl::new(s.config(layouts), policies());
     let mut drive = Drive::new(ftl, s.taste, s.seed);
+    let (_, params) = set.get(policies::Family::ReadDisturb);
+    let of = |name: &str| params.as_map().get(name).and_then(Value::as_u64).unwrap_or(0) as u32;
+    // Read Leveling counts anew whenever it has moved its pages within a block.
+    drive.endures = (scheme != "read-leveling").then(|| (of("limit"), of("low-limit")));
     drive.look = Some(Box::new({
         let set = set.clone();
         move |ftl| look(ftl, &set)

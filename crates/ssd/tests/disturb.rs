@@ -202,3 +202,34 @@ fn erases_are_for_refresh_or_not() {
         assert!(counter(&value, "waiting_reads") > 0.0, "{policy}");
     }
 }
+
+/// A refresh of a full block takes a block and gives one back, so it needs no space, even if it comes
+/// when the drive is just short of it; whatever garbage collection erases is for what the host wrote.
+#[test]
+fn space_is_collected_for_whoever_keeps_it() {
+    let drive = drive_of(
+        TABLE_1,
+        &["policy read-disturb=refresh:limit=20", "policy victim=greedy", "ftl.spare-factor=0.2"],
+    );
+    // 32 blocks of data. Twenty reads of the first block, then a write that dies at once, and again.
+    let writes = 192 * 60;
+    let mut script = Vec::new();
+    for i in 0..writes {
+        let at = i * 1_000_000_000;
+        script.push(common::bytes(at, Op::Write, (31 * 192 + i % 192) * PAGE, PAGE));
+        script.push(read(at + 10_000_000, i % 192));
+    }
+    let value = serve(&drive, script);
+    let flash = &value["flash"];
+    let (refreshes, needed) =
+        (count(&flash["erase"]["refresh"]), count(&flash["gc_erase_by_demand"]["refresh"]));
+    assert_eq!(refreshes, writes / 20, "every twenty reads of the one block that is read");
+    assert_eq!(count(&flash["program"]["refresh"]), refreshes * 192);
+    // The host fills sixty blocks; those that were free at first need no collection, but for what
+    // the drive keeps free. A refresh may have a block open that it has not given back.
+    assert_eq!(count(&flash["program"]["gc"]), 0, "blocks of the host die whole");
+    let host = count(&flash["gc_erase_by_demand"]["host"]);
+    assert!((50..=60).contains(&host), "{host}");
+    assert!(needed <= 2, "{needed} of {refreshes} refreshes took space that they did not return");
+    assert_eq!(counter(&value, "erases_for_refresh") as u64, refreshes + needed);
+}

@@ -7,7 +7,7 @@
 
 use ftl::{Access, AccessKind, Action, Ftl, JobId, Kit, Lpn, Placement, Policies, State, WriteCtx};
 use kernel::{BitSet, Idx, IndexVec, Prio, Rng, Time};
-use nand::{BlockId, BySource, DieId, Level, PlaneId, Ppn, Source, Store, Tag};
+use nand::{BlockId, BySource, DieId, Level, Mode, PlaneId, Ppn, Source, Store, Tag};
 use std::collections::VecDeque;
 
 /// What went wrong, in words.
@@ -179,6 +179,11 @@ pub(crate) struct Drive<K: Kit> {
     /// Pages may go to any plane.
     free_placement: bool,
     pub(crate) sabotage: Sabotage,
+    /// Host reads that a block of full density endures, and one with guard levels: counted here
+    /// beside the FTL.
+    pub(crate) endures: Option<(u32, u32)>,
+    /// Of each block: its erases and mode when it was last read, and the host reads since.
+    served: Vec<(u32, Mode, u32)>,
     /// What a test checks beside the structure.
     pub(crate) look: Option<Box<dyn Fn(&Ftl<K>) -> Result<(), Fault>>>,
     /// A policy's stream has no fallback: its jobs wait for a pool that may have no block to lend.
@@ -212,6 +217,8 @@ where
             dead: false,
             free_placement: ftl.policies.placement.is_free(),
             sabotage: Sabotage::default(),
+            endures: None,
+            served: vec![(0, Mode::Full, 0); geometry.blocks()],
             look: None,
             jobs_may_wait: false,
             most_jobs: 0,
@@ -304,11 +311,28 @@ where
             self.seen.unmapped_reads += 1;
             return Ok(());
         };
+        self.serve(ppn)?;
         let held = !self.sabotage.unpinned_reads || !self.ftl.is_written(ppn);
         self.push(Some(ppn), Work::Read { lpn, expected, held });
         if !held {
             self.ftl.read_done(ppn);
         }
+        Ok(())
+    }
+
+    /// A block is read for the host: it must endure that, as far as one can see from outside, where
+    /// reads count anew with its erase or a change of its mode.
+    fn serve(&mut self, ppn: Ppn) -> Result<(), Fault> {
+        let Some((full, low)) = self.endures else { return Ok(()) };
+        let block = self.ftl.geometry().block_of(ppn);
+        let (erases, mode) = (self.ftl.array().erases()[block], self.ftl.array().mode(block));
+        let served = &mut self.served[block.index()];
+        if (served.0, served.1) != (erases, mode) {
+            *served = (erases, mode, 0);
+        }
+        served.2 += 1;
+        let limit = if mode == Mode::Low { low } else { full };
+        ensure!(served.2 <= limit, "block {block} serves read {} of {limit}", served.2);
         Ok(())
     }
 
@@ -360,7 +384,11 @@ where
             ensure!(self.jobs_may_wait, "the read of page {lpn} waits in vain\n{}", self.drawing());
             return Ok(());
         }
-        let found = self.ftl.read(lpn, now).map_or(0, |ppn| self.ftl.read_done(ppn));
+        let place = self.ftl.read(lpn, now);
+        if let Some(ppn) = place {
+            self.serve(ppn)?;
+        }
+        let found = place.map_or(0, |ppn| self.ftl.read_done(ppn));
         self.seen.reads += 1;
         ensure!(found == expected, "page {lpn} reads {found:#x}, and {expected:#x} was written");
         Ok(())

@@ -28,8 +28,8 @@ SPARE = 0.2
 SEED = 1
 
 LENGTHS = {"umass:websearch1": "52min", "msps:ads": "24h"}
-"""Of stand-ins whose length no source of the catalogue gives: Websearch at 335 requests a second, as
-is often quoted of it; ADS as 48 files of half an hour."""
+"""Of stand-ins whose length no source of the catalogue gives: Websearch at 335 requests a second,
+as is often quoted of it; ADS as 48 files of half an hour."""
 
 CONCENTRATED = {
     "SRC, half of the reads on 1 %": (0.5, 0.01),
@@ -52,8 +52,8 @@ def prepare(experiment: Experiment, traces: Folders, folder: Path) -> Experiment
     make_folder(place)
     made: dict[tuple[str, str], tuple[Path, int]] = {}
     samples: dict[tuple[str, bool], Sample] = {}
+    longest = max(block.get("reading", data.get("reading", {}))["first"] for block in data["runs"])
     for block in data["runs"]:
-        reading = {**data.get("reading", {}), **block.get("reading", {})}
         for label, case in block["cases"]["workload"].items():
             name, kind = case["workload"], _kind(label)
             if (name, kind) not in made:
@@ -62,7 +62,7 @@ def prepare(experiment: Experiment, traces: Folders, folder: Path) -> Experiment
                     place
                     / f"{re.sub('[^a-z0-9]+', '-', f'{name} {kind}'.lower()).strip('-')}.parquet"
                 )
-                workloads.write(sample, FACTOR, DIES, reading["first"], SEED, path)
+                workloads.write(sample, FACTOR, DIES, longest, SEED, path)
                 made[name, kind] = path, sample.volume
             path, volume = made[name, kind]
             settings = {**data.get("set", {}), **block.get("set", {}), **case.get("set", {})}

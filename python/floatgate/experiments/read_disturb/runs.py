@@ -143,8 +143,7 @@ class Runs:
         return f"{workload} [stand-in]" if self.is_stand_in(workload) else workload
 
     def ratio(self, workload: str, scheme: str, of: str) -> float | None:
-        """Erases (`refresh`, `other`, `all`) by those of Baseline; of `other` in a drive without
-        writes there is none."""
+        """Erases (`refresh`, `other`, `all`) by those of Baseline; None by nothing."""
         run, base = self.get(workload, scheme), self.get(workload, BASELINE)
         if run is None or base is None:
             return None

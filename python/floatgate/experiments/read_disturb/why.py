@@ -69,7 +69,7 @@ def _taken(runs: Runs, workload: str) -> str:
 
 def _rules(runs: Runs) -> Sheet:
     rows = []
-    for workload in ("SRC", "WEB"):
+    for workload in ("SRC",):
         changed = [s for s in runs.schemes(workload) if s not in SCHEMES]
         if not changed:
             continue

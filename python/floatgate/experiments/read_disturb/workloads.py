@@ -1,10 +1,10 @@
 """The workloads, made smaller: a part of the space, a part of the reads, many rounds.
 
-Everything is divided by one factor. *Space*: of every so many extents of 1 MiB one is kept, with all
-requests that begin in it, and kept extents lie side by side; the drive is as large as that. *Limits*:
-they are divided by the policies, and so that refreshes and writes keep their proportion, each read
-that is kept stands for as many: in every round others, drawn anew. *Time*: it runs faster, so that
-a die is as busy with refreshes as it would be, and as many reads meet one.
+Everything is divided by one factor. *Space*: of every so many extents of 1 MiB one is kept, with
+all requests that begin in it, and kept extents lie side by side; the drive is as large as that.
+*Limits*: they are divided by the policies, and so that refreshes and writes keep their proportion,
+each read that is kept stands for as many: in every round others, until each had its turn. *Time*
+runs faster, so that a die is as busy with refreshes as it would be, and as many reads meet one.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def sampled(
 ) -> Sample:
     """One of so many extents of a workload of any kind, moved together; gathered if a stand-in is.
 
-    Of the ways to choose every so many-th extent it is that whose pages read and written are nearest
-    to their share of the whole.
+    Of the ways to choose every so many-th extent it is that whose pages read and written are
+    nearest to their share of the whole.
 
     Raises:
         InputError: It cannot be read.
