@@ -125,7 +125,7 @@ const BUSY: [(&[&str], &str); 6] = [
     (&["host.mode=timestamps", "timing.bus={ rate = \"333MT/s\", command = \"300ns\" }"], "zipf"),
     (&["reliability.endurance=12"], "random-write"),
     (&["buffer.size=256KiB"], "hot-cold"),
-    (&["policy read-disturb=refresh:limit=40"], "zipf"),
+    (&["policy read-disturb=refresh:limit=40", "ftl.spare-factor=0.35"], "zipf"),
 ];
 
 fn busy(own: &[&str]) -> Drive {

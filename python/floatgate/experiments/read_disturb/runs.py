@@ -96,11 +96,15 @@ class Run:
         return third is not None and fourth is not None and abs(fourth - third) <= STEADY
 
     @property
+    def reads(self) -> float:
+        """Reads of the second half."""
+        return self._until(1.0)["reads"] - self._until(0.5)["reads"]
+
+    @property
     def read_ns(self) -> float | None:
         """Mean response time of the reads of the second half."""
         a, b = self._until(0.5), self._until(1.0)
-        reads = b["reads"] - a["reads"]
-        return (b["read_ns"] - a["read_ns"]) / reads if reads else None
+        return (b["read_ns"] - a["read_ns"]) / self.reads if self.reads else None
 
     def counter(self, name: str) -> float:
         """What the scheme has counted, over the whole run."""
