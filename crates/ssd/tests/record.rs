@@ -119,13 +119,12 @@ fn record_list(drive: &Drive, requests: Vec<Request>) -> (Value, Rows) {
 
 /// Drives on which everything is recorded: waits of every kind, wear, a bus, open and closed loops,
 /// the end of a drive's life, a write buffer.
-const BUSY: [(&[&str], &str); 6] = [
+const BUSY: [(&[&str], &str); 5] = [
     (&[], "random-write"),
     (&["policy wear=static:threshold=3", "policy order=priority"], "hot-cold"),
     (&["host.mode=timestamps", "timing.bus={ rate = \"333MT/s\", command = \"300ns\" }"], "zipf"),
     (&["reliability.endurance=12"], "random-write"),
     (&["buffer.size=256KiB"], "hot-cold"),
-    (&["policy read-disturb=refresh:limit=40", "ftl.spare-factor=0.35"], "zipf"),
 ];
 
 fn busy(own: &[&str]) -> Drive {
@@ -307,7 +306,6 @@ fn sums_over_the_series_are_the_totals_of_the_report() {
             }
             let for_refresh = count(&flash["gc_erase_by_demand"]["refresh"]);
             assert_eq!(sum("gc_erase_refresh_blocks"), for_refresh.into());
-            assert_eq!(for_refresh > 0, case == 5, "only the last drive refreshes");
             assert_eq!(sum("flash_reprogram_pages"), count(&flash["reprogram"]["total"]).into());
             let stalled = &value["policies"]["placement"]["counters"]["stalled"];
             assert_eq!(sum("stalled_writes"), count(stalled).into());
