@@ -6,7 +6,7 @@ extern crate floatgate_ftl as ftl;
 mod support;
 
 use ftl::Ftl;
-use nand::{Layouts, Ppn, Store, Versions};
+use nand::{BlockId, Geometry, Layouts, Mode, Ppn, Store, Versions};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use support::{Drive, Fault, Needs, Sabotage, Scenario, Taste, builtin, of_store, work};
 
@@ -93,8 +93,8 @@ impl Store for Late {
         Versions::is_of(page, owner)
     }
 
-    fn new(slots: usize) -> Self {
-        Self { cells: Store::new(slots), newest: vec![(0, None); slots] }
+    fn new(geometry: &Geometry, layouts: &Layouts) -> Self {
+        Self { cells: Store::new(geometry, layouts), newest: vec![(0, None); geometry.pages()] }
     }
 
     fn write(&mut self, ppn: Ppn, page: u64) {
@@ -112,8 +112,8 @@ impl Store for Late {
         self.cells.read(ppn)
     }
 
-    fn erase(&mut self, first: Ppn, count: u32) {
-        self.cells.erase(first, count);
+    fn erase(&mut self, block: BlockId, mode: Mode) {
+        self.cells.erase(block, mode);
     }
 }
 

@@ -36,6 +36,7 @@ impl<S: Store> Array<S> {
     /// A fresh array: every block erased, nothing worn.
     pub fn new(geometry: Geometry, layouts: Layouts) -> Self {
         let blocks = geometry.blocks();
+        let store = S::new(&geometry, &layouts);
         Self {
             geometry,
             layouts,
@@ -44,7 +45,7 @@ impl<S: Store> Array<S> {
             erases: IndexVec::filled(0, blocks),
             wear: IndexVec::filled(0, blocks),
             surcharge: IndexVec::filled(0, blocks),
-            store: S::new(geometry.pages()),
+            store,
         }
     }
 
@@ -113,7 +114,7 @@ impl<S: Store> Array<S> {
         self.erases[block] += 1;
         self.wear[block] += CYCLE + u32::from(self.surcharge[block]);
         self.surcharge[block] = 0;
-        self.store.erase(self.geometry.ppn(block, 0), self.geometry.pages_per_block());
+        self.store.erase(block, mode);
     }
 
     /// Sets the mode of a block that is erased and not yet written.
@@ -122,6 +123,7 @@ impl<S: Store> Array<S> {
             self.foul(block, "the mode of a block in use was changed");
         }
         self.mode[block] = mode;
+        self.store.set_mode(block, mode);
     }
 
     /// Begins the second generation on a block whose first generation is complete.
@@ -131,6 +133,7 @@ impl<S: Store> Array<S> {
         }
         self.mode[block] = Mode::Wom2;
         self.next[block] = 0;
+        self.store.begin_second_generation(block);
     }
 
     /// In-place reprogramming of a written full-density block into a low-density one.
@@ -145,6 +148,7 @@ impl<S: Store> Array<S> {
         }
         self.mode[block] = Mode::Low;
         self.surcharge[block] += surcharge;
+        self.store.reprogram_to_low(block);
     }
 
     /// The next slot that can be programmed, `None` when the block is complete.
@@ -191,6 +195,7 @@ impl<S: Store> Array<S> {
         assert!(pages <= self.geometry.pages_per_block());
         self.next[block] = pages as u16;
         self.mode[block] = Mode::Full;
+        self.store.erase(block, Mode::Full);
     }
 
     /// Puts data into a slot of an adopted block.

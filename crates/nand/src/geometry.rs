@@ -287,6 +287,11 @@ impl Geometry {
         self.order.shadow_type(self.shape.pages_per_block, page)
     }
 
+    /// The wordline of a page in its block.
+    pub fn wordline(&self, page: u32) -> u32 {
+        self.order.wordline(self.shape.pages_per_block, self.shape.bits_per_cell, page)
+    }
+
     /// The pages of a block whose data are lost when `page` is programmed again over its data.
     pub fn disturbed_by_reprogram(&self, page: u32) -> PageRange {
         let shape = &self.shape;

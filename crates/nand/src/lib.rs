@@ -1,5 +1,5 @@
-//! The flash device: its geometry, commands, cell layouts and timing, the physics of its cells, and
-//! a strict referee that stops the run when a command breaks the rules of NAND flash. It has no
+//! The flash device: its geometry, commands, cell layouts and timing, the physics of its cells, cells
+//! that hold bits, and a strict referee that stops the run when a command breaks the rules of NAND flash. It has no
 //! queue and no clock.
 
 mod array;
@@ -12,6 +12,7 @@ mod soft;
 mod store;
 mod timing;
 
+pub mod cells;
 pub mod physics;
 
 pub use array::Array;

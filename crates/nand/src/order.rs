@@ -45,6 +45,22 @@ impl PageOrder {
         }
     }
 
+    /// The wordline of a page: pages of one wordline share their cells. Wordlines are numbered by
+    /// their first pages.
+    pub fn wordline(self, pages: u32, bits: u32, page: u32) -> u32 {
+        if self == Self::Cyclic {
+            return page / bits;
+        }
+        let first = match self.shadow_type(pages, page) {
+            0 => page,
+            _ => {
+                let partners = self.disturbed_by_reprogram(pages, bits, page);
+                partners.first + page % partners.count
+            }
+        };
+        (0..first).filter(|p| self.shadow_type(pages, *p) == 0).count() as u32
+    }
+
     /// The pages whose data are lost when `page` is programmed again over its data: those that hold
     /// earlier bits of the same cells. None for a page of first bits.
     ///
@@ -126,6 +142,28 @@ mod tests {
             }
             hit.sort_unstable();
             assert_eq!(hit, [vec![0; 16], vec![size; 16]].concat(), "{order:?}");
+        }
+    }
+
+    #[test]
+    fn a_wordline_has_one_page_of_each_type() {
+        for (order, bits) in [
+            (PageOrder::Cyclic, 3),
+            (PageOrder::Cyclic, 2),
+            (PageOrder::Shadow, 2),
+            (PageOrder::ShadowPairs, 2),
+        ] {
+            let mut met = vec![Vec::new(); (24 / bits) as usize];
+            for page in 0..24 {
+                let page_type = match order {
+                    PageOrder::Cyclic => (page % bits) as usize,
+                    _ => order.shadow_type(24, page),
+                };
+                met[order.wordline(24, bits, page) as usize].push(page_type);
+            }
+            let each: Vec<usize> = (0..bits as usize).collect();
+            // Types of a wordline come in ascending order, as cells must take them.
+            assert!(met.iter().all(|types| *types == each), "{order:?}: {met:?}");
         }
     }
 

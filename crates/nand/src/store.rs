@@ -1,9 +1,10 @@
 //! What cells remember.
 //!
-//! A run for speed stores nothing; a run that checks the data stores a version in every slot. The
-//! choice is a type, so that storing nothing costs nothing.
+//! A run for speed stores nothing; a run that checks the data stores a version in every slot, or puts
+//! its bits into cells ([`crate::cells::Bits`]). The choice is a type, so that storing nothing costs
+//! nothing.
 
-use crate::Ppn;
+use crate::{BlockId, Geometry, Layouts, Mode, Ppn};
 use kernel::IndexVec;
 
 /// The contents of the array.
@@ -14,14 +15,23 @@ pub trait Store: Send {
     fn stamp(owner: u32, order: u64) -> Self::Page;
     /// Whether what was read can be the data of logical page `owner`.
     fn is_of(page: Self::Page, owner: u32) -> bool;
-    /// An empty array of `slots` slots.
-    fn new(slots: usize) -> Self;
+    /// The contents of an erased array whose blocks are in [`Mode::Full`].
+    fn new(geometry: &Geometry, layouts: &Layouts) -> Self;
     /// Writes a slot.
     fn write(&mut self, ppn: Ppn, page: Self::Page);
     /// Reads a slot.
     fn read(&self, ppn: Ppn) -> Self::Page;
-    /// Forgets `count` slots from `first` on.
-    fn erase(&mut self, first: Ppn, count: u32);
+    /// Forgets a block, which begins its next life in `mode`.
+    fn erase(&mut self, block: BlockId, mode: Mode);
+    /// An erased block that holds nothing yet is to be written in `mode`.
+    #[inline(always)]
+    fn set_mode(&mut self, _block: BlockId, _mode: Mode) {}
+    /// From here on slots of a block are written over its complete first generation.
+    #[inline(always)]
+    fn begin_second_generation(&mut self, _block: BlockId) {}
+    /// A block in [`Mode::Full`] is reprogrammed in place to [`Mode::Low`].
+    #[inline(always)]
+    fn reprogram_to_low(&mut self, _block: BlockId) {}
 }
 
 /// Cells that remember nothing.
@@ -39,7 +49,7 @@ impl Store for Nothing {
         true
     }
 
-    fn new(_: usize) -> Self {
+    fn new(_: &Geometry, _: &Layouts) -> Self {
         Self
     }
 
@@ -50,12 +60,15 @@ impl Store for Nothing {
     fn read(&self, _: Ppn) {}
 
     #[inline(always)]
-    fn erase(&mut self, _: Ppn, _: u32) {}
+    fn erase(&mut self, _: BlockId, _: Mode) {}
 }
 
 /// Cells that remember a version number; zero is erased.
 #[derive(Clone, Debug)]
-pub struct Versions(IndexVec<Ppn, u64>);
+pub struct Versions {
+    slots: IndexVec<Ppn, u64>,
+    pages_per_block: usize,
+}
 
 impl Store for Versions {
     type Page = u64;
@@ -68,20 +81,21 @@ impl Store for Versions {
         page >> 32 == u64::from(owner + 1)
     }
 
-    fn new(slots: usize) -> Self {
-        Self(IndexVec::filled(0, slots))
+    fn new(geometry: &Geometry, _: &Layouts) -> Self {
+        let pages_per_block = geometry.pages_per_block() as usize;
+        Self { slots: IndexVec::filled(0, geometry.pages()), pages_per_block }
     }
 
     fn write(&mut self, ppn: Ppn, page: u64) {
-        self.0[ppn] = page;
+        self.slots[ppn] = page;
     }
 
     fn read(&self, ppn: Ppn) -> u64 {
-        self.0[ppn]
+        self.slots[ppn]
     }
 
-    fn erase(&mut self, first: Ppn, count: u32) {
-        let first = first.as_u32() as usize;
-        self.0.as_mut_slice()[first..first + count as usize].fill(0);
+    fn erase(&mut self, block: BlockId, _: Mode) {
+        let first = block.as_u32() as usize * self.pages_per_block;
+        self.slots.as_mut_slice()[first..first + self.pages_per_block].fill(0);
     }
 }

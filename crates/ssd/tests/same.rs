@@ -8,7 +8,7 @@ use floatgate_ssd::sim::{Settings, Sim};
 use floatgate_ssd::{Drive, ftl_of, generator, precondition};
 use ftl::{Cost, FtlView, Interests, Lpn, Policies, Watch, WriteCtx};
 use kernel::{IndexVec, Rng, Time};
-use nand::{DieId, Level, Ppn, Source, Store, Versions};
+use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, Ppn, Source, Store, Versions};
 use policies::{BuiltinWith, CostPolicy};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -223,7 +223,7 @@ thread_local! {
 /// Cells that remember which write of which page they hold, and a book of the latest: a read that
 /// gets an older one fails. True as long as the host asks one thing at a time, for then no write is
 /// on its way while a read is.
-struct Ledger(IndexVec<Ppn, (u32, u64)>);
+struct Ledger(IndexVec<Ppn, (u32, u64)>, usize);
 
 impl Store for Ledger {
     type Page = (u32, u64);
@@ -237,9 +237,10 @@ impl Store for Ledger {
         page.0 == owner && LATEST.with_borrow(|latest| latest[&owner] == page.1)
     }
 
-    fn new(slots: usize) -> Self {
+    fn new(geometry: &Geometry, _: &Layouts) -> Self {
         LATEST.with_borrow_mut(BTreeMap::clear);
-        Self(IndexVec::filled((u32::MAX, 0), slots))
+        let slots = IndexVec::filled((u32::MAX, 0), geometry.pages());
+        Self(slots, geometry.pages_per_block() as usize)
     }
 
     fn write(&mut self, ppn: Ppn, page: (u32, u64)) {
@@ -250,9 +251,9 @@ impl Store for Ledger {
         self.0[ppn]
     }
 
-    fn erase(&mut self, first: Ppn, count: u32) {
-        let first = first.as_u32() as usize;
-        self.0.as_mut_slice()[first..first + count as usize].fill((u32::MAX, 0));
+    fn erase(&mut self, block: BlockId, _: Mode) {
+        let first = block.as_u32() as usize * self.1;
+        self.0.as_mut_slice()[first..first + self.1].fill((u32::MAX, 0));
     }
 }
 
