@@ -8,6 +8,7 @@ extern crate floatgate_ftl as ftl;
 
 mod support;
 
+use nand::cells::Bits;
 use nand::{Layouts, Source, Versions};
 use policies::{Family, POLICIES};
 use support::{Fault, Needs, Pattern, Scenario, Seen, builtin, run, sweep};
@@ -42,6 +43,18 @@ fn any_legal_drive_returns_what_was_written_last() {
     assert!(seen.starved > 100, "planes had nothing to gain: {seen:?}");
     assert!(seen.trims > 1_000 && seen.unmapped_reads > 1_000, "pages were trimmed: {seen:?}");
     assert!(seen.checks > 1_000_000 && seen.compared > 1_000_000, "it was looked at: {seen:?}");
+}
+
+#[test]
+fn bits_are_what_was_written_last_on_every_kind_of_cell() {
+    // Bits per cell are drawn with the drive, one to three.
+    let on_bits = |s: &Scenario| {
+        let set = s.set();
+        let layouts = Layouts::new(s.shape.pages_per_block);
+        Ok(run(s, layouts, || builtin::<Bits>(&set))?.seen)
+    };
+    let Some(seen) = sweep(1_000..1_040, random, on_bits) else { return };
+    assert!(seen.program[Source::Gc] > 1_000 && seen.compared > 50_000, "{seen:?}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! Everything is a value: a drive comes in as text, a workload as a reader, a result goes out as
 //! JSON. Files, terminals and clocks belong to the rim.
 
+pub mod bench;
 pub mod config;
 pub mod fast_forward;
 pub mod presets;

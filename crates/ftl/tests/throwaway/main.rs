@@ -17,6 +17,7 @@ use ftl::{
 };
 use halved::Halved;
 use kernel::Idx;
+use nand::cells::Bits;
 use nand::{BlockId, Layouts, Mode, Source};
 use partly::Partly;
 use rewriter::Rewriter;
@@ -140,6 +141,28 @@ fn every_block_has_a_second_life_before_its_erase() {
     assert!(seen.second_lives > 5_000, "{seen:?}");
     // Each erase ends a second life; what is left are blocks in their first or second.
     assert!(seen.second_lives >= erases, "{} lives, {erases} erases", seen.second_lives);
+}
+
+#[test]
+fn bits_of_both_generations_read_back() {
+    // One bit in a cell: of several, only the first can be written over (`nand::cells`).
+    let random = drives(2, 60, &[3, 6, 7, 8, 9, 12, 66]);
+    let scenario = |seed| {
+        let mut s = random(seed);
+        s.shape.bits_per_cell = 1;
+        s
+    };
+    let run = |s: &Scenario| {
+        let set = s.set();
+        let layouts = Twice::two_thirds(s.shape.pages_per_block);
+        let drive = run(s, layouts, || {
+            let of_versions = policies_of(&set, Traditional, NoRefresh, Twice::default());
+            of_versions.into_kit::<Mix<Traditional, NoRefresh, Twice, Bits>>()
+        })?;
+        Ok(drive.seen)
+    };
+    let Some(seen) = sweep(1_000..1_040, scenario, run) else { return };
+    assert!(seen.second_lives > 500 && seen.reads > 10_000, "{seen:?}");
 }
 
 #[test]

@@ -306,7 +306,10 @@ mod tests {
                     let (ppn, data) = (at(&a, 1, slot), value(&mut rng));
                     a.program(ppn, data);
                     written.push((ppn, data));
-                    assert!(written.iter().all(|(p, d)| a.read(*p) == *d), "{bits} {order:?} {life}");
+                    assert!(
+                        written.iter().all(|(p, d)| a.read(*p) == *d),
+                        "{bits} {order:?} {life}"
+                    );
                 }
                 a.erase(BlockId::from_u32(1), Mode::Full);
             }

@@ -145,8 +145,8 @@ mod tests {
         let lower = (1 << (map.bits() - 1)) - 1;
         let mut found = vec![Vec::new()];
         for level in 0..map.levels() {
-            let to = (level..map.levels())
-                .filter(|to| (map.means(*to) ^ map.means(level)) & lower == 0);
+            let to =
+                (level..map.levels()).filter(|to| (map.means(*to) ^ map.means(level)) & lower == 0);
             let to: Vec<u8> = to.collect();
             found = found
                 .iter()

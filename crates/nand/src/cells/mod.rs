@@ -20,10 +20,12 @@
 mod bits;
 mod errors;
 mod gray;
+mod voltages;
 pub mod wom;
 mod wordlines;
 
 pub use bits::Bits;
 pub use errors::{errors, flip};
 pub use gray::{GrayMap, LEVELS};
+pub use voltages::{History, Voltages};
 pub use wordlines::{TooLow, Wordlines};

@@ -105,9 +105,8 @@ mod tests {
     fn planes_are_the_table_for_all_pairs_at_every_place() {
         for place in 0..32 {
             let page = |v: u64| (v >> 1) << (place + 32) | (v & 1) << place;
-            let word = |p: Planes| {
-                p.cells.iter().fold(0, |w, plane| w << 1 | (plane >> place & 1) as u8)
-            };
+            let word =
+                |p: Planes| p.cells.iter().fold(0, |w, plane| w << 1 | (plane >> place & 1) as u8);
             for old in 0..4_u8 {
                 let first = Planes::first(page(old.into()));
                 assert_eq!(word(first), FIRST[old as usize]);

@@ -107,6 +107,29 @@ impl Wordlines {
         Ok(())
     }
 
+    /// Programs a page as a chip does, which takes it that no later type of the wordline, and not
+    /// this one, has been programmed yet: it senses the earlier types with references just above the
+    /// levels that such cells can be at (where chips put them is not published; this is the lowest
+    /// place). True cells are not there any more once the page has been programmed, are taken for
+    /// others, and rise to where those belong.
+    pub fn program_unaware(&mut self, wordline: usize, page_type: u32, data: &[u64]) {
+        let map = &self.map;
+        // Levels that are possible before this type: multiples of this.
+        let apart = 1_u8 << (map.bits() - page_type);
+        let earlier = (1_u8 << page_type) - 1;
+        let to = |level: u8, bit: u8| {
+            let taken_for = (level.div_ceil(apart) * apart).min(map.levels() - apart);
+            let wanted = map.means(taken_for) & earlier | bit << page_type;
+            let both = earlier | 1 << page_type;
+            let fits = |to: u8| map.means(to) & both == wanted;
+            // Where none is left, verifying succeeds at once: the cell stays.
+            Some(map.raise(level, fits).unwrap_or(level))
+        };
+        let table = table(map, to);
+        self.apply(wordline, data, &table).expect("cells that cannot rise stay");
+        self.programmed[wordline] |= 1 << page_type;
+    }
+
     /// Programs a page of a type below the last at low density: to guarded levels only.
     pub fn program_guarded(
         &mut self,
@@ -326,6 +349,27 @@ mod tests {
             for t in 1..bits {
                 assert_eq!(sensed(&w, 0, t), pages[t as usize]);
             }
+        }
+    }
+
+    #[test]
+    fn an_unaware_chip_programs_right_once_and_spoils_first_bits_the_second_time() {
+        let mut rng = Rng::named(6, "cells/wordlines");
+        for bits in 1..=4 {
+            let (mut aware, mut unaware) = (Wordlines::new(bits, 1, 8), Wordlines::new(bits, 1, 8));
+            let pages: Vec<_> = (0..bits).map(|_| page(&mut rng, 8)).collect();
+            for (t, data) in pages.iter().enumerate() {
+                aware.program(0, t as u32, data).unwrap();
+                unaware.program_unaware(0, t as u32, data);
+                for (t, data) in pages[..=t].iter().enumerate() {
+                    assert_eq!(sensed(&unaware, 0, t as u32), *data, "{bits} bits, type {t}");
+                }
+            }
+            // The last page again, with its own data.
+            let last = bits - 1;
+            unaware.program_unaware(0, last, &pages[last as usize]);
+            let spoiled = (0..last).any(|t| sensed(&unaware, 0, t) != pages[t as usize]);
+            assert_eq!(spoiled, bits > 1, "{bits} bits");
         }
     }
 

@@ -67,6 +67,12 @@ pub struct Cell {
     rated_cycles: f64,
 }
 
+/// Variance of random telegraph noise at the cycles of the reference cell.
+fn telegraph_variance(n: f64) -> f64 {
+    let lambda = TELEGRAPH * n.powf(0.62);
+    2.0 * lambda * lambda
+}
+
 impl Cell {
     /// Cells of 1 to 4 bits, rated for so many cycles (above 0).
     pub fn new(bits: u32, rated_cycles: f64) -> Self {
@@ -105,19 +111,9 @@ impl Cell {
     /// random.
     pub fn rber(&self, page_type: usize, step_volts: f64, cycles: f64, hours: f64) -> f64 {
         let n = self.reference_cycles(cycles);
-        let lambda = TELEGRAPH * n.powf(0.62);
-        let telegraph = 2.0 * lambda * lambda;
-        let logarithm = hours.ln_1p();
-        let levels = (1_u32 << self.bits) - 1;
-        let half = if self.bits == 1 { SPACING } else { SPACING / 2.0 };
-        // Distance from the erased cells, mean loss and deviation of a programmed level.
-        let level = |k: u32| {
-            let place = if levels == 1 { 1.0 } else { f64::from(k - 1) / f64::from(levels - 1) };
-            let above = FIRST_LEVEL + SPAN * place - ERASED.0;
-            let loss = K_S * above * K_D * n.powf(0.4) * logarithm;
-            let spread = K_S * above * K_M * n.sqrt() * logarithm;
-            (above, loss, (WRITE_NOISE * WRITE_NOISE + telegraph + spread).sqrt())
-        };
+        let half = self.half_spacing();
+        let telegraph = telegraph_variance(n);
+        let level = |k: u32| self.programmed(k, n, hours);
         // How often a level lies beyond a reference at this distance from its middle.
         let beyond = |distance: f64, sigma: f64| {
             mean_upper_tail((distance - step_volts / 2.0) / sigma, step_volts / sigma)
@@ -134,6 +130,51 @@ impl Cell {
         });
         // Each level holds its share of the cells.
         wrong.sum::<f64>() / f64::from(1_u32 << self.bits)
+    }
+
+    /// Distance from the erased cells, mean loss and deviation of a programmed level at the cycles of
+    /// the reference cell.
+    fn programmed(&self, k: u32, n: f64, hours: f64) -> (f64, f64, f64) {
+        let (levels, logarithm) = ((1_u32 << self.bits) - 1, hours.ln_1p());
+        let place = if levels == 1 { 1.0 } else { f64::from(k - 1) / f64::from(levels - 1) };
+        let above = FIRST_LEVEL + SPAN * place - ERASED.0;
+        let loss = K_S * above * K_D * n.powf(0.4) * logarithm;
+        let spread = K_S * above * K_M * n.sqrt() * logarithm;
+        (above, loss, (WRITE_NOISE * WRITE_NOISE + telegraph_variance(n) + spread).sqrt())
+    }
+
+    /// From the middle of a programmed level down to the reference below it, in volts.
+    fn half_spacing(&self) -> f64 {
+        if self.bits == 1 { SPACING } else { SPACING / 2.0 }
+    }
+
+    /// The reference at a boundary (from 1 upward), in volts of a cell whose levels are as far apart
+    /// as those of the reference cell.
+    pub fn reference_volts(&self, boundary: u32) -> f64 {
+        self.middle_volts(boundary) - self.half_spacing()
+    }
+
+    /// The middle of a programmed level (from 1 upward) when it is fresh, on the same scale.
+    fn middle_volts(&self, level: u32) -> f64 {
+        let top = if self.bits == 1 { SPAN } else { 0.0 };
+        FIRST_LEVEL + top + f64::from(level - 1) * SPACING
+    }
+
+    /// How likely a cell of this level lies above `volts`, on the scale of
+    /// [`Self::reference_volts`]; arguments otherwise as of [`Self::rber`].
+    ///
+    /// This is one density for each level. [`Self::rber`] is more severe: it gives no credit where
+    /// one mechanism undoes another, so a level is lower for the reference below it than for the
+    /// one above.
+    pub fn above(&self, level: u32, volts: f64, step_volts: f64, cycles: f64, hours: f64) -> f64 {
+        let n = self.reference_cycles(cycles);
+        if level == 0 {
+            let sigma = (ERASED.1 * ERASED.1 + telegraph_variance(n)).sqrt();
+            return upper_tail((volts - ERASED.0) / sigma);
+        }
+        let (_, loss, sigma) = self.programmed(level, n, hours);
+        let lowest = volts - (self.middle_volts(level) - loss - step_volts / 2.0);
+        mean_upper_tail((lowest - step_volts) / sigma, step_volts / sigma)
     }
 
     /// The raw bit error rate of the worst page type.

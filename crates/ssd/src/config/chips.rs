@@ -23,8 +23,7 @@ pub fn chips() -> Json {
 /// One built-in chip: what [`chips`] says of it, its pages, and every setting with its source.
 /// `None` if there is no such chip.
 pub fn chip(name: &str) -> Option<Json> {
-    presets::named(presets::chips(), name)?;
-    let drive = drive_of(name);
+    let drive = is_chip(name).then(|| drive_of(name))?;
     let geometry = &drive.geometry;
     let pages = || 0..geometry.pages_per_block();
     let disturbed = |page| geometry.disturbed_by_reprogram(page).iter().collect::<Vec<_>>();
@@ -35,8 +34,13 @@ pub fn chip(name: &str) -> Option<Json> {
     Some(Json::Object(chip))
 }
 
-/// A drive of one chip, by which a chip is read as a run would read it.
-fn drive_of(name: &str) -> Drive {
+/// Whether there is a built-in chip of this name.
+pub(crate) fn is_chip(name: &str) -> bool {
+    presets::named(presets::chips(), name).is_some()
+}
+
+/// A drive of one built-in chip, by which a chip is read as a run would read it.
+pub(crate) fn drive_of(name: &str) -> Drive {
     let text = format!(
         "chip = \"{name}\"\n\
          [geometry]\nchannels = 1\nchips-per-channel = 1\n\

@@ -41,6 +41,7 @@ mod times;
 mod tests;
 
 pub use chips::{chip, chips};
+pub(crate) use chips::{drive_of as chip_drive, is_chip};
 pub use drive::{
     Age, Drive, Fill, Ftl, GcMarks, Host, HostMode, MultiPlane, OutOfRange, Precondition,
     ReadStart, Recording, Recovery, Reliability, SHORTEST, Uncorrectable, UnmappedRead, Workload,

@@ -1,0 +1,103 @@
+//! Program and read disturb (Grupp Fig. 8, 10 and 11).
+
+use super::{Bench, Spread};
+use nand::cells::Wordlines;
+use nand::physics::{HARMLESS_REPROGRAMS, read_slope, reprogrammed_partner};
+use serde_json::{Value, json};
+
+/// Words of the part of a page that the cells of a test are taken from.
+const WORDS: usize = 16;
+
+/// Reads after which Grupp stopped (Fig. 11).
+const MOST_READS: f64 = 1e7;
+
+/// Each page of an erased block in turn: half of it is programmed to 0, and programmed again; which
+/// pages then hold bits that nobody programmed.
+///
+/// Cells do what chips do, who take it that a page is programmed once: before a page of second bits
+/// they sense the first ones with the reference of cells that have no second bit yet.
+pub(super) fn programs(bench: &Bench<'_>) -> Value {
+    let pages = bench.pages();
+    let geometry = &bench.geometry;
+    let wordlines = (0..pages).map(|p| geometry.wordline(p) as usize + 1).max().unwrap_or(0);
+    let mut cells = Wordlines::new(bench.cell.bits(), wordlines, WORDS);
+    let half: Vec<u64> = (0..WORDS).map(|w| if w < WORDS / 2 { 0 } else { u64::MAX }).collect();
+    let mut disturbed: Vec<Vec<u32>> = Vec::new();
+    let (mut onset, mut shares) = (None, Spread::default());
+    for page in 0..pages {
+        cells.erase(0..wordlines);
+        let mut found = Vec::new();
+        for times in 0..=HARMLESS_REPROGRAMS {
+            let (wordline, page_type) =
+                (geometry.wordline(page) as usize, geometry.page_type(page));
+            cells.program_unaware(wordline, page_type as u32, &half);
+            let others = (0..pages).filter(|p| *p != page);
+            found = others
+                .filter_map(|p| {
+                    let share = cleared(&cells, geometry.wordline(p), geometry.page_type(p));
+                    (share > 0.0).then_some((p, share))
+                })
+                .collect();
+            if !found.is_empty() {
+                onset = Some(onset.map_or(times, |o: u32| o.min(times)));
+                break;
+            }
+        }
+        found.iter().for_each(|(_, share)| shares.add(*share));
+        disturbed.push(found.into_iter().map(|(p, _)| p).collect());
+    }
+    // What cells of one bit suffer is not in the levels: the model was given when it begins.
+    let harmless =
+        (1..=HARMLESS_REPROGRAMS + 1).find(|n| reprogrammed_partner(bench.cell.bits(), *n) > 0.0);
+    json!({
+        "disturbed_pages": disturbed,
+        "first_reprogram_with_errors": onset,
+        "share_of_disturbed_page": shares.mean(),
+        "first_reprogram_given": harmless,
+        "rber_given": reprogrammed_partner(bench.cell.bits(), HARMLESS_REPROGRAMS + 1),
+    })
+}
+
+/// The share of an untouched page that reads 0.
+fn cleared(cells: &Wordlines, wordline: u32, page_type: usize) -> f64 {
+    let mut page = [0; WORDS];
+    cells.sense(wordline as usize, page_type as u32, &mut page);
+    let zeros: u32 = page.iter().map(|w| w.count_zeros()).sum();
+    f64::from(zeros) / (64 * WORDS) as f64
+}
+
+/// A written block is read again and again: after how many reads its first new error appears, for
+/// every block of every sample; and errors over reads.
+///
+/// New errors come one by one at the rate of the slope, so the first is exponentially distributed.
+pub(super) fn reads(bench: &Bench<'_>) -> Value {
+    let types = bench.types();
+    let of_type =
+        |t: usize| (0..bench.pages()).filter(|p| bench.geometry.page_type(*p) == t).count() as f64;
+    let states = [0.0, 0.1, 0.5, 1.0].map(|share| {
+        let cycles = (share * f64::from(bench.rated)).max(f64::from(bench.plan.cycles));
+        let slope = |t: usize| read_slope(&bench.cell, t, cycles);
+        let errors_per_read: f64 =
+            (0..types).map(|t| slope(t) * of_type(t) * bench.page_bits() as f64).sum();
+        let mut first = Vec::new();
+        for chip in 0..bench.plan.chips {
+            let mut sample = bench.sample(chip);
+            for _ in sample.blocks() {
+                first.push(sample.rng().exponential() / errors_per_read);
+            }
+        }
+        first.sort_by(f64::total_cmp);
+        let within = |reads: &f64| (*reads <= MOST_READS).then_some(reads.ceil());
+        json!({
+            "cycles": cycles,
+            "errors_per_read": errors_per_read,
+            "first_error_after": {
+                "least": first.first().and_then(within),
+                "median": first.get(first.len() / 2).and_then(within),
+                "most": first.last().and_then(within),
+            },
+            "rber_at_most_reads": slope(types - 1) * MOST_READS,
+        })
+    });
+    json!({ "most_reads": MOST_READS, "states": states })
+}

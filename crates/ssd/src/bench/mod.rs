@@ -1,0 +1,164 @@
+//! The virtual test bench: the procedures by which Grupp et al. ("Characterizing Flash Memory",
+//! MICRO 2009) measured chips, run on simulated ones.
+//!
+//! A *sample* is one chip in its socket: a plane of some blocks behind the referee, a clock, a power
+//! meter, and bit errors drawn at the rates of `nand::physics`. The procedures know nothing else of
+//! it: they erase, program and read pages, and look at the clock, the meter and the errors.
+//!
+//! What comes out is not all of a kind. `docs/bench.md` says of every number whether the model was
+//! given it (*input*), or produces it (*output*).
+
+mod disturb;
+mod operations;
+mod sample;
+mod wear;
+
+use crate::config::{chip_drive, is_chip};
+use nand::Geometry;
+use nand::physics::Cell;
+use sample::Sample;
+use serde_json::{Value, json};
+
+/// How much to measure.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Plan {
+    /// Samples of the chip.
+    pub chips: u32,
+    /// Blocks of each.
+    pub blocks: u32,
+    /// Erase–program–read cycles of each measurement.
+    pub cycles: u32,
+    /// Erases from one measurement of wear to the next, those of the measurement included.
+    pub stress: u32,
+    /// The seed of all that is drawn.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// The plan of the paper: 16 blocks on each of two chips, ten cycles, then 990 without reads.
+    pub const PAPER: Self = Self { chips: 2, blocks: 16, cycles: 10, stress: 1_000, seed: 1 };
+    /// The same with fewer blocks.
+    pub const QUICK: Self = Self { blocks: 4, ..Self::PAPER };
+}
+
+/// The chip on the bench.
+struct Bench<'a> {
+    name: &'a str,
+    plan: Plan,
+    geometry: Geometry,
+    timing: nand::Timing,
+    energy: Option<nand::Energies>,
+    cell: Cell,
+    rated: u32,
+}
+
+impl Bench<'_> {
+    fn sample(&self, chip: u32) -> Sample<'_> {
+        Sample::new(self, chip)
+    }
+
+    fn page_bits(&self) -> u64 {
+        self.geometry.page_size().get() * 8
+    }
+
+    fn pages(&self) -> u32 {
+        self.geometry.pages_per_block()
+    }
+
+    fn types(&self) -> usize {
+        self.cell.bits() as usize
+    }
+}
+
+/// Everything that the bench finds out about a built-in chip, as JSON; `None` if there is none of
+/// that name. `tick` is told what is measured, and stops the bench by answering `false`; then the
+/// answer is `None` too.
+pub fn bench(name: &str, plan: &Plan, tick: &mut dyn FnMut(&str) -> bool) -> Option<Value> {
+    if !is_chip(name) {
+        return None;
+    }
+    let drive = chip_drive(name);
+    let one_plane = nand::Shape {
+        channels: 1,
+        chips_per_channel: 1,
+        dies_per_chip: 1,
+        planes_per_die: 1,
+        blocks_per_plane: plan.blocks,
+        ..*drive.geometry.shape()
+    };
+    let geometry = Geometry::new(one_plane).ok()?.with_order(drive.geometry.order())?;
+    let bits = one_plane.bits_per_cell;
+    // A chip without a rating is stressed as the others of its kind are rated.
+    let rated = match drive.reliability.endurance {
+        0 => [100_000, 10_000, 3_000, 1_000][bits as usize - 1],
+        cycles => cycles,
+    };
+    let bench = Bench {
+        name,
+        plan: *plan,
+        geometry,
+        timing: drive.timing,
+        energy: drive.energy,
+        cell: Cell::new(bits, rated.into()),
+        rated,
+    };
+    let mut part =
+        |what: &str, measure: &dyn Fn(&Bench<'_>) -> Value| tick(what).then(|| measure(&bench));
+    let operations = part("operations", &operations::measure)?;
+    let wear = part("wear", &wear::measure)?;
+    let cells = part("cells", &wear::of_cells)?;
+    let program_disturb = part("program disturb", &disturb::programs)?;
+    let read_disturb = part("read disturb", &disturb::reads)?;
+    Some(json!({
+        "chip": name,
+        "plan": {
+            "chips": plan.chips,
+            "blocks": plan.blocks,
+            "cycles": plan.cycles,
+            "stress": plan.stress,
+            "seed": plan.seed,
+        },
+        "bits_per_cell": bits,
+        "rated_cycles": rated,
+        "page_bytes": geometry.page_size().get(),
+        "pages_per_block": geometry.pages_per_block(),
+        "page_types": (0..geometry.pages_per_block()).map(|p| geometry.page_type(p)).collect::<Vec<_>>(),
+        "operations": operations,
+        "wear": wear,
+        "cells": cells,
+        "program_disturb": program_disturb,
+        "read_disturb": read_disturb,
+    }))
+}
+
+/// Mean and standard deviation of what is added.
+#[derive(Copy, Clone, Default, Debug)]
+struct Spread {
+    n: f64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Spread {
+    fn add(&mut self, x: f64) {
+        self.n += 1.0;
+        self.sum += x;
+        self.squares += x * x;
+    }
+
+    fn mean(&self) -> f64 {
+        if self.n > 0.0 { self.sum / self.n } else { 0.0 }
+    }
+
+    fn deviation(&self) -> f64 {
+        let mean = self.mean();
+        if self.n > 0.0 { (self.squares / self.n - mean * mean).max(0.0).sqrt() } else { 0.0 }
+    }
+
+    fn json(&self) -> Value {
+        json!({ "mean": self.mean(), "deviation": self.deviation() })
+    }
+}
+
+#[cfg(test)]
+mod tests;
