@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from floatgate import report
 from floatgate.advice import Advice, advise
+from floatgate.bench import bench
 from floatgate.catalogue import traces
 from floatgate.compare import compare
 from floatgate.comparison import Comparison
@@ -46,6 +47,7 @@ __all__ = [
     "Result",
     "WorkloadError",
     "advise",
+    "bench",
     "chips",
     "compare",
     "convert",

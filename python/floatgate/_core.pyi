@@ -21,6 +21,7 @@ __all__ = [
     "Recovery",
     "WorkloadError",
     "Write",
+    "bench",
     "chips",
     "convert",
     "correctable",
@@ -218,6 +219,15 @@ def generators() -> list[tuple[str, str]]: ...
 def formats() -> list[tuple[str, str]]: ...
 def policies() -> str: ...
 def chips(name: str | None) -> str | None: ...
+def bench(
+    name: str,
+    *,
+    samples: int,
+    blocks: int,
+    seed: int,
+    progress: Callable[[str, int, int | None, int], object] | None,
+    finder: Finder,
+) -> str | None: ...
 def schema() -> str: ...
 def traces(folders: Sequence[str]) -> str: ...
 def resolve(

@@ -33,6 +33,7 @@ mod _core {
     use numpy::{IntoPyArray, PyArray1};
     use pyo3::prelude::*;
     use serde_json::json;
+    use ssd::bench::Plan;
     use ssd::record::{Sink, Table};
     use ssd::{Progress, Stage};
 
@@ -89,6 +90,32 @@ mod _core {
     #[pyfunction]
     fn chips(name: Option<&str>) -> Option<String> {
         name.map_or_else(|| Some(ssd::config::chips()), ssd::config::chip).map(|c| c.to_string())
+    }
+
+    /// What the test bench finds out about a built-in chip with so many samples and blocks of each, as
+    /// JSON; nothing if there is none of that name.
+    #[pyfunction]
+    #[pyo3(signature = (name, *, samples, blocks, seed, progress, finder))]
+    fn bench(
+        py: Python<'_>,
+        name: String,
+        samples: u32,
+        blocks: u32,
+        seed: u64,
+        progress: Option<Py<PyAny>>,
+        finder: Py<PyAny>,
+    ) -> PyResult<Option<String>> {
+        gate::pass(py, Outside::new(finder), progress, None, move |tick, _| {
+            let start = Instant::now();
+            let plan = Plan { chips: samples, blocks, seed, ..Plan::PAPER };
+            let found = ssd::bench::bench(&name, &plan, &mut |stage, done, total| {
+                tick(gate::Progress { stage, done, total: Some(total), now_ns: 0 })
+            });
+            Ok(found.map(|mut value| {
+                value["timing"] = json!({ "wall_seconds": start.elapsed().as_secs_f64() });
+                value.to_string()
+            }))
+        })
     }
 
     /// The JSON Schema of drive files.

@@ -33,9 +33,24 @@ def policies(
 
 def chips(
     name: Annotated[str | None, typer.Argument(help="Only this chip, with every source.")] = None,
+    bench: Annotated[
+        bool, typer.Option("--bench", help="Measure the chip NAME on the virtual test bench.")
+    ] = False,
+    blocks: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Blocks of each sample on the bench; by default 16."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="What the bench draws from; by default 1.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the built-in chips; of one NAME, its pages and where every number comes from."""
+    if bench:
+        _bench(name, blocks, seed, as_json)
+        return
+    if blocks is not None or seed is not None:
+        raise InputError("`--blocks` and `--seed` are for the bench: add `--bench`")
     known = floatgate.chips(name)
     if as_json:
         print_json("floatgate.chips/1", chips=known)
@@ -43,3 +58,16 @@ def chips(
     from floatgate import text
 
     print(text.chips(known) if name is None else text.chip(known[0]))
+
+
+def _bench(name: str | None, blocks: int | None, seed: int | None, as_json: bool) -> None:
+    from floatgate import bench_text, text
+    from floatgate.bench import BLOCKS
+
+    if name is None:
+        raise InputError("`--bench` needs the NAME of a chip; `floatgate chips` lists them")
+    found = floatgate.bench(name, blocks=BLOCKS if blocks is None else blocks, seed=1 if seed is None else seed)
+    if as_json:
+        print_json("floatgate.bench/1", **found)
+        return
+    print(bench_text.page(found, colour=text.colour_wanted()))

@@ -58,8 +58,12 @@ pub(super) fn programs(bench: &Bench<'_>) -> Value {
     })
 }
 
-/// The share of an untouched page that reads 0.
+/// The share of an untouched page that reads 0. A wordline that has not been programmed as far as
+/// the page's type has a flag that says so, and the page reads as erased.
 fn cleared(cells: &Wordlines, wordline: u32, page_type: usize) -> f64 {
+    if cells.programmed(wordline as usize) >> page_type == 0 {
+        return 0.0;
+    }
     let mut page = [0; WORDS];
     cells.sense(wordline as usize, page_type as u32, &mut page);
     let zeros: u32 = page.iter().map(|w| w.count_zeros()).sum();

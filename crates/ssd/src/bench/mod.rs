@@ -71,9 +71,13 @@ impl Bench<'_> {
 }
 
 /// Everything that the bench finds out about a built-in chip, as JSON; `None` if there is none of
-/// that name. `tick` is told what is measured, and stops the bench by answering `false`; then the
-/// answer is `None` too.
-pub fn bench(name: &str, plan: &Plan, tick: &mut dyn FnMut(&str) -> bool) -> Option<Value> {
+/// that name. `tick` is told what comes next, the how-manieth it is and of how many, and stops the
+/// bench by answering `false`; then the answer is `None` too.
+pub fn bench(
+    name: &str,
+    plan: &Plan,
+    tick: &mut dyn FnMut(&'static str, u64, u64) -> bool,
+) -> Option<Value> {
     if !is_chip(name) {
         return None;
     }
@@ -102,8 +106,12 @@ pub fn bench(name: &str, plan: &Plan, tick: &mut dyn FnMut(&str) -> bool) -> Opt
         cell: Cell::new(bits, rated.into()),
         rated,
     };
-    let mut part =
-        |what: &str, measure: &dyn Fn(&Bench<'_>) -> Value| tick(what).then(|| measure(&bench));
+    let mut done = 0;
+    let mut part = |what: &'static str, measure: &dyn Fn(&Bench<'_>) -> Value| {
+        let go_on = tick(what, done, 5);
+        done += 1;
+        go_on.then(|| measure(&bench))
+    };
     let operations = part("operations", &operations::measure)?;
     let wear = part("wear", &wear::measure)?;
     let cells = part("cells", &wear::of_cells)?;

@@ -5,7 +5,7 @@ use super::*;
 const SMALL: Plan = Plan { chips: 2, blocks: 2, cycles: 2, stress: 2_000, seed: 3 };
 
 fn of(name: &str) -> Value {
-    bench(name, &SMALL, &mut |_| true).expect("a chip that comes along")
+    bench(name, &SMALL, &mut |_, _, _| true).expect("a chip that comes along")
 }
 
 fn number(value: &Value) -> f64 {
@@ -14,9 +14,10 @@ fn number(value: &Value) -> f64 {
 
 #[test]
 fn an_unknown_chip_has_no_bench_and_a_bench_can_be_stopped() {
-    assert!(bench("f-mlc64", &SMALL, &mut |_| true).is_none());
+    assert!(bench("f-mlc64", &SMALL, &mut |_, _, _| true).is_none());
     let mut met = Vec::new();
-    let stopped = bench("a-slc2", &SMALL, &mut |what| {
+    let stopped = bench("a-slc2", &SMALL, &mut |what, done, of| {
+        assert_eq!((done, of), (met.len() as u64, 5));
         met.push(what.to_owned());
         met.len() < 2
     });
@@ -32,9 +33,12 @@ fn bandwidth_is_that_of_a_page_over_bus_and_array() {
     let found = number(&chip["operations"]["read_mb_per_s"]);
     assert!((found / expected - 1.0).abs() < 1e-3, "{found} {expected}");
     // The clock and the meter agree with Table 3 on energies.
-    for (key, expected) in [("read", 0.052), ("program", 0.72), ("erase", 0.06)] {
+    // Programs get quicker from the first cycle on, by a per cent at most so early.
+    for (key, expected, doubt) in
+        [("read", 0.052, 1e-3), ("program", 0.72, 1e-2), ("erase", 0.06, 1e-3)]
+    {
         let found = number(&chip["operations"][format!("{key}_nj_per_bit")]);
-        assert!((found / expected - 1.0).abs() < 1e-3, "{key}: {found}");
+        assert!((found / expected - 1.0).abs() < doubt, "{key}: {found}");
     }
     // Fast and slow pages.
     let chip = of("b-mlc32");
@@ -107,7 +111,7 @@ fn reprogramming_disturbs_what_grupp_found() {
 
 #[test]
 fn equal_seeds_give_equal_benches() {
-    let other = |seed| bench("e-mlc8", &Plan { seed, ..SMALL }, &mut |_| true);
+    let other = |seed| bench("e-mlc8", &Plan { seed, ..SMALL }, &mut |_, _, _| true);
     assert_eq!(other(3), other(3));
     assert_ne!(other(3), other(4));
 }
