@@ -148,3 +148,80 @@ mod greedy_victim {
         });
     }
 }
+
+/// Cells that hold bits: a page of 8 KiB, a block of 64 wordlines of it, and a page of a run.
+#[divan::bench_group(name = "cells")]
+mod cells {
+    use super::Rng;
+    use divan::{Bencher, counter::ItemsCount};
+    use kernel::Bytes;
+    use nand::cells::{Bits, History, Voltages, Wordlines};
+    use nand::physics::{Cell, STEP_VOLTS};
+    use nand::{BlockId, Geometry, Layouts, Mode, Ppn, Shape, Store};
+
+    const WORDS: usize = 1024;
+
+    fn page(rng: &mut Rng) -> Vec<u64> {
+        (0..WORDS).map(|_| rng.bits()).collect()
+    }
+
+    #[divan::bench(args = [1, 2, 3, 4])]
+    fn program_a_wordline(bencher: Bencher<'_, '_>, bits: u32) {
+        let mut rng = Rng::named(1, "bench");
+        let pages: Vec<_> = (0..bits).map(|_| page(&mut rng)).collect();
+        let mut cells = Wordlines::new(bits, 1, WORDS);
+        bencher.counter(ItemsCount::new(WORDS * 64)).bench_local(|| {
+            cells.erase(0..1);
+            for (t, data) in pages.iter().enumerate() {
+                cells.program(0, t as u32, data).expect("erased cells can be programmed");
+            }
+        });
+    }
+
+    #[divan::bench(args = [1, 2, 3, 4])]
+    fn sense_a_page(bencher: Bencher<'_, '_>, bits: u32) {
+        let mut rng = Rng::named(1, "bench");
+        let mut cells = Wordlines::new(bits, 1, WORDS);
+        for t in 0..bits {
+            cells.program(0, t, &page(&mut rng)).expect("erased cells can be programmed");
+        }
+        let mut out = page(&mut rng);
+        bencher.counter(ItemsCount::new(WORDS * 64)).bench_local(|| {
+            cells.sense(0, bits - 1, &mut out);
+        });
+    }
+
+    #[divan::bench(args = [2, 3], sample_count = 10)]
+    fn write_a_block_of_voltages(bencher: Bencher<'_, '_>, bits: u32) {
+        let mut rng = Rng::named(1, "bench");
+        let mut data = Rng::named(2, "bench");
+        let mut block = Voltages::new(Cell::new(bits, 3e3), 64, WORDS);
+        let history = History { step_volts: STEP_VOLTS, cycles: 3e3, hours: 24.0 };
+        bencher.counter(ItemsCount::new(WORDS * 64 * 64)).bench_local(|| {
+            block.write(&history, &mut rng, |_, _, page| {
+                page.iter_mut().for_each(|word| *word = data.bits());
+            });
+        });
+    }
+
+    #[divan::bench]
+    fn write_and_read_a_page_of_a_run(bencher: Bencher<'_, '_>) {
+        let shape = Shape {
+            channels: 1,
+            chips_per_channel: 1,
+            dies_per_chip: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 1,
+            pages_per_block: 192,
+            page_size: Bytes::kib(4),
+            bits_per_cell: 3,
+        };
+        let geometry = Geometry::new(shape).expect("a shape");
+        let mut bits = Bits::new(&geometry, &Layouts::new(192));
+        bencher.counter(ItemsCount::new(192_u32)).bench_local(|| {
+            bits.erase(BlockId::from_u32(0), Mode::Full);
+            (0..192).for_each(|p| bits.write(Ppn::from_u32(p), u64::from(p)));
+            (0..192).map(|p| bits.read(Ppn::from_u32(p))).sum::<u64>()
+        });
+    }
+}

@@ -8,6 +8,7 @@ use floatgate_ssd::sim::{Settings, Sim};
 use floatgate_ssd::{Drive, ftl_of, generator, precondition};
 use ftl::{Cost, FtlView, Interests, Lpn, Policies, Watch, WriteCtx};
 use kernel::{IndexVec, Rng, Time};
+use nand::cells::Bits;
 use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, Ppn, Source, Store, Versions};
 use policies::{BuiltinWith, CostPolicy};
 use std::cell::RefCell;
@@ -148,6 +149,40 @@ fn every_read_gets_data_of_its_page() {
                 // A think-time host has one request at a time, and few of them are large.
                 assert_eq!(merged > 0, multi_plane.ends_with("any"), "{own:?}");
             }
+        }
+    }
+}
+
+/// Every host read on bits that went through cells, with each scheme against read disturb at work.
+#[test]
+fn every_read_gets_its_bits_from_cells() {
+    let shares = ":monitors=40:low-limit=240:low-density=10";
+    for (scheme, own) in [
+        ("refresh", String::new()),
+        ("redftl", ":monitors=40:shadows=25:pages=8".to_owned()),
+        ("read-leveling", ":monitors=40:shadows=25:pages=8".to_owned()),
+        ("hot-low-density", shares.to_owned()),
+        ("ipr", format!("{shares}:pool=100")),
+    ] {
+        for (pattern, seed) in [("zipf", 1), ("hot-cold", 2)] {
+            let policy = format!("policy read-disturb={scheme}:limit=60{own}");
+            let settings = [
+                "geometry.channels=1",
+                "geometry.chips-per-channel=1",
+                "geometry.bits-per-cell=3",
+                "geometry.pages-per-block=24",
+                "ftl.spare-factor=0.6",
+                "workload.read-share=0.85",
+                "workload.requests=12000",
+                &policy,
+            ];
+            let drive = busy(&settings, seed);
+            let workload = generator(&drive, pattern).unwrap();
+            let sim = remember::<Bits>(&drive, &*workload);
+            let counts = sim.ftl().counts();
+            assert!(counts.read[Source::Host] > 5_000, "{scheme}: {counts:?}");
+            assert!(counts.erase[Source::Refresh] > 20, "{scheme}: {counts:?}");
+            assert_eq!(counts.reprogram > 0, scheme == "ipr", "{scheme}: {counts:?}");
         }
     }
 }

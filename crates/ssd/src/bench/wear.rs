@@ -1,6 +1,7 @@
 //! Wear-out stress: errors and program time over life (Grupp Fig. 5 to 7 and 9).
 
 use super::{Bench, Sample};
+use kernel::Rng;
 use nand::cells::{History, Voltages, errors};
 use nand::physics::STEP_VOLTS;
 use serde_json::{Value, json};
@@ -97,11 +98,12 @@ pub(super) fn of_cells(bench: &Bench<'_>) -> Value {
         let blocks = bench.plan.blocks.div_ceil(4);
         for chip in 0..bench.plan.chips {
             let mut sample = bench.sample(chip);
+            let mut draw =
+                Rng::named(bench.plan.seed, &format!("bench/{}/{chip}/data", bench.name));
             for _ in 0..blocks {
                 let mut data = Vec::new();
-                let mut draw = sample.rng().clone();
                 block.write(&history, sample.rng(), |_, _, words| {
-                    words.iter_mut().for_each(|w| *w = draw.bits().rotate_left(17) ^ draw.bits());
+                    words.iter_mut().for_each(|w| *w = draw.bits());
                     data.extend_from_slice(words);
                 });
                 for (i, was) in data.chunks_exact(words).enumerate() {
