@@ -132,7 +132,9 @@ def _reads(found: Mapping[str, Any]) -> str:
     for state in found["states"]:
         first = state["first_error_after"]
         beyond = f"> {number(found['most_reads'])}"
-        shown = [number(first[key]) if first[key] else beyond for key in ("least", "median", "most")]
+        shown = [
+            number(first[key]) if first[key] else beyond for key in ("least", "median", "most")
+        ]
         rows.append([number(state["cycles"]), *shown])
     return table(rows)
 

@@ -66,7 +66,9 @@ def _bench(name: str | None, blocks: int | None, seed: int | None, as_json: bool
 
     if name is None:
         raise InputError("`--bench` needs the NAME of a chip; `floatgate chips` lists them")
-    found = floatgate.bench(name, blocks=BLOCKS if blocks is None else blocks, seed=1 if seed is None else seed)
+    found = floatgate.bench(
+        name, blocks=BLOCKS if blocks is None else blocks, seed=1 if seed is None else seed
+    )
     if as_json:
         print_json("floatgate.bench/1", **found)
         return

@@ -436,6 +436,12 @@ impl<K: Kit> Sim<K> {
             }
             let waited = (self.now - self.ops[op].since).as_ns();
             self.ops[op].spent.queue[Source::Refresh as usize] += waited;
+            if self.ops[op].work == Work::ReadModify && self.ftl.map().lookup(lpn).is_none() {
+                // The page was trimmed meanwhile: there is nothing left to read.
+                self.stats.rmw_reads -= 1;
+                self.modify(op);
+                continue;
+            }
             self.enter_read(op, lpn);
         }
     }

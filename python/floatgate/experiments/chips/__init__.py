@@ -75,14 +75,14 @@ def _row(
 # ── Energy ──────────────────────────────────────────────────────────────────────────────────────
 
 _ENERGY = """
-Energies per bit were given to the model. What the paper concludes from them, that MLC takes so many \
-times the energy of SLC, is computed here from what the meter of the bench shows, as plain means over \
-chips and, for programs, over pages. For reads and programs that is 5 % more and 3 % less than \
-printed, from the printed Table 3: how the paper weighs its chips it does not say. Average power is \
-an output: energy over time, with the bus or the array always at work. For erases, which move no \
-data, it agrees with the published one within a third; for reads and programs it is 1.2 to 2.4 times \
-that: the paper measured "as quickly as our test setup can drive the chip", a program on a host that \
-leaves chips waiting between transfers."""
+Energies per bit were given to the model. What the paper concludes from them, that MLC takes so \
+many times the energy of SLC, is computed here from what the meter of the bench shows, as plain \
+means over chips and, for programs, over pages. For reads and programs that is 5 % more and 3 % \
+less than printed, from the printed Table 3: how the paper weighs its chips it does not say. \
+Average power is an output: energy over time, with the bus or the array always at work. For \
+erases, which move no data, it agrees with the published one within a third; for reads and \
+programs it is 1.2 to 2.4 times that: the paper measured "as quickly as our test setup can drive \
+the chip", a program on a host that leaves chips waiting between transfers."""
 
 RATIOS = (
     ("read", "read_nj_per_bit", 2.05),
@@ -115,9 +115,7 @@ def _energy(chips: Sequence[Benched]) -> Iterator[Finding]:
         apart = [each.of(ours_key) / each.chip.number(key) - 1 for each in chips]
         worst = max(apart, key=abs)
         note = "input: energy per bit times bits"
-        yield _row(
-            f"nJ per bit, {what}: most apart", "Table 3", 0.0, worst, IN, note, unit="share"
-        )
+        yield _row(f"nJ per bit, {what}: most apart", "Table 3", 0.0, worst, IN, note, unit="share")
 
 
 def _missed(chips: Sequence[Benched]) -> Iterator[str]:
@@ -146,10 +144,11 @@ _POWER = "Operations one after the other as fast as the bus allows, transfers in
 # ── Times ───────────────────────────────────────────────────────────────────────────────────────
 
 _TIMES = """
-The paper's times are lost with its figures. The library derives them from Table 3 (energy over peak \
-power), so times are inputs and agree with every sentence about them. At constant power, B-MLC32's \
-slow pages take 3.44 times its fast ones, as their energies do; the text says 5.8. Both cannot hold; \
-the library keeps the table. How program time falls with wear was given to the model at both ends."""
+The paper's times are lost with its figures. The library derives them from Table 3 (energy over \
+peak power), so times are inputs and agree with every sentence about them. At constant power, \
+B-MLC32's slow pages take 3.44 times its fast ones, as their energies do; the text says 5.8. \
+Both cannot hold; the library keeps the table. How program time falls with wear was given to the \
+model at both ends."""
 
 
 def _times(chips: Sequence[Benched]) -> Iterator[Finding]:
@@ -237,10 +236,10 @@ def _bandwidth(chips: Sequence[Benched], comparison: Comparison) -> Sheet:
 # ── Wear ────────────────────────────────────────────────────────────────────────────────────────
 
 _WEAR = """
-The error model was fitted to one of AGCR's statements, and knows of these chips only how many bits \
-their cells have and what they are rated for: it was given none of Figures 6, 7 and 9. So all this is \
-output; and chips of equal rating and bits do not differ, samples of one chip neither, where the \
-paper's differ widely (D-MLC32 most). Pages differ by type alone."""
+The error model was fitted to one of AGCR's statements, and knows of these chips only how many \
+bits their cells have and what they are rated for: it was given none of Figures 6, 7 and 9. So \
+all this is output; and chips of equal rating and bits do not differ, samples of one chip \
+neither, where the paper's differ widely (D-MLC32 most). Pages differ by type alone."""
 
 
 def _rber_at(each: Benched, share: float) -> float:
@@ -321,27 +320,34 @@ def _cells(chips: Sequence[Benched]) -> Sheet:
                 sigma = (closed / bits) ** 0.5 if closed > 0 else 0.0
                 away = f"{(ours - closed) / sigma:+.1f}" if closed * bits > 5 else "-"
                 rows.append(
-                    [each.name, number(state["cycles"]), str(t), f"{ours:.2e}", f"{closed:.2e}", away]
+                    [
+                        each.name,
+                        number(state["cycles"]),
+                        str(t),
+                        f"{ours:.2e}",
+                        f"{closed:.2e}",
+                        away,
+                    ]
                 )
     return Sheet(
         "Cells against the closed form [output]",
         ("", "cycles", "page type", "RBER of cells", "closed form", "deviations apart"),
         rows,
-        "Whole blocks of cells, each with a threshold voltage of its own, sensed at the references: "
-        "what the closed form of the error model says of them.",
+        "Whole blocks of cells, each with a threshold voltage of its own, sensed at the "
+        "references: what the closed form of the error model says of them.",
     )
 
 
 # ── Disturb ─────────────────────────────────────────────────────────────────────────────────────
 
 _PROGRAMS = """
-An erased block, half of one page programmed to 0 again and again. Cells whose levels can only rise, \
-and a chip that takes it that a page is programmed once, show which pages suffer and when; which \
-pages share cells was given to the model (from 3.3 and this very section). With half of a page \
-programmed, at most that half of its partner can change, where the paper says nearly all of it. The \
-32 errors on the page itself have no cause in levels, and the model was given them. For SLC, the \
-model was given that nothing happens for a hundred reprograms, and has none of the patterns of \
-Fig. 10."""
+An erased block, half of one page programmed to 0 again and again. Cells whose levels can only \
+rise, and a chip that takes it that a page is programmed once, show which pages suffer and when; \
+which pages share cells was given to the model (from 3.3 and this very section). With half of a \
+page programmed, at most that half of its partner can change, where the paper says nearly all of \
+it. The 32 errors on the page itself have no cause in levels, and the model was given them. For \
+SLC, the model was given that nothing happens for a hundred reprograms, and has none of the \
+patterns of Fig. 10."""
 
 
 def _programs(chips: Sequence[Benched]) -> Iterator[Finding]:
@@ -367,19 +373,23 @@ def _programs(chips: Sequence[Benched]) -> Iterator[Finding]:
         / each.found["pages_per_block"]
         for each in mlc
     ]
-    yield _row("MLC, pages that may be programmed again", "4.2", 0.5, fmean(safe), OUT, unit="share")
+    yield _row(
+        "MLC, pages that may be programmed again", "4.2", 0.5, fmean(safe), OUT, unit="share"
+    )
     given = {each.found["program_disturb"]["first_reprogram_given"] for each in slc}
     yield _row("SLC, first reprogram with errors", "Fig. 8", "after 100", float(min(given)), IN)
-    quiet = all(each.found["program_disturb"]["first_reprogram_with_errors"] is None for each in slc)
-    yield _row(
-        "SLC, errors by levels of cells in 100 reprograms", "3.5", "none", "none" if quiet else "some",
-        OUT,
-    )  # fmt: skip
+    quiet = all(
+        each.found["program_disturb"]["first_reprogram_with_errors"] is None for each in slc
+    )
+    ours = "none" if quiet else "some"
+    yield _row("SLC, errors by levels of cells in 100 reprograms", "3.5", "none", ours, OUT)
 
 
 def _as_in_the_text(each: Benched) -> float:
-    """The share of pages whose reprogramming disturbs just the pages that Grupp 3.5 names, among
-    those about which the text says something that can be so."""
+    """The share of pages whose reprogramming disturbs what Grupp 3.5 names.
+
+    Pages for which the text names pages before the first are left out.
+    """
     found = each.found["program_disturb"]["disturbed_pages"]
     agree = told = 0
     for page, others in enumerate(found):
@@ -407,12 +417,12 @@ def _text(name: str, page: int, pages: int) -> list[int] | None:
 
 
 _READS = """
-The model has errors that grow with the reads of a block, in proportion to cycles to the power of \
-1.47, by a fit to another MLC at 2,000 to 15,000 cycles. How worn the paper's blocks were it does not \
-say. Taken down to ten cycles, the power law puts the first new error of an MLC block where the paper \
-does, and that of an SLC beyond its range; on worn blocks it comes far sooner than anything in the \
-paper, so either its blocks were nearly new, or its chips were sturdier than the model. A first new \
-error in a block is what is counted, within 10 million reads."""
+The model has errors that grow with the reads of a block, in proportion to cycles to the power \
+of 1.47, by a fit to another MLC at 2,000 to 15,000 cycles. How worn the paper's blocks were it \
+does not say. Taken down to ten cycles, the power law puts the first new error of an MLC block \
+where the paper does, and that of an SLC beyond its range; on worn blocks it comes far sooner \
+than anything in the paper, so either its blocks were nearly new, or its chips were sturdier \
+than the model. A first new error in a block is what is counted, within 10 million reads."""
 
 
 def _reads(chips: Sequence[Benched]) -> Iterator[Finding]:
@@ -423,7 +433,9 @@ def _reads(chips: Sequence[Benched]) -> Iterator[Finding]:
             onsets = [state["first_error_after"]["median"] for state in states]
             shown = [_reached(onset) for onset in (_least(onsets), _most(onsets))]
             share = states[0]["cycles"] / some[0].found["rated_cycles"]
-            what = f"{'SLC' if slc else 'MLC'}, first new error, block at {100 * share:g} % of rated"
+            what = (
+                f"{'SLC' if slc else 'MLC'}, first new error, block at {100 * share:g} % of rated"
+            )
             ours = " to ".join(dict.fromkeys(shown))
             yield _row(what, "Fig. 11", "250,000 to 4.8 million", ours, OUT, "medians of chips")
 
