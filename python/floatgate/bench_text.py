@@ -13,8 +13,8 @@ def page(found: Mapping[str, Any], *, colour: bool = False) -> str:
     style = Style(colour)
     plan = found["plan"]
     title = (
-        f"{style(BOLD, found['chip'])} on the bench: {plan['blocks']} blocks on each of "
-        f"{plan['chips']} samples, {plan['cycles']} cycles, seed {plan['seed']}"
+        f"{style(BOLD, found['chip'])} on the bench: samples {plan['chips']}, blocks of each "
+        f"{plan['blocks']}, cycles {plan['cycles']}, seed {plan['seed']}"
     )
     sections = [
         wrapped(title),
@@ -47,7 +47,8 @@ def _operations(found: Mapping[str, Any]) -> str:
     if len(types) > 1:
         shown = ", ".join(f"{each['mean']:.0f}" for each in types)
         ratio = types[-1]["mean"] / types[0]["mean"]
-        lines.append(f"program by page type, us: {shown} = (the last {ratio:.2f} times the first)")
+        times = "" if ratio == 1 else f" (the last {ratio:.2f} times the first)"
+        lines.append(f"program by page type, us: {shown} ={times}")
     lines.append(
         f"page after page on one plane: read {found['read_mb_per_s']:.2f} MB/s, program "
         f"{found['program_mb_per_s']:.2f} MB/s"
@@ -109,9 +110,7 @@ def _programs(found: Mapping[str, Any]) -> str:
             f"errors begin with reprogram {disturb['first_reprogram_given']} ="
         )
     harmless = [str(page) for page, others in enumerate(disturbed) if not others]
-    some = [
-        f"{page}: {', '.join(map(str, others))}" for page, others in enumerate(disturbed) if others
-    ]
+    some = [f"{p}: {', '.join(map(str, others))}" for p, others in enumerate(disturbed) if others]
     return "\n".join(
         map(
             wrapped,

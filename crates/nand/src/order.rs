@@ -51,12 +51,11 @@ impl PageOrder {
         if self == Self::Cyclic {
             return page / bits;
         }
-        let first = match self.shadow_type(pages, page) {
-            0 => page,
-            _ => {
-                let partners = self.disturbed_by_reprogram(pages, bits, page);
-                partners.first + page % partners.count
-            }
+        let first = if self.shadow_type(pages, page) == 0 {
+            page
+        } else {
+            let partners = self.disturbed_by_reprogram(pages, bits, page);
+            partners.first + page % partners.count
         };
         (0..first).filter(|p| self.shadow_type(pages, *p) == 0).count() as u32
     }

@@ -136,19 +136,19 @@ impl Bits {
             // Read before write: values that do not change keep their cells.
             self.planes(block, part, pages).over(word)
         };
-        let [x, y, z] = planes.cells;
+        let [high, middle, low] = planes.cells;
         let two = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
-        let [a, b] = [pages.first, pages.first + 1];
+        let (page, next) = (pages.first, pages.first + 1);
         match part {
             Part::First => {
                 self.flush(block);
-                self.program(block, a, two(x, y));
-                self.half[block] = Some((b, z));
+                self.program(block, page, two(high, middle));
+                self.half[block] = Some((next, low));
             }
             Part::Second => {
-                let first = self.half[block].take().filter(|(page, _)| *page == a);
-                self.program(block, a, two(first.map_or(u32::MAX, |(_, half)| half), x));
-                self.program(block, b, two(y, z));
+                let first = self.half[block].take().filter(|(shared, _)| *shared == page);
+                self.program(block, page, two(first.map_or(u32::MAX, |(_, half)| half), high));
+                self.program(block, next, two(middle, low));
             }
         }
     }

@@ -38,14 +38,14 @@ pub struct History {
 /// Draws a byte with given weights.
 struct Alias {
     /// For each column: the odds of keeping it, of 2^24, and what stands in for it.
-    columns: Vec<(u32, u8)>,
+    columns: Box<[(u32, u8); UNITS]>,
 }
 
 impl Alias {
     /// Vose's form of Walker's table. The weights add up to 1.
     fn new(weights: &[f64; UNITS]) -> Self {
         let mut scaled: Vec<f64> = weights.iter().map(|w| w * UNITS as f64).collect();
-        let mut columns = vec![(1 << 24, 0); UNITS];
+        let mut columns = Box::new([(1 << 24, 0); UNITS]);
         let mut poor: Vec<usize> = (0..UNITS).filter(|i| scaled[*i] < 1.0).collect();
         let mut rich: Vec<usize> = (0..UNITS).filter(|i| scaled[*i] >= 1.0).collect();
         while let (Some(&giver), Some(taker)) = (rich.last(), poor.pop()) {
@@ -129,12 +129,17 @@ impl Voltages {
             }
             let cells = self.cells(wordline);
             for (w, chunk) in self.volts[cells].chunks_exact_mut(WORD).enumerate() {
-                let word = |t: u32| data[t as usize * self.words + w];
+                let mut words = [0_u64; 4];
+                for (t, word) in words.iter_mut().take(bits as usize).enumerate() {
+                    *word = data[t * self.words + w];
+                }
                 for (pair, two) in chunk.chunks_exact_mut(2).enumerate() {
                     let random = rng.bits();
                     for (k, volts) in two.iter_mut().enumerate() {
                         let i = 2 * pair + k;
-                        let means = (0..bits).fold(0, |m, t| m | (word(t) >> i & 1) << t);
+                        // Types that the cells lack are 0 in every word.
+                        let bit = |t: usize| words[t] >> i & 1;
+                        let means = bit(0) | bit(1) << 1 | bit(2) << 2 | bit(3) << 3;
                         let level = level_of[means as usize];
                         *volts = draws[level as usize].draw((random >> (32 * k)) as u32);
                     }
@@ -156,7 +161,10 @@ impl Voltages {
         let boundaries = self.map.boundaries(page_type);
         let references: Vec<i32> = boundaries.map(|b| self.first_above(b.into()) + moved).collect();
         let means: [u8; UNITS] = std::array::from_fn(|volts| {
-            let below = references.iter().filter(|r| **r <= volts as i32).count();
+            let below = references
+                .iter()
+                .filter(|r| usize::try_from(**r).map_or(true, |r| r <= volts))
+                .count();
             u8::from(below % 2 == 0)
         });
         let cells = &self.volts[self.cells(wordline)];

@@ -157,7 +157,7 @@ impl Wordlines {
         let cells = self.cells(wordline);
         let levels = &mut self.level[cells];
         let next = |level: u8, word: u64, i: usize| {
-            table[(word >> i & 1) as usize * LEVELS | usize::from(level & 15)]
+            table[(word >> i & 1) as usize * LEVELS + usize::from(level & 15)]
         };
         for (w, (chunk, word)) in levels.chunks_exact(WORD).zip(data).enumerate() {
             let stuck = chunk.iter().enumerate().find(|(i, v)| next(**v, *word, *i) == NOWHERE);
