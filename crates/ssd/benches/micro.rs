@@ -199,7 +199,9 @@ mod cells {
         let history = History { step_volts: STEP_VOLTS, cycles: 3e3, hours: 24.0 };
         bencher.counter(ItemsCount::new(WORDS * 64 * 64)).bench_local(|| {
             block.write(&history, &mut rng, |_, _, page| {
-                page.iter_mut().for_each(|word| *word = data.bits());
+                for word in page.iter_mut() {
+                    *word = data.bits();
+                }
             });
         });
     }

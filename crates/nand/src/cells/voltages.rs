@@ -188,7 +188,9 @@ mod tests {
         let mut data = Rng::named(seed, "cells/voltages data");
         let mut written = vec![Vec::new(); cell.bits() as usize];
         block.write(history, &mut rng, |_, t, page| {
-            page.iter_mut().for_each(|w| *w = data.bits());
+            for word in page.iter_mut() {
+                *word = data.bits();
+            }
             written[t as usize].extend_from_slice(page);
         });
         (0..cell.bits())

@@ -103,7 +103,9 @@ pub(super) fn of_cells(bench: &Bench<'_>) -> Value {
             for _ in 0..blocks {
                 let mut data = Vec::new();
                 block.write(&history, sample.rng(), |_, _, words| {
-                    words.iter_mut().for_each(|w| *w = draw.bits());
+                    for word in words.iter_mut() {
+                        *word = draw.bits();
+                    }
                     data.extend_from_slice(words);
                 });
                 for (i, was) in data.chunks_exact(words).enumerate() {
