@@ -43,7 +43,9 @@ pub(super) fn programs(bench: &Bench<'_>) -> Value {
                 break;
             }
         }
-        found.iter().for_each(|(_, share)| shares.add(*share));
+        for (_, share) in &found {
+            shares.add(*share);
+        }
         disturbed.push(found.into_iter().map(|(p, _)| p).collect());
     }
     // What cells of one bit suffer is not in the levels: the model was given when it begins.
