@@ -67,10 +67,16 @@ pub struct Cell {
     rated_cycles: f64,
 }
 
-/// Variance of random telegraph noise at the cycles of the reference cell.
-fn telegraph_variance(n: f64) -> f64 {
-    let lambda = TELEGRAPH * n.powf(0.62);
-    2.0 * lambda * lambda
+/// Where the cells of one level lie, in volts: for a programmed level an even spread over a program
+/// step around its middle, blurred by Gaussian noise; for erased cells the noise alone.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Volts {
+    /// From the middle of the erased cells up to the middle of the level as it was programmed.
+    pub above: f64,
+    /// How far it has sunk since.
+    pub loss: f64,
+    /// The deviation of the noise.
+    pub sigma: f64,
 }
 
 impl Cell {
@@ -102,6 +108,29 @@ impl Cell {
         (1..1_u32 << self.bits).filter(move |boundary| boundary.trailing_zeros() == zeros)
     }
 
+    /// Where cells of a level (0: erased) lie at `cycles` program/erase cycles after `hours`.
+    pub fn level(&self, k: u32, cycles: f64, hours: f64) -> Volts {
+        let n = self.reference_cycles(cycles);
+        let lambda = TELEGRAPH * n.powf(0.62);
+        let telegraph = 2.0 * lambda * lambda;
+        if k == 0 {
+            let sigma = (ERASED.1 * ERASED.1 + telegraph).sqrt();
+            return Volts { above: 0.0, loss: 0.0, sigma };
+        }
+        let levels = (1_u32 << self.bits) - 1;
+        let place = if levels == 1 { 1.0 } else { f64::from(k - 1) / f64::from(levels - 1) };
+        let above = FIRST_LEVEL + SPAN * place - ERASED.0;
+        let logarithm = hours.ln_1p();
+        let loss = K_S * above * K_D * n.powf(0.4) * logarithm;
+        let spread = K_S * above * K_M * n.sqrt() * logarithm;
+        Volts { above, loss, sigma: (WRITE_NOISE * WRITE_NOISE + telegraph + spread).sqrt() }
+    }
+
+    /// From the middle of a programmed level down to the reference below it, in volts.
+    pub fn half_spacing(&self) -> f64 {
+        if self.bits == 1 { SPACING } else { SPACING / 2.0 }
+    }
+
     /// The raw bit error rate of a page: programmed with steps of `step_volts` (on the scale of the
     /// reference cell, where the traditional step is [`STEP_VOLTS`]) at `cycles` program/erase
     /// cycles, kept for `hours`.
@@ -110,42 +139,24 @@ impl Cell {
     /// cells that were programmed too far. A level that has sunk by half a spacing is read at
     /// random.
     pub fn rber(&self, page_type: usize, step_volts: f64, cycles: f64, hours: f64) -> f64 {
-        let n = self.reference_cycles(cycles);
+        let level = |k: u32| self.level(k, cycles, hours);
         let half = self.half_spacing();
-        let telegraph = telegraph_variance(n);
-        let level = |k: u32| self.programmed(k, n, hours);
         // How often a level lies beyond a reference at this distance from its middle.
         let beyond = |distance: f64, sigma: f64| {
             mean_upper_tail((distance - step_volts / 2.0) / sigma, step_volts / sigma)
         };
         let wrong = self.boundaries(page_type).map(|boundary| {
-            let (above, loss, sigma) = level(boundary);
+            let Volts { above, loss, sigma } = level(boundary);
             let sunk = beyond((half - loss).max(0.0), sigma);
             let risen = if boundary == 1 {
-                upper_tail((above - half) / (ERASED.1 * ERASED.1 + telegraph).sqrt())
+                upper_tail((above - half) / level(0).sigma)
             } else {
-                beyond(half, level(boundary - 1).2)
+                beyond(half, level(boundary - 1).sigma)
             };
             sunk + risen
         });
         // Each level holds its share of the cells.
         wrong.sum::<f64>() / f64::from(1_u32 << self.bits)
-    }
-
-    /// Distance from the erased cells, mean loss and deviation of a programmed level at the cycles of
-    /// the reference cell.
-    fn programmed(&self, k: u32, n: f64, hours: f64) -> (f64, f64, f64) {
-        let (levels, logarithm) = ((1_u32 << self.bits) - 1, hours.ln_1p());
-        let place = if levels == 1 { 1.0 } else { f64::from(k - 1) / f64::from(levels - 1) };
-        let above = FIRST_LEVEL + SPAN * place - ERASED.0;
-        let loss = K_S * above * K_D * n.powf(0.4) * logarithm;
-        let spread = K_S * above * K_M * n.sqrt() * logarithm;
-        (above, loss, (WRITE_NOISE * WRITE_NOISE + telegraph_variance(n) + spread).sqrt())
-    }
-
-    /// From the middle of a programmed level down to the reference below it, in volts.
-    fn half_spacing(&self) -> f64 {
-        if self.bits == 1 { SPACING } else { SPACING / 2.0 }
     }
 
     /// The reference at a boundary (from 1 upward), in volts of a cell whose levels are as far apart
@@ -167,12 +178,10 @@ impl Cell {
     /// one mechanism undoes another, so a level is lower for the reference below it than for the
     /// one above.
     pub fn above(&self, level: u32, volts: f64, step_volts: f64, cycles: f64, hours: f64) -> f64 {
-        let n = self.reference_cycles(cycles);
+        let Volts { loss, sigma, .. } = self.level(level, cycles, hours);
         if level == 0 {
-            let sigma = (ERASED.1 * ERASED.1 + telegraph_variance(n)).sqrt();
             return upper_tail((volts - ERASED.0) / sigma);
         }
-        let (_, loss, sigma) = self.programmed(level, n, hours);
         let lowest = volts - (self.middle_volts(level) - loss - step_volts / 2.0);
         mean_upper_tail((lowest - step_volts) / sigma, step_volts / sigma)
     }

@@ -24,7 +24,7 @@ fn erfc(x: f64) -> f64 {
 }
 
 /// The probability that a standard normal variable exceeds `z`.
-pub(super) fn upper_tail(z: f64) -> f64 {
+pub fn upper_tail(z: f64) -> f64 {
     if z < 0.0 { 1.0 - upper_tail(-z) } else { 0.5 * erfc(z / SQRT_2) }
 }
 
@@ -37,7 +37,7 @@ fn upper_tail_integral(z: f64) -> f64 {
 
 /// The mean of [`upper_tail`] over `z` to `z + width`: the probability that a normal variable
 /// exceeds a threshold that lies anywhere in that range with equal probability.
-pub(super) fn mean_upper_tail(z: f64, width: f64) -> f64 {
+pub fn mean_upper_tail(z: f64, width: f64) -> f64 {
     if width < 1e-9 {
         return upper_tail(z);
     }
