@@ -147,7 +147,7 @@ impl Reader {
             let apart = zero ^ one;
             for ((range, bit), draw) in ranges.iter_mut().zip(word).zip(&self.draws) {
                 let edge = zero ^ (apart & (*bit as u32).wrapping_neg());
-                *range += u8::from(*draw >= edge);
+                *range = range.wrapping_add(u8::from(*draw >= edge));
             }
         }
     }

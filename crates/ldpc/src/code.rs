@@ -65,24 +65,19 @@ impl Code {
         let mut rng = Rng::named(seed, "ldpc/code");
         let mut cycles = Cycles::new(z, parity);
         let mut rows = vec![Vec::new(); parity as usize];
-        let mut add = |rows: &mut Vec<Vec<Circulant>>, column: u32, ones: &[(u32, u32)]| {
-            for &(row, shift) in ones {
-                rows[row as usize].push(Circulant { column, shift });
-            }
-        };
-        let mut add_parity = |rows: &mut Vec<Vec<Circulant>>, cycles: &mut Cycles| {
-            let turn = [(0, TURN), (parity / 2, 0), (parity - 1, TURN)];
-            add(rows, data, &turn);
-            cycles.add(&turn);
-            for i in 1..parity {
-                let step = [(i - 1, 0), (i, 0)];
-                add(rows, data + i, &step);
-                cycles.add(&step);
-            }
-        };
         // The parity is there before the data, so that these avoid cycles with it.
         let mut tail = vec![Vec::new(); parity as usize];
-        add_parity(&mut tail, &mut cycles);
+        for i in 0..parity {
+            let ones = if i == 0 {
+                vec![(0, TURN), (parity / 2, 0), (parity - 1, TURN)]
+            } else {
+                vec![(i - 1, 0), (i, 0)]
+            };
+            cycles.add(&ones);
+            for (row, shift) in ones {
+                tail[row as usize].push(Circulant { column: data + i, shift });
+            }
+        }
         for column in 0..data {
             let mut best: Option<(u64, Vec<(u32, u32)>)> = None;
             let mut tries = 0;

@@ -144,8 +144,7 @@ impl<'a> Decoder<'a> {
 /// What bits say: what is believed of them without what the check itself said before.
 fn less(heard: &mut [i8], belief: &[i8], said: &[i8]) {
     for ((heard, belief), said) in heard.iter_mut().zip(belief).zip(said) {
-        // Never −128, whose magnitude is no byte of this kind.
-        *heard = belief.saturating_sub(*said).max(-127);
+        *heard = belief.saturating_sub(*said);
     }
 }
 
@@ -154,27 +153,32 @@ fn less(heard: &mut [i8], belief: &[i8], said: &[i8]) {
 #[inline(always)]
 fn check<const N: usize>(heard: &mut [i8], said: &mut [i8], z: usize, lane: usize, how: &Settings) {
     let mut sign = [0_i8; N];
-    let (mut least, mut second) = ([127_i8; N], [127_i8; N]);
-    for heard in heard.chunks(z) {
+    let (mut least, mut second) = ([u8::MAX; N], [u8::MAX; N]);
+    for heard in heard.chunks_exact(z) {
         let heard: &[i8; N] = heard[lane..lane + N].try_into().expect("N lanes");
         for i in 0..N {
-            let size = heard[i].abs();
+            let size = heard[i].unsigned_abs();
             sign[i] ^= heard[i];
             second[i] = second[i].min(least[i].max(size));
             least[i] = least[i].min(size);
         }
     }
-    let scaled = |size: i8| {
-        let scaled = (size as u16 * u16::from(how.sixteenths) + 8) >> 4;
-        scaled.min(u16::from(how.largest)) as i8
-    };
-    let (to_all, to_least) = (least.map(scaled), second.map(scaled));
-    for (heard, said) in heard.chunks_mut(z).zip(said.chunks_mut(z)) {
+    let (mut to_all, mut to_least) = ([0_i8; N], [0_i8; N]);
+    let factor = u16::from(how.sixteenths);
+    for (answer, size) in [(&mut to_all, &least), (&mut to_least, &second)] {
+        for i in 0..N {
+            let scaled = u16::from(size[i]).wrapping_mul(factor).wrapping_add(8) >> 4;
+            answer[i] = scaled.min(u16::from(how.largest)) as i8;
+        }
+    }
+    for (heard, said) in heard.chunks_exact_mut(z).zip(said.chunks_exact_mut(z)) {
         let heard: &mut [i8; N] = (&mut heard[lane..lane + N]).try_into().expect("N lanes");
         let said: &mut [i8; N] = (&mut said[lane..lane + N]).try_into().expect("N lanes");
         for i in 0..N {
             // Where two bits are least, the second least is as small.
-            let size = if heard[i].abs() == least[i] { to_least[i] } else { to_all[i] };
+            // A mask, for a choice would become two places to load from.
+            let is_least = i8::from(heard[i].unsigned_abs() == least[i]).wrapping_neg();
+            let size = (to_least[i] & is_least) | (to_all[i] & !is_least);
             let flip = (sign[i] ^ heard[i]) >> 7;
             let answer = (size ^ flip).wrapping_sub(flip);
             said[i] = answer;
