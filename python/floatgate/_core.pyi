@@ -31,6 +31,10 @@ __all__ = [
     "fit",
     "formats",
     "generators",
+    "ldpc_facts",
+    "ldpc_frames",
+    "ldpc_interval",
+    "ldpc_levels",
     "plan",
     "policies",
     "presets",
@@ -395,3 +399,7 @@ def reprogram_wear(rate: float) -> float:
 
     Wu et al., Fig. 7, falling from 2 to 1.2.
     """
+def ldpc_frames(request: str, first: int, count: int) -> str: ...
+def ldpc_facts(request: str) -> str: ...
+def ldpc_interval(hits: int, trials: int) -> tuple[float, float]: ...
+def ldpc_levels(limits: Sequence[float]) -> str: ...

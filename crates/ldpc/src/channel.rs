@@ -347,13 +347,15 @@ mod tests {
     #[test]
     fn a_page_sensed_once_errs_as_the_formula_says() {
         for page_type in [0, 1] {
-            // The formula gives no credit where one mechanism undoes another, and counts a cell
-            // beyond two boundaries as wrong; neither matters below a few thousandths.
             for hours in [0.0, 100.0, 8760.0] {
                 let worn = worn(page_type, hours);
                 let found = Channel::page(&worn, 1, Spacing::Even, 0.0).error_rate();
-                let expected = worn.cell.rber(page_type, STEP_VOLTS, 3000.0, hours);
-                assert!((found / expected - 1.0).abs() < 0.03, "{page_type} {hours}: {found} {expected}");
+                let formula = worn.cell.rber(page_type, STEP_VOLTS, 3000.0, hours);
+                // The formula gives no credit where charge that is lost brings back cells that
+                // were programmed too far; here they come back.
+                let least = if hours > 0.0 { 0.8 } else { 0.999 };
+                let share = found / formula;
+                assert!(share > least && share < 1.001, "{page_type} {hours}: {share}");
             }
         }
     }

@@ -20,6 +20,9 @@ mod decoder;
 mod reference;
 mod trial;
 
+/// What the rim may use of the crates below.
+pub use nand::physics;
+
 pub use channel::{Channel, Reader, Spacing, Worn};
 pub use code::{Circulant, Code, Shape};
 pub use decoder::{Decoder, Outcome, Settings};

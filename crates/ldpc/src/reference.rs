@@ -94,8 +94,10 @@ fn answer(rule: Rule, heard: &[f64], answers: &mut Vec<f64>) {
     let sign = |x: f64| if (x < 0.0) == negative { 1.0 } else { -1.0 };
     match rule {
         Rule::SumProduct => {
-            let sum: f64 = heard.iter().map(|x| phi(x.abs())).sum();
-            answers.extend(heard.iter().map(|x| sign(*x) * phi(sum - phi(x.abs()))));
+            answers.extend(heard.iter().map(|x| phi(x.abs())));
+            let sum: f64 = answers.iter().sum();
+            let others = answers.iter_mut().zip(heard);
+            others.for_each(|(answer, x)| *answer = sign(*x) * phi(sum - *answer));
         }
         Rule::MinSum(factor) => {
             let least = heard.iter().map(|x| x.abs()).fold(f64::INFINITY, f64::min);

@@ -3,7 +3,7 @@
 use kernel::Rng;
 use nand::physics::Codeword;
 
-use crate::{Channel, Code, Decoder, Reader, Settings};
+use crate::{Channel, Code, Decoder, Outcome, Reader, Reference, Settings};
 
 /// How a controller turns ranges into numbers for the decoder.
 #[derive(Copy, Clone, PartialEq, Debug)]
@@ -15,8 +15,8 @@ pub struct Quantised {
 }
 
 impl Quantised {
-    /// Steps of ½ up to 15: five bits with sign.
-    pub const DEFAULT: Self = Self { unit: 0.5, largest: 15 };
+    /// Steps of ¼ up to 31: six bits with sign.
+    pub const DEFAULT: Self = Self { unit: 0.25, largest: 31 };
 }
 
 /// What came of a number of frames.
@@ -89,6 +89,7 @@ pub struct Trial<'a> {
     decoder: Decoder<'a>,
     reader: Reader,
     table: Vec<i8>,
+    ratios: Vec<f64>,
     wrong: [Vec<u8>; 2],
     word: Vec<u8>,
     ranges: Vec<u8>,
@@ -115,6 +116,7 @@ impl<'a> Trial<'a> {
             decoder: Decoder::new(code, settings),
             reader: Reader::new(channel),
             table: known.table(quantised.unit, quantised.largest),
+            ratios: known.ratios(),
             wrong,
             word: vec![0; code.bits()],
             ranges: vec![0; code.bits()],
@@ -129,13 +131,38 @@ impl<'a> Trial<'a> {
             self.draw(&mut Rng::named(seed, &format!("ldpc/{name}/{frame}")));
             let outcome = self.decoder.decode(&self.read);
             let right = self.decoder.data_are(&self.word[..self.code.data_bits()]);
-            counts.frames += 1;
-            counts.failed += u64::from(!right);
-            counts.undetected += u64::from(!right && outcome.holds);
-            counts.rounds += u64::from(outcome.rounds);
-            counts.raw_errors += self.raw_errors();
+            counts = counts.and(self.count(right, outcome));
         }
         counts
+    }
+
+    /// The same frames, decoded by a plain decoder that is given the exact ratios.
+    pub fn run_plain(
+        &mut self,
+        plain: &mut Reference,
+        seed: u64,
+        name: &str,
+        frames: std::ops::Range<u64>,
+    ) -> Counts {
+        let mut counts = Counts::default();
+        for frame in frames {
+            self.draw(&mut Rng::named(seed, &format!("ldpc/{name}/{frame}")));
+            let read: Vec<f64> = self.ranges.iter().map(|r| self.ratios[*r as usize]).collect();
+            let outcome = plain.decode(&read);
+            let right = (0..self.code.data_bits()).all(|i| plain.bit(i) == self.word[i]);
+            counts = counts.and(self.count(right, outcome));
+        }
+        counts
+    }
+
+    fn count(&self, right: bool, outcome: Outcome) -> Counts {
+        Counts {
+            frames: 1,
+            failed: u64::from(!right),
+            undetected: u64::from(!right && outcome.holds),
+            raw_errors: self.raw_errors(),
+            rounds: u64::from(outcome.rounds),
+        }
     }
 
     /// A random page, encoded and read.

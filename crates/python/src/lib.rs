@@ -15,6 +15,7 @@ mod error;
 mod forward;
 mod gate;
 mod known;
+mod ldpc;
 mod lists;
 mod open;
 mod outside;
@@ -46,7 +47,7 @@ mod _core {
     use crate::physics::{Cell, Recovery, correctable, program_us, read_us, reprogram_wear};
     #[pymodule_export]
     use crate::views::{Access, Drive, Plane, Random, Write};
-    use crate::{catalogue, convert, describe, error, forward, gate, lists, open};
+    use crate::{catalogue, convert, describe, error, forward, gate, ldpc, lists, open};
 
     /// The version, as Cargo knows it.
     #[pyfunction]
@@ -385,5 +386,29 @@ mod _core {
             value["timing"] = json!({ "wall_seconds": start.elapsed().as_secs_f64() });
             Ok(value.to_string())
         })
+    }
+
+    /// Frames of the LDPC code over a sensed channel: what came of them, as JSON.
+    #[pyfunction]
+    fn ldpc_frames(py: Python<'_>, request: &str, first: u64, count: u64) -> PyResult<String> {
+        ldpc::frames(py, request, first, count)
+    }
+
+    /// What is known of a code and a channel without reading a frame, as JSON.
+    #[pyfunction]
+    fn ldpc_facts(request: &str) -> PyResult<String> {
+        ldpc::facts(request)
+    }
+
+    /// The exact interval of 95 % for a share of which `hits` of `trials` were seen.
+    #[pyfunction]
+    fn ldpc_interval(hits: u64, trials: u64) -> (f64, f64) {
+        ldpc::share(hits, trials)
+    }
+
+    /// What limits of 1, 3 and 7 sensings make of AGCR's levels, as JSON.
+    #[pyfunction]
+    fn ldpc_levels(limits: [f64; 3]) -> PyResult<String> {
+        ldpc::levels(limits)
     }
 }
