@@ -45,6 +45,13 @@ impl Channel {
         Self::boundary_at(rber, &references(sensings, spacing, |r| Self::boundary_at(rber, r)))
     }
 
+    /// A boundary that errs at a rate of `rber`, with references where they would be best for one
+    /// that errs at a rate of `design`: a controller does not know the state of its cells.
+    pub fn boundary_designed(rber: f64, design: f64, sensings: u32, spacing: Spacing) -> Self {
+        let from = |edges: &[f64]| Self::boundary_at(design, edges);
+        Self::boundary_at(rber, &references(sensings, spacing, from))
+    }
+
     /// A page of a cell, each of its boundaries sensed `sensings` times, where what the other pages
     /// hold is as good as random. `shift` moves all references down from the middle between levels
     /// as programmed, in volts.

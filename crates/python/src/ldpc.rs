@@ -46,11 +46,12 @@ impl Request {
     }
 
     /// The channel at a raw bit error rate, or after hours, and that rate: of a plain read.
-    fn channel(&self, key: &str) -> PyResult<(Channel, f64)> {
-        let (sensings, at) = (self.whole("sensings")?, self.number(key)?);
+    fn channel(&self) -> PyResult<(Channel, f64)> {
+        let (sensings, at) = (self.whole("sensings")?, self.number("at")?);
         let spacing = if self.word("spacing") == "free" { Spacing::Free } else { Spacing::Even };
         if self.word("model") == "boundary" {
-            return Ok((Channel::boundary(at, sensings, spacing), at));
+            let design = self.0["design"].as_f64().unwrap_or(at);
+            return Ok((Channel::boundary_designed(at, design, sensings, spacing), at));
         }
         let worn = Worn {
             cell: Cell::new(2, 3000.0),
@@ -66,6 +67,12 @@ impl Request {
             Channel::page(&worn, sensings, spacing, 0.0)
         };
         Ok((channel, rber))
+    }
+
+    /// What the decoder is told of the channel: the truth, or that it is as designed.
+    fn known(&self, channel: &Channel) -> PyResult<Channel> {
+        let Some(design) = self.0["design"].as_f64() else { return Ok(channel.clone()) };
+        Ok(Channel::boundary(design, self.whole("sensings")?, Spacing::Even))
     }
 
     fn settings(&self) -> PyResult<(Settings, Quantised)> {
@@ -84,8 +91,8 @@ pub(crate) fn frames(py: Python<'_>, request: &str, first: u64, count: u64) -> P
     let request = Request::parse(request)?;
     let seed = u64::from(request.whole("seed")?);
     let (settings, quantised) = request.settings()?;
-    let (code, (channel, rber)) = (request.code()?, request.channel("at")?);
-    let (known, _) = request.channel("known")?;
+    let (code, (channel, rber)) = (request.code()?, request.channel()?);
+    let known = request.known(&channel)?;
     let counts = py.detach(|| {
         let mut trial = Trial::new(&code, settings, &channel, &known, quantised);
         let (name, frames) = (request.word("name"), first..first + count);
@@ -113,7 +120,7 @@ pub(crate) fn frames(py: Python<'_>, request: &str, first: u64, count: u64) -> P
 pub(crate) fn facts(request: &str) -> PyResult<String> {
     let request = Request::parse(request)?;
     let code = request.code()?;
-    let (channel, rber) = request.channel("at")?;
+    let (channel, rber) = request.channel()?;
     let (settings, quantised) = request.settings()?;
     let (four, six) = code.short_cycles();
     Ok(json!({
