@@ -65,6 +65,16 @@ class RunsProgress(_Line):
             self._draw(runs_line(standing, time.monotonic() - self._start))
 
 
+class FramesProgress(_Line):
+    """Call it with codewords that were read, out of how many."""
+
+    def __call__(self, done: int, total: int) -> None:
+        """Draws the line anew."""
+        interrupt.check()
+        if self._on:
+            self._draw(f"{text.short(done)} of {text.short(total)} codewords")
+
+
 def line(stage: str, done: int, total: int | None, now_ns: int, elapsed: float) -> str:
     """The state of a run in words.
 

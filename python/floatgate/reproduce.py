@@ -115,6 +115,16 @@ def known() -> dict[str, Experiment]:
     return dict(sorted(found.items()))
 
 
+def measurements() -> dict[str, str]:
+    """What comes along and runs no drive, by name: its title.
+
+    Each is a module of `floatgate.experiments` with `TITLE` and `measure`.
+    """
+    from floatgate.experiments import ldpc
+
+    return {"ldpc": ldpc.TITLE}
+
+
 def reproduce(
     name: str,
     *,
@@ -141,9 +151,8 @@ def reproduce(
     """
     experiments = known()
     if name not in experiments:
-        raise InputError(
-            f"`{name}` is nothing that can be reproduced; {nearest(name, experiments)}"
-        )
+        help = nearest(name, [*experiments, *measurements()])
+        raise InputError(f"`{name}` is nothing that can be reproduced; {help}")
     experiment = experiments[name].quick() if quick else experiments[name]
     folder = Path(out) if out is not None else Path("floatgate-results") / name
     experiment = prepared(experiment, traces, folder)

@@ -26,9 +26,9 @@ fn decode(bencher: Bencher<'_, '_>, (rber, sensings): (u32, u32)) {
     let code = Code::build(Shape::FLASH, 1);
     let words = words(&code, f64::from(rber) * 1e-4, sensings);
     let mut decoder = Decoder::new(&code, Settings::DEFAULT);
-    bencher.counter(ItemsCount::new(words.len())).bench_local(|| {
-        words.iter().filter(|word| decoder.decode(word).holds).count()
-    });
+    bencher
+        .counter(ItemsCount::new(words.len()))
+        .bench_local(|| words.iter().filter(|word| decoder.decode(word).holds).count());
 }
 
 /// Encoding alone.

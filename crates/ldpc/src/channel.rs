@@ -335,14 +335,14 @@ mod tests {
         word[0] = 1;
         let mut ranges = vec![0; word.len()];
         Reader::new(&channel).read(&word, &mut rng, &mut ranges);
-        for range in 0..4 {
-            for bit in 0..2 {
+        for (range, seen) in seen.iter().enumerate() {
+            for (bit, seen) in seen.iter().enumerate() {
                 let p = channel.ranges[range][bit];
                 let close = |count: f64, of: f64| {
                     let deviation = (of * p * (1.0 - p)).sqrt();
                     assert!((count - of * p).abs() < 4.5 * deviation + 1.0, "{range} {bit}");
                 };
-                close(seen[range][bit], half);
+                close(*seen, half);
                 let of = word.iter().filter(|b| **b as usize == bit).count() as f64;
                 let pairs = word.iter().zip(&ranges);
                 let count = pairs.filter(|(b, r)| (**b as usize, **r as usize) == (bit, range));

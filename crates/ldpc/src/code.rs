@@ -61,7 +61,10 @@ impl Code {
     /// kept that close no cycle of four and, among so many draws, fewest of six.
     pub fn build(shape: Shape, seed: u64) -> Self {
         let Shape { z, data, parity, weight } = shape;
-        assert!(parity >= 4 && weight >= 2 && weight <= parity && z >= 2, "no such code: {shape:?}");
+        assert!(
+            parity >= 4 && weight >= 2 && weight <= parity && z >= 2,
+            "no such code: {shape:?}"
+        );
         let mut rng = Rng::named(seed, "ldpc/code");
         let mut cycles = Cycles::new(z, parity);
         let mut rows = vec![Vec::new(); parity as usize];
@@ -228,10 +231,10 @@ impl Code {
         let mut four = 0;
         let mut six = 0;
         for column in 0..self.columns as u32 {
-            let shift = |row: &Vec<Circulant>| row.iter().find(|o| o.column == column).map(|o| o.shift);
+            let shift =
+                |row: &Vec<Circulant>| row.iter().find(|o| o.column == column).map(|o| o.shift);
             let rows = self.rows.iter().enumerate();
-            let ones: Vec<_> =
-                rows.filter_map(|(i, row)| Some((i as u32, shift(row)?))).collect();
+            let ones: Vec<_> = rows.filter_map(|(i, row)| Some((i as u32, shift(row)?))).collect();
             four += cycles.fours(&ones);
             six += cycles.sixes(&ones);
             cycles.add(&ones);
@@ -404,7 +407,9 @@ mod tests {
     fn girth(checks: &[Vec<usize>], n: usize, bits: impl Iterator<Item = usize>) -> usize {
         let mut of_bit = vec![Vec::new(); n];
         for (i, check) in checks.iter().enumerate() {
-            check.iter().for_each(|bit| of_bit[*bit].push(i));
+            for bit in check {
+                of_bit[*bit].push(i);
+            }
         }
         let mut least = usize::MAX;
         for start in bits {
@@ -436,7 +441,9 @@ mod tests {
 
     #[test]
     fn no_cycle_is_shorter_than_six() {
-        for (shape, seed) in [(SMALL, 1), (Shape::FLASH, 1), (Shape { weight: 3, ..Shape::FLASH }, 2)] {
+        for (shape, seed) in
+            [(SMALL, 1), (Shape::FLASH, 1), (Shape { weight: 3, ..Shape::FLASH }, 2)]
+        {
             let code = Code::build(shape, seed);
             let (four, six) = code.short_cycles();
             assert_eq!(four, 0);
@@ -446,7 +453,8 @@ mod tests {
             assert_eq!(found, if six > 0 { 6 } else { found.max(8) }, "{shape:?}");
         }
         // The count can fail: two columns with one difference close a cycle of four.
-        let twice = |column| vec![Circulant { column, shift: 0 }, Circulant { column: 1, shift: 0 }];
+        let twice =
+            |column| vec![Circulant { column, shift: 0 }, Circulant { column: 1, shift: 0 }];
         let code = Code::of_rows(8, 2, 0, vec![twice(0), twice(0)]);
         assert_eq!(code.short_cycles(), (1, 0));
         assert_eq!(girth(&checks(&code), 16, 0..16), 4);

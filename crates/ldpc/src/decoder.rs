@@ -1,6 +1,6 @@
 //! The decoder: layered normalised min-sum on bytes, one lane for each row of a circulant.
 //!
-//! Layered: a row of circulants takes in at once what the rows before it found (Hocevar, SiPS
+//! Layered: a row of circulants takes in at once what the rows before it found (Hocevar
 //! 2004). Normalised: the least magnitude stands in for the sum-product rule and is scaled down,
 //! because it overrates (Chen and Fossorier, 2002).
 

@@ -53,8 +53,11 @@ impl Reference {
                 for (check, said) in self.checks.iter().zip(&mut said) {
                     let belief =
                         if self.schedule == Schedule::Layered { &self.belief } else { &before };
-                    let heard: Vec<f64> =
-                        check.iter().zip(&*said).map(|(bit, s)| belief[*bit as usize] - s).collect();
+                    let heard: Vec<f64> = check
+                        .iter()
+                        .zip(&*said)
+                        .map(|(bit, s)| belief[*bit as usize] - s)
+                        .collect();
                     answer(self.rule, &heard, &mut answers);
                     for ((bit, said), answer) in check.iter().zip(said).zip(&answers) {
                         self.belief[*bit as usize] += answer - *said;

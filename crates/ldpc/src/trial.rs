@@ -192,7 +192,8 @@ impl<'a> Trial<'a> {
     }
 
     fn raw_errors(&self) -> u64 {
-        let wrong = |(bit, range): (&u8, &u8)| u64::from(self.wrong[*bit as usize][*range as usize]);
+        let wrong =
+            |(bit, range): (&u8, &u8)| u64::from(self.wrong[*bit as usize][*range as usize]);
         self.word.iter().zip(&self.ranges).map(wrong).fold(0, u64::wrapping_add)
     }
 }

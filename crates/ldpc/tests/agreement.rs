@@ -15,8 +15,9 @@ fn trial<'a>(code: &'a Code, channel: &Channel) -> Trial<'a> {
 fn lanes_decode_as_one_check_after_the_other() {
     // Circulants of less than a group of lanes, of several, and of several and a rest.
     let shapes = [SMALL, Shape { z: 100, data: 40, ..SMALL }, Shape::FLASH];
-    for (shape, rber, frames)
-        in [(shapes[0], 0.024, 60), (shapes[1], 0.024, 30), (shapes[2], 0.0185, 4)] {
+    for (shape, rber, frames) in
+        [(shapes[0], 0.024, 60), (shapes[1], 0.024, 30), (shapes[2], 0.0185, 4)]
+    {
         let code = Code::build(shape, 1);
         let unfolded = code.unfolded();
         assert_eq!((unfolded.bits(), unfolded.z()), (code.bits(), 1));

@@ -143,17 +143,20 @@ def reproduce(
     """Make published results again, and a page that puts both side by side."""
     from floatgate import findings
     from floatgate.progress import RunsProgress
-    from floatgate.reproduce import known
+    from floatgate.reproduce import known, measurements
     from floatgate.reproduce import reproduce as make
 
     if name is None:
-        experiments = known()
+        titles = {n: e.title for n, e in known().items()} | measurements()
         if as_json:
-            listed = [{"name": n, "title": e.title} for n, e in experiments.items()]
+            listed = [{"name": n, "title": title} for n, title in titles.items()]
             print_json("floatgate.reproduce/1", experiments=listed)
             return
-        width = max(map(len, experiments))
-        print("\n".join(f"{n:<{width}}  {e.title}" for n, e in experiments.items()))
+        width = max(map(len, titles))
+        print("\n".join(f"{n:<{width}}  {title}" for n, title in titles.items()))
+        return
+    if name in measurements():
+        _measure(name, quick, traces, workers, out, as_json, quiet)
         return
     try:
         with RunsProgress(quiet=quiet) as progress:
@@ -184,6 +187,32 @@ def reproduce(
         parts.append(f"Report: {made.page}")
         print("\n\n".join(parts))
     sys.exit(made.report.runs.exit_code)
+
+
+def _measure(
+    name: str,
+    quick: bool,
+    traces: Traces,
+    workers: int | None,
+    out: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """What runs no drive."""
+    import importlib
+
+    from floatgate.progress import FramesProgress
+
+    if traces:
+        raise InputError(f"`{name}` reads no traces: leave out --traces")
+    module = importlib.import_module(f"floatgate.experiments.{name}")
+    with FramesProgress(quiet=quiet) as progress:
+        made = module.measure(quick=quick, out=out, workers=workers, progress=progress)
+    if as_json:
+        print_json(f"floatgate.{name}/1", **{k: v for k, v in made.data.items() if k != "schema"})
+    else:
+        written = "\n".join(f"  {path}" for path in made.files)
+        print(f"{module.TITLE}\n\n{made.text}\n\nWritten:\n{written}")
 
 
 def _dry_run(prepared: Any, workers: int | None, as_json: bool) -> None:

@@ -72,7 +72,7 @@ GRID: Mapping[int, Sequence[tuple[float, int]]] = {
     ),
 }
 QUICK = 20
-"""The quick form reads so many times fewer frames, and only varies nothing."""
+"""The quick form reads so many times fewer frames, and has no variants."""
 
 PROMISE = 1e-15 * 32_768
 """A codeword fails so rarely where one bit in 1e15 read is lost (JESD218, as `codeword` has it)."""
@@ -99,7 +99,9 @@ VARIANTS = (
     Variant("rounds-5", "5 rounds in the place of 20", {"rounds": 5}),
     Variant("free", "references each where they are best", {"spacing": "free"}, (7,)),
     Variant("design", "references and ratios as for 2e-3", {"design": 2e-3}),
-    Variant("page", "an MLC's upper page, references where levels were programmed", {"model": "page"}),
+    Variant(
+        "page", "an MLC's upper page, references where levels were programmed", {"model": "page"}
+    ),
     Variant("tracked", "the same, references moved to where levels are", {"model": "page-tracked"}),
 )
 STEPS = (-0.06, -0.03, 0.0, 0.03)
@@ -115,11 +117,14 @@ class Measured(NamedTuple):
 
 
 class _Task(NamedTuple):
+    """So many frames of one request."""
+
     request: Mapping[str, Any]
     frames: int
 
 
-_CHUNK = 500
+# Frames that a thread counts in one go, about half a second of them.
+_CHUNK = {"lanes": 500, "sum-product": 5}
 
 
 def measure(
@@ -139,6 +144,8 @@ def measure(
     """
     from floatgate.experiments.ldpc import shown
 
+    folder = Path(out) if out is not None else Path("floatgate-results") / "ldpc"
+    make_folder(folder)
     with _Crew(workers, progress) as crew:
         curves = _curves(crew, QUICK if quick else 1)
         variants = [] if quick else list(_variants(crew))
@@ -153,22 +160,14 @@ def measure(
         "variants": variants,
         "levels": _levels(curves),
     }
-    folder = make_results(out)
-    files = shown.write(data, folder)
-    return Measured(data, shown.text(data), files)
+    return Measured(data, shown.text(data), shown.write(data, folder))
 
 
-def make_results(out: str | os.PathLike[str] | None) -> Path:
-    """The folder of the results, made if it is not there."""
-    folder = Path(out) if out is not None else Path("floatgate-results") / "ldpc"
-    make_folder(folder)
-    return folder
-
-
-def request(sensings: int, at: float, name: str, changes: Mapping[str, Any] = {}) -> dict[str, Any]:
+def request(
+    sensings: int, at: float, name: str, changes: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """What the engine is asked; `at` is a raw bit error rate, or hours for a page."""
-    made = {**BASE, "sensings": sensings, "at": at, "name": name, **changes}
-    return made
+    return {**BASE, "sensings": sensings, "at": at, "name": name, **(changes or {})}
 
 
 def facts(made: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,9 +179,7 @@ def facts(made: Mapping[str, Any]) -> dict[str, Any]:
 class _Crew:
     """Threads that count frames; the engine holds no lock of the interpreter meanwhile."""
 
-    def __init__(
-        self, workers: int | None, progress: Callable[[int, int], object] | None
-    ) -> None:
+    def __init__(self, workers: int | None, progress: Callable[[int, int], object] | None) -> None:
         self._pool = ThreadPoolExecutor(workers or os.cpu_count() or 1)
         self._progress = progress
 
@@ -197,8 +194,9 @@ class _Crew:
         parts = []
         for i, task in enumerate(tasks):
             text = json.dumps(task.request)
-            for first in range(0, task.frames, _CHUNK):
-                size = min(_CHUNK, task.frames - first)
+            chunk = _CHUNK[task.request["decoder"]]
+            for first in range(0, task.frames, chunk):
+                size = min(chunk, task.frames - first)
                 parts.append((i, self._pool.submit(engine.ldpc_frames, text, first, size)))
         sums: list[dict[str, Any]] = [{} for _ in tasks]
         total, done = sum(task.frames for task in tasks), 0
@@ -256,12 +254,12 @@ def _summary(fit: Fit, sensings: int) -> dict[str, Any]:
     }
 
 
-def shannon(sensings: int, rate: float, changes: Mapping[str, Any] = {}) -> float:
+def shannon(sensings: int, rate: float) -> float:
     """The raw bit error rate at which the channel carries no more information than the rate."""
     low, high = 1e-4, 0.2
     for _ in range(40):
         middle = (low + high) / 2
-        known = facts(request(sensings, middle, "", {"parity": 16, **changes}))
+        known = facts(request(sensings, middle, ""))
         low, high = (middle, high) if known["information"] > rate else (low, middle)
     return (low + high) / 2
 
@@ -294,8 +292,10 @@ def _variants(crew: _Crew) -> Iterator[dict[str, Any]]:
 
 
 def _half(crew: _Crew, variant: Variant, sensings: int) -> float:
-    """Where about half the frames of a pilot fail, by bisection. They are counted in nothing else,
-    so that where the points lie depends on no frame of theirs."""
+    """Where about half the frames of a pilot fail, by bisection.
+
+    They are counted in nothing else: where the points lie depends on no frame of theirs.
+    """
     page = bool(variant.changes.get("model"))
     low, high = (1.0, 1e15) if page else (2e-3, 4e-2)
     frames = min(variant.frames, 24)

@@ -13,8 +13,9 @@ _ROOT = math.sqrt(2)
 
 
 class Fit(NamedTuple):
-    """A share of failures Φ(a + b·x), x the logarithm of the rate over `centre`, with the
-    covariance of a and b.
+    """A share of failures Φ(a + b·x), with the covariance of a and b.
+
+    x is the logarithm of the raw bit error rate over `centre`.
 
     A long code fails where the channel happens to be worse than it bears, so that its failures
     follow the normal law of that chance (finite-length scaling: Amraoui, Montanari, Richardson and
@@ -95,7 +96,7 @@ def _guess(shares: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def _tails(eta: float) -> tuple[float, float]:
-    """Φ(eta) and 1 − Φ(eta), both exact where small."""
+    """Φ(eta) and Φ(-eta), both exact where small."""
     return max(math.erfc(-eta / _ROOT) / 2, 1e-300), max(math.erfc(eta / _ROOT) / 2, 1e-300)
 
 

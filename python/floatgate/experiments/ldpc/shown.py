@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -95,9 +94,13 @@ def _limits(data: Mapping[str, Any]) -> list[list[str]]:
 
 
 def _pairs(data: Mapping[str, Any]) -> list[list[str]]:
-    rows = [["limits", "reads of 800, 600, 450 µs writes", "writes that 70, 170, 310 µs reads allow"]]
+    rows = [
+        ["limits", "reads of 800, 600, 450 µs writes", "writes that 70, 170, 310 µs reads allow"]
+    ]
     for name, of in data["levels"].items():
-        reads = ", ".join("lost" if p["read_us"] is None else f"{p['read_us']:.0f}" for p in of["pairs"])
+        reads = ", ".join(
+            "lost" if p["read_us"] is None else f"{p['read_us']:.0f}" for p in of["pairs"]
+        )
         writes = ", ".join(f"{w['write_us']:.0f}" for w in of["widest"])
         rows.append([name, f"{reads} µs", f"{writes} µs"])
     return rows
@@ -114,7 +117,9 @@ def _changes(data: Mapping[str, Any]) -> list[list[str]]:
 
 
 def _points(data: Mapping[str, Any]) -> list[list[str]]:
-    rows = [["sensings", "raw error rate", "frames", "failed", "undetected", "rate [95 %]", "rounds"]]
+    rows = [
+        ["sensings", "raw error rate", "frames", "failed", "undetected", "rate [95 %]", "rounds"]
+    ]
     for curve in data["curves"]:
         for p in curve["points"]:
             low, high = p["interval"]
@@ -159,7 +164,13 @@ def plot(data: Mapping[str, Any]) -> dict[str, Any]:
         title = "share of codewords that fail"
         scale = {"type": "log", "domain": [1e-6, 1]}
         axis = {"format": "~e", "values": [10.0**-i for i in range(7)]}
-        return {"field": field, "type": "quantitative", "title": title, "scale": scale, "axis": axis}
+        return {
+            "field": field,
+            "type": "quantitative",
+            "title": title,
+            "scale": scale,
+            "axis": axis,
+        }
 
     colour = {
         "field": "sensings",
