@@ -35,7 +35,7 @@ fn decode(bencher: Bencher<'_, '_>, (rber, sensings): (u32, u32)) {
 #[divan::bench]
 fn encode(bencher: Bencher<'_, '_>) {
     let code = Code::build(Shape::FLASH, 1);
-    let mut word: Vec<u8> = (0..code.bits()).map(|i| (i * i % 3 == 1) as u8).collect();
+    let mut word: Vec<u8> = (0..code.bits()).map(|i| u8::from(i * i % 3 == 1)).collect();
     bencher.counter(ItemsCount::new(1_usize)).bench_local(|| code.encode(&mut word));
 }
 
