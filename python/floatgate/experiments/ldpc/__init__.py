@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from floatgate import engine
-from floatgate.experiments.ldpc.fit import Fit, fitted
+from floatgate.experiments.ldpc.fit import fitted, where_linear
 from floatgate.recording import make_folder
 
 TITLE = "LDPC (measured): correctable raw bit errors by sensings"
@@ -149,18 +149,25 @@ def measure(
     with _Crew(workers, progress) as crew:
         curves = _curves(crew, QUICK if quick else 1)
         variants = [] if quick else list(_variants(crew))
-    data = {
+    data = assembled(curves, variants, quick=quick)
+    return Measured(data, shown.text(data), shown.write(data, folder))
+
+
+def assembled(
+    curves: Sequence[Mapping[str, Any]], variants: Sequence[Mapping[str, Any]], *, quick: bool
+) -> dict[str, Any]:
+    """The whole value."""
+    return {
         "schema": SCHEMA,
         "version": engine.version(),
         "seed": SEED,
         "quick": quick,
         "base": dict(BASE),
         "code": _code(),
-        "curves": curves,
-        "variants": variants,
+        "curves": list(curves),
+        "variants": list(variants),
         "levels": _levels(curves),
     }
-    return Measured(data, shown.text(data), shown.write(data, folder))
 
 
 def request(
@@ -235,20 +242,24 @@ def _curves(crew: _Crew, fewer: int) -> list[dict[str, Any]]:
     curves = []
     for m, grid in GRID.items():
         counted = [next(points) for _ in grid]
-        curves.append({"sensings": m, "points": counted, **_summary(fitted(counted), m)})
+        curves.append(summary(m, counted))
     return curves
 
 
-def _summary(fit: Fit, sensings: int) -> dict[str, Any]:
-    """What a fit says, and what no code of the rate could surpass."""
+def summary(sensings: int, points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A curve: its points, what the law says of them, and what no code of the rate surpasses."""
+    fit = fitted(points)
     limit = shannon(sensings, BASE["data"] / (BASE["data"] + BASE["parity"]))
     return {
+        "sensings": sensings,
+        "points": list(points),
         "fit": fit.data(),
         "correctable": {
             name: dict(zip(("rber", "low", "high"), fit.where(rate), strict=True))
             for name, rate in (("1e-1", 0.1), ("1e-2", 1e-2), ("1e-3", 1e-3), ("1e-4", 1e-4))
         },
         "extrapolated": dict(zip(("rber", "low", "high"), fit.where(PROMISE), strict=True)),
+        "extrapolated_linear": where_linear(points, PROMISE),
         "limit": limit,
         "references": facts(request(sensings, fit.where(1e-2)[0], ""))["ratios"],
     }
@@ -257,9 +268,11 @@ def _summary(fit: Fit, sensings: int) -> dict[str, Any]:
 def shannon(sensings: int, rate: float) -> float:
     """The raw bit error rate at which the channel carries no more information than the rate."""
     low, high = 1e-4, 0.2
+    # Only the channel matters here, and a small code is made sooner.
+    small = {"z": 16, "data": 8, "parity": 4, "weight": 2}
     for _ in range(40):
         middle = (low + high) / 2
-        known = facts(request(sensings, middle, ""))
+        known = facts(request(sensings, middle, "", small))
         low, high = (middle, high) if known["information"] > rate else (low, middle)
     return (low + high) / 2
 

@@ -87,6 +87,16 @@ def fitted(points: Sequence[Mapping[str, Any]]) -> Fit:
     return Fit(a, b, centre, covariance, chi, len(tested) - 2)
 
 
+def where_linear(points: Sequence[Mapping[str, Any]], share: float) -> float:
+    """The rate at which so many fail by the same law in the rate itself, not its logarithm.
+
+    What both say beyond the points differs by what the choice of the law is worth.
+    """
+    scale = sum(p["rber"] for p in points) / len(points)
+    moved = [{**p, "rber": math.exp(p["rber"] / scale)} for p in points]
+    return scale * math.log(fitted(moved).where(share)[0])
+
+
 def _guess(shares: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """The line through the outermost points."""
     (x0, low), (x1, high) = min(shares), max(shares)
