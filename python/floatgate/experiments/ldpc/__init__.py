@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from floatgate import engine
-from floatgate.experiments.ldpc.fit import fitted, where_linear
+from floatgate.experiments.ldpc.fit import fitted, where_logarithmic
 from floatgate.recording import make_folder
 
 TITLE = "LDPC (measured): correctable raw bit errors by sensings"
@@ -259,7 +259,7 @@ def summary(sensings: int, points: Sequence[Mapping[str, Any]]) -> dict[str, Any
             for name, rate in (("1e-1", 0.1), ("1e-2", 1e-2), ("1e-3", 1e-3), ("1e-4", 1e-4))
         },
         "extrapolated": dict(zip(("rber", "low", "high"), fit.where(PROMISE), strict=True)),
-        "extrapolated_linear": where_linear(points, PROMISE),
+        "extrapolated_logarithmic": where_logarithmic(points, PROMISE),
         "limit": limit,
         "references": facts(request(sensings, fit.where(1e-2)[0], ""))["ratios"],
     }
@@ -288,20 +288,24 @@ def _variants(crew: _Crew) -> Iterator[dict[str, Any]]:
                 at = middle * (1 + scale * step)
                 name = f"variant/{variant.name}/{m}/{step}"
                 tasks.append(_Task(request(m, at, name, variant.changes), variant.frames))
-            points = crew.count(tasks)
-            rber, low, high = fitted(points).where(0.1)
-            code = facts(tasks[0].request)
-            yield {
-                "name": variant.name,
-                "what": variant.what,
-                "sensings": m,
-                "rate": code["rate"],
-                "cycles": code["cycles"],
-                "points": points,
-                "rber": rber,
-                "low": low,
-                "high": high,
-            }
+            yield varied(variant, m, crew.count(tasks))
+
+
+def varied(variant: Variant, sensings: int, points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What a variant's points say of where a tenth of the frames fail."""
+    rber, low, high = fitted(points).where(0.1)
+    code = facts(request(sensings, points[0]["at"], "", variant.changes))
+    return {
+        "name": variant.name,
+        "what": variant.what,
+        "sensings": sensings,
+        "rate": code["rate"],
+        "cycles": code["cycles"],
+        "points": list(points),
+        "rber": rber,
+        "low": low,
+        "high": high,
+    }
 
 
 def _half(crew: _Crew, variant: Variant, sensings: int) -> float:

@@ -15,7 +15,7 @@ _ROOT = math.sqrt(2)
 class Fit(NamedTuple):
     """A share of failures Φ(a + b·x), with the covariance of a and b.
 
-    x is the logarithm of the raw bit error rate over `centre`.
+    x is the raw bit error rate over `centre`, less one.
 
     A long code fails where the channel happens to be worse than it bears, so that its failures
     follow the normal law of that chance (finite-length scaling: Amraoui, Montanari, Richardson and
@@ -39,7 +39,7 @@ class Fit(NamedTuple):
 
     def share(self, rate: float) -> float:
         """How many fail at a rate."""
-        return _NORMAL.cdf(self.a + self.b * math.log(rate / self.centre))
+        return _NORMAL.cdf(self.a + self.b * (rate / self.centre - 1))
 
     def data(self) -> dict[str, Any]:
         """The fit as JSON."""
@@ -52,7 +52,7 @@ class Fit(NamedTuple):
         }
 
     def _rate(self, x: float) -> float:
-        return self.centre * math.exp(x)
+        return self.centre * (1 + x)
 
 
 def fitted(points: Sequence[Mapping[str, Any]]) -> Fit:
@@ -66,8 +66,8 @@ def fitted(points: Sequence[Mapping[str, Any]]) -> Fit:
     seen = [p for p in points if 0 < p["failed"] < p["frames"]]
     if len({p["rber"] for p in seen}) < 2:
         raise ValueError("a law needs two points with failures and successes")
-    centre = math.exp(sum(math.log(p["rber"]) for p in seen) / len(seen))
-    counted = [(math.log(p["rber"] / centre), p["failed"], p["frames"]) for p in points]
+    centre = sum(p["rber"] for p in seen) / len(seen)
+    counted = [(p["rber"] / centre - 1, p["failed"], p["frames"]) for p in points]
     a, b = _guess([(x, k / n) for x, k, n in counted if 0 < k < n])
     covariance, likelihood = (0.0, 0.0, 0.0), _likelihood(counted, a, b)
     for _ in range(100):
@@ -87,14 +87,14 @@ def fitted(points: Sequence[Mapping[str, Any]]) -> Fit:
     return Fit(a, b, centre, covariance, chi, len(tested) - 2)
 
 
-def where_linear(points: Sequence[Mapping[str, Any]], share: float) -> float:
-    """The rate at which so many fail by the same law in the rate itself, not its logarithm.
+def where_logarithmic(points: Sequence[Mapping[str, Any]], share: float) -> float:
+    """The rate at which so many fail by the same law in the logarithm of the rate.
 
     What both say beyond the points differs by what the choice of the law is worth.
     """
-    scale = sum(p["rber"] for p in points) / len(points)
-    moved = [{**p, "rber": math.exp(p["rber"] / scale)} for p in points]
-    return scale * math.log(fitted(moved).where(share)[0])
+    scale = points[0]["rber"]
+    moved = [{**p, "rber": 10 + math.log(p["rber"] / scale)} for p in points]
+    return float(scale * math.exp(fitted(moved).where(share)[0] - 10))
 
 
 def _guess(shares: Sequence[tuple[float, float]]) -> tuple[float, float]:
