@@ -45,7 +45,8 @@ impl Request {
         Ok(Code::build(shape, u64::from(self.whole("code_seed")?)))
     }
 
-    /// The channel at a raw bit error rate, or after hours, and that rate: of a plain read.
+    /// The channel at a raw bit error rate, after hours or after cycles, and that rate: of a plain
+    /// read.
     fn channel(&self) -> PyResult<(Channel, f64)> {
         let (sensings, at) = (self.whole("sensings")?, self.number("at")?);
         let spacing = if self.word("spacing") == "free" { Spacing::Free } else { Spacing::Even };
@@ -53,13 +54,10 @@ impl Request {
             let design = self.0["design"].as_f64().unwrap_or(at);
             return Ok((Channel::boundary_designed(at, design, sensings, spacing), at));
         }
-        let worn = Worn {
-            cell: Cell::new(2, 3000.0),
-            page_type: 1,
-            step_volts: STEP_VOLTS,
-            cycles: 3000.0,
-            hours: at,
-        };
+        let (cycles, hours) =
+            if self.word("model") == "page-worn" { (at, 0.0) } else { (3000.0, at) };
+        let cell = Cell::new(2, 3000.0);
+        let worn = Worn { cell, page_type: 1, step_volts: STEP_VOLTS, cycles, hours };
         let rber = Channel::page(&worn, 1, spacing, 0.0).error_rate();
         let channel = if self.word("model") == "page-tracked" {
             Channel::page_tracked(&worn, sensings, spacing).0
