@@ -41,7 +41,7 @@ fn lanes_decode_as_one_check_after_the_other() {
 #[test]
 fn bytes_lose_little_and_the_sum_product_rule_gains_little() {
     let code = Code::build(SMALL, 1);
-    let frames = 150;
+    let frames = 120;
     for (rber, sensings) in [(0.011, 1), (0.022, 3), (0.025, 7)] {
         let channel = Channel::boundary(rber, sensings, Spacing::Even);
         let mut trial = trial(&code, &channel);
@@ -71,7 +71,7 @@ fn bytes_lose_little_and_the_sum_product_rule_gains_little() {
         }
         let says = format!("{rber} {sensings}: {failed:?} of {frames}");
         println!("{says}");
-        assert!(failed.iter().all(|f| *f >= 10 && *f <= frames / 2), "{says}: too few or too many");
+        assert!(failed.iter().all(|f| *f >= 8 && *f <= frames / 2), "{says}: too few or too many");
         // The frames are the same, so that counts differ far less than by chance. In bytes as in
         // double precision; no rule and no order is better by more than a third.
         assert!((failed[0] - failed[1]).abs() <= 5, "{says}");
