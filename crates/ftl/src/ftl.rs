@@ -191,6 +191,8 @@ impl<K: Kit> Ftl<K> {
         streams[StreamId::WEAR.index()].pick = FreePick::MostWorn;
         streams[StreamId::HOST_HIGH.index()].fallback = Some(StreamId::HOST);
         streams.extend(policies.read_disturb.streams());
+        policies.page_choice.learn_streams(StreamId(streams.len() as u8));
+        streams.extend(policies.page_choice.streams());
         let interests = Interest {
             all: policies.interests(),
             cost: policies.cost.interests(),
@@ -317,6 +319,8 @@ impl<K: Kit> Ftl<K> {
     pub fn begin_run(&mut self, mut policies: Policies<K>) {
         assert!(self.jobs.running() == 0, "preconditioning left jobs behind");
         policies.each(|w| w.attach(&self.geometry, self.config.logical_pages));
+        let own = policies.page_choice.streams().len();
+        policies.page_choice.learn_streams(StreamId((self.streams.len() - own) as u8));
         self.policies = policies;
         self.rng = Rng::named(self.config.seed, "ftl/victim");
         self.counts = Counts::default();
@@ -389,7 +393,8 @@ impl<K: Kit> Ftl<K> {
     /// Physical pages that this drive needs beside its data: what [`Config::spare_needed`] says, and
     /// what its policies keep from data.
     pub fn spare_needed(&self) -> u64 {
-        let kept = self.policies.read_disturb.spare_slots(&self.geometry);
+        let kept = self.policies.read_disturb.spare_slots(&self.geometry)
+            + self.policies.page_choice.spare_slots(&self.geometry);
         self.config.spare_needed() + kept * self.geometry.planes() as u64
     }
 

@@ -29,7 +29,7 @@ pub use policy::{
     Access, AccessKind, Balance, Coding, Cost, Dest, FreePick, Future, Hold, HostDest, InOrder,
     Interests, Kit, LevelTimes, Life, NextLife, NoRefresh, NoThrottle, NoWear, Op, OpView, Order,
     PageChoice, Pages, Pick, Placement, Plain, Plan, Policies, Pool, Queues, ReadDisturb, Role,
-    Step, StreamId, StreamSpec, Throttle, Traditional, Victim, Watch, Wear, WriteCtx,
+    Step, StreamId, StreamSpec, Throttle, Traditional, Victim, Watch, Wear, WriteCtx, WritePoint,
 };
 pub use saved::Damaged;
 pub use view::{FtlView, Load, PlaneView};

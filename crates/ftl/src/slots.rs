@@ -4,8 +4,8 @@ use crate::ftl::{Ftl, ftl_view};
 use crate::job::WaitFor;
 use crate::map::Lpn;
 use crate::plane::RESERVE;
-use crate::policy::{Interests, Kit, NextLife, PageChoice, Pick, StreamId, WriteCtx};
-use kernel::Time;
+use crate::policy::{Interests, Kit, NextLife, PageChoice, Pick, StreamId, WriteCtx, WritePoint};
+use kernel::{Prio, Time};
 use nand::{BlockId, Mode, PageRange, PlaneId, Ppn, Source, Tag};
 
 impl<K: Kit> Ftl<K> {
@@ -58,6 +58,11 @@ impl<K: Kit> Ftl<K> {
         tag: Tag,
         now: Time,
     ) -> Option<(Ppn, BlockId, u32)> {
+        let stream = if K::SLOTS && !self.in_order {
+            self.policies.page_choice.stream(stream, tag)
+        } else {
+            stream
+        };
         let block = match self.frontier(plane, stream, tag) {
             Some(block) => block,
             None => self.open_frontier(plane, stream, tag)?,
@@ -68,9 +73,9 @@ impl<K: Kit> Ftl<K> {
             self.next_slot(block).expect("a frontier has a slot left, or it would not be one");
         if K::SLOTS
             && !self.in_order
-            && let Some(elsewhere) = self.choose_page(block, &mut slot, &mut last, lpn, tag, now)
+            && !self.choose_page(block, &mut slot, &mut last, lpn, tag, now)
         {
-            return self.allocate(plane, elsewhere, lpn, tag, now);
+            return self.allocate(plane, stream, lpn, tag, now);
         }
         self.blocks.set_written(block, slot + 1);
         if last {
@@ -83,6 +88,8 @@ impl<K: Kit> Ftl<K> {
         Some((self.geometry.ppn(block, slot), block, slot))
     }
 
+    /// Asks the page-choice policy, beginning at `slot`. `false`: the block was given up, and the
+    /// write needs another.
     #[cold]
     fn choose_page(
         &mut self,
@@ -92,7 +99,8 @@ impl<K: Kit> Ftl<K> {
         lpn: Lpn,
         tag: Tag,
         now: Time,
-    ) -> Option<StreamId> {
+    ) -> bool {
+        let plane = self.geometry.plane_of(block);
         let w = WriteCtx {
             now,
             lpn,
@@ -103,12 +111,20 @@ impl<K: Kit> Ftl<K> {
             waiting_channel: 0,
             waiting_device: 0,
         };
+        let may_open = self.can_lend(plane);
+        let at = WritePoint { block, next: *slot, may_open, reserved: self.reserves(plane) };
         let view = ftl_view!(self);
-        let picked = match self.policies.page_choice.pick(&view, block, *slot, &w) {
-            Pick::Elsewhere(stream) => return Some(stream),
-            Pick::Slot(picked) => picked,
-        };
         let mode = self.array.mode(block);
+        let picked = match self.policies.page_choice.pick(&view, &at, &w) {
+            Pick::Slot(picked) => picked,
+            Pick::NextBlock => {
+                assert!(may_open, "the page-choice policy gave up block {block}, its plane's last");
+                let given = self.layouts.slots_before(mode, *slot);
+                self.counts.skipped += u64::from(self.layouts.slots(mode) - given);
+                self.give_up(block, now);
+                return false;
+            }
+        };
         assert!(
             picked >= *slot && self.layouts.is_slot(mode, picked),
             "the page-choice policy took page {picked} of block {block}, whose pointer is at {slot}",
@@ -120,7 +136,18 @@ impl<K: Kit> Ftl<K> {
         }
         *slot = picked;
         *last = self.layouts.slot_from(mode, picked + 1).is_none();
-        None
+        true
+    }
+
+    /// A frontier is complete as far as it was written.
+    fn give_up(&mut self, block: BlockId, now: Time) {
+        let (plane, stream) = (self.geometry.plane_of(block), self.blocks.stream(block));
+        self.planes.set_frontier(plane, stream, None);
+        self.update_writable(plane);
+        self.blocks.set_full(block);
+        if self.array.next_page(block) >= self.blocks.written(block) {
+            self.close(block, now);
+        }
     }
 
     /// Opens a block as the frontier of a stream.
@@ -180,7 +207,7 @@ impl<K: Kit> Ftl<K> {
             self.array.set_mode(block, spec.mode);
         }
         if self.is_short(plane, self.config.gc.start) {
-            self.request_gc(plane, tag.demand);
+            self.request_gc(plane, tag.demand, tag.prio);
         }
         self.update_writable(plane);
         if K::WATCH && self.interests.all.has(Interests::BLOCK) {
@@ -267,7 +294,7 @@ impl<K: Kit> Ftl<K> {
         self.planes.get_mut(plane).starved = false;
         self.starved_planes -= 1;
         if self.is_short(plane, self.config.gc.start) {
-            self.request_gc(plane, Source::Host);
+            self.request_gc(plane, Source::Host, Prio::Normal);
         }
     }
 

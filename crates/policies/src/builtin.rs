@@ -1,14 +1,14 @@
 //! One enum for each family: dispatch is a match that the compiler sees through, and a boxed
 //! variant takes a user's own policy.
 
-use crate::{cost, disturb, order, placement, throttle, victim, wear};
+use crate::{cost, disturb, order, page_choice, placement, throttle, victim, wear};
 use ftl::{
     Access, Balance, Coding, Cost, Dest, FtlView, Future, HostDest, InOrder, Interests, Kit,
     LevelTimes, Life, Load, Lpn, NextLife, NoRefresh, NoThrottle, NoWear, OpView, Order,
     PageChoice, Pick, Placement, Plain, Plan, PlaneView, Queues, ReadDisturb, Role, StreamId,
-    StreamSpec, Throttle, Victim, Watch, Wear, WriteCtx,
+    StreamSpec, Throttle, Victim, Watch, Wear, WriteCtx, WritePoint,
 };
-use kernel::{Prio, Rng, Time};
+use kernel::{Dur, Prio, Rng, Time};
 use nand::{BlockId, DieId, Geometry, Level, Mode, Nothing, PlaneId, Ppn, Store, Tag};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -120,7 +120,10 @@ family! { $
 
 family! { $
     /// Family page-choice.
-    PageChoicePolicy: PageChoice, each_page_choice { InOrder(InOrder) }
+    PageChoicePolicy: PageChoice, each_page_choice {
+        InOrder(InOrder),
+        Mango(Box<page_choice::mango::Mango>),
+    }
 }
 
 family! { $
@@ -289,8 +292,28 @@ impl PageChoice for PageChoicePolicy {
         each_page_choice!(self, p => p.in_order())
     }
 
-    fn pick(&mut self, view: &FtlView<'_>, block: BlockId, next: u32, w: &WriteCtx) -> Pick {
-        each_page_choice!(self, p => p.pick(view, block, next, w))
+    fn learn_times(&mut self, program: &[Dur; 4]) {
+        each_page_choice!(self, p => p.learn_times(program));
+    }
+
+    fn streams(&self) -> Vec<StreamSpec> {
+        each_page_choice!(self, p => p.streams())
+    }
+
+    fn learn_streams(&mut self, first: StreamId) {
+        each_page_choice!(self, p => p.learn_streams(first));
+    }
+
+    fn spare_slots(&self, geometry: &Geometry) -> u64 {
+        each_page_choice!(self, p => p.spare_slots(geometry))
+    }
+
+    fn stream(&mut self, to: StreamId, tag: Tag) -> StreamId {
+        each_page_choice!(self, p => p.stream(to, tag))
+    }
+
+    fn pick(&mut self, view: &FtlView<'_>, at: &WritePoint, w: &WriteCtx) -> Pick {
+        each_page_choice!(self, p => p.pick(view, at, w))
     }
 }
 

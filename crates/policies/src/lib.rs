@@ -12,6 +12,7 @@ pub mod cost;
 pub mod disturb;
 pub mod external;
 pub mod order;
+pub mod page_choice;
 pub mod placement;
 pub mod throttle;
 pub mod victim;

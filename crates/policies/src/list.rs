@@ -6,7 +6,7 @@ use crate::builtin::{
 };
 use crate::external::{External, Supplier};
 use crate::params::{ParamInfo, Params, PolicyError};
-use crate::{cost, disturb, order, placement, throttle, victim, wear};
+use crate::{cost, disturb, order, page_choice, placement, throttle, victim, wear};
 use ftl::{InOrder, NoRefresh, NoThrottle, NoWear, Plain, Policies};
 use kernel::nearest;
 use nand::Geometry;
@@ -153,6 +153,7 @@ pub const POLICIES: &[PolicyInfo] = &[
     disturb::hot_low_density::INFO,
     disturb::ipr::INFO,
     PolicyInfo::plain(Family::PageChoice, "in-order", "The next page of the block.", DO_NOTHING),
+    page_choice::mango::INFO,
     PolicyInfo::plain(Family::Coding, "plain", "Bits as the host gave them.", DO_NOTHING),
     victim::greedy::INFO,
     victim::fifo::INFO,
@@ -336,9 +337,19 @@ impl PolicySet {
         }
     }
 
+    fn page_choice(&self) -> PageChoicePolicy {
+        let (name, params) = self.get(Family::PageChoice);
+        match name {
+            "in-order" => PageChoicePolicy::InOrder(InOrder),
+            "mango" => PageChoicePolicy::Mango(Box::new(page_choice::mango::Mango::new(params))),
+            other => unregistered(other),
+        }
+    }
+
     /// Slots of each plane that the policies keep from data, beside what garbage collection needs.
     pub fn spare_slots(&self, geometry: &Geometry) -> u64 {
         ftl::ReadDisturb::spare_slots(&self.read_disturb(), geometry)
+            + ftl::PageChoice::spare_slots(&self.page_choice(), geometry)
     }
 
     /// Why the policies do not fit an array, if they do not.
@@ -400,7 +411,7 @@ impl PolicySet {
                 other => unregistered(other),
             },
             read_disturb: self.read_disturb(),
-            page_choice: PageChoicePolicy::InOrder(InOrder),
+            page_choice: self.page_choice(),
             coding: CodingPolicy::Plain(Plain),
             victim: match (outside(Family::Victim), victim) {
                 (Some(make), _) => VictimPolicy::Custom(make.victim()),

@@ -5,7 +5,9 @@ use crate::precondition::{Preconditioned, precondition};
 use crate::record::Sink;
 use crate::report::{Report, report};
 use crate::sim::{Interrupted, Progress, Settings, Sim, Stage};
-use ftl::{Config, Cost, Ftl, Future, GcMarks, Kit, LevelTimes, Life, Policies, Throttle, Wear};
+use ftl::{
+    Config, Cost, Ftl, Future, GcMarks, Kit, LevelTimes, Life, PageChoice, Policies, Throttle, Wear,
+};
 use kernel::{Bytes, Dur, Time};
 use nand::Layouts;
 use nand::physics::Recovery;
@@ -196,6 +198,7 @@ fn policies_of(drive: &Drive, future: Option<&Arc<Future>>) -> Policies<Builtin>
         program: drive.timing.program.each_ref().map(mean),
         read: drive.timing.read.each_ref().map(mean),
     });
+    policies.page_choice.learn_times(&drive.timing.program[nand::Level::Medium as usize]);
     let life = life_of(drive);
     policies.throttle.learn_life(&life);
     policies.wear.learn_life(&life);

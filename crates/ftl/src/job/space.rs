@@ -5,7 +5,7 @@ use crate::State;
 use crate::ftl::Ftl;
 use crate::map::Lpn;
 use crate::policy::{Dest, Interests, Kit, Placement, ReadDisturb, StreamId};
-use kernel::Time;
+use kernel::{Prio, Time};
 use nand::{BlockId, PlaneId, Ppn, Source, Tag};
 
 impl<K: Kit> Ftl<K> {
@@ -103,7 +103,7 @@ impl<K: Kit> Ftl<K> {
             self.planes.set_frontier(plane, stream, None);
             self.update_writable(plane);
             if self.is_short(plane, self.config.gc.start) {
-                self.request_gc(plane, Source::Refresh);
+                self.request_gc(plane, Source::Refresh, Prio::Normal);
             }
         }
         let mode = self.array.mode(block);

@@ -5,13 +5,15 @@ use crate::ftl::{Ftl, ftl_view};
 use crate::policy::{
     Cost, Dest, Hold, Interests, Kit, Plan, PlanFamily, Step, StreamId, plan_source,
 };
-use kernel::Time;
+use kernel::{Prio, Time};
 use nand::{BlockId, DieId, PlaneId, Source, Store, Tag};
 
 impl<K: Kit> Ftl<K> {
-    /// Reclaims blocks of `plane` because `demand` needs space there.
-    pub(crate) fn request_gc(&mut self, plane: PlaneId, demand: Source) {
+    /// Reclaims blocks of `plane` because `demand` needs space there, and how urgently.
+    pub(crate) fn request_gc(&mut self, plane: PlaneId, demand: Source, prio: Prio) {
         if let Some(id) = self.planes.get(plane).collector {
+            let job = self.jobs.get_mut(id);
+            job.tag.prio = job.tag.prio.max(prio);
             if self.jobs.get(id).background {
                 // Idle-time work has become urgent: it goes on as a foreground job.
                 self.jobs.get_mut(id).background = false;
@@ -21,13 +23,14 @@ impl<K: Kit> Ftl<K> {
             }
             return;
         }
-        let id = self.spawn_collector(plane, demand);
+        let id = self.spawn_collector(plane, demand, prio);
         self.ready.push_back(id);
     }
 
-    fn spawn_collector(&mut self, plane: PlaneId, demand: Source) -> JobId {
+    fn spawn_collector(&mut self, plane: PlaneId, demand: Source, prio: Prio) -> JobId {
         let home = self.geometry.die_of_plane(plane);
-        let id = self.jobs.add(Job::new(Kind::Collect, Tag::gc_for(demand), plane, home));
+        let tag = Tag { prio, ..Tag::gc_for(demand) };
+        let id = self.jobs.add(Job::new(Kind::Collect, tag, plane, home));
         self.planes.get_mut(plane).collector = Some(id);
         id
     }
@@ -119,7 +122,7 @@ impl<K: Kit> Ftl<K> {
                     && !state.starved
                     && self.is_short(plane, self.config.gc.background_stop)
                 {
-                    let id = self.spawn_collector(plane, Source::Host);
+                    let id = self.spawn_collector(plane, Source::Host, Prio::Normal);
                     self.jobs.get_mut(id).background = true;
                     return Some(id);
                 }

@@ -3,7 +3,7 @@
 use super::drive::{Drive, Fault, Seen, Taste};
 use ftl::{Config, Ftl, GcMarks, Kit, Lpn, Policies};
 use kernel::{Bytes, Prio, Rng};
-use nand::{DieId, Geometry, Layouts, Shape, Store};
+use nand::{DieId, Geometry, Layouts, PageOrder, Shape, Store};
 use policies::{Family, PolicySet};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -62,6 +62,10 @@ pub(crate) struct Scenario {
     /// The threshold of static wear levelling.
     pub(crate) wear: Option<u32>,
     pub(crate) priorities: bool,
+    /// Of a hundred writes, those of high priority; `None`: a third, if the order policy looks.
+    pub(crate) urgent: Option<u32>,
+    /// How the pages of a block are numbered.
+    pub(crate) pages: PageOrder,
     pub(crate) pattern: Pattern,
     /// Of a hundred host operations.
     pub(crate) reads: u32,
@@ -139,6 +143,8 @@ impl Scenario {
             placement: if one_of(2) == 0 { "dynamic" } else { ORDERS[one_of(6) as usize] }.into(),
             wear: (one_of(4) == 0).then(|| 1 + one_of(3)),
             priorities: one_of(5) == 0,
+            urgent: None,
+            pages: PageOrder::Cyclic,
             pattern: Pattern::ALL[one_of(4) as usize],
             reads: [0, 20, 50][one_of(3) as usize],
             trims: if full {
@@ -166,7 +172,10 @@ impl Scenario {
 
     pub(crate) fn config(&self, layouts: Layouts) -> Config {
         let config = Config {
-            geometry: Geometry::new(self.shape).expect("a scenario's shape is a drive"),
+            geometry: Geometry::new(self.shape)
+                .ok()
+                .and_then(|geometry| geometry.with_order(self.pages))
+                .expect("a scenario's shape is a drive"),
             layouts,
             logical_pages: self.logical_pages,
             gc: self.gc,
@@ -303,7 +312,11 @@ where
         left -= 1;
         let lpn = addresses.next(&mut rng);
         let kind = rng.below(100);
-        let prio = if s.priorities && rng.below(3) == 0 { Prio::High } else { Prio::Normal };
+        let urgent = match s.urgent {
+            Some(share) => rng.below(100) < share,
+            None => s.priorities && rng.below(3) == 0,
+        };
+        let prio = if urgent { Prio::High } else { Prio::Normal };
         match (kind, s.immediate) {
             (k, false) if k < s.reads => drive.read(lpn)?,
             (k, true) if k < s.reads => drive.read_now(lpn)?,

@@ -1,0 +1,3 @@
+//! Family page-choice: which page of the open block takes a write.
+
+pub mod mango;
