@@ -198,7 +198,7 @@ mod tests {
             geometry,
             layouts: Layouts::new(4),
             logical_pages: 32,
-            gc: GcMarks { start: 2, stop: 2, background_stop: 0 },
+            gc: GcMarks { start: 2, stop: 2, background_stop: 0, one_by_one: false },
             endurance: 0,
             seed: 1,
         };

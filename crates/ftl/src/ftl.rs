@@ -42,6 +42,8 @@ pub struct GcMarks {
     pub stop: u32,
     /// Goes on in idle time until this many are free; 0: never works in idle time.
     pub background_stop: u32,
+    /// One block at a time; the rest in idle time, unless fewer than `start` are free.
+    pub one_by_one: bool,
 }
 
 /// What a drive's FTL is built from.

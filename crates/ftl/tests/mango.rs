@@ -49,7 +49,7 @@ fn mango(s: &Scenario, acts: &Acts, params: Map<String, serde_json::Value>) -> R
         policies.page_choice.learn_times(&times);
         policies
     };
-    let mut drive = run(s, Layouts::new(s.shape.pages_per_block), policies)?;
+    let drive = run(s, Layouts::new(s.shape.pages_per_block), policies)?;
     let counters: BTreeMap<_, _> = drive.ftl.policies.page_choice.counters().into_iter().collect();
     if counters["standing"] > counters["most_standing"] {
         return Err(format!("more lies passed over than may: {counters:?}"));
@@ -89,11 +89,11 @@ fn tight(seed: u64) -> Scenario {
 fn a_full_drive_of_urgent_writes_keeps_its_capacity() {
     let acts = Acts::default();
     let run = |s: &Scenario| mango(s, &acts, boldest(s.seed));
-    let Some(seen) = sweep(0..400, tight, run) else { return };
-    assert!(acts.of("slow_skipped") > 20_000.0, "{acts:?}");
-    assert!(acts.of("gc_high_fast") > 2_000.0 && acts.of("gc_refused") > 2_000.0, "{acts:?}");
-    assert!(acts.of("host_refused") > 2_000.0, "the bound was met: {acts:?}");
-    assert!(seen.erase[Source::Gc] > 10_000 && seen.compared > 1_000_000, "{seen:?}");
+    let Some(seen) = sweep(0..100, tight, run) else { return };
+    assert!(acts.of("slow_skipped") > 5_000.0, "{acts:?}");
+    assert!(acts.of("gc_high_fast") > 500.0 && acts.of("gc_refused") > 500.0, "{acts:?}");
+    assert!(acts.of("host_refused") > 500.0, "the bound was met: {acts:?}");
+    assert!(seen.erase[Source::Gc] > 3_000 && seen.compared > 300_000, "{seen:?}");
 }
 
 #[test]
@@ -105,9 +105,9 @@ fn mixed_priorities_in_any_legal_drive() {
         Scenario { urgent: Some([10, 50][seed as usize % 2]), ..s }
     };
     let run = |s: &Scenario| mango(s, &acts, boldest(s.seed));
-    let Some(seen) = sweep(0..200, scenario, run) else { return };
-    assert!(acts.of("slow_skipped") > 5_000.0 && acts.of("host_low_slow") > 5_000.0, "{acts:?}");
-    assert!(seen.program[Source::Wear] > 100 && seen.reads > 1_000, "{seen:?}");
+    let Some(seen) = sweep(0..50, scenario, run) else { return };
+    assert!(acts.of("slow_skipped") > 1_000.0 && acts.of("host_low_slow") > 1_000.0, "{acts:?}");
+    assert!(seen.program[Source::Wear] > 20 && seen.reads > 500, "{seen:?}");
 }
 
 #[test]
@@ -115,8 +115,8 @@ fn without_a_bound_to_spend_nothing_is_passed_over() {
     let acts = Acts::default();
     let none = || Map::from_iter([("bound".to_owned(), json!(0.0))]);
     let run = |s: &Scenario| mango(s, &acts, none());
-    let Some(_) = sweep(0..60, tight, run) else { return };
-    assert!(acts.of("host_refused") > 1_000.0 && acts.of("slow_skipped") == 0.0, "{acts:?}");
+    let Some(_) = sweep(0..15, tight, run) else { return };
+    assert!(acts.of("host_refused") > 200.0 && acts.of("slow_skipped") == 0.0, "{acts:?}");
 }
 
 /// Cells of one bit: urgent writes go to the most worn blocks, the others to the least worn.
@@ -129,7 +129,7 @@ fn single_bit_cells_have_two_write_points() {
         Scenario { shape, pages: PageOrder::Cyclic, urgent: Some(30), ..s }
     };
     let run = |s: &Scenario| mango(s, &acts, Map::new());
-    let Some(seen) = sweep(0..80, scenario, run) else { return };
+    let Some(seen) = sweep(0..20, scenario, run) else { return };
     assert!(acts.of("slow_skipped") == 0.0 && acts.of("host_refused") == 0.0, "{acts:?}");
-    assert!(seen.erase[Source::Gc] > 1_000, "{seen:?}");
+    assert!(seen.erase[Source::Gc] > 200, "{seen:?}");
 }

@@ -134,8 +134,15 @@ fn end<K: Kit>(drive: &Drive, sim: &Sim<K>, end_ns: u64, counts: &Counts) -> Val
 }
 
 fn host(stats: &Stats) -> Value {
+    let mut all = classes(&stats.classes);
+    all["high"] = stats.urgent.as_deref().map_or(Value::Null, classes);
+    all
+}
+
+/// Requests by what they do, and all of them.
+fn classes(classes: &[ClassStats; 3]) -> Value {
     let mut all = ClassStats::default();
-    for class in &stats.classes {
+    for class in classes {
         all.requests += class.requests;
         all.bytes += class.bytes;
         all.latency.merge(&class.latency);
@@ -148,9 +155,9 @@ fn host(stats: &Stats) -> Value {
         all.ecc_ns += class.ecc_ns;
     }
     json!({
-        "read": class(&stats.classes[Class::Read as usize]),
-        "write": class(&stats.classes[Class::Write as usize]),
-        "trim": class(&stats.classes[Class::Trim as usize]),
+        "read": class(&classes[Class::Read as usize]),
+        "write": class(&classes[Class::Write as usize]),
+        "trim": class(&classes[Class::Trim as usize]),
         "all": class(&all),
     })
 }

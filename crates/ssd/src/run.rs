@@ -1,6 +1,6 @@
 //! One run: a resolved drive, a workload, and out comes a report.
 
-use crate::config::{Age, Drive, Fill, HostMode};
+use crate::config::{Age, Drive, Fill, Foreground, HostMode};
 use crate::precondition::{Preconditioned, precondition};
 use crate::record::Sink;
 use crate::report::{Report, report};
@@ -129,6 +129,7 @@ pub fn ftl_of<K: Kit>(drive: &Drive, policies: Policies<K>) -> Ftl<K> {
             start: drive.ftl.gc.start,
             stop: drive.ftl.gc.stop,
             background_stop: drive.ftl.gc.background_stop,
+            one_by_one: drive.ftl.gc.foreground == Foreground::One,
         },
         endurance: drive.endurance_left(),
         seed: drive.seed,

@@ -12,11 +12,15 @@
 //! priority = "high"
 //! share = 0.1                     # of all requests
 //! ```
+//!
+//! `priority = "switching"` makes requests urgent in stretches: a mobile device that runs on its
+//! battery and on the wall by turns.
 
 use std::fmt::{Display, Write as _};
 use std::str::FromStr;
+use std::sync::Arc;
 
-use kernel::{Dur, Prio, Time};
+use kernel::{Dur, Prio, Rng, Time};
 use serde::de::{Deserialize, Deserializer, Error as _};
 use toml::Spanned;
 
@@ -57,7 +61,41 @@ pub struct PartText {
     pub steps: Steps,
     begins: Dur,
     prio: Option<Prio>,
+    switching: Option<Switching>,
     share: Option<f64>,
+}
+
+/// When requests are urgent and when they are not.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+struct Switching {
+    /// As many stretches of each kind, urgent ones first and by turns.
+    stretches: u64,
+    seed: u64,
+}
+
+impl Switching {
+    const STRETCHES: u64 = 20;
+    const SEED: u64 = 1;
+
+    /// For each stretch the number of the request at which it ends. Half of `requests` are urgent,
+    /// to within one; where one stretch ends and another begins is drawn evenly.
+    fn ends(self, requests: u64) -> Vec<u64> {
+        let mut rng = Rng::named(self.seed, "workload/switching");
+        let urgent = requests / 2;
+        let mut lengths = [urgent, requests - urgent].map(|sum| {
+            let mut cuts: Vec<u64> = (1..self.stretches).map(|_| rng.below_u64(sum + 1)).collect();
+            cuts.extend([0, sum]);
+            cuts.sort_unstable();
+            cuts.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>().into_iter()
+        });
+        let mut end = 0;
+        let mut ends = Vec::with_capacity(2 * self.stretches as usize);
+        for i in 0..2 * self.stretches as usize {
+            end += lengths[i % 2].next().expect("as many of each kind");
+            ends.push(end);
+        }
+        ends
+    }
 }
 
 /// A file as TOML has it.
@@ -87,6 +125,8 @@ struct PartToml {
     repeat: Option<u64>,
     begins: Option<Text<Dur>>,
     priority: Option<Priority>,
+    stretches: Option<u64>,
+    seed: Option<u64>,
     share: Option<f64>,
 }
 
@@ -119,6 +159,7 @@ enum Devices {
 enum Priority {
     Normal,
     High,
+    Switching,
 }
 
 /// A value that is written as text.
@@ -241,12 +282,14 @@ impl Composition {
             let reading = about.reading.as_deref().map_or(String::new(), |r| format!(" ({r})"));
             notes.push(format!("part {} is {}{reading}{}", i + 1, about.name, part.said()));
         }
-        let merged = parts().zip(opened).map(|(part, workload)| Part {
-            workload,
-            begins: part.begins,
-            prio: part.prio,
+        let merged = parts().zip(opened).map(|(part, workload)| {
+            let workload = match part.switching {
+                None => workload,
+                Some(switching) => Switched::new(workload, switching)?,
+            };
+            Ok(Part { workload, begins: part.begins, prio: part.prio })
         });
-        let merged = Merge::new(shown, merged.collect())?;
+        let merged = Merge::new(shown, merged.collect::<Result<_, TraceError>>()?)?;
         notes.extend(merged.about().notes.iter().cloned());
         let about = About { sha256: Some(digest), reading: None, notes, ..merged.about().clone() };
         Ok(Box::new(Named::new(Box::new(merged), about)))
@@ -290,6 +333,22 @@ impl PartToml {
                 }
             }
         }
+        let switches = matches!(self.priority, Some(Priority::Switching));
+        for (key, given) in [("stretches", self.stretches.is_some()), ("seed", self.seed.is_some())]
+        {
+            if given && !switches {
+                wrong(key, "only `priority = \"switching\"` has it".into());
+            }
+        }
+        if let Some(stretches) = self.stretches
+            && !(1..=1_000_000).contains(&stretches)
+        {
+            wrong("stretches", format!("{stretches} of each kind; expected 1 to 1000000"));
+        }
+        let switching = switches.then(|| Switching {
+            stretches: self.stretches.unwrap_or(Switching::STRETCHES),
+            seed: self.seed.unwrap_or(Switching::SEED),
+        });
         let devices = match self.device {
             None => Vec::new(),
             Some(Devices::One(one)) => one.text().split(',').map(str::to_owned).collect(),
@@ -306,10 +365,12 @@ impl PartToml {
             skip_bad: self.skip_bad,
             steps,
             begins: self.begins.map_or(Dur::ZERO, |t| t.0),
-            prio: self.priority.map(|priority| match priority {
-                Priority::Normal => Prio::Normal,
-                Priority::High => Prio::High,
+            prio: self.priority.and_then(|priority| match priority {
+                Priority::Normal => Some(Prio::Normal),
+                Priority::High => Some(Prio::High),
+                Priority::Switching => None,
             }),
+            switching,
             share: self.share,
         }
     }
@@ -325,6 +386,14 @@ impl PartText {
         if let Some(prio) = self.prio {
             let prio = if prio == Prio::High { "high" } else { "normal" };
             write!(said, ", priority {prio}").expect("a string takes every text");
+        }
+        if let Some(Switching { stretches, seed }) = self.switching {
+            let said = &mut said;
+            write!(
+                said,
+                ", priority high in {stretches} stretches and normal in as many, seed {seed}"
+            )
+            .expect("a string takes every text");
         }
         if let Some(share) = self.share {
             write!(said, ", {share} of all requests").expect("a string takes every text");
@@ -396,6 +465,60 @@ impl Workload for Paced {
 
     fn open(&self) -> Result<Box<dyn Source>, TraceError> {
         Ok(Box::new(Pacing { source: self.inner.open()?, factor: self.factor }))
+    }
+}
+
+/// A workload whose requests are urgent in some stretches.
+struct Switched {
+    inner: Box<dyn Workload>,
+    ends: Arc<[u64]>,
+}
+
+impl Switched {
+    #[expect(clippy::new_ret_no_self, reason = "made to be used as any workload")]
+    fn new(
+        inner: Box<dyn Workload>,
+        switching: Switching,
+    ) -> Result<Box<dyn Workload>, TraceError> {
+        let (requests, _) = measured(&*inner, u64::MAX)?;
+        Ok(Box::new(Self { inner, ends: switching.ends(requests).into() }))
+    }
+}
+
+impl Workload for Switched {
+    fn about(&self) -> &About {
+        self.inner.about()
+    }
+
+    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+        let ends = Arc::clone(&self.ends);
+        Ok(Box::new(Switcher { source: self.inner.open()?, ends, stretch: 0, at: 0 }))
+    }
+}
+
+struct Switcher {
+    source: Box<dyn Source>,
+    ends: Arc<[u64]>,
+    stretch: usize,
+    /// Requests so far.
+    at: u64,
+}
+
+impl Source for Switcher {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        self.source.fill(batch)?;
+        for r in batch {
+            while self.ends.get(self.stretch).is_some_and(|end| *end <= self.at) {
+                self.stretch += 1;
+            }
+            r.prio = if self.stretch % 2 == 0 { Prio::High } else { Prio::Normal };
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    fn skipped(&self) -> u64 {
+        self.source.skipped()
     }
 }
 

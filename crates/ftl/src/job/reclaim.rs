@@ -21,6 +21,9 @@ impl<K: Kit> Ftl<K> {
         let chosen = if !self.is_short(plane, target) {
             None
         } else if !std::mem::replace(&mut self.jobs.get_mut(id).yielded, true) {
+            if gc.one_by_one && !self.is_short(plane, gc.start) {
+                self.jobs.get_mut(id).background = true;
+            }
             return None;
         } else {
             let chosen = self.choose_victim(plane, tag, now);

@@ -113,6 +113,8 @@ pub struct GcMarks {
     pub stop: u32,
     /// In idle time collect until so many are free, at least `stop`; 0: not at all.
     pub background_stop: u32,
+    /// How much is collected before idle time is waited for.
+    pub foreground: Foreground,
 }
 
 /// How requests arrive.
@@ -178,6 +180,8 @@ pub struct Reliability {
     pub uber: f64,
     /// With how many sensings a read begins.
     pub read_start: ReadStart,
+    /// Whether programs get quicker as blocks wear.
+    pub program_speed: ProgramSpeed,
     /// What becomes of a block with a page that cannot be read.
     pub uncorrectable: Uncorrectable,
     /// Cycles of every block before the run, below `endurance`.
@@ -258,6 +262,22 @@ words! {
         Aligned = "aligned",
         /// Any of different planes.
         Any = "any",
+    }
+
+    /// How much a plane that has too few free blocks collects before it waits for idle time.
+    pub enum Foreground {
+        /// Until enough are free.
+        All = "all",
+        /// One block at a time.
+        One = "one",
+    }
+
+    /// Whether programs get quicker as blocks wear.
+    pub enum ProgramSpeed {
+        /// No: they take the time of the drive's file.
+        Fresh = "fresh",
+        /// Yes, as was measured.
+        Wear = "wear",
     }
 
     /// When requests arrive.

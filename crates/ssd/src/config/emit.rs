@@ -57,6 +57,7 @@ pub(crate) fn emit(
                 "start": drive.ftl.gc.start,
                 "stop": drive.ftl.gc.stop,
                 "background-stop": drive.ftl.gc.background_stop,
+                "foreground": drive.ftl.gc.foreground.name(),
             },
         },
         "host": {
@@ -114,6 +115,7 @@ fn reliability(drive: &Drive) -> Json {
         ("code-rate", r.code_rate.into()),
         ("uber", r.uber.into()),
         ("read-start", r.read_start.name().into()),
+        ("program-speed", r.program_speed.name().into()),
         ("uncorrectable", r.uncorrectable.name().into()),
         ("initial-cycles", r.initial_cycles.into()),
         ("initial-rest", r.initial_rest.to_string().into()),

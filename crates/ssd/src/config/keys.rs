@@ -4,8 +4,8 @@
 //! keys, the documentation and `schema/drive.json` all come from them.
 
 use super::drive::{
-    Age, Fill, HostMode, Mapping, Model, MultiPlane, Order, OutOfRange, ReadStart, Recovery,
-    Uncorrectable, UnmappedRead,
+    Age, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, Order, OutOfRange, ProgramSpeed,
+    ReadStart, Recovery, Uncorrectable, UnmappedRead,
 };
 use super::error::{ConfigError, Kind, Log};
 use super::field::{
@@ -283,6 +283,9 @@ sections! {
         /// read of this page type took; "needed", as many as it takes. Each that is too few costs
         /// its time.
         read_start: ReadStart,
+        /// How long a program takes. "fresh": what `timing` says; "wear": less as its block wears,
+        /// by half of it (one bit in a cell) or an eighth at `endurance`.
+        program_speed: ProgramSpeed,
         /// What becomes of a block with a page that cannot be read: "retire", its other pages are
         /// moved and it is taken out of service; "keep", nothing.
         uncorrectable: Uncorrectable,
@@ -327,6 +330,9 @@ sections! {
         /// In idle time, collect until a plane has this many free blocks, at least `stop`. 0: no
         /// background collection.
         background_stop: u32,
+        /// How much is collected at once. "all": until `stop`; "one": a block, the rest in idle
+        /// time, as long as `start` are free.
+        foreground: Foreground,
     }
 
     /// How the host sends requests.

@@ -43,8 +43,9 @@ mod tests;
 pub use chips::{chip, chips};
 pub(crate) use chips::{drive_of as chip_drive, is_chip};
 pub use drive::{
-    Age, Drive, Fill, Ftl, GcMarks, Host, HostMode, MultiPlane, OutOfRange, Precondition,
-    ReadStart, Recording, Recovery, Reliability, SHORTEST, Uncorrectable, UnmappedRead, Workload,
+    Age, Drive, Fill, Foreground, Ftl, GcMarks, Host, HostMode, MultiPlane, OutOfRange,
+    Precondition, ProgramSpeed, ReadStart, Recording, Recovery, Reliability, SHORTEST,
+    Uncorrectable, UnmappedRead, Workload,
 };
 pub use error::{ConfigError, Kind, Mark};
 pub use layers::Layers;

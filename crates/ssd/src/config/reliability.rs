@@ -30,6 +30,7 @@ impl Work<'_> {
         let code_rate = self.within("code-rate", keys.code_rate, CODE_RATE);
         let uber = self.within("uber", keys.uber, UBER);
         let read_start = self.need("reliability.read-start", keys.read_start);
+        let program_speed = self.need("reliability.program-speed", keys.program_speed);
         let uncorrectable = self.need("reliability.uncorrectable", keys.uncorrectable);
         let cycles_place = place_of(keys.initial_cycles.as_ref());
         let initial_cycles = self.need("reliability.initial-cycles", keys.initial_cycles);
@@ -59,6 +60,7 @@ impl Work<'_> {
             code_rate: code_rate?,
             uber: uber?,
             read_start: read_start?,
+            program_speed: program_speed?,
             uncorrectable: uncorrectable?,
             initial_cycles: initial_cycles?,
             initial_rest: initial_rest?,

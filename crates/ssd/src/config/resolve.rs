@@ -247,11 +247,12 @@ impl Work<'_> {
     }
 
     fn gc(&mut self, keys: GcKeys) -> Option<GcMarks> {
-        let GcKeys { start, stop, background_stop: background } = keys;
+        let GcKeys { start, stop, background_stop: background, foreground } = keys;
         let places = [&start, &stop, &background].map(|at| place_of(at.as_ref()));
         let start = self.need("ftl.gc.start", start);
         let stop = self.need("ftl.gc.stop", stop);
         let background = self.need("ftl.gc.background-stop", background);
+        let foreground = self.need("ftl.gc.foreground", foreground);
         let (start, stop, background_stop) = (start?, stop?, background?);
         let [at_start, at_stop, at_background] = places.each_ref().map(Option::as_ref);
         // A mark that is wrong in itself has a default here, which is not what the user meant.
@@ -280,7 +281,7 @@ impl Work<'_> {
                 .at_some(written(at_stop), "");
             self.log.fail("ftl.gc.background-stop", error);
         }
-        Some(GcMarks { start, stop, background_stop })
+        Some(GcMarks { start, stop, background_stop, foreground: foreground? })
     }
 
     /// How many pages the drive exports.

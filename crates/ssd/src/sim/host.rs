@@ -622,6 +622,9 @@ impl<K: Kit> Sim<K> {
             request.throttle,
             &spent,
         );
+        if request.prio == Prio::High {
+            self.complete_urgent(id, latency, &spent);
+        }
         if self.recorder.is_some() {
             self.record_request(id, latency, &spent);
         }
@@ -629,6 +632,19 @@ impl<K: Kit> Sim<K> {
         self.stats.end_ns = self.now.as_ns();
         self.inbox.places += 1;
         self.requests.remove(id);
+    }
+
+    /// Counts a request of high priority apart.
+    #[cold]
+    fn complete_urgent(&mut self, id: u32, latency: Dur, spent: &Spent) {
+        let request = &self.requests.slots[id as usize];
+        let classes = self.stats.urgent.get_or_insert_default();
+        classes[request.class as usize].complete(
+            request.bytes.into(),
+            latency,
+            request.throttle,
+            spent,
+        );
     }
 
     #[cold]

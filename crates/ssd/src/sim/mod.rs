@@ -21,7 +21,7 @@ pub(crate) use cells::{CellCounts, Cells, effective, steps};
 pub(crate) use op::Spent;
 pub use stats::{Class, ClassStats, PageCounts, PageStats, Stats};
 
-use crate::config::{Drive, HostMode, MultiPlane, Recording, UnmappedRead};
+use crate::config::{Drive, HostMode, MultiPlane, ProgramSpeed, Recording, UnmappedRead};
 use crate::record::{Recorder, Sink};
 use buffer::{Buffer, Parts};
 use channel::Channel;
@@ -30,6 +30,7 @@ use fresh::Fresh;
 use ftl::{Cost, Ftl, Kit, Lpn, Queues};
 use host::{Held, Inbox, Requests};
 use kernel::{Agenda, BitSet, Bytes, Divisor, Dur, Idx, IndexVec, Time};
+use nand::physics::program_time_factor;
 use nand::{ChannelId, DieId, Timing};
 use op::Ops;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -56,6 +57,9 @@ pub struct Settings {
     pub buffer: Bytes,
     /// The share of it that may stay unsent.
     pub flush_above: f64,
+    /// Program time of a block after so many cycles, as a share of the fresh one; beyond the last
+    /// it stays. `None`: it does not change.
+    pub program_by_wear: Option<Vec<f64>>,
 }
 
 impl Settings {
@@ -71,8 +75,20 @@ impl Settings {
             queue_limit: drive.host.queue_limit,
             buffer: drive.buffer.size,
             flush_above: drive.buffer.flush_above,
+            program_by_wear: program_by_wear(drive),
         }
     }
+}
+
+/// Program times by the cycles of a block, those before the run included.
+fn program_by_wear(drive: &Drive) -> Option<Vec<f64>> {
+    if drive.reliability.program_speed == ProgramSpeed::Fresh {
+        return None;
+    }
+    let (rated, before) = (drive.reliability.endurance, drive.reliability.initial_cycles);
+    let bits = drive.geometry.shape().bits_per_cell;
+    let factor = |n: u32| program_time_factor(bits, f64::from(before + n) / f64::from(rated));
+    Some((0..=rated - before).map(factor).collect())
 }
 
 /// How far a run has come.
@@ -159,6 +175,8 @@ pub struct Sim<K: Kit> {
     /// Present until a read meets a page that was programmed in this run.
     unmet: Option<Fresh>,
     recorder: Option<Box<Recorder>>,
+    /// Program time by wear, where it changes.
+    by_wear: Option<Vec<f64>>,
     /// Present where the cells are modelled.
     cells: Option<Box<Cells>>,
     /// The last instant of the recorder's current row; never, if there is no recorder.
@@ -203,6 +221,7 @@ impl<K: Kit> Sim<K> {
             unmet: Some(Fresh::since(ftl.array())),
             recorder: None,
             cells: None,
+            by_wear: settings.program_by_wear.clone(),
             row_end: Time::MAX,
             stats: Stats::default(),
             settings,

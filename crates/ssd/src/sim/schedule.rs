@@ -141,7 +141,8 @@ impl<K: Kit> Sim<K> {
                 self.seq += 1;
                 let seq = self.seq;
                 self.remember_job(id, seq);
-                self.add_start(here, background, id, seq);
+                // It may have become work for idle time.
+                self.add_start(here, self.ftl.job(id).is_background(), id, seq);
                 return false;
             }
             Action::Read(ppn) => {
@@ -470,13 +471,14 @@ impl<K: Kit> Sim<K> {
         let mut longest = Dur::ZERO;
         let mut transfers = 0;
         let mut at = op;
+        let by_wear = self.by_wear.is_some();
         while at != NONE {
             let ppn = self.ops[at].ppn.expect("a program has a slot");
             let level = self.decide_level(die, at, ppn, tag);
             self.stats.program_by_level[level as usize] += 1;
             let programmed = &mut self.stats.programmed[tag.source as usize][level as usize];
             let pages = self.ftl.program_pages(ppn);
-            let time = pages
+            let mut time = pages
                 .iter()
                 .map(|page| {
                     let page_type = self.ftl.geometry().page_type(page);
@@ -484,11 +486,24 @@ impl<K: Kit> Sim<K> {
                     self.settings.timing.program(level, page_type)
                 })
                 .sum();
+            if by_wear {
+                time = self.quicker(ppn, time);
+            }
             transfers += pages.count;
             longest = longest.max(time);
             at = self.ops[at].next;
         }
         (longest, transfers)
+    }
+
+    /// A program time, in a block that is worn.
+    #[cold]
+    fn quicker(&self, ppn: nand::Ppn, time: Dur) -> Dur {
+        let Some(factors) = &self.by_wear else { return time };
+        let block = self.ftl.geometry().block_of(ppn);
+        let cycles = self.ftl.array().wear()[block] / 1_000;
+        let at = (cycles as usize).min(factors.len() - 1);
+        Dur::ns((time.as_ns() as f64 * factors[at]).round() as u64)
     }
 
     #[inline]

@@ -77,6 +77,8 @@ pub type PageCounts = [[[u64; 4]; 3]; 6];
 pub struct Stats {
     /// Reads, writes, trims.
     pub classes: [ClassStats; 3],
+    /// Of these, those of high priority, if there were any.
+    pub urgent: Option<Box<[ClassStats; 3]>>,
     /// Requests taken from the workload.
     pub generated: u64,
     /// Requests completed.

@@ -147,3 +147,35 @@ fn mistakes_come_with_their_lines_and_all_at_once() {
     assert!(Composition::read("g.toml", "pattern = \"zipf\"\n").is_none());
     assert!(Composition::read("g.toml", "no toml").is_none());
 }
+
+#[test]
+fn a_switching_part_is_urgent_for_half_of_its_requests_in_irregular_stretches() {
+    let mut seen = std::collections::BTreeSet::new();
+    for (n, stretches, seed) in
+        [(1000_u64, 20_u64, 1_u64), (1000, 20, 2), (999, 3, 1), (50_001, 1, 7)]
+    {
+        let text = format!(
+            "{HEAD}[[part]]\nworkload = \"{n}/1000\"\npriority = \"switching\"\n\
+             stretches = {stretches}\nseed = {seed}\n"
+        );
+        let mixed = open(&text).unwrap();
+        let all = drain(&mut *mixed.open().unwrap()).unwrap();
+        assert_eq!(all.len() as u64, n);
+        let urgent: Vec<bool> = all.iter().map(|r| r.prio == Prio::High).collect();
+        assert_eq!(urgent.iter().filter(|u| **u).count() as u64, n / 2, "half of {n}");
+        let switches = urgent.windows(2).filter(|w| w[0] != w[1]).count() as u64;
+        // Two cuts at the same place make a stretch of nothing.
+        assert!(switches < 2 * stretches && switches >= stretches, "{switches} of {stretches}");
+        assert!(seen.insert(urgent), "another seed makes other stretches");
+        assert!(mixed.about().notes[0].contains("stretches"));
+    }
+    let wrong = [
+        "priority = \"high\"\nstretches = 3\n",
+        "seed = 3\n",
+        "priority = \"switching\"\nstretches = 0\n",
+    ];
+    for keys in wrong {
+        let fault = open(&format!("{HEAD}[[part]]\nworkload = \"9/9\"\n{keys}")).err().unwrap();
+        assert!(fault.contains("stretches") || fault.contains("seed"), "{fault}");
+    }
+}
