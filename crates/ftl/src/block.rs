@@ -177,8 +177,7 @@ impl Blocks {
         self.stream[b] = stream;
         self.role[b] = role;
         self.written[b] = 0;
-        self.rank[b] = OUT;
-        self.lost[b] = 0;
+        debug_assert_eq!((self.rank[b] & OUT, self.lost[b]), (OUT, 0));
     }
 
     pub(crate) fn set_full(&mut self, b: BlockId) {
@@ -223,6 +222,16 @@ impl Blocks {
         self.state[b] = State::Bad;
         self.rank[b] = OUT;
         self.lost[b] = 0;
+    }
+
+    /// Like [`Self::set_free`], of a block that keeps its valid slots.
+    pub(crate) fn set_reusable(&mut self, b: BlockId) {
+        let valid = self.valid(b) as u16;
+        self.state[b] = State::Free;
+        self.role[b] = Role::REGULAR;
+        self.rank[b] = OUT | valid;
+        self.lost[b] = 0;
+        self.written[b] = 0;
     }
 
     pub(crate) fn set_free(&mut self, b: BlockId) {

@@ -5,7 +5,7 @@ use crate::map::Lpn;
 use crate::policy::{Kit, StreamId};
 use crate::{Blocks, Map, State};
 use kernel::Idx;
-use nand::{BlockId, PlaneId};
+use nand::{BlockId, Mode, PlaneId};
 
 /// What a check found wrong.
 pub(crate) type Fault = String;
@@ -62,7 +62,8 @@ impl<K: Kit> Ftl<K> {
             );
             match state {
                 State::Free => {
-                    ensure!(valid == 0 && written == 0, "free block {b} holds data");
+                    let again = self.array.mode(b) == Mode::Wom2;
+                    ensure!((valid == 0 || again) && written == 0, "free block {b} holds data");
                     ensure!(next == 0, "free block {b} is not erased");
                 }
                 State::Open | State::Full => {
@@ -80,7 +81,8 @@ impl<K: Kit> Ftl<K> {
                 }
                 State::Moving | State::Bad => {}
             }
-            for slot in written..self.geometry.pages_per_block() {
+            let kept = |slot: &u32| self.layouts.is_kept(self.array.mode(b), *slot);
+            for slot in (written..self.geometry.pages_per_block()).filter(|slot| !kept(slot)) {
                 ensure!(!self.map.is_valid(b, slot), "block {b}: slot {slot} valid, never written");
             }
         }

@@ -101,6 +101,8 @@ pub struct Counts {
     pub sealed: u64,
     /// Blocks that began a second generation instead of being erased.
     pub second_lives: u64,
+    /// Valid pages that stayed where they were when their block did.
+    pub kept: u64,
     /// Slots passed over by the page-choice policy.
     pub skipped: u64,
     /// Copies dropped because the page had changed meanwhile.
@@ -358,7 +360,7 @@ impl<K: Kit> Ftl<K> {
         }
         // What a legal drive needs beside its data: see `Config::spare_needed`.
         let good = self.geometry.blocks() as u64 - self.counts.retired;
-        let spare = good * u64::from(self.geometry.pages_per_block());
+        let spare = good * u64::from(self.widest);
         let needed = u64::from(self.config.logical_pages) + self.spare_needed();
         self.worn_out = spare < needed;
         true

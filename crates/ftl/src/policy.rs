@@ -578,7 +578,9 @@ pub trait Coding: Watch {
     }
     /// The mode of a block that was never written.
     fn first_life(&self, block: BlockId) -> Mode;
-    /// What becomes of this block. Asked when it closes (to rank it) and when it is reclaimed.
+    /// What becomes of this block. Asked when it closes (to rank it, by what an erase would gain)
+    /// and when it is reclaimed: for a second generation its pages outside the slots of
+    /// [`Mode::Wom2`] stay where they are.
     fn next_life(&mut self, view: &FtlView<'_>, block: BlockId) -> NextLife;
 }
 

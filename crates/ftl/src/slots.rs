@@ -14,7 +14,7 @@ impl<K: Kit> Ftl<K> {
     pub fn program_pages(&self, ppn: Ppn) -> PageRange {
         let (block, slot) = self.geometry.split(ppn);
         if !K::SLOTS || self.plain {
-            return PageRange { first: slot, count: 1 };
+            return PageRange::new(slot, 1);
         }
         self.layouts.program(self.array.mode(block), slot)
     }
@@ -24,7 +24,7 @@ impl<K: Kit> Ftl<K> {
     pub fn read_pages(&self, ppn: Ppn) -> PageRange {
         let (block, slot) = self.geometry.split(ppn);
         if !K::SLOTS || self.plain {
-            return PageRange { first: slot, count: 1 };
+            return PageRange::new(slot, 1);
         }
         self.layouts.read(self.array.mode(block), slot)
     }
@@ -227,9 +227,11 @@ impl<K: Kit> Ftl<K> {
         let lost = if !K::SLOTS || (self.plain && self.coding_plain) {
             0
         } else {
+            // What a second generation adds is there after an erase as well, and more: a block
+            // ranks by that, whichever comes.
             let next = match self.next_life(block) {
                 NextLife::Erase(mode) => mode,
-                NextLife::SecondGeneration => Mode::Wom2,
+                NextLife::SecondGeneration => Mode::Wom1,
             };
             self.geometry.pages_per_block() - self.layouts.slots(next)
         };

@@ -69,7 +69,7 @@ fn scenario(scheme: &'static str) -> impl Fn(u64) -> Scenario {
         let set = set_of(&s, scheme);
         let geometry = nand::Geometry::new(s.shape).expect("a drive");
         let planes = geometry.planes() as u64;
-        let kept = set.spare_slots(&geometry);
+        let (kept, _) = set.spare_slots(&geometry);
         let own = u64::from(s.gc.stop + 2) * u64::from(s.shape.pages_per_block);
         let most = geometry.pages() as u64 - planes * (own + kept);
         s.logical_pages =

@@ -3,7 +3,8 @@
 //! * Pages of a block are programmed in ascending order (gaps allowed, never back), each once
 //!   between two erases.
 //! * Only programmed pages are read.
-//! * A second generation is programmed only over a complete first one, once.
+//! * A second generation is programmed only over a complete first one, once. Slots that it does not
+//!   touch are read as before.
 //! * In-place reprogramming turns a full-density block into a low-density one, once. A wordline
 //!   that lacks its top page gets it with that; those beyond are erased still.
 //!
@@ -101,7 +102,13 @@ impl<S: Store> Array<S> {
     #[inline]
     pub fn is_written(&self, ppn: Ppn) -> bool {
         let (block, slot) = self.geometry.split(ppn);
-        slot < u32::from(self.next[block])
+        slot < u32::from(self.next[block]) || self.is_kept(block, slot)
+    }
+
+    /// Whether a slot outlives the begin of its block's second generation.
+    #[cold]
+    fn is_kept(&self, block: BlockId, slot: u32) -> bool {
+        self.layouts.is_kept(self.mode[block], slot)
     }
 
     /// Erases a block into `mode`, which starts its next life.

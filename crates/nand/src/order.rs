@@ -70,15 +70,15 @@ impl PageOrder {
     pub fn disturbed_by_reprogram(self, pages: u32, bits: u32, page: u32) -> PageRange {
         if self == Self::Cyclic {
             let earlier = page % bits;
-            return PageRange { first: page - earlier, count: earlier };
+            return PageRange::new(page - earlier, earlier);
         }
         let (shift, size) = (self.shift(), 1 << self.shift());
         if self.shadow_type(pages, page) == 0 {
-            return PageRange { first: page, count: 0 };
+            return PageRange::new(page, 0);
         }
         let (unit, last) = (page >> shift, (pages - 1) >> shift);
-        let partner = if unit == last { unit - 2 } else { unit.saturating_sub(3) };
-        PageRange { first: partner << shift, count: size }
+        let partner = if unit == last { unit.saturating_sub(2) } else { unit.saturating_sub(3) };
+        PageRange::new(partner << shift, size)
     }
 }
 
@@ -173,6 +173,6 @@ mod tests {
         assert!(PageOrder::ShadowPairs.fits(8, 2) && !PageOrder::ShadowPairs.fits(6, 2));
         // Three bits: a later page spoils all earlier ones of its wordline.
         let spoiled = PageOrder::Cyclic.disturbed_by_reprogram(12, 3, 5);
-        assert_eq!(spoiled, PageRange { first: 3, count: 2 });
+        assert_eq!(spoiled, PageRange::new(3, 2));
     }
 }

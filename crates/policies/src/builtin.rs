@@ -1,7 +1,7 @@
 //! One enum for each family: dispatch is a match that the compiler sees through, and a boxed
 //! variant takes a user's own policy.
 
-use crate::{cost, disturb, order, page_choice, placement, throttle, victim, wear};
+use crate::{coding, cost, disturb, order, page_choice, placement, throttle, victim, wear};
 use ftl::{
     Access, Balance, Coding, Cost, Dest, FtlView, Future, HostDest, InOrder, Interests, Kit,
     LevelTimes, Life, Load, Lpn, NextLife, NoRefresh, NoThrottle, NoWear, OpView, Order,
@@ -128,7 +128,7 @@ family! { $
 
 family! { $
     /// Family coding.
-    CodingPolicy: Coding, each_coding { Plain(Plain) }
+    CodingPolicy: Coding, each_coding { Plain(Plain), Wom(coding::wom::Wom) }
 }
 
 family! { $

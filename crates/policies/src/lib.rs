@@ -5,6 +5,7 @@
 //! from outside ([`external`]).
 
 mod builtin;
+pub mod coding;
 mod list;
 mod params;
 

@@ -6,10 +6,10 @@ use crate::builtin::{
 };
 use crate::external::{External, Supplier};
 use crate::params::{ParamInfo, Params, PolicyError};
-use crate::{cost, disturb, order, page_choice, placement, throttle, victim, wear};
+use crate::{coding, cost, disturb, order, page_choice, placement, throttle, victim, wear};
 use ftl::{InOrder, NoRefresh, NoThrottle, NoWear, Plain, Policies};
 use kernel::nearest;
-use nand::Geometry;
+use nand::{Geometry, Layouts, Mode};
 use serde_json::{Map, Value};
 
 /// A family of policies: a question.
@@ -155,6 +155,7 @@ pub const POLICIES: &[PolicyInfo] = &[
     PolicyInfo::plain(Family::PageChoice, "in-order", "The next page of the block.", DO_NOTHING),
     page_choice::mango::INFO,
     PolicyInfo::plain(Family::Coding, "plain", "Bits as the host gave them.", DO_NOTHING),
+    coding::wom::INFO,
     victim::greedy::INFO,
     victim::fifo::INFO,
     victim::random::INFO,
@@ -346,14 +347,49 @@ impl PolicySet {
         }
     }
 
-    /// Slots of each plane that the policies keep from data, beside what garbage collection needs.
-    pub fn spare_slots(&self, geometry: &Geometry) -> u64 {
-        ftl::ReadDisturb::spare_slots(&self.read_disturb(), geometry)
-            + ftl::PageChoice::spare_slots(&self.page_choice(), geometry)
+    /// Where slots lie in the blocks of an array.
+    pub fn layouts(&self, geometry: &Geometry) -> Layouts {
+        match self.get(Family::Coding).0 {
+            "wom" if self.misfit(geometry).is_none() => Layouts::write_once(geometry),
+            _ => Layouts::new(geometry.pages_per_block()),
+        }
+    }
+
+    /// Slots of each plane that the policies keep from data, beside what garbage collection needs;
+    /// with their names, as `family=name`.
+    pub fn spare_slots(&self, geometry: &Geometry) -> (u64, Vec<String>) {
+        let lost = match self.get(Family::Coding).0 {
+            "wom" => geometry.pages_per_block() - self.layouts(geometry).slots(Mode::Wom1),
+            _ => 0,
+        };
+        let kept = [
+            (Family::ReadDisturb, ftl::ReadDisturb::spare_slots(&self.read_disturb(), geometry)),
+            (Family::PageChoice, ftl::PageChoice::spare_slots(&self.page_choice(), geometry)),
+            (Family::Coding, u64::from(lost) * geometry.blocks_per_plane() as u64),
+        ];
+        let keeping = kept.iter().filter(|(_, slots)| *slots > 0);
+        let names = keeping.map(|(family, _)| format!("{}={}", family.name(), self.get(*family).0));
+        (kept.iter().map(|(_, slots)| slots).sum(), names.collect())
     }
 
     /// Why the policies do not fit an array, if they do not.
     pub fn misfit(&self, geometry: &Geometry) -> Option<PolicyError> {
+        if self.get(Family::Coding).0 == "wom" {
+            let safe = |page: &u32| geometry.disturbed_by_reprogram(*page).count == 0;
+            let safe = (0..geometry.pages_per_block()).filter(safe).count();
+            if safe < 3 {
+                return Some(PolicyError {
+                    family: Family::Coding.name().to_owned(),
+                    name: "wom".to_owned(),
+                    key: None,
+                    message: format!(
+                        "`wom` needs three pages of a block that endure a second program, and \
+                         blocks of this drive have {safe}"
+                    ),
+                    suggestion: None,
+                });
+            }
+        }
         let (name, _) = self.get(Family::ReadDisturb);
         if !matches!(name, "hot-low-density" | "ipr") {
             return None;
@@ -412,7 +448,11 @@ impl PolicySet {
             },
             read_disturb: self.read_disturb(),
             page_choice: self.page_choice(),
-            coding: CodingPolicy::Plain(Plain),
+            coding: match of(Family::Coding).0 {
+                "plain" => CodingPolicy::Plain(Plain),
+                "wom" => CodingPolicy::Wom(coding::wom::Wom::new(of(Family::Coding).1)),
+                other => unregistered(other),
+            },
             victim: match (outside(Family::Victim), victim) {
                 (Some(make), _) => VictimPolicy::Custom(make.victim()),
                 (None, "greedy") => VictimPolicy::Greedy(victim::greedy::Greedy),

@@ -295,8 +295,15 @@ fn policies_of<K: Kit>(drive: &Drive, counts: &Counts, stats: &Stats, sim: &mut 
         let mut counters = Map::new();
         let mut put = |name: &str, n: u64| counters.insert(name.to_owned(), n.into());
         match family {
-            Family::Cost | Family::Coding => {
+            Family::Cost => {
                 put("programs", programs);
+            }
+            Family::Coding => {
+                put("programs", programs);
+                if name != Family::Coding.default() {
+                    put("second_generations", counts.second_lives);
+                    put("kept_pages", counts.kept);
+                }
             }
             Family::PageChoice => {
                 put("pages", programs);

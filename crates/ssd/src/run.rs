@@ -9,7 +9,6 @@ use ftl::{
     Config, Cost, Ftl, Future, GcMarks, Kit, LevelTimes, Life, PageChoice, Policies, Throttle, Wear,
 };
 use kernel::{Bytes, Dur, Time};
-use nand::Layouts;
 use nand::physics::Recovery;
 use policies::Builtin;
 use serde_json::{Map, Value, json};
@@ -123,7 +122,7 @@ pub fn capacity(drive: &Drive) -> Bytes {
 pub fn ftl_of<K: Kit>(drive: &Drive, policies: Policies<K>) -> Ftl<K> {
     let config = Config {
         geometry: drive.geometry,
-        layouts: Layouts::new(drive.geometry.pages_per_block()),
+        layouts: drive.policies.layouts(&drive.geometry),
         logical_pages: drive.logical_pages,
         gc: GcMarks {
             start: drive.ftl.gc.start,

@@ -109,6 +109,9 @@ impl<K: Kit> Ftl<K> {
                     let job = self.jobs.get_mut(id);
                     job.cursor = 0;
                     job.phase = if still_there { Phase::Scan } else { Phase::Next };
+                    if K::SLOTS && !self.coding_plain && still_there {
+                        self.choose_life(id, block);
+                    }
                 }
                 Phase::Emptied => match self.emptied(id, now) {
                     Some(action) => return action,
@@ -279,12 +282,14 @@ impl<K: Kit> Ftl<K> {
             return Some(Action::Wait);
         }
         job.reclaim = false;
-        let NextLife::Erase(mode) = self.next_life(block) else {
-            self.array.begin_second_generation(block);
-            self.counts.second_lives += 1;
-            let tag = self.jobs.get(id).tag;
-            self.set_free(block, tag, now);
+        if K::SLOTS && std::mem::take(&mut job.again) {
+            let tag = job.tag;
+            self.begin_again(block, tag, now);
             return None;
+        }
+        let mode = match self.next_life(block) {
+            NextLife::Erase(mode) => mode,
+            NextLife::SecondGeneration => Mode::Wom1, // it could have had one, and was not to
         };
         let job = self.jobs.get_mut(id);
         job.next_mode = mode;

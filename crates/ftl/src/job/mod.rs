@@ -115,6 +115,8 @@ pub struct Job<D> {
     block: Option<BlockId>,
     /// Erase it in the end.
     reclaim: bool,
+    /// Instead of an erase it begins its second generation.
+    again: bool,
     /// The pages to move, when not all.
     list: Option<Vec<u16>>,
     cursor: u32,
@@ -148,6 +150,7 @@ impl<D> Job<D> {
             copied: 0,
             block: None,
             reclaim: false,
+            again: false,
             list: None,
             cursor: 0,
             dest: Dest::Stream(StreamId::GC),

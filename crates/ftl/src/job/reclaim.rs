@@ -116,6 +116,26 @@ impl<K: Kit> Ftl<K> {
         job.cursor = 0;
         job.dest = dest;
         job.phase = Phase::Scan;
+        if K::SLOTS && !self.coding_plain {
+            self.choose_life(id, block);
+        }
+    }
+
+    /// Decides what a block that is being emptied becomes. For a second generation only those pages
+    /// move that it needs the place of.
+    #[cold]
+    pub(super) fn choose_life(&mut self, id: JobId, block: BlockId) {
+        let again =
+            self.next_life(block) == NextLife::SecondGeneration && !self.condemned.contains(&block);
+        let moving = again.then(|| {
+            let slots = (0..self.geometry.pages_per_block()).filter(|slot| {
+                self.map.is_valid(block, *slot) && self.layouts.is_slot(Mode::Wom2, *slot)
+            });
+            slots.map(|slot| slot as u16).collect()
+        });
+        let job = self.jobs.get_mut(id);
+        job.again = again;
+        job.list = moving;
     }
 
     pub(super) fn balance(&mut self, erased: BlockId, tag: Tag, now: Time) {

@@ -117,6 +117,25 @@ impl<K: Kit> Ftl<K> {
         None
     }
 
+    /// A block that is complete in its first generation begins its second: it joins its plane's
+    /// free blocks with what it keeps.
+    #[cold]
+    pub(super) fn begin_again(&mut self, block: BlockId, why: Tag, now: Time) {
+        self.array.begin_second_generation(block);
+        self.counts.second_lives += 1;
+        if self.blocks.valid(block) == 0 {
+            self.set_free(block, why, now);
+            return;
+        }
+        self.counts.kept += u64::from(self.blocks.valid(block));
+        let plane = self.geometry.plane_of(block);
+        let held = self.held_at(plane, self.blocks.stream(block));
+        self.held[held] = self.held[held].saturating_sub(1);
+        self.blocks.set_reusable(block);
+        self.planes.get_mut(plane).free.push_back(block);
+        self.join_free(plane, block, now);
+    }
+
     /// An emptied block joins its plane's free blocks.
     pub(crate) fn set_free(&mut self, block: BlockId, why: Tag, now: Time) {
         let plane = self.geometry.plane_of(block);
@@ -135,6 +154,12 @@ impl<K: Kit> Ftl<K> {
         if !retired {
             self.planes.get_mut(plane).free.push_back(block);
         }
+        self.join_free(plane, block, now);
+    }
+
+    /// A plane has a free block more: those who wait for it may go on.
+    #[inline]
+    fn join_free(&mut self, plane: PlaneId, block: BlockId, now: Time) {
         self.update_writable(plane);
         self.freed = true;
         if !self.waiting.is_empty() {

@@ -20,7 +20,7 @@ impl Halved {
 
     /// Two pages for each slot of a low-density block.
     pub(crate) fn layouts(pages: u32) -> Layouts {
-        let span = SlotSpan { offset: 0, read: (0, 1), program: (0, 2) };
+        let span = SlotSpan::new(0, (0, 1), (0, 2));
         Layouts::new(pages).with(Mode::Low, Layout::new(2, vec![span]))
     }
 

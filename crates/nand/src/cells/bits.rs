@@ -72,12 +72,20 @@ impl Bits {
             return None;
         }
         let pages = self.layouts.read(mode, slot);
-        let part = if self.layouts.program(mode, slot).end() == pages.end() {
-            Part::Second
-        } else {
-            Part::First
+        if pages.count != 2 {
+            return None;
+        }
+        // The first shares its last page with the next coded slot.
+        let mut next = self.layouts.slot_from(mode, slot + 1);
+        let shares = loop {
+            let Some(slot) = next else { break false };
+            let other = self.layouts.read(mode, slot);
+            if other.count == 2 {
+                break other.first + 1 == pages.end();
+            }
+            next = self.layouts.slot_from(mode, slot + 1);
         };
-        (pages.count == 2).then_some((part, pages))
+        Some((if shares { Part::First } else { Part::Second }, pages))
     }
 
     fn place(&self, block: BlockId, page: u32) -> (usize, u32) {
@@ -113,7 +121,7 @@ impl Bits {
 
     /// The cells of one slot of a coded group.
     fn planes(&self, block: BlockId, part: Part, pages: PageRange) -> Planes {
-        let [a, b] = [pages.first, pages.first + 1];
+        let [a, b] = [pages.first, pages.end() - 1];
         let cells = match part {
             Part::First => {
                 let waiting = self.half[block].filter(|(page, _)| *page == b);
@@ -138,17 +146,17 @@ impl Bits {
         };
         let [high, middle, low] = planes.cells;
         let two = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
-        let (page, next) = (pages.first, pages.first + 1);
+        let [page, other] = [pages.first, pages.end() - 1];
         match part {
             Part::First => {
                 self.flush(block);
                 self.program(block, page, two(high, middle));
-                self.half[block] = Some((next, low));
+                self.half[block] = Some((other, low));
             }
             Part::Second => {
                 let first = self.half[block].take().filter(|(shared, _)| *shared == page);
                 self.program(block, page, two(first.map_or(u32::MAX, |(_, half)| half), high));
-                self.program(block, next, two(middle, low));
+                self.program(block, other, two(middle, low));
             }
         }
     }

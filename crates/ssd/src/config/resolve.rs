@@ -386,15 +386,16 @@ impl Work<'_> {
         }
         // An open block for the host, and one for garbage collection.
         let own = u64::from(ftl.gc.stop) + 2;
-        let kept = policies.map_or(0, |p| p.spare_slots(g)).div_ceil(g.pages_per_block().into());
+        let (kept, names) = policies.map_or((0, Vec::new()), |p| p.spare_slots(g));
+        let kept = kept.div_ceil(g.pages_per_block().into());
         let blocks = own + kept;
         let needed = g.planes() as u64 * blocks * u64::from(g.pages_per_block());
         let spare = g.pages() as u64 - u64::from(logical);
         if spare >= needed {
             return;
         }
-        let scheme = policies.filter(|_| kept > 0).map(|p| p.get(Family::ReadDisturb).0);
-        let who = scheme.map_or("GC needs".to_owned(), |name| format!("GC and `{name}` need"));
+        let names = (!names.is_empty()).then(|| format!("`{}`", names.join("` and `")));
+        let who = names.as_ref().map_or("GC needs".to_owned(), |who| format!("GC and {who} need"));
         let per_plane = spare as f64 / (g.planes() as f64 * f64::from(g.pages_per_block()));
         let message = format!(
             "{who} {blocks} free blocks per plane, this drive has {} spare",
@@ -409,8 +410,8 @@ impl Work<'_> {
             "GC needs `ftl.gc.stop` ({}) blocks, an open one for the host and one for itself",
             ftl.gc.stop
         );
-        if let Some(name) = scheme {
-            need += &format!("; `read-disturb={name}` keeps the pages of {kept} from data");
+        if let Some(who) = names {
+            need += &format!("; {who} keeps the pages of {kept} from data");
         }
         let all = g.blocks_per_plane() as u64;
         let help = if blocks >= all {

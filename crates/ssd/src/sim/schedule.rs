@@ -489,11 +489,32 @@ impl<K: Kit> Sim<K> {
             if by_wear {
                 time = self.quicker(ppn, time);
             }
+            if !self.ftl.slots_are_pages() {
+                time += self.read_before_program(ppn, level, tag.source);
+            }
             transfers += pages.count;
             longest = longest.max(time);
             at = self.ops[at].next;
         }
         (longest, transfers)
+    }
+
+    /// A second generation is written over cells that must be known: those whose value stays must
+    /// stay as they are.
+    #[cold]
+    fn read_before_program(&mut self, ppn: nand::Ppn, level: nand::Level, source: Source) -> Dur {
+        let block = self.ftl.geometry().block_of(ppn);
+        if self.ftl.array().mode(block) != Mode::Wom2 {
+            return Dur::ZERO;
+        }
+        let mut time = Dur::ZERO;
+        for page in self.ftl.program_pages(ppn).iter() {
+            let page_type = self.ftl.geometry().page_type(page);
+            self.stats.read_by_level[level as usize] += 1;
+            self.stats.sensed[source as usize][level as usize][page_type] += 1;
+            time += self.settings.timing.read(level, page_type);
+        }
+        time
     }
 
     /// A program time, in a block that is worn.

@@ -1,0 +1,97 @@
+//! `wom`: a write-once-memory code, two generations between two erases.
+//!
+//! Grupp et al., MICRO 2009, 4.2, after Rivest and Shamir (1982). Two bits lie on three cells, and
+//! can be written over once by programming further cells only. Pages that endure a second program
+//! (all of single-bit cells; those of first bits where cells hold several, for programming them
+//! again disturbs no other) hold data in this code, three pages for two; the others hold it as it
+//! is. When garbage collection comes to a block of the first generation, it moves what is valid on
+//! the coded pages away and writes them a second time; what is valid on the others stays. After the
+//! second generation the block is erased.
+//!
+//! So more is written for each erase (7/6 for two bits, 4/3 for one), and less fits into the flash
+//! at a time (5/6 and 2/3): what the code saves in erases, it takes from the spare space, whose lack
+//! costs copies.
+//!
+//! The second generation has to be worth its copies: where too much of the coded pages is valid
+//! still, the block is erased instead.
+
+use crate::list::{Family, PolicyInfo};
+use crate::params::{Kind, ParamInfo, Params};
+use ftl::{Coding, FtlView, Interests, NextLife, State, Watch};
+use kernel::Time;
+use nand::{BlockId, Mode};
+
+/// The entry in the list.
+pub const INFO: PolicyInfo = PolicyInfo {
+    family: Family::Coding,
+    name: "wom",
+    aliases: &["write-once"],
+    summary: "Pages that endure it are written twice between two erases, in a code of two bits on \
+              three cells.",
+    paper: "Grupp, Caulfield, Coburn, Swanson, Yaakobi, Siegel and Wolf, Characterizing flash \
+            memory: anomalies, observations, and applications, MICRO 2009; the code: Rivest and \
+            Shamir, How to reuse a write-once memory, 1982",
+    params: &[ParamInfo {
+        name: "least-gain",
+        kind: Kind::Real { min: 0.0, max: 1.0 },
+        default: "0.5",
+        doc: "The share of the slots of a second generation that must hold no valid page for it; \
+              otherwise the block is erased.",
+    }],
+    needs: &["read-disturb=none"],
+    forbids: &["page-choice=mango"],
+};
+
+/// Two generations between two erases.
+#[derive(Clone, Debug)]
+pub struct Wom {
+    least_gain: f64,
+    refused: u64,
+    ended: u64,
+}
+
+impl Wom {
+    pub(crate) fn new(params: &Params) -> Self {
+        Self { least_gain: params.real("least-gain"), refused: 0, ended: 0 }
+    }
+}
+
+impl Watch for Wom {
+    fn interests(&self) -> Interests {
+        Interests::BLOCK
+    }
+
+    fn on_erase(&mut self, _: BlockId, _: Time) {
+        self.ended += 1;
+    }
+
+    fn counters(&self) -> Vec<(&'static str, f64)> {
+        vec![("generations_ended", self.ended as f64), ("refused", self.refused as f64)]
+    }
+}
+
+impl Coding for Wom {
+    fn first_life(&self, _: BlockId) -> Mode {
+        Mode::Wom1
+    }
+
+    fn next_life(&mut self, view: &FtlView<'_>, block: BlockId) -> NextLife {
+        let (layouts, mode) = (view.layouts, view.modes[block]);
+        let complete = layouts.slot_from(mode, view.blocks.written(block)).is_none();
+        if mode != Mode::Wom1 || !complete {
+            return NextLife::Erase(Mode::Wom1);
+        }
+        let (mut slots, mut valid, mut at) = (0_u32, 0_u32, 0);
+        while let Some(slot) = layouts.slot_from(Mode::Wom2, at) {
+            slots += 1;
+            valid += u32::from(view.map.is_valid(block, slot));
+            at = slot + 1;
+        }
+        let won = slots - valid;
+        if won > 0 && f64::from(won) >= self.least_gain * f64::from(slots) {
+            return NextLife::SecondGeneration;
+        }
+        self.refused += u64::from(view.blocks.state(block) == State::Moving);
+        NextLife::Erase(Mode::Wom1)
+    }
+}
