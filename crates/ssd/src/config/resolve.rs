@@ -13,7 +13,7 @@ use super::text::{Origin, Place, Text};
 use kernel::Bytes;
 use nand::{Geometry, GeometryError, Shape};
 use policies::external::Supplier;
-use policies::{Family, POLICIES, PolicyError, PolicySet};
+use policies::{POLICIES, PolicyError, PolicySet};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::fmt::Display;
