@@ -59,16 +59,16 @@ def analyse(comparison: Comparison, _: Study) -> Analysis:
 
 
 _FIGURE_12 = """
-The paper's average of 1.5 is over its traces, its 44 % the best case. Latency is of whole requests, \
-waiting included: what Mango changes is the program itself (a fast page takes 0.57 ms with its \
-transfer, a page of either kind 1.12 ms in the mean, so at best 1.95 times) and how long others are \
-waited for. Wear is blocks erased."""
+The paper's average of 1.5 is over its traces, its 44 % the best case. Latency is of whole \
+requests, waiting included: what Mango changes is the program itself (a fast page takes 0.57 \
+ms with its transfer, a page of either kind 1.12 ms in the mean, so at best 1.95 times) and \
+how long others are waited for. Wear is blocks erased."""
 
 _FIGURE_13 = """
-Energy on battery is that of all operations while the last request was urgent, idle power included: \
-the paper's −3 % beside programs that take a quarter of the energy is only to be had if what the chip \
-takes idle is in it. Without it the change is that of the operations alone. Wear is blocks erased over \
-the whole trace."""
+Energy on battery is that of all operations while the last request was urgent, idle power \
+included: the paper's -3 % beside programs that take a quarter of the energy is only to be had \
+if what the chip takes idle is in it. Without it the change is that of the operations alone. \
+Wear is blocks erased over the whole trace."""
 
 
 def _is_headline(names: dict[str, str]) -> bool:
@@ -240,17 +240,23 @@ def _netbook(pairs: Sequence[Pair]) -> Sheet:
         [
             pair.workload,
             pair.names["page-choice"],
-            *(
-                percent(f(pair))
-                for f in (on_battery, on_battery_busy, energy, _latency, wear)
-            ),
+            *(percent(f(pair)) for f in (on_battery, on_battery_busy, energy, _latency, wear)),
             _skipped(pair),
         ]
         for pair in chosen
     ]
     return Sheet(
         "Netbook, each workload",
-        ("workload", "", "battery", "operations alone", "all energy", "latency", "wear", "passed over"),
+        (
+            "workload",
+            "",
+            "battery",
+            "operations alone",
+            "all energy",
+            "latency",
+            "wear",
+            "passed over",
+        ),
         rows,
         "Against the baseline on the same drive.",
     )
@@ -279,8 +285,8 @@ def _grid(pairs: Sequence[Pair]) -> Sheet:
         "The grid: what the paper leaves open",
         ("scenario", "spare", "speed", "", "urgent writes", "battery", "energy", "wear"),
         rows,
-        "Means over the workloads of a scenario. Spare space decides what passing pages over costs; "
-        "the load decides how much of a latency is the program itself.",
+        "Means over the workloads of a scenario. Spare space decides what passing pages over "
+        "costs; the load decides how much of a latency is the program itself.",
     )
 
 

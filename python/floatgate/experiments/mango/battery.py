@@ -37,8 +37,8 @@ def _by_type(value: Any) -> tuple[float, float]:
 def battery_joules(run: Result) -> Joules:
     """What was taken while the last request was urgent, and while it was not.
 
-    Operations are counted where they were decided; a drive idles while it does nothing, each die for
-    its share of the chip.
+    Operations are counted where they were decided; a drive idles while it does nothing, each die
+    for its share of the chip.
     """
     config, counters = run.provenance.config, run.policies["page-choice"].counters
     energy, timing, geometry = config["energy"], config["timing"], config["geometry"]

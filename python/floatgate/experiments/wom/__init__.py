@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from floatgate.comparison import Comparison
 from floatgate.experiments.wom.chips import Chip, measured_chips
-from floatgate.experiments.wom.code import FIRST, PLAIN_TURNED, SECOND, infeasible, over, turned, value
+from floatgate.experiments.wom.code import (
+    FIRST,
+    PLAIN_TURNED,
+    SECOND,
+    infeasible,
+    over,
+    turned,
+    value,
+)
 from floatgate.report.model import Finding, Sheet, Table
 from floatgate.reproduce import Analysis, Study
 from floatgate.result import Result
@@ -28,25 +36,26 @@ def analyse(comparison: Comparison, _: Study) -> Analysis:
 
 
 _TABLE_5 = """
-By enumeration of the printed table. The text says that the 1s of a second word are a superset of \
-those of the first; with the table as printed, and with flash that turns 1 into 0, it is the 0s."""
+By enumeration of the printed table. The text says that the 1s of a second word are a superset \
+of those of the first; with the table as printed, and with flash that turns 1 into 0, it is \
+the 0s."""
 
 _BYTES = """
-Three coded pages hold two logical ones, so what three do not divide of the 64 safe pages of a block \
-holds plain data: the layout stays a little below the ideal. In a drive the last generation of some \
-blocks is skipped, where too much is valid still."""
+Three coded pages hold two logical ones, so what three do not divide of the 64 safe pages of a \
+block holds plain data: the layout stays a little below the ideal. In a drive the last \
+generation of some blocks is skipped, where too much is valid still."""
 
 _FIGURE_14 = """
-With the energies of Table 3 taken as constant, as the text says that program power is, the code \
-costs energy: it programs half as many pages again for the same data, and saves an erase that is \
-cheap beside them. Energy in proportion to the cells that turn gives savings near the published one: \
-in two generations 1.875 of three cells turn for four bits, where plain data turns two of four. That \
-is a reading of ours, not what the paper states; of cells that turn nothing was measured."""
+With the energies of Table 3 taken as constant, as the text says that program power is, the \
+code costs energy: it programs half as many pages again for the same data, and saves an erase \
+that is cheap beside them. Energy in proportion to the cells that turn gives savings near the \
+published one: in two generations 1.875 cells turn for four bits, where plain data turns two. \
+That is a reading of ours, not what the paper states; of cells that turn nothing was measured."""
 
 _FIGURE_15 = """
-If errors come from erases alone, life grows as bytes for each erase do: that is what the paper \
-expects too. Its 5.2 is measured and, it says, not understood. Nothing that is modelled here gives \
-more."""
+If errors come from erases alone, life grows as bytes for each erase do: that is what the \
+paper expects too. Its 5.2 is measured and, it says, not understood. Nothing that is modelled \
+here gives more."""
 
 
 def _table_5() -> Iterator[Finding]:
@@ -66,7 +75,9 @@ def _bytes(chips: Sequence[Chip], comparison: Comparison) -> Iterator[Finding]:
     for bits, published in ((2, 1.16), (1, 1.33)):
         some = [chip for chip in chips if chip.bits == bits]
         name = {1: "SLC", 2: "MLC"}[bits]
-        yield Finding(f"{name}, if threes divided a block", "4.2", published, some[0].ideal_gain, "x")
+        yield Finding(
+            f"{name}, if threes divided a block", "4.2", published, some[0].ideal_gain, "x"
+        )
         yield Finding(f"{name}, the layout of its blocks", "4.2", published, some[0].gain, "x")
     for names, run in _coded(comparison, "wom"):
         if names["workload"] == "random":
@@ -141,8 +152,8 @@ def _chip_sheet(chips: Sequence[Chip]) -> Sheet:
             "by cells that turn",
         ),
         rows,
-        "Energy of programming a logical page and of its share of an erase, published -9.5 % in the "
-        "mean.",
+        "Energy of programming a logical page and of its share of an erase, published -9.5 % in "
+        "the mean.",
     )
 
 
@@ -211,8 +222,8 @@ def _drives(comparison: Comparison) -> Sheet:
             "second passes",
         ),
         rows,
-        "Second passes: of all blocks reclaimed, those that went to their second generation. Energies "
-        "of operations are constant.",
+        "Second passes: of all blocks reclaimed, those that went to their second generation. "
+        "Energies of operations are constant.",
     )
 
 

@@ -1,0 +1,134 @@
+//! Urgent writes, pages passed over, blocks written twice: what comes of them in a run.
+
+mod common;
+
+use common::{
+    class_of, close, count, drive, generate, number, serve, urgent, without_timing, write,
+};
+use nand::physics::program_time_factor;
+use serde_json::Value;
+
+const LATER: u64 = 100_000_000;
+
+/// Two bits in a cell, pages by turns quick and slow to program.
+const FAST_AND_SLOW: [&str; 5] = [
+    "geometry.bits-per-cell=2",
+    "geometry.pages-per-block=8",
+    "pages.order=shadow",
+    "timing.program=[\"300us\", \"1400us\"]",
+    "policy page-choice=mango",
+];
+
+fn counter(value: &Value, name: &str) -> u64 {
+    number(&value["policies"]["page-choice"]["counters"][name]) as u64
+}
+
+#[test]
+fn urgent_writes_take_fast_pages_only_and_are_counted_apart() {
+    let script = |urgent_ones: bool| -> Vec<_> {
+        let one = |i: u64| write(i * LATER, i);
+        (0..6).map(|i| if urgent_ones { urgent(one(i)) } else { one(i) }).collect()
+    };
+    // Pages 0, 1, 3, 5 are fast, 2, 4, 6, 7 slow; the drive has one plane.
+    let one_plane = ["geometry.channels=1", "geometry.planes-per-die=1", "ftl.spare-factor=0.5"];
+    let settings = [&FAST_AND_SLOW[..], &one_plane].concat();
+    let calm = serve(&drive(&settings), script(false));
+    let hasty = serve(&drive(&settings), script(true));
+    assert!(calm["host"]["high"].is_null());
+    let latency = |value: &Value| class_of(value, "write").parts() / 6.0;
+    // 300, 300, 1400, 300, 1400, 300 us against four fast pages of a block and two of the next.
+    close("in order", latency(&calm) / 1e3, 4_000.0 / 6.0, 1e-9);
+    close("urgent", latency(&hasty) / 1e3, 300.0, 1e-9);
+    let high = &hasty["host"]["high"];
+    assert_eq!((count(&high["write"]["requests"]), count(&high["read"]["requests"])), (6, 0));
+    assert_eq!(count(&high["all"]["latency_ns"]["max"]), 300_000);
+    assert_eq!((counter(&hasty, "host_high_fast"), counter(&hasty, "host_high_slow")), (6, 0));
+    // Pages 2 and 4 on the way, 6 and 7 at the end of the block.
+    assert_eq!((counter(&hasty, "slow_skipped"), count(&hasty["flash"]["skipped_pages"])), (4, 4));
+    assert_eq!((counter(&calm, "host_low_fast"), counter(&calm, "host_low_slow")), (4, 2));
+}
+
+/// A bound of nothing is the order of pages, to the last byte of what was measured.
+#[test]
+fn without_room_to_pass_over_mango_is_in_order() {
+    let settings = |policy: &str| {
+        let own = ["precondition.fill=full", "workload.requests=4000", policy];
+        let mut all: Vec<String> = FAST_AND_SLOW[..4].iter().map(ToString::to_string).collect();
+        all.extend(own.map(str::to_owned));
+        all
+    };
+    let of = |policy: &str| {
+        let mut value = generate(&drive(&settings(policy)), "random-write");
+        assert!(count(&value["flash"]["erase"]["total"]) > 100, "it collected garbage");
+        let all = value.as_object_mut().unwrap();
+        all.remove("provenance");
+        all["policies"].as_object_mut().unwrap().remove("page-choice");
+        without_timing(&value)
+    };
+    assert_eq!(of("policy page-choice=mango:bound=0"), of("policy page-choice=in-order"));
+}
+
+#[test]
+fn worn_blocks_program_as_much_quicker_as_the_curve_says() {
+    for bits in [1, 2] {
+        let cells = format!("geometry.bits-per-cell={bits}");
+        let settings = [
+            cells.as_str(),
+            "timing.program=1ms",
+            "reliability.endurance=10000",
+            "reliability.initial-cycles=5000",
+        ];
+        let fresh = serve(&drive(&settings), vec![write(0, 1)]);
+        close("fresh", number(&fresh["host"]["write"]["latency_ns"]["mean"]), 1e6, 1e-9);
+        let by_wear = [&settings[..], &["reliability.program-speed=wear"]].concat();
+        let worn = serve(&drive(&by_wear), vec![write(0, 1)]);
+        let expected = 1e6 * program_time_factor(bits, 0.5);
+        assert!(expected < 0.95e6);
+        close("worn", number(&worn["host"]["write"]["latency_ns"]["mean"]), expected, 1e-6);
+    }
+}
+
+/// Six slots of a first generation on nine pages of one bit, six of a second over them, and reads of
+/// cells before they are programmed again.
+#[test]
+fn a_second_generation_reads_before_it_programs() {
+    let settings = [
+        "geometry.channels=1",
+        "geometry.planes-per-die=1",
+        "geometry.bits-per-cell=1",
+        "geometry.pages-per-block=9",
+        "geometry.blocks-per-plane=24",
+        "ftl.spare-factor=0.75",
+        "timing.read=50us",
+        "timing.program=200us",
+        "policy coding=wom",
+    ];
+    // The same few pages again and again: blocks are empty when they are reclaimed.
+    let script: Vec<_> = (0..2_000).map(|i| write(i * LATER, i % 4)).collect();
+    let value = serve(&drive(&settings), script);
+    let second = number(&value["policies"]["coding"]["counters"]["second_generations"]);
+    let erases = number(&value["flash"]["erase"]["total"]);
+    assert!(second > 50.0 && (second - erases).abs() <= 24.0, "{second} {erases}");
+    // Of three pages the first slot programs one and the second two: in turns 200 and 400 us, and
+    // with the reads of a second generation 250 and 500 us.
+    let slowest = count(&value["host"]["write"]["latency_ns"]["max"]);
+    let quickest = count(&value["host"]["write"]["latency_ns"]["min"]);
+    assert_eq!(quickest, 200_000);
+    assert!(slowest >= 500_000);
+    let mean = number(&value["host"]["write"]["delay_ns_by_cause"]["array"]);
+    let expected = (300_000.0 + 375_000.0) / 2.0;
+    close("mean program", mean, expected, 0.03);
+}
+
+#[test]
+fn a_drive_that_the_code_does_not_fit_is_refused() {
+    let tight = ["geometry.bits-per-cell=1", "ftl.spare-factor=0.2", "policy coding=wom"];
+    let fault = common::try_drive(common::BASE, &tight).unwrap_err();
+    assert!(fault.contains("coding=wom"), "{fault}");
+    let both = ["policy coding=wom", "policy page-choice=mango", "ftl.spare-factor=0.6"];
+    let fault = common::try_drive(common::BASE, &both).unwrap_err();
+    assert!(fault.contains("does not work together"), "{fault}");
+    let small = ["geometry.pages-per-block=2", "geometry.bits-per-cell=1", "policy coding=wom"];
+    let fault = common::try_drive(common::BASE, &small).unwrap_err();
+    assert!(fault.contains("three pages"), "{fault}");
+}
