@@ -30,7 +30,8 @@ fn in_time<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'sta
 }
 
 /// Where a result may be null: what this version does not compute, and what has no value.
-const NULLS: [&str; 12] = [
+const NULLS: [&str; 13] = [
+    "/host/high",
     "/end/reason",
     "/provenance/workload/sha256",
     "/provenance/workload/reading",
