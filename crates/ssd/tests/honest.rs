@@ -478,7 +478,7 @@ fn every_key_is_there_whatever_ran() {
             "name format sha256 reading requests skipped notes stand_in out_of_range shift_bytes",
         ),
         ("/end", "state at_ns reason"),
-        ("/host", "read write trim all"),
+        ("/host", "read write trim all high"),
         ("/host/trim", "requests bytes latency_ns delay_ns_by_cause"),
         ("/host/all/latency_ns", latency),
         ("/host/read/delay_ns_by_cause", "throttle queue bus array ecc"),
