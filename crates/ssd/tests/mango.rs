@@ -35,7 +35,7 @@ fn urgent_writes_take_fast_pages_only_and_are_counted_apart() {
     let calm = serve(&drive(&settings), script(false));
     let hasty = serve(&drive(&settings), script(true));
     assert!(calm["host"]["high"].is_null());
-    let latency = |value: &Value| class_of(value, "write").parts() / 6.0;
+    let latency = |value: &Value| class_of(value, "write").parts();
     // 300, 300, 1400, 300, 1400, 300 us against four fast pages of a block and two of the next.
     close("in order", latency(&calm) / 1e3, 4_000.0 / 6.0, 1e-9);
     close("urgent", latency(&hasty) / 1e3, 300.0, 1e-9);
