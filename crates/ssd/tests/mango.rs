@@ -116,8 +116,8 @@ fn a_second_generation_reads_before_it_programs() {
     assert_eq!(quickest, 200_000);
     assert!(slowest >= 500_000);
     let mean = number(&value["host"]["write"]["delay_ns_by_cause"]["array"]);
-    let expected = (300_000.0 + 375_000.0) / 2.0;
-    close("mean program", mean, expected, 0.03);
+    // 300 us in the mean of a first generation, 375 us in that of a second.
+    close("mean program", mean, 337_500.0, 0.03);
 }
 
 #[test]
