@@ -19,11 +19,11 @@ from floatgate.pool import (
     Job,
     Outcomes,
     Processes,
+    Worker,
     _Line,
-    _stop,
-    _Worker,
     cores,
     local,
+    stop,
 )
 from processes import MARK, busy, kill, marked, wait_for, workers
 
@@ -182,7 +182,7 @@ def test_a_worker_that_is_not_yet_there_hears_ctrl_c_and_says_nothing(
     mark: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for delay in (0.0, 0.02, 0.04, 0.08):
-        worker = _Worker()
+        worker = Worker()
         time.sleep(delay)
         worker.process.send_signal(signal.SIGINT)
         assert worker.process.wait(timeout=30) == 0
@@ -190,7 +190,7 @@ def test_a_worker_that_is_not_yet_there_hears_ctrl_c_and_says_nothing(
     assert capfd.readouterr().err == ""
 
 
-def _outcome(worker: _Worker) -> Result | Failure:
+def _outcome(worker: Worker) -> Result | Failure:
     while not isinstance(heard := worker.hear(), Result | Failure):
         pass
     return heard
@@ -199,7 +199,7 @@ def _outcome(worker: _Worker) -> Result | Failure:
 def test_workers_of_a_command_in_the_background_ignore_ctrl_c_as_it_does(mark: str) -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        worker = _Worker()
+        worker = Worker()
     finally:
         signal.signal(signal.SIGINT, before)
     worker.give(job())
@@ -207,7 +207,7 @@ def test_workers_of_a_command_in_the_background_ignore_ctrl_c_as_it_does(mark: s
     worker.process.send_signal(signal.SIGINT)
     worker.give(job(3000))
     assert isinstance(_outcome(worker), Result)
-    _stop([worker])
+    stop([worker])
 
 
 DEAF = """#!{python}
@@ -225,10 +225,10 @@ def test_a_worker_that_is_busy_otherwise_is_stopped_too(
     script.write_text(DEAF.format(python=sys.executable))
     script.chmod(0o755)
     monkeypatch.setattr("sys.executable", str(script))
-    worker = _Worker()
+    worker = Worker()
     wait_for(lambda: "deaf" in "".join(marked(mark).values()))
     time.sleep(0.5)
-    _stop([worker])
+    stop([worker])
     assert worker.process.returncode == -signal.SIGINT, "it was asked, and not killed"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 Progress = Callable[[str, int, int | None, int], object]
@@ -46,7 +46,8 @@ def alone(cache: str | None, state: str | None, progress: Progress) -> Iterator[
 
         def told(stage: str, done: int, total: int | None, now_ns: int) -> None:
             if stage == "running":
-                fcntl.flock(file, fcntl.LOCK_UN)
+                with suppress(OSError):
+                    fcntl.flock(file, fcntl.LOCK_UN)
             progress(stage, done, total, now_ns)
 
         yield told
@@ -57,6 +58,8 @@ def _taken(file: int) -> bool:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError:
+        pass  # Some network file systems have no locks: a state may then be made twice.
     return True
 
 

@@ -159,12 +159,12 @@ class Processes:
         from multiprocessing.connection import Connection, wait
 
         line = _Line(jobs)
-        idle: list[_Worker] = []
-        busy: dict[Connection, tuple[_Worker, int]] = {}
+        idle: list[Worker] = []
+        busy: dict[Connection, tuple[Worker, int]] = {}
         try:
             while True:
                 while len(busy) < self.workers and (index := line.next()) is not None:
-                    worker = idle.pop() if idle else _Worker()
+                    worker = idle.pop() if idle else Worker()
                     busy[worker.connection] = (worker, index)
                     worker.give(jobs[index])
                 if not busy:
@@ -184,7 +184,7 @@ class Processes:
                             line.state_is_there(index)
                         watch(index, *heard)
         finally:
-            _stop([*idle, *(worker for worker, _ in busy.values())])
+            stop([*idle, *(worker for worker, _ in busy.values())])
 
 
 class _Line:
@@ -221,7 +221,7 @@ class _Line:
             del self._makers[state]
 
 
-class _Worker:
+class Worker:
     """A process that carries out one job after the other (see `floatgate.worker`)."""
 
     def __init__(self) -> None:
@@ -277,7 +277,7 @@ _PATIENCE = 2.0
 """So many seconds a worker has to tidy up."""
 
 
-def _stop(workers: Sequence[_Worker]) -> None:
+def stop(workers: Sequence[Worker]) -> None:
     """Ends workers, whatever they are doing; what they were storing is not left half there."""
     for worker in workers:
         worker.process.send_signal(signal.SIGINT)
@@ -285,7 +285,7 @@ def _stop(workers: Sequence[_Worker]) -> None:
     _end(workers)
 
 
-def _end(workers: Sequence[_Worker]) -> None:
+def _end(workers: Sequence[Worker]) -> None:
     """Waits for workers that are about to end, and kills those that do not."""
     deadline = time.monotonic() + _PATIENCE
     try:

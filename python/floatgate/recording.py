@@ -12,7 +12,7 @@ import queue
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -35,7 +35,13 @@ RESULT = "result.json"
 """The file that stands in a run's folder when all the others do."""
 
 TABLES = ("requests", "series", "blocks")
-"""What can stand beside it, each as NAME.parquet."""
+"""What stands beside it unless somebody says otherwise, each as NAME.parquet."""
+
+SNAPSHOTS = ("snapshots", "occupancy")
+"""What stands beside it where `snapshots` are asked for: the picture of the drive over time."""
+
+CHOICES = (*TABLES, "snapshots")
+"""What can be asked for."""
 
 ROW_GROUP = 1 << 18
 """Rows in a row group: as many as the engine hands over at once."""
@@ -85,16 +91,36 @@ class Recording:
 
     def keep(self, result: Result) -> Path:
         """Puts everything in its place, `result.json` last; returns the run's folder."""
-        place = self._folder / result.run_id
-        was_there = place.exists()
-        files = self._files.values()
-        last = self._unfinished / RESULT
-        try:
+
+        def finish() -> list[Path]:
+            files = self._files.values()
             for file in files:
                 file.finish()
+            last = self._unfinished / RESULT
             last.write_text(result.to_json() + "\n", encoding="utf-8")
+            return [*(file.path for file in files), last]
+
+        return self._placed(result, finish)
+
+    def adopt(self, result: Result, files: Mapping[str, bytes]) -> Path:
+        """As `keep`, of a run that was recorded elsewhere: its files by name."""
+
+        def finish() -> list[Path]:
+            for name, content in files.items():
+                (self._unfinished / name).write_bytes(content)
+            names = sorted(files, key=lambda name: name == RESULT)
+            return [self._unfinished / name for name in names]
+
+        return self._placed(result, finish)
+
+    def _placed(self, result: Result, finish: Callable[[], list[Path]]) -> Path:
+        """Moves what `finish` returns, in its order, into the run's folder."""
+        place = self._folder / result.run_id
+        was_there = place.exists()
+        try:
+            paths = finish()
             place.mkdir(exist_ok=True)
-            for path in [*(file.path for file in files), last]:
+            for path in paths:
                 path.replace(place / path.name)
         except BaseException as error:
             if not was_there:

@@ -10,13 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from floatgate import InputError
-from floatgate.cli.options import Json, Quiet, Traces
+from floatgate.cli.options import ClusterAddress, Json, Quiet, Traces, Workers, executor_of
 from floatgate.cli.show import fail, print_json
 
-Workers = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, help="Processes at work; by default one for each core."),
-]
 Quick = Annotated[bool, typer.Option("--quick", help="The quick form, as the file has it.")]
 
 
@@ -27,6 +23,7 @@ def sweep(
     quick: Quick = False,
     traces: Traces = None,
     workers: Workers = None,
+    cluster: ClusterAddress = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -51,13 +48,14 @@ def sweep(
     from floatgate.progress import RunsProgress
     from floatgate.sweep import carry_on, prepare
 
+    executor = executor_of(cluster, workers)
     prepared = prepare(experiment, quick=quick, out=out, traces=traces)
     if dry_run:
-        _dry_run(prepared, workers, as_json)
+        _dry_run(prepared, executor.cores() if executor else workers, as_json)
         return
     try:
         with RunsProgress(quiet=quiet) as progress:
-            comparison = carry_on(prepared, workers=workers, progress=progress)
+            comparison = carry_on(prepared, workers=workers, executor=executor, progress=progress)
     except KeyboardInterrupt:
         done = prepared.done()
         print(
@@ -100,8 +98,8 @@ def results(
     """Ask stored results a question in SQL (DuckDB).
 
     There are the tables runs (a row for each run: what varied and every number, named by its path
-    with underscores, such as host_write_latency_ns_p99), requests, series and blocks (with
-    run_id). Without a question: the columns of runs.
+    with underscores, such as host_write_latency_ns_p99), requests, series, blocks, snapshots and
+    occupancy (with run_id). Without a question: the columns of runs.
     """
     from floatgate.results import query
 
@@ -131,6 +129,7 @@ def reproduce(
     ] = False,
     traces: Traces = None,
     workers: Workers = None,
+    cluster: ClusterAddress = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -158,10 +157,17 @@ def reproduce(
     if name in measurements():
         _measure(name, quick, traces, workers, out, as_json, quiet)
         return
+    executor = executor_of(cluster, workers)
     try:
         with RunsProgress(quiet=quiet) as progress:
             made = make(
-                name, quick=quick, traces=traces, out=out, workers=workers, progress=progress
+                name,
+                quick=quick,
+                traces=traces,
+                out=out,
+                workers=workers,
+                executor=executor,
+                progress=progress,
             )
     except KeyboardInterrupt:
         print("The same command goes on from what is done.", file=sys.stderr)

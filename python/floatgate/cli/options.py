@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import floatgate
-from floatgate import completion
+from floatgate import InputError, completion
+
+if TYPE_CHECKING:
+    from floatgate.cluster import Cluster
 
 Drive = Annotated[str, typer.Argument(metavar="DRIVE", help="A preset's name, or a TOML file.")]
 Workload = Annotated[
@@ -108,6 +112,40 @@ Out = Annotated[
         help="Store the result in DIR/RUN-ID, and its requests, series and blocks as Parquet.",
     ),
 ]
+
+Snapshots = Annotated[
+    bool,
+    typer.Option(
+        "--snapshots", help="Store the drive over time too, for `floatgate view` and the report."
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Processes at work; by default one for each core."),
+]
+ClusterAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Run on the workers of this Dask scheduler (tcp://HOST:PORT) instead of here.",
+    ),
+]
+
+
+def executor_of(address: str | None, workers: int | None) -> Cluster | None:
+    """The executor for `--cluster`; None stands for this machine.
+
+    Raises:
+        InputError: It cannot be used here, or with `--workers`.
+    """
+    if address is None:
+        return None
+    if workers is not None:
+        raise InputError("either --cluster or --workers: a cluster has the workers that it has")
+    from floatgate.cluster import Cluster
+
+    return Cluster(address, say=lambda text: print(text, file=sys.stderr))
 
 
 def choices() -> str:

@@ -12,6 +12,7 @@ import typer
 import floatgate
 from floatgate import InputError, completion
 from floatgate.cli.options import (
+    ClusterAddress,
     Columns,
     Device,
     Drive,
@@ -29,13 +30,17 @@ from floatgate.cli.options import (
     Set,
     SkipBad,
     Slice,
+    Snapshots,
     Speed,
     TimeUnit,
     Traces,
+    Workers,
     Workload,
+    executor_of,
 )
 from floatgate.cli.show import fail
 from floatgate.measures import MEASURES
+from floatgate.recording import TABLES
 
 
 def run(
@@ -58,6 +63,7 @@ def run(
     speed: Speed = None,
     repeat: Repeat = None,
     out: Out = None,
+    snapshots: Snapshots = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -65,6 +71,8 @@ def run(
     from floatgate import text
     from floatgate.progress import Progress
 
+    if snapshots and out is None:
+        raise InputError("--snapshots is stored beside the result: say where with --out DIR")
     with Progress(quiet=quiet) as progress:
         result = floatgate.run(
             drive,
@@ -86,6 +94,7 @@ def run(
             speed=speed,
             repeat=repeat,
             out=out,
+            record=_record(snapshots),
             progress=progress,
         )
     if as_json:
@@ -143,10 +152,8 @@ def compare(
     footprint: Footprint = None,
     speed: Speed = None,
     repeat: Repeat = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Processes at work; by default one for each core."),
-    ] = None,
+    workers: Workers = None,
+    cluster: ClusterAddress = None,
     bars: Annotated[
         str | None,
         typer.Option(metavar="MEASURE", help=f"Draw this measure as bars: {', '.join(MEASURES)}."),
@@ -160,6 +167,7 @@ def compare(
             "named by what is compared.",
         ),
     ] = None,
+    snapshots: Snapshots = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -175,6 +183,7 @@ def compare(
 
     if bars is not None and bars not in MEASURES:
         raise InputError(f"--bars: `{bars}` is not a measure; there are {', '.join(MEASURES)}")
+    executor = executor_of(cluster, workers)
     if out is None:
         variants = expand(drive, workload, policy, set, seed)
         out = Path("floatgate-results") / folder_name(variants)
@@ -200,7 +209,9 @@ def compare(
                 speed=speed,
                 repeat=repeat,
                 out=out,
+                record=_record(snapshots),
                 workers=workers,
+                executor=executor,
                 progress=progress,
             )
     except KeyboardInterrupt:
@@ -219,3 +230,7 @@ def compare(
         print(comparison_text.page(comparison, colour=text.colour_wanted(), bars=bars))
         print(f"\nResults: {out}")
     sys.exit(comparison.exit_code)
+
+
+def _record(snapshots: bool) -> tuple[str, ...]:
+    return (*TABLES, "snapshots") if snapshots else TABLES
