@@ -27,6 +27,7 @@ from floatgate.result import Result
 from floatgate.results import results
 from floatgate.run import chips, drives, formats, generators, policies, resolve, run, schema
 from floatgate.sweep import sweep
+from floatgate.view import view
 
 if TYPE_CHECKING:
     from floatgate.experiments import Experiment
@@ -68,6 +69,7 @@ __all__ = [
     "schema",
     "sweep",
     "traces",
+    "view",
 ]
 
 

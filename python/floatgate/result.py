@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from floatgate.engine import InputError
-from floatgate.recording import RESULT, Recording
+from floatgate.recording import RESULT, SNAPSHOTS, Recording
 
 if TYPE_CHECKING:
     import polars as pl
@@ -144,6 +144,22 @@ class Result(Numbers):
         """
         return self._table("blocks")
 
+    def snapshots(self) -> pl.DataFrame:
+        """The blocks at instants of the run, each that changed since the instant before.
+
+        Raises:
+            InputError: The result has no such table.
+        """
+        return self._table("snapshots")
+
+    def occupancy(self) -> pl.DataFrame:
+        """How long each die and each channel was busy between these instants.
+
+        Raises:
+            InputError: The result has no such table.
+        """
+        return self._table("occupancy")
+
     def _table(self, name: str) -> pl.DataFrame:
         import polars as pl
 
@@ -154,7 +170,10 @@ class Result(Numbers):
             return pl.read_parquet(path)
         if name == "requests" and not self.provenance.config.run["keep-requests"]:
             raise InputError(f"{self.folder}: its requests were left out (run.keep-requests=false)")
-        raise InputError(f"{self.folder}: there is no {name}.parquet beside the result")
+        hint = ""
+        if name in SNAPSHOTS:
+            hint = "; a run records it with `--snapshots`, an experiment with `record`"
+        raise InputError(f"{self.folder}: there is no {name}.parquet beside the result{hint}")
 
     def latencies(self) -> pl.DataFrame:
         """One row per host operation: requests, bytes and the latency percentiles in ns."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from floatgate import comparison
 from floatgate.engine import InputError
-from floatgate.recording import RESULT, TABLES
+from floatgate.recording import RESULT, SNAPSHOTS, TABLES
 from floatgate.result import Result
 from floatgate.sweep import LIST as SWEEP
 
@@ -101,9 +101,9 @@ def query(
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Answers a question in SQL (DuckDB) over stored runs: the names of columns, and rows.
 
-    There are the tables `runs`, as `results` gives it, and `requests`, `series` and `blocks` with
-    the column `run_id`. In `runs`, dots and dashes in names are underscores, so that no name needs
-    quotes: `host_write_latency_ns_p99`.
+    There are the tables `runs`, as `results` gives it, and `requests`, `series`, `blocks`,
+    `snapshots` and `occupancy` with the column `run_id`. In `runs`, dots and dashes in names are
+    underscores, so that no name needs quotes: `host_write_latency_ns_p99`.
 
     Raises:
         InputError: DuckDB is not installed, or the question is wrong.
@@ -125,7 +125,7 @@ def query(
         file = Path(scratch) / "runs.parquet"
         frame.write_parquet(file)
         connection.execute(f"CREATE TABLE runs AS SELECT * FROM read_parquet({_quoted(file)})")
-    missing = [name for name in TABLES if not _view(connection, name, frame)]
+    missing = [name for name in (*TABLES, *SNAPSHOTS) if not _view(connection, name, frame)]
     try:
         done = connection.execute(sql)
         return [column[0] for column in done.description], done.fetchall()
@@ -134,7 +134,8 @@ def query(
         for name in missing:
             if f"Table with name {name} does not exist" in text:
                 text = f"no run in {_shown(folders)} has recorded its {name}"
-                text += f'; an experiment says record = ["{name}"]'
+                asked = "snapshots" if name in SNAPSHOTS else name
+                text += f'; an experiment says record = ["{asked}"]'
         raise InputError(f"SQL: {text}") from None
     finally:
         connection.close()

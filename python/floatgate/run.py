@@ -12,7 +12,7 @@ from floatgate import engine
 from floatgate.catalogue import Folders, trace_folders
 from floatgate.finder import Finder, name_of
 from floatgate.parquet import open_table
-from floatgate.recording import TABLES, Recording
+from floatgate.recording import CHOICES, SNAPSHOTS, TABLES, Recording
 from floatgate.result import Result
 
 if TYPE_CHECKING:
@@ -103,8 +103,9 @@ def run(
         repeat: The workload so many times, one after the other.
         out: The folder in which the run is stored, as `OUT/RUN-ID/` with `result.json` and the
             tables of `record` as Parquet files.
-        record: Which tables are stored: some of `requests`, `series` and `blocks`, or none. What
-            is not recorded costs nothing.
+        record: Which tables are stored: some of `requests`, `series`, `blocks` and `snapshots`,
+            or none; by default the first three. What is not recorded costs nothing. With
+            `snapshots`, `floatgate.view` shows the drive over time.
         progress: Called some ten times a second with the stage (`preconditioning`, `running`),
             the requests or page writes done, how many there are (None where unknown) and the
             simulated time in ns.
@@ -143,7 +144,7 @@ def run(
             cache=cache_folder(),
             progress=progress,
             rows=recording.take if recording and tables else None,
-            tables=tables,
+            tables=[*tables, *(SNAPSHOTS if "snapshots" in tables else ())],
             finder=finder,
         )
         result = Result(json.loads(text))
@@ -245,9 +246,9 @@ def tables_of(record: Iterable[str]) -> list[str]:
     """
     wanted = [record] if isinstance(record, str) else list(record)
     for name in wanted:
-        if name not in TABLES:
-            raise engine.InputError(f"`{name}` is not a table; there are {', '.join(TABLES)}")
-    return [name for name in TABLES if name in wanted]
+        if name not in CHOICES:
+            raise engine.InputError(f"`{name}` is not a table; there are {', '.join(CHOICES)}")
+    return [name for name in CHOICES if name in wanted]
 
 
 def _names(devices: Devices) -> list[str]:

@@ -298,6 +298,7 @@ mod _core {
         let mut drive = open::set_up(drive, &workload)?;
         let wanted = move |table: Table| tables.iter().any(|name| name == table.name());
         drive.recording.requests &= wanted(Table::Requests);
+        drive.recording.snapshots = wanted(Table::Snapshots);
         gate::pass(py, Arc::clone(&outside), progress, rows, move |tick, sink| {
             let workload = open::workload(&drive, &workload, &reading)?;
             let start = Instant::now();

@@ -558,3 +558,119 @@ fn queues_outside_the_drive_are_not_inside() {
     assert_eq!(rows.sum(Table::Series, "queue_host_ns"), 600_000 * (1..10).sum::<u128>());
     assert!(number(&value["checks"]["little_law_error"]).abs() < 1e-12);
 }
+
+// ── Snapshots ───────────────────────────────────────────────────────────────────────────────────
+
+/// The drive as the instants have it: for each the time, and every block's values by column.
+fn replay(rows: &Rows) -> Vec<(u64, BTreeMap<&'static str, Vec<u64>>)> {
+    let s = Table::Snapshots;
+    let (at, block) = (rows.whole(s, "at_ns"), rows.whole(s, "block"));
+    let columns = ["erases", "valid_slots", "written_slots", "reads_since_erase"];
+    let values = columns.map(|name| rows.whole(s, name));
+    let blocks = at.iter().filter(|&&t| t == at[0]).count();
+    let mut now: BTreeMap<_, _> = columns.map(|name| (name, vec![u64::MAX; blocks])).into();
+    let mut instants: Vec<(u64, BTreeMap<_, _>)> = Vec::new();
+    for row in 0..at.len() {
+        if row > 0 && at[row] != at[row - 1] {
+            instants.push((at[row - 1], now.clone()));
+            assert!(at[row] > at[row - 1], "instants follow one another");
+        }
+        for (name, column) in columns.iter().zip(&values) {
+            now.get_mut(name).expect("a column")[block[row] as usize] = column[row];
+        }
+    }
+    instants.push((at[at.len() - 1], now));
+    instants
+}
+
+fn with_snapshots(mut drive: Drive) -> Drive {
+    drive.recording.snapshots = true;
+    drive
+}
+
+#[test]
+fn dies_are_busy_when_they_work() {
+    // Programs of 600 us from 0, from 0.7 ms over the end of the first row, and from 5 ms.
+    let requests = vec![write(0, 3), write(700_000, 3), write(5_000_000, 3)];
+    let (_, rows) = record_list(&with_snapshots(drive(&["precondition.fill=full"])), requests);
+    let o = Table::Occupancy;
+    let starts = rows.whole(o, "start_ns");
+    let of = |part: &str, column: &str| -> BTreeMap<u64, u64> {
+        let (parts, busy) = (rows.words(o, "part"), rows.whole(o, column));
+        (0..starts.len()).filter(|&i| parts[i] == part).map(|i| (starts[i], busy[i])).collect()
+    };
+    let expected = [(0, 900_000), (1, 300_000), (2, 0), (3, 0), (4, 0), (5, 600_000)];
+    let expected: BTreeMap<u64, u64> = expected.map(|(ms, ns)| (ms * 1_000_000, ns)).into();
+    assert_eq!(of("die", "busy_ns"), expected);
+    assert_eq!(of("die", "busy_host_ns"), expected);
+    assert!(of("die", "busy_gc_ns").values().all(|&ns| ns == 0));
+    assert!(of("channel", "busy_ns").values().all(|&ns| ns == 0), "it is in the table's time");
+    let widths = rows.whole(o, "width_ns");
+    assert_eq!(starts.last().zip(widths.last()).map(|(at, width)| at + width), Some(5_600_000));
+}
+
+#[test]
+fn snapshots_follow_the_drive_to_its_end() {
+    for (case, (own, pattern)) in BUSY.into_iter().enumerate() {
+        let drive = with_snapshots(busy(&[own, &["run.series-interval=1ms"]].concat()));
+        let made = generator(&drive, pattern).expect("a known generator");
+        let (value, rows) = record(&drive, made);
+        let instants = replay(&rows);
+        let (blocks, series, o) = (Table::Blocks, Table::Series, Table::Occupancy);
+        assert_eq!(instants[0].0, 0);
+        let last = &instants[instants.len() - 1].1;
+        for (name, column) in last {
+            assert_eq!(*column, rows.whole(blocks, name), "{name}");
+        }
+        // What was erased meanwhile is counted apart, in a series whose rows end at each instant.
+        let (start, width) = (rows.whole(series, "start_ns"), rows.whole(series, "width_ns"));
+        let by_source = SOURCES.map(|s| rows.whole(series, &format!("flash_erase_{s}_blocks")));
+        let before: u64 = instants[0].1["erases"].iter().sum();
+        let mut moved = 0;
+        for (at, values) in &instants {
+            let rows = (0..start.len()).filter(|&row| start[row] + width[row] <= *at);
+            let erased: u64 =
+                rows.map(|row| by_source.iter().map(|counts| counts[row]).sum::<u64>()).sum();
+            assert_eq!(values["erases"].iter().sum::<u64>(), before + erased, "at {at} ns");
+            moved += u64::from(erased > 0);
+            // Slots count as valid from the instant at which they are given away.
+            assert!(values["valid_slots"].iter().all(|&valid| valid <= 64));
+        }
+        assert!(moved > 10, "the drive is seen at work");
+        // Times lie apart by a power of two of a millisecond, apart from the last.
+        let (starts, widths) = (rows.whole(o, "start_ns"), rows.whole(o, "width_ns"));
+        let times: BTreeSet<u64> = starts.iter().copied().collect();
+        assert!((64..=129).contains(&times.len()), "{} instants", times.len());
+        let busy = rows.whole(o, "busy_ns");
+        assert!(busy.iter().zip(&widths).all(|(busy, width)| busy <= width));
+        let parts = rows.words(o, "part");
+        for source in SOURCES {
+            let sum = rows.whole(o, &format!("busy_{source}_ns"));
+            let dies: u64 = (0..parts.len()).filter(|&i| parts[i] == "die").map(|i| sum[i]).sum();
+            let worked = ["read", "program", "erase"]
+                .map(|what| count(&value["flash"][what][source]))
+                .iter()
+                .any(|&n| n > 0);
+            assert_eq!(dies > 0, worked, "{source}");
+        }
+        let channels: u64 =
+            (0..parts.len()).filter(|&i| parts[i] == "channel").map(|i| busy[i]).sum();
+        assert_eq!(channels > 0, case == 2, "one drive has a bus of its own");
+    }
+}
+
+#[test]
+fn snapshots_change_nothing_and_stand_for_themselves() {
+    let drive = busy(&[]);
+    let made = || generator(&drive, "random-write").expect("a known generator");
+    let (plain, without) = record(&drive, made());
+    let (seen, with) = record(&with_snapshots(drive.clone()), made());
+    assert_eq!(without_timing(&plain), without_timing(&seen));
+    assert!(!without.tables().contains(&Table::Snapshots));
+    for table in without.tables() {
+        assert_eq!(
+            format!("{:?}", without.0.borrow()[&table]),
+            format!("{:?}", with.0.borrow()[&table])
+        );
+    }
+}

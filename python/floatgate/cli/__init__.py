@@ -9,7 +9,7 @@ import typer
 
 import floatgate
 from floatgate import ConfigError, InputError, InternalError, PolicyError, completion, interrupt
-from floatgate.cli import config, experiments, lifetime, lists, report, runs, trace
+from floatgate.cli import config, experiments, lifetime, lists, report, runs, trace, view
 from floatgate.cli.options import choices
 from floatgate.cli.show import fail
 
@@ -31,6 +31,7 @@ app.command()(experiments.sweep)
 app.command()(experiments.results)
 app.command()(experiments.reproduce)
 app.command()(report.report)
+app.command()(view.view)
 app.command()(lists.policies)
 app.command()(lists.chips)
 app.add_typer(trace.app, name="trace", help="Look at workloads.")

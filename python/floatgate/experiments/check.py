@@ -14,7 +14,7 @@ from floatgate.experiments.axes import MistakeError
 from floatgate.experiments.errors import Mistake, Source, nearest
 from floatgate.experiments.toml import Path as At
 from floatgate.experiments.toml import inline, lines
-from floatgate.recording import TABLES
+from floatgate.recording import CHOICES
 from floatgate.run import Reading
 
 __all__ = ["BLOCK", "SCHEMA", "MistakeError", "nearest"]
@@ -191,9 +191,9 @@ def mistakes(data: Mapping[str, Any]) -> Iterator[Mistake]:
     for i, published in enumerate(_tables(data, "published")):
         yield from _published(published, ("published", i))
     for i, name in enumerate(_list(data, "record")):
-        if name not in TABLES:
+        if name not in CHOICES:
             message = f"`{name}` is not a table that a run records"
-            yield Mistake(("record", i), message, nearest(str(name), TABLES))
+            yield Mistake(("record", i), message, nearest(str(name), CHOICES))
 
 
 def _block(block: Mapping[str, Any], path: At) -> Iterator[Mistake]:

@@ -13,7 +13,7 @@ from floatgate.catalogue import traces as known_traces
 from floatgate.experiments import check, toml
 from floatgate.experiments.axes import Axis, Part, axes_of, merged
 from floatgate.experiments.errors import Mistake, Source
-from floatgate.recording import TABLES
+from floatgate.recording import CHOICES
 from floatgate.report.model import Plot
 from floatgate.run import Reading
 from floatgate.variants import same_value
@@ -142,7 +142,7 @@ class Experiment:
     @property
     def record(self) -> tuple[str, ...]:
         """The tables that are stored of each run."""
-        return tuple(name for name in TABLES if name in self.data.get("record", ()))
+        return tuple(name for name in CHOICES if name in self.data.get("record", ()))
 
     @property
     def measures(self) -> list[str]:

@@ -59,7 +59,8 @@ def write(path: Path, content: str | bytes) -> Path:
 def render(template: str, **values: object) -> str:
     """A page from a template of this package, such as `report/page.html`.
 
-    Templates extend `pages/base.html`, which draws `specs`, one in each element `.plot`.
+    Templates extend `pages/base.html`, which draws `specs`, one in each element `.plot`; with
+    `plots=False` it leaves the program that does so out.
     """
     import jinja2
 
@@ -69,7 +70,8 @@ def render(template: str, **values: object) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template(template).render(bundle=_bundle(), **values)
+    bundle = _bundle() if values.get("plots", True) is not False else ""
+    return environment.get_template(template).render(bundle=bundle, **values)
 
 
 @functools.cache

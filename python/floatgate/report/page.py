@@ -20,6 +20,7 @@ from floatgate.report.toml import as_toml, common, without
 from floatgate.result import Result, flat
 from floatgate.text import duration, number
 from floatgate.variants import label, where
+from floatgate.view import ROWS, has_snapshots, picture
 
 
 def html(report: Report) -> str:
@@ -57,9 +58,24 @@ def html(report: Report) -> str:
         config=as_toml(common([run.data["provenance"]["config"] for run in names.runs])),
         several=len(names.runs) > 1,
         commands=_commands(names),
+        pictures=_pictures(names),
         data=data(names),
         version=engine_version(),
     )
+
+
+PICTURES = 4
+"""So many runs with snapshots are shown as pictures of their drives."""
+
+
+def _pictures(names: Names) -> list[tuple[str, dict[str, Any]]]:
+    """Of the first runs that have snapshots, the drive over time."""
+    some = [
+        (label if len(names.runs) > 1 else "", run)
+        for label, run in zip(names.labels, names.runs, strict=True)
+        if has_snapshots(run)
+    ][:PICTURES]
+    return [(label, picture(run, ROWS // len(some))) for label, run in some]
 
 
 def usual_title(comparison: Comparison) -> str:

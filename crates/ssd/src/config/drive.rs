@@ -224,6 +224,8 @@ pub struct Recording {
     /// How much time a row of the series covers, at least [`SHORTEST`]; `None`: as much as makes
     /// 1024 to 2048 rows.
     pub series_interval: Option<Dur>,
+    /// The drive at instants of the run; no setting says it, only who asks for the tables.
+    pub snapshots: bool,
 }
 
 /// A row of the series covers no less.

@@ -553,7 +553,7 @@ impl Work<'_> {
             let place = place.expect("what was read has a place");
             self.fail("run.series-interval", Kind::Value, message, &place, "");
         }
-        Some(Recording { requests: requests?, series_interval })
+        Some(Recording { requests: requests?, series_interval, snapshots: false })
     }
 
     fn policies(&mut self, supplier: Option<&dyn Supplier>) -> Option<PolicySet> {

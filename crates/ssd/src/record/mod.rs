@@ -8,16 +8,18 @@
 mod blocks;
 mod requests;
 mod series;
+mod snapshots;
 
 pub(crate) use requests::Completed;
 
 use crate::config::Recording;
-use crate::sim::Stats;
+use crate::sim::{Channel, Die, Stats};
 use ftl::{Ftl, Kit};
 use kernel::Time;
 use nand::Source;
 use requests::Requests;
 use series::Series;
+use snapshots::Snapshots;
 
 /// The tables of a run.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -28,6 +30,10 @@ pub enum Table {
     Series,
     /// The blocks as the run left them.
     Blocks,
+    /// The blocks that changed, at instants of the run.
+    Snapshots,
+    /// How long dies and channels were busy between these instants.
+    Occupancy,
 }
 
 impl Table {
@@ -37,6 +43,8 @@ impl Table {
             Self::Requests => "requests",
             Self::Series => "series",
             Self::Blocks => "blocks",
+            Self::Snapshots => "snapshots",
+            Self::Occupancy => "occupancy",
         }
     }
 }
@@ -113,10 +121,22 @@ fn parts_ns<T>(throttle: T, queue: [T; 6], served: [T; 3]) -> [T; PARTS] {
     [throttle, host, gc, wear, refresh, rewrite, map, bus, array, ecc]
 }
 
+/// What is looked at when a row ends, besides the FTL.
+pub(crate) struct Look<'a> {
+    /// The instant: nothing has happened after it.
+    pub(crate) at: Time,
+    pub(crate) stats: &'a Stats,
+    /// The integral of the requests inside up to this instant.
+    pub(crate) inside_ns: u128,
+    pub(crate) dies: &'a [Die],
+    pub(crate) channels: &'a [Channel],
+}
+
 /// Records a run.
 pub(crate) struct Recorder {
     requests: Option<Requests>,
     series: Series,
+    snapshots: Option<Snapshots>,
     sink: Sink,
     /// The sink has had enough.
     stopped: bool,
@@ -128,6 +148,7 @@ impl Recorder {
         Self {
             requests: recording.requests.then(|| Requests::with_room(0)),
             series: Series::new(recording.series_interval),
+            snapshots: recording.snapshots.then(Snapshots::new),
             sink,
             stopped: false,
         }
@@ -153,35 +174,53 @@ impl Recorder {
         }
     }
 
-    /// The last instant of the current row of the series.
-    pub(crate) fn row_end(&self) -> Time {
-        if self.stopped { Time::MAX } else { self.series.row_end() }
+    /// The run begins.
+    pub(crate) fn begin<K: Kit>(&mut self, look: &Look<'_>, ftl: &Ftl<K>) {
+        if let Some(snapshots) = &mut self.snapshots {
+            snapshots.take(look, ftl);
+        }
     }
 
-    /// The current row of the series is over; `inside_ns` is the integral up to its end.
-    pub(crate) fn end_row<K: Kit>(&mut self, stats: &Stats, inside_ns: u128, ftl: &Ftl<K>) {
-        let at = self.series.row_end();
-        self.series.sample(at, stats, inside_ns, ftl);
-        if let Some(columns) = self.series.next_row() {
-            self.hand_over(Table::Series, columns);
+    /// The last instant of the current row of a table.
+    pub(crate) fn row_end(&self) -> Time {
+        if self.stopped {
+            return Time::MAX;
+        }
+        let shot = self.snapshots.as_ref().map_or(Time::MAX, Snapshots::next);
+        self.series.row_end().min(shot)
+    }
+
+    /// The current row of a table is over, at the instant of [`Recorder::row_end`].
+    pub(crate) fn end_row<K: Kit>(&mut self, look: &Look<'_>, ftl: &Ftl<K>) {
+        if let Some(snapshots) = &mut self.snapshots
+            && look.at == snapshots.next()
+        {
+            snapshots.take(look, ftl);
+            snapshots.advance();
+        }
+        if look.at == self.series.row_end() {
+            self.series.sample(look.at, look.stats, look.inside_ns, ftl);
+            if let Some(columns) = self.series.next_row() {
+                self.hand_over(Table::Series, columns);
+            }
         }
     }
 
     /// The run is over: hands over what is left.
-    pub(crate) fn finish<K: Kit>(
-        mut self,
-        now: Time,
-        stats: &Stats,
-        inside_ns: u128,
-        ftl: &Ftl<K>,
-    ) -> bool {
+    pub(crate) fn finish<K: Kit>(mut self, look: &Look<'_>, ftl: &Ftl<K>) -> bool {
         if let Some(mut requests) = self.requests.take() {
             self.hand_over(Table::Requests, requests.take());
         }
-        self.series.sample(now, stats, inside_ns, ftl);
+        self.series.sample(look.at, look.stats, look.inside_ns, ftl);
         let columns = self.series.columns();
         self.hand_over(Table::Series, columns);
         self.hand_over(Table::Blocks, blocks::columns(ftl));
+        if let Some(mut snapshots) = self.snapshots.take() {
+            snapshots.take(look, ftl);
+            let columns = snapshots.blocks(&blocks::words(ftl));
+            self.hand_over(Table::Snapshots, columns);
+            self.hand_over(Table::Occupancy, snapshots.occupancy());
+        }
         !self.stopped
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Channel {
     sending: bool,
     /// Dies with data to send, in the order in which they sensed it.
     waiting: VecDeque<DieId>,
+    /// The time of all turns that were given, in ns.
+    busy_ns: u64,
 }
 
 impl Channel {
@@ -26,7 +28,19 @@ impl Channel {
     #[inline]
     pub(crate) fn take(&mut self, now: Time, length: Dur) -> Time {
         self.free_at = self.free_at.max(now) + length;
+        self.busy_ns += length.as_ns();
         self.free_at
+    }
+
+    /// The time of all turns that were given, in ns.
+    pub(crate) fn busy_ns(&self) -> u64 {
+        self.busy_ns
+    }
+
+    /// What of it lies before an instant after which no turn was given: turns follow one another
+    /// until the channel is free.
+    pub(crate) fn busy_until(&self, at: Time) -> u64 {
+        if self.free_at > at { self.busy_ns - (self.free_at - at).as_ns() } else { self.busy_ns }
     }
 
     /// A die has sensed: whether its turn to send has come. Otherwise it waits for

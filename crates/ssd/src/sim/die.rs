@@ -188,4 +188,13 @@ impl Die {
     pub(crate) fn busy(&self) -> &[u64; 6] {
         &self.busy
     }
+
+    /// The same up to an instant after which nothing has happened, what runs included.
+    pub(crate) fn busy_until(&self, at: Time) -> [u64; 6] {
+        let mut busy = self.busy;
+        if self.phase != Phase::Idle {
+            busy[self.source as usize] += (at - self.started).as_ns();
+        }
+        busy
+    }
 }

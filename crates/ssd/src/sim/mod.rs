@@ -22,10 +22,11 @@ pub(crate) use op::Spent;
 pub use stats::{Class, ClassStats, PageCounts, PageStats, Stats};
 
 use crate::config::{Drive, HostMode, MultiPlane, ProgramSpeed, Recording, UnmappedRead};
-use crate::record::{Recorder, Sink};
+use crate::record::{Look, Recorder, Sink};
 use buffer::{Buffer, Parts};
-use channel::Channel;
-use die::{Die, Phase};
+pub(crate) use channel::Channel;
+pub(crate) use die::Die;
+use die::Phase;
 use fresh::Fresh;
 use ftl::{Cost, Ftl, Kit, Lpn, Queues};
 use host::{Held, Inbox, Requests};
@@ -246,9 +247,21 @@ impl<K: Kit> Sim<K> {
 
     /// Records the run that follows.
     pub fn record(&mut self, recording: Recording, sink: Sink) {
-        let recorder = Recorder::new(recording, sink);
+        let mut recorder = Recorder::new(recording, sink);
+        recorder.begin(&self.look(self.now), &self.ftl);
         self.row_end = recorder.row_end();
         self.recorder = Some(Box::new(recorder));
+    }
+
+    /// What the recorder sees at an instant after which nothing has happened.
+    fn look(&self, at: Time) -> Look<'_> {
+        Look {
+            at,
+            stats: &self.stats,
+            inside_ns: self.inside_ns(at),
+            dies: self.dies.as_slice(),
+            channels: self.channels.as_slice(),
+        }
     }
 
     fn host_actor(&self) -> usize {
@@ -312,19 +325,18 @@ impl<K: Kit> Sim<K> {
     #[cold]
     fn end_rows(&mut self, now: Time) {
         while now > self.row_end {
-            let inside_ns = self.inside_ns(self.row_end);
-            let Some(recorder) = &mut self.recorder else { return };
-            recorder.end_row(&self.stats, inside_ns, &self.ftl);
+            let Some(mut recorder) = self.recorder.take() else { return };
+            recorder.end_row(&self.look(self.row_end), &self.ftl);
             self.row_end = recorder.row_end();
+            self.recorder = Some(recorder);
         }
     }
 
     /// Hands over the end of the record.
     fn end_record(&mut self) -> Result<(), Interrupted> {
-        let inside_ns = self.inside_ns(self.now);
         let Some(recorder) = self.recorder.take() else { return Ok(()) };
         self.row_end = Time::MAX;
-        if recorder.finish(self.now, &self.stats, inside_ns, &self.ftl) {
+        if recorder.finish(&self.look(self.now), &self.ftl) {
             return Ok(());
         }
         Err(Interrupted::Stopped)
@@ -382,6 +394,8 @@ impl<K: Kit> Sim<K> {
                 *sum += u128::from(*ns);
             }
         }
+        let channels = self.channels.as_slice().iter();
+        self.stats.channel_ns = channels.map(|channel| u128::from(channel.busy_ns())).sum();
         let unserved = self.ops.live() > 0 || self.requests.inside() > 0;
         assert!(
             !unserved || self.worn_out_at.is_some(),

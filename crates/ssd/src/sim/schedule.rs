@@ -608,7 +608,6 @@ impl<K: Kit> Sim<K> {
 
     /// Gives a die the next turn on its channel; when that will be through.
     fn take_channel(&mut self, die: DieId, length: Dur) -> Time {
-        self.stats.channel_ns += u128::from(length.as_ns());
         self.channels[self.ftl.geometry().channel_of(die)].take(self.now, length)
     }
 

@@ -1,0 +1,208 @@
+//! The drive as it was at some instants: the blocks that changed since the instant before, and how
+//! long dies and channels were busy meanwhile.
+//!
+//! Instants lie apart by a length that begins short. When there are [`SHOTS`], every second one
+//! goes, what changed up to it joins what changed after it, and the length doubles: a run of any
+//! length has between half as many and as many. Between two instants at which nothing happened,
+//! nothing is looked at.
+
+use super::blocks::{self, Words};
+use super::{Column, Look};
+use ftl::{Ftl, Kit};
+use kernel::{Dur, Time};
+use nand::{BlockId, Source};
+
+/// The most instants that are kept, after the first.
+const SHOTS: usize = 128;
+
+/// The first length between two.
+const FIRST: Dur = Dur::ms(1);
+
+/// What can change of a block.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(super) struct Block {
+    pub(super) valid: u32,
+    pub(super) written: u32,
+    pub(super) erases: u32,
+    /// `u32::MAX` where reads are not counted.
+    pub(super) reads: u32,
+    pub(super) state: u8,
+    pub(super) role: u8,
+    pub(super) mode: u8,
+}
+
+/// One instant.
+struct Shot {
+    at: Time,
+    /// Blocks that differ from the instant before, in order.
+    changed: Vec<(u32, Block)>,
+    /// Of each die, how long each source has kept it busy since the run began, in ns.
+    dies: Vec<[u64; 6]>,
+    /// Of each channel, in ns.
+    channels: Vec<u64>,
+}
+
+/// The instants so far.
+pub(super) struct Snapshots {
+    length: Dur,
+    next: Time,
+    shots: Vec<Shot>,
+    latest: Vec<Block>,
+    /// Events of the run at the last look.
+    events: u64,
+}
+
+impl Snapshots {
+    /// Nothing yet; the first instant is that of [`Snapshots::take`].
+    pub(super) fn new() -> Self {
+        Self {
+            length: FIRST,
+            next: Time::ZERO + FIRST,
+            shots: Vec::new(),
+            latest: Vec::new(),
+            events: 0,
+        }
+    }
+
+    /// When the drive is to be looked at next.
+    pub(super) fn next(&self) -> Time {
+        self.next
+    }
+
+    /// The instant is over; the next one follows.
+    pub(super) fn advance(&mut self) {
+        if self.shots.len() > SHOTS {
+            self.merge();
+        }
+        self.next += self.length;
+    }
+
+    /// Looks at the drive.
+    pub(super) fn take<K: Kit>(&mut self, look: &Look<'_>, ftl: &Ftl<K>) {
+        let mut changed = Vec::new();
+        if self.shots.is_empty() || look.stats.events != self.events {
+            let blocks = ftl.geometry().blocks() as u32;
+            for b in 0..blocks {
+                let now = blocks::block(ftl, BlockId::from_u32(b));
+                match self.latest.get_mut(b as usize) {
+                    None => self.latest.push(now),
+                    Some(before) if *before == now => continue,
+                    Some(before) => *before = now,
+                }
+                changed.push((b, now));
+            }
+        }
+        self.events = look.stats.events;
+        self.shots.push(Shot {
+            at: look.at,
+            changed,
+            dies: look.dies.iter().map(|die| die.busy_until(look.at)).collect(),
+            channels: look.channels.iter().map(|channel| channel.busy_until(look.at)).collect(),
+        });
+    }
+
+    /// Every second instant goes, apart from the first.
+    fn merge(&mut self) {
+        let mut shots = std::mem::take(&mut self.shots).into_iter();
+        self.shots.extend(shots.next());
+        while let (Some(first), Some(second)) = (shots.next(), shots.next()) {
+            let changed = join(&first.changed, second.changed);
+            self.shots.push(Shot { changed, ..second });
+        }
+        self.length = self.length * 2;
+    }
+
+    /// A row for each block of the first instant, and for each that changed of every other.
+    pub(super) fn blocks(&self, words: &Words) -> Vec<Column> {
+        let rows = || self.shots.iter().flat_map(|s| s.changed.iter().map(move |row| (s.at, row)));
+        let u32s = |name: &str, value: fn(&Block) -> u32| {
+            Column::u32(name, rows().map(|(_, (_, block))| value(block)).collect())
+        };
+        let codes = |name: &str, value: fn(&Block) -> u8, words: &[&'static str]| {
+            Column::words(name, rows().map(|(_, (_, block))| value(block)).collect(), words)
+        };
+        vec![
+            Column::u64("at_ns", rows().map(|(at, _)| at.as_ns()).collect()),
+            Column::u32("block", rows().map(|(_, (b, _))| *b).collect()),
+            codes("state", |b| b.state, &words.states),
+            codes("role", |b| b.role, &words.roles),
+            codes("mode", |b| b.mode, &words.modes),
+            u32s("erases", |b| b.erases),
+            u32s("valid_slots", |b| b.valid),
+            u32s("written_slots", |b| b.written),
+            u32s("reads_since_erase", |b| b.reads).optional(),
+        ]
+    }
+
+    /// A row for each die and each channel between every two instants.
+    pub(super) fn occupancy(&self) -> Vec<Column> {
+        let mut rows = Rows::default();
+        for pair in self.shots.windows(2) {
+            let (from, to) = (&pair[0], &pair[1]);
+            for (number, (before, after)) in from.dies.iter().zip(&to.dies).enumerate() {
+                let busy = std::array::from_fn(|source| after[source] - before[source]);
+                rows.push(from.at, to.at, 0, number as u32, busy.iter().sum(), busy);
+            }
+            for (number, (before, after)) in from.channels.iter().zip(&to.channels).enumerate() {
+                rows.push(from.at, to.at, 1, number as u32, after - before, [u64::MAX; 6]);
+            }
+        }
+        rows.columns()
+    }
+}
+
+/// Blocks that changed twice are as they were the second time.
+fn join(first: &[(u32, Block)], second: Vec<(u32, Block)>) -> Vec<(u32, Block)> {
+    let mut joined = Vec::with_capacity(first.len().max(second.len()));
+    let mut first = first.iter().peekable();
+    for row in second {
+        while let Some(before) = first.next_if(|before| before.0 < row.0) {
+            joined.push(*before);
+        }
+        first.next_if(|before| before.0 == row.0);
+        joined.push(row);
+    }
+    joined.extend(first);
+    joined
+}
+
+/// The rows of the occupancy.
+#[derive(Default)]
+struct Rows {
+    start_ns: Vec<u64>,
+    width_ns: Vec<u64>,
+    part: Vec<u8>,
+    number: Vec<u32>,
+    busy_ns: Vec<u64>,
+    by_source: [Vec<u64>; 6],
+}
+
+impl Rows {
+    fn push(&mut self, from: Time, to: Time, part: u8, number: u32, busy: u64, by: [u64; 6]) {
+        self.start_ns.push(from.as_ns());
+        self.width_ns.push((to - from).as_ns());
+        self.part.push(part);
+        self.number.push(number);
+        self.busy_ns.push(busy);
+        for (column, ns) in self.by_source.iter_mut().zip(by) {
+            column.push(ns);
+        }
+    }
+
+    fn columns(self) -> Vec<Column> {
+        let mut columns = vec![
+            Column::u64("start_ns", self.start_ns),
+            Column::u64("width_ns", self.width_ns),
+            Column::words("part", self.part, &["die", "channel"]),
+            Column::u32("number", self.number),
+            Column::u64("busy_ns", self.busy_ns),
+        ];
+        let sources = Source::ALL.into_iter().zip(self.by_source);
+        columns.extend(
+            sources.map(|(source, ns)| {
+                Column::u64(format!("busy_{}_ns", source.name()), ns).optional()
+            }),
+        );
+        columns
+    }
+}
