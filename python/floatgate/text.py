@@ -6,10 +6,13 @@ import os
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from floatgate.policy import FAMILIES
 from floatgate.result import SOURCES, Result, delays
+
+if TYPE_CHECKING:
+    from floatgate.moving import Converted
 
 WIDTH = 80
 BOLD, RED, YELLOW = "1", "31", "33"
@@ -377,6 +380,25 @@ def policies(known: Iterable[Mapping[str, Any]], *, details: bool = False) -> st
         lines.append(hanging("  py:module.Class  ", own))
     lines += ["", "* the policy of a drive that names none"]
     return "\n".join(lines).lstrip("\n")
+
+
+def conversion(converted: Converted, files: Iterable[object]) -> str:
+    """What became of each parameter of another simulator's file."""
+    from floatgate.moving import written
+
+    head = f"{converted.source} ({converted.simulator}) -> "
+    lines = [hanging(head, ", ".join(map(str, files))), ""]
+    for fate in converted.fates:
+        if fate.ours:
+            became = ", ".join(f"{key} = {written(value)}" for key, value in fate.ours.items())
+            what = f"{became} ({fate.note})" if fate.note else became
+            lines += [f"  {fate.name} = {fate.value}", hanging("      ", what)]
+    lost = converted.lost
+    if lost:
+        lines += ["", f"Not carried over ({len(lost)} of {len(converted.fates)}):"]
+        for fate in lost:
+            lines += [f"  {fate.name} = {fate.value}", hanging("      ", fate.note)]
+    return "\n".join(lines)
 
 
 def chips(known: Iterable[Mapping[str, Any]]) -> str:

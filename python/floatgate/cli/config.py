@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 import floatgate
-from floatgate import engine
+from floatgate import InputError, engine
 from floatgate.cli.options import Drive, Json, Policy, Seed, Set
 from floatgate.cli.show import print_json
 from floatgate.finder import Finder
@@ -54,3 +56,63 @@ def check(
 def schema() -> None:
     """Print the JSON Schema of drive files, for editors."""
     print(json.dumps(floatgate.schema(), indent=2, ensure_ascii=False))
+
+
+@app.command()
+def convert(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="MQSim's ssdconfig.xml or workload.xml, or SSDSim's page.parameters.",
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Where the files go.")
+    ] = Path(),
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make drive and workload files from those of MQSim and SSDSim.
+
+    Every parameter is listed with what it became; those that could not be carried over say why.
+    Traces need no conversion: their formats are read as they are.
+    """
+    from floatgate import moving, pages, text
+
+    converted = [moving.convert(file) for file in files]
+    named = [name for each in converted for name in each.files]
+    for name in named:
+        if named.count(name) > 1:
+            raise InputError(f"two of the files would become `{name}`")
+        if (out / name).exists() and not force:
+            raise InputError(f"{out / name}: this is there already; --force replaces it")
+    if not out.is_dir():
+        raise InputError(f"{out}: there is no such folder")
+    for each in converted:
+        moving.check(each)
+    for each in converted:
+        for name, content in each.files.items():
+            pages.write(out / name, content)
+    if as_json:
+        print_json(
+            "floatgate.conversion/1",
+            files=[
+                {
+                    "source": each.source,
+                    "simulator": each.simulator,
+                    "files": [str(out / name) for name in each.files],
+                    "parameters": [
+                        {"name": f.name, "value": f.value, "ours": dict(f.ours), "note": f.note}
+                        for f in each.fates
+                    ],
+                }
+                for each in converted
+            ],
+        )
+        return
+    print(
+        "\n\n".join(
+            text.conversion(each, [out / name for name in each.files]) for each in converted
+        )
+    )
