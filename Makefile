@@ -53,6 +53,7 @@ lint: $(EXTENSION) ## Check format, lints, types and type stubs
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest floatgate._core
+	$(BIN)/python scripts/licences.py > /dev/null
 
 .PHONY: verify
 verify: $(EXTENSION) ## Compare with theory and with the papers at full length (long)
@@ -85,7 +86,8 @@ schema: ## Rewrite the JSON schema of drive files
 ##@ Ship
 
 .PHONY: docs
-docs: ## Build the pages of the Rust crates
+docs: $(EXTENSION) ## Build the site of the documentation, and the pages of the Rust crates
+	PYTHONPATH=scripts $(BIN)/python -m docsite target/site
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 .PHONY: wheel

@@ -1,0 +1,259 @@
+"""From Markdown and from the program to pages of HTML."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+import jinja2
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+import floatgate
+from docsite import reference
+from docsite.moving import tables
+from docsite.policies import policy_pages
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+class Page(NamedTuple):
+    """A page before it is rendered: its place in the site, and Markdown.
+
+    `source` is the file that its links are seen from, in the repository. `figures` are pieces of
+    HTML that stand in the text as `<!-- figure: NAME -->`.
+    """
+
+    place: str
+    text: str
+    source: str
+    figures: Mapping[str, str] = {}
+
+    @property
+    def title(self) -> str:
+        """The first heading."""
+        found = re.search(r"^# (.+)$", self.text, re.MULTILINE)
+        assert found is not None, f"{self.source} has no heading"
+        return found[1].replace("`", "")
+
+
+GROUPS: Mapping[str, Sequence[str]] = {
+    "Start": ("docs/getting-started.md", "docs/glossary.md", "docs/moving.md"),
+    "Use": (
+        "docs/workloads.md",
+        "docs/traces.md",
+        "docs/catalogue.md",
+        "docs/stand-ins.md",
+        "docs/describe.md",
+        "docs/experiments.md",
+        "docs/cluster.md",
+        "docs/results.md",
+        "docs/reports.md",
+        "docs/view.md",
+    ),
+    "Understand": ("docs/model.md", "docs/physics.md", "docs/verification.md"),
+    "Extend": ("docs/extending.md", "docs/policies-in-python.md", "CONTRIBUTING.md"),
+}
+"""What stands where; pages that are named nowhere come under `More`."""
+
+PROJECT = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
+
+
+def build(folder: Path, *, figures: bool = True) -> list[str]:
+    """Writes every page; the places of all in the site.
+
+    Raises:
+        ValueError: A page links to one that is not there; every such link is listed.
+    """
+    pages = collect(figures=figures)
+    places = {page.source: page.place for page in pages if page.source}
+    menu = _menu(pages)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    template = environment.get_template("page.html")
+    mistakes: list[str] = []
+    for page in pages:
+        up = "../" * page.place.count("/")
+        body, headings = _render(page, places, mistakes)
+        path = folder / page.place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(
+            template.render(
+                title=page.title,
+                body=body,
+                menu=menu,
+                headings=headings,
+                here=page.place,
+                up=up,
+                version=floatgate.__version__,
+            ),
+            encoding="utf-8",
+        )
+    if mistakes:
+        raise ValueError("\n".join(mistakes))
+    return [page.place for page in pages]
+
+
+def collect(*, figures: bool) -> list[Page]:
+    """Every page of the site."""
+    sources = [*PROJECT, *(str(p.relative_to(ROOT)) for p in sorted(ROOT.glob("docs/**/*.md")))]
+    pages = []
+    for source in sources:
+        text = (ROOT / source).read_text(encoding="utf-8")
+        pages.append(Page(_place(source), text, source, tables() if "moving" in source else {}))
+    pages += [
+        Page("reference/cli.html", reference.cli(), ""),
+        Page("reference/python.html", reference.python(), ""),
+        Page("reference/drive-files.html", reference.drive_files(), ""),
+        Page("reference/experiments-that-come-along.html", reference.experiments(), ""),
+    ]
+    pages += [
+        Page(f"policies/{name}.html", text, "", shown)
+        for name, text, shown in policy_pages(figures=figures)
+    ]
+    return pages
+
+
+def _place(source: str) -> str:
+    path = PurePosixPath(source)
+    if source == "README.md":
+        return "index.html"
+    if path.parts[0] == "docs":
+        return str(PurePosixPath(*path.parts[1:]).with_suffix(".html"))
+    return f"project/{path.stem.lower()}.html"
+
+
+def _menu(pages: Sequence[Page]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Groups of pages with their titles."""
+    by_source = {page.source: page for page in pages if page.source}
+    named = {source for group in GROUPS.values() for source in group}
+    menu = [
+        (name, [(by_source[s].place, by_source[s].title) for s in group if s in by_source])
+        for name, group in GROUPS.items()
+    ]
+    rest = [
+        page
+        for source, page in by_source.items()
+        if source not in named and source.startswith("docs/") and "/design/" not in source
+    ]
+    menu.append(("Studies and more", [(page.place, page.title) for page in rest]))
+    menu.append(
+        ("Reference", [(p.place, p.title) for p in pages if p.place.startswith("reference/")])
+    )
+    menu.append(
+        ("Policies", [(p.place, p.title) for p in pages if p.place.startswith("policies/")])
+    )
+    design = [page for source, page in by_source.items() if "/design/" in source]
+    design += [
+        page for source, page in by_source.items() if source in ("ARCHITECTURE.md", "CHANGELOG.md")
+    ]
+    menu.append(("Design", [(page.place, page.title) for page in design]))
+    return [(name, group) for name, group in menu if group]
+
+
+def _render(
+    page: Page, places: Mapping[str, str], mistakes: list[str]
+) -> tuple[str, list[tuple[str, str]]]:
+    """The page as HTML, and its headings of the second level with their anchors."""
+    markdown = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    tokens = markdown.parse(page.text)
+    seen: dict[str, int] = {}
+    headings = []
+    for i, token in enumerate(tokens):
+        if token.type == "heading_open":
+            words = _plain(tokens[i + 1])
+            anchor = slug(words)
+            seen[anchor] = seen.get(anchor, -1) + 1
+            anchor = f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor
+            token.attrSet("id", anchor)
+            if token.tag == "h2":
+                headings.append((anchor, words))
+        for child in token.children or []:
+            if child.type == "link_open":
+                _point(child, _link(str(child.attrGet("href")), page, places, mistakes))
+    _mark_code(markdown)
+    body = markdown.renderer.render(tokens, markdown.options, {})
+    for name, piece in page.figures.items():
+        body = body.replace(html.escape(f"<!-- figure: {name} -->"), piece)
+        body = body.replace(f"<p>{piece}</p>", piece)
+    body = body.replace("<table>", '<div class="table"><table>').replace(
+        "</table>", "</table></div>"
+    )
+    return body, headings
+
+
+def slug(words: str) -> str:
+    """The anchor of a heading, as code hosts make it.
+
+    >>> slug("Who ages the drive?")
+    'who-ages-the-drive'
+    """
+    kept = re.sub(r"[^\w\- ]", "", words.lower())
+    return kept.replace(" ", "-")
+
+
+def _plain(inline: Token) -> str:
+    return "".join(child.content for child in inline.children or [])
+
+
+def _mark_code(markdown: MarkdownIt) -> None:
+    """Blocks of commands say whether the tests run them."""
+
+    def fence(tokens: Sequence[Token], index: int, _options: object, _env: object) -> str:
+        token = tokens[index]
+        words = token.info.split()
+        language = words[0] if words else ""
+        checked = "run" in words
+        label = ""
+        if language in ("sh", "python"):
+            kind, says = ("checked", "run by the tests") if checked else ("shown", "only shown")
+            label = f'<span class="{kind}">{says}</span>'
+        name = next((word[5:] for word in words if word.startswith("file=")), "")
+        if name:
+            label = f'<span class="checked">{html.escape(name)}</span>'
+        return (
+            f'<div class="code">{label}<pre><code class="{html.escape(language)}">'
+            f"{html.escape(token.content)}</code></pre></div>\n"
+        )
+
+    markdown.renderer.rules["fence"] = fence  # type: ignore[attr-defined]
+
+
+def _point(link: Token, href: str | None) -> None:
+    if href is None:
+        link.attrs = {"class": "file", "title": "a file of the project"}
+    else:
+        link.attrSet("href", href)
+
+
+def _link(href: str, page: Page, places: Mapping[str, str], mistakes: list[str]) -> str | None:
+    """Where a link leads in the site; None if to a file of the project that is no page."""
+    if re.match(r"[a-z]+:", href) or href.startswith("#"):
+        return href
+    target, _, anchor = href.partition("#")
+    up = "../" * page.place.count("/")
+    if not page.source:
+        return href
+    path = _normal(PurePosixPath(page.source).parent / target)
+    if path in places:
+        return up + places[path] + (f"#{anchor}" if anchor else "")
+    if not (ROOT / path).exists():
+        mistakes.append(f"{page.source}: there is no {path}")
+    return None
+
+
+def _normal(path: PurePosixPath) -> str:
+    parts: list[str] = []
+    for part in path.parts:
+        if part == "..":
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    return "/".join(parts)
