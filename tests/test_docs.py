@@ -1,0 +1,306 @@
+"""The documentation: commands that are marked run as they stand, and the site is whole."""
+
+import html.parser
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import floatgate
+from conftest import Floatgate
+from floatgate import InputError
+from floatgate.moving import check, convert
+from floatgate.moving.examples import EXAMPLES
+
+ROOT = Path(__file__).parent.parent
+sys.path.append(str(ROOT / "scripts"))
+
+
+class Block(NamedTuple):
+    """A block of code on a page: its language, the other words after it, its text, its line."""
+
+    language: str
+    words: list[str]
+    text: str
+    line: int
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    text = page.read_text()
+    for found in re.finditer(r"^```(\w+)([^\n]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        line = text.count("\n", 0, found.start()) + 1
+        yield Block(found[1], found[2].split(), found[3], line)
+
+
+PAGES = [
+    path
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
+    if any("run" in block.words for block in blocks(path))
+]
+
+
+def test_there_are_pages_with_commands_that_run() -> None:
+    assert len(PAGES) >= 4
+    names = {path.stem for path in PAGES}
+    assert {"getting-started", "extending", "view"} <= names
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_commands_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None:
+    """In one folder, as a reader would: files are made as they are shown, commands follow."""
+    bin = tmp_path / "bin"
+    bin.mkdir()
+    for name, words in (("floatgate", "-m floatgate"), ("python", "")):
+        script = bin / name
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+        script.chmod(0o755)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    environment = os.environ | {"PATH": f"{bin}{os.pathsep}{os.environ['PATH']}"}
+    ran = 0
+    for block in blocks(page):
+        names = [word.removeprefix("file=") for word in block.words if word.startswith("file=")]
+        if names:
+            (folder / names[0]).write_text(block.text)
+        if "run" not in block.words:
+            continue
+        assert block.language in ("sh", "python"), f"{page.name}:{block.line}"
+        command = ["bash", "-euo", "pipefail", "-c", block.text]
+        if block.language == "python":
+            command = [sys.executable, "-c", block.text]
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+        where = f"{page.name}:{block.line}"
+        assert done.returncode == 0, f"{where}\n{block.text}\n{done.stdout}\n{done.stderr}"
+        assert "Traceback" not in done.stderr, where
+        ran += 1
+    assert ran
+
+
+def test_a_command_that_fails_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "broken.md"
+    page.write_text("# Broken\n\n```sh run\nfloatgate run agrc zipf\n```\n")
+    with pytest.raises(AssertionError, match=r"broken\.md:3"):
+        test_the_commands_of_a_page_run_in_order(page, tmp_path)
+
+
+class Links(html.parser.HTMLParser):
+    """What a page of the site points to, and what can be pointed at."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, _tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        for name, value in attributes:
+            if name == "href" and value and not re.match(r"(https?|data|mailto):", value):
+                self.links.append(value)
+            if name == "id" and value:
+                self.anchors.add(value)
+            assert name != "src", "a page needs no other file"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from docsite.build import build
+
+    folder = tmp_path_factory.mktemp("site")
+    build(folder, figures=False)
+    return folder
+
+
+def test_every_page_is_there_and_every_link_leads_somewhere(site: Path) -> None:
+    pages = {path: Links(path.read_text()) for path in sorted(site.rglob("*.html"))}
+    for source in ROOT.glob("docs/**/*.md"):
+        assert site / source.relative_to(ROOT / "docs").with_suffix(".html") in pages
+    assert len(pages) >= 40
+    broken, seen = [], 0
+    for path, page in pages.items():
+        for link in page.links:
+            target, _, anchor = link.partition("#")
+            to = (path.parent / target).resolve() if target else path
+            seen += 1
+            if to not in pages:
+                broken.append(f"{path.relative_to(site)}: {link}")
+            elif anchor and anchor not in pages[to].anchors:
+                broken.append(f"{path.relative_to(site)}: {link} (no such heading)")
+    assert seen > 1000
+    assert broken == []
+
+
+def test_every_policy_has_its_page_with_paper_and_parameters(site: Path) -> None:
+    policies = floatgate.policies()
+    assert len(policies) >= 25
+    for policy in policies:
+        text = html.unescape(
+            (site / f"policies/{policy['family']}-{policy['name']}.html").read_text()
+        )
+        assert policy["paper"].split(",")[0] in text
+        for parameter in policy["params"]:
+            assert f"<code>{parameter['name']}</code>" in text
+
+
+def test_the_references_name_every_command_option_and_function(site: Path) -> None:
+    cli = html.unescape((site / "reference/cli.html").read_text())
+    for words in ("floatgate sweep", "floatgate trace describe", "floatgate config convert"):
+        assert f">{words}</h2>" in cli
+    assert "--cluster ADDRESS" in cli
+    python = (site / "reference/python.html").read_text()
+    for name in floatgate.__all__:
+        assert f">floatgate.{name}</h2>" in python
+    keys = (site / "reference/drive-files.html").read_text()
+    assert "<code>ftl.gc.background-stop</code>" in keys
+
+
+def test_a_policy_page_has_a_figure_from_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    from docsite import policies as pages
+
+    order = pages.FIGURES["order"]
+    quick = {**order.set, "workload.requests": 3000, "precondition.age": "none"}
+    monkeypatch.setattr(pages, "FIGURES", {"order": order._replace(set=quick)})
+    own = [policy for policy in floatgate.policies() if policy["family"] == "order"]
+    found = pages._measured("order", own)
+    drawn = pages._drawn("order", "read-first", found)
+    assert drawn.count('class="bars"') == 2
+    assert drawn.count('<span class="this">read-first</span>') == 2
+    assert 'style="width:100.0%"' in drawn
+    assert {policy["family"] for policy in floatgate.policies()} == {
+        "cost", "throttle", "read-disturb", "page-choice", "coding", "victim", "placement", "wear",
+        "order",
+    }, "a new family wants a figure in scripts/docsite/policies.py"  # fmt: skip
+
+
+def test_a_link_that_leads_nowhere_stops_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from docsite import build as module
+
+    page = module.Page("a.html", "# A\n\n[gone](gone.md) and [file](../Makefile)\n", "docs/a.md")
+    monkeypatch.setattr(module, "collect", lambda figures: [page])
+    with pytest.raises(ValueError, match=r"docs/a\.md: there is no docs/gone\.md"):
+        module.build(tmp_path)
+
+
+# ── Files of other simulators ───────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_parameter_of_another_simulator_is_accounted_for(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(EXAMPLES[name])
+    converted = convert(path)
+    written = re.findall(
+        r"<(\w+)>[^<\s]" if name.endswith("xml") else r"^([^#\n][^=\n]*?)\s*=",
+        EXAMPLES[name],
+        re.MULTILINE,
+    )
+    assert len(written) > 30
+    named = [fate.name.rpartition(": ")[2] for fate in converted.fates]
+    assert sorted(named) == sorted(written)
+    for fate in converted.fates:
+        assert fate.ours or fate.note, f"{fate.name}: neither carried over nor explained"
+        assert "unknown" not in fate.note
+    check(converted)
+
+
+def test_mqsim_becomes_the_drive_that_it_describes(tmp_path: Path) -> None:
+    path = tmp_path / "ssdconfig.xml"
+    path.write_text(EXAMPLES["ssdconfig.xml"])
+    (file,) = convert(path).files.values()
+    drive = tmp_path / "drive.toml"
+    drive.write_text(file)
+    config = floatgate.resolve(drive)
+    geometry = config["geometry"]
+    # 8 channels, 4 chips, 2 dies, 2 planes, 2048 blocks, 256 pages of 8 KiB; 7 % of it spare.
+    assert [geometry[key] for key in ("channels", "chips-per-channel", "dies-per-chip")] == [
+        8,
+        4,
+        2,
+    ]
+    pages = 8 * 4 * 2 * 2 * 2048 * 256
+    logical = int(pages * (1 - 0.07))
+    result = floatgate.run(drive, "random-read", set={
+        "workload.requests": 10, "precondition.fill": "none", "precondition.age": "none",
+    })  # fmt: skip
+    assert result.capacity.physical_bytes == pages * 8192
+    assert result.capacity.logical_bytes == pytest.approx(logical * 8192, abs=8192)
+    assert config["timing"]["program"] == "750us"
+    assert config["timing"]["bus"]["rate"] == "333MT/s"
+    assert config["ftl"]["gc"]["start"] == round(0.05 * 2048)
+    assert config["policies"]["victim"] == {"name": "d-choices", "d": 11}
+    assert config["policies"]["wear"]["threshold"] == 100
+
+
+def test_a_flow_becomes_a_workload_that_runs(tmp_path: Path) -> None:
+    path = tmp_path / "workload.xml"
+    path.write_text(EXAMPLES["workload.xml"])
+    converted = convert(path)
+    assert sorted(converted.files) == [
+        "workload-1-flow-1.toml",
+        "workload-1.toml",
+        "workload-2.toml",
+    ]
+    for name, text in converted.files.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "tpcc-small.trace").write_text("0 0 0 16 0\n1000 0 16 16 1\n")
+    result = floatgate.run("agcr", tmp_path / "workload-1.toml")
+    assert result.host.all.requests == 20_000
+    assert result.host.read.requests / 20_000 == pytest.approx(0.4, abs=0.02)
+    assert result.host.all.bytes == 20_000 * 4096
+    trace = floatgate.run("agcr", tmp_path / "workload-2.toml")
+    assert (trace.host.write.requests, trace.host.read.requests) == (1, 1)
+
+
+def test_the_command_converts_and_lists_what_is_lost(floatgate: Floatgate, tmp_path: Path) -> None:
+    for name, text in EXAMPLES.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "ours").mkdir()
+    done = floatgate("config", "convert", *EXAMPLES, "-o", "ours")
+    assert (done.returncode, done.stderr) == (0, "")
+    flat = " ".join(done.stdout.split())
+    assert "ftl.spare-factor = 0.07" in flat
+    assert "Not carried over (31 of 61):" in flat
+    assert "CMT_Capacity = 2097152 the whole map is in DRAM" in flat
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    files = {"page.toml", "ssdconfig.toml", "workload-1.toml", "workload-2.toml"}
+    assert files <= {path.name for path in (tmp_path / "ours").iterdir()}
+    assert floatgate("config", "check", "ours/page.toml").returncode == 0
+    again = floatgate("config", "convert", "page.parameters", "-o", "ours")
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "page.toml: this is there already; --force replaces it" in again.stderr
+    words = ("config", "convert", "page.parameters", "-o", "ours", "--force", "--json")
+    (file,) = json.loads(floatgate(*words).stdout)["files"]
+    assert (file["simulator"], len(file["parameters"])) == ("SSDSim", 71)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        ("ssdconfig.xml", "<Seed>321<", "<Seed>x<", "Seed: expected a whole number, found `x`"),
+        ("ssdconfig.xml", "CWDP", "CWDX", "this drive cannot run here"),
+        ("ssdconfig.xml", ">RGA<", ">BEST<", "GC_Block_Selection_Policy: expected one of GREEDY, "),
+        ("ssdconfig.xml", "</Execution_Parameter_Set>", "", "this is no XML"),
+        ("workload.xml", "RANDOM_HOTCOLD", "SPIRAL", "scenario 1, flow 1: Address_Distribution: "),
+        ("page.parameters", "gc=1;", "gc 1;", r"page\.parameters:58: expected `parameter ="),
+        ("page.parameters", "chip number[1] = 2", "chip number[1] = 3", "every channel must have"),
+        ("page.parameters", "channel number", "channels", "this is no parameter file that can be"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_file_is_said(
+    tmp_path: Path, name: str, old: str, new: str, message: str
+) -> None:
+    assert old in EXAMPLES[name]
+    path = tmp_path / name
+    path.write_text(EXAMPLES[name].replace(old, new, 1))
+    with pytest.raises(InputError, match=message):
+        check(convert(path))
