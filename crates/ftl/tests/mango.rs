@@ -54,7 +54,7 @@ fn mango(s: &Scenario, acts: &Acts, params: Map<String, serde_json::Value>) -> R
     if counters["standing"] > counters["most_standing"] {
         return Err(format!("more lies passed over than may: {counters:?}"));
     }
-    if counters["slow_skipped"] != drive.ftl.counts().skipped as f64 {
+    if counters["slow_skipped"] as u64 != drive.ftl.counts().skipped {
         // Passed over before the run, when another policy of the same kind was in charge.
         let before = drive.ftl.counts().skipped as f64;
         if counters["slow_skipped"] > before {
