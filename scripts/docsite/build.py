@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -158,6 +159,16 @@ def _menu(pages: Sequence[Page]) -> list[tuple[str, list[tuple[str, str]]]]:
     return [(name, group) for name, group in menu if group]
 
 
+def _with_pictures(body: str, source: str) -> str:
+    """Puts drawings into the page itself, which then needs no other file."""
+
+    def embedded(found: re.Match[str]) -> str:
+        drawing = (ROOT / source).parent / found[1]
+        return f'src="data:image/svg+xml;base64,{b64encode(drawing.read_bytes()).decode()}"'
+
+    return re.sub(r'src="([^":]+\.svg)"', embedded, body)
+
+
 def _render(
     page: Page, places: Mapping[str, str], mistakes: list[str]
 ) -> tuple[str, list[tuple[str, str]]]:
@@ -180,6 +191,7 @@ def _render(
                 _point(child, _link(str(child.attrGet("href")), page, places, mistakes))
     _mark_code(markdown)
     body = markdown.renderer.render(tokens, markdown.options, {})
+    body = _with_pictures(body, page.source)
     for name, piece in page.figures.items():
         body = body.replace(html.escape(f"<!-- figure: {name} -->"), piece)
         body = body.replace(f"<p>{piece}</p>", piece)

@@ -167,7 +167,7 @@ fn the_spare_of_a_scheme_is_asked_for() {
     let error = error.unwrap_err();
     // Six shadow blocks of 30 pages lack 972 slots; with two open blocks that is 8 blocks, with
     // those of garbage collection 12.
-    assert!(error.contains("GC and `redftl` need 12 free blocks"), "{error}");
+    assert!(error.contains("GC and `read-disturb=redftl` need 12 free blocks"), "{error}");
     assert!(try_drive(TABLE_1, &["policy read-disturb=refresh", "ftl.spare-factor=0.2"]).is_ok());
 }
 

@@ -305,7 +305,7 @@ fn sums_over_the_series_are_the_totals_of_the_report() {
                 }
             }
             let for_refresh = count(&flash["gc_erase_by_demand"]["refresh"]);
-            assert_eq!(sum("gc_erase_refresh_blocks"), for_refresh.into());
+            assert_eq!(sum("gc_erase_blocks_for_refresh"), for_refresh.into());
             assert_eq!(sum("flash_reprogram_pages"), count(&flash["reprogram"]["total"]).into());
             let stalled = &value["policies"]["placement"]["counters"]["stalled"];
             assert_eq!(sum("stalled_writes"), count(stalled).into());

@@ -182,7 +182,7 @@ impl Series {
             ]);
         }
         columns.extend([
-            rows.count("gc_erase_refresh_blocks", |s| s.gc_for_refresh),
+            rows.count("gc_erase_blocks_for_refresh", |s| s.gc_for_refresh),
             rows.count("flash_reprogram_pages", |s| s.reprogrammed),
             rows.count("stalled_writes", |s| s.stalled),
             rows.u64("free_blocks", |_, to| to.free_blocks),

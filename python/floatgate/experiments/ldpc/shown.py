@@ -36,7 +36,7 @@ def text(data: Mapping[str, Any]) -> str:
 
 def markdown(data: Mapping[str, Any]) -> str:
     """The tables for a document."""
-    parts = ["Made by `floatgate reproduce ldpc`; not to be edited."]
+    parts = ["# The measured LDPC code", "Made by `floatgate reproduce ldpc`; not to be edited."]
     for title, rows in tables(data):
         head, *body = [[cell.replace("|", "\\|") for cell in row] for row in rows]
         lines = [head, ["---"] * len(head), *body]

@@ -54,7 +54,7 @@ class Run:
     def rows(self) -> pl.DataFrame:
         """Time, erases and reads, added up from the beginning."""
         columns = [f"flash_erase_{source}_blocks" for source in SOURCES]
-        refresh = pl.col("flash_erase_refresh_blocks") + pl.col("gc_erase_refresh_blocks")
+        refresh = pl.col("flash_erase_refresh_blocks") + pl.col("gc_erase_blocks_for_refresh")
         return self.result.series().select(
             end=pl.col("start_ns") + pl.col("width_ns"),
             refresh=refresh.cum_sum(),
