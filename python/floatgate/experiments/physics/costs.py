@@ -37,7 +37,7 @@ def tables(comparison: Comparison) -> Iterator[Table]:
     """Table 1 of AGCR, and old data as runs read them."""
     rows = [
         Finding(
-            f"write at {level} cost, ns",
+            f"write at {level} cost",
             "AGCR Table 1",
             _WRITES[level] * 1e3,
             program_us(STEPS[level]) * 1e3,
