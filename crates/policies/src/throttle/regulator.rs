@@ -136,6 +136,9 @@ pub struct Regulator {
     even: (f64, f64),
     now: u64,
     epoch: Epoch,
+    /// Bytes programmed beyond all that epochs before this one were given: what a collection
+    /// programmed after the last write was let in. This one pays for them first.
+    owed: f64,
     /// Epochs that ended, as many as are to be kept.
     ended: Vec<Epoch>,
     kept: usize,
@@ -167,6 +170,7 @@ impl Regulator {
             even: (cycles, hours / cycles),
             now: 0,
             epoch: Epoch::default(),
+            owed: 0.0,
             ended: Vec::new(),
             kept: 0,
             length: rules.window.min(rules.target).max(1),
@@ -192,7 +196,7 @@ impl Regulator {
             return Grant::FREE;
         }
         let periods = (self.now - self.epoch.start + 1) as f64;
-        let bytes = self.epoch.rate * periods + self.epoch.spare - self.epoch.used;
+        let bytes = self.epoch.rate * periods + self.epoch.spare - self.epoch.used - self.owed;
         Grant { bytes, delay: self.epoch.delay }
     }
 
@@ -324,9 +328,15 @@ impl Regulator {
         self.epoch.spare = self.epoch.spare.max(0.0);
     }
 
-    /// Bytes that can still be programmed.
+    /// Bytes that epochs can still be given.
     fn left(&self) -> f64 {
-        (self.total_bytes() - self.programmed).max(0.0)
+        (self.total_bytes() - self.given()).max(0.0)
+    }
+
+    /// Bytes that epochs were given and used. What is owed is not among them: it is paid from what
+    /// the next one is given.
+    fn given(&self) -> f64 {
+        self.programmed - self.owed
     }
 
     /// What can be lent in this epoch such that, at its beginning and at its end, no more was
@@ -335,8 +345,8 @@ impl Regulator {
         let all = self.raw_bytes * self.even.0;
         let per_period = all * (1.0 - self.rules.spare) / self.rules.target as f64;
         let remaining = later + self.epoch.length as f64;
-        let now = all - per_period * remaining - self.programmed;
-        let then = all - per_period * later - self.programmed - self.epoch.capacity();
+        let now = all - per_period * remaining - self.given();
+        let then = all - per_period * later - self.given() - self.epoch.capacity();
         now.min(then)
     }
 
@@ -353,8 +363,10 @@ impl Regulator {
         }
         let remaining = self.rules.target - self.now;
         // A rounding error is no loan.
-        let borrowed = ended.used > ended.capacity() * (1.0 + 1e-9);
+        let used = ended.used + self.owed;
+        let borrowed = used > ended.capacity() * (1.0 + 1e-9);
         let borrowed = borrowed && self.rules.enforcement == Enforcement::Optimistic;
+        self.owed = (used - ended.capacity() - ended.spare).max(0.0);
         self.tally.borrowed += u64::from(borrowed);
 
         self.epoch = Epoch { start: self.now, used: 0.0, ..ended };

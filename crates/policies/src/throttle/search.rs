@@ -175,17 +175,15 @@ fn search(seed: &str, rounds: u32, case: impl Fn(&mut Rng) -> Case) -> (f64, f64
     worst.expect("rounds were tried")
 }
 
-/// No demand of this search makes the flash wear out before the target, whatever the thresholds. So
-/// many series take a core about a minute.
+/// No demand makes the flash wear out before the target, whatever the thresholds. So many series
+/// take about a minute of processor time, in two tests so that two cores share it.
 #[test]
 fn nothing_breaks_the_guarantee_of_guarded_capacity() {
-    nothing_breaks_the_guarantee("search/guarded", 150_000);
+    nothing_breaks_the_guarantee("search/guarded", 75_000);
 }
 
-/// Another seed finds a case that does: 1.4 % too much at 45 % of the target, with periods of 12 days,
-/// each of which may write as much again as it was granted. Not explained yet.
+/// This one once found that what was programmed beyond the grant of an epoch was forgotten with it.
 #[test]
-#[ignore = "breaks the guarantee: docs/throttling.md, Open"]
 fn nothing_breaks_the_guarantee_in_another_search() {
     nothing_breaks_the_guarantee("search/guarded/another", 75_000);
 }
@@ -244,5 +242,12 @@ fn an_idle_drive_is_credited_with_cycles_that_it_does_not_have() {
         assert!(beyond > 0.1 && (0.5..0.65).contains(&when), "{enforcement:?}: {beyond} at {when}");
         let (beyond, when) = play(Capacity::Guarded);
         assert!(beyond < 1e-9, "{enforcement:?}: {beyond} at {when}");
+    }
+}
+
+#[test]
+fn zz_many() {
+    for n in 0..12 {
+        nothing_breaks_the_guarantee(&format!("more/{n}"), 75_000);
     }
 }

@@ -275,3 +275,19 @@ fn loans_stay_within_the_spare_share_of_an_even_spread() {
         }
     }
 }
+
+/// What an epoch programs beyond all that it was given is missing from those after it, until it is
+/// paid; nothing of it is spread over the rest of the life.
+#[test]
+fn an_epoch_pays_what_the_last_one_owes() {
+    let rules = Rules { enforcement: Enforcement::Pessimistic, window: 1, ..rules(100) };
+    let mut r = regulator(rules, 100.0 * MB);
+    r.spend(2.5 * MB, 1.0);
+    r.next(1.0);
+    near(r.grant().bytes, -0.5 * MB);
+    r.next(2.0);
+    near(r.grant().bytes, 0.5 * MB);
+    r.next(3.0);
+    // The half that was not used is spread anew: 97.5 MB over 97 periods.
+    near(r.grant().bytes, 97.5 / 97.0 * MB);
+}
