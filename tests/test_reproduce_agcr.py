@@ -5,20 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from floatgate.report.model import Finding
-from floatgate.reproduce import Reproduction, reproduce
+from floatgate.reproduce import Reproduction
+from reproduced import quick, row
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
-    nothing = tmp_path_factory.mktemp("no-traces")
-    return reproduce("agcr", quick=True, traces=nothing, out=nothing / "out", workers=2)
-
-
-def row(made: Reproduction, title: str, what: str) -> Finding:
-    (table,) = (table for table in made.report.tables if table.title.startswith(title))
-    (found,) = (row for row in table.rows if row.what.startswith(what))
-    return found
+    return quick("agcr", tmp_path_factory)
 
 
 def test_idle_drives_show_the_ratios_of_the_costs(made: Reproduction) -> None:

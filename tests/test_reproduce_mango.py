@@ -8,27 +8,19 @@ import pytest
 from floatgate.experiments.mango.battery import battery_joules, quantity
 from floatgate.experiments.wom.chips import measured_chips
 from floatgate.experiments.wom.code import turned
-from floatgate.report.model import Finding
-from floatgate.reproduce import Reproduction, reproduce
+from floatgate.reproduce import Reproduction
 from floatgate.result import Result
+from reproduced import quick, row
 
 
 @pytest.fixture(scope="module")
 def mango(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
-    nothing = tmp_path_factory.mktemp("no-traces")
-    return reproduce("mango", quick=True, traces=nothing, out=nothing / "out", workers=2)
+    return quick("mango", tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
 def wom(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
-    nothing = tmp_path_factory.mktemp("no-traces")
-    return reproduce("wom", quick=True, traces=nothing, out=nothing / "out", workers=2)
-
-
-def row(made: Reproduction, title: str, what: str) -> Finding:
-    (table,) = (table for table in made.report.tables if table.title.startswith(title))
-    (found,) = (row for row in table.rows if row.what.startswith(what))
-    return found
+    return quick("wom", tmp_path_factory)
 
 
 def results(made: Reproduction) -> list[Result]:

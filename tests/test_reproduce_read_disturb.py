@@ -6,25 +6,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from floatgate.comparison import Comparison
 from floatgate.conversion import convert
 from floatgate.experiments.read_disturb import DIES, FACTOR, SPARE, blocks_for, order, workloads
 from floatgate.experiments.read_disturb.runs import ALL, SCHEMES, Erases, Run, Runs
 from floatgate.experiments.read_disturb.why import ENDURED, needed
 from floatgate.experiments.read_disturb.workloads import EXTENT, PAGE, Requests, Sample
-from floatgate.report.model import Sheet
 from floatgate.reproduce import Reproduction, known, reproduce
+from reproduced import quick, sheet
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
-    nothing = tmp_path_factory.mktemp("no-traces")
-    return reproduce("read-disturb", quick=True, traces=nothing, out=nothing / "out", workers=2)
-
-
-def sheet(made: Reproduction, title: str) -> Sheet:
-    (found,) = (sheet for sheet in made.report.sheets if sheet.title.startswith(title))
-    return found
+    return quick("read-disturb", tmp_path_factory)
 
 
 def results(made: Reproduction) -> list[Run]:
@@ -91,18 +84,17 @@ def test_every_number_of_a_stand_in_is_marked(made: Reproduction) -> None:
 # ── The order of schemes ────────────────────────────────────────────────────────────────────────
 
 
-class Counted:
+class Counted(Run):
     """A run that has these erases."""
 
     def __init__(self, refresh: float, other: float) -> None:
         self._erases = Erases(refresh, other)
 
-    def erases(self) -> Erases:
+    def erases(self, begin: float = 0.5, end: float = 1.0) -> Erases:
         return self._erases
 
 
 def test_claims_hold_within_a_tie() -> None:
-    runs = Runs(Comparison([], []))
     erases = {
         "Baseline": (1000, 100),
         "RedFTL": (1060, 105),
@@ -110,10 +102,12 @@ def test_claims_hold_within_a_tie() -> None:
         "HotLD": (500, 90),
         "IPR": (524, 100),
     }
-    for workload in ("SRC", "ADS"):
-        for scheme, counts in erases.items():
-            runs._runs[workload, scheme] = Counted(*counts)  # type: ignore[assignment]
-    runs._runs["ADS", "IPR"] = Counted(400, 100)  # type: ignore[assignment]
+    counted: dict[tuple[str, str], Run] = {
+        (workload, scheme): Counted(*counts)
+        for workload in ("SRC", "ADS")
+        for scheme, counts in erases.items()
+    }
+    runs = Runs(counted | {("ADS", "IPR"): Counted(400, 100)})
     found = {(c.words, c.workload): c.holds for c in order.claims(runs)}
     assert found["rrGC: IPR at most as HotLD", "SRC"], "524 is a tie with 500"
     assert not found["rrGC: IPR as HotLD", "ADS"], "400 is not the same as 500"
@@ -202,7 +196,7 @@ def test_drives_hold_their_volumes() -> None:
 @pytest.mark.verify
 def test_the_paper_at_full_length(tmp_path: Path) -> None:
     whole = reproduce("read-disturb", out=tmp_path, traces=tmp_path)
-    runs = Runs(whole.report.runs)
+    runs = Runs.of(whole.report.runs)
     assert runs.there(ALL) == list(ALL)
     for claim in order.claims(runs):
         if claim.words in ("rrGC: HotLD at most as RL", "rrGC: RL at most as RedFTL"):

@@ -9,8 +9,8 @@ import pytest
 import floatgate
 from browser import Browser
 from floatgate.experiments.ready import cells, demand, lives, paper
-from floatgate.report.model import Finding, Sheet
 from floatgate.reproduce import Reproduction, reproduce
+from reproduced import quick, rows, sheet
 
 HOURS = 43_800
 """Five years."""
@@ -24,13 +24,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
-    nothing = tmp_path_factory.mktemp("no-traces")
-    return reproduce("ready", quick=True, traces=nothing, out=nothing / "out", workers=2)
-
-
-def rows(made: Reproduction, title: str) -> dict[str, Finding]:
-    (table,) = (table for table in made.report.tables if table.title.startswith(title))
-    return {row.what: row for row in table.rows}
+    return quick("ready", tmp_path_factory)
 
 
 def numbers(made: Reproduction, title: str) -> dict[str, float]:
@@ -40,11 +34,6 @@ def numbers(made: Reproduction, title: str) -> dict[str, float]:
 
 def ours(made: Reproduction, title: str, what: str) -> float:
     return numbers(made, title)[what]
-
-
-def sheet(made: Reproduction, title: str) -> Sheet:
-    (found,) = (sheet for sheet in made.report.sheets if sheet.title.startswith(title))
-    return found
 
 
 def test_throttled_lives_end_at_five_years_and_the_others_on_the_papers_side(

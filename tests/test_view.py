@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -59,7 +60,7 @@ def drive_at(run: Result, at: int) -> pl.DataFrame:
 
 def test_the_tables_hold_the_drive(run: Result) -> None:
     snapshots, occupancy = run.snapshots(), run.occupancy()
-    last, blocks = drive_at(run, snapshots["at_ns"].max()), run.blocks()  # type: ignore[arg-type]
+    last, blocks = drive_at(run, snapshots["at_ns"].to_list()[-1]), run.blocks()
     for name in ("state", "role", "mode", "erases", "valid_slots", "written_slots"):
         assert last[name].to_list() == blocks[name].to_list()
     assert last.height == BLOCKS
@@ -156,11 +157,11 @@ def test_large_drives_are_shown_in_cells_and_long_runs_in_fewer_instants(
     import base64
     import zlib
 
-    def column(shown: dict[str, object], name: str) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
-        text = shown["cell"] if name == "cell" else shown["numbers"][name]  # type: ignore[index]
+    def column(shown: dict[str, Any], name: str) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+        text = shown["cell"] if name == "cell" else shown["numbers"][name]
         return np.frombuffer(zlib.decompress(base64.b64decode(str(text))), "<u4")
 
-    def replayed(shown: dict[str, object], name: str, cells: int) -> list[int]:
+    def replayed(shown: dict[str, Any], name: str, cells: int) -> list[int]:
         now = np.zeros(cells, np.uint32)
         now[column(shown, "cell")] = column(shown, name)  # Of equal cells, the last row stays.
         return now.tolist()

@@ -304,7 +304,8 @@ def _outcome(future: Any, job: Job) -> Result | Failure | None:
 
 def _death(error: BaseException) -> str:
     if type(error).__name__ == "KilledWorker":
-        return f"every worker that took it has died, the last was {error.last_worker}"  # type: ignore[attr-defined]
+        last = getattr(error, "last_worker", "not named")
+        return f"every worker that took it has died, the last was {last}"
     return f"{type(error).__name__}: {error}"
 
 

@@ -218,7 +218,9 @@ def _plain(inline: Token) -> str:
 def _mark_code(markdown: MarkdownIt) -> None:
     """Blocks of commands say whether the tests run them."""
 
-    def fence(tokens: Sequence[Token], index: int, _options: object, _env: object) -> str:
+    def fence(
+        _renderer: object, tokens: Sequence[Token], index: int, _options: object, _env: object
+    ) -> str:
         token = tokens[index]
         words = token.info.split()
         language = words[0] if words else ""
@@ -235,7 +237,7 @@ def _mark_code(markdown: MarkdownIt) -> None:
             f"{html.escape(token.content)}</code></pre></div>\n"
         )
 
-    markdown.renderer.rules["fence"] = fence  # type: ignore[attr-defined]
+    markdown.add_render_rule("fence", fence)
 
 
 def _point(link: Token, href: str | None) -> None:

@@ -119,7 +119,7 @@ def picture(result: Result, rows: int = ROWS) -> dict[str, Any]:
         "slots": _slots(kept, int(geometry["pages-per-block"])),
         "times": instants,
         "counts": [counts.get(at, 0) for at in instants],
-        "words": {name: list(kept[name].dtype.categories) for name in _WORDS},  # type: ignore[attr-defined]
+        "words": {name: _categories(kept[name]) for name in _WORDS},
         "cell": _packed(kept["block"].to_numpy(), "u4"),
         "numbers": {name: _packed(_whole(kept[name]), "u4") for name in _NUMBERS},
         "codes": {name: _packed(kept[name].to_physical().to_numpy(), "u1") for name in _WORDS},
@@ -140,6 +140,13 @@ def _whole(column: pl.Series) -> NDArray[np.uint32]:
     """Numbers, the greatest where there is none."""
     found: NDArray[np.uint32] = column.fill_null((1 << 32) - 1).to_numpy()
     return found
+
+
+def _categories(words: pl.Series) -> list[str]:
+    import polars as pl
+
+    assert isinstance(words.dtype, pl.Enum), "words are stored by their numbers"
+    return words.dtype.categories.to_list()
 
 
 def _packed(values: NDArray[Any], kind: str) -> str:

@@ -78,7 +78,7 @@ def prepare(experiment: Experiment, traces: Folders, folder: Path) -> Experiment
 
 def analyse(comparison: Comparison, _study: Study) -> Analysis:
     """The tables, sheets and plots of the report."""
-    runs = Runs(comparison)
+    runs = Runs.of(comparison)
     sheets = [order.sheet(runs), *figures.sheets(runs), *why.sheets(runs)]
     return Analysis(
         figures.tables(runs),

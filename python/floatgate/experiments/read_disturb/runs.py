@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -114,11 +114,18 @@ class Run:
 class Runs:
     """The runs of an experiment by workload and scheme."""
 
-    def __init__(self, comparison: Comparison) -> None:
-        self._runs = {
-            (names["workload"], names["read-disturb"]): Run(run)
-            for names, run in zip(comparison.variants, comparison.runs, strict=True)
-        }
+    def __init__(self, runs: Mapping[tuple[str, str], Run]) -> None:
+        self._runs = runs
+
+    @classmethod
+    def of(cls, comparison: Comparison) -> Runs:
+        """Those of a comparison."""
+        return cls(
+            {
+                (names["workload"], names["read-disturb"]): Run(run)
+                for names, run in zip(comparison.variants, comparison.runs, strict=True)
+            }
+        )
 
     def get(self, workload: str, scheme: str) -> Run | None:
         """The run, if it is there."""
