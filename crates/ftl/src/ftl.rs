@@ -403,8 +403,9 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// Whether every slot is a page and always was.
+    #[inline]
     pub fn slots_are_pages(&self) -> bool {
-        self.plain
+        !K::SLOTS || self.plain
     }
 
     /// So many blocks are retired that the drive cannot hold its data and go on.

@@ -43,6 +43,11 @@ impl<K: Kit> Ftl<K> {
             let pages = self.geometry.pages_per_block();
             return (next < pages).then_some((next, next + 1 == pages));
         }
+        self.next_slot_of_mode(block, next)
+    }
+
+    #[inline(never)]
+    fn next_slot_of_mode(&self, block: BlockId, next: u32) -> Option<(u32, bool)> {
         let mode = self.array.mode(block);
         let slot = self.layouts.slot_from(mode, next)?;
         Some((slot, self.layouts.slot_from(mode, slot + 1).is_none()))

@@ -244,10 +244,3 @@ fn an_idle_drive_is_credited_with_cycles_that_it_does_not_have() {
         assert!(beyond < 1e-9, "{enforcement:?}: {beyond} at {when}");
     }
 }
-
-#[test]
-fn zz_many() {
-    for n in 0..12 {
-        nothing_breaks_the_guarantee(&format!("more/{n}"), 75_000);
-    }
-}

@@ -448,17 +448,18 @@ impl<K: Kit> Sim<K> {
             self.stats.read_by_level[level as usize] += 1;
             let sensed = &mut self.stats.sensed[source as usize][level as usize];
             let timing = &self.settings.timing;
+            let mut time = Dur::ZERO;
             let mut sense = |page_type: usize| {
                 sensed[page_type] += 1;
-                timing.read(level, page_type)
+                time += timing.read(level, page_type);
             };
-            let time = match self.ops[at].ppn {
+            match self.ops[at].ppn {
                 Some(ppn) => {
-                    let pages = self.ftl.read_pages(ppn).iter();
-                    pages.map(|page| sense(self.ftl.geometry().page_type(page))).sum()
+                    let pages = self.ftl.read_pages(ppn);
+                    pages.for_each(|page| sense(self.ftl.geometry().page_type(page)));
                 }
                 None => sense(0),
-            };
+            }
             longest = longest.max(time);
             at = self.ops[at].next;
         }
@@ -478,14 +479,12 @@ impl<K: Kit> Sim<K> {
             self.stats.program_by_level[level as usize] += 1;
             let programmed = &mut self.stats.programmed[tag.source as usize][level as usize];
             let pages = self.ftl.program_pages(ppn);
-            let mut time = pages
-                .iter()
-                .map(|page| {
-                    let page_type = self.ftl.geometry().page_type(page);
-                    programmed[page_type] += 1;
-                    self.settings.timing.program(level, page_type)
-                })
-                .sum();
+            let mut time = Dur::ZERO;
+            pages.for_each(|page| {
+                let page_type = self.ftl.geometry().page_type(page);
+                programmed[page_type] += 1;
+                time += self.settings.timing.program(level, page_type);
+            });
             if by_wear {
                 time = self.quicker(ppn, time);
             }
