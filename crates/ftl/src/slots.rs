@@ -19,6 +19,12 @@ impl<K: Kit> Ftl<K> {
         self.layouts.program(self.array.mode(block), slot)
     }
 
+    /// The page that a slot is; `None` where slots may be more than that.
+    #[inline]
+    pub fn page_of(&self, ppn: Ppn) -> Option<u32> {
+        (!K::SLOTS || self.plain).then(|| self.geometry.split(ppn).1)
+    }
+
     /// The pages that reading a slot senses.
     #[inline]
     pub fn read_pages(&self, ppn: Ppn) -> PageRange {
@@ -72,18 +78,18 @@ impl<K: Kit> Ftl<K> {
             Some(block) => block,
             None => self.open_frontier(plane, stream, tag)?,
         };
-        // Opening may have fallen back to another stream.
-        let stream = if K::SLOTS { self.blocks.stream(block) } else { stream };
         let (mut slot, mut last) =
             self.next_slot(block).expect("a frontier has a slot left, or it would not be one");
         if K::SLOTS
             && !self.in_order
             && !self.choose_page(block, &mut slot, &mut last, lpn, tag, now)
         {
-            return self.allocate(plane, stream, lpn, tag, now);
+            return self.allocate(plane, self.blocks.stream(block), lpn, tag, now);
         }
         self.blocks.set_written(block, slot + 1);
         if last {
+            // Opening may have fallen back to another stream.
+            let stream = if K::SLOTS { self.blocks.stream(block) } else { stream };
             self.blocks.set_full(block);
             self.planes.set_frontier(plane, stream, None);
             if stream == StreamId::HOST {

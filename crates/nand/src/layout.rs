@@ -35,17 +35,6 @@ impl PageRange {
     pub fn iter(self) -> impl Iterator<Item = u32> {
         (0..self.count).map(move |i| self.first + i * self.step)
     }
-
-    /// Does something with each page of a slot, which has one at least: nearly always one, so that
-    /// whether there is another is asked afterwards.
-    #[inline]
-    pub fn for_each(self, mut what: impl FnMut(u32)) {
-        debug_assert!(self.count > 0, "a slot without a page");
-        what(self.first);
-        for i in 1..self.count {
-            what(self.first + i * self.step);
-        }
-    }
 }
 
 /// The pages of one slot, relative to its group.

@@ -454,10 +454,13 @@ impl<K: Kit> Sim<K> {
                 time += timing.read(level, page_type);
             };
             match self.ops[at].ppn {
-                Some(ppn) => {
-                    let pages = self.ftl.read_pages(ppn);
-                    pages.for_each(|page| sense(self.ftl.geometry().page_type(page)));
-                }
+                Some(ppn) => match self.ftl.page_of(ppn) {
+                    Some(page) => sense(self.ftl.geometry().page_type(page)),
+                    None => {
+                        let pages = self.ftl.read_pages(ppn).iter();
+                        pages.for_each(|page| sense(self.ftl.geometry().page_type(page)));
+                    }
+                },
                 None => sense(0),
             }
             longest = longest.max(time);
@@ -477,43 +480,48 @@ impl<K: Kit> Sim<K> {
             let ppn = self.ops[at].ppn.expect("a program has a slot");
             let level = self.decide_level(die, at, ppn, tag);
             self.stats.program_by_level[level as usize] += 1;
-            let programmed = &mut self.stats.programmed[tag.source as usize][level as usize];
-            let pages = self.ftl.program_pages(ppn);
-            let mut time = Dur::ZERO;
-            pages.for_each(|page| {
-                let page_type = self.ftl.geometry().page_type(page);
-                programmed[page_type] += 1;
-                time += self.settings.timing.program(level, page_type);
-            });
+            let (mut time, before, pages) = match self.ftl.page_of(ppn) {
+                Some(page) => (self.program_time(page, level, tag.source), Dur::ZERO, 1),
+                None => self.slot_time(ppn, level, tag.source),
+            };
             if by_wear {
                 time = self.quicker(ppn, time);
             }
-            if !self.ftl.slots_are_pages() {
-                time += self.read_before_program(ppn, level, tag.source);
-            }
-            transfers += pages.count;
+            time += before;
+            transfers += pages;
             longest = longest.max(time);
             at = self.ops[at].next;
         }
         (longest, transfers)
     }
 
-    /// A second generation is written over cells that must be known: those whose value stays must
-    /// stay as they are.
+    /// Array time of programming a page.
+    #[inline]
+    fn program_time(&mut self, page: u32, level: nand::Level, source: Source) -> Dur {
+        let page_type = self.ftl.geometry().page_type(page);
+        self.stats.programmed[source as usize][level as usize][page_type] += 1;
+        self.settings.timing.program(level, page_type)
+    }
+
+    /// Array time of programming a slot that may have several pages, that of reading them before,
+    /// and how many there are. A second generation is written over cells that must be known: those
+    /// whose value stays must stay as they are.
     #[cold]
-    fn read_before_program(&mut self, ppn: nand::Ppn, level: nand::Level, source: Source) -> Dur {
+    fn slot_time(&mut self, ppn: nand::Ppn, level: nand::Level, source: Source) -> (Dur, Dur, u32) {
         let block = self.ftl.geometry().block_of(ppn);
-        if self.ftl.array().mode(block) != Mode::Wom2 {
-            return Dur::ZERO;
+        let again = self.ftl.array().mode(block) == Mode::Wom2;
+        let pages = self.ftl.program_pages(ppn);
+        let (mut time, mut before) = (Dur::ZERO, Dur::ZERO);
+        for page in pages.iter() {
+            time += self.program_time(page, level, source);
+            if again {
+                let page_type = self.ftl.geometry().page_type(page);
+                self.stats.read_by_level[level as usize] += 1;
+                self.stats.sensed[source as usize][level as usize][page_type] += 1;
+                before += self.settings.timing.read(level, page_type);
+            }
         }
-        let mut time = Dur::ZERO;
-        for page in self.ftl.program_pages(ppn).iter() {
-            let page_type = self.ftl.geometry().page_type(page);
-            self.stats.read_by_level[level as usize] += 1;
-            self.stats.sensed[source as usize][level as usize][page_type] += 1;
-            time += self.settings.timing.read(level, page_type);
-        }
-        time
+        (time, before, pages.count)
     }
 
     /// A program time, in a block that is worn.
