@@ -45,7 +45,7 @@ pub enum Action {
     },
     /// A block is reclaimed and another is needed: whoever waits goes first, then ask again.
     Yield,
-    /// Nothing now: the job comes back through [`Ftl::take_ready`].
+    /// Nothing now: the job comes back through [`Ftl::take_ready`](crate::Ftl::take_ready).
     Wait,
     /// The job is over and its id free.
     Done,

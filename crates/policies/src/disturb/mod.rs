@@ -3,7 +3,7 @@
 //! Every host read of a block disturbs its other pages. All schemes count the reads of a block and
 //! move its data when the count reaches what a block of its density endures; they differ in where
 //! read-hot pages go then. What they share is here: the streams, the roles, and how read-hot pages
-//! are found ([`identify`]).
+//! are found (`identify.rs`).
 
 pub mod hot_low_density;
 mod identify;

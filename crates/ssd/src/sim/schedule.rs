@@ -453,14 +453,12 @@ impl<K: Kit> Sim<K> {
                 sensed[page_type] += 1;
                 time += timing.read(level, page_type);
             };
-            match self.ops[at].ppn {
-                Some(ppn) => match self.ftl.page_of(ppn) {
-                    Some(page) => sense(self.ftl.geometry().page_type(page)),
-                    None => {
-                        let pages = self.ftl.read_pages(ppn).iter();
-                        pages.for_each(|page| sense(self.ftl.geometry().page_type(page)));
-                    }
-                },
+            match self.ops[at].ppn.map(|ppn| (ppn, self.ftl.page_of(ppn))) {
+                Some((_, Some(page))) => sense(self.ftl.geometry().page_type(page)),
+                Some((ppn, None)) => {
+                    let pages = self.ftl.read_pages(ppn).iter();
+                    pages.for_each(|page| sense(self.ftl.geometry().page_type(page)));
+                }
                 None => sense(0),
             }
             longest = longest.max(time);
