@@ -3,7 +3,7 @@
 use super::wom::Planes;
 use super::wordlines::Wordlines;
 use crate::{BlockId, Geometry, Layouts, Mode, PageRange, Ppn, Store};
-use kernel::{Idx, IndexVec};
+use kernel::{Idx, IndexVec, Rng};
 
 /// Cells that hold the bits of every page: a store for runs that check data on bits.
 ///
@@ -161,6 +161,22 @@ impl Bits {
         }
     }
 
+    /// These cells if power fails while a slot is written: of each wordline any share of what its
+    /// cells had to rise, from nothing to all of it. What waits in the controller survives there.
+    #[must_use]
+    pub fn cut_short(&self, ppn: Ppn, page: u64, rng: &mut Rng) -> Self {
+        let block = self.geometry.block_of(ppn);
+        let mut after = self.clone();
+        after.write(ppn, page);
+        for w in 0..self.wordlines {
+            let wordline = (block.as_u32() * self.wordlines + w) as usize;
+            let share = (1.5 * rng.unit() - 0.25).clamp(0.0, 1.0);
+            after.cells.stop_short(wordline, self.cells.levels(wordline), share, rng);
+        }
+        after.half[block] = self.half[block];
+        after
+    }
+
     /// A half whose partner was skipped is programmed alone.
     fn flush(&mut self, block: BlockId) {
         if let Some((page, half)) = self.half[block].take() {
@@ -253,7 +269,7 @@ impl Store for Bits {
 mod tests {
     use super::*;
     use crate::{Array, PageOrder, Shape};
-    use kernel::{Bytes, Rng};
+    use kernel::Bytes;
 
     fn geometry(bits: u32, pages: u32, order: PageOrder) -> Geometry {
         let shape = Shape {

@@ -228,6 +228,16 @@ impl Wordlines {
         count
     }
 
+    /// Power failed while a wordline rose from the levels in `before` to those it has: each cell
+    /// takes the steps between with probability `share`, and stands where it got to.
+    pub fn stop_short(&mut self, wordline: usize, before: &[u8], share: f64, rng: &mut Rng) {
+        let cells = self.cells(wordline);
+        for (level, from) in self.level[cells].iter_mut().zip(before) {
+            let steps = level.checked_sub(*from).expect("programming only raises");
+            *level = from + (0..steps).filter(|_| rng.unit() < share).count() as u8;
+        }
+    }
+
     /// Puts a cell to a level from outside: for tests and for what no program does.
     pub fn set_level(&mut self, wordline: usize, cell: usize, level: u8) {
         assert!(level < self.map.levels(), "no such level");
