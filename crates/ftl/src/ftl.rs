@@ -163,6 +163,8 @@ pub struct Ftl<K: Kit> {
     /// Pages of space of each plane that refreshes took and have not given back; empty when nobody
     /// counts reads.
     pub(crate) owed: Vec<i64>,
+    /// See [`ReadDisturb::keeps`].
+    pub(crate) keeps: Option<(Pool, u32)>,
     /// Blocks of each plane that hold data of each stream of a policy: `plane * streams + stream`.
     pub(crate) held: Vec<u32>,
     pub(crate) writable: BitSet,
@@ -191,7 +193,12 @@ impl<K: Kit> Ftl<K> {
     pub fn new(config: Config, mut policies: Policies<K>) -> Self {
         let geometry = config.geometry;
         policies.each(|w| w.attach(&geometry, config.logical_pages));
-        let mut streams = vec![StreamSpec::REGULAR; StreamId::BUILT_IN];
+        let mut regular = StreamSpec::REGULAR;
+        let keeps = policies.read_disturb.keeps();
+        if let Some((pool, _)) = keeps {
+            regular.pick = FreePick::OutsideFirst(pool);
+        }
+        let mut streams = vec![regular; StreamId::BUILT_IN];
         streams[StreamId::WEAR.index()].pick = FreePick::MostWorn;
         streams[StreamId::HOST_HIGH.index()].fallback = Some(StreamId::HOST);
         streams.extend(policies.read_disturb.streams());
@@ -246,6 +253,7 @@ impl<K: Kit> Ftl<K> {
             reads: if counting { vec![0; geometry.blocks()] } else { Vec::new() },
             limits,
             relieved: false,
+            keeps,
             owed: if counting { vec![0; geometry.planes()] } else { Vec::new() },
             writable: BitSet::new(geometry.planes()),
             widest: widest.expect("a drive has blocks"),

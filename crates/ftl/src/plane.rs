@@ -92,6 +92,10 @@ impl Planes {
             FreePick::Oldest => eligible.next(),
             FreePick::LeastWorn => eligible.min_by_key(|(i, b)| (wear[**b], *i)),
             FreePick::MostWorn => eligible.max_by_key(|(i, b)| (wear[**b], usize::MAX - i)),
+            FreePick::OutsideFirst(kept) => {
+                let first = kept.first_index(geometry);
+                eligible.min_by_key(|(i, b)| (geometry.index_in_plane(**b) >= first, *i))
+            }
         };
         chosen.map(|(i, _)| i)
     }

@@ -76,6 +76,8 @@ pub enum FreePick {
     LeastWorn,
     /// The one with the most effective wear.
     MostWorn,
+    /// The one outside this pool that has been free longest; if there is none, the one in it.
+    OutsideFirst(Pool),
 }
 
 /// How a stream's blocks are chosen and used.
@@ -470,6 +472,12 @@ pub trait ReadDisturb: Watch {
     fn streams(&self) -> Vec<StreamSpec> {
         Vec::new()
     }
+    /// A pool, and how many free blocks of it each plane keeps for this policy: all others take
+    /// them last, and garbage collection sees to it that there are as many free beside them as
+    /// without.
+    fn keeps(&self) -> Option<(Pool, u32)> {
+        None
+    }
     /// What results call the roles above [`Role::REGULAR`], in order.
     fn role_names(&self) -> &'static [&'static str] {
         &[]
@@ -480,7 +488,7 @@ pub trait ReadDisturb: Watch {
         0
     }
     /// Whether garbage collection leaves a block alone as long as others gain. Asked of blocks with
-    /// a role of the policy's own.
+    /// a role of the policy's own, which wear levelling leaves alone in any case.
     fn protects(&self, view: &FtlView<'_>, block: BlockId) -> bool {
         false
     }

@@ -372,8 +372,18 @@ impl<K: Kit> Ftl<K> {
     /// it takes to lend one.
     #[inline]
     pub(crate) fn is_short(&self, plane: PlaneId, mark: u32) -> bool {
-        self.planes.get(plane).free.len() < mark as usize
-            || (K::SLOTS && !self.plain && !self.can_lend(plane))
+        let free = self.planes.get(plane).free.len();
+        let kept = if K::READS { self.kept(plane) } else { 0 };
+        free < mark as usize + kept || (K::SLOTS && !self.plain && !self.can_lend(plane))
+    }
+
+    /// Free blocks of a plane that are kept for the read-disturb policy.
+    #[inline]
+    fn kept(&self, plane: PlaneId) -> usize {
+        let Some((pool, most)) = self.keeps else { return 0 };
+        let first = pool.first_index(&self.geometry);
+        let free = self.planes.get(plane).free.iter();
+        free.filter(|b| self.geometry.index_in_plane(**b) >= first).count().min(most as usize)
     }
 
     /// Whether a block became free since the last call: waiting writes may try again.

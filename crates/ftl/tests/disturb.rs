@@ -41,6 +41,7 @@ fn set_of(s: &Scenario, scheme: &str) -> PolicySet {
     if scheme == "ipr" {
         params.insert("pool".into(), small(s.seed / 7, &[20, 60, 100]));
         params.insert("pool-gain".into(), small(s.seed / 11, &[0, 10]));
+        params.insert("pool-reserve".into(), small(s.seed / 13, &[0, 1, 2]));
         params.insert("keep-reads".into(), if s.seed % 3 == 0 { "yes" } else { "no" }.into());
         params.insert("wear".into(), if s.seed % 5 == 0 { "rate" } else { "flat" }.into());
     }

@@ -6,15 +6,15 @@ extern crate floatgate_ftl as ftl;
 mod support;
 
 use ftl::{
-    Dest, FreePick, Ftl, FtlView, InOrder, Interests, Kit, NoRefresh, NoThrottle, Pages, Plain,
-    Plan, PlaneView, Policies, Pool, ReadDisturb, Role, State, Step, StreamId, StreamSpec,
+    Dest, FreePick, Ftl, FtlView, GcMarks, InOrder, Interests, Kit, NoRefresh, NoThrottle, Pages,
+    Plain, Plan, PlaneView, Policies, Pool, ReadDisturb, Role, State, Step, StreamId, StreamSpec,
     Traditional, Victim, Watch,
 };
 use kernel::{BitSet, Idx, Rng, Time};
-use nand::{BlockId, Geometry, Layouts, Mode, PlaneId, Shape, Tag, Versions};
+use nand::{BlockId, Geometry, Layouts, Mode, PlaneId, Shape, Source, Tag, Versions};
 use policies::{OrderPolicy, PlacementPolicy, WearPolicy};
 use std::cell::Cell;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use support::{Drive, Fault, Mix, Needs, Scenario, Seen, policies_of, run, sweep};
 
 const STREAM: StreamId = StreamId(StreamId::BUILT_IN as u8);
@@ -25,6 +25,7 @@ const STREAM: StreamId = StreamId(StreamId::BUILT_IN as u8);
 #[derive(Clone, Debug)]
 struct Mover {
     spec: StreamSpec,
+    keeps: Option<(Pool, u32)>,
     turn: u32,
 }
 
@@ -43,6 +44,10 @@ impl ReadDisturb for Mover {
         vec![self.spec]
     }
 
+    fn keeps(&self) -> Option<(Pool, u32)> {
+        self.keeps
+    }
+
     fn on_limit(&mut self, _: &FtlView<'_>, block: BlockId, _: Time, plan: &mut Plan) {
         self.turn += 1;
         plan.push(Step::ResetReads(block));
@@ -56,6 +61,10 @@ impl ReadDisturb for Mover {
 struct Free {
     lists: Vec<VecDeque<BlockId>>,
     opened: u64,
+    /// Blocks that others opened outside what is kept while there was a free one in it, and those
+    /// that they opened in it.
+    spared: u64,
+    taken: u64,
 }
 
 type Moving = Mix<Traditional, Mover, Plain>;
@@ -63,7 +72,8 @@ type Moving = Mix<Traditional, Mover, Plain>;
 impl Free {
     fn of(geometry: &Geometry) -> Self {
         let list = |p: usize| geometry.blocks_of(PlaneId::new(p)).map(BlockId::new).collect();
-        Self { lists: (0..geometry.planes()).map(list).collect(), opened: 0 }
+        let lists = (0..geometry.planes()).map(list).collect();
+        Self { lists, opened: 0, spared: 0, taken: 0 }
     }
 
     /// Looks at what one step has changed.
@@ -88,9 +98,28 @@ impl Free {
                     FreePick::Oldest => list.iter().find(in_pool) == Some(b) || opened.len() > 1,
                     FreePick::LeastWorn => rest.all(|other| wear(b) <= wear(other)),
                     FreePick::MostWorn => rest.all(|other| wear(b) >= wear(other)),
+                    FreePick::OutsideFirst(kept) => {
+                        let first = kept.first_index(geometry);
+                        let outside = |b: &BlockId| geometry.index_in_plane(*b) < first;
+                        outside(b) || !rest.any(outside)
+                    }
                 };
                 if !right {
                     return Err(format!("block {b} of {list:?} was opened, by {:?}", spec.pick));
+                }
+            }
+            if let (Some((kept, _)), [b]) = (ftl.policies.read_disturb.keeps, &*opened) {
+                let inside =
+                    |b: &BlockId| geometry.index_in_plane(*b) >= kept.first_index(geometry);
+                let stream = ftl.blocks().stream(*b);
+                if stream == STREAM || stream == StreamId::WEAR {
+                    // May take any.
+                } else if !inside(b) {
+                    self.spared += u64::from(list.iter().any(inside));
+                } else if list.iter().all(inside) {
+                    self.taken += 1;
+                } else {
+                    return Err(format!("block {b} of {list:?} was opened, though it is kept"));
                 }
             }
             list.retain(is_free);
@@ -102,20 +131,37 @@ impl Free {
     }
 }
 
+/// What the steps have shown, over all seeds: blocks that the stream opened, blocks of others while
+/// one was kept, and planes that were looked at in the end.
+#[derive(Default, Debug)]
+struct Shown {
+    opened: Cell<u64>,
+    spared: Cell<u64>,
+    taken: Cell<u64>,
+    planes: Cell<u64>,
+}
+
+/// Adds to a count.
+fn add(to: &Cell<u64>, more: u64) {
+    to.set(to.get() + more);
+}
+
 /// A stream with a pool and a pick; every step is followed.
-fn allocate(s: &Scenario, opened: &Cell<u64>) -> Result<Seen, Fault> {
-    let picks = [FreePick::Oldest, FreePick::LeastWorn, FreePick::MostWorn];
+fn allocate(s: &Scenario, shown: &Shown) -> Result<Seen, Fault> {
+    let kept = FreePick::OutsideFirst(Pool::Highest(150));
+    let keeps = (s.seed % 2 == 0).then_some((Pool::Highest(400), 1 + s.seed as u32 % 3));
+    let picks = [FreePick::Oldest, FreePick::LeastWorn, FreePick::MostWorn, kept];
     let spec = StreamSpec {
         role: Role(3),
         mode: Mode::Full,
         pool: [Pool::All, Pool::Highest(600), Pool::Highest(300)][s.seed as usize % 3],
-        pick: picks[s.seed as usize / 3 % 3],
+        pick: picks[s.seed as usize / 3 % 4],
         fallback: Some(StreamId::GC),
         cap: None,
     };
     let set = s.set();
     let layouts = Layouts::new(s.shape.pages_per_block);
-    let policies = || policies_of(&set, Traditional, Mover { spec, turn: 0 }, Plain);
+    let policies = || policies_of(&set, Traditional, Mover { spec, keeps, turn: 0 }, Plain);
     let mut drive: Drive<Moving> =
         Drive::new(Ftl::new(s.config(layouts), policies()), s.taste, s.seed);
     let mut free = Free::of(drive.ftl.geometry());
@@ -135,17 +181,43 @@ fn allocate(s: &Scenario, opened: &Cell<u64>) -> Result<Seen, Fault> {
         }
     }
     drive.finish_run()?;
-    opened.set(opened.get() + free.opened);
+    add(&shown.opened, free.opened);
+    add(&shown.spared, free.spared);
+    add(&shown.taken, free.taken);
+    if let Some((pool, most)) = keeps
+        && drive.ftl.counts().starved == 0
+    {
+        // What is kept does not count as what garbage collection keeps free.
+        let geometry = drive.ftl.geometry();
+        for plane in (0..geometry.planes()).map(PlaneId::new) {
+            let is_free = |b: &BlockId| drive.ftl.blocks().state(*b) == State::Free;
+            let free = || geometry.blocks_of(plane).map(BlockId::new).filter(is_free);
+            let in_pool = |b: &BlockId| geometry.index_in_plane(*b) >= pool.first_index(geometry);
+            let kept = free().filter(in_pool).count().min(most as usize);
+            if free().count() < s.gc.start as usize + kept {
+                return Err(format!("plane {plane} keeps {kept} of {} free", free().count()));
+            }
+            add(&shown.planes, u64::from(kept > 0));
+        }
+    }
     Ok(drive.seen)
 }
 
 #[test]
 fn a_stream_opens_blocks_of_its_pool_in_the_order_of_its_pick() {
     let needs = Needs { blocks: 3, pages: &[4, 6, 9], ..Needs::PLAIN };
-    let scenario = |seed| Scenario { immediate: false, ..Scenario::random(seed, &needs) };
-    let opened = Cell::new(0);
-    let Some(_) = sweep(0..90, scenario, |s| allocate(s, &opened)) else { return };
-    assert!(opened.get() > 2_000, "{opened:?} blocks were opened by the stream");
+    let scenario = |seed| {
+        let s = Scenario::random(seed, &needs);
+        let logical_pages = if seed % 4 < 2 { s.most_pages(&needs) } else { s.logical_pages };
+        // With one mark the number of free blocks says whether garbage collection met it.
+        let gc = GcMarks { start: s.gc.stop, ..s.gc };
+        Scenario { immediate: false, logical_pages, gc, ..s }
+    };
+    let shown = Shown::default();
+    let Some(_) = sweep(0..120, scenario, |s| allocate(s, &shown)) else { return };
+    assert!(shown.opened.get() > 2_000, "{shown:?}");
+    assert!(shown.spared.get() > 500 && shown.taken.get() > 100, "{shown:?}");
+    assert!(shown.planes.get() > 20, "{shown:?}");
 }
 
 #[test]
@@ -175,12 +247,21 @@ fn a_pool_is_the_highest_share_of_every_plane() {
 struct Greedy {
     pool: Pool,
     turn: u32,
+    /// Blocks of its stream.
+    own: BTreeSet<BlockId>,
     claimed: u64,
+    levelled: u64,
 }
 
 impl Watch for Greedy {
     fn interests(&self) -> Interests {
-        Interests::READ
+        Interests::READ.with(Interests::BLOCK)
+    }
+
+    fn on_open(&mut self, block: BlockId, stream: StreamId, _: Role) {
+        if stream == STREAM {
+            self.own.insert(block);
+        }
     }
 }
 
@@ -202,6 +283,15 @@ impl ReadDisturb for Greedy {
         }
     }
 
+    /// Wear levelling is after cold data, and leaves blocks with a role alone.
+    fn on_erased(&mut self, block: BlockId, _: Role, _: u32, why: Tag, _: Time) {
+        let own = self.own.remove(&block);
+        if why.source == Source::Wear {
+            assert!(!own, "wear levelling took block {block}");
+            self.levelled += 1;
+        }
+    }
+
     fn on_reclaim(&mut self, _: &FtlView<'_>, _: BlockId, _: Tag) -> Dest {
         self.claimed += 1;
         Dest::Stream(STREAM)
@@ -210,14 +300,16 @@ impl ReadDisturb for Greedy {
 
 #[test]
 fn garbage_collection_goes_on_where_a_policy_has_no_block() {
-    let claimed = Cell::new(0);
+    let (claimed, levelled) = (Cell::new(0), Cell::new(0));
     let run = |s: &Scenario| -> Result<Seen, Fault> {
         let set = s.set();
         let pool = if s.seed % 2 == 0 { Pool::All } else { Pool::Highest(0) };
-        let greedy = Greedy { pool, turn: 0, claimed: 0 };
+        let greedy = Greedy { pool, turn: 0, own: BTreeSet::new(), claimed: 0, levelled: 0 };
         let layouts = Layouts::new(s.shape.pages_per_block);
         let drive = run(s, layouts, || policies_of(&set, Traditional, greedy.clone(), Plain))?;
-        claimed.set(claimed.get() + drive.ftl.policies.read_disturb.claimed);
+        let greedy = &drive.ftl.policies.read_disturb;
+        add(&claimed, greedy.claimed);
+        add(&levelled, greedy.levelled);
         Ok(drive.seen)
     };
     let needs = Needs { blocks: 1, pages: &[4, 6, 9], ..Needs::PLAIN };
@@ -227,6 +319,7 @@ fn garbage_collection_goes_on_where_a_policy_has_no_block() {
     };
     let Some(_) = sweep(0..200, scenario, run) else { return };
     assert!(claimed.get() > 2_000, "{claimed:?} victims were claimed");
+    assert!(levelled.get() > 20, "wear levelling erased {levelled:?} blocks");
 }
 
 // ── Candidates ──────────────────────────────────────────────────────────────────────────────────

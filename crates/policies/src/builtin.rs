@@ -5,7 +5,7 @@ use crate::{coding, cost, disturb, order, page_choice, placement, throttle, vict
 use ftl::{
     Access, Balance, Coding, Cost, Dest, FtlView, Future, HostDest, InOrder, Interests, Kit,
     LevelTimes, Life, Load, Lpn, NextLife, NoRefresh, NoThrottle, NoWear, OpView, Order,
-    PageChoice, Pick, Placement, Plain, Plan, PlaneView, Queues, ReadDisturb, Role, StreamId,
+    PageChoice, Pick, Placement, Plain, Plan, PlaneView, Pool, Queues, ReadDisturb, Role, StreamId,
     StreamSpec, Throttle, Victim, Watch, Wear, WriteCtx, WritePoint,
 };
 use kernel::{Dur, Prio, Rng, Time};
@@ -240,6 +240,10 @@ impl ReadDisturb for ReadDisturbPolicy {
 
     fn streams(&self) -> Vec<StreamSpec> {
         each_read_disturb!(self, p => p.streams())
+    }
+
+    fn keeps(&self) -> Option<(Pool, u32)> {
+        each_read_disturb!(self, p => p.keeps())
     }
 
     fn role_names(&self) -> &'static [&'static str] {

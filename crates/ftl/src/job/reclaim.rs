@@ -148,8 +148,17 @@ impl<K: Kit> Ftl<K> {
         if self.jobs.iter().any(at_work) {
             return;
         }
+        // Wear levelling is after cold data, and a block to which the read-disturb policy gave a role
+        // is worn little because it endures many reads.
+        let spares = K::READS && !self.reads.is_empty();
+        if spares {
+            for (at, b) in self.geometry.blocks_of(plane).map(BlockId::new).enumerate() {
+                self.excluded.put(at, self.blocks.role(b) != Role::REGULAR);
+            }
+        }
         let mut plan = std::mem::take(&mut self.plan);
-        let plane = PlaneView { ftl: ftl_view!(self), plane, now, from: 0, excluded: None };
+        let excluded = spares.then_some(&self.excluded);
+        let plane = PlaneView { ftl: ftl_view!(self), plane, now, from: 0, excluded };
         self.policies.wear.balance(&Balance { plane, erased }, &mut plan);
         self.spawn_plan(PlanFamily::Wear, &mut plan);
         self.plan = plan;

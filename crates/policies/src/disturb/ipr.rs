@@ -15,8 +15,8 @@ use super::{
 use crate::list::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{
-    Dest, FtlView, Interests, Pages, Plan, Pool, ReadDisturb, Role, State, Step, StreamId,
-    StreamSpec, Watch,
+    Dest, FreePick, FtlView, Interests, Pages, Plan, Pool, ReadDisturb, Role, State, Step,
+    StreamId, StreamSpec, Watch,
 };
 use kernel::{Idx, IndexVec, Time};
 use nand::physics;
@@ -50,6 +50,13 @@ pub const INFO: PolicyInfo = PolicyInfo {
                   for that",
         },
         ParamInfo {
+            name: "pool-reserve",
+            kind: Kind::Int { min: 0, max: 8 },
+            default: "1",
+            doc: "free blocks of the pool that each plane keeps for read-hot pages; 0: none, others \
+                  take them in turn",
+        },
+        ParamInfo {
             name: "wear",
             kind: Kind::Word(&["flat", "rate"]),
             default: "flat",
@@ -78,6 +85,7 @@ pub struct Ipr {
     lows: Lows,
     pool: Pool,
     least_gain: u64,
+    reserve: u32,
     by_rate: bool,
     keep_reads: bool,
     /// Reprograms and erases of each block.
@@ -97,12 +105,14 @@ struct Counts {
 
 impl Ipr {
     pub(crate) fn new(params: &Params) -> Self {
+        let pool = Pool::Highest(params.int("pool") as u16 * 10);
         Self {
             common: Common::new(params),
             identifier: Identifier::new(params.int("monitors")),
             lows: Lows::new(params.int("low-density"), params.int("low-limit") as u32),
-            pool: Pool::Highest(params.int("pool") as u16 * 10),
+            pool,
             least_gain: params.int("pool-gain"),
+            reserve: params.int("pool-reserve") as u32,
             by_rate: params.word("wear") == "rate",
             keep_reads: params.word("keep-reads") == "yes",
             cycles: IndexVec::filled((0, 0), 0),
@@ -144,8 +154,10 @@ impl Ipr {
         }
     }
 
-    /// Moves the whole of a block of read-hot pages.
+    /// Moves the whole of a block of read-hot pages. That is a refresh, whose interval counts; to be
+    /// reprogrammed is none, and has a timestamp of its own (III.E).
     fn migrate(&mut self, view: &FtlView<'_>, block: BlockId, plan: &mut Plan) {
+        self.identifier.note(block);
         let plane = view.geometry.plane_of(block);
         self.make_room(view, plane, view.blocks.valid(block), plan);
         reclaim(plan, block, HOT);
@@ -227,7 +239,17 @@ impl ReadDisturb for Ipr {
     fn streams(&self) -> Vec<StreamSpec> {
         let anywhere = StreamSpec { role: READ_HOT, ..REFRESHED_SPEC };
         let hot = StreamSpec { pool: self.pool, fallback: Some(HOT_ANYWHERE), ..anywhere };
-        vec![REFRESHED_SPEC, self.identifier.spec(self.common.geometry()), hot, anywhere]
+        let monitor = self.identifier.spec(self.common.geometry());
+        let pick = match self.keeps() {
+            Some((pool, _)) => FreePick::OutsideFirst(pool),
+            None => FreePick::Oldest,
+        };
+        let regular = |spec| StreamSpec { pick, ..spec };
+        vec![regular(REFRESHED_SPEC), regular(monitor), hot, regular(anywhere)]
+    }
+
+    fn keeps(&self) -> Option<(Pool, u32)> {
+        (self.reserve > 0).then_some((self.pool, self.reserve))
     }
 
     fn role_names(&self) -> &'static [&'static str] {
@@ -235,8 +257,9 @@ impl ReadDisturb for Ipr {
     }
 
     fn spare_slots(&self, geometry: &Geometry) -> u64 {
-        // An open block for each stream, and what guard levels take.
-        4 * u64::from(geometry.pages_per_block()) + self.lows.lost_slots(geometry)
+        // An open block for each stream, what is kept free, and what guard levels take.
+        (4 + u64::from(self.reserve)) * u64::from(geometry.pages_per_block())
+            + self.lows.lost_slots(geometry)
     }
 
     fn protects(&self, view: &FtlView<'_>, block: BlockId) -> bool {
@@ -275,14 +298,8 @@ impl ReadDisturb for Ipr {
                 }
                 reclaim(plan, block, REFRESHED);
             }
-            READ_HOT => {
-                self.identifier.note(block);
-                self.reprogram(view, block, now, plan);
-            }
-            LOW => {
-                self.identifier.note(block);
-                self.migrate(view, block, plan);
-            }
+            READ_HOT => self.reprogram(view, block, now, plan),
+            LOW => self.migrate(view, block, plan),
             _ => {
                 let to = self.identifier.stream_of(block);
                 reclaim(plan, block, to);
