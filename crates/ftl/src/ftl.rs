@@ -152,6 +152,8 @@ pub struct Ftl<K: Kit> {
     pub(crate) in_order: bool,
     /// High-priority writes have a stream of their own.
     pub(crate) priority: bool,
+    /// A stream of the page-choice policy that only urgent writes go to.
+    pub(crate) urgent: Option<StreamId>,
     pub(crate) constant: Option<Level>,
     pub(crate) levels: Option<Levels>,
     /// Host reads let in to each block since its last erase; empty when nobody counts.
@@ -204,6 +206,10 @@ impl<K: Kit> Ftl<K> {
         streams.extend(policies.read_disturb.streams());
         policies.page_choice.learn_streams(StreamId(streams.len() as u8));
         streams.extend(policies.page_choice.streams());
+        let urgent = policies.page_choice.urgent_stream();
+        if policies.page_choice.gc_pick() != FreePick::Oldest {
+            streams[StreamId::GC.index()].pick = policies.page_choice.gc_pick();
+        }
         let interests = Interest {
             all: policies.interests(),
             cost: policies.cost.interests(),
@@ -248,6 +254,7 @@ impl<K: Kit> Ftl<K> {
             coding_plain,
             in_order: policies.page_choice.in_order(),
             priority: policies.order.uses_priority(),
+            urgent,
             constant,
             levels,
             reads: if counting { vec![0; geometry.blocks()] } else { Vec::new() },

@@ -35,6 +35,12 @@ impl<K: Kit> Ftl<K> {
         Ok(ppn)
     }
 
+    /// Whether host writes of a stream may overtake others: blocks of this one hold nothing else.
+    #[inline]
+    pub fn is_urgent(&self, stream: StreamId) -> bool {
+        stream == StreamId::HOST_HIGH || (self.priority && self.urgent == Some(stream))
+    }
+
     /// Gives a page its slot in a plane of the placement's choosing, regardless of load, and
     /// programs it at once: filling and ageing.
     #[inline]

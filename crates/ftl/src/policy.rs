@@ -556,6 +556,15 @@ pub trait PageChoice: Watch {
     }
     /// The id of the first of them; the others follow.
     fn learn_streams(&mut self, first: StreamId) {}
+    /// That of them which only urgent writes go to, if there is one. Asked after
+    /// [`PageChoice::learn_streams`].
+    fn urgent_stream(&self) -> Option<StreamId> {
+        None
+    }
+    /// Which free block garbage collection opens.
+    fn gc_pick(&self) -> FreePick {
+        FreePick::Oldest
+    }
     /// Slots of each plane that its streams keep from data.
     fn spare_slots(&self, geometry: &Geometry) -> u64 {
         0

@@ -12,10 +12,8 @@ use crate::{Map, State};
 use nand::{BlockId, Mode, PlaneId, Ppn, Store};
 
 const MAGIC: u32 = 0x5347_4c46; // "FLGS"
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const NOBODY: u32 = u32::MAX;
-const BUILT_IN: [StreamId; StreamId::BUILT_IN] =
-    [StreamId::HOST, StreamId::GC, StreamId::WEAR, StreamId::HOST_HIGH];
 
 /// The bytes are not a saved state of this drive.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -43,9 +41,15 @@ impl<K: Kit> Ftl<K> {
             put(self.blocks.closed_at(b));
             put(self.array.next_page(b));
         }
-        // Streams of policies have no blocks before the run.
+        // Most streams of policies have no blocks before the run, and a drive with other policies may
+        // begin with this state: those at the end that have none are left out.
+        let is_open =
+            |s: &StreamId| self.plane_ids().any(|p| self.planes.frontier(p, *s).is_some());
+        let last = self.stream_ids().filter(is_open).last();
+        let saved = last.map_or(0, |s| s.index() + 1);
+        put(saved as u32);
         for p in self.plane_ids() {
-            for stream in BUILT_IN {
+            for stream in self.stream_ids().take(saved) {
                 put(self.planes.frontier(p, stream).map_or(NOBODY, BlockId::as_u32));
             }
         }
@@ -115,8 +119,12 @@ impl<K: Kit> Ftl<K> {
                 _ => return Err(Damaged),
             }
         }
+        let saved = next()? as usize;
+        if saved > self.streams.len() {
+            return Err(Damaged);
+        }
         for p in self.plane_ids() {
-            for stream in BUILT_IN {
+            for stream in self.stream_ids().take(saved) {
                 let frontier = match next()? {
                     NOBODY => None,
                     n => Some(block(n)?),
@@ -183,6 +191,10 @@ impl<K: Kit> Ftl<K> {
 
     fn block_ids(&self) -> impl Iterator<Item = BlockId> + use<K> {
         (0..self.geometry.blocks() as u32).map(BlockId::from_u32)
+    }
+
+    fn stream_ids(&self) -> impl Iterator<Item = StreamId> + use<K> {
+        (0..self.streams.len() as u8).map(StreamId)
     }
 
     fn plane_ids(&self) -> impl Iterator<Item = PlaneId> + use<K> {

@@ -3,8 +3,8 @@
 
 use crate::{coding, cost, disturb, order, page_choice, placement, throttle, victim, wear};
 use ftl::{
-    Access, Balance, Coding, Cost, Dest, FtlView, Future, HostDest, InOrder, Interests, Kit,
-    LevelTimes, Life, Load, Lpn, NextLife, NoRefresh, NoThrottle, NoWear, OpView, Order,
+    Access, Balance, Coding, Cost, Dest, FreePick, FtlView, Future, HostDest, InOrder, Interests,
+    Kit, LevelTimes, Life, Load, Lpn, NextLife, NoRefresh, NoThrottle, NoWear, OpView, Order,
     PageChoice, Pick, Placement, Plain, Plan, PlaneView, Pool, Queues, ReadDisturb, Role, StreamId,
     StreamSpec, Throttle, Victim, Watch, Wear, WriteCtx, WritePoint,
 };
@@ -306,6 +306,14 @@ impl PageChoice for PageChoicePolicy {
 
     fn learn_streams(&mut self, first: StreamId) {
         each_page_choice!(self, p => p.learn_streams(first));
+    }
+
+    fn urgent_stream(&self) -> Option<StreamId> {
+        each_page_choice!(self, p => p.urgent_stream())
+    }
+
+    fn gc_pick(&self) -> FreePick {
+        each_page_choice!(self, p => p.gc_pick())
     }
 
     fn spare_slots(&self, geometry: &Geometry) -> u64 {

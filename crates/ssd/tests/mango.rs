@@ -132,3 +132,47 @@ fn a_drive_that_the_code_does_not_fit_is_refused() {
     let fault = common::try_drive(common::BASE, &small).unwrap_err();
     assert!(fault.contains("three pages"), "{fault}");
 }
+
+/// Grupp 4.1: below the first mark one block in the foreground, the others when the die is idle. A
+/// host that never lets it be waits for one erase with each block that it opens. With `all` it
+/// waits for six on end, five between the marks and one for the block that it opens meanwhile,
+/// and for none while it opens the next four.
+#[test]
+fn a_busy_host_waits_for_one_block_at_a_time() {
+    const BLOCK: u64 = 8;
+    const ERASE: f64 = 3e6;
+    // Time that requests waited for garbage collection, in erases.
+    let waited = |foreground: &str, opened: u64| {
+        let foreground = format!("ftl.gc.foreground={foreground}");
+        let settings = [
+            "geometry.blocks-per-plane=40",
+            "ftl.spare-factor=0.4",
+            "ftl.gc.start=4",
+            "ftl.gc.stop=8",
+            "precondition.fill=full",
+            "host.mode=queue-depth",
+            "host.queue-depth=2",
+            &foreground,
+        ];
+        let drive = drive(&settings);
+        // In order, round and round: victims hold nothing, so an erase is a block won.
+        let pages = u64::from(drive.logical_pages);
+        let writes = (0..opened * BLOCK).map(|i| write(0, i % pages));
+        let value = serve(&drive, writes.collect());
+        assert_eq!((pages, count(&value["flash"]["program"]["gc"])), (24 * BLOCK, 0));
+        let all = &value["host"]["all"];
+        let mean = number(&all["delay_ns_by_cause"]["queue"]["gc"]);
+        (mean * number(&all["requests"]) / ERASE).round() as u64
+    };
+    // Of 40 blocks 24 are full: the 13th that is opened leaves three. Two requests wait for each
+    // erase.
+    for n in 0..16 {
+        assert_eq!(waited("one", 12 + n), 2 * n, "{n}");
+    }
+    let all: Vec<u64> = (0..16).map(|n| waited("all", 12 + n)).collect();
+    for n in 0..16 {
+        let (rounds, at) = (n as u64 / 6, n % 6);
+        let expected = 12 * rounds + if at < 2 { all[at] } else { 12 };
+        assert_eq!(all[n], expected, "{all:?}");
+    }
+}

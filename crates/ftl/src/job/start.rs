@@ -66,10 +66,10 @@ impl<K: Kit> Ftl<K> {
         self.ready.pop_front()
     }
 
-    /// Whether a job wants to start.
+    /// Whether a job wants to start, or turned urgent.
     #[inline]
     pub fn has_ready(&self) -> bool {
-        !self.ready.is_empty()
+        !self.ready.is_empty() || !self.promoted.is_empty()
     }
 
     /// Background jobs that turned urgent since the last call.

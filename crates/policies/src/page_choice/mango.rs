@@ -327,6 +327,15 @@ impl PageChoice for Mango {
         self.streams = self.by_wear().then_some(first);
     }
 
+    fn urgent_stream(&self) -> Option<StreamId> {
+        self.streams
+    }
+
+    /// What is moved is no more urgent than other writes: worn blocks are kept for those that are.
+    fn gc_pick(&self) -> FreePick {
+        if self.by_wear() { FreePick::LeastWorn } else { FreePick::Oldest }
+    }
+
     fn spare_slots(&self, geometry: &Geometry) -> u64 {
         let streams = if geometry.shape().bits_per_cell == 1 { 2 } else { 0 };
         streams * u64::from(geometry.pages_per_block())

@@ -478,7 +478,7 @@ impl<K: Kit> Sim<K> {
         self.ops[op].ppn = Some(ppn);
         let block = self.ftl.geometry().block_of(ppn);
         let die = self.ftl.geometry().die_of(block);
-        let high = self.ftl.blocks().stream(block) == ftl::StreamId::HOST_HIGH;
+        let high = self.ftl.is_urgent(self.ftl.blocks().stream(block));
         self.enqueue(die, if high { LaneId::WriteHigh } else { LaneId::Write }, op);
         true
     }
