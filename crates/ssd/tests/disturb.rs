@@ -182,7 +182,7 @@ fn erases_are_for_refresh_or_not() {
                 "policy victim=stable-greedy",
                 "policy wear=static",
                 "policy cost=agcr",
-                "workload.requests=90000",
+                "workload.requests=120000",
                 "workload.read-share=0.8",
                 "workload.size=32KiB",
                 "host.mode=queue-depth",
