@@ -6,8 +6,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from floatgate import run as run_drive
 from floatgate.conversion import convert
-from floatgate.experiments.read_disturb import DIES, FACTOR, SPARE, blocks_for, order, workloads
+from floatgate.experiments.read_disturb import (
+    DIES,
+    FACTOR,
+    LENGTHS,
+    SEED,
+    SPARE,
+    blocks_for,
+    order,
+    workloads,
+)
 from floatgate.experiments.read_disturb.runs import ALL, DOMINATED, SCHEMES, Erases, Run, Runs
 from floatgate.experiments.read_disturb.why import ENDURED, needed
 from floatgate.experiments.read_disturb.workloads import EXTENT, PAGE, Requests, Sample
@@ -202,3 +212,43 @@ def test_the_paper_at_full_length(tmp_path: Path) -> None:
     found = [c for c in order.claims(runs) if c.words.removeprefix("rrGC: ") in order_of_four]
     assert len(found) == 3 * len(DOMINATED) - 1, "on ADS IPR is said to be as HotLD"
     assert [claim for claim in found if not claim.holds] == []
+
+
+@pytest.mark.verify
+def test_a_sixteenth_says_what_the_whole_says(tmp_path: Path) -> None:
+    """Websearch with nothing made smaller, for as many refreshes a block as a sixteenth has in
+    375,000 requests: the same erases for refresh by Baseline's, and the same mean read."""
+    length = {"workload.duration": LENGTHS["umass:websearch1"]}
+    found = {}
+    for factor, dies, repeat, count in ((1, 1, 16, 6_000_000), (FACTOR, DIES, 1, 375_000)):
+        sample = workloads.sampled("umass:websearch1", factor, length, [tmp_path])
+        path = tmp_path / f"{factor}.parquet"
+        workloads.write(sample, factor, dies, count, SEED, path)
+        channels = 8 // dies
+        for name, more in (("refresh", ""), ("ipr", f":low-limit={100_000 // factor}")):
+            made = run_drive(
+                "read-disturb",
+                path,
+                policy={
+                    "victim": "stable-greedy",
+                    "wear": "static",
+                    "read-disturb": f"{name}:limit={10_000 // factor}{more}",
+                },
+                set={
+                    "geometry.channels": channels,
+                    "geometry.chips-per-channel": 1,
+                    "geometry.blocks-per-plane": blocks_for(sample.volume, channels),
+                    "run.keep-requests": False,
+                },
+                repeat=repeat,
+                record=["series"],
+                out=tmp_path / f"{factor}-{name}",
+            )
+            found[factor, name] = Run(made)
+    whole, part = (
+        found[f, "ipr"].erases().refresh / found[f, "refresh"].erases().refresh for f in (1, FACTOR)
+    )
+    assert found[1, "refresh"].erases().refresh > 5_000
+    assert whole == pytest.approx(part, rel=0.08)
+    for name in ("refresh", "ipr"):
+        assert found[1, name].read_ns == pytest.approx(found[FACTOR, name].read_ns, rel=0.08)

@@ -153,8 +153,21 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// Carries out one job until it ends or waits.
+    ///
+    /// # Panics
+    ///
+    /// If there is no end: collection that gains nothing, because of a policy that wastes as many
+    /// pages as it wins.
     pub fn run_job(&mut self, id: JobId, now: Time) {
-        while !matches!(self.advance(id, now), Action::Done | Action::Wait) {}
+        let limit = 100 * self.geometry.pages();
+        for _ in 0..limit {
+            if matches!(self.advance(id, now), Action::Done | Action::Wait) {
+                return;
+            }
+        }
+        let job = self.jobs.get(id);
+        let (tag, plane) = (job.tag, job.plane);
+        panic!("a job of plane {plane} ({tag:?}) has had {limit} actions, and there is no end");
     }
 }
 

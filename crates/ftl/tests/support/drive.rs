@@ -171,6 +171,8 @@ pub(crate) struct Drive<K: Kit> {
     now: u64,
     seq: u64,
     order: u64,
+    /// Operations since one of the host's.
+    alone: u64,
     /// Steps since a stalled write found its place.
     fruitless: u64,
     /// The data of every page is compared each time this many structural checks are made.
@@ -205,6 +207,7 @@ where
             pending: Vec::new(),
             barred: Vec::new(),
             stalled: VecDeque::new(),
+            alone: 0,
             host_pending: 0,
             waiting: IndexVec::filled(0, geometry.dies()),
             rng: Rng::named(seed, "test/schedule"),
@@ -486,7 +489,14 @@ where
         let chosen = self.choose()?;
         if let Some(chosen) = chosen {
             let done = self.pending.swap_remove(chosen);
+            self.alone += 1;
+            let limit = 40 * self.ftl.geometry().pages() as u64;
+            ensure!(
+                self.alone < limit,
+                "{limit} operations, none of the host's, and there is no end"
+            );
             if matches!(done.work, Work::Program { .. } | Work::Read { .. }) {
+                self.alone = 0;
                 self.host_pending -= 1;
                 self.waiting[done.die] -= 1;
             }
@@ -495,7 +505,7 @@ where
         self.settle_down()?;
         if !self.stalled.is_empty() {
             self.fruitless += 1;
-            let limit = 400 * self.ftl.geometry().pages() as u64;
+            let limit = 40 * self.ftl.geometry().pages() as u64;
             ensure!(self.fruitless < limit, "a write has waited for {limit} operations");
         }
         Ok(chosen.is_some())
