@@ -133,6 +133,21 @@ fn a_drive_that_the_code_does_not_fit_is_refused() {
     assert!(fault.contains("three pages"), "{fault}");
 }
 
+/// On cells of one bit urgent writes have blocks of their own, and overtake others if the order says
+/// so: one waits for the program that has begun, and takes its 600 us.
+#[test]
+fn an_urgent_write_overtakes_on_cells_of_one_bit() {
+    for (order, microseconds) in [("priority", 1_200), ("fifo", 7 * 600)] {
+        let order = format!("policy order={order}");
+        let settings = ["policy page-choice=mango", &order];
+        let mut script: Vec<_> = (0..6).map(|i| write(0, i)).collect();
+        script.push(urgent(write(0, 6)));
+        let value = serve(&drive(&settings), script);
+        let max = count(&value["host"]["high"]["all"]["latency_ns"]["max"]);
+        assert_eq!(max, microseconds * 1_000, "{order}");
+    }
+}
+
 /// Grupp 4.1: below the first mark one block in the foreground, the others when the die is idle. A
 /// host that never lets it be waits for one erase with each block that it opens. With `all` it
 /// waits for six on end, five between the marks and one for the block that it opens meanwhile,
