@@ -207,8 +207,8 @@ impl<K: Kit> Ftl<K> {
         policies.page_choice.learn_streams(StreamId(streams.len() as u8));
         streams.extend(policies.page_choice.streams());
         let urgent = policies.page_choice.urgent_stream();
-        if policies.page_choice.gc_pick() != FreePick::Oldest {
-            streams[StreamId::GC.index()].pick = policies.page_choice.gc_pick();
+        if let Some(pick) = policies.page_choice.gc_pick() {
+            streams[StreamId::GC.index()].pick = pick;
         }
         let interests = Interest {
             all: policies.interests(),

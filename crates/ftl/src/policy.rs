@@ -472,9 +472,9 @@ pub trait ReadDisturb: Watch {
     fn streams(&self) -> Vec<StreamSpec> {
         Vec::new()
     }
-    /// A pool, and how many free blocks of it each plane keeps for this policy: all others take
-    /// them last, and garbage collection sees to it that there are as many free beside them as
-    /// without.
+    /// A pool, and how many free blocks of it each plane keeps for this policy: host writes and
+    /// garbage collection take blocks of the pool last, and collection sees to it that as many are
+    /// free beside those that are kept as without. Wear levelling takes any.
     fn keeps(&self) -> Option<(Pool, u32)> {
         None
     }
@@ -561,9 +561,9 @@ pub trait PageChoice: Watch {
     fn urgent_stream(&self) -> Option<StreamId> {
         None
     }
-    /// Which free block garbage collection opens.
-    fn gc_pick(&self) -> FreePick {
-        FreePick::Oldest
+    /// Which free block garbage collection opens, if that matters.
+    fn gc_pick(&self) -> Option<FreePick> {
+        None
     }
     /// Slots of each plane that its streams keep from data.
     fn spare_slots(&self, geometry: &Geometry) -> u64 {

@@ -22,7 +22,7 @@ impl<K: Kit> Ftl<K> {
     /// The page that a slot is; `None` where slots may be more than that.
     #[inline]
     pub fn page_of(&self, ppn: Ppn) -> Option<u32> {
-        (!K::SLOTS || self.plain).then(|| self.geometry.split(ppn).1)
+        self.slots_are_pages().then(|| self.geometry.split(ppn).1)
     }
 
     /// The pages that reading a slot senses.

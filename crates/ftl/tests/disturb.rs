@@ -6,12 +6,12 @@ extern crate floatgate_ftl as ftl;
 
 mod support;
 
-use ftl::{Ftl, ReadDisturb, Role, StreamId, Watch};
+use ftl::{Ftl, Pool, ReadDisturb, Role, StreamId, Watch};
 use kernel::Idx;
 use nand::cells::Bits;
 use nand::{BlockId, Geometry, Layouts, Mode, PlaneId, Ppn, Source, Store, Versions};
 use policies::{BuiltinWith, PolicySet};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use support::{Drive, Fault, Needs, Scenario, Seen, sweep, work};
@@ -287,6 +287,18 @@ fn reprogramming_that_leaves_the_cells_is_found() {
     }
     // Not every block that was reprogrammed is read again.
     assert!(found >= 5 && found * 2 >= reprogrammed, "{found} of {reprogrammed}");
+}
+
+/// What a plane keeps free is asked of the policy that was chosen.
+#[test]
+fn a_pool_keeps_as_many_blocks_as_it_is_told() {
+    for (reserve, keeps) in [(0, None), (2, Some((Pool::Highest(300), 2)))] {
+        let params = json!({ "pool": 30, "pool-reserve": reserve });
+        let params = params.as_object().expect("a table").clone();
+        let named = [("read-disturb".to_owned(), "ipr".to_owned(), params)];
+        let set = PolicySet::resolve(&named, None).expect("ipr takes these settings");
+        assert_eq!(support::builtin::<Versions>(&set).read_disturb.keeps(), keeps);
+    }
 }
 
 /// IPR III.E: 1.37 MB at 128 GB, by three words for each block and two bytes for each page of a

@@ -4,7 +4,7 @@ extern crate floatgate_ftl as ftl;
 
 mod support;
 
-use ftl::{PageChoice, Watch};
+use ftl::{FreePick, PageChoice, Watch};
 use kernel::{Dur, Rng};
 use nand::{Layouts, PageOrder, Source, Versions};
 use policies::{BuiltinWith, Family, PolicySet};
@@ -132,4 +132,18 @@ fn single_bit_cells_have_two_write_points() {
     let Some(seen) = sweep(0..20, scenario, run) else { return };
     assert!(acts.of("slow_skipped") == 0.0 && acts.of("host_refused") == 0.0, "{acts:?}");
     assert!(seen.erase[Source::Gc] > 200, "{seen:?}");
+}
+
+/// What is moved goes to little worn blocks where urgent writes are after the worn ones.
+#[test]
+fn collection_takes_the_least_worn_block_of_single_bit_cells() {
+    for (bits_per_cell, pick) in [(1, Some(FreePick::LeastWorn)), (2, None)] {
+        let s = tight(0);
+        let shape = nand::Shape { bits_per_cell, ..s.shape };
+        let geometry = nand::Geometry::new(shape).expect("a drive");
+        let set = with_mango(&s, Map::new());
+        let mut policies: ftl::Policies<BuiltinWith<Versions>> = builtin(&set);
+        policies.page_choice.attach(&geometry, s.logical_pages);
+        assert_eq!(policies.page_choice.gc_pick(), pick, "{bits_per_cell}");
+    }
 }

@@ -312,7 +312,7 @@ impl PageChoice for PageChoicePolicy {
         each_page_choice!(self, p => p.urgent_stream())
     }
 
-    fn gc_pick(&self) -> FreePick {
+    fn gc_pick(&self) -> Option<FreePick> {
         each_page_choice!(self, p => p.gc_pick())
     }
 

@@ -145,10 +145,13 @@ fn refreshes_of_read_hot_pages_take_what_their_pages_take() {
     assert_eq!(64 * wordline, 224_000_000, "a whole block");
     assert_eq!(count(&value["flash"]["reprogram"]["refresh"]), 10);
     assert_eq!(value["capacity"]["low_density_blocks"], 1);
-    // Outside the pool it is a migration.
+    // The first of five limits has no interval, and to be reprogrammed is no refresh.
+    assert_eq!(counter(&value, "intervals") as u64, 3);
+    // Outside the pool it is a migration, and one.
     let (wait, value) = wait_for_hot_pages("ipr:pool=0");
     assert_eq!(wait, 30 * (READ + PROGRAM) + ERASE);
     assert_eq!(counter(&value, "skipped_outside_pool") as u64, 1);
+    assert_eq!(counter(&value, "intervals") as u64, 4);
 }
 
 #[test]

@@ -332,8 +332,8 @@ impl PageChoice for Mango {
     }
 
     /// What is moved is no more urgent than other writes: worn blocks are kept for those that are.
-    fn gc_pick(&self) -> FreePick {
-        if self.by_wear() { FreePick::LeastWorn } else { FreePick::Oldest }
+    fn gc_pick(&self) -> Option<FreePick> {
+        self.by_wear().then_some(FreePick::LeastWorn)
     }
 
     fn spare_slots(&self, geometry: &Geometry) -> u64 {
