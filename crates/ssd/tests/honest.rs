@@ -297,6 +297,28 @@ fn exercise(settings: &[String]) -> Value {
     value
 }
 
+/// A block that begins its second generation with nothing to move becomes free without a flash
+/// operation; writes that wait for space must hear of it all the same.
+#[test]
+fn space_that_comes_without_an_erase_is_used() {
+    let settings = [
+        "geometry.planes-per-die=2",
+        "geometry.blocks-per-plane=32",
+        "geometry.pages-per-block=12",
+        "geometry.bits-per-cell=3",
+        "ftl.spare-factor=0.3",
+        "precondition.fill=full",
+        "host.mode=timestamps",
+        "workload.requests=20000",
+        "workload.read-share=0.1",
+        "workload.arrivals={ poisson = { iops = 1000 } }",
+        "policy coding=wom",
+    ];
+    let value = generate(&drive(&settings), "zipf");
+    assert_eq!(value["end"]["state"], "completed");
+    assert!(number(&value["policies"]["coding"]["counters"]["generations_ended"]) > 1_000.0);
+}
+
 #[test]
 fn pages_per_block_need_not_be_a_power_of_two() {
     for pages in [1, 2, 3, 5, 63, 65, 100, 192, 258, 1_152] {

@@ -195,6 +195,7 @@ impl<K: Kit> Sim<K> {
                     if self.step_job(die, id) {
                         return;
                     }
+                    self.follow_up(die, false, false);
                     continue;
                 } else {
                     self.idle.set(die.index());
@@ -214,10 +215,7 @@ impl<K: Kit> Sim<K> {
                 if self.step_job(die, id) {
                     return;
                 }
-                if !self.barred.is_empty() && self.ftl.take_relieved() {
-                    self.hold(die, false, Self::retry_barred);
-                    self.hold(die, false, Self::start_jobs);
-                }
+                self.follow_up(die, false, false);
                 continue;
             }
             let (lane, op) = self.in_block_order(die, lane, op);
@@ -677,18 +675,9 @@ impl<K: Kit> Sim<K> {
             if programmed && !self.dies[die].parked.is_empty() {
                 self.unpark(die);
             }
-            if !self.barred.is_empty() && (self.ftl.take_relieved() || awaited) {
-                self.hold(die, busy, Self::retry_barred);
-            }
-        }
-        if self.ftl.has_ready() {
-            self.hold(die, busy, Self::start_jobs);
-        }
-        if self.ftl.take_freed() && !self.stalled.is_empty() {
-            self.hold(die, busy, Self::retry_stalled);
-            if self.ftl.has_ready() {
-                self.hold(die, busy, Self::start_jobs);
-            }
+            self.follow_up(die, busy, awaited);
+        } else {
+            self.start_ready(die, false);
         }
         if !busy {
             self.look_for_work(die);
@@ -701,6 +690,27 @@ impl<K: Kit> Sim<K> {
             if let Some(next) = self.channels[channel].next_sender() {
                 self.send(next);
             }
+        }
+    }
+
+    /// A job has gone on, with a flash operation or without one: whoever waited for what it did tries
+    /// again. `awaited`: a read waits for the page that it has programmed.
+    #[inline]
+    fn follow_up(&mut self, die: DieId, busy: bool, awaited: bool) {
+        if !self.barred.is_empty() && (self.ftl.take_relieved() || awaited) {
+            self.hold(die, busy, Self::retry_barred);
+        }
+        self.start_ready(die, busy);
+        if self.ftl.take_freed() && !self.stalled.is_empty() {
+            self.hold(die, busy, Self::retry_stalled);
+            self.start_ready(die, busy);
+        }
+    }
+
+    #[inline]
+    fn start_ready(&mut self, die: DieId, busy: bool) {
+        if self.ftl.has_ready() {
+            self.hold(die, busy, Self::start_jobs);
         }
     }
 
