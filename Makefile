@@ -8,6 +8,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 EXTENSION := python/floatgate/_core.abi3.so
 RUST := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) \
+	$(wildcard crates/*/build.rs crates/*/build/*.rs) \
 	$(shell find crates/*/src -name '*.rs') $(shell find presets -name '*.toml' 2>/dev/null)
 
 # A Rust that `make setup` has fetched is found, and one Python serves every build.

@@ -237,9 +237,32 @@ def test_what_is_wrong_with_the_cluster_is_said(
     with pytest.raises(InputError, match=r"has floatgate .*, and this is 9\.9\.9"):
         list(Cluster(loopback.address)([job], ignore))
     monkeypatch.undo()
+    monkeypatch.setattr("floatgate.build.digest", another_build)
+    with pytest.raises(
+        InputError, match=r"another build of floatgate .*this is sha256:000000000000 "
+    ):
+        list(Cluster(loopback.address)([job], ignore))
+    monkeypatch.undo()
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(InputError, match=r"python -m pip install 'floatgate\[cluster\]'"):
         Cluster(loopback.address)
+
+
+def another_build() -> str:
+    return f"sha256:{'0' * 64}"
+
+
+def test_a_worker_of_another_build_that_joins_later_refuses_its_runs(
+    loopback: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Nobody looks at the workers before the first run, as if there had been none.
+    monkeypatch.setattr("floatgate.cluster._check_workers", ignore)
+    monkeypatch.setattr("floatgate.build.digest", another_build)
+    job = Job("agcr", "random-write", set=("workload.requests=1000",))
+    ((_, outcome),) = Cluster(loopback.address)([job], ignore)
+    assert isinstance(outcome, Failure)
+    assert outcome.kind == "input"
+    assert "and the run wants sha256:000000000000 (on the worker tcp:" in outcome.message
 
 
 def test_the_command_line_sends_a_sweep(

@@ -44,6 +44,7 @@ __all__ = [
     "resolve",
     "run",
     "schema",
+    "sources",
     "traces",
     "version",
 ]
@@ -218,6 +219,7 @@ class Random:
         """Returns 64 random bits: a seed for numpy's generators, for example."""
 
 def version() -> str: ...
+def sources() -> str: ...
 def presets() -> list[tuple[str, str]]: ...
 def generators() -> list[tuple[str, str]]: ...
 def formats() -> list[tuple[str, str]]: ...
@@ -270,6 +272,7 @@ def plan(
     drive: str,
     workload: str,
     *,
+    build: str,
     set: Sequence[str],
     policy: Sequence[str],
     seed: int | None,
@@ -281,6 +284,7 @@ def run(
     drive: str,
     workload: str,
     *,
+    build: str,
     set: Sequence[str],
     policy: Sequence[str],
     seed: int | None,
@@ -305,6 +309,7 @@ def fast_forward(
     drive: str,
     workload: str | None,
     *,
+    build: str,
     demand: tuple[Sequence[float], Sequence[float] | None] | None,
     waf: float | None,
     page_write: str | None,

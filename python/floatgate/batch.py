@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from floatgate import engine
+from floatgate import build, engine
 from floatgate.comparison import Comparison
 from floatgate.engine import ConfigError, InputError
 from floatgate.finder import Finder
@@ -99,6 +99,7 @@ def planned(job: Job) -> Plan:
     text = engine.plan(
         job.drive,
         job.workload,
+        build=build.digest(),
         policy=job.policy,
         set=job.set,
         seed=job.seed,
@@ -110,7 +111,7 @@ def planned(job: Job) -> Plan:
     config, workload = value["config"], value["workload"]
     run_id = None
     if workload is not None and value["repeatable"]:
-        run_id = identity(config, workload, config["run"]["seed"], engine.version())
+        run_id = identity(config, workload, config["run"]["seed"], build.digest())
     job = job._replace(
         # Without a cache nothing is shared, and there is nothing to wait for.
         state=value["state"] if cache_folder() else None,

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from floatgate import engine
+from floatgate import build, engine
 from floatgate.catalogue import trace_folders
 from floatgate.engine import InputError
 from floatgate.pool import Failure, Job, Outcomes, Watch, Worker, stop
@@ -120,9 +120,8 @@ def _carried_out(
     client.subscribe_topic(topic, told)
     order = spread(jobs)
     keys = [f"floatgate-{token}-{index}" for index in order]
-    version = engine.version()
     orders = [
-        _Order(token, version, key, index, jobs[index])
+        _Order(token, build.digest(), key, index, jobs[index])
         for key, index in zip(keys, order, strict=True)
     ]
     futures = dict(zip(order, client.map(_task, orders, key=keys, pure=False), strict=True))
@@ -240,6 +239,16 @@ def _check_workers(client: Client, jobs: Sequence[Job]) -> None:
             f" ({len(others)} of {len(versions)} workers differ);"
             " results are equal only where versions are"
         )
+    builds = client.run(_build, on_error="return")
+    others = {worker: str(known) for worker, known in builds.items() if known != build.digest()}
+    if others:
+        worker, known = next(iter(others.items()))
+        raise InputError(
+            f"the worker {worker} has another build of floatgate {ours}: {_brief(known)}, and this"
+            f" is {_brief(build.digest())} ({len(others)} of {len(builds)} workers differ);"
+            " results are equal only where the code is: install the same there, and start the"
+            " worker again"
+        )
     files = {name for job in jobs for name in (job.drive, job.workload) if os.path.isabs(name)}
     missing: dict[str, list[str]] = client.run(_missing, sorted(files))
     for worker, names in missing.items():
@@ -248,6 +257,15 @@ def _check_workers(client: Client, jobs: Sequence[Job]) -> None:
                 f"{names[0]}: the worker {worker} has no such file;"
                 " drive files and traces must lie at the same place on every machine"
             )
+
+
+def _brief(digest: str) -> str:
+    """A digest as people compare it, or what stood in its place."""
+    return digest[:19] if digest.startswith("sha256:") else digest
+
+
+def _build() -> str:
+    return build.digest()
 
 
 def _missing(files: Sequence[str]) -> list[str]:
@@ -265,7 +283,7 @@ class _Order(NamedTuple):
     """A job on its way to a worker."""
 
     token: str
-    version: str
+    build: str
     key: str
     number: int
     job: Job
@@ -322,8 +340,9 @@ def _task(order: _Order) -> _Made | Failure:
 
     me = get_worker()
     where = f" (on the worker {me.address})"
-    if order.version != engine.version():
-        message = f"this is floatgate {engine.version()}, and the run wants {order.version}"
+    if order.build != build.digest():
+        wanted, ours = _brief(order.build), _brief(build.digest())
+        message = f"this is build {ours} of floatgate, and the run wants {wanted}"
         return Failure("input", message + where)
     job, folder = order.job, None
     if job.out is not None and not (Path(job.out) / f"{_MARKER}{order.token}").exists():

@@ -21,6 +21,8 @@ from floatgate.text import (
 )
 from floatgate.variants import brief, label, where
 
+SHAPES_RESULTS = False
+
 
 def page(comparison: Comparison, *, colour: bool = False, bars: str | None = None) -> str:
     """The whole comparison; measures that no run has are left out.

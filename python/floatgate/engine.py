@@ -38,6 +38,7 @@ from floatgate._core import (
     resolve,
     run,
     schema,
+    sources,
     traces,
     version,
 )
@@ -81,6 +82,7 @@ __all__ = [
     "resolve",
     "run",
     "schema",
+    "sources",
     "traces",
     "version",
 ]

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from floatgate import engine
+from floatgate import build, engine
 from floatgate.batch import Plan
 from floatgate.finder import Finder
 from floatgate.pool import cores, finished
@@ -212,6 +212,7 @@ def _measured() -> _Rates:
     text = engine.run(
         "agcr",
         "random-write",
+        build=build.digest(),
         set=pairs(small),
         policy=[],
         seed=1,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from floatgate import engine
+from floatgate import build, engine
 from floatgate.result import Numbers
 from floatgate.run import (
     Policies,
@@ -88,6 +88,7 @@ def fast_forward(
     text = engine.fast_forward(
         str(drive),
         None if workload is None else str(workload),
+        build=build.digest(),
         demand=None if demand is None else _columns(demand),
         waf=waf,
         page_write=page_write,

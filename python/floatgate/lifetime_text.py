@@ -9,6 +9,8 @@ from floatgate.advice import Advice
 from floatgate.result import Result
 from floatgate.text import Style, duration, number, section, size, table
 
+SHAPES_RESULTS = False
+
 HOUR = 3_600e9
 DAYS_OF_A_YEAR = 365.0
 

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from floatgate.build import digest
 from floatgate.engine import InputError, InternalError
 from floatgate.locks import alone
 from floatgate.recording import TABLES
@@ -231,7 +232,7 @@ class Worker:
         # The worker finds modules where this process does. It says nothing on standard output,
         # where a result may be expected.
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-        command = [sys.executable, "-P", "-m", "floatgate.worker", str(theirs.fileno())]
+        command = [sys.executable, "-P", "-m", "floatgate.worker", str(theirs.fileno()), digest()]
         # Ctrl-C waits until the worker can hear it; the mask is inherited.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:

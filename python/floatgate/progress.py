@@ -12,6 +12,8 @@ from floatgate import interrupt, text
 if TYPE_CHECKING:
     from floatgate.batch import Standing
 
+SHAPES_RESULTS = False
+
 
 class _Line:
     """One line that is drawn anew; as a context, it has gone at the end."""

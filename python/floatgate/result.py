@@ -85,13 +85,14 @@ class Result(Numbers):
 
     @property
     def run_id(self) -> str:
-        """Names the run by what went in: version, resolved drive, workload and seed."""
+        """Names the run by what went in: build, resolved drive, workload and seed."""
         provenance = self.data["provenance"]
         return identity(
             provenance["config"],
             provenance["workload"],
             provenance["seed"],
-            provenance["version"],
+            # Before there were builds, it was the version.
+            provenance.get("build") or provenance["version"],
         )
 
     def to_json(self) -> str:
@@ -210,14 +211,12 @@ class Result(Numbers):
         return _frame([{"run_id": self.run_id} | row])
 
 
-def identity(
-    config: Mapping[str, Any], workload: Mapping[str, Any], seed: int, version: str
-) -> str:
+def identity(config: Mapping[str, Any], workload: Mapping[str, Any], seed: int, build: str) -> str:
     """The name of a run, from what is known of it before it starts.
 
     `workload` has at least `name`, `format`, `sha256`, `reading` and `stand_in`.
     """
-    what = [version, config, workload["sha256"], seed]
+    what = [build, config, workload["sha256"], seed]
     if workload["sha256"] is None:
         # A generator: its settings stand in the configuration.
         what.append({key: workload[key] for key in ("name", "format", "stand_in")})

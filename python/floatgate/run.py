@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from floatgate import engine
+from floatgate import build, engine
 from floatgate.catalogue import Folders, trace_folders
 from floatgate.finder import Finder, name_of
 from floatgate.parquet import open_table
@@ -123,6 +123,7 @@ def run(
         text = engine.run(
             str(drive),
             str(workload),
+            build=build.digest(),
             set=pairs(set),
             policy=words,
             seed=seed,

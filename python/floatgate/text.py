@@ -14,6 +14,8 @@ from floatgate.result import SOURCES, Result, delays
 if TYPE_CHECKING:
     from floatgate.moving import Converted
 
+SHAPES_RESULTS = False
+
 WIDTH = 80
 BOLD, RED, YELLOW = "1", "31", "33"
 

@@ -10,6 +10,8 @@ from typing import Any
 from floatgate.engine import InputError
 from floatgate.text import WIDTH, duration, number, short, table
 
+SHAPES_RESULTS = False
+
 Trace = Mapping[str, Any]
 
 

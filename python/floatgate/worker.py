@@ -9,10 +9,13 @@ from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any
 
-from floatgate.pool import perform
+from floatgate.build import digest
+from floatgate.pool import Failure, perform
 from floatgate.result import Result
 
 _interrupted = False
+
+_OTHER = "the files of floatgate have changed since this began; start it again"
 
 
 def main() -> None:
@@ -30,6 +33,9 @@ def main() -> None:
 
     with suppress(KeyboardInterrupt, EOFError, OSError):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        while digest() != sys.argv[2]:
+            connection.recv_bytes()  # Other code may not even know what a job is.
+            connection.send(Failure("input", _OTHER))
         while not _interrupted:
             job = connection.recv()
             outcome = perform(job, tell)

@@ -21,8 +21,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    pub(crate) fn of(cache: &Path, name: &str, how: &How) -> Option<Self> {
-        let mut key = format!("{} {}", env!("CARGO_PKG_VERSION"), how.key());
+    pub(crate) fn of(cache: &Path, build: &str, name: &str, how: &How) -> Option<Self> {
+        let mut key = format!("{build} {}", how.key());
         for file in files(name, how)? {
             let meta = fs::metadata(&file).ok()?;
             let changed = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;

@@ -55,6 +55,14 @@ mod _core {
         env!("CARGO_PKG_VERSION")
     }
 
+    /// The digests of the sources that the engine and this module are built from, as `sha256sum`
+    /// prints them.
+    #[pyfunction]
+    fn sources() -> String {
+        let engine = ssd::BUILD.trim_start_matches("sha256:");
+        format!("{engine}  engine\n{}  binding\n", env!("FLOATGATE_SOURCES"))
+    }
+
     /// The drives that come along, as name and TOML text.
     #[pyfunction]
     fn presets() -> Vec<(&'static str, &'static str)> {
@@ -223,12 +231,13 @@ mod _core {
     /// tell what is wrong with it; `state`, the name of the preconditioned drive that it shares
     /// with others, if any; `repeatable`, whether its name says all that goes in.
     #[pyfunction]
-    #[pyo3(signature = (drive, workload, *, set, policy, seed, reading, cache, finder))]
+    #[pyo3(signature = (drive, workload, *, build, set, policy, seed, reading, cache, finder))]
     #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
     fn plan(
         py: Python<'_>,
         drive: &str,
         workload: String,
+        build: String,
         set: Vec<String>,
         policy: Vec<String>,
         seed: Option<u64>,
@@ -239,8 +248,9 @@ mod _core {
         let reading = reading.checked(&workload)?;
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &policy, seed, &outside)?;
-        let drive = open::set_up(drive, &workload)?;
-        let place = cache.and_then(|folder| Place::of(&folder, &workload, &reading));
+        let mut drive = open::set_up(drive, &workload)?;
+        let place = cache.and_then(|folder| Place::of(&folder, &build, &workload, &reading));
+        drive.build = build;
         let mut about = place.as_ref().and_then(Place::load);
         if about.is_none() {
             let is_file = open::is_trace(&workload);
@@ -275,13 +285,14 @@ mod _core {
     /// `finder` finds policies in Python.
     #[pyfunction]
     #[pyo3(signature = (
-        drive, workload, *, set, policy, seed, reading, cache, progress, rows, tables, finder
+        drive, workload, *, build, set, policy, seed, reading, cache, progress, rows, tables, finder
     ))]
     #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
     fn run(
         py: Python<'_>,
         drive: &str,
         workload: String,
+        build: String,
         set: Vec<String>,
         policy: Vec<String>,
         seed: Option<u64>,
@@ -296,6 +307,7 @@ mod _core {
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &policy, seed, &outside)?;
         let mut drive = open::set_up(drive, &workload)?;
+        drive.build = build;
         let wanted = move |table: Table| tables.iter().any(|name| name == table.name());
         drive.recording.requests &= wanted(Table::Requests);
         drive.recording.snapshots = wanted(Table::Snapshots);
@@ -351,14 +363,15 @@ mod _core {
     /// of numbers say how much is to be kept: bins, epochs, the first period and how many.
     #[pyfunction]
     #[pyo3(signature = (
-        drive, workload, *, demand, waf, page_write, target, step, keep, set, policy, seed, reading,
-        cache, progress, finder
+        drive, workload, *, build, demand, waf, page_write, target, step, keep, set, policy, seed,
+        reading, cache, progress, finder
     ))]
     #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
     fn fast_forward(
         py: Python<'_>,
         drive: &str,
         workload: Option<String>,
+        build: String,
         demand: Option<(Vec<f64>, Option<Vec<f64>>)>,
         waf: Option<f64>,
         page_write: Option<&str>,
@@ -376,7 +389,8 @@ mod _core {
         let how = reading.checked(workload.as_deref().unwrap_or_default())?;
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &policy, seed, &outside)?;
-        let drive = open::set_up(drive, workload.as_deref().unwrap_or_default())?;
+        let mut drive = open::set_up(drive, workload.as_deref().unwrap_or_default())?;
+        drive.build = build;
         let asked = forward::Asked::new(&drive, waf, page_write, target, step, keep)?;
         gate::pass(py, Arc::clone(&outside), progress, None, move |tick, _| {
             let start = Instant::now();

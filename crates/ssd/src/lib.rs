@@ -16,6 +16,11 @@ mod precondition;
 mod report;
 mod run;
 
+/// The digest of the sources that this engine is built from (`build.rs`): its crates without their
+/// tests, the presets, `Cargo.lock`. What is kept under a name that has it is never taken for what
+/// other code made.
+pub const BUILD: &str = concat!("sha256:", env!("FLOATGATE_SOURCES"));
+
 /// What the rim may use of the crates below.
 pub use {kernel, nand::physics, policies, workload};
 

@@ -64,6 +64,7 @@ pub(crate) fn report<K: Kit>(
         "schema": "floatgate.run/1",
         "provenance": {
             "version": env!("CARGO_PKG_VERSION"),
+            "build": drive.build,
             "config": drive.resolved,
             "config_hash": drive.hash(),
             "seed": drive.seed,

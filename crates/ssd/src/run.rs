@@ -315,7 +315,7 @@ fn prepare<K: Kit>(
         {
             return Ok((ftl, state));
         }
-        // Damaged, or of another version: as if it had not been there.
+        // Damaged: as if it had not been there.
         ftl = empty();
     }
     let state = precondition(drive, workload, &mut ftl, progress)?;
@@ -378,7 +378,7 @@ fn state_digest(drive: &Drive, requests: &Value) -> String {
         json!([requests, resolved["workload"], host["sector"], host["out-of-range"]])
     };
     let parts = json!({
-        "version": env!("CARGO_PKG_VERSION"),
+        "build": drive.build,
         "geometry": resolved["geometry"],
         "logical-pages": drive.logical_pages,
         "ftl": resolved["ftl"],

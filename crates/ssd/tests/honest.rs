@@ -494,7 +494,7 @@ fn every_key_is_there_whatever_ran() {
             "schema provenance end host flash waf waf_pages wear capacity buffer energy_joules \
               energy_split lifetime policies checks warnings simulated_seconds timing",
         ),
-        ("/provenance", "version config config_hash seed workload"),
+        ("/provenance", "version build config config_hash seed workload"),
         (
             "/provenance/workload",
             "name format sha256 reading requests skipped notes stand_in out_of_range shift_bytes",

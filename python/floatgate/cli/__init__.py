@@ -13,6 +13,8 @@ from floatgate.cli import config, experiments, lifetime, lists, report, runs, tr
 from floatgate.cli.options import choices
 from floatgate.cli.show import fail
 
+SHAPES_RESULTS = False
+
 app = typer.Typer(
     name="floatgate",
     help="SSD simulator: how fast, for how long, at what energy, "

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from floatgate.description import Description
 
+SHAPES_RESULTS = False
+
 # A chart of altair, whose `encode` has no type of its own.
 Plot = Any
 

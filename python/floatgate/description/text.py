@@ -10,6 +10,8 @@ from floatgate.text import BOLD, WIDTH, YELLOW, Style, duration, number, short, 
 if TYPE_CHECKING:
     from floatgate.description import Description
 
+SHAPES_RESULTS = False
+
 # Rates from none to the highest, and the columns in which they are drawn.
 _LEVELS = " .:-=+*#%@"
 _COLUMNS = 64

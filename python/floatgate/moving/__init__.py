@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from floatgate.engine import InputError
 
+SHAPES_RESULTS = False
+
 
 class Fate(NamedTuple):
     """What became of one parameter.

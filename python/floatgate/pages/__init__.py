@@ -9,6 +9,8 @@ from pathlib import Path
 
 from floatgate.engine import InputError
 
+SHAPES_RESULTS = False
+
 _PACKAGES = ("altair", "jinja2", "vl_convert")
 
 

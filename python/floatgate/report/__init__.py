@@ -17,6 +17,8 @@ from floatgate.comparison import Comparison
 from floatgate.report.load import load
 from floatgate.report.model import Finding, Plot, Point, Report, Sheet, Table
 
+SHAPES_RESULTS = False
+
 KINDS = {
     "bars": "a measure as bars: for each run, or by `x` in the colours of `by`",
     "lines": "a measure along `x`, which has numbers, a line for each value of `by`",

@@ -68,7 +68,7 @@ def differences(runs: Sequence[Result]) -> list[dict[str, str]]:
 
 
 def _settings(run: Result) -> dict[str, str]:
-    """Drive, workload, policies, settings, seed and version of a run, as texts."""
+    """Drive, workload, policies, settings, seed, version and build of a run, as texts."""
     config = dict(run.data["provenance"]["config"])
     name = str(config.pop("name", "drive"))
     for key in ("schema", "summary", "run"):
@@ -80,7 +80,12 @@ def _settings(run: Result) -> dict[str, str]:
         params = "".join(f":{key}={_word(value)}" for key, value in flat(policy) if key != "name")
         table[family] = f"{policy.get('name', '')}{params}"
     table |= {key: _word(value) for key, value in flat(config, lists=True)}
-    return table | {"seed": seed, "version": str(run.data["provenance"]["version"])}
+    build = str(run.data["provenance"].get("build") or "-").removeprefix("sha256:")[:12]
+    return table | {
+        "seed": seed,
+        "version": str(run.data["provenance"]["version"]),
+        "build": build,
+    }
 
 
 def _word(value: object) -> str:

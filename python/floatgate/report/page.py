@@ -310,6 +310,7 @@ def _provenance(names: Names) -> list[tuple[str, list[tuple[str, str]]]]:
         rows.append(
             {
                 "version": str(provenance["version"]),
+                "build": str(provenance.get("build") or "- (older than builds)"),
                 "seed": str(provenance["seed"]),
                 "workload": run.workload,
                 "stand-in": "no, as published or generated as asked"

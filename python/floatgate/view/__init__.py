@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from floatgate.result import Result
 
+SHAPES_RESULTS = False
+
 CELLS = 1 << 17
 """So many blocks are shown one by one; of larger drives, neighbours of a plane share a cell."""
 

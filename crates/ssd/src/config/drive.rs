@@ -50,6 +50,9 @@ pub struct Drive {
     pub seed: u64,
     /// What a stored run keeps.
     pub recording: Recording,
+    /// The digest of the code that runs it: [`BUILD`](crate::BUILD), unless whoever embeds the
+    /// engine has code of its own that shapes results.
+    pub build: String,
     /// Where each setting comes from: the `[sources]` entry of the file that wrote it, else
     /// `drive file`, `base NAME`, `chip NAME`, `--set`, `--policy`, `--seed` or `default`.
     pub sources: BTreeMap<String, String>,

@@ -85,6 +85,7 @@ pub(crate) fn resolve(
         policies: policies?,
         seed: seed?,
         recording: recording?,
+        build: crate::BUILD.to_owned(),
         sources: sources(merged),
         resolved: Json::Null,
     };
