@@ -278,3 +278,29 @@ def test_a_worker_whose_files_are_others_is_refused(monkeypatch: pytest.MonkeyPa
         assert isinstance(outcome, Failure)
         assert outcome.kind == "input"
         assert "the files of floatgate have changed since this began" in outcome.message
+
+
+def test_what_was_stored_before_is_read_and_made_again(tmp_path: Path) -> None:
+    lists: dict[str, Any] = {"set": SMALL, "seed": [1, 2], "out": tmp_path, "workers": 1}
+    run = fg.compare("agcr", "random-write", **lists).runs[0]
+    assert run.folder is not None
+    value = json.loads((run.folder / "result.json").read_bytes())
+    del value["stored"], value["provenance"]["build"]
+    old = fg.Result(value)
+    # Its name is that of old: over the version.
+    data = value["provenance"]
+    workload = {key: data["workload"][key] for key in ("name", "format", "stand_in")}
+    named = [data["version"], data["config"], None, 1, workload]
+    name = sha256(json.dumps(named, sort_keys=True, separators=(",", ":")))[:16]
+    assert old.run_id == name
+    shutil.copytree(run.folder, tmp_path / "old" / name)
+    (tmp_path / "old" / name / "result.json").write_text(json.dumps(value))
+    loaded = fg.Result.load(tmp_path / "old" / name)
+    assert loaded.requests().equals(run.requests())
+    assert fg.results(tmp_path / "old")["run_id"].to_list() == [name]
+    assert [each.run_id for each in fg.report.load([tmp_path / "old"]).runs] == [name]
+    again = fg.compare("agcr", "random-write", **lists | {"out": tmp_path / "old"})
+    assert (again.reused, list(again.remade)) == (0, [])
+    # Stored anew, it goes on to have its tables.
+    loaded.save(tmp_path / "old")
+    assert fg.Result.load(tmp_path / "old" / name).series().equals(run.series())

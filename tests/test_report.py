@@ -4,6 +4,7 @@ import html
 import json
 import re
 import shlex
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -489,6 +490,27 @@ def test_the_command_writes_a_page_and_figures(
     assert done.stdout == f"Page: report.html\nFigures: {len(names)} in figures\n"
     assert len(names) == page.count('class="plot"')
     assert names[0] == "01-where-the-time-of-reads-goes.svg"
+
+
+def test_a_damaged_run_is_named_and_nothing_is_written(
+    stored: Path, floatgate: Floatgate, tmp_path: Path
+) -> None:
+    (folder,) = (stored / "one").iterdir()
+    for name, content, says in (
+        ("requests.parquet", b"", "requests.parquet has 0 of "),
+        ("result.json", None, "result.json is not what was stored"),
+    ):
+        there = tmp_path / name.partition(".")[0] / folder.name
+        shutil.copytree(folder, there)
+        if content is None:
+            value = json.loads((there / name).read_bytes())
+            content = json.dumps(value | {"host": {}}).encode()
+        (there / name).write_bytes(content)
+        done = floatgate("report", str(there), "-o", "page.html")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"{there}: {says}" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert not (tmp_path / "page.html").exists()
 
 
 def test_what_is_no_result_is_refused_and_nothing_is_written(

@@ -127,6 +127,21 @@ def test_folders_without_results(tmp_path: Path) -> None:
         fg.results(tmp_path)
 
 
+def test_damaged_runs_are_named(tmp_path: Path, floatgate: Floatgate) -> None:
+    small = {"geometry.channels": 1, "workload.requests": 100}
+    run = fg.run("agcr", "random-write", set=small, out=tmp_path)
+    assert run.folder is not None
+    (run.folder / "series.parquet").write_bytes(b"")
+    assert fg.results(tmp_path)["waf"].to_list() == [1.0], "its numbers are whole"
+    done = floatgate("results", "SELECT * FROM series", str(tmp_path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{run.folder}: series.parquet has 0 of " in done.stderr
+    value = json.loads((run.folder / "result.json").read_bytes())
+    (run.folder / "result.json").write_text(json.dumps(value | {"host": {}}))
+    with pytest.raises(fg.InputError, match=r"result\.json is not what was stored"):
+        fg.results(tmp_path)
+
+
 def test_without_duckdb_it_says_what_to_install(
     stored: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

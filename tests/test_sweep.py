@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +104,84 @@ def test_what_is_there_is_not_made_again(tmp_path: Path, monkeypatch: pytest.Mon
     whole = fg.compare("agcr", "random-write", **lists, out=tmp_path, workers=1)
     assert whole.reused == 0
     assert fg.compare("agcr", "random-write", **lists, out=tmp_path).reused == 2
+
+
+def edited(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], object]:
+    def edit(folder: Path) -> None:
+        value = json.loads((folder / "result.json").read_bytes())
+        change(value)
+        (folder / "result.json").write_text(json.dumps(value))
+
+    return edit
+
+
+def cut(name: str, size: int) -> Callable[[Path], object]:
+    return lambda folder: os.truncate(folder / name, size)
+
+
+DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "an empty table": (cut("requests.parquet", 0), "requests.parquet has 0 of "),
+    "a short table": (cut("blocks.parquet", 100), "blocks.parquet has 100 of "),
+    "no table": (lambda at: (at / "series.parquet").unlink(), "series.parquet is not there"),
+    "no result": (lambda at: (at / "result.json").unlink(), "result.json is not there"),
+    "an empty result": (cut("result.json", 0), "result.json cannot be read"),
+    "half a result": (cut("result.json", 2000), "result.json cannot be read"),
+    "a list": (lambda at: (at / "result.json").write_text("[]"), "result.json cannot be read"),
+    "an empty key": (edited(lambda v: v.update(host={})), "result.json is not what was stored"),
+    "no key": (edited(lambda v: v.pop("flash")), "result.json is not what was stored"),
+    "no timing": (edited(lambda v: v.pop("timing")), "result.json is not what was stored"),
+    "a number": (edited(lambda v: v.update(waf=9.0)), "result.json is not what was stored"),
+    "no seal": (edited(lambda v: v.pop("stored")), "does not say how long its tables are"),
+    "no lengths": (edited(lambda v: v.update(stored={})), "result.json is damaged"),
+    "another run": (
+        edited(lambda v: v["provenance"].update(seed=7)),
+        "result.json is that of another run",
+    ),
+}
+
+
+@pytest.mark.parametrize(("damage", "says"), DAMAGE.values(), ids=DAMAGE)
+def test_what_is_damaged_is_made_again_and_said(
+    tmp_path: Path,
+    floatgate: Floatgate,
+    damage: Callable[[Path], object],
+    says: str,
+) -> None:
+    words = ["compare", "agcr", "random-write", "--set", "geometry.channels=1", "--json"]
+    words += ["--set", "workload.requests=500", "--seed", "1,2", "--workers", "1", "--out", "out"]
+    floatgate(*words)
+    there, other = sorted((tmp_path / "out").glob("*/"))
+    before = whole(there)
+    untouched = (other / "result.json").stat().st_mtime_ns
+    damage(there)
+    done = floatgate(*words)
+    assert done.returncode == 0
+    assert len(json.loads(done.stdout)["runs"]) == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"out/{there.name}: ")
+    assert says in line
+    assert line.endswith("; this run is made again")
+    assert whole(there) == before
+    assert (other / "result.json").stat().st_mtime_ns == untouched
+    again = floatgate(*words)
+    assert (again.returncode, again.stderr) == (0, "")
+
+
+def whole(folder: Path) -> dict[str, bytes]:
+    """The files of a run, without what a clock said."""
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    value = json.loads(files.pop("result.json"))
+    del value["timing"]
+    return files | {"result.json": json.dumps(value).encode()}
+
+
+def test_an_edited_form_or_clock_is_no_damage(tmp_path: Path) -> None:
+    small: dict[str, Any] = SMALL | {"workload.requests": 500, "ftl.spare-factor": 0.2}
+    lists: dict[str, Any] = {"set": small, "seed": [1, 2], "out": tmp_path, "workers": 1}
+    for run in fg.compare("agcr", "random-write", **lists).runs:
+        edited(lambda value: value["timing"].update(wall_seconds=1.0))(run.folder or tmp_path)
+    again = fg.compare("agcr", "random-write", **lists)
+    assert (again.reused, list(again.remade)) == (2, [])
 
 
 def test_progress_counts_what_was_there(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from floatgate import build, engine
 from floatgate.comparison import Comparison
 from floatgate.engine import ConfigError, InputError
 from floatgate.finder import Finder
-from floatgate.pool import Executor, Failure, Job, finished, local
+from floatgate.pool import Executor, Failure, Job, local, stored
 from floatgate.recording import prepare_folder, tidy
 from floatgate.result import Result, identity
 from floatgate.run import cache_folder, how_to_read
@@ -26,7 +26,8 @@ class Standing(NamedTuple):
     """How far several runs have come.
 
     `share` is the part of the work that is done, from 0 to 1; `requests` counts those simulated.
-    `reused` of the finished runs were there before, and are no part of the work.
+    `reused` of the finished runs were there before, and are no part of the work. `remade` has, in
+    words, which were there too and could not be taken, and why.
     """
 
     runs: int
@@ -35,6 +36,7 @@ class Standing(NamedTuple):
     share: float
     requests: int
     reused: int = 0
+    remade: Sequence[str] = ()
 
 
 class Plan(NamedTuple):
@@ -140,16 +142,21 @@ def carry_out(
         if out is not None:
             tidy(out)
         outcomes: dict[int, Result | Failure] = {}
+        remade = []
         for index, plan in enumerate(plans):
-            if (result := finished(plan.job)) is not None:
-                outcomes[index] = result
+            found = stored(plan.job)
+            if isinstance(found, Result):
+                outcomes[index] = found
+            elif found is not None:
+                remade.append(f"{out}/{plan.job.run_id}: {found}; this run is made again")
         left = [index for index in range(len(plans)) if index not in outcomes]
         jobs = [plans[index].job for index in left]
         reused = len(outcomes)
-        ended = _run(jobs, executor or local(workers, len(jobs)), progress, reused)
+        tally = _Tally(len(jobs), reused, remade)
+        ended = _run(jobs, executor or local(workers, len(jobs)), progress, tally)
         outcomes |= dict(zip(left, ended, strict=True))
         comparison = Comparison.of(varied, [outcomes[index] for index in range(len(plans))])
-        comparison.reused = reused
+        comparison.reused, comparison.remade = reused, remade
         if out is not None:
             tidy(out)
             if comparison.runs:
@@ -187,12 +194,11 @@ def _run(
     jobs: Sequence[Job],
     executor: Executor,
     progress: Callable[[Standing], object] | None,
-    reused: int,
+    tally: _Tally,
 ) -> list[Result | Failure]:
     """The outcomes in the order of the jobs."""
     if not jobs:
         return []
-    tally = _Tally(len(jobs), reused)
     outcomes: dict[int, Result | Failure] = {}
 
     def report() -> None:
@@ -230,8 +236,8 @@ class _Stopped(BaseException):
 class _Tally:
     """Adds up how far the runs have come."""
 
-    def __init__(self, runs: int, reused: int) -> None:
-        self._runs, self._reused = runs, reused
+    def __init__(self, runs: int, reused: int, remade: Sequence[str]) -> None:
+        self._runs, self._reused, self._remade = runs, reused, remade
         self._finished = self._failed = self._requests = 0
         self._running: dict[int, tuple[int, float]] = {}
 
@@ -254,6 +260,7 @@ class _Tally:
             share=(self._finished + sum(share for _, share in self._running.values())) / self._runs,
             requests=self._requests + sum(done for done, _ in self._running.values()),
             reused=self._reused,
+            remade=self._remade,
         )
 
 

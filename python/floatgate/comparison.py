@@ -30,6 +30,7 @@ class Comparison:
         failed: The runs without a result: their `variant`, the `kind` of failure (`input`,
             `internal` or `died`) and a `message`.
         reused: How many of the results were there before.
+        remade: In words, which were there too and could not be taken, and why.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Comparison:
         self.variants = [dict(variant) for variant in variants]
         self.failed = [dict(failure) for failure in failed]
         self.reused = 0
+        self.remade: Sequence[str] = ()
 
     @classmethod
     def of(

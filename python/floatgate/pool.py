@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from floatgate.build import digest
 from floatgate.engine import InputError, InternalError
 from floatgate.locks import alone
-from floatgate.recording import TABLES
+from floatgate.recording import RESULT, SNAPSHOTS, TABLES, flaw
 from floatgate.result import Result
 from floatgate.run import Reading, cache_folder, run
 
@@ -32,8 +32,8 @@ class Job(NamedTuple):
 
     `out` is the folder in which its result is stored, if any. Jobs with an equal `state` share a
     preconditioned drive, which the first of them makes and the others find in the cache. `run_id`
-    is the name that the run will have, where that is known: a result of that name in `out` with the
-    tables of `record` is taken as it is.
+    is the name that the run will have, where that is known: a result of that name in `out` that is
+    whole, and has the tables of `record`, is taken as it is.
     """
 
     drive: str
@@ -117,18 +117,28 @@ def perform(job: Job, progress: Callable[[str, int, int | None, int], object]) -
 
 def finished(job: Job) -> Result | None:
     """The result of a job, if it is stored already with all that the job would record."""
+    found = stored(job)
+    return found if isinstance(found, Result) else None
+
+
+def stored(job: Job) -> Result | str | None:
+    """As `finished`; of a result that is there and cannot be taken, the reason."""
     if job.out is None or job.run_id is None:
         return None
     folder = Path(job.out) / job.run_id
     try:
         result = Result.load(folder)
         if result.run_id != job.run_id:
-            return None
+            return f"{RESULT} is that of another run"
         recorded = result.provenance.config.run["keep-requests"]
+    except FileNotFoundError:
+        return f"{RESULT} is not there" if folder.exists() else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return None  # Damaged is as if it were not there.
+        return f"{RESULT} cannot be read"
     tables = [name for name in job.record if name != "requests" or recorded]
-    return result if all((folder / f"{name}.parquet").exists() for name in tables) else None
+    if "snapshots" in tables:
+        tables = [*dict.fromkeys([*tables, *SNAPSHOTS])]
+    return flaw(result, tables) or result
 
 
 class Here:

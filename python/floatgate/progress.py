@@ -58,11 +58,17 @@ class Progress(_Line):
 
 
 class RunsProgress(_Line):
-    """Call it with the standing of a comparison."""
+    """Call it with the standing of a comparison; first it says which runs are made again."""
+
+    _told = False
 
     def __call__(self, standing: Standing) -> None:
         """Draws the line anew."""
         interrupt.check()
+        if not self._told:
+            self._told = True
+            sys.stderr.write("".join(f"{line}\n" for line in standing.remade))
+            sys.stderr.flush()
         if self._on:
             self._draw(runs_line(standing, time.monotonic() - self._start))
 

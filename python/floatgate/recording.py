@@ -6,13 +6,16 @@ Everything lies in a hidden folder beside its place until all is there.
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import io
+import json
 import os
 import queue
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -42,6 +45,9 @@ SNAPSHOTS = ("snapshots", "occupancy")
 
 CHOICES = (*TABLES, "snapshots")
 """What can be asked for."""
+
+SEAL = "stored"
+"""The key of `result.json` that says what was stored: see `sealed`."""
 
 ROW_GROUP = 1 << 18
 """Rows in a row group: as many as the engine hands over at once."""
@@ -92,36 +98,46 @@ class Recording:
     def keep(self, result: Result) -> Path:
         """Puts everything in its place, `result.json` last; returns the run's folder."""
 
-        def finish() -> list[Path]:
-            files = self._files.values()
-            for file in files:
+        def finish() -> None:
+            for file in self._files.values():
                 file.finish()
-            last = self._unfinished / RESULT
-            last.write_text(result.to_json() + "\n", encoding="utf-8")
-            return [*(file.path for file in files), last]
 
         return self._placed(result, finish)
 
     def adopt(self, result: Result, files: Mapping[str, bytes]) -> Path:
         """As `keep`, of a run that was recorded elsewhere: its files by name."""
 
-        def finish() -> list[Path]:
+        def finish() -> None:
             for name, content in files.items():
-                (self._unfinished / name).write_bytes(content)
-            names = sorted(files, key=lambda name: name == RESULT)
-            return [self._unfinished / name for name in names]
+                if name != RESULT:
+                    _write(self._unfinished / name, content)
 
         return self._placed(result, finish)
 
-    def _placed(self, result: Result, finish: Callable[[], list[Path]]) -> Path:
-        """Moves what `finish` returns, in its order, into the run's folder."""
+    def _placed(self, result: Result, finish: Callable[[], None]) -> Path:
+        """Moves the tables that `finish` leaves into the run's folder, then `result.json`.
+
+        That is the mark of a whole run, also after a power cut: whatever it speaks of is on the
+        disk before it has its name.
+        """
         place = self._folder / result.run_id
         was_there = place.exists()
         try:
-            paths = finish()
+            finish()
+            tables = sorted(self._unfinished.iterdir())
+            lengths = {path.stem: path.stat().st_size for path in tables}
+            # An earlier recording of the same run may have left others.
+            lengths = _whole(place) | lengths
+            text = json.dumps(sealed(result.data, lengths), indent=1) + "\n"
+            last = self._unfinished / RESULT
+            _write(last, text.encode())
             place.mkdir(exist_ok=True)
-            for path in paths:
+            for path in tables:
                 path.replace(place / path.name)
+            _settle(place)
+            last.replace(place / RESULT)
+            _settle(place)
+            _settle(self._folder)
         except BaseException as error:
             if not was_there:
                 shutil.rmtree(place, ignore_errors=True)
@@ -138,6 +154,92 @@ class Recording:
         with suppress(OSError):
             for folder in self._made:
                 folder.rmdir()
+
+
+def sealed(value: Mapping[str, Any], lengths: Mapping[str, int]) -> dict[str, Any]:
+    """A result as it is stored: with its own digest, and the lengths of the tables beside it."""
+    in_order = {name: lengths[name] for name in sorted(lengths)}
+    return {**value, SEAL: {"sha256": _digest(value), "table_bytes": in_order}}
+
+
+def _digest(value: Mapping[str, Any]) -> str:
+    """The digest of a result, whatever the form of its text; of wall-clock figures, the names."""
+    what = {**value, "timing": sorted(value.get("timing") or ())}
+    text = json.dumps(what, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def flaw(result: Result, tables: Iterable[str] | None = None) -> str | None:
+    """What is wrong with a stored run, in words; None if it is whole.
+
+    Args:
+        result: The run as it was read.
+        tables: The tables that it must have; by default those that it says it has.
+    """
+    if result.seal is None:
+        if tables is None:
+            return None  # Stored before there were seals: nothing is known of it.
+        return f"{RESULT} does not say how long its tables are"
+    try:
+        if result.seal["sha256"] != _digest(result.data):
+            return f"{RESULT} is not what was stored"
+        lengths = dict(result.seal["table_bytes"])
+    except (LookupError, TypeError, ValueError):
+        return f"{RESULT} is damaged"
+    assert result.folder is not None
+    for name in lengths if tables is None else tables:
+        if name not in lengths:
+            return f"{name}.parquet was not recorded"
+        found = length(result.folder / f"{name}.parquet")
+        if found is None:
+            return f"{name}.parquet is not there"
+        if found != lengths[name]:
+            return f"{name}.parquet has {found:,} of {lengths[name]:,} bytes"
+    return None
+
+
+def length(path: Path) -> int | None:
+    """The bytes of a file; None if there is none."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
+def _whole(place: Path) -> dict[str, int]:
+    """The tables in the folder of a run that its next `result.json` can go on to speak of."""
+    try:
+        seal = json.loads((place / RESULT).read_bytes()).get(SEAL)
+        known = {} if seal is None else dict(seal["table_bytes"])
+    except (OSError, LookupError, TypeError, ValueError, AttributeError):
+        return {}
+    found = {name: length(place / f"{name}.parquet") for name in (*TABLES, *SNAPSHOTS)}
+    # What was stored before there were seals is taken as it is.
+    return {
+        name: size
+        for name, size in found.items()
+        if size is not None and (seal is None or known.get(name) == size)
+    }
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Writes a file, which is on the disk when this returns."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _settle(folder: Path) -> None:
+    """Waits until the names in a folder are on the disk, where the file system can tell."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(handle)
 
 
 class ParquetFile:
@@ -181,6 +283,8 @@ class ParquetFile:
         try:
             with self._out:
                 self._write()
+                self._out.flush()
+                os.fsync(self._out.fileno())
         except BaseException as error:
             # What polars raises does not always say what happened to the file.
             self._error = self._out.error or error

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from floatgate.engine import InputError
-from floatgate.recording import RESULT, SNAPSHOTS, Recording
+from floatgate.recording import RESULT, SEAL, SNAPSHOTS, Recording, flaw
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,13 +54,20 @@ class Result(Numbers):
 
     `result.waf`, `result.host.write.latency_ns.p99`, `result.flash.erase.gc` and so on are the
     numbers of the JSON value; `print(result)` is the page that the command line prints. `folder` is
-    where the result is stored, if it is.
+    where the result is stored, if it is; `seal`, of one that was read, what its file says of itself
+    and of the tables beside it (see `floatgate.recording`).
     """
 
-    def __init__(self, data: dict[str, Any], folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        data: dict[str, Any],
+        folder: Path | None = None,
+        seal: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(data)
         self.data = data
         self.folder = folder
+        self.seal = seal
 
     def __str__(self) -> str:
         from floatgate import text
@@ -116,7 +123,14 @@ class Result(Numbers):
         """Reads a stored result: its `result.json`, or the folder that holds it."""
         path = Path(path)
         path = path / RESULT if path.is_dir() else path
-        return cls(json.loads(path.read_bytes()), path.parent)
+        return cls.read(json.loads(path.read_bytes()), path.parent)
+
+    @classmethod
+    def read(cls, value: Any, folder: Path) -> Result:
+        """A result from the value of its file."""
+        data = dict(value)
+        seal = data.pop(SEAL, None)
+        return cls(data, folder, seal)
 
     def requests(self) -> pl.DataFrame:
         """One row per completed request, in order of completion; of a stored result only.
@@ -166,15 +180,34 @@ class Result(Numbers):
 
         if self.folder is None:
             raise InputError(f"this result has no {name}: only a run with `out=FOLDER` keeps them")
-        path = self.folder / f"{name}.parquet"
-        if path.exists():
-            return pl.read_parquet(path)
+        path = self.table_file(name)
+        if path is not None:
+            try:
+                return pl.read_parquet(path)
+            except pl.exceptions.ComputeError as error:
+                raise InputError(f"{path}: this cannot be read ({error})") from error
         if name == "requests" and not self.provenance.config.run["keep-requests"]:
             raise InputError(f"{self.folder}: its requests were left out (run.keep-requests=false)")
         hint = ""
         if name in SNAPSHOTS:
             hint = "; a run records it with `--snapshots`, an experiment with `record`"
         raise InputError(f"{self.folder}: there is no {name}.parquet beside the result{hint}")
+
+    def table_file(self, name: str) -> Path | None:
+        """The file of a table, if it was stored.
+
+        Raises:
+            InputError: It is not, or no longer, what was stored.
+        """
+        if self.folder is None:
+            return None
+        path = self.folder / f"{name}.parquet"
+        if self.seal is not None:
+            if name not in self.seal["table_bytes"]:
+                return None
+            if (why := flaw(self, [name])) is not None:
+                raise InputError(f"{self.folder}: {why}; make the run again")
+        return path if path.is_file() else None
 
     def latencies(self) -> pl.DataFrame:
         """One row per host operation: requests, bytes and the latency percentiles in ns."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from floatgate import comparison
 from floatgate.engine import InputError
-from floatgate.recording import RESULT, SNAPSHOTS, TABLES
+from floatgate.recording import RESULT, SNAPSHOTS, TABLES, flaw
 from floatgate.result import Result
 from floatgate.sweep import LIST as SWEEP
 
@@ -32,13 +32,17 @@ def results(folders: Folders = "floatgate-results") -> pl.DataFrame:
     Raises:
         InputError: A folder is not there, or a result cannot be read.
     """
+    return _table(list(_stored(folders)))
+
+
+_Row = tuple[Path, Result, Mapping[str, str]]
+"""A stored run: its folder, its result, and what it was called."""
+
+
+def _table(rows: Sequence[_Row]) -> pl.DataFrame:
     import polars as pl
 
-    rows: list[tuple[Path, Result, Mapping[str, str]]] = []
-    names: dict[str, None] = {}
-    for path, result, variant in _stored(folders):
-        names |= dict.fromkeys(variant)
-        rows.append((path, result, variant))
+    names = dict.fromkeys(name for _, _, variant in rows for name in variant)
     if not rows:
         return pl.DataFrame()
     varied = [
@@ -56,8 +60,8 @@ def results(folders: Folders = "floatgate-results") -> pl.DataFrame:
     )
 
 
-def _stored(folders: Folders) -> Iterator[tuple[Path, Result, Mapping[str, str]]]:
-    """Each stored run once: its folder, its result, and what it was called."""
+def _stored(folders: Folders) -> Iterator[_Row]:
+    """Each stored run once."""
     given = [folders] if isinstance(folders, str | os.PathLike) else list(folders)
     seen = set()
     for folder in map(Path, given):
@@ -76,6 +80,8 @@ def _stored(folders: Folders) -> Iterator[tuple[Path, Result, Mapping[str, str]]
                 result.run_id  # noqa: B018  # not every `result.json` is one of ours
             except (OSError, ValueError, LookupError, TypeError, AttributeError):
                 raise InputError(f"{path}: this is no result of a run") from None
+            if (why := flaw(result, ())) is not None and result.seal is not None:
+                raise InputError(f"{path.parent}: {why}; make the run again")
             yield path.parent, result, variants[above].get(path.parent, {})
 
 
@@ -116,7 +122,8 @@ def query(
         ) from None
     import tempfile
 
-    frame = results(folders)
+    rows = list(_stored(folders))
+    frame = _table(rows)
     if frame.is_empty():
         raise InputError(f"{_shown(folders)}: there are no results here")
     frame = frame.rename(dict(zip(frame.columns, _plain(frame.columns), strict=True)))
@@ -125,8 +132,11 @@ def query(
         file = Path(scratch) / "runs.parquet"
         frame.write_parquet(file)
         connection.execute(f"CREATE TABLE runs AS SELECT * FROM read_parquet({_quoted(file)})")
-    missing = [name for name in (*TABLES, *SNAPSHOTS) if not _view(connection, name, frame)]
+    missing: list[str] = []
     try:
+        for name in (*TABLES, *SNAPSHOTS):
+            if not _view(connection, name, rows):
+                missing.append(name)
         done = connection.execute(sql)
         return [column[0] for column in done.description], done.fetchall()
     except duckdb.Error as error:
@@ -141,11 +151,9 @@ def query(
         connection.close()
 
 
-def _view(connection: Any, name: str, runs: pl.DataFrame) -> bool:
+def _view(connection: Any, name: str, rows: Sequence[_Row]) -> bool:
     """A view of one table of all runs; whether any run has it."""
-    pairs = zip(runs["run_id"], runs["folder"], strict=True)
-    files = {str(Path(folder) / f"{name}.parquet"): run_id for run_id, folder in pairs}
-    there = [file for file in files if Path(file).is_file()]
+    there = [path for _, result, _ in rows if (path := result.table_file(name)) is not None]
     if not there:
         return False
     listed = ", ".join(map(_quoted, there))

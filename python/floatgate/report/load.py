@@ -10,7 +10,7 @@ from typing import Any
 
 from floatgate.comparison import LIST, Comparison
 from floatgate.engine import InputError
-from floatgate.recording import RESULT
+from floatgate.recording import RESULT, flaw
 from floatgate.result import Result, flat
 
 SCHEMA = "floatgate.run/1"
@@ -135,10 +135,13 @@ def _results(paths: Iterable[Path], mistakes: list[str]) -> list[Result]:
         value = _json(path, mistakes)
         if value is None:
             continue
-        if value.get("schema") == SCHEMA:
-            runs.append(Result(value, path.parent))
-        else:
+        if value.get("schema") != SCHEMA:
             mistakes.append(_other(path, value.get("schema"), SCHEMA))
+            continue
+        run = Result.read(value, path.parent)
+        if (why := flaw(run)) is not None:
+            mistakes.append(f"{path.parent}: {why}; make the run again")
+        runs.append(run)
     return runs
 
 

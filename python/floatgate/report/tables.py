@@ -34,8 +34,7 @@ class Curve(NamedTuple):
 
 def table(run: Result, name: str) -> Path | None:
     """The file of a table, if it was stored."""
-    path = run.folder / f"{name}.parquet" if run.folder is not None else None
-    return path if path is not None and path.is_file() else None
+    return run.table_file(name)
 
 
 def latencies(run: Result, op: str) -> Curve:

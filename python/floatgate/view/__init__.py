@@ -84,8 +84,7 @@ def view(
 
 def has_snapshots(result: Result) -> bool:
     """Whether a result has what a picture is made of."""
-    folder = result.folder
-    return folder is not None and all((folder / f"{t}.parquet").is_file() for t in SNAPSHOTS)
+    return all(result.table_file(name) is not None for name in SNAPSHOTS)
 
 
 def picture(result: Result, rows: int = ROWS) -> dict[str, Any]:

@@ -136,11 +136,11 @@ _UNUSED = _USED[:9]
 
 def waits(run: Run) -> pl.DataFrame:
     """Response times in ns of the reads that met a refresh, in the second half of a run."""
-    folder = run.result.folder
-    if folder is None or not (folder / "requests.parquet").exists():
+    file = run.result.table_file("requests")
+    if file is None:
         return pl.DataFrame({"latency_ns": []}, schema={"latency_ns": pl.UInt64})
     half = int(run.rows["end"][-1]) // 2
-    reads = pl.scan_parquet(folder / "requests.parquet").filter(
+    reads = pl.scan_parquet(file).filter(
         (pl.col("operation") == "read")
         & (pl.col("queue_refresh_ns") > 0)
         & (pl.col("arrival_ns") >= half)
