@@ -198,9 +198,13 @@ impl Blocks {
         self.closed_at[b] = self.closings;
     }
 
-    /// Puts a closed block's age back to what it was after so many closings.
-    pub(crate) fn set_age(&mut self, b: BlockId, closed_at: u32, closings: u32) {
+    /// Puts a closed block's age back to what it was.
+    pub(crate) fn set_age(&mut self, b: BlockId, closed_at: u32) {
         self.closed_at[b] = closed_at;
+    }
+
+    /// Puts the clock of ages back to so many closings.
+    pub(crate) fn set_closings(&mut self, closings: u32) {
         self.closings = closings;
     }
 

@@ -114,6 +114,18 @@ impl<K: Kit> Ftl<K> {
                 "plane {p}: {free} free blocks, listed {}",
                 plane.free.len()
             );
+            for stream in (0..self.streams.len()).map(|s| StreamId(s as u8)) {
+                let in_use = |b: &BlockId| {
+                    let out = matches!(self.blocks.state(*b), State::Free | State::Bad);
+                    !out && self.blocks.stream(*b) == stream
+                };
+                let blocks = self.geometry.blocks_of(p).map(BlockId::new).filter(in_use).count();
+                let held = self.held[self.held_at(p, stream)] as usize;
+                ensure!(
+                    held == blocks,
+                    "plane {p}: {stream:?} has {blocks} blocks, counted {held}"
+                );
+            }
             let room = self.has_room(p);
             ensure!(self.writable().get(p.index()) == room, "plane {p}: writable is not {room}");
         }
@@ -235,7 +247,7 @@ mod tests {
             let (block, slot) = ftl.geometry.split(ppn);
             (ppn, block, slot)
         };
-        let damages: [(&str, Damage<'_>); 15] = [
+        let damages: [(&str, Damage<'_>); 16] = [
             ("valid slots, counted", &|f| {
                 let (_, block, slot) = at(f, a);
                 f.map.invalidate(block, slot);
@@ -287,6 +299,7 @@ mod tests {
                 }
             }),
             ("planes starve, counted", &|f| f.starved_planes += 1),
+            ("StreamId(0) has 5 blocks, counted 6", &|f| f.held[0] += 1),
         ];
         drive().check().unwrap();
         for (n, (words, damage)) in damages.iter().enumerate() {

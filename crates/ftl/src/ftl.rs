@@ -334,9 +334,11 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// Ends preconditioning: its counts and wear are forgotten, and policies start afresh, so that
-    /// a run does not depend on whether its first state was computed or loaded.
+    /// a run does not depend on whether its first state was computed or loaded: what a saved state
+    /// has no place for ([`Ftl::save`]) begins anew here.
     pub fn begin_run(&mut self, mut policies: Policies<K>) {
         assert!(self.jobs.running() == 0, "preconditioning left jobs behind");
+        self.jobs = Jobs::new();
         policies.each(|w| w.attach(&self.geometry, self.config.logical_pages));
         let own = policies.page_choice.streams().len();
         policies.page_choice.learn_streams(StreamId((self.streams.len() - own) as u8));
@@ -345,6 +347,9 @@ impl<K: Kit> Ftl<K> {
         self.counts = Counts::default();
         self.array.reset_wear();
         self.freed = false;
+        self.relieved = false;
+        self.reads.fill(0);
+        self.owed.fill(0);
         self.condemned.clear();
         self.fruitless = 0;
         self.ages = self.config.endurance > 0;

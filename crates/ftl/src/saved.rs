@@ -22,8 +22,9 @@ pub struct Damaged;
 impl<K: Kit> Ftl<K> {
     /// The state as bytes; `None` when something is on its way or blocks are not plain.
     pub fn save(&self) -> Option<Vec<u8>> {
-        let plain =
-            self.coding_plain && self.array.modes().as_slice().iter().all(|m| *m == Mode::Full);
+        let plain = self.coding_plain
+            && self.array.modes().as_slice().iter().all(|m| *m == Mode::Full)
+            && self.block_ids().all(|b| self.blocks.role(b) == Role::REGULAR);
         if !plain || !self.is_quiet() {
             return None;
         }
@@ -110,7 +111,12 @@ impl<K: Kit> Ftl<K> {
             match word as u8 {
                 0 => {}
                 state @ (1 | 3) => {
+                    if stream.index() >= self.streams.len() {
+                        return Err(Damaged);
+                    }
                     self.blocks.open(b, stream, Role::REGULAR);
+                    let held = self.held_at(self.geometry.plane_of(b), stream);
+                    self.held[held] += 1;
                     self.blocks.set_written(b, written);
                     if state == State::Closed as u8 {
                         closed.push((closed_at, b));
@@ -161,8 +167,9 @@ impl<K: Kit> Ftl<K> {
         }
         for (closed_at, b) in closed {
             self.blocks.close(b, 0);
-            self.blocks.set_age(b, closed_at, closings);
+            self.blocks.set_age(b, closed_at);
         }
+        self.blocks.set_closings(closings);
         for p in self.plane_ids() {
             self.update_writable(p);
         }

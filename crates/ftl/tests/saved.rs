@@ -71,7 +71,9 @@ fn state(ftl: &Ftl<Kit>) -> impl PartialEq + std::fmt::Debug + use<> {
             let blocks = ftl.blocks();
             let closed = blocks.state(b) == State::Closed;
             let age = closed.then(|| blocks.closings() - blocks.closed_at(b));
-            (blocks.state(b), blocks.valid(b), blocks.written(b), ftl.array().next_page(b), age)
+            let (state, next) = (blocks.state(b), ftl.array().next_page(b));
+            let writer = (state != State::Free).then(|| (blocks.stream(b), blocks.role(b)));
+            (state, blocks.valid(b), blocks.written(b), next, age, writer)
         })
         .collect();
     let free: Vec<_> = (0..ftl.geometry().planes() as u32)
@@ -90,10 +92,14 @@ fn a_restored_drive_has_the_same_future() {
         let mut restored = empty(s);
         restored.restore(&bytes).map_err(|e| format!("{e:?}"))?;
         restored.check()?;
-        let mut drives = [original, restored].map(|mut ftl| {
+        let begun = [original, restored].map(|mut ftl| {
             ftl.begin_run(builtin::<Versions>(&set));
-            Drive::adopted(ftl, s.taste, s.seed)
+            ftl
         });
+        if state(&begun[0]) != state(&begun[1]) {
+            return Err("the restored drive is another from the beginning".into());
+        }
+        let mut drives = begun.map(|ftl| Drive::adopted(ftl, s.taste, s.seed));
         for drive in &mut drives {
             main_phase(s, drive)?;
         }

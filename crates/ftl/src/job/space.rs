@@ -130,7 +130,7 @@ impl<K: Kit> Ftl<K> {
         self.counts.kept += u64::from(self.blocks.valid(block));
         let plane = self.geometry.plane_of(block);
         let held = self.held_at(plane, self.blocks.stream(block));
-        self.held[held] = self.held[held].saturating_sub(1);
+        self.held[held] -= 1;
         self.blocks.set_reusable(block);
         self.planes.get_mut(plane).free.push_back(block);
         self.join_free(plane, block, now);
@@ -140,7 +140,7 @@ impl<K: Kit> Ftl<K> {
     pub(crate) fn set_free(&mut self, block: BlockId, why: Tag, now: Time) {
         let plane = self.geometry.plane_of(block);
         let held = self.held_at(plane, self.blocks.stream(block));
-        self.held[held] = self.held[held].saturating_sub(1);
+        self.held[held] -= 1;
         if K::READS && !self.reads.is_empty() {
             if why.source == Source::Refresh {
                 self.owe(plane, -i64::from(self.geometry.pages_per_block()));
