@@ -79,6 +79,13 @@ impl Family {
         }
     }
 
+    /// Whether a policy of the family can shape the state before the run, and so is part of that
+    /// state's name. Drives are filled and aged without time and without a queue, so nobody asks
+    /// there at which level to program, how long to wait or what goes first.
+    pub const fn shapes_state(self) -> bool {
+        !matches!(self, Self::Cost | Self::Throttle | Self::Order)
+    }
+
     /// The policy of a drive that names none.
     pub const fn default(self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
 //! One run: a resolved drive, a workload, and out comes a report.
 
-use crate::config::{Age, Drive, Fill, Foreground, HostMode};
+use crate::config::{Age, Drive, Fill, Foreground, HostMode, before_run};
 use crate::precondition::{Preconditioned, precondition};
 use crate::record::Sink;
 use crate::report::{Report, report};
@@ -10,7 +10,7 @@ use ftl::{
 };
 use kernel::{Bytes, Dur, Time};
 use nand::physics::Recovery;
-use policies::Builtin;
+use policies::{Builtin, Family};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -191,21 +191,52 @@ pub fn run_recorded(
 /// The drive's policies in their first state, told what they must know.
 fn policies_of(drive: &Drive, future: Option<&Arc<Future>>) -> Policies<Builtin> {
     let mut policies = drive.policies.build();
-    let types = drive.geometry.shape().bits_per_cell;
-    let mean =
-        |times: &[Dur; 4]| times[..types as usize].iter().copied().sum::<Dur>() / u64::from(types);
-    policies.cost.learn_times(&LevelTimes {
-        program: drive.timing.program.each_ref().map(mean),
-        read: drive.timing.read.each_ref().map(mean),
-    });
-    policies.page_choice.learn_times(&drive.timing.program[nand::Level::Medium as usize]);
-    let life = life_of(drive);
-    policies.throttle.learn_life(&life);
-    policies.wear.learn_life(&life);
+    Told::of(drive).tell(&mut policies);
     if let Some(future) = future {
         policies.cost.foresee(Arc::clone(future));
     }
     policies
+}
+
+/// What policies are told of the drive, beside what they see of it.
+struct Told {
+    levels: LevelTimes,
+    program: [Dur; 4],
+    life: Life,
+}
+
+impl Told {
+    fn of(drive: &Drive) -> Self {
+        let types = drive.geometry.shape().bits_per_cell;
+        let mean = |times: &[Dur; 4]| {
+            times[..types as usize].iter().copied().sum::<Dur>() / u64::from(types)
+        };
+        Self {
+            levels: LevelTimes {
+                program: drive.timing.program.each_ref().map(mean),
+                read: drive.timing.read.each_ref().map(mean),
+            },
+            program: drive.timing.program[nand::Level::Medium as usize],
+            life: life_of(drive),
+        }
+    }
+
+    fn tell(&self, policies: &mut Policies<Builtin>) {
+        policies.cost.learn_times(&self.levels);
+        policies.page_choice.learn_times(&self.program);
+        policies.throttle.learn_life(&self.life);
+        policies.wear.learn_life(&self.life);
+    }
+
+    /// What of it may shape a state: what those are told who are asked while a drive is filled and
+    /// aged.
+    fn shaping(&self, policies: &Policies<Builtin>) -> Value {
+        // No field is left out by `..`: whoever adds one decides here.
+        let Self { levels: _, program, life } = self;
+        let program = (!policies.page_choice.in_order()).then(|| format!("{program:?}"));
+        let life = policies.wear.active().then(|| format!("{life:?}"));
+        json!([program, life])
+    }
 }
 
 /// What policies that plan a drive's life have to plan with.
@@ -344,11 +375,11 @@ pub struct Planned {
 
 /// What can be said of a run of a drive once its workload is known.
 pub fn planned(drive: &Drive, about: &About) -> Planned {
-    let config = closed_if_untimed(drive, about).resolved;
+    let drive = &closed_if_untimed(drive, about);
     let repeatable = drive.policies.unrepeatable().next().is_none();
     let kept = repeatable && drive.precondition.age != Age::None;
     let state = kept.then(|| state_digest(drive, &named_requests(drive, about, None)));
-    Planned { config, state }
+    Planned { config: drive.resolved.clone(), state }
 }
 
 /// What tells the requests from others in a preconditioned state: null if it depends on none.
@@ -366,26 +397,20 @@ fn by_workload(drive: &Drive) -> bool {
 }
 
 /// The digest of what a preconditioned state depends on; `requests` says which requests those
-/// are, and is null if it depends on none.
+/// are, and is null if it depends on none. Everything that makes the drive is part of it, unless it
+/// says where it is defined that it cannot shape a state: settings where they are declared
+/// (`config/keys.rs`), families of policies by [`Family::shapes_state`].
 fn state_digest(drive: &Drive, requests: &Value) -> String {
-    let resolved = &drive.resolved;
-    let host = &resolved["host"];
-    let policies = ["page-choice", "coding", "victim", "placement", "wear"]
-        .map(|family| resolved["policies"][family].clone());
-    let workload = if requests.is_null() {
-        Value::Null
-    } else {
-        json!([requests, resolved["workload"], host["sector"], host["out-of-range"]])
-    };
+    let mut policies = drive.policies.to_json();
+    for family in Family::ALL.into_iter().filter(|family| !family.shapes_state()) {
+        policies.remove(family.name());
+    }
     let parts = json!({
         "build": drive.build,
-        "geometry": resolved["geometry"],
-        "logical-pages": drive.logical_pages,
-        "ftl": resolved["ftl"],
-        "precondition": resolved["precondition"],
+        "drive": before_run(&drive.resolved, !requests.is_null()),
         "policies": policies,
-        "seed": drive.seed,
-        "workload": workload,
+        "told": Told::of(drive).shaping(&drive.policies.build()),
+        "requests": requests,
     });
     format!("{:x}", Sha256::digest(parts.to_string()))
 }

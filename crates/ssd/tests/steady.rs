@@ -6,8 +6,8 @@
 mod common;
 
 use common::{
-    PAGE, bytes, class_of, close, count, drive, generate, number, run_with, serve, warnings,
-    without_timing,
+    Memory, PAGE, bytes, class_of, close, count, drive, generate, number, run_with, serve,
+    warnings, without_timing,
 };
 use floatgate_ssd::{
     Drive, NoCache, Preconditioned, StateCache, ftl_of, generator, planned, precondition,
@@ -206,27 +206,6 @@ fn ageing_by_the_workload_ends_where_the_workload_goes_on() {
 }
 
 // ── The cache ───────────────────────────────────────────────────────────────────────────────────
-
-/// States in memory, and how often one was asked for, found and kept.
-#[derive(Default)]
-struct Memory {
-    states: BTreeMap<String, Vec<u8>>,
-    found: u32,
-    kept: u32,
-}
-
-impl StateCache for Memory {
-    fn load(&mut self, key: &str) -> Option<Vec<u8>> {
-        let state = self.states.get(key).cloned();
-        self.found += u32::from(state.is_some());
-        state
-    }
-
-    fn store(&mut self, key: &str, bytes: &[u8]) {
-        self.kept += 1;
-        self.states.insert(key.into(), bytes.to_vec());
-    }
-}
 
 /// A small aged drive.
 fn cached(own: &[&str]) -> Drive {

@@ -1,6 +1,8 @@
 //! The resolved drive as a drive file, and where its settings come from.
 
 use super::drive::{Drive, Model, Order};
+use super::field::{Field, Reach};
+use super::keys::DriveFile;
 use super::layers::Merged;
 use kernel::Bytes;
 use serde_json::{Map, Value as Json, json};
@@ -127,6 +129,24 @@ fn reliability(drive: &Drive) -> Json {
         }
     }
     section
+}
+
+/// What of a resolved drive can shape its state before the run, but for the policies and what they
+/// are told; `by_requests`: the state is made from the workload.
+pub(crate) fn before_run(resolved: &Json, by_requests: bool) -> Json {
+    let mut limited = Vec::new();
+    DriveFile::limited("", &mut limited);
+    let mut left = resolved.clone();
+    for (path, reach) in limited {
+        if reach == Reach::Requests && by_requests {
+            continue;
+        }
+        let (section, key) = path.rsplit_once('.').unwrap_or(("", &path));
+        let section = if section.is_empty() { String::new() } else { format!("/{section}") };
+        let section = left.pointer_mut(&section.replace('.', "/")).and_then(Json::as_object_mut);
+        section.and_then(|section| section.remove(key));
+    }
+    left
 }
 
 fn offset(shift: i64) -> String {

@@ -29,6 +29,20 @@ pub(crate) trait Field: Sized {
 
     /// The settings within, as paths below `path` with what they are.
     fn list(_path: &str, _out: &mut Vec<(String, &'static str)>) {}
+
+    /// The settings within that are declared with less than the whole [`Reach`].
+    fn limited(_path: &str, _out: &mut Vec<(String, Reach)>) {}
+}
+
+/// What a setting can change. One that is declared without this changes the state before the run.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Reach {
+    /// What the policies are, or are told of the drive; a state only through their answers.
+    Policies,
+    /// Which requests there are; a state only if it is made from them.
+    Requests,
+    /// The run and its report alone: filling and ageing never ask for it.
+    Run,
 }
 
 /// Reports a value of the wrong type.
@@ -385,7 +399,7 @@ macro_rules! sections {
     ($(
         $(#[doc = $about:literal])+
         struct $name:ident {
-            $( $(#[doc = $doc:literal])+ $key:ident: $kind:ty, )*
+            $( $(#[doc = $doc:literal])+ $key:ident: $kind:ty $(=> $reach:ident)?, )*
         }
     )*) => {$(
         $(#[doc = $about])+
@@ -429,6 +443,14 @@ macro_rules! sections {
                     let key = join(path, &stringify!($key).replace('_', "-"));
                     out.push((key.clone(), brief(concat!($($doc, "\n"),+))));
                     <$kind>::list(&key, out);
+                )*
+            }
+
+            fn limited(path: &str, out: &mut Vec<(String, $crate::config::field::Reach)>) {
+                $(
+                    let key = join(path, &stringify!($key).replace('_', "-"));
+                    <$kind>::limited(&key, out);
+                    $( out.push((key, $crate::config::field::Reach::$reach)); )?
                 )*
             }
         }

@@ -2,6 +2,9 @@
 //!
 //! These declarations are the single source of truth: the reader, the suggestions for misspelt
 //! keys, the documentation and `schema/drive.json` all come from them.
+//!
+//! A state before the run is kept under all settings but those that say here what else they change
+//! (`=> Run`, see [`Reach`](super::field::Reach)): a key that says nothing is part of the name.
 
 use super::drive::{
     Age, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, Order, OutOfRange, ProgramSpeed,
@@ -27,11 +30,11 @@ sections! {
     /// unit; a bare number there is an error.
     struct DriveFile {
         /// The format of this file: "floatgate.drive/1".
-        schema: String,
+        schema: String => Run,
         /// What results call the drive. By default the name of its file.
-        name: String,
+        name: String => Run,
         /// The drive in one line.
-        summary: String,
+        summary: String => Run,
         /// A drive to inherit from, by name. This file's keys override it.
         base: String,
         /// A chip to take geometry below the chip, the order of pages, timing, energy and
@@ -42,23 +45,23 @@ sections! {
         /// How pages lie in a block.
         pages: PagesKeys,
         /// How long the operations of the flash take.
-        timing: TimingKeys,
+        timing: TimingKeys => Policies,
         /// Energy of the operations. Without it `energy_joules` in the results is null.
-        energy: EnergyKeys,
+        energy: EnergyKeys => Run,
         /// Endurance and the model of the cells.
-        reliability: ReliabilityKeys,
+        reliability: ReliabilityKeys => Policies,
         /// Mapping, capacity and garbage collection.
         ftl: FtlKeys,
         /// How the host sends requests.
         host: HostKeys,
         /// The write buffer.
-        buffer: BufferKeys,
+        buffer: BufferKeys => Run,
         /// Settings of a generated workload, and changes to the addresses of any workload.
-        workload: WorkloadKeys,
+        workload: WorkloadKeys => Requests,
         /// The state of the drive before the run.
         precondition: PreconditionKeys,
         /// One policy for each family: "name" or { name = "agcr", window = 2 }.
-        policies: Choices,
+        policies: Choices => Policies,
         /// The run.
         run: RunKeys,
         /// Where numbers come from: a key, or the beginning of some, and its source.
@@ -338,17 +341,17 @@ sections! {
     /// How the host sends requests.
     struct HostKeys {
         /// The unit of addresses, such as "512B"; page-size is a multiple of it.
-        sector: Bytes,
+        sector: Bytes => Requests,
         /// When requests arrive.
-        mode: HostMode,
+        mode: HostMode => Policies,
         /// Recorded times are divided by this, 0.001 to 1000000.
-        speed: f64,
+        speed: f64 => Run,
         /// Requests outstanding in mode "queue-depth", at least 1.
-        queue_depth: NonZeroU32,
+        queue_depth: NonZeroU32 => Run,
         /// Requests inside the drive at once in the open-loop modes, at least 1. Later ones wait.
-        queue_limit: NonZeroU32,
+        queue_limit: NonZeroU32 => Run,
         /// What becomes of requests beyond the drive's capacity.
-        out_of_range: OutOfRange,
+        out_of_range: OutOfRange => Requests,
     }
 
     /// The write buffer: memory of the drive in which a write is done for the host before it is
@@ -407,10 +410,10 @@ sections! {
         /// The seed of all random streams, 0 to 2^63 - 1.
         seed: u64,
         /// Whether a stored run has a row for each request.
-        keep_requests: bool,
+        keep_requests: bool => Run,
         /// How much time a row of a stored run's series covers, such as "1s", at least 1us;
         /// "auto": as much as makes 1024 to 2048 rows.
-        series_interval: Interval,
+        series_interval: Interval => Run,
     }
 }
 

@@ -47,6 +47,7 @@ pub use drive::{
     Precondition, ProgramSpeed, ReadStart, Recording, Recovery, Reliability, SHORTEST,
     Uncorrectable, UnmappedRead, Workload,
 };
+pub(crate) use emit::before_run;
 pub use error::{ConfigError, Kind, Mark};
 pub use layers::Layers;
 pub use rate::{ParseRateError, Rate};

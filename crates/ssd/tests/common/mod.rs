@@ -8,6 +8,7 @@ use floatgate_ssd::config::{Layers, load, render};
 use floatgate_ssd::{Drive, NoCache, StateCache, generator, run};
 use kernel::{Prio, Time};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use workload::{List, Op, Request, Workload};
 
 /// Bytes of a page of [`BASE`].
@@ -109,6 +110,27 @@ pub(crate) fn serve(drive: &Drive, requests: Vec<Request>) -> Value {
 pub(crate) fn generate(drive: &Drive, pattern: &str) -> Value {
     let made = generator(drive, pattern).unwrap_or_else(|e| panic!("{pattern}: {e}"));
     run_with(drive, made, &mut NoCache)
+}
+
+/// States in memory, and how often one was asked for, found and kept.
+#[derive(Default)]
+pub(crate) struct Memory {
+    pub(crate) states: BTreeMap<String, Vec<u8>>,
+    pub(crate) found: u32,
+    pub(crate) kept: u32,
+}
+
+impl StateCache for Memory {
+    fn load(&mut self, key: &str) -> Option<Vec<u8>> {
+        let state = self.states.get(key).cloned();
+        self.found += u32::from(state.is_some());
+        state
+    }
+
+    fn store(&mut self, key: &str, bytes: &[u8]) {
+        self.kept += 1;
+        self.states.insert(key.into(), bytes.to_vec());
+    }
 }
 
 /// Runs, and checks what must hold in every run.

@@ -1,0 +1,130 @@
+//! The same? A result does not depend on what a cache of preconditioned states holds: nothing, the
+//! run's own state, or what a run left that differs in one family of policies or in one setting.
+//! Random drives, and comparisons of several runs: `tests/test_cache.py`.
+
+mod common;
+
+use common::{Memory, drive, run_with, without_timing};
+use floatgate_ssd::{Drive, NoCache, StateCache, generator, planned};
+use policies::{Family, POLICIES};
+
+/// An aged drive with three bits in a cell on which every scheme against read disturb has something
+/// to do.
+fn aged(own: &[String]) -> Drive {
+    let settings = [
+        "geometry.bits-per-cell=3",
+        "geometry.pages-per-block=12",
+        "geometry.blocks-per-plane=40",
+        "geometry.channels=2",
+        "ftl.spare-factor=0.6",
+        "reliability.endurance=3000",
+        "precondition.fill=full",
+        "precondition.age=random",
+        "host.mode=queue-depth",
+        "workload.requests=3000",
+        "workload.read-share=0.7",
+        "workload.size=16KiB",
+    ];
+    drive(&[settings.map(str::to_owned).as_slice(), own].concat())
+}
+
+fn result(drive: &Drive, cache: &mut dyn StateCache) -> String {
+    without_timing(&run_with(drive, generator(drive, "zipf").unwrap(), cache))
+}
+
+/// The policies of a family, and of those with parameters some more that matter before the run.
+fn members(family: Family) -> Vec<String> {
+    let more: &[&str] = match family {
+        Family::ReadDisturb => &[
+            "refresh:limit=60",
+            "redftl:limit=60:monitors=40:shadows=25",
+            "hot-low-density:limit=60:low-limit=240:low-density=10",
+            "ipr:limit=60:low-limit=240:low-density=10:pool=100",
+        ],
+        Family::Victim => &["d-choices:d=3", "d-choices:d=20", "stable-greedy:window=5"],
+        Family::Placement => &["static:order=pcwd"],
+        Family::Wear => &["static:threshold=2", "hot-cold-swap:slack=1"],
+        Family::PageChoice => &["mango:gc=follow"],
+        Family::Cost => &["fixed:level=low"],
+        Family::Throttle | Family::Coding | Family::Order => &[],
+    };
+    let names = POLICIES.iter().filter(|p| p.family == family).map(|p| p.name.to_owned());
+    names.chain(more.iter().map(|s| (*s).to_owned())).collect()
+}
+
+/// Compares the runs of `drives`, each alone, with a cache that holds its own state, and with one
+/// that holds what all of them left. Answers how many different states there were.
+fn compare(drives: &[(String, Drive)]) -> usize {
+    let mut all = Memory::default();
+    let mut expected = Vec::new();
+    for (what, drive) in drives {
+        let cold = result(drive, &mut NoCache);
+        let mut own = Memory::default();
+        assert_eq!(result(drive, &mut own), cold, "{what}, which fills a cache");
+        assert_eq!(result(drive, &mut own), cold, "{what}, from its own state");
+        assert_eq!(own.found, own.kept, "{what}");
+        expected.push(cold);
+    }
+    for _ in 0..2 {
+        for ((what, drive), expected) in drives.iter().zip(&expected) {
+            assert_eq!(result(drive, &mut all), *expected, "{what}, after all others");
+        }
+    }
+    all.states.len()
+}
+
+#[test]
+fn no_family_of_policies_gets_the_state_of_another_policy() {
+    for family in Family::ALL {
+        let other = |policy: &String| {
+            let own = [format!("policy {}={policy}", family.name())];
+            (own[0].clone(), aged(&own))
+        };
+        let drives: Vec<_> = members(family).iter().map(other).collect();
+        assert!(drives.len() >= 2, "{family:?}: nothing is varied");
+        let states = compare(&drives);
+        // A state of the coding `wom` is never kept.
+        let kept = drives.len() - usize::from(family == Family::Coding);
+        assert_eq!(states, if family.shapes_state() { kept } else { 1 }, "{family:?}");
+    }
+}
+
+#[test]
+fn no_setting_gets_the_state_of_another_value() {
+    for (base, own, states) in [
+        // What a wear leveller is told of the drive's life, and a page-choice policy of its times.
+        ("policy wear=hot-cold-swap:slack=1", "reliability.endurance=40", 2),
+        ("policy wear=none", "reliability.endurance=40", 1),
+        ("policy page-choice=mango:gc=follow", "timing.program=[\"1ms\", \"600us\", \"2ms\"]", 2),
+        ("policy page-choice=in-order", "timing.program=[\"1ms\", \"600us\", \"2ms\"]", 1),
+        // On one bit in a cell Mango's streams come after those of the family before it.
+        ("policy page-choice=mango", "policy read-disturb=refresh:limit=60", 2),
+        ("geometry.bits-per-cell=2", "pages.order=shadow", 2),
+        ("ftl.gc.stop=2", "ftl.gc.stop=4", 2),
+        ("ftl.gc.foreground=all", "ftl.gc.foreground=one", 2),
+        ("workload.shift=0B", "workload.read-share=0.2", 1),
+        ("buffer.size=0B", "buffer.size=64KiB", 1),
+        ("run.seed=1", "run.seed=2", 2),
+    ] {
+        let mut base = vec![base.to_owned()];
+        if own.contains("refresh") {
+            base.push("geometry.bits-per-cell=1".to_owned());
+        }
+        let other = [base.as_slice(), &[own.to_owned()]].concat();
+        let drives = [base, other].map(|own| (format!("{own:?}"), aged(&own)));
+        assert_eq!(compare(&drives), states, "{}", drives[1].0);
+    }
+}
+
+/// A plan knows a run's state by the name under which the run keeps it.
+#[test]
+fn a_workload_without_times_has_one_name_before_and_in_its_run() {
+    let own = ["host.mode=timestamps", "policy wear=hot-cold-swap:slack=1"].map(str::to_owned);
+    let drive = aged(&own);
+    let workload = generator(&drive, "zipf").unwrap();
+    assert!(!workload.about().timed, "it is run in a closed loop");
+    let name = planned(&drive, workload.about()).state;
+    let mut memory = Memory::default();
+    result(&drive, &mut memory);
+    assert_eq!(name, memory.states.into_keys().next());
+}
