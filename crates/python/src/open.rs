@@ -12,8 +12,8 @@ use ssd::kernel::{Bytes, Dur};
 use ssd::workload::catalogue::Catalogue;
 use ssd::workload::standin::{Length, Profile};
 use ssd::workload::{
-    self, Composition, Fold, Generator, OutOfRange, PartText, Pattern, ReadOptions, Steps,
-    Workload, open_trace,
+    self, About, Composition, Fold, Generator, Named, OutOfRange, PartText, Pattern, ReadOptions,
+    Steps, Workload, digest, open_trace,
 };
 use ssd::{Drive, Layers, RunError};
 
@@ -330,17 +330,31 @@ fn described(drive: &Drive, path: &Path) -> PyResult<Described> {
 fn by_file(make: Generate, drive: &Drive, path: &Path, how: &How) -> PyResult<Box<dyn Workload>> {
     match described(drive, path)? {
         Described::Generator(pattern, merged) => {
+            let settings = (how.depth > 0).then(|| Value::from(merged.clone()).to_string());
             let mut drive = drive.clone();
             drive.workload.generator = merged;
-            make(&drive, pattern.name())
-                .map_err(|e| WorkloadError::new_err(format!("{}: {}", path.display(), of_run(&e))))
+            let made = make(&drive, pattern.name()).map_err(|e| {
+                WorkloadError::new_err(format!("{}: {}", path.display(), of_run(&e)))
+            })?;
+            // A part's settings stand in no resolved drive; those of a whole workload do ([`set_up`]).
+            Ok(match settings {
+                Some(settings) => told_apart(made, &settings),
+                None => made,
+            })
         }
         Described::Profile(profile) => {
             let (length, seed) = length(drive, &profile.stands_for)?;
-            profile.workload(length, seed).map_err(|e| of_trace(&e))
+            let made = profile.workload(length, seed).map_err(|e| of_trace(&e))?;
+            Ok(told_apart(made, &profile.text()))
         }
         Described::Parts(parts) => composed(make, drive, path, how, parts),
     }
+}
+
+/// A workload that says from which text it was made.
+fn told_apart(made: Box<dyn Workload>, text: &str) -> Box<dyn Workload> {
+    let about = About { sha256: Some(digest(text)), ..made.about().clone() };
+    Box::new(Named::new(made, about))
 }
 
 /// The parts of a file, together. Their paths are seen from the file.
