@@ -64,6 +64,11 @@ def run(workload: str = "random-write", **options: Any) -> dict[str, Any]:
     return floatgate.run("agcr", workload, set=settings, **options).data
 
 
+def kept(base: Path) -> Path:
+    """Where preconditioned drives lie in a folder of the user's."""
+    return base / "floatgate-cache" / "states"
+
+
 def numbers(data: dict[str, Any]) -> dict[str, Any]:
     """What a result says apart from which policies gave it."""
     kept = {key: data[key] for key in data if key not in ("provenance", "timing")}
@@ -337,7 +342,7 @@ def test_a_result_names_the_code_and_can_be_made_again(
 def test_the_code_is_part_of_the_run_id_and_of_the_state_before_the_run(
     mine: str, tmp_path: Path, floatgate: Floatgate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FLOATGATE_CACHE", str(tmp_path / "states"))
+    monkeypatch.setenv("FLOATGATE_CACHE", str(tmp_path))
     words = ("run", *ARGUMENTS, "--set=precondition.age=random", "--out=results", "--json")
     results = []
     for comment in ("", "", "# changed"):
@@ -345,25 +350,25 @@ def test_the_code_is_part_of_the_run_id_and_of_the_state_before_the_run(
         done = floatgate(*words, "--policy", f"victim=py:{mine}.Greedy")
         results.append(numbers(json.loads(done.stdout)))
     assert results[0] == results[1] == results[2]
-    assert len(list((tmp_path / "states").iterdir())) == 2
+    assert len(list(kept(tmp_path).iterdir())) == 2
     assert len(list((tmp_path / "results").iterdir())) == 2
 
 
 def test_a_state_from_the_cache_has_the_ages_that_were_computed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FLOATGATE_CACHE", str(tmp_path / "states"))
+    monkeypatch.setenv("FLOATGATE_CACHE", str(tmp_path))
     monkeypatch.syspath_prepend(ROOT / "examples")
     victim, aged = "py:cost_benefit.CostBenefit", {"precondition.age": "random"}
     one, two = (run("hot-cold", policy={"victim": victim}, set=aged) for _ in range(2))
-    assert len(list((tmp_path / "states").iterdir())) == 1
+    assert len(list(kept(tmp_path).iterdir())) == 1
     assert json.dumps(numbers(one)) == json.dumps(numbers(two))
 
 
 def test_what_was_in_memory_is_told_and_never_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FLOATGATE_CACHE", str(tmp_path / "states"))
+    monkeypatch.setenv("FLOATGATE_CACHE", str(tmp_path))
 
     class Here(Greedy):
         pass
@@ -373,7 +378,7 @@ def test_what_was_in_memory_is_told_and_never_kept(
         assert "not-repeatable" in [w["code"] for w in data["warnings"]]
         described = data["provenance"]["config"]["policies"]["victim"]
         assert described["source"].startswith("memory sha256:")
-    assert not (tmp_path / "states").exists()
+    assert not kept(tmp_path).exists()
     path = f"py:{Greedy.__module__}.Greedy"
     assert described["name"] == path
     with pytest.raises(floatgate.ConfigError, match="was in memory when this was written"):

@@ -17,6 +17,7 @@ import pytest
 import floatgate as fg
 from conftest import Floatgate
 from floatgate import batch, pool
+from floatgate.cache import Cache
 from floatgate.estimate import BYTES_PER_PAGE, estimate
 from floatgate.experiments import Experiment
 from floatgate.locks import alone
@@ -447,8 +448,9 @@ def test_what_dead_processes_left_is_removed_and_nothing_else(tmp_path: Path) ->
 
 HOLD = """
 import sys, time
+from floatgate.cache import Cache
 from floatgate.locks import alone
-with alone(sys.argv[1], "abcdef", lambda *state: None) as told:
+with alone(Cache(sys.argv[1], "1GiB"), "abcdef", lambda *state: None) as told:
     print("taken", flush=True)
     sys.stdin.readline()
     told("running", 0, None, 0)
@@ -459,6 +461,7 @@ with alone(sys.argv[1], "abcdef", lambda *state: None) as told:
 
 @pytest.mark.parametrize("end", ["running", "killed", "made"])
 def test_one_process_makes_a_state_and_others_wait(tmp_path: Path, end: str) -> None:
+    cache = Cache(str(tmp_path), "1GiB")
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, str(tmp_path)],
         stdin=subprocess.PIPE,
@@ -472,7 +475,7 @@ def test_one_process_makes_a_state_and_others_wait(tmp_path: Path, end: str) -> 
         through = threading.Event()
 
         def wait() -> None:
-            with alone(str(tmp_path), "abcdef", lambda stage, *_: stages.append(stage)):
+            with alone(cache, "abcdef", lambda stage, *_: stages.append(stage)):
                 through.set()
 
         thread = threading.Thread(target=wait)
@@ -485,7 +488,8 @@ def test_one_process_makes_a_state_and_others_wait(tmp_path: Path, end: str) -> 
         elif end == "killed":
             maker.kill()
         else:
-            (tmp_path / "abcdef").write_bytes(b"a state")
+            cache.state("abcdef").parent.mkdir()
+            cache.state("abcdef").write_bytes(b"a state")
         assert through.wait(5)
         assert set(stages) == {"waiting"}
         thread.join()
@@ -519,7 +523,7 @@ def test_two_sweeps_at_once_age_a_drive_once(tmp_path: Path) -> None:
         for path in tmp_path.glob("floatgate-results/*/*/result.json")
     )
     assert len(walls) == 4
-    assert len([path for path in states.iterdir() if path.is_file()]) == 1
+    assert len(list((states / "floatgate-cache" / "states").iterdir())) == 1
     assert walls[2] < walls[3] / 2, "three of four found the drive aged"
 
 

@@ -277,7 +277,7 @@ def plan(
     policy: Sequence[str],
     seed: int | None,
     reading: Reading,
-    cache: str | None,
+    cache: tuple[str, str] | None,
     finder: Finder,
 ) -> str: ...
 def run(
@@ -289,7 +289,7 @@ def run(
     policy: Sequence[str],
     seed: int | None,
     reading: Reading,
-    cache: str | None,
+    cache: tuple[str, str] | None,
     progress: Callable[[str, int, int | None, int], object] | None,
     rows: Callable[[str, list[tuple[str, NDArray[Any], list[str] | None, bool]]], object] | None,
     tables: Sequence[str],
@@ -320,7 +320,7 @@ def fast_forward(
     policy: Sequence[str],
     seed: int | None,
     reading: Reading,
-    cache: str | None,
+    cache: tuple[str, str] | None,
     progress: Callable[[str, int, int | None, int], object] | None,
     finder: Finder,
 ) -> str: ...

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from floatgate import build, engine
+from floatgate.cache import cache
 from floatgate.comparison import Comparison
 from floatgate.engine import ConfigError, InputError
 from floatgate.finder import Finder
 from floatgate.pool import Executor, Failure, Job, local, stored
 from floatgate.recording import prepare_folder, tidy
 from floatgate.result import Result, identity
-from floatgate.run import cache_folder, how_to_read
+from floatgate.run import how_to_read
 from floatgate.variants import label, where
 
 
@@ -98,6 +99,7 @@ def planned(job: Job) -> Plan:
     Raises:
         InputError: It could not start.
     """
+    kept = cache()
     text = engine.plan(
         job.drive,
         job.workload,
@@ -106,7 +108,7 @@ def planned(job: Job) -> Plan:
         set=job.set,
         seed=job.seed,
         reading=how_to_read(**job.reading),
-        cache=cache_folder(),
+        cache=kept,
         finder=Finder(),
     )
     value = json.loads(text)
@@ -116,7 +118,7 @@ def planned(job: Job) -> Plan:
         run_id = identity(config, workload, config["run"]["seed"], build.digest())
     job = job._replace(
         # Without a cache nothing is shared, and there is nothing to wait for.
-        state=value["state"] if cache_folder() else None,
+        state=value["state"] if kept else None,
         run_id=run_id,
     )
     return Plan(job, config, workload)

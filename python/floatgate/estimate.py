@@ -16,14 +16,14 @@ import math
 import re
 import statistics
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from floatgate import build, engine
 from floatgate.batch import Plan
+from floatgate.cache import cache
 from floatgate.finder import Finder
 from floatgate.pool import cores, finished
-from floatgate.run import cache_folder, how_to_read, pairs
+from floatgate.run import how_to_read, pairs
 
 STRETCHES = 5
 """Half drives that ageing writes at least, before it can know that it has come to an end."""
@@ -99,11 +99,11 @@ def _seconds(plans: Sequence[Plan], rates: _Rates, *, cached: bool = True) -> li
     """The time of each run; a preconditioned drive is made once."""
     known: set[str] = set()
     seconds = []
-    folder = cache_folder()
+    kept = cache()
     for plan in plans:
         work, state = _work(plan), plan.job.state
         there = state in known or (
-            cached and state is not None and folder is not None and (Path(folder) / state).is_file()
+            cached and state is not None and kept is not None and kept.state(state).is_file()
         )
         if state is not None:
             known.add(state)

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from floatgate import build, engine
+from floatgate.cache import cache
 from floatgate.result import Numbers
 from floatgate.run import (
     Policies,
     Reading,
     Settings,
-    cache_folder,
     how_to_read,
     pairs,
     policies_of,
@@ -99,7 +99,7 @@ def fast_forward(
         policy=words,
         seed=seed,
         reading=how_to_read(**reading),
-        cache=cache_folder(),
+        cache=cache(),
         progress=progress,
         finder=finder,
     )

@@ -6,7 +6,10 @@ import fcntl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from floatgate.cache import Cache
 
 Progress = Callable[[str, int, int | None, int], object]
 
@@ -15,32 +18,31 @@ _LOOK = 0.1
 
 
 @contextmanager
-def alone(cache: str | None, state: str | None, progress: Progress) -> Iterator[Progress]:
+def alone(cache: Cache | None, state: str | None, progress: Progress) -> Iterator[Progress]:
     """Waits while another process makes this state, then keeps others from making it.
 
     Yields what the run is to call with its progress: the others go on as soon as it begins to run.
     The system frees a lock whose process ends, whatever ends it.
 
     Args:
-        cache: The folder of states; without, nothing is shared and nobody waits.
+        cache: Where states are kept; without, nothing is shared and nobody waits.
         state: The name of the state, if the run shares one.
         progress: Called while waiting too, with the stage `waiting`.
     """
-    if cache is None or state is None or _is_there(cache, state):
+    if cache is None or state is None or cache.state(state).is_file():
         yield progress
         return
-    folder = Path(cache) / "locks"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        cache.locks.mkdir(exist_ok=True)
         # Few files: a lock that two states share costs a wait, and nothing else.
-        file = (folder / state[:2]).open("a")
+        file = (cache.locks / state[:2]).open("a")
     except OSError:
         yield progress  # A cache that cannot be written to keeps nothing.
         return
     with file:
         while not _taken(file.fileno()):
             progress("waiting", 0, None, 0)
-            if _is_there(cache, state):
+            if cache.state(state).is_file():
                 break
             time.sleep(_LOOK)
 
@@ -61,7 +63,3 @@ def _taken(file: int) -> bool:
     except OSError:
         pass  # Some network file systems have no locks: a state may then be made twice.
     return True
-
-
-def _is_there(cache: str, state: str) -> bool:
-    return (Path(cache) / state).is_file()

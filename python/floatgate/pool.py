@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from floatgate.build import digest
+from floatgate.cache import cache
 from floatgate.engine import InputError, InternalError
 from floatgate.locks import alone
 from floatgate.recording import RESULT, SNAPSHOTS, TABLES, flaw
 from floatgate.result import Result
-from floatgate.run import Reading, cache_folder, run
+from floatgate.run import Reading, run
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -95,7 +96,7 @@ def perform(job: Job, progress: Callable[[str, int, int | None, int], object]) -
         # Somebody else may have made it since the jobs were handed out.
         if (result := finished(job)) is not None:
             return result
-        with alone(cache_folder(), job.state, progress) as told:
+        with alone(cache(), job.state, progress) as told:
             return run(
                 job.drive,
                 job.workload,

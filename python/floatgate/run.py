@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from floatgate import build, engine
+from floatgate.cache import cache
 from floatgate.catalogue import Folders, trace_folders
 from floatgate.finder import Finder, name_of
 from floatgate.parquet import open_table
@@ -142,7 +142,7 @@ def run(
                 speed=speed,
                 repeat=repeat,
             ),
-            cache=cache_folder(),
+            cache=cache(),
             progress=progress,
             rows=recording.take if recording and tables else None,
             tables=[*tables, *(SNAPSHOTS if "snapshots" in tables else ())],
@@ -204,18 +204,6 @@ def chips(name: str | None = None) -> list[dict[str, Any]]:
 def schema() -> dict[str, Any]:
     """Returns the JSON Schema of drive files."""
     return dict(json.loads(engine.schema()))
-
-
-def cache_folder() -> str | None:
-    """Where preconditioned drives are kept between runs.
-
-    The environment variable FLOATGATE_CACHE names another folder, or none if it is empty.
-    """
-    named = os.environ.get("FLOATGATE_CACHE")
-    if named is not None:
-        return named or None
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return os.path.join(base, "floatgate", "states")
 
 
 def how_to_read(**reading: Unpack[Reading]) -> engine.Reading:

@@ -4,24 +4,26 @@
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use serde_json::{Value, json};
 use ssd::workload::About;
 use ssd::workload::catalogue::{Catalogue, Presence, Shelf};
 
+use crate::cache::keep;
 use crate::open::{How, is_trace};
 
 /// A place in the folder where such things are kept; none for what is no file.
 pub(crate) struct Place {
-    path: PathBuf,
+    folder: PathBuf,
+    name: String,
     /// What the path's digest stands for: two keys with one digest are told apart.
     key: String,
 }
 
 impl Place {
-    pub(crate) fn of(cache: &Path, build: &str, name: &str, how: &How) -> Option<Self> {
+    pub(crate) fn of(folder: PathBuf, build: &str, name: &str, how: &How) -> Option<Self> {
         let mut key = format!("{build} {}", how.key());
         for file in files(name, how)? {
             let meta = fs::metadata(&file).ok()?;
@@ -32,12 +34,12 @@ impl Place {
         key += &format!("\n{name}");
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
-        let path = cache.join("traces").join(format!("{:016x}.json", hasher.finish()));
-        Some(Self { path, key })
+        Some(Self { folder, name: format!("{:016x}.json", hasher.finish()), key })
     }
 
     pub(crate) fn load(&self) -> Option<About> {
-        let value: Value = serde_json::from_slice(&fs::read(&self.path).ok()?).ok()?;
+        let value: Value =
+            serde_json::from_slice(&fs::read(self.folder.join(&self.name)).ok()?).ok()?;
         if value["key"] != self.key {
             return None;
         }
@@ -62,13 +64,7 @@ impl Place {
         }
         let mut value = described(about);
         value["key"] = json!(self.key);
-        let new = self.path.with_extension(std::process::id().to_string());
-        let _ = self
-            .path
-            .parent()
-            .map_or(Ok(()), fs::create_dir_all)
-            .and_then(|()| fs::write(&new, value.to_string()))
-            .and_then(|()| fs::rename(&new, &self.path));
+        let _ = keep(&self.folder, &self.name, value.to_string().as_bytes());
     }
 }
 

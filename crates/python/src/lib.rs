@@ -38,7 +38,7 @@ mod _core {
     use ssd::record::{Sink, Table};
     use ssd::{Progress, Stage};
 
-    use crate::cache::Cache;
+    use crate::cache::{Cache, Given};
     #[pymodule_export]
     use crate::error::{ConfigError, InputError, InternalError, PolicyError, WorkloadError};
     use crate::known::{self, Place};
@@ -242,14 +242,15 @@ mod _core {
         policy: Vec<String>,
         seed: Option<u64>,
         reading: open::Reading,
-        cache: Option<PathBuf>,
+        cache: Option<Given>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
         let reading = reading.checked(&workload)?;
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &policy, seed, &outside)?;
         let mut drive = open::set_up(drive, &workload)?;
-        let place = cache.and_then(|folder| Place::of(&folder, &build, &workload, &reading));
+        let traces = Cache::open(cache)?.traces();
+        let place = traces.and_then(|folder| Place::of(folder, &build, &workload, &reading));
         drive.build = build;
         let mut about = place.as_ref().and_then(Place::load);
         if about.is_none() {
@@ -280,7 +281,7 @@ mod _core {
         Ok(value.to_string())
     }
 
-    /// One run; its result as JSON. `cache` names the folder where preconditioned drives are kept;
+    /// One run; its result as JSON. `cache` names the folder where preconditioned drives are kept, and how much they may take;
     /// `rows` is called with the name of a table, one of `tables`, and some rows of it, as columns;
     /// `finder` finds policies in Python.
     #[pyfunction]
@@ -297,13 +298,14 @@ mod _core {
         policy: Vec<String>,
         seed: Option<u64>,
         reading: open::Reading,
-        cache: Option<PathBuf>,
+        cache: Option<Given>,
         progress: Option<Py<PyAny>>,
         rows: Option<Py<PyAny>>,
         tables: Vec<String>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
         let reading = reading.checked(&workload)?;
+        let mut cache = Cache::open(cache)?;
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &policy, seed, &outside)?;
         let mut drive = open::set_up(drive, &workload)?;
@@ -321,7 +323,6 @@ mod _core {
                 }
                 tick(p.into())
             };
-            let mut cache = Cache(cache);
             let sink = sink.map(|mut sink| -> Sink {
                 Box::new(move |table, rows| !wanted(table) || sink(table, rows))
             });
@@ -382,7 +383,7 @@ mod _core {
         policy: Vec<String>,
         seed: Option<u64>,
         reading: open::Reading,
-        cache: Option<PathBuf>,
+        cache: Option<Given>,
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
@@ -392,10 +393,11 @@ mod _core {
         let mut drive = open::set_up(drive, workload.as_deref().unwrap_or_default())?;
         drive.build = build;
         let asked = forward::Asked::new(&drive, waf, page_write, target, step, keep)?;
+        let mut cache = Cache::open(cache)?;
         gate::pass(py, Arc::clone(&outside), progress, None, move |tick, _| {
             let start = Instant::now();
             let what = forward::What { workload: workload.as_deref(), demand, how };
-            let value = forward::forward(&drive, &what, &asked, &mut Cache(cache), tick);
+            let value = forward::forward(&drive, &what, &asked, &mut cache, tick);
             outside.verdict()?;
             let mut value = value?;
             value["timing"] = json!({ "wall_seconds": start.elapsed().as_secs_f64() });

@@ -1,0 +1,77 @@
+"""The folder in which preconditioned drives, and what is known of traces, are kept between runs.
+
+It is a folder of floatgate's own, with a mark, within whichever folder the user names: what is
+deleted to make room is deleted there, by the engine and by its name (`crates/python/src/cache.rs`).
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from floatgate.engine import InputError
+
+NAME = "floatgate-cache"
+"""What the folder is called."""
+
+_TAG = "CACHEDIR.TAG"
+# The first line is what backup programs look for: https://bford.info/cachedir/.
+_MARK = """Signature: 8a477f597d28d172789f06886806bc55
+# floatgate keeps here what it can make again. This folder may be deleted at any time.
+"""
+_LIMIT = "4GiB"
+
+
+class Cache(NamedTuple):
+    """A folder of floatgate's own, and how much the states in it may take, such as `4GiB`."""
+
+    folder: str
+    limit: str
+
+    def state(self, name: str) -> Path:
+        """Where the preconditioned drive of this name lies, if it is there."""
+        return Path(self.folder) / "states" / name
+
+    @property
+    def locks(self) -> Path:
+        """Where the files lie that say who is making a state."""
+        return Path(self.folder) / "locks"
+
+
+def cache() -> Cache | None:
+    """Returns where things are kept between runs, made and marked if need be; None for nowhere.
+
+    The environment variable FLOATGATE_CACHE names the folder in which the cache has its own, or
+    nowhere if it is empty; by default that is the folder of the user's caches. How much the states
+    may take is said by FLOATGATE_CACHE_LIMIT, which the engine reads.
+
+    Raises:
+        InputError: A folder of the cache's name is there and somebody else's.
+    """
+    named = os.environ.get("FLOATGATE_CACHE")
+    if named == "":
+        return None
+    base = named or os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = Path(base) / NAME
+    with suppress(OSError):  # What cannot be written to keeps nothing.
+        _claim(folder)
+    return Cache(str(folder), os.environ.get("FLOATGATE_CACHE_LIMIT") or _LIMIT)
+
+
+def _claim(folder: Path) -> None:
+    """Makes the folder, for its owner alone, with the mark as the first thing in it."""
+    tag = folder / _TAG
+    if tag.exists():
+        return
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    # Somebody may be doing the same: then the mark is there before anything else is.
+    if any(folder.iterdir()) and not tag.exists():
+        raise InputError(
+            f"{folder}: the cache has its place here, and this folder holds other things; move or "
+            "delete it, or name another folder with FLOATGATE_CACHE"
+        )
+    tag.write_text(_MARK)
