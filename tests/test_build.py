@@ -258,7 +258,7 @@ def test_states_and_what_is_known_of_traces_are_kept_by_build(tmp_path: Path) ->
         return json.loads(
             engine.plan(
                 "agcr", str(trace), build=build, set=settings, policy=[], seed=1,
-                reading=how_to_read(), cache=str(cache), finder=Finder(),
+                reading=how_to_read(), cache=(str(cache), "4GiB"), finder=Finder(),
             )
         )  # fmt: skip
 
