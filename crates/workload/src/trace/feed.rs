@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use super::input::{Compression, Stored};
+use super::input::{Compression, Stored, Unpacked};
 use crate::TraceError;
 use crate::error::{Spot, detail};
 
@@ -34,7 +34,7 @@ pub(crate) struct Record<'a> {
 /// A stream of records. Holds one buffer, whatever the input.
 pub(crate) struct Feed {
     name: Arc<str>,
-    input: Box<dyn Read + Send>,
+    input: Unpacked,
     compression: Compression,
     buffer: Box<[u8]>,
     start: usize,
@@ -67,6 +67,11 @@ impl Feed {
 
     pub(crate) fn compression(&self) -> Compression {
         self.compression
+    }
+
+    /// The stored bytes after the end of the compressed ones, once everything is read.
+    pub(crate) fn trailing(&self) -> u64 {
+        self.input.trailing()
     }
 
     /// The first bytes (up to 64 KiB) and whether they are all; only before the first record.

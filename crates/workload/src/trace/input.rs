@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use super::fields::shown;
 use crate::TraceError;
 use crate::error::{Spot, detail};
 
@@ -38,13 +39,41 @@ pub(crate) enum Compression {
     Xz,
 }
 
+/// So many of the first bytes tell how the rest is compressed.
+const MAGIC: usize = 10;
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// What is known by its first bytes and not read, and what to do with it.
+const UNREAD: [(&str, fn(&[u8]) -> bool, &str); 3] = [
+    ("bzip2", is_bzip2, "`bunzip2` takes the trace out of it"),
+    ("lz4", |head| head.starts_with(b"\x04\x22\x4d\x18"), "`unlz4` takes the trace out of it"),
+    ("7z", |head| head.starts_with(b"7z\xbc\xaf\x27\x1c"), "`7z x` takes the trace out of it"),
+];
+
+/// `BZh`, the size of its blocks, and the mark of a block or, without one, of the end.
+fn is_bzip2(head: &[u8]) -> bool {
+    matches!(head, [b'B', b'Z', b'h', b'1'..=b'9', rest @ ..]
+        if rest.starts_with(b"1AY&SY") || rest.starts_with(b"\x17rE8P\x90"))
+}
+
 impl Compression {
     fn of(head: &[u8]) -> Self {
         match head {
-            [0x1f, 0x8b, ..] => Self::Gzip,
+            [a, b, ..] if [*a, *b] == GZIP => Self::Gzip,
             // A frame, or a skippable frame before one.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Self::Xz,
+            _ => Self::None,
+        }
+    }
+
+    /// What the ending of a file's name promises.
+    pub(crate) fn promised(name: &str) -> Self {
+        let ending = Path::new(name).extension().and_then(|e| e.to_str()).unwrap_or_default();
+        match ending.to_ascii_lowercase().as_str() {
+            "gz" => Self::Gzip,
+            "zst" => Self::Zstd,
+            "xz" => Self::Xz,
             _ => Self::None,
         }
     }
@@ -161,28 +190,180 @@ impl Stored {
         Ok(hex)
     }
 
+    /// The error, or what explains it if it is at the beginning: a file that is named `.zst` is not
+    /// compressed at all.
+    #[cold]
+    pub(crate) fn if_misnamed(&self, error: TraceError) -> TraceError {
+        let at_the_start = match &error {
+            TraceError::Format(_) => true,
+            TraceError::Record(what) => matches!(
+                what.place.spot,
+                Spot::Line { line: 1, .. } | Spot::Record { record: 1, .. }
+            ),
+            _ => false,
+        };
+        let promised = Compression::promised(&self.name);
+        if !at_the_start || promised == Compression::None {
+            return error;
+        }
+        let mut head = Vec::new();
+        let begun = self.raw().and_then(|raw| {
+            raw.take(MAGIC as u64).read_to_end(&mut head).map_err(|e| self.unreadable(&e))
+        });
+        if begun.is_err() || Compression::of(&head) != Compression::None {
+            return error;
+        }
+        let what = promised.name();
+        TraceError::Compression(detail(
+            &self.name,
+            Spot::Whole,
+            format!("it is named like a {what} file and begins like {}", shown(&head)),
+            format!("the beginning of a {what} file"),
+            "it is damaged, then copy it again and compare its sum, or has a wrong name, then rename it",
+        ))
+    }
+
     /// The decompressed bytes from the start, and how they were compressed.
-    pub(crate) fn decompressed(&self) -> Result<(Box<dyn Read + Send>, Compression), TraceError> {
+    pub(crate) fn decompressed(&self) -> Result<(Unpacked, Compression), TraceError> {
         let mut raw = self.raw()?;
-        let mut head = Vec::with_capacity(6);
-        raw.by_ref().take(6).read_to_end(&mut head).map_err(|e| self.unreadable(&e))?;
+        let mut head = Vec::with_capacity(MAGIC);
+        raw.by_ref().take(MAGIC as u64).read_to_end(&mut head).map_err(|e| self.unreadable(&e))?;
+        if let Some((name, _, advice)) = UNREAD.iter().find(|(_, is, _)| is(&head)) {
+            return Err(TraceError::Compression(detail(
+                &self.name,
+                Spot::Whole,
+                format!("this is compressed with {name}"),
+                "a plain file, or one that gzip, zstd or xz has compressed",
+                *advice,
+            )));
+        }
         let compression = Compression::of(&head);
         let whole = io::Cursor::new(head).chain(raw);
-        let input: Box<dyn Read + Send> = match compression {
-            Compression::None => Box::new(whole),
-            // Members one after another are common in published sets.
-            Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(
-                io::BufReader::with_capacity(1 << 16, whole),
+        let buffered = |whole| io::BufReader::with_capacity(1 << 16, whole);
+        let input = match compression {
+            Compression::None => Unpacked::Whole(Box::new(whole)),
+            Compression::Gzip => Unpacked::Members(Members::new(Box::new(buffered(whole)))),
+            Compression::Zstd => Unpacked::Whole(Box::new(
+                zstd::Decoder::new(whole).map_err(|e| self.unreadable(&e))?,
             )),
-            Compression::Zstd => {
-                Box::new(zstd::Decoder::new(whole).map_err(|e| self.unreadable(&e))?)
-            }
-            Compression::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(
-                io::BufReader::with_capacity(1 << 16, whole),
+            Compression::Xz => Unpacked::Whole(Box::new(lzma_rust2::XzReader::new_mem_limit(
+                buffered(whole),
                 true,
                 XZ_MEMORY_KIB,
-            )),
+            ))),
         };
         Ok((input, compression))
+    }
+}
+
+/// Bytes as they come out of whatever they were packed in.
+pub(crate) enum Unpacked {
+    Whole(Box<dyn Read + Send>),
+    Members(Members),
+}
+
+impl Unpacked {
+    /// The stored bytes after the end of the compressed ones, known once everything is read.
+    pub(crate) fn trailing(&self) -> u64 {
+        match self {
+            Self::Whole(_) => 0,
+            Self::Members(members) => members.trailing,
+        }
+    }
+}
+
+impl Read for Unpacked {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Whole(input) => input.read(buffer),
+            Self::Members(members) => members.read(buffer),
+        }
+    }
+}
+
+/// A gzip file: members one after another, as is common in published sets, and after the last one
+/// whatever else the file has. That is passed over and counted, as `gzip` itself does.
+pub(crate) struct Members {
+    /// The one that is being read; `None` after the last.
+    member: Option<flate2::bufread::GzDecoder<Ahead>>,
+    trailing: u64,
+}
+
+impl Members {
+    fn new(stored: Box<dyn BufRead + Send>) -> Self {
+        let stored = Ahead { bytes: [0; GZIP.len()], from: 0, to: 0, rest: stored };
+        let member = Some(flate2::bufread::GzDecoder::new(stored));
+        Self { member, trailing: 0 }
+    }
+
+    /// Goes on to the next member, or past all that follows if there is none.
+    fn advance(&mut self) -> io::Result<()> {
+        let Some(last) = self.member.take() else { return Ok(()) };
+        let mut stored = last.into_inner();
+        if stored.look_ahead()? == GZIP {
+            self.member = Some(flate2::bufread::GzDecoder::new(stored));
+        } else {
+            self.trailing = io::copy(&mut stored, &mut io::sink())?;
+        }
+        Ok(())
+    }
+}
+
+impl Read for Members {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        while let Some(member) = &mut self.member {
+            match member.read(buffer)? {
+                0 => self.advance()?,
+                n => return Ok(n),
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// Stored bytes of which the next few can be looked at before they are read.
+struct Ahead {
+    /// Those that were looked at, from `from` to `to`.
+    bytes: [u8; GZIP.len()],
+    from: usize,
+    to: usize,
+    rest: Box<dyn BufRead + Send>,
+}
+
+impl Ahead {
+    /// The next bytes, fewer at the end of the file.
+    fn look_ahead(&mut self) -> io::Result<&[u8]> {
+        self.bytes.copy_within(self.from..self.to, 0);
+        (self.from, self.to) = (0, self.to - self.from);
+        while self.to < self.bytes.len() {
+            match self.rest.read(&mut self.bytes[self.to..]) {
+                Ok(0) => break,
+                Ok(n) => self.to += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(&self.bytes[..self.to])
+    }
+}
+
+impl BufRead for Ahead {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.from < self.to { Ok(&self.bytes[self.from..self.to]) } else { self.rest.fill_buf() }
+    }
+
+    fn consume(&mut self, n: usize) {
+        if self.from < self.to { self.from += n } else { self.rest.consume(n) }
+    }
+}
+
+impl Read for Ahead {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.fill_buf()?.read(buffer)?;
+        self.consume(n);
+        Ok(n)
     }
 }

@@ -79,7 +79,8 @@ pub fn glance(path: &Path, options: &ReadOptions) -> Result<(), TraceError> {
     let stored = Stored::file(path)?;
     let mut feed = Feed::new(&stored)?;
     if options.format.is_none() {
-        sniff::format(&stored, &mut feed, options, &mut Vec::new())?;
+        sniff::format(&stored, &mut feed, options, &mut Vec::new())
+            .map_err(|e| stored.if_misnamed(e))?;
     }
     Ok(())
 }
@@ -147,14 +148,18 @@ fn open(stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> {
     let format = match options.format {
         Some(format) => format,
         None if options.columns.is_some() => Format::Csv,
-        None => sniff::format(&stored, &mut feed, &options, &mut notes)?,
+        None => sniff::format(&stored, &mut feed, &options, &mut notes)
+            .map_err(|e| stored.if_misnamed(e))?,
     };
     if let Some((found, expected, hint)) = options.unsuited(format) {
         let what = detail(&stored.name, Spot::Whole, found, expected, hint);
         return Err(TraceError::Parameter(what));
     }
-    let survey =
-        |options: &ReadOptions| reading(&stored, format, options, &Arc::default())?.survey();
+    let survey = |options: &ReadOptions| {
+        reading(&stored, format, options, &Arc::default())?
+            .survey()
+            .map_err(|e| stored.if_misnamed(e))
+    };
     let mut seen = survey(&options)?;
     if let Some(event) = seen.instead.filter(|_| seen.requests == 0) {
         options.event = Some(event);
@@ -163,6 +168,13 @@ fn open(stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> {
     check(&stored, format, &options, &seen)?;
     if compression != Compression::None {
         notes.push(format!("decompressed from {}", compression.name()));
+    }
+    if seen.trailing > 0 {
+        notes.push(format!(
+            "{} bytes after the end of the {} data were passed over",
+            seen.trailing,
+            compression.name()
+        ));
     }
     describe(format, &options, &mut seen, &mut notes);
     let about = About {

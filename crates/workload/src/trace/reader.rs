@@ -112,6 +112,8 @@ pub(crate) struct Survey {
     pub(crate) timed: bool,
     /// The event to read where the default one did not occur.
     pub(crate) instead: Option<Event>,
+    /// Stored bytes after the end of the compressed ones, which were passed over.
+    pub(crate) trailing: u64,
     /// What the parser has to say.
     pub(crate) notes: Vec<String>,
     pub(crate) skipped: u64,
@@ -301,6 +303,7 @@ impl<P: Parser> Reading for Reader<P> {
         seen.missing = self.selection.as_ref().and_then(|s| s.missing(&self.parser));
         seen.timed = self.parser.timed();
         seen.instead = self.parser.instead();
+        seen.trailing = self.feed.trailing();
         seen.notes = self.parser.notes();
         seen.skipped = self.skipped;
         seen.reasons = std::mem::take(&mut self.reasons);

@@ -119,6 +119,79 @@ fn compressed_files_read_like_plain_ones() {
 }
 
 #[test]
+fn what_follows_the_end_of_a_gzip_file_is_passed_over_and_told() {
+    // So much that members and what follows end anywhere in the reader's buffers.
+    let text = lines(30_000, |i| format!("{i}000 0 {} 8 1", i * 7919 % 100_003));
+    let plain = read_with(text.as_bytes(), NO_OPTIONS).unwrap();
+    let whole = gzip(text.as_bytes());
+    let members: Vec<u8> = text.as_bytes().chunks(97).flat_map(gzip).collect();
+    let told = |packed: &[u8]| {
+        let trace = trace(packed, NO_OPTIONS).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(drain(&mut *trace.open().unwrap()).unwrap(), plain);
+        let notes = trace.about().notes.clone();
+        notes.into_iter().filter(|note| note.contains("after the end")).collect::<Vec<_>>()
+    };
+    for packed in [&whole, &members] {
+        assert!(told(packed).is_empty());
+        let tails = [&b"\0"[..], &[0; 512], b"\x1f", b"\x1f\x1f\x8b", b"\x8b", &[0x8b; 300_000]];
+        for tail in tails {
+            let n = tail.len();
+            let note = format!("{n} bytes after the end of the gzip data were passed over");
+            assert_eq!(told(&[packed, tail].concat()), [note]);
+        }
+        // What begins as a member is one, and is damaged or cut.
+        for (tail, words) in [(&b"\x1f\x8band no header"[..], "damaged"), (&whole[..40], "in the middle")] {
+            let e = read_with(&[packed, tail].concat(), NO_OPTIONS).unwrap_err().to_string();
+            assert!(e.contains(words), "{e}");
+        }
+    }
+}
+
+#[test]
+fn compression_that_is_not_read_is_named() {
+    // The first as `printf '0 0 16 8 1\n' | bzip2` begins, the second as `bzip2 < /dev/null` does.
+    let cases: [(&[u8], &str); 4] = [
+        (b"BZh91AY&SY\xf0\xa1\xb2\xc3", "bzip2; expected"),
+        (b"BZh9\x17rE8P\x90\0\0\0\0", "bzip2; expected"),
+        (b"\x04\x22\x4d\x18\x64\x40\xa7", "lz4; expected"),
+        (b"7z\xbc\xaf\x27\x1c\0\x04", "7z; expected"),
+    ];
+    for (bytes, words) in cases {
+        for format in [None, Some(Format::Msr)] {
+            let e = trace(bytes, ReadOptions { format, ..NO_OPTIONS }).err().unwrap();
+            assert_eq!(e.code(), "trace::compression");
+            let said = e.to_string();
+            assert!(said.contains(words) && said.contains("gzip, zstd or xz"), "{said}");
+        }
+    }
+    assert_eq!(read_with(b"BZh9 is no trace\n", NO_OPTIONS).unwrap_err().code(), "trace::format");
+}
+
+#[test]
+fn a_compressed_file_with_a_damaged_beginning_is_called_damaged() {
+    let text = lines(50, |i| format!("{i}000 0 {i} 8 1"));
+    for (name, mut packed) in
+        [("t.gz", gzip(text.as_bytes())), ("t.ZST", zstd(text.as_bytes())), ("t.xz", XZ.to_vec())]
+    {
+        let open = |name: &str, bytes: &[u8], format| {
+            open_bytes(name, bytes.into(), &ReadOptions { format, ..NO_OPTIONS })
+        };
+        packed[1] ^= 0x80;
+        for format in [None, Some(Format::SsdsimAscii), Some(Format::Vscsi)] {
+            let e = open(name, &packed, format).err().unwrap();
+            assert_eq!(e.code(), "trace::compression", "{e}");
+            let said = e.to_string();
+            assert!(said.contains("is named like a") && said.contains("copy it again"), "{said}");
+        }
+        assert_eq!(open("t", &packed, None).err().unwrap().code(), "trace::format");
+        // The name promises, the bytes decide.
+        assert_eq!(open(name, text.as_bytes(), None).unwrap().about().requests, Some(50));
+        let later = format!("{text}\nnot a record\n");
+        assert_eq!(open(name, later.as_bytes(), None).err().unwrap().code(), "trace::record");
+    }
+}
+
+#[test]
 fn the_hash_is_that_of_the_stored_bytes() {
     let about = about("0 0 16 8 1\n");
     assert_eq!(
