@@ -2,9 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import sample
+from floatgate import Comparison, Result
+from floatgate.experiments.agcr.beyond import beyond
+from floatgate.experiments.agcr.grid import HEADLINE, Runs
 from floatgate.reproduce import Reproduction
 from reproduced import quick, row
 
@@ -57,3 +62,56 @@ def test_wins_are_what_the_results_say(made: Reproduction, tmp_path: Path) -> No
         change = results[name, "agcr"] / results[name, "conflict"] - 1
         assert cells[2] == f"{100 * change:+.1f} %"
         assert cells[3] == ("wins" if change < -0.005 else "loses" if change > 0.005 else "even")
+
+
+def test_what_did_not_run_has_neither_sheet_nor_column(made: Reproduction) -> None:
+    drives = {
+        json.loads(path.read_text())["provenance"]["config"]["name"]
+        for path in made.page.parent.glob("*/result.json")
+    }
+    assert drives == {"agcr"}, "the quick form has the smaller drive alone"
+    assert "128 GiB" not in made.page.read_text()
+    assert len(made.report.sheets) > 3
+    for sheet in made.report.sheets:
+        for i, column in enumerate(sheet.columns):
+            assert any(row[i] for row in sheet.rows), f"{sheet.title}: {column} is empty"
+
+
+def _run(drive: str, mean: float, workload: str | None = None) -> Result:
+    """A made-up run on a drive: of a stand-in, or else of a generator."""
+    data: dict[str, Any] = sample.result()
+    data["provenance"]["config"] |= {"name": drive, "host": {"mode": "timestamps", "speed": 1.0}}
+    data["host"]["all"]["latency_ns"]["mean"] = mean
+    if workload is not None:
+        data["provenance"]["workload"] |= {"name": workload, "sha256": None, "stand_in": None}
+    return Result(data)
+
+
+def test_runs_are_told_apart_by_what_they_are_and_not_by_names_they_lack() -> None:
+    means = {HEADLINE: 200.0, "AGCR": 100.0}
+    small = [_run("agcr", mean) for mean in means.values()]
+    large = [_run("agcr-128g", 2 * mean + 100) for mean in means.values()]
+    names = [{"workload": "msr:hm_0", "cost": cost} for cost in means]
+    for drive, runs, other in (("agcr", small, "agcr-128g"), ("agcr-128g", large, "agcr")):
+        # All runs are on one drive, which their names therefore leave out.
+        alone = Comparison(runs, names)
+        assert Runs(alone, drive).workloads == ["msr:hm_0"]
+        assert Runs(alone, other).workloads == []
+    both = Comparison(
+        small + large,
+        [{**n, "drive": d} for d in ("agcr", "agcr-128g") for n in names],
+    )
+    grid = Runs(both)
+    assert grid.change("msr:hm_0", "AGCR", HEADLINE, "all") == 100 / 200 - 1
+    (sheet,) = (s for s in beyond(both, grid) if s.title == "The drive read the other way")
+    assert [row[:3] for row in sheet.rows] == [["msr:hm_0 [stand-in]", "-50.0 %", "-40.0 %"]]
+    generated = Comparison([_run("agcr", 1.0, "zipf")], [{"workload": "zipf", "cost": "AGCR"}])
+    assert Runs(generated).workloads == []
+
+
+def test_every_column_of_a_full_drive_is_measured() -> None:
+    names = {"workload": "zipf full drive", "cost": "AGCR", "ftl.spare-factor": "0.15"}
+    comparison = Comparison([_run("agcr", 1e6, "zipf")], [names])
+    (sheet,) = (s for s in beyond(comparison, Runs(comparison)) if s.title.startswith("A full"))
+    assert [len(row) for row in sheet.rows] == [len(sheet.columns)]
+    assert all(cell for row in sheet.rows for cell in row)

@@ -51,7 +51,7 @@ class Estimate(NamedTuple):
     how: str
 
 
-class _Rates(NamedTuple):
+class Rates(NamedTuple):
     """Page operations per second, ageing and running."""
 
     ageing: float
@@ -95,7 +95,7 @@ def estimate(plans: Sequence[Plan], workers: int | None = None) -> Estimate:
     return Estimate(len(plans), len(plans) - len(left), total, sum(memory), count, how)
 
 
-def _seconds(plans: Sequence[Plan], rates: _Rates, *, cached: bool = True) -> list[float]:
+def _seconds(plans: Sequence[Plan], rates: Rates, *, cached: bool = True) -> list[float]:
     """The time of each run; a preconditioned drive is made once."""
     known: set[str] = set()
     seconds = []
@@ -198,7 +198,7 @@ def _size(text: str) -> float:
     return float(match[1]) * float(base ** " KMGT".index(match[2] or " "))
 
 
-def _measured() -> _Rates:
+def _measured() -> Rates:
     """Runs a small drive for about half a second."""
     small = {
         "geometry.channels": 1,
@@ -229,4 +229,4 @@ def _measured() -> _Rates:
     running = done / timing["page_ops_per_second"]
     logical = value["capacity"]["logical_bytes"] / 4096
     aged = STRETCHES * max(logical / 2, SHORTEST) * value["waf"] + logical
-    return _Rates(aged / max(timing["wall_seconds"] - running, 1e-3), done / max(running, 1e-3))
+    return Rates(aged / max(timing["wall_seconds"] - running, 1e-3), done / max(running, 1e-3))

@@ -179,9 +179,9 @@ def _reported(
     experiment: Experiment, comparison: Comparison, study: Study, folder: Path
 ) -> Reproduction:
     analysis = analysed(experiment.name, comparison, study)
-    report = findings.report_of(
-        experiment, comparison, analysis.tables, analysis.plots, analysis.sheets
-    )
+    # A short form has no runs for some columns.
+    sheets = [sheet.without_empty_columns() for sheet in analysis.sheets]
+    report = findings.report_of(experiment, comparison, analysis.tables, analysis.plots, sheets)
     if analysis.shown is not None:
         report = report._replace(runs=analysis.shown)
     page = folder / PAGE

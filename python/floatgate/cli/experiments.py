@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -183,7 +184,7 @@ def reproduce(
             quick=quick,
             report=str(made.page),
             tables=tables,
-            sheets=[sheet._asdict() for sheet in made.report.sheets],
+            sheets=[asdict(sheet) for sheet in made.report.sheets],
             missed=list(made.missed),
         )
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from floatgate.comparison import Comparison
@@ -33,13 +34,27 @@ class Table(NamedTuple):
     text: str = ""
 
 
-class Sheet(NamedTuple):
-    """A table of a report's own: a row for each thing, in words as they are to be read."""
+@dataclass(frozen=True)
+class Sheet:
+    """A table of a report's own: a row for each thing, in words as they are to be read.
+
+    Every row has a cell for each column, empty where there is nothing to tell.
+    """
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     text: str = ""
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            assert len(row) == len(self.columns), f"{self.title}: {row} under {self.columns}"
+
+    def without_empty_columns(self) -> Sheet:
+        """The same without columns in which no row has anything to tell."""
+        kept = [i for i in range(len(self.columns)) if i == 0 or any(row[i] for row in self.rows)]
+        rows = [[row[i] for i in kept] for row in self.rows]
+        return replace(self, columns=[self.columns[i] for i in kept], rows=rows)
 
 
 class Point(NamedTuple):

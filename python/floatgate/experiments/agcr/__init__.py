@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from floatgate.comparison import Comparison
 from floatgate.experiments.agcr.beyond import beyond
 from floatgate.experiments.agcr.grid import (
+    DRIVE,
     HEAD,
     HEADLINE,
     OPS,
-    SYNTHETIC,
     TRADITIONAL,
     Runs,
     mean,
+    of_trace,
     percent,
     settings,
     speed_of,
@@ -48,7 +50,7 @@ def _doubted(sheet: Sheet) -> Sheet:
     if not any("[stand-in]" in cell for row in sheet.rows for cell in row):
         return sheet
     doubt = f"Reads: {_doubt('read')}; writes: {_doubt('write')}."
-    return sheet._replace(text=f"{sheet.text} {doubt}".strip())
+    return replace(sheet, text=f"{sheet.text} {doubt}".strip())
 
 
 def _headline(comparison: Comparison) -> Comparison:
@@ -57,10 +59,7 @@ def _headline(comparison: Comparison) -> Comparison:
     chosen = [
         (names, run)
         for names, run in zip(comparison.variants, comparison.runs, strict=True)
-        if names["cost"] in schemes
-        and names.get("drive", "agcr") == "agcr"
-        and speed_of(names) == HEAD.speed
-        and not names["workload"].startswith(SYNTHETIC)
+        if names["cost"] in schemes and of_trace(run, DRIVE) and speed_of(run) == HEAD.speed
     ]
     kept = ("workload", "cost")
     variants = [{key: names[key] for key in kept} for names, _ in chosen]

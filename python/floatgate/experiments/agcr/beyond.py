@@ -122,7 +122,6 @@ def _full(pairs: Sequence[tuple[dict[str, str], Result]]) -> Sheet:
             "erases",
             "re-writes",
             "energy per host MiB",
-            "GC reads at low cost",
         ),
         rows,
         "Zipf accesses, half of them reads, on a small drive that was filled and aged. Energies "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from floatgate.comparison import Comparison
@@ -13,8 +13,8 @@ SCOPES = ("device", "channel", "die")
 QUEUES = ("1", "2", "4")
 OPS = ("read", "write", "all")
 
-SYNTHETIC = "zipf "
-"""What the workloads of the runs beside the grid begin with."""
+DRIVE = "agcr"
+"""The drive by the letter of the paper."""
 
 TRADITIONAL = "MCW/MCR"
 HEADLINE = "conflict device 1"
@@ -56,17 +56,21 @@ def settings(speeds: Iterable[str] = SPEEDS) -> list[Setting]:
 
 
 class Runs:
-    """The runs that belong to the grid; others of the experiment are passed over."""
+    """The runs of traces and of their stand-ins on one of the drives.
 
-    def __init__(self, comparison: Comparison, drive: str = "agcr") -> None:
+    What a run is, its result says. The names of what varied do not: those that are the same for all
+    runs of a comparison are left out of them.
+    """
+
+    def __init__(self, comparison: Comparison, drive: str = DRIVE) -> None:
         self._runs: dict[tuple[str, str, str], Result] = {}
         self.stand_ins: list[str] = []
         self.traces: list[str] = []
         for names, run in zip(comparison.variants, comparison.runs, strict=True):
-            workload = names["workload"]
-            if workload.startswith(SYNTHETIC) or names.get("drive", drive) != drive:
+            if not of_trace(run, drive):
                 continue
-            self._runs[workload, speed_of(names), names["cost"]] = run
+            workload = names["workload"]
+            self._runs[workload, speed_of(run), names["cost"]] = run
             group = self.stand_ins if run.provenance.workload.stand_in else self.traces
             if workload not in group:
                 group.append(workload)
@@ -118,9 +122,15 @@ class Runs:
         return [change for change in all_of_them if change is not None]
 
 
-def speed_of(names: Mapping[str, str]) -> str:
+def of_trace(run: Result, drive: str) -> bool:
+    """Whether a run is one of a trace, or of its stand-in, on this drive."""
+    provenance = run.provenance
+    return provenance.config.name == drive and provenance.workload.sha256 is not None
+
+
+def speed_of(run: Result) -> str:
     """How fast the workload was played, as the experiment writes it."""
-    return f"{float(names.get('host.speed', 1)):g}"
+    return f"{float(run.provenance.config.host.speed):g}"
 
 
 def mean(values: Sequence[float]) -> float | None:

@@ -13,7 +13,6 @@ from floatgate.profile import expected_error
 from floatgate.report.model import Finding, Sheet, Table
 from floatgate.result import Result
 
-SPARE = "ftl.spare-factor"
 OWN = 0.15
 """The reserve of the drive as it comes: that of the simulator which the paper used, as recalled."""
 
@@ -28,7 +27,9 @@ class Measured:
         for names, run in zip(comparison.variants, comparison.runs, strict=True):
             if (name := names["workload"]) not in known:
                 continue
-            self.runs.setdefault(name, {})[float(names.get(SPARE, OWN))] = run
+            # The drive exports whole pages, so that its own is off by part of one.
+            spare = round(float(run.capacity.spare_factor), 3)
+            self.runs.setdefault(name, {})[spare] = run
             if run.provenance.workload.stand_in:
                 self.stand_ins.add(name)
 

@@ -159,7 +159,7 @@ def _chip_sheet(chips: Sequence[Chip]) -> Sheet:
 
 def _runs(comparison: Comparison) -> Iterator[tuple[dict[str, str], Result]]:
     for names, run in zip(comparison.variants, comparison.runs, strict=True):
-        yield {"drive": "c-mlc64", **names}, run
+        yield {**names, "drive": run.provenance.config.name}, run
 
 
 def _coded(comparison: Comparison, coding: str) -> Iterator[tuple[dict[str, str], Result]]:
