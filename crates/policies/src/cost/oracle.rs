@@ -1,8 +1,8 @@
 //! `oracle`: knows how often each page will be read before it is written again.
 //!
 //! A bound on what any history can tell: a write takes the level at which its program and all reads
-//! until the next write take least time together, and an idle die re-writes pages that were not
-//! written at high cost and will still be read. It does not know how requests will queue.
+//! until the next write take least time together, and an idle die re-writes pages that will still be
+//! read and would be read more quickly had they been written at high cost. It does not know how requests will queue.
 
 use super::rewrites::Rewrites;
 use crate::list::{Family, PolicyInfo};
@@ -62,6 +62,11 @@ impl Oracle {
         self.future.reads(lpn, self.writes[lpn]).saturating_sub(self.reads[lpn])
     }
 
+    /// Whether a page of this level would be read more quickly had it been written at high cost.
+    fn reads_slowly(&self, level: Level) -> bool {
+        self.times.read[level as usize] > self.times.read[Level::High as usize]
+    }
+
     /// The level at which a program and so many reads take least time together.
     fn cheapest(&self, reads: u8) -> Level {
         let total = |l: &Level| {
@@ -84,7 +89,7 @@ impl Watch for Oracle {
     }
 
     fn on_program(&mut self, lpn: Lpn, _: Ppn, level: Level, _: Tag, _: Time) {
-        if level != Level::High && self.reads_left(lpn) > 0 {
+        if self.reads_slowly(level) && self.reads_left(lpn) > 0 {
             self.queue.ask(lpn);
         }
     }
@@ -141,7 +146,7 @@ impl Cost for Oracle {
             }
             AccessKind::Read => {
                 self.reads[lpn] = self.reads[lpn].saturating_add(1);
-                let worth = stored.is_some_and(|level| level != Level::High);
+                let worth = stored.is_some_and(|level| self.reads_slowly(level));
                 if self.reads_left(lpn) == 0 {
                     self.queue.forget(lpn);
                 } else if worth {
