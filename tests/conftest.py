@@ -17,7 +17,8 @@ from floatgate import Result
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no failure.
-hypothesis.settings.register_profile("floatgate", deadline=None)
+slow = [hypothesis.HealthCheck.too_slow]
+hypothesis.settings.register_profile("floatgate", deadline=None, suppress_health_check=slow)
 hypothesis.settings.load_profile("floatgate")
 
 Floatgate = Callable[..., subprocess.CompletedProcess[str]]
@@ -42,7 +43,7 @@ def floatgate(tmp_path: Path) -> Floatgate:
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "floatgate", *words]
         return subprocess.run(
-            command, check=False, cwd=tmp_path, capture_output=True, text=True, timeout=120
+            command, check=False, cwd=tmp_path, capture_output=True, text=True, timeout=600
         )
 
     return run

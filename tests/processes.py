@@ -1,9 +1,15 @@
-"""Finding and ending the processes of a test, and no others: they carry its mark."""
+"""Finding, holding and ending the processes of a test, and no others: they carry its mark.
+
+No test depends on how quick a machine is: one that needs a moment makes it, with runs and workers
+that wait for the test; one that needs an end "at once" counts processor time, not the clock.
+"""
 
 import os
+import resource
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 MARK = "FLOATGATE_TEST_MARK"
@@ -26,22 +32,143 @@ def workers(mark: str) -> list[int]:
     return [pid for pid, command in marked(mark).items() if "floatgate.worker" in command]
 
 
-def busy(pid: int) -> bool:
-    """Whether the process has computed for half a second already."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return False
-    return int(fields[11]) / os.sysconf("SC_CLK_TCK") > 0.5
+def at_work(pid: int) -> bool:
+    """Whether the engine is at work in the process: it has a thread with a name of its own."""
+    for thread in Path(f"/proc/{pid}/task").glob("*/comm"):
+        with suppress(OSError):  # It has ended meanwhile.
+            if thread.read_text() == "floatgate\n":
+                return True
+    return False
+
+
+def storing(folder: Path) -> set[int]:
+    """The processes of which each has a part of a run in a folder of results, and not yet all."""
+    return {int(part.parent.name.split("-")[-2]) for part in folder.glob(".unfinished-*/*")}
 
 
 def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def wait_for(what: Callable[[], object], seconds: float = 60) -> None:
+LONG = 300.0
+"""So many seconds tests wait for what must come about, however busy the machine is."""
+
+
+def wait_for(what: Callable[[], object]) -> None:
     """Waits until something is so, and fails if it does not come about."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + LONG
     while not what():
         assert time.monotonic() < deadline, "it did not come about"
         time.sleep(0.02)
+
+
+def processor_seconds(pid: int) -> float:
+    """The processor time of a process and of those that it has started and seen the end of."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def at_once(*pids: int) -> Iterator[None]:
+    """Fails if these processes, which end meanwhile, take more than two seconds for it.
+
+    They are seconds of a processor: an engine that goes on takes them, whatever else there is.
+    """
+
+    def ended() -> float:
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return children.ru_utime + children.ru_stime
+
+    before = ended() + sum(map(processor_seconds, pids))
+    yield
+    assert ended() - before < 2
+
+
+PATIENT = """
+import floatgate.cli, floatgate.pool
+floatgate.pool._PATIENCE = 300.0
+floatgate.cli.main()
+"""
+"""The command line with workers that may tidy up for as long as it takes on a busy machine."""
+
+
+WAITS = """
+import os, time
+from pathlib import Path
+from floatgate.policy import Cost
+
+HERE = Path(__file__).parent
+
+class Waits(Cost):
+    passed = False
+
+    def initial(self):
+        return "medium"
+
+    def level(self, write):
+        if not self.passed:
+            self.passed = True
+            if len([*HERE.glob("{results}/*/result.json")]) >= {free}:
+                (HERE / f"{name}.{{os.getpid()}}").touch()
+                while not (HERE / "{name}.open").exists():
+                    time.sleep(0.01)
+        return "medium"
+"""
+
+
+class Gate:
+    """Runs that are in the middle: they wait at their first write until a test opens the gate.
+
+    Args:
+        folder: Where their policy is imported from.
+        results: In this folder within it they store their results; as long as fewer than `free` of
+            them are there, the gate lets runs through.
+        free: See above.
+    """
+
+    def __init__(self, folder: Path, results: str = "results", free: int = 0) -> None:
+        self._folder = folder
+        self._name = f"gate_{os.getpid()}_{time.monotonic_ns()}"
+        self.policy = f"py:{self._name}.Waits"
+        code = WAITS.format(name=self._name, results=results, free=free)
+        (folder / f"{self._name}.py").write_text(code)
+
+    def waiting(self) -> set[int]:
+        """The processes with a run that waits, as long as the gate is not open."""
+        return {int(path.suffix[1:]) for path in self._folder.glob(f"{self._name}.[0-9]*")}
+
+    def open(self) -> None:
+        """Lets all of them go on."""
+        (self._folder / f"{self._name}.open").touch()
+
+
+HELD = """
+import sys, time
+from pathlib import Path
+if "floatgate.worker" in sys.orig_argv:
+    (Path(__file__).parent / "held").touch()
+    while not (Path(__file__).parent / "let-go").exists():
+        time.sleep(0.01)
+"""
+
+
+class Threshold:
+    """Workers that are not yet there: they wait on their way until a test lets them in.
+
+    `folder` is to be on their path, where Python looks for what it runs ahead of all.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "sitecustomize.py").write_text(HELD)
+
+    def is_reached(self) -> bool:
+        """Whether one waits."""
+        return (self.folder / "held").exists()
+
+    def let_go(self) -> None:
+        """Lets all of them in."""
+        (self.folder / "let-go").touch()

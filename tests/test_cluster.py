@@ -16,7 +16,7 @@ from conftest import Floatgate
 from floatgate import InputError, Result
 from floatgate.cluster import Cluster
 from floatgate.pool import Failure, Job
-from processes import MARK, busy, kill, marked, wait_for, workers
+from processes import MARK, Gate, at_work, kill, marked, wait_for, workers
 
 ENDLESS = 100_000_000_000
 EMPTY = "precondition.fill=none"
@@ -26,10 +26,10 @@ class Loopback:
     """A scheduler on this machine, and workers that come and go."""
 
     def __init__(self, folder: Path, mark: str) -> None:
-        self._folder = folder
+        self.folder = folder
         self._environment = os.environ | {
             MARK: mark,
-            "PYTHONPATH": os.pathsep.join(sys.path),
+            "PYTHONPATH": os.pathsep.join([str(folder), *sys.path]),
             "PYTHONWARNINGS": "ignore",
             "FLOATGATE_CACHE": str(folder / "states"),
         }
@@ -49,14 +49,14 @@ class Loopback:
     def hire(self, name: str) -> subprocess.Popen[bytes]:
         """One more worker, for one run at a time."""
         words = ["worker", self.address, "--name", name, "--nthreads", "1", "--no-nanny"]
-        words += ["--no-dashboard", "--local-directory", str(self._folder / "local")]
+        words += ["--no-dashboard", "--local-directory", str(self.folder / "local")]
         return self._start(name, *words)
 
     def _start(self, log: str, *words: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-P", "-m", "dask", *words]
-        with (self._folder / log).open("wb") as out:
+        with (self.folder / log).open("wb") as out:
             process = subprocess.Popen(
-                command, env=self._environment, cwd=self._folder, stdout=out, stderr=out
+                command, env=self._environment, cwd=self.folder, stdout=out, stderr=out
             )
         self._started.append(process)
         return process
@@ -80,7 +80,7 @@ def loopback(tmp_path_factory: pytest.TempPathFactory, mark: str) -> Iterator[Lo
         yield cluster
     finally:
         cluster.close()
-        wait_for(lambda: not marked(mark), seconds=20)
+        wait_for(lambda: not marked(mark))
 
 
 def ignore(*_state: object) -> None:
@@ -130,23 +130,30 @@ def test_results_are_those_of_this_machine_byte_for_byte(
 
 
 def test_a_worker_that_is_killed_costs_time_and_no_run(
-    loopback: Loopback, tmp_path: Path, mark: str
+    loopback: Loopback, tmp_path: Path, mark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     victim = loopback.hire("victim")
     cluster = Cluster(loopback.address)
     wait_for(lambda: cluster.cores() == 2)
-    long = ("workload.requests=800000", EMPTY)
-    jobs = [
-        Job("agcr", "random-write", set=long, seed=seed, out=str(tmp_path), record=())
-        for seed in range(1, 6)
-    ]
+    gate = Gate(loopback.folder)
+    job = Job(
+        "agcr",
+        "random-write",
+        policy=(f"cost={gate.policy}",),
+        set=("workload.requests=2000", EMPTY),
+        out=str(tmp_path),
+        record=(),
+    )
+    jobs = [job._replace(seed=seed) for seed in range(1, 6)]
     killed: list[int] = []
 
     def watch(*_: object) -> None:
-        of_victim = [pid for pid in workers(mark) if parent(pid) == victim.pid]
-        if not killed and any(map(busy, of_victim)):
-            killed.extend(of_victim)
+        in_the_middle = [pid for pid in gate.waiting() if parent(pid) == victim.pid]
+        if in_the_middle and not killed:
+            killed.extend(in_the_middle)
             kill(victim.pid)
+            wait_for(lambda: not any(pid in marked(mark) for pid in killed))
+            gate.open()
 
     outcomes = list(cluster(jobs, watch))
     assert len(killed) == 1, "it was in the middle of a run"
@@ -155,11 +162,11 @@ def test_a_worker_that_is_killed_costs_time_and_no_run(
     seeds = {index: o.provenance.seed for index, o in outcomes if isinstance(o, Result)}
     assert seeds == {index: index + 1 for index in range(5)}
     assert len(list(tmp_path.iterdir())) == 5 + unfinished(tmp_path)
-    alone = floatgate.run("agcr", "random-write", set=long, seed=5).data
+    monkeypatch.syspath_prepend(loopback.folder)
+    alone = floatgate.run("agcr", "random-write", policy=job.policy, set=job.set, seed=5).data
     again = dict(outcomes)[4]
     assert isinstance(again, Result)
     assert {**again.data, "timing": None} == {**alone, "timing": None}
-    wait_for(lambda: not any(pid in marked(mark) for pid in killed), seconds=10)
 
 
 def parent(pid: int) -> int:
@@ -186,9 +193,13 @@ def test_a_run_that_fails_says_where_and_one_that_dies_takes_no_worker_with_it(
         Job("agcr", "random-write", set=("workload.requests=2000",), run_id="0" * 16),
     ]
 
+    killed: list[int] = []
+
     def watch(index: int, stage: str, *_: object) -> None:
-        if index == 0 and stage == "running":
-            for pid in filter(busy, workers(mark)):
+        # The one that is at work; what is heard of it afterwards was on its way.
+        if index == 0 and stage == "running" and not killed:
+            killed.extend(filter(at_work, workers(mark)))
+            for pid in killed:
                 kill(pid)
 
     outcomes = dict(Cluster(loopback.address)(jobs, watch))
@@ -198,6 +209,7 @@ def test_a_run_that_fails_says_where_and_one_that_dies_takes_no_worker_with_it(
         1: "input",
         3: "input",
     }
+    assert len(killed) == 1
     assert "SIGKILL" in failures[0].message
     assert "`agrc` is neither a drive file nor a built-in drive" in failures[1].message
     assert "(on the worker tcp://127.0.0.1:" in failures[1].message
@@ -213,7 +225,7 @@ def test_closing_stops_runs_at_work(loopback: Loopback, mark: str, tmp_path: Pat
         [Job("agcr", "missing.csv"), job], lambda index, *_: started.append(index)
     )
     next(outcomes)
-    wait_for(lambda: any(map(busy, workers(mark))))
+    wait_for(lambda: any(map(at_work, workers(mark))))
     outcomes.close()
     wait_for(lambda: not workers(mark))
     left = [path.name for path in tmp_path.iterdir()]

@@ -84,6 +84,21 @@ def test_the_commands_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None
     assert ran
 
 
+def test_every_name_of_the_crates_exists() -> None:
+    """`ssd::planned` in a page is something that the crate defines."""
+    named = []
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "tests/README.md"]:
+        for crate, name in re.findall(r"`(\w+)(?:::\w+)*::(\w+)[`(]", page.read_text()):
+            if (ROOT / "crates" / crate).is_dir():
+                named.append((page.name, crate, name))
+    assert len(named) >= 2
+    for page_name, crate, name in named:
+        defines = re.compile(rf"\b(fn|struct|enum|trait|type|const|static|mod) {name}\b")
+        sources = (ROOT / "crates" / crate / "src").glob("**/*.rs")
+        found = any(defines.search(path.read_text()) for path in sources)
+        assert found, f"{page_name}: there is no `{crate}::{name}`"
+
+
 def test_a_command_that_fails_is_found(tmp_path: Path) -> None:
     page = tmp_path / "broken.md"
     page.write_text("# Broken\n\n```sh run\nfloatgate run agrc zipf\n```\n")

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, SupportsIndex, cast
@@ -22,6 +21,7 @@ import floatgate
 from conftest import Floatgate
 from floatgate import policy as api
 from floatgate.policy import Access, Cost, Drive, Plane, Random, Victim, Write
+from processes import LONG, at_once
 
 ROOT = Path(__file__).parent.parent
 SMALL = {
@@ -566,10 +566,8 @@ def test_what_a_policy_raises_is_the_cause_of_the_error() -> None:
                 raise KeyError("late")
             return super().choose(plane, demand, random)
 
-    start = time.perf_counter()
     with pytest.raises(floatgate.PolicyError, match="raised KeyError: 'late'") as failed:
         run(policy={"victim": Late}, set={"workload.requests": 100_000_000_000})
-    assert time.perf_counter() - start < 5
     cause = failed.value.__cause__
     assert isinstance(cause, KeyError)
     assert cause.__traceback__ is not None
@@ -588,7 +586,7 @@ def test_wrong_objects_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", ["return plane.blocks[0]", "\n  while True: pass", "\n  import time; time.sleep(99)"]
+    "body", ["return plane.blocks[0]", "\n  while True: pass", "\n  import time; time.sleep(1e6)"]
 )
 def test_ctrl_c_ends_a_run_whatever_its_policy_does(tmp_path: Path, body: str) -> None:
     (tmp_path / "busy.py").write_text(f"{CHOOSE}print('asked', flush=True)\n  {body}")
@@ -598,10 +596,9 @@ def test_ctrl_c_ends_a_run_whatever_its_policy_does(tmp_path: Path, body: str) -
     busy = subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe)
     assert busy.stdout is not None
     assert busy.stdout.readline() == b"asked\n"
-    start = time.perf_counter()
-    busy.send_signal(signal.SIGINT)
-    _, err = busy.communicate(timeout=60)
-    assert time.perf_counter() - start < 2
+    with at_once(busy.pid):
+        busy.send_signal(signal.SIGINT)
+        _, err = busy.communicate(timeout=LONG)
     assert (busy.returncode, err) == (130, b"")
 
 

@@ -25,7 +25,7 @@ from floatgate.pool import (
     local,
     stop,
 )
-from processes import MARK, busy, kill, marked, wait_for, workers
+from processes import LONG, MARK, Threshold, at_once, at_work, kill, marked, wait_for, workers
 
 ENDLESS = 100_000_000_000
 
@@ -45,7 +45,7 @@ def mark(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     mark = f"{request.node.name}-{os.getpid()}-{time.monotonic_ns()}"
     monkeypatch.setenv(MARK, mark)
     yield mark
-    wait_for(lambda: not marked(mark), seconds=5)
+    wait_for(lambda: not marked(mark))
 
 
 states = st.lists(st.sampled_from([None, "a", "b", "c"]), max_size=12)
@@ -138,8 +138,7 @@ def test_a_worker_that_is_killed_fails_its_run_and_no_other(mark: str) -> None:
 
     def watch(index: int, stage: str, *_: object) -> None:
         if index < 2 and not killed:
-            wait_for(lambda: len(workers(mark)) == 2)
-            wait_for(lambda: all(map(busy, workers(mark))))
+            wait_for(lambda: len([*filter(at_work, workers(mark))]) == 2)
             killed.extend(workers(mark))
             for pid in killed:
                 kill(pid)
@@ -167,26 +166,37 @@ def test_workers_that_cannot_even_start_fail_every_run(
     assert len(outcomes) == 3
 
 
-def test_closing_stops_everything_at_once(mark: str, tmp_path: Path) -> None:
+def test_closing_stops_everything_at_once(
+    mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("floatgate.pool._PATIENCE", LONG)
     jobs = [job(2000, out=str(tmp_path)), *[job(ENDLESS, out=str(tmp_path))] * 3]
     outcomes = Processes(2)(jobs, ignore)
     assert next(outcomes)[0] == 0
-    start = time.perf_counter()
-    outcomes.close()
-    assert time.perf_counter() - start < 1.5
+    wait_for(lambda: any(map(at_work, workers(mark))))
+    with at_once(*workers(mark)):
+        outcomes.close()
     assert not workers(mark)
     assert len(list(tmp_path.rglob("*"))) == 5, "one folder with one run's files, nothing else"
 
 
+@pytest.mark.parametrize("on_its_way", [False, True], ids=["at once", "on its way"])
 def test_a_worker_that_is_not_yet_there_hears_ctrl_c_and_says_nothing(
-    mark: str, capfd: pytest.CaptureFixture[str]
+    mark: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    on_its_way: bool,
 ) -> None:
-    for delay in (0.0, 0.02, 0.04, 0.08):
-        worker = Worker()
-        time.sleep(delay)
-        worker.process.send_signal(signal.SIGINT)
-        assert worker.process.wait(timeout=30) == 0
-        worker.connection.close()
+    threshold = Threshold(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    worker = Worker()
+    if on_its_way:
+        wait_for(threshold.is_reached)
+    worker.process.send_signal(signal.SIGINT)
+    threshold.let_go()
+    assert worker.process.wait(timeout=LONG) == 0
+    worker.connection.close()
     assert capfd.readouterr().err == ""
 
 
@@ -214,20 +224,21 @@ DEAF = """#!{python}
 import signal, time
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 signal.pthread_sigmask(signal.SIG_UNBLOCK, {{signal.SIGINT}})
-time.sleep(600)
+open({there!r}, "w").close()
+time.sleep(1e6)
 """
 
 
 def test_a_worker_that_is_busy_otherwise_is_stopped_too(
     mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = tmp_path / "deaf"
-    script.write_text(DEAF.format(python=sys.executable))
+    script, there = tmp_path / "deaf", tmp_path / "there"
+    script.write_text(DEAF.format(python=sys.executable, there=str(there)))
     script.chmod(0o755)
     monkeypatch.setattr("sys.executable", str(script))
+    monkeypatch.setattr("floatgate.pool._PATIENCE", LONG)
     worker = Worker()
-    wait_for(lambda: "deaf" in "".join(marked(mark).values()))
-    time.sleep(0.5)
+    wait_for(there.exists)
     stop([worker])
     assert worker.process.returncode == -signal.SIGINT, "it was asked, and not killed"
 

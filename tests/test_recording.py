@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -18,6 +19,7 @@ import floatgate
 from floatgate import InputError, Result
 from floatgate.recording import Column, Recording
 from floatgate.result import SOURCES
+from processes import wait_for
 
 ROOT = Path(__file__).parent.parent
 PARTS = [
@@ -307,10 +309,29 @@ for requests in ("1500000", "6000000"):
     assert sorted(heights) == [1_500_000, 6_000_000]
 
 
+MOST = 100e6
+
+
 @pytest.mark.skipif(not os.path.isfile("/proc/self/statm"), reason="needs a system that tells")
 def test_whoever_takes_rows_holds_the_engine_back_and_may_stop_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def asleep() -> bool:
+        """Whether the engine's thread sleeps, at twenty looks in a row."""
+        for _ in range(20):
+            if engines() != ["S"]:
+                return False
+            time.sleep(0.02)
+        return True
+
+    def engines() -> list[str]:
+        states = []
+        for thread in Path("/proc/self/task").iterdir():
+            with suppress(OSError):  # It has ended meanwhile.
+                if (thread / "comm").read_text() == "floatgate\n":
+                    states.append((thread / "stat").read_text().rpartition(")")[2].split()[0])
+        return states
+
     def resident() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -322,7 +343,8 @@ def test_whoever_takes_rows_holds_the_engine_back_and_may_stop_it(
         sizes.extend({len(values) for _, values, _, _ in columns})
         if len(sizes) == 2:
             before = resident()
-            time.sleep(2)
+            # Until the engine waits, which otherwise computes all the time.
+            wait_for(lambda: asleep() or resident() - before > MOST)
             grown.append(resident() - before)
             raise RuntimeError("enough")
 
@@ -332,8 +354,8 @@ def test_whoever_takes_rows_holds_the_engine_back_and_may_stop_it(
         floatgate.run("agcr", "random-read", set=endless, out=tmp_path / "results")
     assert list(tmp_path.iterdir()) == []
     assert sizes == [1 << 18, 1 << 18]
-    # One part waits in the channel and one is being filled, 27 MB each; two seconds are many more.
-    assert grown[0] < 100e6
+    # One part waits in the channel and one is being filled, 27 MB each.
+    assert grown[0] < MOST
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,12 @@ import floatgate as fg
 from conftest import Floatgate
 from floatgate import batch, pool
 from floatgate.cache import Cache
-from floatgate.estimate import BYTES_PER_PAGE, estimate
+from floatgate.estimate import BYTES_PER_PAGE, Rates, estimate
 from floatgate.experiments import Experiment
 from floatgate.locks import alone
 from floatgate.recording import tidy
 from floatgate.sweep import prepare
-from processes import MARK, kill, marked, wait_for, workers
+from processes import LONG, MARK, Gate, kill, marked, wait_for, workers
 
 SMALL: dict[str, Any] = {
     "geometry.channels": 1,
@@ -34,13 +34,18 @@ SMALL: dict[str, Any] = {
 }
 
 
-def many(name: str = "many", requests: int = 5000, **keys: Any) -> Experiment:
+def many(
+    name: str = "many",
+    requests: int = 5000,
+    policy: Mapping[str, Any] | None = None,
+    **keys: Any,
+) -> Experiment:
     """24 runs."""
     return Experiment(
         name,
         drive="agcr",
         workload="random-write",
-        policy={"victim": ["greedy", "fifo", "random", "d-choices:d=3"]},
+        policy={"victim": ["greedy", "fifo", "random", "d-choices:d=3"], **(policy or {})},
         set=SMALL | {"ftl.spare-factor": [0.2, 0.3], "workload.requests": requests},
         seed=range(3),
         **keys,
@@ -294,28 +299,46 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 
 
+def sized(name: str) -> Experiment:
+    settings = SMALL | {"geometry.blocks-per-plane": 256} | SIZES[name]
+    return Experiment(name, drive="agcr", workload="random-write", set=settings, seed=range(3))
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_the_page_operations_are_right_within_a_factor_of_three(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What does not depend on the machine: at a page operation in a second, without ageing."""
+    monkeypatch.setattr("floatgate.estimate._measured", lambda: Rates(math.inf, 1.0))
+    experiment = sized(name)
+    prepared = prepare(experiment, out=tmp_path)
+    found = estimate(prepared.plans, workers=1)
+    comparison = experiment.sweep(out=tmp_path, workers=1)
+    assert (found.runs, found.done) == (len(comparison.runs), 0)
+    flash = [run.flash for run in comparison.runs]
+    done = sum(counts.read.total + counts.program.total for counts in flash)
+    assert done > 30_000
+    assert 1 / 3 < found.seconds / done < 3
+    left = estimate(prepared.plans)
+    assert (left.done, left.seconds, left.bytes) == (len(comparison.runs), 0, 0)
+
+
+@pytest.mark.verify
 @pytest.mark.parametrize("name", SIZES)
 def test_the_time_is_right_within_a_factor_of_three(name: str, tmp_path: Path) -> None:
-    settings = SMALL | {"geometry.blocks-per-plane": 256} | SIZES[name]
-    experiment = Experiment(
-        name, drive="agcr", workload="random-write", set=settings, seed=range(3)
-    )
+    experiment = sized(name)
     ratios = []
     for turn in range(3):  # Others may be at work on this machine, during one of both.
         os.environ["FLOATGATE_CACHE"] = str(tmp_path / f"states{turn}")
         prepared = prepare(experiment, out=tmp_path / str(turn))
         found = estimate(prepared.plans, workers=1)
         start = time.perf_counter()
-        comparison = experiment.sweep(out=tmp_path / str(turn), workers=1)
-        took = time.perf_counter() - start
-        assert (found.runs, found.done) == (len(comparison.runs), 0)
-        ratios.append(found.seconds / took)
+        experiment.sweep(out=tmp_path / str(turn), workers=1)
+        ratios.append(found.seconds / (time.perf_counter() - start))
         if 1 / 3 < ratios[-1] < 3:
             break
     else:
         pytest.fail(f"estimates were {ratios} of the time that it took")
-    done = estimate(prepared.plans)
-    assert (done.done, done.seconds, done.bytes) == (len(comparison.runs), 0, 0)
 
 
 def test_the_memory_is_enough(tmp_path: Path) -> None:
@@ -346,19 +369,26 @@ def test_a_dry_run_makes_nothing(tmp_path: Path, floatgate: Floatgate) -> None:
     assert not (tmp_path / "floatgate-results").exists()
     value = json.loads(floatgate("sweep", "many.toml", "--dry-run", "--json").stdout)
     assert (value["schema"], value["runs"], value["done"]) == ("floatgate.dry-run/1", 24, 0)
-    assert 0 < value["seconds"] < 60
+    assert value["seconds"] > 0
 
 
 # ── Processes ───────────────────────────────────────────────────────────────────────────────────
 
 
 class Running:
-    """A sweep of 24 runs in a process group of its own, as at a terminal."""
+    """A sweep of 24 runs in a process group of its own, as at a terminal.
+
+    Three runs or four end; the next two are in their middle until the sweep goes on.
+    """
 
     def __init__(self, folder: Path, mark: str) -> None:
-        (folder / "many.toml").write_text(many(requests=60_000, record=["series"]).to_toml())
+        self.gate = Gate(folder, "out", free=3)
+        (folder / "many.toml").write_text(self.experiment(record=["series"]).to_toml())
         self.folder, self.mark, self.out = folder, mark, folder / "out"
         self.process = self.start()
+
+    def experiment(self, **keys: Any) -> Experiment:
+        return many(policy={"cost": self.gate.policy}, **keys)
 
     def start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "floatgate", "sweep", "many.toml", "--workers", "2"]
@@ -380,7 +410,8 @@ class Running:
     def goes_on(self) -> dict[str, Any]:
         """Starts it again and lets it end."""
         before = self.done()
-        out, err = self.start().communicate(timeout=120)
+        self.gate.open()
+        out, err = self.start().communicate(timeout=LONG)
         value: dict[str, Any] = json.loads(out)
         after = self.done()
         assert (len(value["runs"]), len(value["failed"]), len(after)) == (24, 0, 24), err
@@ -392,14 +423,15 @@ class Running:
 @pytest.fixture
 def running(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Running]:
     sweep = Running(tmp_path, f"{request.node.name}-{time.monotonic_ns()}")
-    wait_for(lambda: len(sweep.done()) >= 3)
+    wait_for(lambda: len(sweep.gate.waiting()) == 2)
+    assert sweep.gate.waiting() == {*workers(sweep.mark)}
     yield sweep
     for pid in marked(sweep.mark):
         kill(pid)
     sweep.process.communicate()
 
 
-def test_a_killed_sweep_goes_on(running: Running) -> None:
+def test_a_killed_sweep_goes_on(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     # The workers first, so that they cannot tidy up.
     running.process.send_signal(signal.SIGSTOP)
     for pid in workers(running.mark):
@@ -407,24 +439,25 @@ def test_a_killed_sweep_goes_on(running: Running) -> None:
     kill(running.process.pid)
     wait_for(lambda: not marked(running.mark))
     there = running.done()
-    assert 3 <= len(there) < 24
+    assert 3 <= len(there) <= 4
     assert list(running.out.glob(".unfinished-*")), "what is left is there to be tidied up"
     value = running.goes_on()
-    alone = many(requests=60_000).sweep(out=running.folder / "alone", workers=1)
+    monkeypatch.syspath_prepend(running.folder)
+    alone = running.experiment().sweep(out=running.folder / "alone", workers=1)
     for ours, run in zip(value["runs"], alone.runs, strict=True):
         assert {**ours, "timing": None} == {**run.data, "timing": None}
 
 
 def test_a_killed_parent_ends_its_workers_and_goes_on(running: Running) -> None:
     kill(running.process.pid)
-    wait_for(lambda: not marked(running.mark), seconds=5)
+    wait_for(lambda: not marked(running.mark))
     assert not list(running.out.glob(".unfinished-*")), "workers tidy up"
     running.goes_on()
 
 
 def test_ctrl_c_says_how_to_go_on(running: Running) -> None:
     os.killpg(running.process.pid, signal.SIGINT)
-    out, err = running.process.communicate(timeout=30)
+    out, err = running.process.communicate(timeout=LONG)
     assert (running.process.returncode, out) == (130, b"")
     assert f"{len(running.done())} of 24 runs are done: out".encode() in err
     assert b"The same command goes on from there." in err
@@ -447,15 +480,14 @@ def test_what_dead_processes_left_is_removed_and_nothing_else(tmp_path: Path) ->
 
 
 HOLD = """
-import sys, time
+import sys
 from floatgate.cache import Cache
 from floatgate.locks import alone
 with alone(Cache(sys.argv[1], "1GiB"), "abcdef", lambda *state: None) as told:
     print("taken", flush=True)
     sys.stdin.readline()
     told("running", 0, None, 0)
-    print("told", flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
 
 
@@ -490,12 +522,23 @@ def test_one_process_makes_a_state_and_others_wait(tmp_path: Path, end: str) -> 
         else:
             cache.state("abcdef").parent.mkdir()
             cache.state("abcdef").write_bytes(b"a state")
-        assert through.wait(5)
+        assert through.wait(LONG)
         assert set(stages) == {"waiting"}
         thread.join()
         maker.kill()
 
 
+WRITTEN = """
+import re, floatgate.cli
+try:
+    floatgate.cli.main()
+finally:
+    print(re.search(r"wchar: (\\d+)", open("/proc/self/io").read())[1])
+"""
+"""The command line, and at last how many bytes the process has written."""
+
+
+@pytest.mark.skipif(not os.path.isfile("/proc/self/io"), reason="needs a system that tells")
 def test_two_sweeps_at_once_age_a_drive_once(tmp_path: Path) -> None:
     aged = SMALL | {"precondition.age": "random", "geometry.blocks-per-plane": 512}
     states, processes = tmp_path / "states", []
@@ -508,23 +551,20 @@ def test_two_sweeps_at_once_age_a_drive_once(tmp_path: Path) -> None:
             set=aged | {"workload.requests": 1000 + i},
         )
         (tmp_path / f"{i}.toml").write_text(experiment.to_toml())
-        command = [sys.executable, "-m", "floatgate", "sweep", f"{i}.toml", "--workers", "1"]
+        command = [sys.executable, "-c", WRITTEN, "sweep", f"{i}.toml", "--workers", "1"]
         environment = os.environ | {"FLOATGATE_CACHE": str(states)}
         processes.append(
             subprocess.Popen(
                 command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
             )
         )
-    assert [process.wait(120) for process in processes] == [0, 0]
-    for process in processes:
-        process.communicate()
-    walls = sorted(
-        json.loads(path.read_bytes())["timing"]["wall_seconds"]
-        for path in tmp_path.glob("floatgate-results/*/*/result.json")
-    )
-    assert len(walls) == 4
-    assert len(list((states / "floatgate-cache" / "states").iterdir())) == 1
-    assert walls[2] < walls[3] / 2, "three of four found the drive aged"
+    outs = [process.communicate(timeout=LONG)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
+    assert len(list(tmp_path.glob("floatgate-results/*/*/result.json"))) == 4
+    (state,) = (states / "floatgate-cache" / "states").iterdir()
+    # Whoever ages a drive writes its state, which is larger than all else together.
+    written = sorted(int(out.splitlines()[-1]) for out in outs)
+    assert written[0] < state.stat().st_size / 2 < state.stat().st_size <= written[1], written
 
 
 @pytest.mark.verify
