@@ -119,20 +119,22 @@ def _work(plan: Plan) -> _Work:
     marks = config["ftl"]["gc"]
     # Of each plane, what is free and the open blocks take no part in garbage collection.
     aside = (marks["start"] + marks["stop"]) / 2 + 0.5
-    share = logical / max(physical * (1 - aside / geometry["blocks-per-plane"]), logical + 1)
+    fill, age = config["precondition"]["fill"], config["precondition"]["age"]
+    filled = {"full": 1.0, "touched": 0.0, "none": 0.0}.get(fill, fill) * logical
+    data = filled or logical
+    share = data / max(physical * (1 - aside / geometry["blocks-per-plane"]), data + 1)
     name = _policy(config, "victim")
     waf = amplification(share, random=name == "random")
 
-    fill, age = config["precondition"]["fill"], config["precondition"]["age"]
-    ageing = float(logical if fill == "full" else 0)
+    ageing = float(filled)
     if age != "none":
         ageing += STRETCHES * max(logical / 2, SHORTEST) * waf
     read, pages = _mix(plan, geometry)
     requests = plan.requests or 0
     writes = requests * pages * (1 - read)
     # On a drive with room left nothing is collected.
-    full = fill == "full" or age != "none"
-    free = physical - logical if fill == "full" and age == "none" else physical
+    full = filled or age != "none"
+    free = physical - filled if age == "none" else physical
     steady = writes if age != "none" else max(writes - free, 0.0)
     moved = steady * (waf - 1) if full or steady else 0.0
     return _Work(ageing, requests * pages + 2 * moved)

@@ -91,12 +91,8 @@ pub fn precondition<K: Kit>(
                 work.write(Lpn::from_u32(lpn as u32))?;
             }
         }
-        Fill::Full => {
-            work.total = Some(pages.into());
-            for lpn in 0..pages {
-                work.write(Lpn::from_u32(lpn))?;
-            }
-        }
+        Fill::Share(share) => work.fill((f64::from(pages) * share).round().max(1.0) as u32)?,
+        Fill::Full => work.fill(pages)?,
     }
     result.filled = work.done;
     match drive.precondition.age {
@@ -115,6 +111,12 @@ struct Work<'a, K: Kit> {
 }
 
 impl<K: Kit> Work<'_, K> {
+    /// Writes so many pages, from the first one on.
+    fn fill(&mut self, pages: u32) -> Result<(), Interrupted> {
+        self.total = Some(pages.into());
+        (0..pages).try_for_each(|lpn| self.write(Lpn::from_u32(lpn)))
+    }
+
     #[inline]
     fn write(&mut self, lpn: Lpn) -> Result<(), Interrupted> {
         let data = K::Store::stamp(lpn.as_u32(), 0);
@@ -181,17 +183,20 @@ fn age_random<K: Kit>(
     work: &mut Work<'_, K>,
     result: &mut Preconditioned,
 ) -> Result<(), Interrupted> {
-    let mapped: Option<Vec<u32>> = (drive.precondition.fill != Fill::Full).then(|| {
+    // Those of a full drive, or of a share of one, are the first ones.
+    let mapped: Option<Vec<u32>> = (drive.precondition.fill == Fill::Touched).then(|| {
         let all = 0..drive.logical_pages;
         all.filter(|&n| work.ftl.map().lookup(Lpn::from_u32(n)).is_some()).collect()
     });
-    let count = mapped.as_ref().map_or(drive.logical_pages, |m| m.len() as u32);
+    let count = mapped.as_ref().map_or(result.filled as u32, |m| m.len() as u32);
     if count == 0 {
         return Ok(());
     }
     let page = |n: u32| Lpn::from_u32(mapped.as_ref().map_or(n, |m| m[n as usize]));
     let mut rng = Rng::named(drive.seed, "precondition/age");
-    let stretch = (u64::from(count) / 2).max(SHORTEST);
+    // Of the drive, not of its data: where there is little of them, most of the way to the first
+    // collection leads through blocks that have never been written.
+    let stretch = (u64::from(drive.logical_pages) / 2).max(SHORTEST);
     let mut flatness = Flatness::default();
     work.total = None;
     for _ in 0..STRETCHES {
@@ -207,7 +212,8 @@ fn age_random<K: Kit>(
         result.aged += stretch;
         result.waf = work.waf_since(before);
         // The first pass over a freshly filled drive collects nothing, and is no steady state.
-        if result.waf > 1.0 && flatness.is_reached(result.waf) {
+        let collected = work.reclaimed().0 > before.0;
+        if collected && flatness.is_reached(result.waf) {
             result.steady = true;
             break;
         }

@@ -55,6 +55,48 @@ fn a_full_fill_maps_every_page() {
     }
 }
 
+/// Which pages there are is told by reads of all, which cost nothing where there are none.
+#[test]
+fn a_share_maps_so_many_pages_from_the_first_on() {
+    for share in [0.001, 0.5, 0.9, 0.99999] {
+        let fill = format!("precondition.fill={share}");
+        let drive = drive(&[&fill, "ftl.unmapped-read=zero"]);
+        let pages = u64::from(drive.logical_pages);
+        let expected = ((pages as f64 * share).round() as u64).max(1);
+        let (first, rest): (Vec<_>, Vec<_>) = (0..pages)
+            .map(|p| bytes(p, Op::Read, p * PAGE, PAGE))
+            .partition(|r| r.offset < expected * PAGE);
+        let value = serve(&drive, first);
+        assert_eq!(count(&value["checks"]["mapped"]), expected, "{share}");
+        assert_eq!(count(&value["flash"]["read"]["host"]), expected, "{share}");
+        if !rest.is_empty() {
+            let value = serve(&drive, rest);
+            assert_eq!(count(&value["flash"]["read"]["host"]), 0, "{share}");
+            assert_eq!(count(&value["flash"]["unmapped_reads"]), pages - expected, "{share}");
+        }
+    }
+}
+
+/// Little data on a large drive: the way to the first collection is long, and what comes after it
+/// is next to no moving.
+#[test]
+fn a_drive_with_little_data_ages_to_its_steady_state() {
+    for fill in ["precondition.fill=0.02", "precondition.fill=0.3"] {
+        let drive = drive(&[
+            fill,
+            "precondition.age=random",
+            "geometry.blocks-per-plane=8192",
+            "geometry.pages-per-block=128",
+        ]);
+        let idle = generator(&drive, "random-write").unwrap();
+        let (ftl, state) = preconditioned(&drive, &*idle);
+        assert!(state.steady, "{fill}: {state:?}");
+        assert!(ftl.counts().erase.total() > 0, "{fill} collected nothing");
+        assert_eq!(u64::from(ftl.map().mapped()), state.filled);
+        close(fill, state.waf, 1.0, 0.01);
+    }
+}
+
 #[test]
 fn touched_maps_exactly_what_is_read_before_it_is_written() {
     let drive = drive(&["geometry.blocks-per-plane=64"]);
@@ -270,6 +312,7 @@ fn a_cache_never_gives_the_state_of_another_drive() {
         "policy wear=static:threshold=2",
         "run.seed=2",
         "precondition.fill=touched",
+        "precondition.fill=0.9",
         "precondition.age=workload",
         // And these are free to share it.
         "timing.read=70us",

@@ -294,6 +294,34 @@ fn greedy_is_its_formula() {
     }
 }
 
+/// What is not filled is spare: U counts the pages that hold data, and the drive's own spare factor
+/// says nothing. The workload keeps to them.
+#[test]
+fn a_share_of_the_drive_leaves_the_rest_as_spare() {
+    for (fill, victim) in [(0.9, "greedy"), (0.8, "greedy"), (0.8, "fifo"), (0.7, "random")] {
+        let array = one_plane(64);
+        let logical = array.logical(0.07);
+        let filled = (logical as f64 * fill).round();
+        let drive = array.drive(
+            0.07,
+            victim,
+            &[
+                &format!("precondition.fill={fill}"),
+                "precondition.age=random",
+                &format!("workload.span={}KiB", filled * 4.0),
+                &format!("workload.requests={}", 3.0 * filled),
+                "workload.seed=1000",
+            ],
+        );
+        let value = generate(&drive, "random-write");
+        assert!(!warnings(&value).contains(&"not-steady"));
+        assert_eq!(number(&value["checks"]["mapped"]), filled);
+        let rho = filled / array.taking_part();
+        let what = format!("{fill} filled, {victim}");
+        close(&what, number(&value["waf_pages"]), expected(victim, 64, rho), 0.01);
+    }
+}
+
 #[test]
 fn fifo_is_its_formula() {
     for (spare, b) in [(0.07, 32), (0.10, 64), (0.15, 16), (0.28, 128)] {

@@ -271,7 +271,9 @@ FLOW: dict[str, Rule] = {
     "Chip_IDs": lost(_PARTITION),
     "Die_IDs": lost(_PARTITION),
     "Plane_IDs": lost(_PARTITION),
-    "Initial_Occupancy_Percentage": lost("a drive is filled whole, as touched, or not at all"),
+    "Initial_Occupancy_Percentage": lost(
+        "of a flow's addresses; here it is a share of the drive: say `precondition.fill`"
+    ),
 }  # fmt: skip
 
 SYNTHETIC: dict[str, Rule] = {

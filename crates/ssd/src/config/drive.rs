@@ -155,8 +155,33 @@ pub struct Workload {
     pub generator: Map<String, Value>,
 }
 
+/// What is written before the run.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum Fill {
+    /// Nothing.
+    None,
+    /// The pages that the workload reads before it writes them.
+    Touched,
+    /// This share of the pages, 0 < x < 1, from the first one on.
+    Share(f64),
+    /// Every page.
+    Full,
+}
+
+impl Fill {
+    /// As a drive file has it.
+    pub(crate) fn to_json(self) -> Value {
+        match self {
+            Self::None => FillWord::None.name().into(),
+            Self::Touched => FillWord::Touched.name().into(),
+            Self::Share(share) => share.into(),
+            Self::Full => FillWord::Full.name().into(),
+        }
+    }
+}
+
 /// The state before the run.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Precondition {
     /// What is written beforehand.
     pub fill: Fill,
@@ -307,8 +332,8 @@ words! {
         Compact = "compact",
     }
 
-    /// What is written before the run.
-    pub enum Fill {
+    /// What is written before the run, where a word says it.
+    pub(crate) enum FillWord {
         /// Nothing.
         None = "none",
         /// The pages that the workload reads before it writes them.

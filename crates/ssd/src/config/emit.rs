@@ -75,7 +75,7 @@ pub(crate) fn emit(
             "flush-above": drive.buffer.flush_above,
         },
         "precondition": {
-            "fill": drive.precondition.fill.name(),
+            "fill": drive.precondition.fill.to_json(),
             "age": drive.precondition.age.name(),
         },
         "policies": drive.policies.to_json(),

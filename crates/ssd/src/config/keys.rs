@@ -7,8 +7,8 @@
 //! (`=> Run`, see [`Reach`](super::field::Reach)): a key that says nothing is part of the name.
 
 use super::drive::{
-    Age, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, Order, OutOfRange, ProgramSpeed,
-    ReadStart, Recovery, Uncorrectable, UnmappedRead,
+    Age, Fill, FillWord, Foreground, HostMode, Mapping, Model, MultiPlane, Order, OutOfRange,
+    ProgramSpeed, ReadStart, Recovery, Uncorrectable, UnmappedRead,
 };
 use super::error::{ConfigError, Kind, Log};
 use super::field::{
@@ -387,6 +387,9 @@ sections! {
         /// Generators: when requests arrive. "as-fast-as-possible", { constant = { iops = 1000 } }
         /// or { poisson = { iops = 1000 } }.
         arrivals: Any,
+        /// Generators: requests a second, above 0 and at most 1e9, at random times (Poisson).
+        /// Instead of `arrivals`.
+        rate: f64,
         /// Generator `zipf`: the exponent, 0 < x <= 10.
         theta: f64,
         /// Generator `hot-cold`: the share of the data that is hot, 0 < x < 1.
@@ -399,7 +402,8 @@ sections! {
 
     /// The state of the drive before the run.
     struct PreconditionKeys {
-        /// What is written beforehand.
+        /// What is written beforehand: "none"; "touched", the pages that the workload reads before
+        /// it writes them; "full"; or a share of all pages, 0 < x <= 1, from the first one on.
         fill: Fill,
         /// How a filled drive is worn in.
         age: Age,
@@ -483,6 +487,49 @@ impl Field for Interval {
 
     fn schema() -> Json {
         json!({ "anyOf": [{ "const": "auto" }, Dur::schema()] })
+    }
+}
+
+impl Field for Fill {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        let words = FillWord::ALL.iter().map(|word| word.name());
+        if let Value::Int(_) | Value::Float(_) = node.value {
+            let share = f64::read(node, path, log)?;
+            if share > 0.0 && share <= 1.0 {
+                return Some(if share < 1.0 { Self::Share(share) } else { Self::Full });
+            }
+            let message = format!("`{path}` is {share}, not a share");
+            let label = if share == 0.0 {
+                "\"none\" leaves the drive empty"
+            } else if share > 1.0 && share <= 100.0 {
+                "above 0, at most 1: 90 % is 0.9"
+            } else {
+                "above 0, at most 1"
+            };
+            return wrong_value(&node.place, path, message, label, log);
+        }
+        let expected = format!("{} or a share", words.clone().collect::<Vec<_>>().join(", "));
+        let Value::Text(text) = &node.value else {
+            return wrong_type(node, path, &expected, log);
+        };
+        match FillWord::ALL.iter().find(|word| word.name() == text) {
+            Some(FillWord::None) => Some(Self::None),
+            Some(FillWord::Touched) => Some(Self::Touched),
+            Some(FillWord::Full) => Some(Self::Full),
+            None => {
+                let label = match kernel::nearest(text, words) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => "a share is a number, such as 0.9".to_owned(),
+                };
+                let message = format!("`{path}` is {expected}, not \"{text}\"");
+                wrong_value(&node.place, path, message, label, log)
+            }
+        }
+    }
+
+    fn schema() -> Json {
+        let share = json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1 });
+        json!({ "anyOf": [FillWord::schema(), share] })
     }
 }
 

@@ -84,6 +84,14 @@ const DEEPEST_KEY: usize = 16;
 /// The keys of which a drive gives exactly one.
 pub(crate) const CAPACITY: [&str; 3] = ["over-provisioning", "spare-factor", "logical-capacity"];
 
+/// By section the ways of saying one thing, each with its keys: how much is exported; plain times,
+/// times by level, and levels from the physics; when the requests of a generator arrive.
+const WAYS: [(&str, &[&[&str]]); 3] = [
+    ("ftl", &[&[CAPACITY[0]], &[CAPACITY[1]], &[CAPACITY[2]]]),
+    ("timing", &[&["read", "program"], &["levels"], &["physics"]]),
+    ("workload", &[&["arrivals"], &["rate"]]),
+];
+
 /// Gathers all layers. `None` if a text could not be read at all; `log` says why.
 pub(crate) fn merge(
     layers: &Layers<'_>,
@@ -129,17 +137,13 @@ pub(crate) fn merge(
 
 /// Puts `high` over `low`. What `high` chooses displaces what excludes it.
 fn put(low: &mut Table, mut high: Table) {
-    if let (Some(low), Some(high)) = (section(low, "ftl"), section(&mut high, "ftl"))
-        && CAPACITY.iter().any(|key| high.0.contains_key(*key))
-    {
-        low.0.retain(|key, _| !CAPACITY.contains(&key.as_str()));
-    }
-    if let (Some(low), Some(high)) = (section(low, "timing"), section(&mut high, "timing")) {
-        // Plain times, times by level, and levels from the physics.
-        const WAYS: [&[&str]; 3] = [&["read", "program"], &["levels"], &["physics"]];
-        let chosen = |way: &&[&str]| way.iter().any(|key| high.0.contains_key(*key));
-        if WAYS.iter().any(chosen) {
-            for way in WAYS.iter().filter(|way| !chosen(way)) {
+    for (name, ways) in WAYS {
+        let (Some(low), Some(high)) = (section(low, name), section(&mut high, name)) else {
+            continue;
+        };
+        let chosen = |way: &&&[&str]| way.iter().any(|key| high.0.contains_key(*key));
+        if ways.iter().any(|way| chosen(&way)) {
+            for way in ways.iter().filter(|way| !chosen(way)) {
                 low.0.retain(|key, _| !way.contains(&key.as_str()));
             }
         }

@@ -18,6 +18,7 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
+use workload::Arrivals;
 
 /// A page is at most this large.
 const PAGE_LIMIT: Bytes = Bytes::gib(1);
@@ -503,12 +504,27 @@ impl Work<'_> {
             read_share,
             trim_share,
             arrivals,
+            rate,
             theta,
             hot_data,
             hot_writes,
             seed,
         } = keys_of(self.written.workload.as_ref());
-        let given: [(&str, Option<(Json, Place)>); 12] = [
+        if let (Some(arrivals), Some(rate)) = (&arrivals, &rate) {
+            let message = "`workload.arrivals` and `workload.rate` exclude each other";
+            let error = ConfigError::new(Kind::Conflict, message)
+                .at(&arrivals.place, "")
+                .at(&rate.place, "")
+                .help("`rate` is short for { poisson = { iops = … } }: give one of them");
+            self.log.fail("workload.rate", error);
+        }
+        if let Some(At { value: x, place }) = &rate
+            && !Arrivals::is_rate(*x)
+        {
+            let message = format!("`workload.rate` is {x}, not requests a second");
+            self.fail("workload.rate", Kind::Value, message, place, "above 0 and at most 1e9");
+        }
+        let given: [(&str, Option<(Json, Place)>); 13] = [
             ("requests", requests.map(|at| (at.value.get().into(), at.place))),
             ("duration", duration.map(|at| (text(at.value), at.place))),
             ("size", size.map(|at| (at.value.0, at.place))),
@@ -517,6 +533,7 @@ impl Work<'_> {
             ("read-share", read_share.map(|at| (at.value.into(), at.place))),
             ("trim-share", trim_share.map(|at| (at.value.into(), at.place))),
             ("arrivals", arrivals.map(|at| (at.value.0, at.place))),
+            ("rate", rate.map(|at| (at.value.into(), at.place))),
             ("theta", theta.map(|at| (at.value.into(), at.place))),
             ("hot-data", hot_data.map(|at| (at.value.into(), at.place))),
             ("hot-writes", hot_writes.map(|at| (at.value.into(), at.place))),

@@ -23,10 +23,15 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
+    /// Whether so many requests can arrive in a second: above 0 and at most 10^9.
+    pub fn is_rate(iops: f64) -> bool {
+        iops > 0.0 && iops <= 1e9
+    }
+
     /// What is wrong with the rate, if anything.
     pub(super) fn check(self) -> Result<(), String> {
         match self {
-            Self::Constant { iops } | Self::Poisson { iops } if !(iops > 0.0 && iops <= 1e9) => {
+            Self::Constant { iops } | Self::Poisson { iops } if !Self::is_rate(iops) => {
                 Err(format!("{iops} requests per second"))
             }
             _ => Ok(()),

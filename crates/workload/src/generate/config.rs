@@ -144,6 +144,9 @@ pub struct Generator {
     /// When requests arrive.
     #[serde(default)]
     pub arrivals: Arrivals,
+    /// Requests a second at exponentially distributed distances, instead of `arrivals`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
     /// `zipf` only: the exponent, 0 < theta <= 10; by default 0.99.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub theta: Option<f64>,
@@ -179,6 +182,7 @@ impl Generator {
             read_share: None,
             trim_share: 0.0,
             arrivals: Arrivals::default(),
+            rate: None,
             theta: None,
             hot_data: None,
             hot_writes: None,

@@ -100,9 +100,16 @@ impl Generator {
             let found = format!("reads and trims are {} of all requests", read + trim);
             return Err(bad("trim-share", found, "read-share + trim-share of at most 1"));
         }
-        self.arrivals
+        let (key, arrivals) = match self.rate {
+            None => ("arrivals", self.arrivals),
+            Some(_) if self.arrivals != Arrivals::AsFastAsPossible => {
+                return Err(bad("rate", "`arrivals` and `rate`".into(), "one of them"));
+            }
+            Some(iops) => ("rate", Arrivals::Poisson { iops }),
+        };
+        arrivals
             .check()
-            .map_err(|found| bad("arrivals", found, "a rate above 0 and at most 1e9 per second"))?;
+            .map_err(|found| bad(key, found, "a rate above 0 and at most 1e9 per second"))?;
         let only = match (read, trim) {
             (0.0, 0.0) => Some(Op::Write),
             (1.0, _) => Some(Op::Read),
@@ -118,7 +125,7 @@ impl Generator {
             read_below: below(read),
             trim_below: below(read + trim),
             only,
-            arrivals: self.arrivals,
+            arrivals,
             seed: self.seed.unwrap_or(seed),
         };
         let about = About {
@@ -128,7 +135,7 @@ impl Generator {
             reading: None,
             requests: Some(self.requests),
             span: Some(span),
-            timed: self.arrivals != Arrivals::AsFastAsPossible,
+            timed: arrivals != Arrivals::AsFastAsPossible,
             stand_in: None,
             notes: Vec::new(),
         };

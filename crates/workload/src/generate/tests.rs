@@ -176,6 +176,14 @@ fn poisson_gaps_have_mean_and_variance_of_the_exponential() {
 }
 
 #[test]
+fn a_rate_is_short_for_poisson() {
+    let requests = |when: &str| make(&format!("pattern = 'random-read'\nrequests = 1000\n{when}"));
+    let short = requests("rate = 20000");
+    assert_eq!(short, requests("arrivals = { poisson = { iops = 20000 } }"));
+    assert_ne!(short, requests("rate = 20001"));
+}
+
+#[test]
 fn constant_arrivals_do_not_drift() {
     let all =
         make("pattern = 'random-write'\nrequests = 30001\narrivals = { constant = { iops = 3 } }");
@@ -208,6 +216,11 @@ fn what_cannot_be_is_refused_with_its_key() {
         ("pattern = 'random-write'\nread-share = 1.5", "a share from 0 to 1"),
         ("pattern = 'random-write'\nread-share = 0.6\ntrim-share = 0.6", "at most 1"),
         ("pattern = 'random-write'\narrivals = { poisson = { iops = 0 } }", "a rate above 0"),
+        ("pattern = 'random-write'\nrate = -1.0", "`workload.rate`"),
+        (
+            "pattern = 'random-write'\nrate = 1\narrivals = { constant = { iops = 1 } }",
+            "`arrivals` and `rate`",
+        ),
         ("pattern = 'random-write'\ntheta = 1.0", "`theta` is given for random-write"),
         ("pattern = 'hot-cold'\nhot-data = 1.0", "0 < hot-data < 1"),
         ("pattern = 'zipf'\ntheta = nan", "0 < theta <= 10"),

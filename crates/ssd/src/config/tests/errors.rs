@@ -142,9 +142,6 @@ error[config::missing]: `[geometry]` does not give `chips-per-channel`, `dies-pe
   |
   = help: inherit from a drive with `base`, or from a chip with `chip`
 
-error[config::missing]: `[reliability]` does not give `endurance`
---> drive.toml
-
 error[config::missing]: `[timing]` does not give `erase`, `bus`, `read` and `program`
 --> drive.toml
  = help: inherit from a drive with `base`, or from a chip with `chip`
@@ -320,6 +317,24 @@ fn each_wrong_value_has_its_kind_and_message() {
             with("spare-factor = 0.25", "over-provisioning = 0.0"),
             Kind::Value,
             "`ftl.over-provisioning` is 0, and it must be above 0",
+        ),
+        (extra("[precondition]\nfill = 90"), Kind::Value, "`precondition.fill` is 90, not a share"),
+        (extra("[precondition]\nfill = 0.0"), Kind::Value, "`precondition.fill` is 0, not a share"),
+        (
+            extra("[precondition]\nfill = \"90%\""),
+            Kind::Value,
+            "`precondition.fill` is none, touched, full or a share, not \"90%\"",
+        ),
+        (
+            extra("[precondition]\nfill = true"),
+            Kind::Type,
+            "`precondition.fill` must be none, touched, full or a share",
+        ),
+        (extra("[workload]\nrate = 0"), Kind::Value, "`workload.rate` is 0, not requests a second"),
+        (
+            extra("[workload]\nrate = 5\narrivals = { poisson = { iops = 5 } }"),
+            Kind::Conflict,
+            "`workload.arrivals` and `workload.rate` exclude each other",
         ),
         (
             with("0.25", "1.0"),

@@ -53,6 +53,29 @@ fn plain_times_displace_levels_and_the_other_way_round() {
 }
 
 #[test]
+fn a_rate_and_arrivals_displace_each_other() {
+    let keys = |file: &str, set: &[&str]| {
+        let drive = Case { file: format!("{GOOD}\n[workload]\n{file}"), set, ..Case::default() };
+        drive.drive().workload.generator.keys().cloned().collect::<Vec<_>>()
+    };
+    let arrivals = "arrivals = { constant = { iops = 9 } }";
+    assert_eq!(keys(arrivals, &["workload.rate=5"]), ["rate"]);
+    assert_eq!(keys("rate = 5", &["workload.arrivals.poisson.iops=7"]), ["arrivals"]);
+    assert_eq!(keys("rate = 5", &["workload.requests=7"]), ["requests", "rate"]);
+}
+
+#[test]
+fn a_drive_without_reliability_has_an_assumed_endurance() {
+    let text = GOOD.replace("[reliability]\nendurance = 3000\n", "");
+    assert!(!text.contains("reliability"));
+    let drive = file(text).drive();
+    assert_eq!(drive.reliability.endurance, 3000);
+    assert!(drive.sources["reliability.endurance"].contains("assumed"));
+    assert_eq!(file(GOOD).drive().sources["reliability.endurance"], "drive file");
+    assert_eq!(file("base = \"agcr\"").drive().sources["reliability.endurance"], "assumed");
+}
+
+#[test]
 fn a_chip_lies_below_the_keys_of_its_file_and_above_its_base() {
     let library: &[(&str, &str)] = &[("fast", CHIP)];
     let text = "base = \"agcr\"\nchip = \"fast\"\n[timing]\nerase = \"1ms\"";

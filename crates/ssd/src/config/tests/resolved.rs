@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::presets::presets;
+use serde_json::json;
 
 fn as_toml(drive: &Drive) -> String {
     toml::to_string(&drive.resolved).expect("a resolved drive is TOML")
@@ -17,6 +18,7 @@ pub(super) fn comes_back(drive: &Drive) {
     assert_eq!((&again.host, &again.workload), (&drive.host, &drive.workload));
     assert_eq!((again.ftl, again.seed), (drive.ftl, drive.seed));
     assert_eq!((again.recording, again.energy.as_ref()), (drive.recording, drive.energy.as_ref()));
+    assert_eq!(again.precondition, drive.precondition);
     assert_eq!(again.policies.to_json(), drive.policies.to_json());
 }
 
@@ -62,6 +64,17 @@ fn odd_settings_come_back() {
     assert_eq!(drive.logical_pages, 4883);
     assert_eq!(drive.resolved["summary"], "a \"quoted\" one = with = signs");
     comes_back(&drive);
+}
+
+#[test]
+fn shares_and_rates_come_back() {
+    for (fill, emitted) in [("0.9", json!(0.9)), ("1", json!("full")), ("none", json!("none"))] {
+        let set: &[&str] = &["workload.rate=5000", &format!("precondition.fill={fill}")];
+        let drive = Case { file: GOOD.into(), set, ..Case::default() }.drive();
+        assert_eq!(drive.resolved["precondition"]["fill"], emitted);
+        assert_eq!(drive.resolved["workload"]["rate"], 5000.0);
+        comes_back(&drive);
+    }
 }
 
 #[test]
