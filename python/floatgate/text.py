@@ -150,7 +150,7 @@ def head(result: Result, style: Style) -> str:
     speed = timing["page_ops_per_second"]
     lines = [
         f"{number(checks.requests_served)} requests in {duration(result.simulated_seconds * 1e9)} "
-        f"of drive time; simulated in {duration(timing['wall_seconds'] * 1e9)}",
+        f"of drive time; simulated in {duration(timing['wall_seconds'] * 1e9)} of wall time",
     ]
     if speed:
         lines[0] += f", {short(speed)} page op/s"
