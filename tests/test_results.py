@@ -69,6 +69,25 @@ def test_a_question_in_sql(stored: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "SELECT 1;",
+        "with x as (select waf from runs) select * from x",
+        "FROM runs",
+        "DESCRIBE runs",
+        "SUMMARIZE runs",
+        "SHOW TABLES",
+        "PIVOT runs ON victim USING avg(waf)",
+        "-- which\nSELECT 1",
+    ],
+)
+def test_whatever_reads_is_a_question(stored: Path, question: str) -> None:
+    columns, rows = query(question, stored)
+    assert columns
+    assert rows
+
+
 def test_tables_of_all_runs_can_be_joined(stored: Path) -> None:
     _, rows = query(
         "SELECT r.run_id, sum(s.write_requests), any_value(r.host_write_requests) "
@@ -105,6 +124,13 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "a column": (["SELECT host_write_latency_ns_p98 FROM runs", "DIR"], "latency_ns_p99"),
     "a folder": (["SELECT 1", "nowhere"], "no such folder"),
     "the folder by default": (["SELECT 1"], "floatgate-results: there is no such folder"),
+    "a change": (["DROP TABLE runs", "DIR"], "DROP is no question"),
+    "a change in other words": (["PRAGMA disable_progress_bar", "DIR"], "PRAGMA is no question"),
+    "a file": (["COPY runs TO 'runs.csv'", "DIR"], "COPY is no question"),
+    "a change that explains itself": (["EXPLAIN ANALYZE DELETE FROM runs", "DIR"], "no question"),
+    "a table of a pivot": (["CREATE TABLE x AS PIVOT runs ON victim", "DIR"], "CREATE is no"),
+    "a change behind a question": (["SELECT 1; DROP TABLE runs", "DIR"], "these are 2 statements"),
+    "no question": ([";", "DIR"], "these are 0 statements"),
     "two forms": (["SELECT 1", "DIR", "--csv", "--json"], "either"),
     "a table nobody recorded": (["SELECT * FROM requests", "DIR/two"], 'record = ["requests"]'),
 }

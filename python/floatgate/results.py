@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,6 +108,8 @@ def query(
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Answers a question in SQL (DuckDB) over stored runs: the names of columns, and rows.
 
+    A question is one statement that changes nothing: SELECT, WITH, DESCRIBE, SUMMARIZE, PIVOT.
+
     There are the tables `runs`, as `results` gives it, and `requests`, `series`, `blocks`,
     `snapshots` and `occupancy` with the column `run_id`. In `runs`, dots and dashes in names are
     underscores, so that no name needs quotes: `host_write_latency_ns_p99`.
@@ -126,6 +129,7 @@ def query(
     frame = _table(rows)
     if frame.is_empty():
         raise InputError(f"{_shown(folders)}: there are no results here")
+    _check_question(sql)
     frame = frame.rename(dict(zip(frame.columns, _plain(frame.columns), strict=True)))
     connection = duckdb.connect(":memory:")
     with tempfile.TemporaryDirectory(prefix="floatgate-") as scratch:
@@ -149,6 +153,36 @@ def query(
         raise InputError(f"SQL: {text}") from None
     finally:
         connection.close()
+
+
+def _check_question(sql: str) -> None:
+    """Refuses what is no question.
+
+    >>> _check_question("DROP TABLE runs")
+    Traceback (most recent call last):
+    floatgate.InputError: SQL: DROP is no question; expected one that reads, such as SELECT or \
+DESCRIBE
+    """
+    import duckdb
+
+    with duckdb.connect(":memory:") as parser:
+        try:
+            statements = parser.extract_statements(sql)
+        except duckdb.Error as error:
+            raise InputError(f"SQL: {error}") from None
+    if len(statements) != 1:
+        raise InputError(f"SQL: these are {len(statements)} statements; expected one question")
+    (statement,) = statements
+    kind = statement.type
+    first = re.match(r"\s*(\w+)", statement.query)
+    word = first[1].upper() if first else ""
+    # A pivot is several statements to DuckDB, and so is a table made of one.
+    pivots = kind == duckdb.StatementType.MULTI and word in ("PIVOT", "SELECT", "WITH", "FROM")
+    if kind != duckdb.StatementType.SELECT and not pivots:
+        raise InputError(
+            f"SQL: {word or kind.name} is no question; expected one that reads, such as SELECT or "
+            "DESCRIBE"
+        )
 
 
 def _view(connection: Any, name: str, rows: Sequence[_Row]) -> bool:
