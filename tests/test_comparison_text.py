@@ -97,6 +97,24 @@ def test_only_measures_that_occur_are_shown(three: Comparison) -> None:
     assert "energy" not in text
 
 
+def test_what_is_looked_at_first_stands_first_whatever_it_is(three: Comparison) -> None:
+    for i, run in enumerate(three.runs):
+        run.data["host"]["read"]["latency_ns"]["p99_9"] = 1_000_000 * (i + 1)
+        run.data["flash"]["rmw_reads"] = 0
+    tail = "host.read.latency_ns.p99_9"
+    asked = [tail, "flash.rmw_reads", "waf", "capacity.free_blocks", "energy_joules.none"]
+    text = page(three, first=asked)
+    sections = [part.splitlines()[0] for part in text.split("\n\n")]
+    assert sections[1] == "Looked at first"
+    assert column(text, tail) == ["1.00 ms*", "2.00 ms  +100 %", "3.00 ms  +200 %"]
+    assert column(text, "flash.rmw_reads") == ["0", "0", "0"], "asked for, though it is nothing"
+    assert column(text, "energy_joules.none") == ["-", "-", "-"]
+    assert not any("*" in cell for cell in column(text, "capacity.free_blocks")), "who knows?"
+    assert len(re.findall(r"\bWAF\b", text)) == 1, "each measure stands once"
+    assert f"\n{tail}\n  greedy  ##" in text, "the first is drawn as bars"
+    assert max(map(len, text.splitlines())) <= 80
+
+
 def test_the_moved_pages_are_those_that_the_host_did_not_write(three: Comparison) -> None:
     # The sample programs 366,000 pages, 200,000 of them for the host.
     assert column(str(three), "moved pages")[0] == "166 k"

@@ -142,6 +142,20 @@ def test_tables_of_runs_have_measures_differences_and_the_best(tmp_path: Path) -
     assert 'data-value="1.5"' in page
 
 
+def test_named_measures_stand_in_a_table_ahead_of_the_others(tmp_path: Path) -> None:
+    runs = [
+        made(host__read__latency_ns__p99_9=2 * 10**6),
+        made(host__read__latency_ns__p99_9=10**6),
+    ]
+    named = ["host.read.latency_ns.p99_9", "waf"]
+    report = of(by("victim", ["greedy", "fifo"], runs))._replace(measures=named)
+    page = page_of(report, tmp_path)
+    assert re.findall(r"<caption>([^<]*)", page)[0] == "Looked at first"
+    assert [row[1] for row in cells(page, "Looked at first")] == ["2.00 ms", "1.00 ms -50 %"]
+    assert page.count("<th><button>WAF</button></th>") == 1
+    assert page.count("<th><button>host.read.latency_ns.p99_9</button></th>") == 1
+
+
 @pytest.mark.parametrize(
     ("published", "ours", "unit", "shown"),
     [

@@ -6,7 +6,15 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from floatgate.comparison import Comparison
-from floatgate.measures import FLASH, HOST, MEASURES, Measure, best, change, peers, warnings
+from floatgate.measures import (
+    Measure,
+    best,
+    change,
+    peers,
+    tables,
+    warnings,
+    worth_showing,
+)
 from floatgate.result import Result
 from floatgate.text import (
     BOLD,
@@ -24,30 +32,35 @@ from floatgate.variants import brief, label, where
 SHAPES_RESULTS = False
 
 
-def page(comparison: Comparison, *, colour: bool = False, bars: str | None = None) -> str:
+def page(
+    comparison: Comparison,
+    *,
+    colour: bool = False,
+    bars: str | None = None,
+    first: Sequence[str] = (),
+) -> str:
     """The whole comparison; measures that no run has are left out.
 
     Args:
         comparison: What to show.
         colour: Whether to use the colours of a terminal.
         bars: The measure drawn as bars; by default the first that there is.
+        first: Measures that stand ahead of the usual ones, whatever they are.
     """
     style = Style(colour)
     sections = [_head(comparison, style)]
     if comparison.runs:
         labels = _labels(comparison)
-        if _width(labels) > _WIDEST_LABELS:
+        longest = max(map(len, first), default=0)
+        if _width(labels) > min(_WIDEST_LABELS, WIDTH - 4 - longest):
             sections.append(section("Runs", _legend(labels), style))
             labels = [[""], *([str(i)] for i in range(1, len(labels)))]
-        for title, measures in (
-            ("Host requests: latency from arrival to completion", HOST),
-            ("Flash: reclaiming and wear", FLASH),
-        ):
-            columns = (_cells(measure, comparison) for measure in measures)
+        for title, measures in tables(first):
+            columns = (_cells(measure, comparison, first) for measure in measures)
             blocks = _blocks(labels, filter(None, columns), style)
             if blocks:
                 sections.append(section(title, "\n\n".join(blocks), style))
-        sections.append(_bars(labels, comparison.runs, bars, style))
+        sections.append(_bars(labels, comparison.runs, bars, first, style))
         sections.append(_ends(comparison, style))
         sections.append(_checks(comparison, style))
     sections.append(failures(comparison, style))
@@ -146,10 +159,10 @@ def _blocks(
     return ["\n".join(line.rstrip() for line in block) for block in blocks]
 
 
-def _cells(measure: Measure, comparison: Comparison) -> list[str]:
+def _cells(measure: Measure, comparison: Comparison, named: Sequence[str]) -> list[str]:
     """A header, and a cell for each run; empty if no run has anything to show."""
     values = [measure.of(run) for run in comparison.runs]
-    if not any(values):
+    if not worth_showing(measure, values, named):
         return []
     shown = ["-" if value is None else measure.show(value) for value in values]
     marks, changes = [""] * len(values), [""] * len(values)
@@ -167,12 +180,17 @@ def _cells(measure: Measure, comparison: Comparison) -> list[str]:
 
 
 def _bars(
-    labels: Sequence[Sequence[str]], runs: Sequence[Result], key: str | None, style: Style
+    labels: Sequence[Sequence[str]],
+    runs: Sequence[Result],
+    key: str | None,
+    first: Sequence[str],
+    style: Style,
 ) -> str:
     """One measure as bars from zero on."""
     if len(runs) < 2:
         return ""
-    there = [m for m in MEASURES.values() if any(m.of(run) for run in runs)]
+    every = (measure for _, measures in tables(first) for measure in measures)
+    there = [measure for measure in every if any(measure.of(run) for run in runs)]
     measure = next((m for m in there if key in (None, m.key)), None)
     if measure is None:
         return f"No bars: no run has a number for `{key}`" if key else ""
@@ -184,7 +202,10 @@ def _bars(
         f"{start}  {'#' * max(round(room * value / max(values)), 1 if value else 0)}  {words}"
         for start, value, words in zip(left, values, shown, strict=True)
     ]
-    return section(measure.title[0].upper() + measure.title[1:], "\n".join(lines), style)
+    # A path of the result stays as it is.
+    is_path = "." in measure.title
+    title = measure.title if is_path else measure.title[0].upper() + measure.title[1:]
+    return section(title, "\n".join(lines), style)
 
 
 def _ends(comparison: Comparison, style: Style) -> str:

@@ -29,7 +29,13 @@ def report_of(
     own = [Table("Published and found", rows)] if rows else []
     drawn = list(_plots(experiment, comparison))
     return Report(
-        experiment.title, comparison, experiment.prose, [*own, *tables], [*drawn, *plots], sheets
+        experiment.title,
+        comparison,
+        experiment.prose,
+        [*own, *tables],
+        [*drawn, *plots],
+        sheets,
+        experiment.measures,
     )
 
 

@@ -65,7 +65,8 @@ class Measure(NamedTuple):
     title: str
     of: Callable[[Result], float | None]
     unit: str = ""
-    more_is_better: bool = False
+    more_is_better: bool | None = False
+    """None: neither is better, or nobody knows."""
     about: str = ""
 
     def show(self, value: float) -> str:
@@ -154,7 +155,36 @@ def find(name: str, runs: Sequence[Result] = ()) -> Measure:
         near = difflib.get_close_matches(name, known, 1)
         hint = f"did you mean `{near[0]}`?" if near else f"short names: {', '.join(MEASURES)}"
         raise InputError(f"`{name}` is no measure, and no number of these results; {hint}")
-    return Measure(name, name, lambda run: lookup(run, name), unit_of(name))
+    unit = unit_of(name)
+    waits = unit == "ns" and name.startswith(("host.", "flash."))
+    return Measure(name, name, lambda run: lookup(run, name), unit, False if waits else None)
+
+
+def tables(first: Sequence[str] = ()) -> list[tuple[str, list[Measure]]]:
+    """The tables of a page about runs: what is looked at first, by name, then what all have.
+
+    >>> [(title, len(measures)) for title, measures in tables(["waf", "flash.rmw_reads"])]
+    [('Looked at first', 2), ('Host requests: latency from arrival to completion', 6), \
+('Flash: reclaiming and wear', 7)]
+    """
+    wanted = dict.fromkeys(first)
+    every = (
+        ("Looked at first", [find(name) for name in wanted]),
+        (
+            "Host requests: latency from arrival to completion",
+            [measure for measure in HOST if measure.key not in wanted],
+        ),
+        (
+            "Flash: reclaiming and wear",
+            [measure for measure in FLASH if measure.key not in wanted],
+        ),
+    )
+    return [(title, measures) for title, measures in every if measures]
+
+
+def worth_showing(measure: Measure, values: Sequence[float | None], named: Sequence[str]) -> bool:
+    """Whether a page has a column for a measure of these values: one that was named always has."""
+    return measure.key in named or any(values)
 
 
 def lookup(run: Result, path: str) -> float | None:
@@ -211,6 +241,8 @@ def peers(comparison: Comparison) -> list[list[int]]:
 
 def best(measure: Measure, values: Mapping[int, float | None]) -> list[int]:
     """What reads the same is equally good; nothing is best if all are, or one has no value."""
+    if measure.more_is_better is None:
+        return []
     known = {i: value for i, value in values.items() if value is not None}
     if len(known) < len(values):
         return []

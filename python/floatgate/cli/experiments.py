@@ -77,7 +77,8 @@ def sweep(
         if failed:
             print(failed, file=sys.stderr)
     else:
-        parts = [comparison_text.page(comparison, colour=text.colour_wanted())]
+        first = prepared.experiment.measures
+        parts = [comparison_text.page(comparison, colour=text.colour_wanted(), first=first)]
         parts += [findings.table_text(table) for table in whole.tables]
         parts.append(f"Results: {prepared.out}" + (f"\nReport: {page}" if report else ""))
         print("\n\n".join(parts))

@@ -58,7 +58,7 @@ def bars(plot: Plot, names: Names) -> Iterator[Drawn]:
     order = list(dict.fromkeys(words[0] for words, _ in values.values()))
     cut = ""
     if len(order) > BARS:
-        sign = -1 if measure.more_is_better else 1
+        sign = -1 if measure.more_is_better else 1  # where neither is better: the least
         of = {o: min(sign * fmean(k) for w, k in values.values() if w[0] == o) for o in order}
         best = sorted(order, key=lambda o: (of[o], order.index(o)))[:BARS]
         cut = f"The best {BARS} of {len(order)}; the table below has all."

@@ -96,7 +96,11 @@ class Plot(NamedTuple):
 
 
 class Report(NamedTuple):
-    """A page: prose, tables, plots and sheets over the runs of a comparison, then these runs."""
+    """A page: prose, tables, plots and sheets over the runs of a comparison, then these runs.
+
+    `measures` names numbers of the runs that stand ahead of the usual ones: by a short name, or the
+    path in the result with dots.
+    """
 
     title: str
     runs: Comparison
@@ -104,3 +108,4 @@ class Report(NamedTuple):
     tables: Sequence[Table] = ()
     plots: Sequence[Plot] = ()
     sheets: Sequence[Sheet] = ()
+    measures: Sequence[str] = ()

@@ -12,7 +12,16 @@ from floatgate import pages
 from floatgate.comparison import Comparison
 from floatgate.engine import InputError
 from floatgate.engine import version as engine_version
-from floatgate.measures import FLASH, HOST, UNITS, Measure, best, change, peers, warnings
+from floatgate.measures import (
+    UNITS,
+    Measure,
+    best,
+    change,
+    peers,
+    tables,
+    warnings,
+    worth_showing,
+)
 from floatgate.report.model import Finding, Report
 from floatgate.report.names import Names
 from floatgate.report.plots import draw
@@ -46,7 +55,7 @@ def html(report: Report) -> str:
         plots=plots,
         specs=[plot.spec for plot in drawn if plot.spec is not None],
         left_out=[(plot.title, plot.says) for plot in drawn if plot.spec is None],
-        measures=_measures(report.runs, names),
+        measures=_measures(report, names),
         ends=_ends(report.runs, names),
         warnings=[
             (text, code, where(some, report.runs.variants) + more)
@@ -229,30 +238,27 @@ class _Cell(NamedTuple):
     best: bool
 
 
-def _measures(comparison: Comparison, names: Names) -> list[tuple[str, list[str], list[Any]]]:
-    """Two tables: title, headers, and for each run its number, name and cells."""
-    tables = []
-    for title, measures in (
-        ("Host requests: latency from arrival to completion", HOST),
-        ("Flash: reclaiming and wear", FLASH),
-    ):
-        columns = [(m, cells) for m in measures if (cells := _cells(m, comparison))]
+def _measures(report: Report, names: Names) -> list[tuple[str, list[str], list[Any]]]:
+    """Tables: title, headers, and for each run its number, name and cells."""
+    found = []
+    for title, measures in tables(report.measures):
+        columns = [(m, cells) for m in measures if (cells := _cells(m, report))]
         if columns:
             rows = [
                 (i + 1, label(variant), [cells[i] for _, cells in columns])
                 for i, variant in enumerate(names.variants)
             ]
-            tables.append((title, [measure.title for measure, _ in columns], rows))
-    return tables
+            found.append((title, [measure.title for measure, _ in columns], rows))
+    return found
 
 
-def _cells(measure: Measure, comparison: Comparison) -> list[_Cell]:
+def _cells(measure: Measure, report: Report) -> list[_Cell]:
     """A cell for each run; empty if no run has anything to show."""
-    values = [measure.of(run) for run in comparison.runs]
-    if not any(values):
+    values = [measure.of(run) for run in report.runs.runs]
+    if not worth_showing(measure, values, report.measures):
         return []
     changes, marked = [""] * len(values), set()
-    for first, *others in peers(comparison):
+    for first, *others in peers(report.runs):
         for i in others:
             changes[i] = change(values[first], values[i])
         marked |= {*best(measure, {i: values[i] for i in (first, *others)})}
