@@ -1,6 +1,7 @@
 """The Python API over the engine."""
 
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -77,6 +78,50 @@ def test_wrong_input_raises_with_an_explanation() -> None:
     with pytest.raises(floatgate.WorkloadError, match=r"missing\.csv"):
         floatgate.run("agcr", "missing.csv")
     assert issubclass(floatgate.ConfigError, floatgate.InputError)
+
+
+def test_a_folder_is_no_workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("zipf", "msr:hm_0", "traces"):
+        (tmp_path / name).mkdir()
+    settings = {"workload.requests": 100, "precondition.fill": "none"}
+    assert floatgate.run("agcr", "zipf", set=settings).provenance.workload.format == "zipf"
+    assert floatgate.run("agcr", "msr:hm_0", set=settings).provenance.workload.stand_in
+    (tmp_path / "mix.toml").write_text(
+        'schema = "floatgate.workload/1"\n[[part]]\nworkload = "zipf"\n'
+        "[[part]]\nworkload = 'random-read'\n"
+    )
+    settings["workload.span"] = "1GiB"
+    assert floatgate.run("agcr", "mix.toml", set=settings).host.all.requests == 200
+    for name in ("./zipf", "traces"):
+        with pytest.raises(floatgate.InputError, match=f"{name}: this is a (directory|folder)"):
+            floatgate.run("agcr", name)
+    # A file of that name is one.
+    (tmp_path / "zipf").rmdir()
+    (tmp_path / "zipf").write_text("0 0 0 8 0\n1000 0 8 8 1\n")
+    assert floatgate.run("agcr", "zipf").provenance.workload.format == "ssdsim-ascii"
+
+
+def test_a_rate_is_requests_a_second(tmp_path: Path) -> None:
+    def shown(workload: str, **settings: object) -> dict[str, object]:
+        given = {f"workload.{key}": value for key, value in settings.items()}
+        data = dict(floatgate.run("agcr", workload, set={"workload.requests": 5000} | given).data)
+        return {key: data[key] for key in ("host", "flash", "simulated_seconds")}
+
+    short = shown("zipf", rate=20_000)
+    assert short == shown("zipf", arrivals="{ poisson = { iops = 20000 } }")
+    # 5000 gaps of 50 us: their sum has a standard deviation of 1.4 %.
+    assert short["simulated_seconds"] == pytest.approx(0.25, rel=0.06)
+    file = tmp_path / "slow.toml"
+    file.write_text('pattern = "zipf"\narrivals = { constant = { iops = 3 } }\n')
+    assert shown(str(file), rate=20_000) == short
+    file.write_text('pattern = "zipf"\nrate = 20000\n')
+    assert shown(str(file)) == short
+    assert shown(str(file), arrivals="as-fast-as-possible") == shown("zipf")
+    with pytest.raises(
+        floatgate.InputError, match=r"`workload\.rate` is for generators; a stand-in"
+    ):
+        shown("msr:hm_0", rate=5)
 
 
 def test_what_progress_raises_comes_through() -> None:

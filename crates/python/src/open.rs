@@ -322,7 +322,13 @@ fn described(drive: &Drive, path: &Path) -> PyResult<Described> {
     let generator: Generator = toml::from_str(&text).map_err(|e| fail(e.to_string()))?;
     let mut merged: Map<String, Value> = toml::from_str(&text).map_err(|e| fail(e.to_string()))?;
     merged.remove("pattern");
-    merged.extend(drive.workload.generator.clone());
+    // Two words for when requests arrive: either displaces both.
+    let own = &drive.workload.generator;
+    let when = ["arrivals", "rate"];
+    if when.iter().any(|key| own.contains_key(*key)) {
+        merged.retain(|key, _| !when.contains(&key.as_str()));
+    }
+    merged.extend(own.clone());
     Ok(Described::Generator(generator.pattern, merged))
 }
 
@@ -373,9 +379,11 @@ fn composed(
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut open = |part: &PartText| {
         let seen = folder.join(&part.workload);
-        let is_file = part.workload.contains(['/', '\\', '.']) || seen.exists();
-        let name =
-            if is_file { seen.to_string_lossy().into_owned() } else { part.workload.clone() };
+        let name = if is_file(&part.workload, &seen) {
+            seen.to_string_lossy().into_owned()
+        } else {
+            part.workload.clone()
+        };
         let how = how.part(&name, part)?;
         workload_by(make, drive, &name, &how).map_err(|e| {
             match Python::try_attach(|py| e.value(py).to_string()) {
@@ -433,9 +441,17 @@ pub(crate) fn profile(
     catalogue.published_profile(name).map_err(|e| of_trace(&e))
 }
 
-/// Whether a word names a file rather than something built in: it is there, or it looks like one.
+/// Whether a word names a file rather than something built in.
 fn is_path(name: &str) -> bool {
-    name.contains(['/', '\\', '.']) || Path::new(name).exists()
+    is_file(name, Path::new(name))
+}
+
+/// The same for a word that would name the file `place`: it is there, or the word looks like one.
+/// A folder is no file, so what is built in goes ahead of it; nothing else that is called like a
+/// folder is meant.
+fn is_file(name: &str, place: &Path) -> bool {
+    let built_in = || name.contains(':') || Pattern::from_name(name).is_some();
+    name.contains(['/', '\\', '.']) || place.exists() && !(place.is_dir() && built_in())
 }
 
 /// A whole file of settings.
