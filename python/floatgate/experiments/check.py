@@ -47,7 +47,7 @@ TEXT, NUMBER, FLAG, TABLE, TEXTS, WORDS, TABLE_LIST = (
     "a list of tables",
 )
 
-_TOP = {
+TOP = {
     "schema": TEXT,
     "name": TEXT,
     "title": TEXT,
@@ -58,7 +58,7 @@ _TOP = {
     "published": TABLE_LIST,
     "runs": TABLE_LIST,
 }
-_RUNS = {
+RUNS = {
     "drive": WORDS,
     "workload": WORDS,
     "other-traces": FLAG,
@@ -70,7 +70,7 @@ _RUNS = {
     "exclude": TABLE_LIST,
     "quick": "",
 }
-_PUBLISHED = {
+PUBLISHED = {
     "what": TEXT,
     "measure": TEXT,
     "value": NUMBER,
@@ -82,8 +82,8 @@ _PUBLISHED = {
     "tolerance": NUMBER,
     "text": TEXT,
 }
-_PLOT = {"kind": TEXT, "title": TEXT, "measure": TEXT, "x": TEXT, "by": TEXT, "published": ""}
-_CASE = {"drive": TEXT, "workload": TEXT, "policy": TABLE, "set": TABLE, "seed": NUMBER}
+PLOT = {"kind": TEXT, "title": TEXT, "measure": TEXT, "x": TEXT, "by": TEXT, "published": ""}
+CASE = {"drive": TEXT, "workload": TEXT, "policy": TABLE, "set": TABLE, "seed": NUMBER}
 
 
 class Place(NamedTuple):
@@ -176,16 +176,16 @@ def mistakes(data: Mapping[str, Any]) -> Iterator[Mistake]:
     ):
         help = "letters, digits, dots and dashes: folders are called so"
         yield Mistake(("name",), "an experiment needs a `name`", help)
-    yield from _keys(data, (), {**_TOP, **_RUNS}, "an experiment")
+    yield from _keys(data, (), {**TOP, **RUNS}, "an experiment")
     yield from _block(data, ())
     for i, block in enumerate(_tables(data, "runs")):
         path: At = ("runs", i)
-        yield from _keys(block, path, _RUNS, "[[runs]]")
+        yield from _keys(block, path, RUNS, "[[runs]]")
         yield from _block(block, path)
     if "runs" in data and data["runs"] == []:
         yield Mistake(("runs",), "`runs` is empty: there is nothing to run")
     for i, plot in enumerate(_tables(data, "plots")):
-        yield from _keys(plot, ("plots", i), _PLOT, "[[plots]]")
+        yield from _keys(plot, ("plots", i), PLOT, "[[plots]]")
         if "kind" not in plot:
             yield Mistake(("plots", i), "a plot needs a `kind`")
     for i, published in enumerate(_tables(data, "published")):
@@ -208,13 +208,13 @@ def _block(block: Mapping[str, Any], path: At) -> Iterator[Mistake]:
             yield Mistake((*path, "cases", name), message)
             continue
         for label, case in cases.items():
-            yield from _keys(case, (*path, "cases", name, label), _CASE, "a case")
+            yield from _keys(case, (*path, "cases", name, label), CASE, "a case")
     yield from _keys(
         _table(block, "reading"), (*path, "reading"), dict.fromkeys(READING, ""), "`reading`"
     )
     quick = block.get("quick")
     if isinstance(quick, Mapping):
-        own = {key: kind for key, kind in _RUNS.items() if key != "quick"}
+        own = {key: kind for key, kind in RUNS.items() if key != "quick"}
         yield from _keys(quick, (*path, "quick"), own, "`quick`")
         yield from _block({k: v for k, v in quick.items() if k != "quick"}, (*path, "quick"))
     elif quick is not None and quick is not False:
@@ -236,7 +236,7 @@ def _value(path: At, value: Any, *, labelled: bool) -> Iterator[Mistake]:
 
 
 def _published(published: Mapping[str, Any], path: At) -> Iterator[Mistake]:
-    yield from _keys(published, path, _PUBLISHED, "[[published]]")
+    yield from _keys(published, path, PUBLISHED, "[[published]]")
     if "what" not in published:
         yield Mistake(path, "a published number needs `what`: what it is, in words")
     if "text" in published:
