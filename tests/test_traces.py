@@ -68,7 +68,10 @@ BROKEN = {
     "a negative time": (ssdsim(10) + b"-5 0 8 8 1\n", [":11"]),
     "an unknown operation": (ssdsim(10) + b"10000000 0 8 8 7\n", [":11"]),
     "an absurd size": (ssdsim(10) + b"10000000 0 8 99999999999 1\n", [":11"]),
-    "beyond the drive": (ssdsim(10) + b"10000000 0 99999999999 8 1\n", ["out-of-range"]),
+    "beyond the drive": (
+        ssdsim(10) + b"10000000 0 99999999999 8 1\n",
+        ["out-of-range", "packs the"],
+    ),
     "binary": (bytes(range(256)) * 64, ["format"]),
     "gzip, cut": (gzip.compress(GOOD)[:-2000], []),
     "gzip, damaged": (gzip.compress(GOOD)[:500] + b"x" * 9 + gzip.compress(GOOD)[509:], []),

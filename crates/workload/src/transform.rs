@@ -64,8 +64,10 @@ impl Fold {
         }
         match rule {
             OutOfRange::Refuse => {
-                if !fits || shift < 0 {
-                    how.pass(&*inner, |_| {})?;
+                if (!fits || shift < 0)
+                    && let Some((number, request)) = how.first_beyond(&*inner)?
+                {
+                    return Err(how.beyond(number, &request, how.ways_out(&*inner)));
                 }
                 about.span = span.filter(|_| fits);
             }
@@ -81,9 +83,12 @@ impl Fold {
             }
             OutOfRange::Compact => {
                 let mut extents = Extents::new();
-                how.pass(&*inner, |r| extents.touch(r.offset, r.end()))?;
+                how.pass(&*inner, |_, r| {
+                    extents.touch(r.offset, r.end());
+                    true
+                })?;
                 let used = extents.settle();
-                if used > how.capacity.min(extents::MOST << 20) {
+                if used > how.largest_packed() {
                     return Err(how.too_much(used));
                 }
                 about.notes.push(format!(
@@ -131,8 +136,13 @@ impl Source for Folded {
 }
 
 impl How {
-    /// Goes through the whole workload, moved but not yet folded.
-    fn pass(&self, inner: &dyn Workload, mut see: impl FnMut(&Request)) -> Result<(), TraceError> {
+    /// Goes through the workload, moved but not yet folded, as long as `see` answers `true`; it gets
+    /// the number of each request, from 1, with the request.
+    fn pass(
+        &self,
+        inner: &dyn Workload,
+        mut see: impl FnMut(u64, &Request) -> bool,
+    ) -> Result<(), TraceError> {
         let mut source = inner.open()?;
         let mut batch = Vec::with_capacity(BATCH);
         let mut done = 0;
@@ -142,12 +152,71 @@ impl How {
                 return Ok(());
             }
             self.shift(&mut batch, done)?;
-            if self.rule == OutOfRange::Refuse {
-                self.fold(&mut batch, done)?;
+            for request in &batch {
+                done += 1;
+                if !see(done, request) {
+                    return Ok(());
+                }
             }
-            batch.iter().for_each(&mut see);
-            done += batch.len() as u64;
         }
+    }
+
+    /// The first request that reaches beyond the drive, with its number.
+    fn first_beyond(&self, inner: &dyn Workload) -> Result<Option<(u64, Request)>, TraceError> {
+        let mut found = None;
+        self.pass(inner, |number, r| {
+            let out = self.is_beyond(r);
+            if out {
+                found = Some((number, *r));
+            }
+            !out
+        })?;
+        Ok(found)
+    }
+
+    fn is_beyond(&self, r: &Request) -> bool {
+        r.offset.saturating_add(u64::from(r.len)) > self.capacity
+    }
+
+    /// What helps against requests beyond the drive. `compact` is tried before it is offered.
+    #[cold]
+    fn ways_out(&self, inner: &dyn Workload) -> String {
+        const WRAP: &str = "`host.out-of-range = \"wrap\"` takes addresses modulo the capacity";
+        let (mut extents, mut end) = (Extents::new(), 0);
+        let all = self.pass(inner, |_, r| {
+            extents.touch(r.offset, r.end());
+            end = end.max(r.end());
+            true
+        });
+        if let Err(e) = all {
+            let d = e.detail();
+            return format!(
+                "{WRAP}; whether `\"compact\"` can pack them is not known, as not all of them can be \
+                 read ({}: {})",
+                d.place, d.found
+            );
+        }
+        let (used, end) = (extents.settle(), mib(end));
+        if used <= self.largest_packed() {
+            format!(
+                "`host.out-of-range = \"compact\"` packs the {} that the requests touch (in extents \
+                 of 1 MiB) into the drive, `\"wrap\"` takes addresses modulo the capacity; or take a \
+                 drive of at least {end}",
+                mib(used)
+            )
+        } else {
+            format!(
+                "the requests touch {} (in extents of 1 MiB), so that `host.out-of-range = \
+                 \"compact\"` needs a drive of at least that size, and `\"refuse\"` one of {end}; \
+                 {WRAP}",
+                mib(used)
+            )
+        }
+    }
+
+    /// The most bytes that can be packed into the drive.
+    fn largest_packed(&self) -> u64 {
+        self.capacity.min(extents::MOST << 20)
     }
 
     fn shift(&self, batch: &mut [Request], done: u64) -> Result<(), TraceError> {
@@ -177,16 +246,16 @@ impl How {
             }
             (OutOfRange::Wrap, _) => {
                 for (i, r) in batch.iter_mut().enumerate() {
-                    if r.offset.saturating_add(u64::from(r.len)) > self.capacity {
+                    if self.is_beyond(r) {
                         r.offset =
-                            self.wrapped(r).ok_or_else(|| self.beyond(done + i as u64 + 1, r))?;
+                            self.wrapped(r).ok_or_else(|| self.longer(done + i as u64 + 1, r))?;
                     }
                 }
             }
             _ => {
-                let out = |r: &Request| r.offset.saturating_add(u64::from(r.len)) > self.capacity;
-                if let Some(i) = batch.iter().position(out) {
-                    return Err(self.beyond(done + i as u64 + 1, &batch[i]));
+                if let Some(i) = batch.iter().position(|r| self.is_beyond(r)) {
+                    let way_out = "the workload said that it ends before".to_owned();
+                    return Err(self.beyond(done + i as u64 + 1, &batch[i], way_out));
                 }
             }
         }
@@ -207,7 +276,7 @@ impl How {
     }
 
     #[cold]
-    fn beyond(&self, number: u64, r: &Request) -> TraceError {
+    fn beyond(&self, number: u64, r: &Request, way_out: String) -> TraceError {
         TraceError::Range(detail(
             &self.name,
             Spot::Request(number),
@@ -217,8 +286,18 @@ impl How {
                 self.capacity,
                 gib(self.capacity)
             ),
-            "`host.out-of-range = \"compact\"` packs the touched parts of the address space, \
-             `\"wrap\"` takes addresses modulo the capacity; or take a larger drive",
+            way_out,
+        ))
+    }
+
+    #[cold]
+    fn longer(&self, number: u64, r: &Request) -> TraceError {
+        TraceError::Range(detail(
+            &self.name,
+            Spot::Request(number),
+            format!("{} that is longer than the drive", said(r)),
+            format!("at most its capacity of {} bytes ({})", self.capacity, gib(self.capacity)),
+            "take a larger drive",
         ))
     }
 
@@ -244,7 +323,7 @@ impl How {
                 gib(used)
             ),
             format!("at most its capacity of {} bytes ({})", self.capacity, gib(self.capacity)),
-            "take a larger drive, or `host.out-of-range = \"wrap\"`",
+            format!("take a drive of at least {}, or `host.out-of-range = \"wrap\"`", mib(used)),
         ))
     }
 }
@@ -256,6 +335,11 @@ fn said(r: &Request) -> String {
         Op::Trim => "a trim",
     };
     format!("{what} of {} bytes at address {} ({})", r.len, r.offset, gib(r.offset))
+}
+
+/// Rounded up: a drive of this size is large enough.
+fn mib(bytes: u64) -> String {
+    format!("{} MiB", bytes.div_ceil(1 << 20))
 }
 
 fn gib(bytes: u64) -> String {

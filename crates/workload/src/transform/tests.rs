@@ -1,6 +1,6 @@
 use super::*;
 use crate::trace::drain;
-use crate::{ReadOptions, open_bytes};
+use crate::{List, ReadOptions, open_bytes};
 
 const MIB: u64 = 1 << 20;
 
@@ -31,6 +31,81 @@ fn refuse_names_record_address_capacity_and_the_ways_out() {
         assert!(text.contains(word), "{text}");
     }
     assert_eq!(e.code(), "trace::range");
+    // Two extents of 1 MiB do not fit: packing is not offered, but the sizes at which it would do.
+    assert!(!text.contains("packs") && text.contains("touch 2 MiB"), "{text}");
+}
+
+/// What helps against requests beyond the drive depends on what all of them touch.
+#[test]
+fn compact_is_tried_before_it_is_offered() {
+    let hint = |requests: &[(u64, u64)], capacity: u64| {
+        let refused = fold(requests, OutOfRange::Refuse, 0, capacity).unwrap_err();
+        assert!(refused.to_string().contains("request 2"), "{refused}");
+        let packed = fold(requests, OutOfRange::Compact, 0, capacity).map(|_| ());
+        (refused.detail().hint.clone(), packed)
+    };
+    let scattered = [(0, 512), (7 * MIB - 512, 512), (3 * MIB, 4096), (7 * MIB, 512)];
+    // Extents 0, 6, 3 and 7.
+    let (text, packed) = hint(&scattered, 4 * MIB);
+    assert_eq!(packed, Ok(()));
+    assert!(text.contains("packs the 4 MiB") && text.contains("drive of at least 8 MiB"), "{text}");
+    let (text, packed) = hint(&scattered, 4 * MIB - 512);
+    assert!(packed.unwrap_err().to_string().contains("at least 4 MiB"));
+    assert!(!text.contains("packs"), "{text}");
+    for word in ["touch 4 MiB", "`\"refuse\"` one of 8 MiB", "wrap"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    // The sizes that are named are enough.
+    assert!(fold(&scattered, OutOfRange::Refuse, 0, 8 * MIB).is_ok());
+    assert!(fold(&scattered, OutOfRange::Compact, 0, 4 * MIB).is_ok());
+}
+
+/// A workload that can be read to its second request and no further.
+struct Cut(About);
+
+impl Workload for Cut {
+    fn about(&self) -> &About {
+        &self.0
+    }
+
+    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+        Ok(Box::new(CutSource(0)))
+    }
+}
+
+struct CutSource(u32);
+
+impl Source for CutSource {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        self.0 += 1;
+        if self.0 > 1 {
+            let place = (&Arc::from("cut"), Spot::Record { record: 3, byte: 96 });
+            let damaged = detail(place.0, place.1, "half a record", "a whole one", "");
+            return Err(TraceError::Record(damaged));
+        }
+        batch.clear();
+        batch.extend([0, 9 * MIB].map(bytes_at));
+        Ok(())
+    }
+}
+
+/// A sector is read.
+fn bytes_at(offset: u64) -> Request {
+    let (at, prio) = (kernel::Time::ZERO, kernel::Prio::Normal);
+    Request { at, offset, len: 512, op: Op::Read, prio }
+}
+
+#[test]
+fn what_cannot_be_read_to_its_end_is_not_promised_a_place() {
+    let one = bytes_at(0);
+    let about = List::new("cut", vec![one]).unwrap().about().clone();
+    let cut = Box::new(Cut(About { span: None, ..about }));
+    let e = Fold::new(cut, OutOfRange::Refuse, 0, Bytes::new(4 * MIB)).err().unwrap();
+    let text = e.to_string();
+    for word in ["request 2", "wrap", "not known", "record 3", "half a record"] {
+        assert!(text.contains(word), "{text}");
+    }
+    assert!(!text.contains("packs"), "{text}");
 }
 
 #[test]
@@ -44,7 +119,7 @@ fn wrap_is_modulo_and_keeps_requests_whole() {
     // The second crosses the end: it starts over, 3 KiB into a page as before.
     assert_eq!(all.unwrap(), [(8192, 4096), (3072, 2048), (0, 512)]);
     let e = fold(&[(0, 2 * MIB)], OutOfRange::Wrap, 0, MIB).unwrap_err();
-    assert!(e.to_string().contains("request 1"), "{e}");
+    assert!(e.to_string().contains("request 1") && !e.to_string().contains("compact"), "{e}");
 }
 
 #[test]
