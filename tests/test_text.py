@@ -48,6 +48,18 @@ def test_the_chips_are_told_in_80_columns() -> None:
         assert words in details, words
 
 
+def test_the_write_buffer_is_told_where_there_is_one(result: Result) -> None:
+    assert "write buffer" not in text.page(result)
+    counts = {"absorbed": 0, "read_hits": 7, "flushed": 9_000, "waited": 5, "left": 0}
+    result.data["buffer"] = {"pages": 192, "most": 192, "drain_ns": 1_500_000, **counts}
+    page = " ".join(text.page(result).split())
+    assert (
+        "write buffer: 192 of 192 pages taken at most; sent 9,000, reads answered 7, "
+        "writes that waited 5; emptied 1.50 ms after the last request"
+    ) in page
+    assert "absorbed" not in page
+
+
 def test_what_did_not_happen_is_left_out(result: Result) -> None:
     page = text.page(result)
     for words in ("trim", "reprogram", "throttled", "refresh", "bad 0"):

@@ -259,12 +259,28 @@ def _drive(result: Result, style: Style) -> str:
     counts = {name: capacity[key] for name, key in blocks.items() if capacity[key]}
     if counts:
         lines.append(f"blocks at the end: {_list(counts)}")
+    if result.data.get("buffer"):
+        lines.append(_buffer(result.data["buffer"]))
     if result.energy_joules:
         parts = {k: v for k, v in result.energy_joules.items() if k != "total" and v}
         lines.append(f"energy {number(result.energy_joules.total)} J ({_list(parts)})")
         if split := result.data.get("energy_split"):
             lines.append(_energy_split(split))
     return section("Drive", "\n".join(map(wrapped, lines)), style)
+
+
+def _buffer(buffer: Mapping[str, Any]) -> str:
+    """What the write buffer did, in pages."""
+    most, pages = number(buffer["most"]), number(buffer["pages"])
+    counts = {"absorbed": "absorbed", "sent": "flushed", "reads answered": "read_hits"}
+    counts |= {"writes that waited": "waited", "left": "left"}
+    did = {name: buffer[key] for name, key in counts.items() if buffer[key]}
+    shown = f"write buffer: {most} of {pages} pages taken at most"
+    if did:
+        shown += f"; {_list(did)}"
+    if drain := buffer.get("drain_ns"):
+        shown += f"; emptied {duration(drain)} after the last request"
+    return shown
 
 
 def _energy_split(split: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ use crate::config::{Drive, Recovery};
 use crate::run::capacity;
 use crate::sim::{CellCounts, Sim, Stats, effective, steps};
 use ftl::{Counts, Ftl, Kit};
-use kernel::{IndexVec, Time};
+use kernel::IndexVec;
 use nand::physics::{Cell, Codeword, YEAR_SECONDS, drive_writes_per_day, programmable_bytes};
 use nand::{BlockId, Level, Source};
 use serde_json::{Map, Value, json};
@@ -321,8 +321,5 @@ pub(crate) fn warn<K: Kit>(
                  for {least} to {most} h (see reliability.initial-rest)"
             ),
         );
-    }
-    if sim.now() == Time::ZERO && stats.served > 0 {
-        put("no-time", "the run took no time, so nothing can be said about years".into());
     }
 }

@@ -10,7 +10,7 @@ use crate::precondition::Preconditioned;
 use crate::run::{Before, capacity, pages_in_use};
 use crate::sim::{Cells, Class, ClassStats, Sim, Stats};
 use ftl::{Counts, Ftl, Kit, State};
-use kernel::{Histogram, IndexVec};
+use kernel::{Histogram, IndexVec, Time};
 use nand::{BlockId, BySource, Level, Mode, Source};
 use policies::Family;
 use serde_json::{Map, Value, json};
@@ -37,6 +37,10 @@ impl Report {
     }
 }
 
+/// The run counts to its last program; above this share of it for the write buffer alone, after the
+/// last request was done, its rates are no longer what the host saw.
+const SHARE_OF_DRAINING: f64 = 0.01;
+
 /// Latency above which percentiles cannot be trusted is one with fewer samples behind it.
 const SAMPLES_BEHIND: u64 = 10;
 
@@ -52,7 +56,7 @@ pub(crate) fn report<K: Kit>(
     let counts = *sim.ftl().counts();
     let stats = sim.stats().clone();
     let checks = check(drive, &counts, &stats, before, sim);
-    let end_ns = sim.worn_out_at().map_or(stats.end_ns, kernel::Time::as_ns);
+    let end_ns = sim.end().as_ns();
     let page_bytes = drive.geometry.page_size().get();
     let written = stats.classes[Class::Write as usize].bytes;
     let programs = counts.program.total();
@@ -240,6 +244,7 @@ fn buffer<K: Kit>(sim: &Sim<K>) -> Value {
         json!({
             "pages": b.places, "absorbed": b.absorbed, "read_hits": b.read_hits,
             "flushed": b.flushed, "waited": b.waited, "most": b.most, "left": b.left,
+            "drain_ns": sim.drain().as_ns(),
         })
     })
 }
@@ -452,9 +457,30 @@ fn warnings<K: Kit>(
             "buffer-never-filled",
             format!(
                 "the write buffer never filled: {} of its {} pages were taken at most, so no \
-                 write ever waited for flash",
+                 write ever waited for flash, and every write took 0 ns, as a buffer takes no time \
+                 of its own",
                 buffer.most, buffer.places
             ),
+        );
+    }
+    let (drain, end) = (sim.drain().as_secs_f64(), sim.end().as_secs_f64());
+    if drain > SHARE_OF_DRAINING * end {
+        warn(
+            "buffer-drained",
+            format!(
+                "the last request was done after {:.3} s, and the write buffer was empty after \
+                 {end:.3} s: the run counts to its last program, so requests and bytes per second \
+                 are those of the flash below the buffer, not what the host saw",
+                end - drain
+            ),
+        );
+    }
+    if sim.end() == Time::ZERO && stats.served > 0 {
+        warn(
+            "no-time",
+            "the run took no time, as no request needed flash: it has no rates, and nothing can be \
+             said about years (see precondition.fill and ftl.unmapped-read)"
+                .into(),
         );
     }
     for (family, name) in drive.policies.unrepeatable() {

@@ -559,6 +559,18 @@ fn queues_outside_the_drive_are_not_inside() {
     assert!(number(&value["checks"]["little_law_error"]).abs() < 1e-12);
 }
 
+#[test]
+fn the_series_goes_on_until_the_buffer_is_empty() {
+    let own = ["buffer.size=64KiB", "buffer.flush-above=1.0", "precondition.fill=none"];
+    let (value, rows) = record_list(&drive(&own), (0..10).map(|page| write(0, page)).collect());
+    assert_eq!(rows.sum(Table::Series, "width_ns"), 10 * 600_000);
+    assert_eq!(rows.sum(Table::Series, "width_ns"), count(&value["end"]["at_ns"]).into());
+    assert_eq!(rows.sum(Table::Series, "flash_program_host_pages"), 10);
+    let starts = rows.whole(Table::Series, "start_ns");
+    let programs = rows.whole(Table::Series, "flash_program_host_pages");
+    assert!(starts.iter().zip(programs).any(|(at, n)| *at > 5_000_000 && n > 0), "to the last row");
+}
+
 // ── Snapshots ───────────────────────────────────────────────────────────────────────────────────
 
 /// The drive as the instants have it: for each the time, and every block's values by column.

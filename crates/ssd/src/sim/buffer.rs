@@ -2,7 +2,8 @@
 //!
 //! A write is done for the host when all its pages are in the buffer; that takes no time of its
 //! own. Pages that are still unsent may be written over in place, and then never reach flash; the
-//! least recently written is sent first. A page keeps its place until its program is done.
+//! least recently written is sent first. A page keeps its place until its program is done. Once the
+//! host has nothing more to ask, everything is sent: a run ends with what it wrote in flash.
 
 use ftl::Lpn;
 use kernel::{Bytes, Prio};
@@ -70,7 +71,7 @@ pub struct BufferCounts {
     pub waited: u64,
     /// Places taken at most.
     pub most: u32,
-    /// Places taken in the end.
+    /// Places taken in the end: none, unless the drive's life ended.
     pub left: u32,
 }
 
@@ -217,6 +218,15 @@ impl Buffer {
         self.give_back(place);
         let dead = self.dead.iter().position(|&d| d == place);
         dead.map(|at| self.dead.remove(at)).is_some()
+    }
+
+    /// From now on no page stays unsent.
+    pub(crate) fn keep_nothing(&mut self) {
+        self.keep = 0;
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.taken == 0
     }
 
     pub(crate) fn counts(&self) -> BufferCounts {

@@ -1,6 +1,6 @@
 //! The host's side: when requests arrive, how they become page operations, when they are done.
 
-use super::buffer::{Parts, Taken};
+use super::buffer::{Buffer, Parts, Taken};
 use super::die::LaneId;
 use super::op::{FLUSH, NONE, PageOp, Spent, Work};
 use super::{Class, Interrupted, Sim};
@@ -134,9 +134,11 @@ impl Inbox {
 }
 
 impl<K: Kit> Sim<K> {
-    /// Whether the host has nothing more to ask and everything is answered.
+    /// Whether the host has nothing more to ask, everything is answered, and what was written is in
+    /// flash.
     pub(crate) fn host_is_done(&self) -> bool {
-        self.inbox.exhausted && self.requests.inside == 0
+        let empty = self.buffer.as_ref().is_none_or(Buffer::is_empty);
+        self.inbox.exhausted && self.requests.inside == 0 && empty
     }
 
     pub(crate) fn start(&mut self, source: &mut dyn Requester) -> Result<(), Interrupted> {
@@ -155,7 +157,10 @@ impl<K: Kit> Sim<K> {
         let host = self.host_actor();
         self.inbox.due = false;
         self.agenda.clear(host);
-        let Some(next) = self.inbox.peek(source)? else { return Ok(()) };
+        let Some(next) = self.inbox.peek(source)? else {
+            self.empty_buffer();
+            return Ok(());
+        };
         let at = match self.settings.mode {
             HostMode::QueueDepth => {
                 self.inbox.due = true;
@@ -567,10 +572,22 @@ impl<K: Kit> Sim<K> {
         }
     }
 
+    /// The host has nothing more to ask: what the buffer holds, or still takes, is sent to flash.
+    #[cold]
+    fn empty_buffer(&mut self) {
+        let Some(buffer) = &mut self.buffer else { return };
+        buffer.keep_nothing();
+        self.flush();
+        if self.ftl.has_ready() {
+            self.start_jobs();
+        }
+    }
+
     /// A page of the buffer has reached flash: its place goes to whoever waits for one.
     fn flush_done(&mut self, op: u32) {
         let PageOp { request, lpn, spent, .. } = self.ops[op];
         self.ops.remove(op);
+        self.stats.emptied_ns = self.now.as_ns();
         let buffer = self.buffer.as_mut().expect("a page was sent");
         if buffer.flushed(request & !FLUSH) {
             self.ftl.trim(lpn.expect("a write has a page"), self.now);

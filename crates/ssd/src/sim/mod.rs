@@ -453,6 +453,18 @@ impl<K: Kit> Sim<K> {
         enough.then(|| (ratio(half.1, half.0), ratio(programs - half.1, host - half.0)))
     }
 
+    /// When the run was over: the last request was done, and so was the last program of what the
+    /// buffer held; or the drive's life ended.
+    pub fn end(&self) -> Time {
+        let done = self.stats.end_ns.max(self.stats.emptied_ns);
+        self.worn_out_at.unwrap_or(Time::from_ns(done))
+    }
+
+    /// How long it took to empty the write buffer after the last request was done.
+    pub fn drain(&self) -> Dur {
+        self.end() - Time::from_ns(self.stats.end_ns.min(self.end().as_ns()))
+    }
+
     /// What the write buffer did, if there is one.
     pub fn buffer(&self) -> Option<BufferCounts> {
         self.buffer.as_ref().map(Buffer::counts)

@@ -118,6 +118,8 @@ pub struct Stats {
     pub channel_ns: u128,
     /// When the last request completed, in ns.
     pub end_ns: u64,
+    /// When the last page of the write buffer was in flash, in ns.
+    pub emptied_ns: u64,
     /// Events processed.
     pub events: u64,
 }
