@@ -8,7 +8,7 @@ use crate::energy::EnergyUse;
 use crate::lifetime::{self, STEADY, lifetime};
 use crate::precondition::Preconditioned;
 use crate::run::{Before, capacity, pages_in_use};
-use crate::sim::{Cells, Class, ClassStats, Sim, Stats};
+use crate::sim::{Cells, Class, ClassStats, Overload, Sim, Stats};
 use ftl::{Counts, Ftl, Kit, State};
 use kernel::{Histogram, IndexVec, Time};
 use nand::{BlockId, BySource, Level, Mode, Source};
@@ -422,6 +422,27 @@ fn check<K: Kit>(
     })
 }
 
+/// What is said of a drive that could not keep up.
+fn overloaded(over: &Overload) -> String {
+    let (arriving, behind) = (over.arriving.as_secs_f64(), over.behind.as_secs_f64());
+    let n = over.arrivals as f64;
+    let rate = |seconds: f64| match n / seconds {
+        rate if rate.is_infinite() => "all at once".into(),
+        rate if rate >= 10.0 => format!("{rate:.1} a second"),
+        rate => format!("{rate:.4} a second"),
+    };
+    format!(
+        "requests arrived faster than the drive serves them: {}, and {} were served; {} were \
+         outstanding as the last arrived ({:.0} on average over the first quarter), and the drive \
+         went on for {behind:.3} s. Latency grew as long as they arrived: it says how long the run \
+         was rather than how quick the drive is (see host.speed)",
+        rate(arriving),
+        rate(arriving + behind),
+        over.outstanding,
+        over.at_first,
+    )
+}
+
 fn warnings<K: Kit>(
     drive: &Drive,
     about: &About,
@@ -542,11 +563,13 @@ fn warnings<K: Kit>(
         warn(
             "queue-limit",
             format!(
-                "{} requests arrived while {} were inside the drive, and waited outside: the \
-                 drive cannot keep up with this workload",
+                "{} requests arrived while {} were inside the drive, and waited outside",
                 stats.limited, drive.host.queue_limit
             ),
         );
+    }
+    if let Some(over) = sim.overload() {
+        warn("overloaded", overloaded(&over));
     }
     if drive.host.mode == HostMode::QueueDepth && !about.timed {
         warn(

@@ -520,6 +520,79 @@ fn a_die_under_even_reads_is_a_d_d_1_queue() {
     }
 }
 
+/// Reads of one die, at these instants.
+fn reads_at(instants: impl IntoIterator<Item = u64>) -> Vec<Request> {
+    instants.into_iter().enumerate().map(|(i, at)| read(at, i as u64 % 60)).collect()
+}
+
+fn is_overloaded(value: &Value) -> bool {
+    warnings(value).contains(&"overloaded")
+}
+
+#[test]
+fn more_arrivals_than_service_is_called_so() {
+    let s = READ as f64;
+    for seed in 1..=10 {
+        for load in [0.5, 0.9, 0.97] {
+            for requests in [1_000, 10_000] {
+                let drive = reader("poisson", load / s * 1e9, requests, seed);
+                let value = generate(&drive, "random-read");
+                assert!(!is_overloaded(&value), "{requests} at {load}, seed {seed}");
+            }
+        }
+        for load in [1.05, 1.5] {
+            for limit in [1_000_000, 64, 1] {
+                let mut drive = reader("poisson", load / s * 1e9, 10_000, seed);
+                drive.host.queue_limit = limit;
+                let value = generate(&drive, "random-read");
+                assert!(is_overloaded(&value), "{load}, seed {seed}, limit {limit}");
+            }
+        }
+    }
+    // One in ten too many: what is left over at the last arrival is one in eleven of all.
+    let value = generate(&reader("constant", 1.1 / s * 1e9, 11_000, 1), "random-read");
+    let all = value["warnings"].as_array().unwrap();
+    let text = all.iter().find(|w| w["code"] == "overloaded").unwrap()["text"].as_str().unwrap();
+    let outstanding: f64 = text
+        .split_once(" were outstanding")
+        .and_then(|(before, _)| before.rsplit(' ').next())
+        .and_then(|n| n.parse().ok())
+        .unwrap_or_else(|| panic!("{text}"));
+    close("outstanding", outstanding, 1000.0, 0.01);
+    // Whoever waits for completions cannot come too often.
+    let settings = ["host.mode=queue-depth", "host.queue-depth=256", "precondition.fill=full"];
+    assert!(!is_overloaded(&serve(&drive(&settings), reads_at([0; 10_000]))));
+}
+
+#[test]
+fn bursts_that_the_drive_works_off_are_no_overload() {
+    let drive = drive(&["precondition.fill=full"]);
+    let ms = 1_000_000;
+    // Every 100 ms so many at once, 50 us each; the last burst is the end of the run.
+    for (bursts, size) in [(3, 1_900), (20, 500), (4, 1_000)] {
+        let times = (0..bursts).flat_map(|burst| (0..size).map(move |_| burst * 100 * ms));
+        let value = serve(&drive, reads_at(times));
+        assert!(!is_overloaded(&value), "{bursts} bursts of {size}");
+    }
+    // Three times the rate of the drive for 0.1 s: amid a quiet trace, and as the end of one that is
+    // so long that 0.2 s more are nothing.
+    let quiet = |from: u64, n: u64| (0..n).map(move |i| (from + i * 100) * ms);
+    let burst = |from: u64, gap: u64| (0..6_000).map(move |i| from * ms + i * gap);
+    let amid = quiet(0, 300).chain(burst(30_000, READ / 3)).chain(quiet(31_000, 300));
+    assert!(!is_overloaded(&serve(&drive, reads_at(amid))));
+    let at_the_end = quiet(0, 300).chain(burst(30_000, READ / 3));
+    assert!(!is_overloaded(&serve(&drive, reads_at(at_the_end))));
+    // A drive that is never empty because it has much to do at a time keeps up nevertheless.
+    let steady = (0..100).flat_map(|i| (0..100).map(move |_| i * 5 * ms));
+    assert!(!is_overloaded(&serve(&drive, reads_at(steady))));
+    // The rate doubles halfway, to more than the drive can do, and stays there.
+    let rising = (0..5_000).map(|i| i * 2 * 40_000);
+    let risen = (0..5_000).map(|i| 5_000 * 2 * 40_000 + i * 40_000);
+    assert!(is_overloaded(&serve(&drive, reads_at(rising.chain(risen)))));
+    // Too few to say anything.
+    assert!(!is_overloaded(&serve(&drive, reads_at([0; 999]))));
+}
+
 #[test]
 fn a_closed_loop_keeps_its_depth() {
     for depth in [1, 7, 64] {

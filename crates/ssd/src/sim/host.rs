@@ -234,6 +234,9 @@ impl<K: Kit> Sim<K> {
             HostMode::Shifted => (self.scaled(request.at) + self.inbox.shift).min(self.now),
         };
         let outside = self.now - arrived;
+        if let Some(backlog) = &mut self.backlog {
+            backlog.arrival(arrived, self.requests.inside, outside > Dur::ZERO);
+        }
         self.stats.limited += u64::from(outside > Dur::ZERO);
         self.count_inside();
         self.stats.outside_ns += u128::from(outside.as_ns());

@@ -6,6 +6,7 @@
 //! scheduled when the data is there. Commands and programs have their turn on the channel fixed when
 //! they start: nothing can come between.
 
+mod backlog;
 mod buffer;
 mod cells;
 mod channel;
@@ -16,6 +17,7 @@ mod op;
 mod schedule;
 mod stats;
 
+pub use backlog::Overload;
 pub use buffer::BufferCounts;
 pub(crate) use cells::{CellCounts, Cells, effective, steps};
 pub(crate) use op::Spent;
@@ -23,6 +25,7 @@ pub use stats::{Class, ClassStats, PageCounts, PageStats, Stats};
 
 use crate::config::{Drive, HostMode, MultiPlane, ProgramSpeed, Recording, UnmappedRead};
 use crate::record::{Look, Recorder, Sink};
+use backlog::Backlog;
 use buffer::{Buffer, Parts};
 pub(crate) use channel::Channel;
 pub(crate) use die::Die;
@@ -150,6 +153,8 @@ pub struct Sim<K: Kit> {
     job_seq: Vec<u64>,
     requests: Requests,
     inbox: Inbox,
+    /// What arrivals found, where they do not wait for completions.
+    backlog: Option<Box<Backlog>>,
     /// Host page operations waiting or running, by die.
     waiting: IndexVec<DieId, u32>,
     waiting_total: u32,
@@ -205,6 +210,8 @@ impl<K: Kit> Sim<K> {
             job_seq: Vec::new(),
             requests: Requests::new(),
             inbox: Inbox::new(),
+            backlog: matches!(settings.mode, HostMode::Timestamps | HostMode::Shifted)
+                .then(|| Box::new(Backlog::new())),
             waiting: IndexVec::filled(0, dies),
             waiting_total: 0,
             idle,
@@ -463,6 +470,12 @@ impl<K: Kit> Sim<K> {
     /// How long it took to empty the write buffer after the last request was done.
     pub fn drain(&self) -> Dur {
         self.end() - Time::from_ns(self.stats.end_ns.min(self.end().as_ns()))
+    }
+
+    /// What shows that the drive could not keep up with the arrivals, if it could not.
+    pub fn overload(&self) -> Option<Overload> {
+        let backlog = self.backlog.as_ref().filter(|_| self.worn_out_at.is_none())?;
+        backlog.overload(Time::from_ns(self.stats.end_ns))
     }
 
     /// What the write buffer did, if there is one.

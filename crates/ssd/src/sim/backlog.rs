@@ -1,0 +1,147 @@
+//! Whether requests arrive faster than they are served, in a run whose arrivals do not wait.
+//!
+//! A drive that cannot keep up shows in three ways, and each of them alone may be something else:
+//! more requests are outstanding as the last one arrives than chance leaves there (a burst does
+//! that, too); their number has grown over the run (so does that of a drive that becomes slower and
+//! still keeps up); and serving them takes a while, compared with how long requests arrived (so it
+//! does in a short run). All three together are what a queue does that is asked for more than it can
+//! do: at `r > 1` times its rate of service it has `(1 - 1/r) n` requests outstanding after `n`, and goes
+//! on for `r - 1` times as long as they took to arrive.
+
+use kernel::{Dur, Time};
+
+/// The most rows; then every two become one.
+const ROWS: usize = 64;
+
+/// Fewer arrivals say nothing about a rate.
+const ENOUGH: u64 = 1000;
+
+/// Random arrivals at exactly the rate of service leave about `sqrt(n)` requests outstanding after `n`.
+/// Three times that is no chance.
+const BEYOND_CHANCE: f64 = 3.0;
+
+/// Over the last quarter at least so many times as many must be outstanding at any time as there
+/// were on average over the first. In a queue that grows evenly from nothing it is 6 times as many.
+const GROWN: f64 = 2.0;
+
+/// The drive must go on for this share of the time in which requests arrived.
+const BEHIND: f64 = 0.01;
+
+/// The requests outstanding at some consecutive arrivals.
+#[derive(Copy, Clone, Debug)]
+struct Row {
+    arrivals: u64,
+    sum: u64,
+    least: u32,
+}
+
+impl Row {
+    const NONE: Self = Self { arrivals: 0, sum: 0, least: u32::MAX };
+
+    fn with(self, other: Self) -> Self {
+        Self {
+            arrivals: self.arrivals + other.arrivals,
+            sum: self.sum + other.sum,
+            least: self.least.min(other.least),
+        }
+    }
+}
+
+/// What each arrival found.
+pub(crate) struct Backlog {
+    rows: Vec<Row>,
+    row: Row,
+    /// Arrivals of a complete row.
+    each: u64,
+    /// When the first request and the last one arrived.
+    first: Time,
+    last: Time,
+    /// Requests outstanding as the last one arrived.
+    outstanding: u32,
+}
+
+/// What an arrival finds that has to wait outside: the drive is full, and nobody knows how many
+/// others wait there.
+const UNTOLD: u32 = u32::MAX;
+
+/// A drive that could not keep up.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Overload {
+    /// Requests that arrived.
+    pub arrivals: u64,
+    /// From the first of them to the last.
+    pub arriving: Dur,
+    /// From there to the completion of all.
+    pub behind: Dur,
+    /// Requests outstanding as the last one arrived: counted, or as many as were served from then on
+    /// at the rate of the run if that one had to wait outside.
+    pub outstanding: u64,
+    /// The mean number of requests outstanding at the arrivals of the first quarter.
+    pub at_first: f64,
+}
+
+impl Backlog {
+    pub(crate) fn new() -> Self {
+        Self {
+            rows: Vec::with_capacity(ROWS),
+            row: Row::NONE,
+            each: 1,
+            first: Time::ZERO,
+            last: Time::ZERO,
+            outstanding: 0,
+        }
+    }
+
+    /// The drive takes in a request that arrived at `at`, beside so many others; whether it had to
+    /// wait outside until one of them was done.
+    #[inline]
+    pub(crate) fn arrival(&mut self, at: Time, inside: u32, waited: bool) {
+        self.last = at;
+        self.outstanding = if waited { UNTOLD } else { inside + 1 };
+        self.row.arrivals += 1;
+        self.row.sum += u64::from(inside);
+        self.row.least = self.row.least.min(if waited { UNTOLD } else { inside });
+        if self.row.arrivals == self.each {
+            self.end_row();
+        }
+    }
+
+    #[cold]
+    fn end_row(&mut self) {
+        if self.rows.is_empty() {
+            self.first = self.last;
+        }
+        self.rows.push(std::mem::replace(&mut self.row, Row::NONE));
+        if self.rows.len() == ROWS {
+            for i in 0..ROWS / 2 {
+                self.rows[i] = self.rows[2 * i].with(self.rows[2 * i + 1]);
+            }
+            self.rows.truncate(ROWS / 2);
+            self.each *= 2;
+        }
+    }
+
+    /// What can be said when all is served, the last at `end`.
+    pub(crate) fn overload(&self, end: Time) -> Option<Overload> {
+        let sum = |rows: &[Row], start| rows.iter().fold(start, |sum: Row, &row| sum.with(row));
+        let arrivals = sum(&self.rows, self.row).arrivals;
+        if arrivals < ENOUGH {
+            return None;
+        }
+        let quarter = self.rows.len() / 4;
+        let first = sum(&self.rows[..quarter], Row::NONE);
+        let last = sum(&self.rows[self.rows.len() - quarter..], self.row);
+        let at_first = first.sum as f64 / first.arrivals as f64;
+        let (n, arriving, behind) = (arrivals as f64, self.last - self.first, end - self.last);
+        let outstanding = if self.outstanding == UNTOLD {
+            n * behind.as_secs_f64() / (arriving + behind).as_secs_f64()
+        } else {
+            f64::from(self.outstanding)
+        };
+        let overloaded = outstanding >= BEYOND_CHANCE * n.sqrt()
+            && f64::from(last.least) >= GROWN * at_first
+            && behind.as_secs_f64() >= BEHIND * arriving.as_secs_f64();
+        let outstanding = outstanding as u64;
+        overloaded.then_some(Overload { arrivals, arriving, behind, outstanding, at_first })
+    }
+}
