@@ -49,6 +49,38 @@ def test_what_can_be_run_is_listed() -> None:
     assert floatgate.resolve("agcr", set={"run.seed": 3})["run"]["seed"] == 3
 
 
+@pytest.mark.parametrize(("drive", "program", "wordline"), [
+    ("modern-tlc", 637.88e-6, 3), ("modern-qlc", 1860e-6, 4),
+])  # fmt: skip
+def test_a_modern_drive_writes_on_all_planes_at_once(
+    drive: str, program: float, wordline: int
+) -> None:
+    page, planes, dies = 16_384, 4, 8
+    result = floatgate.run(drive, "sequential-write", set={"workload.requests": 20_000})
+    # A command, the pages of all planes over the channel, the array once.
+    together = 300e-9 + planes * page / 1600e6 + program
+    rate = result.host.write.bytes / result.simulated_seconds
+    assert rate == pytest.approx(dies * planes * page / together, rel=0.02)
+    buffer = result.data["buffer"]
+    assert buffer["pages"] == buffer["most"] == 2 * wordline * planes * dies
+    assert result.provenance.config.policies.order.name == "read-first"
+    assert "no model of a product" in result.provenance.config.summary
+
+
+def test_a_workload_that_fits_the_buffer_takes_the_time_of_its_programs() -> None:
+    """Before, this run ended after 0 s."""
+    settings = {"buffer.size": "512MiB", "host.queue-depth": 1, "workload.requests": 10_000}
+    result = floatgate.run("modern-tlc", "random-write", set=settings)
+    assert result.host.write.latency_ns.max == 0
+    # 32 planes at once at best, one program for each page that was written.
+    least = 10_000 / 32 * 637.88e-6
+    assert least < result.simulated_seconds < 3 * least
+    assert result.end.at_ns == result.data["buffer"]["drain_ns"]
+    codes = [warning["code"] for warning in result.warnings]
+    assert "buffer-drained" in codes
+    assert "buffer-never-filled" in codes
+
+
 def test_a_chip_says_what_it_is_and_how_it_is_known() -> None:
     [mango] = floatgate.chips("c-mlc64")
     assert (mango["bits_per_cell"], mango["page_bytes"], mango["pages_per_block"]) == (2, 8192, 128)
