@@ -467,9 +467,11 @@ impl<K: Kit> Sim<K> {
         self.worn_out_at.unwrap_or(Time::from_ns(done))
     }
 
-    /// How long it took to empty the write buffer after the last request was done.
+    /// How long it took to empty the write buffer after the last request was done; nothing, where
+    /// the drive's life ended first.
     pub fn drain(&self) -> Dur {
-        self.end() - Time::from_ns(self.stats.end_ns.min(self.end().as_ns()))
+        let ns = self.stats.emptied_ns.saturating_sub(self.stats.end_ns);
+        if self.worn_out_at.is_some() { Dur::ZERO } else { Dur::ns(ns) }
     }
 
     /// What shows that the drive could not keep up with the arrivals, if it could not.
