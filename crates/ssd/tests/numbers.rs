@@ -561,7 +561,7 @@ fn more_arrivals_than_service_is_called_so() {
     close("outstanding", outstanding, 1000.0, 0.01);
     // Whoever waits for completions cannot come too often.
     let settings = ["host.mode=queue-depth", "host.queue-depth=256", "precondition.fill=full"];
-    assert!(!is_overloaded(&serve(&drive(&settings), reads_at([0; 10_000]))));
+    assert!(!is_overloaded(&serve(&drive(&settings), reads_at(std::iter::repeat_n(0, 10_000)))));
 }
 
 #[test]
