@@ -165,6 +165,7 @@ family! { $
         Fifo(order::fifo::Fifo),
         ReadFirst(order::read_first::ReadFirst),
         Priority(order::priority::Priority),
+        CollectionFirst(order::collection_first::CollectionFirst),
     }
 }
 

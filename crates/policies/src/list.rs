@@ -176,6 +176,7 @@ pub const POLICIES: &[PolicyInfo] = &[
     order::fifo::INFO,
     order::read_first::INFO,
     order::priority::INFO,
+    order::collection_first::INFO,
 ];
 
 /// One policy of a drive: which, with which parameters.
@@ -492,6 +493,9 @@ impl PolicySet {
                 "fifo" => OrderPolicy::Fifo(order::fifo::Fifo),
                 "read-first" => OrderPolicy::ReadFirst(order::read_first::ReadFirst),
                 "priority" => OrderPolicy::Priority(order::priority::Priority),
+                "collection-first" => {
+                    OrderPolicy::CollectionFirst(order::collection_first::CollectionFirst)
+                }
                 other => unregistered(other),
             },
         }

@@ -1,5 +1,6 @@
 //! Family order: which flash operation goes next on a free die?
 
+pub mod collection_first;
 pub mod fifo;
 pub mod priority;
 pub mod read_first;

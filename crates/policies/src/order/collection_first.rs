@@ -1,0 +1,71 @@
+//! `collection-first`: what the drive must do for itself goes before what the host asks.
+//!
+//! Garbage collection that has begun is not held up by the host, whatever the priority of its
+//! requests; then reads, then writes, urgent ones first among each. Space never runs short because
+//! the host is fast, and its requests wait for whole blocks to be collected.
+
+use crate::list::{Family, PolicyInfo};
+use crate::order::first;
+use ftl::{Op, OpView, Order, Watch};
+use kernel::{Prio, Time};
+
+/// The entry in the list.
+pub const INFO: PolicyInfo = PolicyInfo {
+    family: Family::Order,
+    name: "collection-first",
+    aliases: &[],
+    summary: "Garbage collection goes before the host; then reads, then writes, urgent ones first.",
+    paper: "Tavakkol et al., FAST 2018: MQSim with collection that cannot be preempted",
+    params: &[],
+    needs: &[],
+    forbids: &[],
+};
+
+/// Jobs before the host.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct CollectionFirst;
+
+impl Watch for CollectionFirst {}
+
+impl Order for CollectionFirst {
+    #[inline]
+    fn pick(&mut self, heads: &[OpView], _: Time) -> usize {
+        let urgent = |op| move |h: &OpView| h.op == op && h.prio == Prio::High;
+        first(heads, |h| h.op == Op::Job)
+            .or_else(|| first(heads, urgent(Op::Read)))
+            .or_else(|| first(heads, |h| h.op == Op::Read))
+            .or_else(|| first(heads, urgent(Op::Write)))
+            .or_else(|| first(heads, |_| true))
+            .expect("asked only when something waits")
+    }
+
+    fn uses_priority(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_then_reads_then_writes_and_urgent_ones_first_among_each() {
+        // In the order in which they are to be served; whoever came last stands first here.
+        let ranks = [
+            (Op::Job, Prio::Normal),
+            (Op::Read, Prio::High),
+            (Op::Read, Prio::Normal),
+            (Op::Write, Prio::High),
+            (Op::Write, Prio::Normal),
+        ];
+        for left in 1..=ranks.len() {
+            let waiting = &ranks[ranks.len() - left..];
+            let heads: Vec<OpView> = (0_u64..)
+                .zip(waiting.iter().rev())
+                .map(|(seq, &(op, prio))| OpView { op, prio, seq })
+                .collect();
+            let picked = CollectionFirst.pick(&heads, Time::ZERO);
+            assert_eq!((heads[picked].op, heads[picked].prio), waiting[0]);
+        }
+    }
+}
