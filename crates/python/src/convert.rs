@@ -68,6 +68,13 @@ pub(crate) fn convert(
 ) -> PyResult<Value> {
     let fail = |e: ssd::workload::TraceError| WorkloadError::new_err(e.to_string());
     let about = workload.about();
+    if !about.closed.is_empty() {
+        return Err(WorkloadError::new_err(format!(
+            "{}: its parts have queue depths, and a table of requests cannot say that; run it as it \
+             is, or convert its parts",
+            about.name
+        )));
+    }
     let mut source = workload.open().map_err(fail)?;
     let (mut batch, mut rows) = (Vec::with_capacity(BATCH), Rows::with_room());
     let (mut done, mut end) = (0, 0);

@@ -571,7 +571,7 @@ fn warnings<K: Kit>(
     if let Some(over) = sim.overload() {
         warn("overloaded", overloaded(&over));
     }
-    if drive.host.mode == HostMode::QueueDepth && !about.timed {
+    if drive.host.mode == HostMode::QueueDepth && !about.timed && about.closed.is_empty() {
         warn(
             "closed-loop",
             format!(

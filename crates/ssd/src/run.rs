@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use workload::{
-    About, Alignment, Fold, Generator, Op, OutOfRange, Pattern, Request, Source, TraceError,
+    About, Alignment, Flows, Fold, Generator, Op, OutOfRange, Pattern, Request, Source, TraceError,
     Workload,
 };
 
@@ -177,15 +177,22 @@ pub fn run_recorded(
     if !progress(start) {
         return Err(RunError::Stopped);
     }
-    let mut source = Observed { inner: workload.open()?, alignment: Alignment::new() };
+    let Flows { open, closed } = workload.flows()?;
+    let mut source = Observed { inner: open, alignment: Alignment::new() };
     let mut sim = Sim::new(Settings::of(drive), ftl);
+    sim.close_loops(closed);
     sim.model_cells(drive);
     if let Some(sink) = sink {
         sim.record(drive.recording, sink);
     }
     sim.run(&mut source, total, progress)?;
-    let alignment = source.alignment.clone();
-    Ok(report(drive, workload.about(), source.skipped(), &alignment, &state, before, &mut sim))
+    let mut alignment = source.alignment.clone();
+    let mut skipped = source.skipped();
+    for closed in sim.closed_loops() {
+        alignment.add(closed.alignment());
+        skipped += closed.skipped();
+    }
+    Ok(report(drive, workload.about(), skipped, &alignment, &state, before, &mut sim))
 }
 
 /// The drive's policies in their first state, told what they must know.
@@ -298,7 +305,8 @@ fn future_of(drive: &Drive, workload: &dyn Workload) -> Result<Option<Arc<Future
 fn closed_if_untimed(drive: &Drive, about: &About) -> Drive {
     let mut drive = drive.clone();
     let insisted = drive.sources.get("host.mode").is_some_and(|s| s == "--set");
-    if drive.host.mode == HostMode::Timestamps && !about.timed && !insisted {
+    let untimed = !about.timed && about.closed.is_empty();
+    if drive.host.mode == HostMode::Timestamps && untimed && !insisted {
         drive.host.mode = HostMode::QueueDepth;
         drive.resolved["host"]["mode"] = HostMode::QueueDepth.name().into();
     }

@@ -20,13 +20,17 @@ use std::fmt::{Display, Write as _};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use kernel::{Dur, Prio, Rng, Time};
+use kernel::{Bytes, Dur, Prio, Rng, Time};
 use serde::de::{Deserialize, Deserializer, Error as _};
 use toml::Spanned;
 
+use crate::error::{Spot, detail};
 use crate::source::digest;
 use crate::steps::{Slice, Steps};
-use crate::{About, BATCH, Merge, Named, Part, Request, Source, TraceError, Workload};
+use crate::{
+    About, BATCH, ClosedLoop, Fold, Merge, Named, OutOfRange, Part, Request, Source, TraceError,
+    Workload,
+};
 
 const SCHEMA: &str = "floatgate.workload/1";
 
@@ -59,10 +63,12 @@ pub struct PartText {
     pub skip_bad: bool,
     /// What is done to it.
     pub steps: Steps,
+    wrap: Option<Bytes>,
     begins: Dur,
     prio: Option<Prio>,
     switching: Option<Switching>,
     share: Option<f64>,
+    closed: Option<ClosedLoop>,
 }
 
 /// When requests are urgent and when they are not.
@@ -123,6 +129,9 @@ struct PartToml {
     footprint: Option<f64>,
     speed: Option<f64>,
     repeat: Option<u64>,
+    wrap: Option<Text<Bytes>>,
+    queue_depth: Option<u32>,
+    until: Option<Text<Dur>>,
     begins: Option<Text<Dur>>,
     priority: Option<Priority>,
     stretches: Option<u64>,
@@ -238,7 +247,8 @@ impl Composition {
         for (i, (line, part)) in self.parts.iter().enumerate() {
             let workload = open(part)
                 .and_then(|w| part.steps.apply(w).map_err(|e| e.to_string()))
-                .and_then(|w| part.fitting(w));
+                .and_then(|w| part.fitting(w))
+                .and_then(|w| part.wrapped(w).map_err(|e| e.to_string()));
             match workload {
                 Ok(workload) => opened.push(workload),
                 Err(e) => wrong.push(format!("{}:{line}: part {}: {e}", self.name, i + 1)),
@@ -256,6 +266,19 @@ impl Composition {
         mut opened: Vec<Box<dyn Workload>>,
     ) -> Result<Box<dyn Workload>, TraceError> {
         let parts = || self.parts.iter().map(|(_, part)| part);
+        let open = || parts().zip(&opened).filter(|(part, _)| part.closed.is_none());
+        if parts().any(|part| part.closed.is_some())
+            && let Some((_, untimed)) = open().find(|(_, workload)| !workload.about().timed)
+        {
+            let name = Arc::from(untimed.about().name.as_str());
+            return Err(TraceError::Parameter(detail(
+                &name,
+                Spot::Whole,
+                "a part without times beside one with a `queue-depth`".to_owned(),
+                "times, or a `queue-depth` of its own",
+                "give this part a `queue-depth` too",
+            )));
+        }
         if parts().any(|part| part.share.is_some()) {
             let shares: f64 = parts().filter_map(|part| part.share).sum();
             let (mut others, mut length) = (0, Dur::ZERO);
@@ -287,7 +310,7 @@ impl Composition {
                 None => workload,
                 Some(switching) => Switched::new(workload, switching)?,
             };
-            Ok(Part { workload, begins: part.begins, prio: part.prio })
+            Ok(Part { workload, begins: part.begins, prio: part.prio, closed: part.closed })
         });
         let merged = Merge::new(shown, merged.collect::<Result<_, TraceError>>()?)?;
         notes.extend(merged.about().notes.iter().cloned());
@@ -333,6 +356,31 @@ impl PartToml {
                 }
             }
         }
+        if self.queue_depth == Some(0) {
+            wrong("queue-depth", "nothing would ever arrive; expected at least 1".into());
+        }
+        if self.wrap.as_ref().is_some_and(|wrap| wrap.0.get() == 0) {
+            wrong("wrap", "no address is left; expected a size above 0".into());
+        }
+        match self.queue_depth {
+            None if self.until.is_some() => {
+                let what = "only a part with a `queue-depth` has it; `slice` cuts recorded times";
+                wrong("until", what.into());
+            }
+            None => {}
+            Some(_) => {
+                for (key, given) in [
+                    ("speed", self.speed.is_some()),
+                    ("begins", self.begins.is_some()),
+                    ("share", self.share.is_some()),
+                ] {
+                    if given {
+                        let what = "with a `queue-depth` requests come when others are answered";
+                        wrong(key, format!("{what}; expected one of them"));
+                    }
+                }
+            }
+        }
         let switches = matches!(self.priority, Some(Priority::Switching));
         for (key, given) in [("stretches", self.stretches.is_some()), ("seed", self.seed.is_some())]
         {
@@ -372,6 +420,11 @@ impl PartToml {
             }),
             switching,
             share: self.share,
+            wrap: self.wrap.map(|t| t.0),
+            closed: self.queue_depth.map(|depth| {
+                let until = self.until.map(|t| t.0);
+                ClosedLoop { depth, until }
+            }),
         }
     }
 }
@@ -395,6 +448,15 @@ impl PartText {
             )
             .expect("a string takes every text");
         }
+        if let Some(wrap) = self.wrap {
+            write!(said, ", addresses modulo {wrap}").expect("a string takes every text");
+        }
+        if let Some(ClosedLoop { depth, until }) = self.closed {
+            write!(said, ", {depth} outstanding").expect("a string takes every text");
+            if let Some(until) = until {
+                write!(said, " until {until}").expect("a string takes every text");
+            }
+        }
         if let Some(share) = self.share {
             write!(said, ", {share} of all requests").expect("a string takes every text");
         }
@@ -403,6 +465,10 @@ impl PartText {
 
     /// The workload, unless it has no times and needs them.
     fn fitting(&self, workload: Box<dyn Workload>) -> Result<Box<dyn Workload>, String> {
+        if !workload.about().closed.is_empty() {
+            let name = &workload.about().name;
+            return Err(format!("{name}: its parts have queue depths; expected them here instead"));
+        }
         let needs = self.share.is_some() || self.begins > Dur::ZERO;
         if needs && !workload.about().timed {
             let key = if self.share.is_some() { "share" } else { "begins" };
@@ -410,6 +476,12 @@ impl PartText {
             return Err(format!("{name}: `{key}` needs a workload whose requests have times"));
         }
         Ok(workload)
+    }
+
+    /// The workload within the addresses that it may have.
+    fn wrapped(&self, workload: Box<dyn Workload>) -> Result<Box<dyn Workload>, TraceError> {
+        let Some(wrap) = self.wrap else { return Ok(workload) };
+        Ok(Box::new(Fold::new(workload, OutOfRange::Wrap, 0, wrap)?))
     }
 }
 

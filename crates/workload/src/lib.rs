@@ -44,9 +44,9 @@ pub use compose::{Composition, PartText};
 pub use error::{Detail, Place, Spot, TraceError};
 pub use generate::{Arrivals, Generator, Pattern, Share, Size, Synthetic};
 pub use list::List;
-pub use merge::{Merge, Part};
+pub use merge::{ClosedLoop, Merge, Part};
 pub use request::{BATCH, Op, Request};
-pub use source::{About, Named, Source, StandIn, Workload, digest};
+pub use source::{About, Flows, Loop, Named, Source, StandIn, Workload, digest};
 pub use steps::{Slice, Steps};
 pub use table::{Facts, Pieces, Rows, See, Table, open_table};
 pub use trace::{

@@ -39,6 +39,7 @@ impl List {
             requests: Some(requests.len() as u64),
             span: requests.iter().map(Request::end).max(),
             timed: true,
+            closed: Vec::new(),
             stand_in: None,
             notes: Vec::new(),
         };

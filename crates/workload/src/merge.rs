@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use kernel::{Bytes, Dur, Prio};
+use kernel::{Bytes, Dur, Prio, Time};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Spot, detail};
-use crate::{About, BATCH, Request, Source, TraceError, Workload};
+use crate::{About, BATCH, Flows, Loop, Request, Source, TraceError, Workload};
 
 /// Each part begins at a multiple of this, as the devices of one trace do.
 const ALIGN: u64 = 1 << 20;
@@ -22,12 +22,23 @@ pub struct Part {
     pub begins: Dur,
     /// The priority of its requests; `None`: what each of them has.
     pub prio: Option<Prio>,
+    /// Present if its requests come when others of it are answered.
+    pub closed: Option<ClosedLoop>,
+}
+
+/// How a part asks that waits for answers.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct ClosedLoop {
+    /// Requests outstanding, at least 1.
+    pub depth: u32,
+    /// No request arrives at this time or later. `None`: the last request is the end.
+    pub until: Option<Dur>,
 }
 
 impl Part {
     /// A workload that begins at once, its requests as they are.
     pub fn new(workload: Box<dyn Workload>) -> Self {
-        Self { workload, begins: Dur::ZERO, prio: None }
+        Self { workload, begins: Dur::ZERO, prio: None, closed: None }
     }
 }
 
@@ -68,6 +79,9 @@ impl Merge {
                 })?;
             region = end.next_multiple_of(ALIGN);
         }
+        let loops = || placed.iter().filter_map(|p| p.part.closed);
+        let closed: Vec<u32> = loops().map(|l| l.depth).collect();
+        let endless = loops().any(|l| l.until.is_some());
         let abouts: Vec<&About> = placed.iter().map(|p| p.part.workload.about()).collect();
         let mut notes = Vec::new();
         if placed.len() > 1 {
@@ -86,9 +100,10 @@ impl Merge {
             format: common(abouts.iter().map(|a| a.format.as_str())),
             sha256: digest_of_digests(&abouts),
             reading: readings(&abouts),
-            requests: abouts.iter().map(|a| a.requests).sum(),
+            requests: abouts.iter().map(|a| a.requests).sum::<Option<u64>>().filter(|_| !endless),
             span: Some(end),
             timed: abouts.iter().all(|a| a.timed),
+            closed,
             stand_in: abouts.iter().find_map(|a| a.stand_in.clone()),
             notes,
         };
@@ -146,23 +161,38 @@ impl Workload for Merge {
     }
 
     fn open(&self) -> Result<Box<dyn Source>, TraceError> {
-        let mut lanes = Vec::with_capacity(self.parts.len());
-        for Placed { part, region } in &self.parts {
-            lanes.push(Lane {
-                source: part.workload.open()?,
-                batch: Vec::with_capacity(BATCH),
-                next: 0,
-                begins: part.begins,
-                region: *region,
-                prio: part.prio,
-            });
-        }
-        let mut merged = Merged { lanes };
-        for lane in &mut merged.lanes {
-            lane.refill()?;
-        }
-        Ok(Box::new(merged))
+        merged(self.parts.iter())
     }
+
+    fn flows(&self) -> Result<Flows, TraceError> {
+        let open = merged(self.parts.iter().filter(|p| p.part.closed.is_none()))?;
+        let mut closed = Vec::with_capacity(self.about.closed.len());
+        for placed in &self.parts {
+            if let Some(ClosedLoop { depth, until }) = placed.part.closed {
+                let until = until.map_or(Time::MAX, |until| Time::ZERO + until);
+                closed.push(Loop { source: merged([placed].into_iter())?, depth, until });
+            }
+        }
+        Ok(Flows { open, closed })
+    }
+}
+
+/// The requests of some parts, in order.
+fn merged<'a>(parts: impl Iterator<Item = &'a Placed>) -> Result<Box<dyn Source>, TraceError> {
+    let lane = |Placed { part, region }: &Placed| {
+        let mut lane = Lane {
+            source: part.workload.open()?,
+            batch: Vec::with_capacity(BATCH),
+            next: 0,
+            begins: part.begins,
+            region: *region,
+            prio: part.prio,
+        };
+        lane.refill()?;
+        Ok(lane)
+    };
+    let lanes = parts.map(lane).collect::<Result<_, TraceError>>()?;
+    Ok(Box::new(Merged { lanes }))
 }
 
 /// One opening of merged workloads.

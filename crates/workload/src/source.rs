@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use kernel::Time;
 use sha2::{Digest, Sha256};
 
 use crate::{Request, TraceError};
@@ -28,11 +29,35 @@ pub trait Workload: Send + Sync {
     /// A stream from the first request on.
     fn open(&self) -> Result<Box<dyn Source>, TraceError>;
 
+    /// The same requests as a run takes them in: those that come at their times, and the closed
+    /// loops, each of which asks when one of its own is answered.
+    fn flows(&self) -> Result<Flows, TraceError> {
+        Ok(Flows { open: self.open()?, closed: Vec::new() })
+    }
+
     /// The time that the first request bears in its trace, in nanoseconds since whatever its
     /// format counts from. `None`: it was not recorded.
     fn origin(&self) -> Option<u64> {
         None
     }
+}
+
+/// The streams of a workload.
+pub struct Flows {
+    /// Requests that come by the rule of the host.
+    pub open: Box<dyn Source>,
+    /// Requests that come when others are answered, in the order of [`About::closed`].
+    pub closed: Vec<Loop>,
+}
+
+/// A closed loop: a stream that keeps a number of its requests inside the drive.
+pub struct Loop {
+    /// Its requests, whose times say nothing.
+    pub source: Box<dyn Source>,
+    /// How many are outstanding.
+    pub depth: u32,
+    /// No request arrives at this time or later.
+    pub until: Time,
 }
 
 /// What is known of a workload before it runs.
@@ -54,6 +79,8 @@ pub struct About {
     /// Whether requests carry times of their own. Without, they are meant to arrive as fast as the
     /// drive takes them.
     pub timed: bool,
+    /// The depth of each closed loop in it ([`Workload::flows`]).
+    pub closed: Vec<u32>,
     /// Present if this was generated to stand for a trace that is not at hand.
     pub stand_in: Option<StandIn>,
     /// What was found out and decided while opening, in words for the user.
@@ -91,6 +118,10 @@ impl Workload for Named {
 
     fn open(&self) -> Result<Box<dyn Source>, TraceError> {
         self.inner.open()
+    }
+
+    fn flows(&self) -> Result<Flows, TraceError> {
+        self.inner.flows()
     }
 
     fn origin(&self) -> Option<u64> {

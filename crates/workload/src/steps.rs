@@ -122,6 +122,10 @@ impl Steps {
             TraceError::Parameter(detail(&name, Spot::Whole, found, expected, hint))
         };
         self.check().map_err(|(key, what)| wrong(format!("`{key}`"), &what, ""))?;
+        if !inner.about().closed.is_empty() {
+            let found = format!("`{}` of parts with queue depths", self.said().unwrap_or_default());
+            return Err(wrong(found, "it in the file, at the part that it is meant for", ""));
+        }
         let by_time = self.slice.is_some() || self.speed.is_some();
         if by_time && !inner.about().timed {
             let key = if self.slice.is_some() { "slice" } else { "speed" };

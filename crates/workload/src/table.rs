@@ -98,6 +98,7 @@ pub fn open_table(
         requests: Some(requests),
         span: Some(span),
         timed,
+        closed: Vec::new(),
         stand_in,
         notes,
     };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Spot, detail};
 use crate::extents::{self, Extents};
-use crate::{About, BATCH, Op, Request, Source, TraceError, Workload};
+use crate::{About, BATCH, Flows, Loop, Op, Request, Source, TraceError, Workload};
 
 /// What happens to a request that reaches beyond the drive.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -73,10 +73,7 @@ impl Fold {
             }
             OutOfRange::Wrap => {
                 if !fits {
-                    about.notes.push(format!(
-                        "addresses are taken modulo the drive's {}",
-                        capacity.rounded()
-                    ));
+                    about.notes.push(format!("addresses are taken modulo {}", capacity.rounded()));
                 }
                 // A negative shift takes the lowest addresses to the end.
                 about.span = span.filter(|_| fits && shift >= 0).or(Some(how.capacity));
@@ -109,7 +106,19 @@ impl Workload for Fold {
     }
 
     fn open(&self) -> Result<Box<dyn Source>, TraceError> {
-        Ok(Box::new(Folded { inner: self.inner.open()?, how: self.how.clone(), done: 0 }))
+        Ok(self.folded(self.inner.open()?))
+    }
+
+    fn flows(&self) -> Result<Flows, TraceError> {
+        let Flows { open, closed } = self.inner.flows()?;
+        let closed = closed.into_iter().map(|l| Loop { source: self.folded(l.source), ..l });
+        Ok(Flows { open: self.folded(open), closed: closed.collect() })
+    }
+}
+
+impl Fold {
+    fn folded(&self, inner: Box<dyn Source>) -> Box<dyn Source> {
+        Box::new(Folded { inner, how: self.how.clone(), done: 0 })
     }
 }
 
@@ -362,6 +371,14 @@ impl Alignment {
     /// No requests yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Adds what another has counted.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, more) in self.by_sector.iter_mut().zip(other.by_sector) {
+            *sum += more;
+        }
+        self.off_sector += other.off_sector;
     }
 
     /// Counts a batch.

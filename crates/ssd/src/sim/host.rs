@@ -1,6 +1,7 @@
 //! The host's side: when requests arrive, how they become page operations, when they are done.
 
 use super::buffer::{Buffer, Parts, Taken};
+use super::closed::OPEN;
 use super::die::LaneId;
 use super::op::{FLUSH, NONE, PageOp, Spent, Work};
 use super::{Class, Interrupted, Sim};
@@ -27,6 +28,8 @@ pub(crate) struct Inside {
     /// Time spent outside before the drive took it in, in ns.
     outside: u64,
     next_free: u32,
+    /// The closed loop that waits for it, or [`OPEN`].
+    of: u16,
 }
 
 /// The requests inside the drive, in a slab.
@@ -192,13 +195,16 @@ impl<K: Kit> Sim<K> {
     /// Takes in every request that is due and has a place.
     #[inline]
     pub(crate) fn admit(&mut self, source: &mut dyn Requester) -> Result<(), Interrupted> {
+        if self.closed_due {
+            self.admit_closed()?;
+        }
         while self.inbox.due && self.inbox.places > 0 {
             let Some(request) = self.inbox.peek(source)? else {
                 self.inbox.due = false;
                 return Ok(());
             };
             self.inbox.at += 1;
-            self.take_in(&request);
+            self.take_in(&request, OPEN);
             if self.settings.mode == HostMode::ThinkTime {
                 // The gap runs from the completion: `complete` plans the next arrival.
                 self.inbox.due = false;
@@ -223,11 +229,12 @@ impl<K: Kit> Sim<K> {
     }
 
     #[inline]
-    fn take_in(&mut self, request: &Request) {
+    pub(super) fn take_in(&mut self, request: &Request, of: u16) {
         self.prefetch_next();
         self.stats.generated += 1;
-        self.inbox.places -= 1;
+        self.inbox.places -= u32::from(of == OPEN);
         let arrived = match self.settings.mode {
+            _ if of != OPEN => self.now,
             HostMode::QueueDepth | HostMode::ThinkTime => self.now,
             HostMode::Timestamps => self.scaled(request.at),
             // A due request cannot have arrived later than now.
@@ -255,13 +262,14 @@ impl<K: Kit> Sim<K> {
             throttle: 0,
             outside: outside.as_ns(),
             next_free: NONE,
+            of,
         };
         if class == Class::Write && self.ftl.policies.throttle.active() {
             let until = self.ftl.policies.throttle.admit(self.now, request.len.into());
             if until > self.now {
                 let delay = until - self.now;
                 inside.throttle = delay.as_ns();
-                if self.settings.mode == HostMode::Shifted {
+                if self.settings.mode == HostMode::Shifted && of == OPEN {
                     self.inbox.shift += delay;
                 }
                 let id = self.requests.add(inside);
@@ -650,8 +658,13 @@ impl<K: Kit> Sim<K> {
         }
         self.stats.served += 1;
         self.stats.end_ns = self.now.as_ns();
-        self.inbox.places += 1;
+        let of = self.requests.slots[id as usize].of;
         self.requests.remove(id);
+        if of == OPEN {
+            self.inbox.places += 1;
+        } else {
+            self.answered(of);
+        }
     }
 
     /// Counts a request of high priority apart.

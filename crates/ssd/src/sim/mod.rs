@@ -10,6 +10,7 @@ mod backlog;
 mod buffer;
 mod cells;
 mod channel;
+mod closed;
 mod die;
 mod fresh;
 mod host;
@@ -28,6 +29,7 @@ use crate::record::{Look, Recorder, Sink};
 use backlog::Backlog;
 use buffer::{Buffer, Parts};
 pub(crate) use channel::Channel;
+use closed::ClosedLoop;
 pub(crate) use die::Die;
 use die::Phase;
 use fresh::Fresh;
@@ -155,6 +157,9 @@ pub struct Sim<K: Kit> {
     inbox: Inbox,
     /// What arrivals found, where they do not wait for completions.
     backlog: Option<Box<Backlog>>,
+    closed: Vec<ClosedLoop>,
+    /// Some closed loop may ask.
+    closed_due: bool,
     /// Host page operations waiting or running, by die.
     waiting: IndexVec<DieId, u32>,
     waiting_total: u32,
@@ -212,6 +217,8 @@ impl<K: Kit> Sim<K> {
             inbox: Inbox::new(),
             backlog: matches!(settings.mode, HostMode::Timestamps | HostMode::Shifted)
                 .then(|| Box::new(Backlog::new())),
+            closed: Vec::new(),
+            closed_due: false,
             waiting: IndexVec::filled(0, dies),
             waiting_total: 0,
             idle,

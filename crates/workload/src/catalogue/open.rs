@@ -41,7 +41,7 @@ impl Catalogue {
             let part = self.get(name).expect("a test looks parts up");
             let workload = opening.file(part, file)?;
             let origin = workload.origin().unwrap_or(0);
-            parts.push(Part { workload, begins: Dur::ns(origin), prio: None });
+            parts.push(Part { workload, begins: Dur::ns(origin), prio: None, closed: None });
         }
         Ok(Box::new(Merge::new(&entry.name, parts)?))
     }

@@ -68,6 +68,7 @@ impl Catalogue {
             workload,
             begins: Dur::ns(origin.unwrap_or(earliest)),
             prio: None,
+            closed: None,
         });
         let merged = Box::new(Merge::new(&entry.name, parts.collect())?);
         Ok(match length.requests {

@@ -47,6 +47,47 @@ fn parts_are_changed_and_merged_with_their_priorities() {
 }
 
 #[test]
+fn a_part_is_folded_into_the_addresses_that_it_may_have() {
+    // Pages 0 to 49 of 4 KiB, modulo 20 of them; the other part lies from 1 MiB on all the same.
+    let text = format!(
+        "{HEAD}[[part]]\nworkload = \"100/10\"\nwrap = \"80KiB\"\n\
+         [[part]]\nworkload = \"3/1\"\n"
+    );
+    let mixed = open(&text).unwrap();
+    let all = drain(&mut *mixed.open().unwrap()).unwrap();
+    let (near, far): (Vec<&Request>, Vec<_>) = all.iter().partition(|r| r.offset < 1 << 20);
+    assert_eq!((near.len(), far.len()), (100, 3));
+    let expected = (0..100).map(|i| i % 50 % 20 * 4096);
+    assert_eq!(near.iter().map(|r| r.offset).collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    assert!(mixed.about().notes[0].contains("modulo 80KiB"), "{:?}", mixed.about().notes);
+}
+
+#[test]
+fn parts_with_queue_depths_are_streams_of_their_own() {
+    let text = format!(
+        "{HEAD}[[part]]\nworkload = \"100/10\"\nqueue-depth = 16\nuntil = \"10s\"\n\
+         [[part]]\nworkload = \"30/1\"\n\
+         [[part]]\nworkload = \"50/7\"\nqueue-depth = 2\npriority = \"high\"\n"
+    );
+    let mixed = open(&text).unwrap();
+    assert_eq!(mixed.about().closed, [16, 2]);
+    assert_eq!(mixed.about().requests, None, "the time decides, and nobody knows how many it is");
+    let mut flows = mixed.flows().unwrap();
+    assert_eq!(drain(&mut *flows.open).unwrap().len(), 30);
+    let untils: Vec<_> = flows.closed.iter().map(|l| l.until).collect();
+    assert_eq!(untils, [Time::from_ns(10_000_000_000), Time::MAX]);
+    let last = drain(&mut *flows.closed[1].source).unwrap();
+    assert_eq!(last.len(), 50);
+    assert!(last.iter().all(|r| r.prio == Prio::High && r.offset >= 2 << 20));
+    // Whoever only looks sees all of them.
+    assert_eq!(drain(&mut *mixed.open().unwrap()).unwrap().len(), 180);
+    // What is done to the whole would lose the loops.
+    let first = Steps { first: Some(5), ..Steps::default() };
+    let fault = first.apply(open(&text).unwrap()).err().unwrap().to_string();
+    assert!(fault.contains("queue depths") && fault.contains("first=5"), "{fault}");
+}
+
+#[test]
 fn a_share_is_kept_in_number_and_over_the_whole_time() {
     for (n, share) in [(1000_u64, 0.1), (1000, 0.5), (999, 0.9), (5000, 0.001)] {
         for swap in ["7/13", "1/5", "40000/1000000"] {
@@ -85,6 +126,9 @@ fn other_parts_other_digests() {
         format!("{base}speed = 2\n"),
         format!("{base}begins = \"1s\"\n"),
         format!("{base}priority = \"high\"\n"),
+        format!("{base}wrap = \"64KiB\"\n"),
+        format!("{base}queue-depth = 4\n"),
+        format!("{base}queue-depth = 4\nuntil = \"1s\"\n"),
         format!("{base}{base}"),
         format!("{base}{base}first = 3\n"),
         format!("{base}first = 3\n{base}"),
@@ -128,6 +172,20 @@ fn mistakes_come_with_their_lines_and_all_at_once() {
             &["mix.toml:7: `repeat` of part 2", "one of them"],
         ),
         (&format!("{HEAD}[[part]]\nworkload = \"9/9\"\nshare = 0.5\n"), &["every part"]),
+        (
+            &format!(
+                "{HEAD}[[part]]\nworkload = \"9/9\"\nqueue-depth = 0\nwrap = \"0B\"\n\
+                 [[part]]\nworkload = \"9/9\"\nuntil = \"1s\"\n\
+                 [[part]]\nworkload = \"9/9\"\nqueue-depth = 4\nspeed = 2\nbegins = \"1s\"\n"
+            ),
+            &[
+                "mix.toml:4: `queue-depth` of part 1",
+                "mix.toml:5: `wrap` of part 1",
+                "mix.toml:8: `until` of part 2",
+                "mix.toml:12: `speed` of part 3",
+                "mix.toml:13: `begins` of part 3",
+            ],
+        ),
         (
             &format!(
                 "{HEAD}[[part]]\nworkload = \"a\"\n[[part]]\nworkload = \"9/9\"\n[[part]]\nworkload = \"b\"\n"

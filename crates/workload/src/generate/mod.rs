@@ -136,6 +136,7 @@ impl Generator {
             requests: Some(self.requests),
             span: Some(span),
             timed: arrivals != Arrivals::AsFastAsPossible,
+            closed: Vec::new(),
             stand_in: None,
             notes: Vec::new(),
         };

@@ -42,6 +42,7 @@ fn merging_is_sorting_by_time_and_part_with_every_part_in_its_region() {
             workload: list(&format!("part {i}"), requests),
             begins: begins(i),
             prio: prio(i),
+            closed: None,
         });
         let merged = Merge::new("all", parts.collect()).unwrap();
 

@@ -123,6 +123,7 @@ impl Profile {
             requests: length.duration.is_none().then_some(requests),
             span: Some(self.space().end()),
             timed: true,
+            closed: Vec::new(),
             stand_in: Some(StandIn {
                 model: MODEL.into(),
                 version: VERSION.into(),

@@ -185,6 +185,7 @@ fn open(stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> {
         requests: Some(seen.requests),
         span: Some(seen.regions.span()),
         timed: seen.timed,
+        closed: Vec::new(),
         stand_in: None,
         notes,
     };

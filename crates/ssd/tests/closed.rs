@@ -1,0 +1,91 @@
+//! Right number? Closed loops of the workload's parts: who asks when, until when, beside whom.
+
+#![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
+
+mod common;
+
+use common::{class_of, count, drive, read, run_with, serve, urgent, warnings, write};
+use floatgate_ssd::NoCache;
+use kernel::Dur;
+use serde_json::Value;
+use workload::{ClosedLoop, List, Merge, Part, Request, Workload};
+
+const READ: u64 = 50_000;
+const PROGRAM: u64 = 600_000;
+
+/// Room for regions of 1 MiB: 8 MiB of flash, 4 MiB of it exported.
+const ROOM: &str = "geometry.pages-per-block=128";
+
+fn part(requests: Vec<Request>, closed: Option<ClosedLoop>) -> Part {
+    let workload = Box::new(List::new("list", requests).unwrap());
+    Part { closed, ..Part::new(workload) }
+}
+
+fn depth(depth: u32, until: Option<u64>) -> Option<ClosedLoop> {
+    Some(ClosedLoop { depth, until: until.map(Dur::ns) })
+}
+
+fn merged(parts: Vec<Part>) -> Box<dyn Workload> {
+    Box::new(Merge::new("loops", parts).unwrap())
+}
+
+fn run(parts: Vec<Part>, settings: &[&str]) -> Value {
+    let settings: Vec<&str> = [ROOM].iter().chain(settings).copied().collect();
+    run_with(&drive(&settings), merged(parts), &mut NoCache)
+}
+
+#[test]
+fn each_loop_keeps_its_own_number_outstanding_until_its_end() {
+    // One die serves a read every tR, in the order of arrival. Places 1 and 3 to 4 of each four are
+    // the loop of three, place 2 that of one, because they begin by turns. Before 40 tR, 39 reads
+    // are answered: those of place 2 are 2, 6, …, 38.
+    let reads = |n: u64| (0..n).map(|i| read(0, i % 64)).collect::<Vec<_>>();
+    let few = reads(500).into_iter().map(urgent).collect();
+    let parts =
+        vec![part(reads(500), depth(3, Some(40 * READ))), part(few, depth(1, Some(40 * READ)))];
+    let value = run(parts, &[]);
+    let all = class_of(&value, "read");
+    assert_eq!(all.requests, 4 + 39);
+    assert_eq!(count(&value["host"]["high"]["read"]["requests"]), 1 + 10);
+    assert_eq!((all.min, all.max), (READ, 4 * READ));
+    assert_eq!(count(&value["end"]["at_ns"]), (4 + 39) * READ);
+    assert!(!warnings(&value).contains(&"closed-loop"), "each part says its own depth");
+}
+
+#[test]
+fn a_loop_without_an_end_serves_all_it_has() {
+    let reads: Vec<_> = (0..100).map(|i| read(0, i % 64)).collect();
+    // Times say nothing: the list alone, as fast as a queue of 7 takes it, is the same.
+    let value = run(vec![part(reads.clone(), depth(7, None))], &[]);
+    let alone = drive(&[ROOM, "host.mode=queue-depth", "host.queue-depth=7"]);
+    let alone = serve(&alone, reads);
+    assert_eq!(value["host"], alone["host"]);
+    assert_eq!(count(&value["host"]["read"]["requests"]), 100);
+}
+
+#[test]
+fn loops_go_on_beside_requests_that_come_at_their_times() {
+    // A write amid the sixth read starts as that one ends; the seventh read comes then, stands
+    // behind it, and ends after the loop does.
+    let reads: Vec<_> = (0..100).map(|i| read(0, i % 64)).collect();
+    let parts =
+        vec![part(reads, depth(1, Some(10 * READ))), part(vec![write(5 * READ + 1, 1)], None)];
+    let value = run(parts, &[]);
+    let (r, w) = (class_of(&value, "read"), class_of(&value, "write"));
+    assert_eq!((r.requests, r.min, r.max), (7, READ, PROGRAM + READ));
+    assert_eq!((w.requests, w.max), (1, READ - 1 + PROGRAM));
+    assert_eq!(count(&value["end"]["at_ns"]), 6 * READ + PROGRAM + READ);
+}
+
+#[test]
+fn a_buffer_that_answers_at_once_is_asked_again_at_once() {
+    // A buffer of four pages takes four writes at time zero; two more wait for places.
+    let writes: Vec<_> = (0..50).map(|i| write(0, i % 64)).collect();
+    let value = run(vec![part(writes, depth(2, None))], &["buffer.size=16KiB"]);
+    let w = class_of(&value, "write");
+    assert_eq!((w.requests, w.min), (50, 0));
+    // Each later one waits for a page to be programmed, behind one that came before.
+    assert_eq!(w.max, 2 * PROGRAM);
+    // The last of them come when 44 pages are out, and find places when 46 are.
+    assert_eq!(count(&value["end"]["at_ns"]), 46 * PROGRAM);
+}
