@@ -1,7 +1,6 @@
 """The documentation: commands that are marked run as they stand, and the site is whole."""
 
 import html.parser
-import json
 import os
 import re
 import subprocess
@@ -13,10 +12,6 @@ from typing import NamedTuple
 import pytest
 
 import floatgate
-from conftest import Floatgate
-from floatgate import InputError
-from floatgate.moving import check, convert
-from floatgate.moving.examples import EXAMPLES
 
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "scripts"))
@@ -204,119 +199,3 @@ def test_a_link_that_leads_nowhere_stops_the_build(
     monkeypatch.setattr(module, "collect", lambda figures: [page])
     with pytest.raises(ValueError, match=r"docs/a\.md: there is no docs/gone\.md"):
         module.build(tmp_path)
-
-
-# ── Files of other simulators ───────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_every_parameter_of_another_simulator_is_accounted_for(name: str, tmp_path: Path) -> None:
-    path = tmp_path / name
-    path.write_text(EXAMPLES[name])
-    converted = convert(path)
-    written = re.findall(
-        r"<(\w+)>[^<\s]" if name.endswith("xml") else r"^([^#\n][^=\n]*?)\s*=",
-        EXAMPLES[name],
-        re.MULTILINE,
-    )
-    assert len(written) > 30
-    named = [fate.name.rpartition(": ")[2] for fate in converted.fates]
-    assert sorted(named) == sorted(written)
-    for fate in converted.fates:
-        assert fate.ours or fate.note, f"{fate.name}: neither carried over nor explained"
-        assert "unknown" not in fate.note
-    check(converted)
-
-
-def test_mqsim_becomes_the_drive_that_it_describes(tmp_path: Path) -> None:
-    path = tmp_path / "ssdconfig.xml"
-    path.write_text(EXAMPLES["ssdconfig.xml"])
-    (file,) = convert(path).files.values()
-    drive = tmp_path / "drive.toml"
-    drive.write_text(file)
-    config = floatgate.resolve(drive)
-    geometry = config["geometry"]
-    # 8 channels, 4 chips, 2 dies, 2 planes, 2048 blocks, 256 pages of 8 KiB; 7 % of it spare.
-    assert [geometry[key] for key in ("channels", "chips-per-channel", "dies-per-chip")] == [
-        8,
-        4,
-        2,
-    ]
-    pages = 8 * 4 * 2 * 2 * 2048 * 256
-    logical = int(pages * (1 - 0.07))
-    result = floatgate.run(drive, "random-read", set={
-        "workload.requests": 10, "precondition.fill": "none", "precondition.age": "none",
-    })  # fmt: skip
-    assert result.capacity.physical_bytes == pages * 8192
-    assert result.capacity.logical_bytes == pytest.approx(logical * 8192, abs=8192)
-    assert config["timing"]["program"] == "750us"
-    assert config["timing"]["bus"]["rate"] == "333MT/s"
-    assert config["ftl"]["gc"]["start"] == round(0.05 * 2048)
-    assert config["policies"]["victim"] == {"name": "d-choices", "d": 11}
-    assert config["policies"]["wear"]["threshold"] == 100
-
-
-def test_a_flow_becomes_a_workload_that_runs(tmp_path: Path) -> None:
-    path = tmp_path / "workload.xml"
-    path.write_text(EXAMPLES["workload.xml"])
-    converted = convert(path)
-    assert sorted(converted.files) == [
-        "workload-1-flow-1.toml",
-        "workload-1.toml",
-        "workload-2.toml",
-    ]
-    for name, text in converted.files.items():
-        (tmp_path / name).write_text(text)
-    (tmp_path / "traces").mkdir()
-    (tmp_path / "traces" / "tpcc-small.trace").write_text("0 0 0 16 0\n1000 0 16 16 1\n")
-    result = floatgate.run("agcr", tmp_path / "workload-1.toml")
-    assert result.host.all.requests == 20_000
-    assert result.host.read.requests / 20_000 == pytest.approx(0.4, abs=0.02)
-    assert result.host.all.bytes == 20_000 * 4096
-    trace = floatgate.run("agcr", tmp_path / "workload-2.toml")
-    assert (trace.host.write.requests, trace.host.read.requests) == (1, 1)
-
-
-def test_the_command_converts_and_lists_what_is_lost(floatgate: Floatgate, tmp_path: Path) -> None:
-    for name, text in EXAMPLES.items():
-        (tmp_path / name).write_text(text)
-    (tmp_path / "ours").mkdir()
-    done = floatgate("config", "convert", *EXAMPLES, "-o", "ours")
-    assert (done.returncode, done.stderr) == (0, "")
-    flat = " ".join(done.stdout.split())
-    assert "ftl.spare-factor = 0.07" in flat
-    assert "Not carried over (31 of 61):" in flat
-    assert "CMT_Capacity = 2097152 the whole map is in DRAM" in flat
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    files = {"page.toml", "ssdconfig.toml", "workload-1.toml", "workload-2.toml"}
-    assert files <= {path.name for path in (tmp_path / "ours").iterdir()}
-    assert floatgate("config", "check", "ours/page.toml").returncode == 0
-    again = floatgate("config", "convert", "page.parameters", "-o", "ours")
-    assert (again.returncode, again.stdout) == (2, "")
-    assert "page.toml: this is there already; --force replaces it" in again.stderr
-    words = ("config", "convert", "page.parameters", "-o", "ours", "--force", "--json")
-    (file,) = json.loads(floatgate(*words).stdout)["files"]
-    assert (file["simulator"], len(file["parameters"])) == ("SSDSim", 71)
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new", "message"),
-    [
-        ("ssdconfig.xml", "<Seed>321<", "<Seed>x<", "Seed: expected a whole number, found `x`"),
-        ("ssdconfig.xml", "CWDP", "CWDX", "this drive cannot run here"),
-        ("ssdconfig.xml", ">RGA<", ">BEST<", "GC_Block_Selection_Policy: expected one of GREEDY, "),
-        ("ssdconfig.xml", "</Execution_Parameter_Set>", "", "this is no XML"),
-        ("workload.xml", "RANDOM_HOTCOLD", "SPIRAL", "scenario 1, flow 1: Address_Distribution: "),
-        ("page.parameters", "gc=1;", "gc 1;", r"page\.parameters:58: expected `parameter ="),
-        ("page.parameters", "chip number[1] = 2", "chip number[1] = 3", "every channel must have"),
-        ("page.parameters", "channel number", "channels", "this is no parameter file that can be"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_with_a_file_is_said(
-    tmp_path: Path, name: str, old: str, new: str, message: str
-) -> None:
-    assert old in EXAMPLES[name]
-    path = tmp_path / name
-    path.write_text(EXAMPLES[name].replace(old, new, 1))
-    with pytest.raises(InputError, match=message):
-        check(convert(path))

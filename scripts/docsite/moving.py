@@ -18,7 +18,7 @@ def tables() -> dict[str, str]:
         with tempfile.TemporaryDirectory(prefix="floatgate-") as folder:
             path = Path(folder) / name
             path.write_text(text, encoding="utf-8")
-            found[name] = _table(convert(path).fates)
+            found[name] = _table(convert(path)[0].fates)
     return found
 
 

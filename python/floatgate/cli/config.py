@@ -71,26 +71,33 @@ def convert(
         Path, typer.Option("--out", "-o", metavar="DIR", help="Where the files go.")
     ] = Path(),
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    list_all: Annotated[
+        bool, typer.Option("--list", help="Also list what each parameter became.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Make drive and workload files from those of MQSim and SSDSim.
 
-    Every parameter is listed with what it became; those that could not be carried over say why.
-    Traces need no conversion: their formats are read as they are.
+    A drive and its workloads belong together: what one file says about the other is carried over
+    when both are given. What could not be carried over is said, with the reason; --list and --json
+    have every parameter. Traces need no conversion: their formats are read as they are.
     """
     from floatgate import moving, pages, text
 
-    converted = [moving.convert(file) for file in files]
+    converted = moving.convert(*files, out=out)
     named = [name for each in converted for name in each.files]
     for name in named:
         if named.count(name) > 1:
             raise InputError(f"two of the files would become `{name}`")
         if (out / name).exists() and not force:
             raise InputError(f"{out / name}: this is there already; --force replaces it")
-    if not out.is_dir():
-        raise InputError(f"{out}: there is no such folder")
     for each in converted:
         moving.check(each)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"{out}: this folder cannot be made ({reason})") from error
     for each in converted:
         for name, content in each.files.items():
             pages.write(out / name, content)
@@ -103,16 +110,22 @@ def convert(
                     "simulator": each.simulator,
                     "files": [str(out / name) for name in each.files],
                     "parameters": [
-                        {"name": f.name, "value": f.value, "ours": dict(f.ours), "note": f.note}
+                        {
+                            "name": f.name,
+                            "value": f.value,
+                            "fate": f.word,
+                            "ours": dict(f.ours),
+                            "note": f.note,
+                        }
                         for f in each.fates
                     ],
+                    "runs": [[str(out / name) for name in run] for run in each.runs],
+                    "missing": list(each.missing),
                 }
                 for each in converted
             ],
         )
         return
-    print(
-        "\n\n".join(
-            text.conversion(each, [out / name for name in each.files]) for each in converted
-        )
-    )
+    print(text.conversion(converted, out))
+    if list_all:
+        print(f"\n{text.fates(converted)}")

@@ -19,28 +19,41 @@ SHAPES_RESULTS = False
 class Fate(NamedTuple):
     """What became of one parameter.
 
-    `ours` are the settings that it became, empty if it could not be carried over; `note` says what
-    differs, or why there is no counterpart.
+    `ours` are the settings that it became; `note` says what differs, or why there is no
+    counterpart. Without settings it is lost, unless `settled`: with this value, and those of the
+    other parameters, nothing need be set here to have the same.
     """
 
     name: str
     value: str
     ours: Mapping[str, object]
     note: str = ""
+    settled: bool = False
+
+    @property
+    def word(self) -> str:
+        """`carried`, `settled` or `lost`."""
+        return "carried" if self.ours else "settled" if self.settled else "lost"
 
 
 class Converted(NamedTuple):
-    """A file of another simulator, as files of ours by name, and what became of each parameter."""
+    """A file of another simulator, as files of ours by name, and what became of each parameter.
+
+    `runs` are the drives and workloads that belong together, by the names of their files; `missing`
+    are files that the workloads name and that are not there.
+    """
 
     simulator: str
     source: str
     files: Mapping[str, str]
     fates: Sequence[Fate]
+    runs: Sequence[tuple[str, str]] = ()
+    missing: Sequence[str] = ()
 
     @property
     def lost(self) -> list[Fate]:
         """What could not be carried over."""
-        return [fate for fate in self.fates if not fate.ours]
+        return [fate for fate in self.fates if fate.word == "lost"]
 
 
 class Rule(NamedTuple):
@@ -48,11 +61,17 @@ class Rule(NamedTuple):
 
     of: Callable[[str], Mapping[str, object]] | None
     note: str = ""
+    settled: bool = False
 
 
 def lost(why: str) -> Rule:
     """A parameter without a counterpart."""
     return Rule(None, why)
+
+
+def settled(why: str) -> Rule:
+    """A parameter for which nothing need be set."""
+    return Rule(None, why, settled=True)
 
 
 def applied(rules: Mapping[str, Rule], values: Mapping[str, str], source: str) -> list[Fate]:
@@ -70,7 +89,7 @@ def applied(rules: Mapping[str, Rule], values: Mapping[str, str], source: str) -
             )
             continue
         if rule.of is None:
-            fates.append(Fate(name, value, {}, rule.note))
+            fates.append(Fate(name, value, {}, rule.note, rule.settled))
             continue
         try:
             ours = rule.of(value)
@@ -94,6 +113,22 @@ def fraction(text: str) -> float:
         return float(text)
     except ValueError:
         raise ValueError(f"expected a number, found `{text}`") from None
+
+
+def time_of(ns: int) -> str:
+    """A time as drive files have it."""
+    for unit, size in (("s", 10**9), ("ms", 10**6), ("us", 1000)):
+        if ns and ns % size == 0:
+            return f"{ns // size}{unit}"
+    return f"{ns}ns"
+
+
+def size_of(count: int) -> str:
+    """A number of bytes as drive files have it."""
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count and count % size == 0:
+            return f"{count // size}{unit}"
+    return f"{count}B"
 
 
 def one_of(text: str, known: Mapping[str, Mapping[str, object]]) -> Mapping[str, object]:
@@ -133,29 +168,42 @@ def written(value: object) -> str:
     return str(value)
 
 
-def convert(path: str | os.PathLike[str]) -> Converted:
-    """Reads a parameter file of MQSim (drive or workload, XML) or SSDSim (`page.parameters`).
+def convert(
+    *paths: str | os.PathLike[str], out: str | os.PathLike[str] = "."
+) -> Sequence[Converted]:
+    """Reads parameter files of MQSim (drive or workload, XML) and SSDSim (`page.parameters`).
+
+    A drive and the workloads of MQSim that are given together are one conversion: the space, the
+    wrapping and the caching of a flow follow from both.
+
+    Args:
+        paths: The files.
+        out: The folder that the results are meant for; they name traces as seen from there.
 
     Raises:
-        InputError: It cannot be read, is none of these, or says something impossible.
+        InputError: One of them cannot be read, is none of these, or says something impossible.
     """
     from floatgate.moving import mqsim, ssdsim
 
-    path = Path(path)
-    try:
-        text = path.read_bytes().decode("utf-8", errors="replace")
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"{path}: this cannot be read ({reason})") from error
-    if mqsim.is_ours(text):
-        return mqsim.convert(text, path)
-    if ssdsim.is_ours(text):
-        return ssdsim.convert(text, path)
-    raise InputError(
-        f"{path}: this is no parameter file that can be converted; expected MQSim's ssdconfig.xml"
-        " or workload.xml, or SSDSim's page.parameters. Traces need no conversion, run them as"
-        " they are"
-    )
+    theirs: list[Converted | mqsim.Parsed] = []
+    for path in map(Path, paths):
+        try:
+            text = path.read_bytes().decode("utf-8", errors="replace")
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise InputError(f"{path}: this cannot be read ({reason})") from error
+        if mqsim.is_ours(text):
+            theirs.append(mqsim.parsed(text, path))
+        elif ssdsim.is_ours(text):
+            theirs.append(ssdsim.convert(text, path))
+        else:
+            raise InputError(
+                f"{path}: this is no parameter file that can be converted; expected MQSim's"
+                " ssdconfig.xml or workload.xml, or SSDSim's page.parameters. Traces need no"
+                " conversion, run them as they are"
+            )
+    joined = mqsim.convert([each for each in theirs if isinstance(each, mqsim.Parsed)], Path(out))
+    return [joined.pop(0) if isinstance(each, mqsim.Parsed) else each for each in theirs]
 
 
 def check(converted: Converted) -> None:

@@ -20,6 +20,8 @@ from floatgate.moving import (
     fraction,
     lost,
     one_of,
+    size_of,
+    time_of,
     whole,
 )
 
@@ -41,7 +43,8 @@ def _key(path: str) -> Rule:
 
 RULES: dict[str, Rule] = {
     "dram capacity": Rule(
-        lambda text: {"buffer.size": f"{whole(text)}B"}, "rounded down to whole pages by the engine"
+        lambda text: {"buffer.size": size_of(whole(text))},
+        "rounded down to whole pages by the engine",
     ),
     "channel number": _key("geometry.channels"),
     "chip number": Rule(None),
@@ -50,13 +53,13 @@ RULES: dict[str, Rule] = {
     "block number": _key("geometry.blocks-per-plane"),
     "page number": _key("geometry.pages-per-block"),
     "subpage page": lost("the unit of mapping is a page; smaller writes read, change and write"),
-    "page capacity": Rule(lambda text: {"geometry.page-size": f"{whole(text)}B"}),
+    "page capacity": Rule(lambda text: {"geometry.page-size": size_of(whole(text))}),
     "subpage capacity": Rule(
-        lambda text: {"host.sector": f"{whole(text)}B"}, "addresses count these"
+        lambda text: {"host.sector": size_of(whole(text))}, "addresses count these"
     ),
-    "t_PROG": Rule(lambda text: {"timing.program": f"{whole(text)}ns"}),
-    "t_BERS": Rule(lambda text: {"timing.erase": f"{whole(text)}ns"}),
-    "t_R": Rule(lambda text: {"timing.read": f"{whole(text)}ns"}),
+    "t_PROG": Rule(lambda text: {"timing.program": time_of(whole(text))}),
+    "t_BERS": Rule(lambda text: {"timing.erase": time_of(whole(text))}),
+    "t_R": Rule(lambda text: {"timing.read": time_of(whole(text))}),
     "t_WC": Rule(None),
     "t_RC": Rule(None),
     **{name: lost(_CYCLE) for name in CYCLES},

@@ -1,0 +1,547 @@
+"""Files of other simulators: what their parameters become, and what the drives do then."""
+
+import json
+import random
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import floatgate
+from conftest import Floatgate
+from floatgate import InputError, Result
+from floatgate.moving import Converted, Fate, check, convert
+from floatgate.moving.examples import EXAMPLES
+
+MIB = 1 << 20
+
+# A small drive, and flows on it, on top of the examples of the documentation.
+SMALL: dict[str, object] = {
+    "Flash_Channel_Count": 4, "Chip_No_Per_Channel": 1, "Die_No_Per_Chip": 1, "Plane_No_Per_Die": 1,
+    "Block_No_Per_Plane": 256, "Page_No_Per_Block": 32, "Page_Capacity": 4096,
+    "Overprovisioning_Ratio": 0.125, "GC_Block_Selection_Policy": "GREEDY",
+    "Enabled_Preconditioning": "false", "Static_Wearleveling_Enabled": "false",
+    "Preemptible_GC_Enabled": "false", "Ideal_Mapping_Table": "true",
+    "Transaction_Scheduling_Policy": "PRIORITY_OUT_OF_ORDER",
+}  # fmt: skip
+WHOLE: dict[str, object] = {
+    "Channel_IDs": "0,1,2,3", "Chip_IDs": 0, "Die_IDs": 0, "Plane_IDs": 0,
+    "Device_Level_Data_Caching_Mode": "TURNED_OFF", "Address_Distribution": "RANDOM_UNIFORM",
+    "Working_Set_Percentage": 100, "Read_Percentage": 0, "Address_Alignment_Unit": 8,
+}  # fmt: skip
+# 4 planes of 256 blocks of 32 pages, 12.5 % of them spare.
+LOGICAL = 4 * 256 * 32 * 7 // 8
+
+
+def changed(text: str, values: Mapping[str, object]) -> str:
+    """The text with other values of some of its parameters."""
+    for name, value in values.items():
+        if f"<{name}>" in text:
+            text = re.sub(f"<{name}>[^<]*<", f"<{name}>{value}<", text)
+    return text
+
+
+def flow(kind: str, **values: object) -> str:
+    """A flow of the examples, on the whole small drive, with other values."""
+    tag = f"IO_Flow_Parameter_Set_{kind}"
+    found = re.search(f"<{tag}>.*?</{tag}>", EXAMPLES["workload.xml"], re.DOTALL)
+    assert found is not None
+    assert all(f"<{key}>" in found[0] for key in values), values
+    return changed(found[0], WHOLE | values)
+
+
+def synthetic(**values: object) -> str:
+    return flow("Synthetic", **values)
+
+
+def theirs(
+    folder: Path, *scenarios: Sequence[str], drive: Mapping[str, object] | None = None
+) -> list[Path]:
+    """MQSim's files: the small drive, and a workload of these flows."""
+    folder.mkdir(exist_ok=True)
+    ssd, workload = folder / "ssdconfig.xml", folder / "workload.xml"
+    ssd.write_text(changed(EXAMPLES["ssdconfig.xml"], SMALL | dict(drive or {})))
+    body = "".join(f"<IO_Scenario>{''.join(flows)}</IO_Scenario>" for flows in scenarios)
+    workload.write_text(f"<MQSim_IO_Scenarios>{body}</MQSim_IO_Scenarios>")
+    return [ssd, workload]
+
+
+def made(folder: Path, paths: Sequence[Path]) -> list[tuple[Path, Path]]:
+    """Writes what becomes of the files; the drive and the workload of each scenario."""
+    ours = folder / "ours"
+    ours.mkdir(exist_ok=True)
+    converted = convert(*paths, out=ours)
+    for each in converted:
+        check(each)
+        for name, text in each.files.items():
+            (ours / name).write_text(text)
+    return [(ours / drive, ours / work) for each in converted for drive, work in each.runs]
+
+
+def fates(converted: Converted) -> dict[str, Fate]:
+    return {fate.name.rpartition(": ")[2]: fate for fate in converted.fates}
+
+
+def parts(workload: Path) -> list[dict[str, Any]]:
+    import tomllib
+
+    return list(tomllib.loads(workload.read_text())["part"])
+
+
+# ── Parameters ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("names", [*([name] for name in EXAMPLES), list(EXAMPLES)], ids=str)
+def test_every_parameter_of_another_simulator_is_accounted_for(
+    names: list[str], tmp_path: Path
+) -> None:
+    for name in names:
+        (tmp_path / name).write_text(EXAMPLES[name])
+    for name, converted in zip(names, convert(*(tmp_path / n for n in names)), strict=True):
+        written = re.findall(
+            r"<(\w+)>[^<\s]" if name.endswith("xml") else r"^([^#\n][^=\n]*?)\s*=",
+            EXAMPLES[name],
+            re.MULTILINE,
+        )
+        assert len(written) > 30
+        named = [fate.name.rpartition(": ")[2] for fate in converted.fates]
+        assert sorted(named) == sorted(written)
+        for fate in converted.fates:
+            assert fate.ours or fate.note, f"{fate.name}: neither carried over nor explained"
+            assert "unknown" not in fate.note
+            assert not (fate.ours and fate.settled)
+        check(converted)
+
+
+def test_mqsim_becomes_the_drive_that_it_describes(tmp_path: Path) -> None:
+    path = tmp_path / "ssdconfig.xml"
+    path.write_text(EXAMPLES["ssdconfig.xml"])
+    (converted,) = convert(path)
+    (file,) = converted.files.values()
+    drive = tmp_path / "drive.toml"
+    drive.write_text(file)
+    config = floatgate.resolve(drive)
+    geometry = config["geometry"]
+    # 8 channels, 4 chips, 2 dies, 2 planes, 2048 blocks, 256 pages of 8 KiB; 7 % of it spare.
+    units = [geometry[key] for key in ("channels", "chips-per-channel", "dies-per-chip")]
+    assert units == [8, 4, 2]
+    pages = 8 * 4 * 2 * 2 * 2048 * 256
+    logical = int(pages * (1 - 0.07))
+    result = floatgate.run(drive, "random-read", set={
+        "workload.requests": 10, "precondition.fill": "none", "precondition.age": "none",
+    })  # fmt: skip
+    assert result.capacity.physical_bytes == pages * 8192
+    assert result.capacity.logical_bytes == pytest.approx(logical * 8192, abs=8192)
+    assert config["timing"]["program"] == "750us"
+    assert config["timing"]["bus"]["rate"] == "333MT/s"
+    assert config["policies"]["victim"] == {"name": "d-choices", "d": 11}
+    assert config["policies"]["wear"]["threshold"] == 100
+    assert config["host"]["out-of-range"] == "wrap"
+    wear = fates(converted)["Dynamic_Wearleveling_Enabled"]
+    assert (wear.word, wear.note) == ("lost", "a frontier takes the block free longest")
+
+
+@pytest.mark.parametrize(
+    ("share", "blocks", "start"),
+    [(0.05, 2048, 102), (0.05, 256, 12), (0.04, 256, 10), (0.02, 256, 10)],
+)
+def test_the_threshold_is_cut_and_has_a_floor(
+    share: float, blocks: int, start: int, tmp_path: Path
+) -> None:
+    """As in MQSim: a whole number of blocks, rounded down; at least the ten that it empties."""
+    change = {"GC_Exec_Threshold": share, "Block_No_Per_Plane": blocks}
+    (drive, _), *_ = made(tmp_path, theirs(tmp_path, [synthetic()], drive=change))
+    marks = floatgate.resolve(drive)["ftl"]["gc"]
+    assert (marks["start"], marks["stop"]) == (start, start)
+
+
+@pytest.mark.parametrize(
+    ("policy", "preempts", "order"),
+    [
+        ("OUT_OF_ORDER", "false", "collection-first"),
+        ("PRIORITY_OUT_OF_ORDER", "false", "collection-first"),
+        ("OUT_OF_ORDER", "true", "read-first"),
+        ("PRIORITY_OUT_OF_ORDER", "true", "priority"),
+    ],
+)
+def test_what_collection_goes_before(
+    policy: str, preempts: str, order: str, tmp_path: Path
+) -> None:
+    change = {"Transaction_Scheduling_Policy": policy, "Preemptible_GC_Enabled": preempts}
+    flows = [synthetic(Priority_Class=word) for word in ("URGENT", "HIGH", "LOW")]
+    ((drive, work),) = made(tmp_path, theirs(tmp_path, flows, drive=change))
+    assert floatgate.resolve(drive)["policies"]["order"]["name"] == order
+    ranks = [part.get("priority") for part in parts(work)]
+    heeds = policy == "PRIORITY_OUT_OF_ORDER"
+    assert ranks == (["high", "normal", "normal"] if heeds else [None] * 3)
+
+
+def test_a_drive_has_the_buffer_that_its_flows_use(tmp_path: Path) -> None:
+    cached, off = (
+        synthetic(Device_Level_Data_Caching_Mode=mode) for mode in ("WRITE_CACHE", "TURNED_OFF")
+    )
+    read = synthetic(Device_Level_Data_Caching_Mode="READ_CACHE")
+    scenarios = [[cached], [off, read], [cached, off], [read]]
+    paths = theirs(tmp_path, *scenarios)
+    runs = made(tmp_path, paths)
+    sizes = [floatgate.resolve(drive)["buffer"]["size"] for drive, _ in runs]
+    assert sizes == ["256MiB", "0B", "256MiB", "0B"]
+    assert [drive.name for drive, _ in runs] == [
+        "ssdconfig.toml",
+        "ssdconfig-for-workload-2.toml",
+        "ssdconfig.toml",
+        "ssdconfig-for-workload-2.toml",
+    ]
+    drive, workload = convert(*paths)
+    lost = [f for f in workload.lost if f.name.endswith("Caching_Mode")]
+    assert [fate.name.partition(": ")[0] for fate in lost] == ["scenario 3, flow 2"]
+    named = [fate.name for fate in drive.fates]
+    assert "ssdconfig-for-workload-2: Data_Cache_Capacity" in named
+    assert "ssdconfig-for-workload-2: Seed" not in named, "only what differs is said again"
+    # The size of the cache is nothing to a drive whose flows are not known.
+    (alone,) = convert(paths[0])
+    assert fates(alone)["Data_Cache_Capacity"].ours == {"buffer.size": "256MiB"}
+
+
+# ── Flows ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_flows_share_the_drive_as_mqsim_divides_it(tmp_path: Path) -> None:
+    """A plane is divided among the flows that may use it; a working set is a part of the share."""
+    flows = [
+        synthetic(Channel_IDs="0,1", Working_Set_Percentage=50),
+        synthetic(Channel_IDs="0,1,2,3", Working_Set_Percentage=100),
+    ]
+    paths = theirs(tmp_path, flows)
+    ((_, work),) = made(tmp_path, paths)
+    plane = LOGICAL // 4 * 4096
+    shares = [2 * (plane / 2) * 0.5, 2 * (plane / 2) + 2 * plane]
+    import tomllib
+
+    spans = [
+        tomllib.loads((work.parent / part["workload"]).read_text())["span"] for part in parts(work)
+    ]
+    # Beside another, a flow has whole MiB: the next one begins at a multiple of that.
+    assert spans == [f"{int(share // MIB)}MiB" for share in shares]
+    (_, workload) = convert(*paths)
+    words = {f.name: f.word for f in workload.fates if f.name.endswith("Channel_IDs")}
+    assert words == {"scenario 1, flow 1: Channel_IDs": "lost",
+                     "scenario 1, flow 2: Channel_IDs": "settled"}  # fmt: skip
+    with pytest.raises(InputError, match="flow 1: Channel_IDs: the drive has no 4"):
+        convert(*theirs(tmp_path, [synthetic(Channel_IDs="0,4")]))
+
+
+def test_each_flow_keeps_its_own_queue_full_until_it_stops(tmp_path: Path) -> None:
+    stop = 100_000_000
+    flows = [
+        synthetic(Average_No_of_Reqs_in_Queue=depth, Stop_Time=stop, Total_Requests_To_Generate=0,
+                  Read_Percentage=reads)
+        for depth, reads in ((16, 0), (2, 100))
+    ]  # fmt: skip
+    ((drive, work),) = made(tmp_path, theirs(tmp_path, flows))
+    result = floatgate.run(drive, work)
+    assert stop / 1e9 <= result.simulated_seconds < stop / 1e9 + 0.02
+    for side, depth in ((result.host.write, 16), (result.host.read, 2)):
+        # Little's law, of each flow alone: so many until it stops, and no more until the end.
+        inside = side.requests * side.latency_ns.mean / stop
+        assert depth * (1 - 1e-9) <= inside <= depth * result.simulated_seconds * 1e9 / stop
+
+
+def test_a_number_of_requests_ends_a_flow_that_has_no_stop_time(tmp_path: Path) -> None:
+    flows = [
+        synthetic(Stop_Time=0, Total_Requests_To_Generate=700),
+        synthetic(Stop_Time=0, Total_Requests_To_Generate=300, Read_Percentage=100),
+    ]
+    ((drive, work),) = made(tmp_path, theirs(tmp_path, flows))
+    result = floatgate.run(drive, work)
+    assert (result.host.write.requests, result.host.read.requests) == (700, 300)
+    with pytest.raises(InputError, match="no request would come"):
+        convert(*theirs(tmp_path, [synthetic(Stop_Time=0, Total_Requests_To_Generate=0)]))
+
+
+def test_a_rate_goes_on_until_it_stops(tmp_path: Path) -> None:
+    # 8 sectors a request, 4096 bytes: 64 MiB/s are 16,384 a second.
+    values = {"Synthetic_Generator_Type": "BANDWIDTH", "Bandwidth": 64 * MIB,
+              "Stop_Time": 2 * 10**9, "Total_Requests_To_Generate": 5}  # fmt: skip
+    ((drive, work),) = made(tmp_path, theirs(tmp_path, [synthetic(Read_Percentage=100, **values)]))
+    result = floatgate.run(drive, work)
+    # A Poisson process: three deviations.
+    assert result.host.all.requests == pytest.approx(32_768, abs=3 * 32_768**0.5)
+
+
+# Three devices by turns, three writes and three reads by turns, one sector beyond the drive.
+TRACE = "".join(
+    f"{i * 10**6} {i % 3} {sector} 8 {i // 3 % 2}\n"
+    for i, sector in enumerate([0, 0, 0, 0, 0, 0, 8, LOGICAL * 8 + 15, 64, 72])
+)
+
+
+def test_a_trace_is_read_as_mqsim_reads_it(tmp_path: Path) -> None:
+    """From beside the parameters, all devices in one address space, modulo the flow's."""
+    folder = tmp_path / "their files"
+    (folder / "traces").mkdir(parents=True)
+    (folder / "traces" / "tpcc-small.trace").write_text(TRACE)
+    ((drive, work),) = made(tmp_path, theirs(folder, [flow("Trace_Based")]))
+    result = floatgate.run(drive, work)
+    assert (result.host.read.requests, result.host.write.requests) == (4, 6)
+    floatgate.convert(work, tmp_path / "all.parquet")
+    offsets = pl.read_parquet(tmp_path / "all.parquet")["offset"].to_list()
+    # The modulus is the last sector of the flow: 15 beyond the end come to lie on 16.
+    assert offsets == [512 * sector for sector in (0, 0, 0, 0, 0, 0, 8, 16, 64, 72)]
+    (part,) = parts(work)
+    assert part["wrap"] == f"{(LOGICAL * 8 - 1) * 512}B"
+    half = flow("Trace_Based", Percentage_To_Be_Executed=50)
+    ((drive, work),) = made(tmp_path, theirs(folder, [half]))
+    assert floatgate.run(drive, work).host.all.requests == 5
+    thrice = flow("Trace_Based", Percentage_To_Be_Executed=50, Relay_Count=3)
+    ((drive, work),) = made(tmp_path, theirs(folder, [thrice]))
+    assert floatgate.run(drive, work).host.all.requests == 30
+
+
+def test_a_trace_that_is_not_there_is_named(floatgate: Floatgate, tmp_path: Path) -> None:
+    theirs(tmp_path, [flow("Trace_Based", Percentage_To_Be_Executed=50)])
+    done = floatgate("config", "convert", "ssdconfig.xml", "workload.xml", "-o", "ours")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Not there yet, and needed:\n  ours/traces/tpcc-small.trace" in done.stdout
+    assert "Percentage_To_Be_Executed: the trace is not there" in done.stdout
+
+
+def test_a_workload_without_its_drive_says_what_it_lacks(tmp_path: Path) -> None:
+    _, path = theirs(tmp_path, [synthetic()])
+    (converted,) = convert(path)
+    alone = [fate.name for fate in converted.lost if "together with ssdconfig.xml" in fate.note]
+    assert {name.rpartition(": ")[2] for name in alone} == {
+        "Working_Set_Percentage", "Device_Level_Data_Caching_Mode", "Initial_Occupancy_Percentage",
+    }  # fmt: skip
+    assert not converted.runs
+
+
+# ── What the drives do ──────────────────────────────────────────────────────────────────────────
+
+
+def alone(
+    planes: int, blocks: int, pages: int, start: int, writes: Sequence[int], seed: int
+) -> float:
+    """Pages programmed for each write of the last two fifths, by a loop that knows nothing of ours.
+
+    Every plane has its pages by their number, an open block for writes and one for collection.
+    When an open block is full and fewer than `start` are free, the block with the fewest valid
+    pages is emptied.
+    """
+    draw = random.Random(seed)
+    logical = planes * blocks * pages * 7 // 8
+    place: list[tuple[int, int] | None] = [None] * logical
+    held = [[[-1] * pages for _ in range(blocks)] for _ in range(planes)]
+    valid = [[0] * blocks for _ in range(planes)]
+    free = [list(range(2, blocks)) for _ in range(planes)]
+    opened = [[0, 1] for _ in range(planes)]
+    used = [[0, 0] for _ in range(planes)]
+    full: list[set[int]] = [set() for _ in range(planes)]
+    programs = 0
+
+    def put(plane: int, which: int, page: int) -> bool:
+        """Writes a page to one of the open blocks; whether that is full then."""
+        nonlocal programs
+        programs += 1
+        if (old := place[page]) is not None:
+            held[plane][old[0]][old[1]] = -1
+            valid[plane][old[0]] -= 1
+        block, at = opened[plane][which], used[plane][which]
+        place[page] = (block, at)
+        held[plane][block][at] = page
+        valid[plane][block] += 1
+        used[plane][which] += 1
+        if used[plane][which] < pages:
+            return False
+        full[plane].add(block)
+        opened[plane][which], used[plane][which] = free[plane].pop(0), 0
+        return True
+
+    first, last = writes
+    marked = 0
+    for number in range(last):
+        if number == first:
+            marked = programs
+        page = draw.randrange(logical)
+        plane = page % planes
+        if not put(plane, 0, page):
+            continue
+        while len(free[plane]) < start:
+            victim = min(full[plane], key=lambda block: valid[plane][block])
+            full[plane].remove(victim)
+            for moved in [page for page in held[plane][victim] if page >= 0]:
+                put(plane, 1, moved)
+            free[plane].append(victim)
+    return (programs - marked) / (last - first)
+
+
+def amplification(folder: Path, drive: Mapping[str, object], writes: Sequence[int]) -> float:
+    """The same of a converted drive, by two runs of which one is the beginning of the other."""
+    programs = []
+    for count in writes:
+        values = {"Total_Requests_To_Generate": count, "Stop_Time": 0,
+                  "Average_No_of_Reqs_in_Queue": 32}  # fmt: skip
+        whole = {"Chip_IDs": ",".join(map(str, range(int(str(drive["Chip_No_Per_Channel"])))))}
+        for unit, key in (("Die_IDs", "Die_No_Per_Chip"), ("Plane_IDs", "Plane_No_Per_Die")):
+            whole[unit] = ",".join(map(str, range(int(str(drive[key])))))
+        one = synthetic(**values, **whole, Priority_Class="HIGH")
+        ((ours, work),) = made(folder, theirs(folder, [one], drive=drive))
+        programs.append(floatgate.run(ours, work).flash.program.total)
+    return float(programs[1] - programs[0]) / (writes[1] - writes[0])
+
+
+def device(channels: int, chips: int, dies: int, planes: int, pages: int) -> dict[str, object]:
+    return {"Flash_Channel_Count": channels, "Chip_No_Per_Channel": chips, "Die_No_Per_Chip": dies,
+            "Plane_No_Per_Die": planes, "Page_No_Per_Block": pages}  # fmt: skip
+
+
+def test_a_converted_drive_amplifies_as_an_independent_loop(tmp_path: Path) -> None:
+    """256 blocks in a plane, 12 of them kept free, an eighth of all spare: a 64th of the device."""
+    logical = 4 * 256 * 32 * 7 // 8
+    writes = [round(logical * count / 1_835_008) for count in (3_000_000, 5_000_000)]
+    theory = sum(alone(4, 256, 32, 12, writes, seed) for seed in (1, 2, 3)) / 3
+    ours = amplification(tmp_path, device(4, 1, 1, 1, 32), writes)
+    assert ours == pytest.approx(theory, rel=0.02)
+
+
+@pytest.mark.verify
+def test_the_common_device_amplifies_as_an_independent_loop(tmp_path: Path) -> None:
+    """8 GiB in 32 planes, 5 million random writes, of which the last two are looked at."""
+    writes = [3_000_000, 5_000_000]
+    theory = alone(32, 256, 256, 12, writes, 1)
+    ours = amplification(tmp_path, device(4, 2, 2, 2, 256), writes)
+    assert ours == pytest.approx(theory, rel=0.01)
+
+
+def test_an_urgent_flow_does_not_overtake_collection(tmp_path: Path) -> None:
+    """Urgent writes that do are served from blocks that were free, and amplify less."""
+    values = {"Total_Requests_To_Generate": 80_000, "Stop_Time": 0,
+              "Average_No_of_Reqs_in_Queue": 32}  # fmt: skip
+    ((drive, work),) = made(tmp_path, theirs(tmp_path, [synthetic(**values)]))
+    urgent = work.with_name("urgent.toml")
+    urgent.write_text(f'{work.read_text()}priority = "high"\n')
+
+    def programs(workload: Path, **order: str) -> int:
+        return int(floatgate.run(drive, workload, policy=order).flash.program.total)
+
+    equal = programs(work)
+    assert programs(urgent) == pytest.approx(equal, rel=0.01)
+    assert programs(urgent, order="priority") < 0.95 * equal
+
+
+# ── The command ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_every_scenario_runs_by_the_printed_commands(floatgate: Floatgate, tmp_path: Path) -> None:
+    """As those that come with MQSim: flows that write, flows that read, and a trace."""
+    stop = {"Stop_Time": 20_000_000, "Total_Requests_To_Generate": 0, "Working_Set_Percentage": 50}
+    cached = {"Device_Level_Data_Caching_Mode": "WRITE_CACHE"} | stop
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "tpcc-small.trace").write_text(TRACE)
+    theirs(
+        tmp_path,
+        [synthetic(**cached), synthetic(**cached, Average_No_of_Reqs_in_Queue=2, Seed=6533)],
+        [
+            synthetic(**cached, Read_Percentage=100, Priority_Class="URGENT"),
+            synthetic(**cached, Read_Percentage=100, Priority_Class="HIGH"),
+        ],
+        [flow("Trace_Based", Device_Level_Data_Caching_Mode="WRITE_CACHE")],
+        drive={"Data_Cache_Capacity": 1 << 20},
+    )
+    words = ("config", "convert", "ssdconfig.xml", "workload.xml", "-o", "some/where")
+    done = floatgate(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 40, "one screen"
+    assert max(map(len, lines)) <= 80
+    commands = [line.split()[1:] for line in lines if line.startswith("  floatgate run ")]
+    assert [command[-1] for command in commands] == [
+        f"some/where/workload-{number}.toml" for number in (1, 2, 3)
+    ]
+    served = []
+    for command in commands:
+        ran = floatgate(*command, "--json")
+        assert (ran.returncode, ran.stderr) == (0, ""), command
+        served.append(Result(json.loads(ran.stdout)).host.all.requests)
+    assert served[0] > 100
+    # Four dies, each of which senses for 75 us and then sends.
+    assert 500 < served[1] <= 4 * 20_000 / 75 + 32
+    assert served[2] == 10
+
+
+def test_the_command_says_what_is_lost_and_lists_all_of_it(
+    floatgate: Floatgate, tmp_path: Path
+) -> None:
+    for name, text in EXAMPLES.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "ours").mkdir()
+    done = floatgate("config", "convert", *EXAMPLES, "-o", "ours", "--list")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    short, rule, listed = done.stdout.partition("`--list` says what each parameter became.")
+    assert rule
+    assert "PCIe_Lane_Bandwidth and 3 more: the link to the host is not modelled" in short
+    flat = " ".join(listed.split())
+    assert "ftl.spare-factor = 0.07" in flat
+    everything = convert(*(tmp_path / name for name in EXAMPLES), out=tmp_path / "ours")
+    for each in everything:
+        kinds = [("carried over", "carried"), ("with nothing to set", "settled"),
+                 ("not carried over", "lost")]  # fmt: skip
+        for head, word in kinds:
+            count = sum(fate.word == word for fate in each.fates)
+            if count:
+                assert f"{Path(each.source).name}: {head} ({count} of {len(each.fates)}):" in flat
+                assert f"{count} {head}" in " ".join(short.split())
+    assert "CMT_Capacity = 2097152 the whole map is in DRAM" in flat
+    files = {"page.toml", "ssdconfig.toml", "workload-1.toml", "workload-2.toml"}
+    assert files <= {path.name for path in (tmp_path / "ours").iterdir()}
+    assert floatgate("config", "check", "ours/page.toml").returncode == 0
+    again = floatgate("config", "convert", "page.parameters", "-o", "ours")
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "page.toml: this is there already; --force replaces it" in again.stderr
+    words = ("config", "convert", "page.parameters", "-o", "ours", "--force", "--json")
+    (file,) = json.loads(floatgate(*words).stdout)["files"]
+    assert (file["simulator"], len(file["parameters"])) == ("SSDSim", 71)
+    assert {parameter["fate"] for parameter in file["parameters"]} <= {"carried", "settled", "lost"}
+    # A folder is made, unless something else has its name.
+    (tmp_path / "taken").write_text("")
+    done = floatgate("config", "convert", "page.parameters", "-o", "taken/deeper")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "taken/deeper: this folder cannot be made" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        ("ssdconfig.xml", "<Seed>321<", "<Seed>x<", "Seed: expected a whole number, found `x`"),
+        ("ssdconfig.xml", "CWDP", "CWDX", "this drive cannot run here"),
+        ("ssdconfig.xml", ">RGA<", ">BEST<", "GC_Block_Selection_Policy: expected one of GREEDY, "),
+        ("ssdconfig.xml", "OUT_OF_ORDER", "IN_ORDER", "expected one of OUT_OF_ORDER, "),
+        ("ssdconfig.xml", "</Execution_Parameter_Set>", "", "this is no XML"),
+        ("workload.xml", "RANDOM_HOTCOLD", "SPIRAL", "scenario 1, flow 1: Address_Distribution: "),
+        ("workload.xml", ">HIGH<", ">HIGHEST<", "scenario 1, flow 1: expected one of URGENT, "),
+        ("page.parameters", "gc=1;", "gc 1;", r"page\.parameters:58: expected `parameter ="),
+        ("page.parameters", "chip number[1] = 2", "chip number[1] = 3", "every channel must have"),
+        ("page.parameters", "channel number", "channels", "this is no parameter file that can be"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_file_is_said(
+    tmp_path: Path, name: str, old: str, new: str, message: str
+) -> None:
+    assert old in EXAMPLES[name]
+    path = tmp_path / name
+    path.write_text(EXAMPLES[name].replace(old, new, 1))
+    with pytest.raises(InputError, match=message):
+        check(convert(path)[0])
+
+
+def test_two_drives_for_one_workload_are_one_too_many(tmp_path: Path) -> None:
+    paths = theirs(tmp_path, [synthetic()])
+    other = tmp_path / "other.xml"
+    other.write_text(paths[0].read_text())
+    with pytest.raises(InputError, match="several drives for one set of workloads"):
+        convert(*paths, other)
+    assert len(convert(paths[0], other)) == 2
