@@ -250,6 +250,19 @@ def test_each_flow_keeps_its_own_queue_full_until_it_stops(tmp_path: Path) -> No
         assert depth * (1 - 1e-9) <= inside <= depth * result.simulated_seconds * 1e9 / stop
 
 
+def test_what_would_lose_a_queue_depth_is_refused(floatgate: Floatgate, tmp_path: Path) -> None:
+    values = {"Stop_Time": 10**7, "Total_Requests_To_Generate": 0}
+    ((drive, work),) = made(tmp_path, theirs(tmp_path, [synthetic(**values)]))
+    for words in (
+        ("trace", "convert", str(work), "-o", "some.parquet"),
+        ("run", str(drive), str(work), "--first", "5"),
+    ):
+        done = floatgate(*words, "--json")
+        assert (done.returncode, done.stdout) == (2, ""), words
+        assert "queue depths" in done.stderr
+    assert not (tmp_path / "some.parquet").exists()
+
+
 def test_a_number_of_requests_ends_a_flow_that_has_no_stop_time(tmp_path: Path) -> None:
     flows = [
         synthetic(Stop_Time=0, Total_Requests_To_Generate=700),

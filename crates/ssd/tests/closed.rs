@@ -16,13 +16,13 @@ const PROGRAM: u64 = 600_000;
 /// Room for regions of 1 MiB: 8 MiB of flash, 4 MiB of it exported.
 const ROOM: &str = "geometry.pages-per-block=128";
 
-fn part(requests: Vec<Request>, closed: Option<ClosedLoop>) -> Part {
-    let workload = Box::new(List::new("list", requests).unwrap());
-    Part { closed, ..Part::new(workload) }
+fn part(requests: Vec<Request>) -> Part {
+    Part::new(Box::new(List::new("list", requests).unwrap()))
 }
 
-fn depth(depth: u32, until: Option<u64>) -> Option<ClosedLoop> {
-    Some(ClosedLoop { depth, until: until.map(Dur::ns) })
+/// The part as a closed loop.
+fn closed(part: Part, depth: u32, until: Option<u64>) -> Part {
+    Part { closed: Some(ClosedLoop { depth, until: until.map(Dur::ns) }), ..part }
 }
 
 fn merged(parts: Vec<Part>) -> Box<dyn Workload> {
@@ -41,8 +41,8 @@ fn each_loop_keeps_its_own_number_outstanding_until_its_end() {
     // are answered: those of place 2 are 2, 6, …, 38.
     let reads = |n: u64| (0..n).map(|i| read(0, i % 64)).collect::<Vec<_>>();
     let few = reads(500).into_iter().map(urgent).collect();
-    let parts =
-        vec![part(reads(500), depth(3, Some(40 * READ))), part(few, depth(1, Some(40 * READ)))];
+    let until = Some(40 * READ);
+    let parts = vec![closed(part(reads(500)), 3, until), closed(part(few), 1, until)];
     let value = run(parts, &[]);
     let all = class_of(&value, "read");
     assert_eq!(all.requests, 4 + 39);
@@ -56,7 +56,7 @@ fn each_loop_keeps_its_own_number_outstanding_until_its_end() {
 fn a_loop_without_an_end_serves_all_it_has() {
     let reads: Vec<_> = (0..100).map(|i| read(0, i % 64)).collect();
     // Times say nothing: the list alone, as fast as a queue of 7 takes it, is the same.
-    let value = run(vec![part(reads.clone(), depth(7, None))], &[]);
+    let value = run(vec![closed(part(reads.clone()), 7, None)], &[]);
     let alone = drive(&[ROOM, "host.mode=queue-depth", "host.queue-depth=7"]);
     let alone = serve(&alone, reads);
     assert_eq!(value["host"], alone["host"]);
@@ -68,8 +68,7 @@ fn loops_go_on_beside_requests_that_come_at_their_times() {
     // A write amid the sixth read starts as that one ends; the seventh read comes then, stands
     // behind it, and ends after the loop does.
     let reads: Vec<_> = (0..100).map(|i| read(0, i % 64)).collect();
-    let parts =
-        vec![part(reads, depth(1, Some(10 * READ))), part(vec![write(5 * READ + 1, 1)], None)];
+    let parts = vec![closed(part(reads), 1, Some(10 * READ)), part(vec![write(5 * READ + 1, 1)])];
     let value = run(parts, &[]);
     let (r, w) = (class_of(&value, "read"), class_of(&value, "write"));
     assert_eq!((r.requests, r.min, r.max), (7, READ, PROGRAM + READ));
@@ -81,7 +80,7 @@ fn loops_go_on_beside_requests_that_come_at_their_times() {
 fn a_buffer_that_answers_at_once_is_asked_again_at_once() {
     // A buffer of four pages takes four writes at time zero; two more wait for places.
     let writes: Vec<_> = (0..50).map(|i| write(0, i % 64)).collect();
-    let value = run(vec![part(writes, depth(2, None))], &["buffer.size=16KiB"]);
+    let value = run(vec![closed(part(writes), 2, None)], &["buffer.size=16KiB"]);
     let w = class_of(&value, "write");
     assert_eq!((w.requests, w.min), (50, 0));
     // Each later one waits for a page to be programmed, behind one that came before.

@@ -228,6 +228,11 @@ impl Composition {
             wrong.push(format!(
                 "{name}: every part has a `share`; expected one without, which the others follow"
             ));
+        } else if shares > 0.0 && parts.iter().any(|(_, part)| part.closed.is_some()) {
+            wrong.push(format!(
+                "{name}: a `share` beside a `queue-depth`; expected one of them, since nobody knows \
+                 how many requests a closed loop will have made by then"
+            ));
         } else if shares >= 1.0 && wrong.is_empty() {
             wrong.push(format!("{name}: the shares add up to {shares}; expected less than 1"));
         }

@@ -174,6 +174,13 @@ fn mistakes_come_with_their_lines_and_all_at_once() {
         (&format!("{HEAD}[[part]]\nworkload = \"9/9\"\nshare = 0.5\n"), &["every part"]),
         (
             &format!(
+                "{HEAD}[[part]]\nworkload = \"9/9\"\nqueue-depth = 2\n\
+                 [[part]]\nworkload = \"9/9\"\nshare = 0.5\n"
+            ),
+            &["`share` beside a `queue-depth`"],
+        ),
+        (
+            &format!(
                 "{HEAD}[[part]]\nworkload = \"9/9\"\nqueue-depth = 0\nwrap = \"0B\"\n\
                  [[part]]\nworkload = \"9/9\"\nuntil = \"1s\"\n\
                  [[part]]\nworkload = \"9/9\"\nqueue-depth = 4\nspeed = 2\nbegins = \"1s\"\n"
