@@ -686,7 +686,13 @@ def _of_any(flow: Flow, given: _Given) -> Iterator[tuple[str, Said]]:
     elif share == 100:
         yield key, _became({"precondition.fill": "full"}, "of the drive")
     else:
-        yield key, _lost("a drive is filled whole, as touched, or not at all")
+        yield (
+            key,
+            _lost(
+                f"of a flow's addresses, drawn at random; `precondition.fill = {share / 100}` fills "
+                "the first addresses of the drive"
+            ),
+        )
 
 
 def _trace(flow: Flow, given: _Given) -> Iterator[tuple[str, Said]]:
