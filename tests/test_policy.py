@@ -330,9 +330,9 @@ def test_a_result_names_the_code_and_can_be_made_again(
     assert f'source = "sha256:{digest.stdout.split()[0]}"' in shown
     assert 'level = "medium"' in shown  # its default
     (tmp_path / "again.toml").write_text(shown)
-    assert floatgate("config", "show", "again.toml").stdout == shown
+    assert floatgate("config", "show", "again.toml", "--allow-code").stdout == shown
     code.write_text(MINE.replace("self.word", "self.level_"))
-    refused = floatgate("config", "show", "again.toml")
+    refused = floatgate("config", "show", "again.toml", "--allow-code")
     assert refused.returncode == 2
     assert "again.toml" in refused.stderr
     assert "no longer what it was" in refused.stderr

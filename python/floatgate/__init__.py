@@ -22,6 +22,7 @@ from floatgate.engine import ConfigError, InputError, InternalError, PolicyError
 from floatgate.engine import version as _version
 from floatgate.forward import FastForward, demand_per_second, fast_forward
 from floatgate.lifetime import lifetime
+from floatgate.permission import allow_code
 from floatgate.profile import Profile, expected_error, fit
 from floatgate.result import Result
 from floatgate.results import results
@@ -48,6 +49,7 @@ __all__ = [
     "Result",
     "WorkloadError",
     "advise",
+    "allow_code",
     "bench",
     "chips",
     "compare",

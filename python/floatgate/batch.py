@@ -16,6 +16,7 @@ from floatgate.cache import cache
 from floatgate.comparison import Comparison
 from floatgate.engine import ConfigError, InputError
 from floatgate.finder import Finder
+from floatgate.permission import code_allowed, typed
 from floatgate.pool import Executor, Failure, Job, local, stored
 from floatgate.recording import prepare_folder, tidy
 from floatgate.result import Result, identity
@@ -109,7 +110,7 @@ def planned(job: Job) -> Plan:
         seed=job.seed,
         reading=how_to_read(**job.reading),
         cache=kept,
-        finder=Finder(),
+        finder=Finder(typed([*job.policy, *job.set])),
     )
     value = json.loads(text)
     config, workload = value["config"], value["workload"]
@@ -120,6 +121,7 @@ def planned(job: Job) -> Plan:
         # Without a cache nothing is shared, and there is nothing to wait for.
         state=value["state"] if kept else None,
         run_id=run_id,
+        code=code_allowed(),
     )
     return Plan(job, config, workload)
 

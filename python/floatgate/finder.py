@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import inspect
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple, NoReturn
 
+from floatgate.permission import code_allowed
 from floatgate.policy import FAMILIES, Policy
 
 Method = Callable[..., object]
@@ -49,10 +51,13 @@ class RefusalError(Exception):
 
 
 class Finder:
-    """Finds policies by name; those that were given as classes or instances, by family."""
+    """Finds policies by name; those that were given as classes or instances, by family.
 
-    def __init__(self, given: Mapping[str, object] = {}) -> None:
-        self._given = given
+    A name that nobody has typed comes from a file, and needs permission.
+    """
+
+    def __init__(self, typed: frozenset[str] = frozenset(), given: Mapping[str, object] = {}):
+        self._typed, self._given = typed, given
 
     def __call__(self, family: str, name: str, params: str) -> Found | Refusal:
         """The policy `py:module.Class` of a family, with parameters as a JSON object."""
@@ -73,6 +78,11 @@ class Finder:
         given = self._given.get(family)
         if given is not None and name == name_of(given):
             return _given(family, name, given)
+        if name not in self._typed and not code_allowed():
+            raise RefusalError(
+                f"this file wants to run code: `{name}`, {_where(name)}; if you trust it, say "
+                "--allow-code (in Python: `with floatgate.allow_code():`)"
+            )
         module, cls = _class(name)
         return _described(family, name, cls, params, module)
 
@@ -157,15 +167,43 @@ def _found(
     )
 
 
-def _class(name: str) -> tuple[ModuleType, type]:
-    """The class called `py:module.Class`."""
+def _where(name: str) -> str:
+    """The file in which the code of `py:module.Class` lies, found without running any of it."""
+    from importlib.machinery import PathFinder
+
+    module = name.removeprefix("py:").rpartition(".")[0]
+    search = [*sys.path, os.getcwd()]
+    origin = None
+    for part in module.split("."):
+        spec = PathFinder.find_spec(part, search)
+        if spec is None:
+            return f"whose module `{module}` is not there"
+        search = list(spec.submodule_search_locations or ())
+        origin = spec.origin or next(iter(search), None)
+    return f"which would be loaded from {origin}"
+
+
+def _imported(path: str) -> ModuleType:
+    """A module of the environment or else of the current folder, which is no place for others."""
     import importlib
 
+    folder = os.getcwd()
+    sys.path.append(folder)
+    try:
+        importlib.invalidate_caches()
+        return importlib.import_module(path)
+    finally:
+        # The last one: the folder may have been there before.
+        del sys.path[len(sys.path) - 1 - sys.path[::-1].index(folder)]
+
+
+def _class(name: str) -> tuple[ModuleType, type]:
+    """The class called `py:module.Class`."""
     path, _, wanted = name.removeprefix("py:").rpartition(".")
     if not (path and wanted):
         raise RefusalError(f"`{name}` must name a module and a class in it: py:module.Class")
     try:
-        module = importlib.import_module(path)
+        module = _imported(path)
     except ModuleNotFoundError as error:
         if error.name and f"{path}.".startswith(f"{error.name}."):
             raise RefusalError(

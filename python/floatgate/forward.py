@@ -84,7 +84,7 @@ def fast_forward(
         InputError: The drive, a policy, the workload or an option is wrong; the message says
             where.
     """
-    words, finder = policies_of(policy)
+    words, finder = policies_of(policy, set)
     text = engine.fast_forward(
         str(drive),
         None if workload is None else str(workload),
@@ -136,7 +136,7 @@ def demand_per_second(
     """
     import polars as pl
 
-    _, finder = policies_of(())
+    _, finder = policies_of((), set)
     columns = engine.demand(
         str(drive),
         str(workload),

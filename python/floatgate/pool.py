@@ -20,6 +20,7 @@ from floatgate.build import digest
 from floatgate.cache import cache
 from floatgate.engine import InputError, InternalError
 from floatgate.locks import alone
+from floatgate.permission import allow_code
 from floatgate.recording import RESULT, SNAPSHOTS, TABLES, flaw
 from floatgate.result import Result
 from floatgate.run import Reading, run
@@ -34,7 +35,8 @@ class Job(NamedTuple):
     `out` is the folder in which its result is stored, if any. Jobs with an equal `state` share a
     preconditioned drive, which the first of them makes and the others find in the cache. `run_id`
     is the name that the run will have, where that is known: a result of that name in `out` that is
-    whole, and has the tables of `record`, is taken as it is.
+    whole, and has the tables of `record`, is taken as it is. With `code`, its drive file may name
+    policies written in Python.
     """
 
     drive: str
@@ -47,6 +49,7 @@ class Job(NamedTuple):
     state: str | None = None
     record: tuple[str, ...] = TABLES
     run_id: str | None = None
+    code: bool = False
 
 
 class Failure(NamedTuple):
@@ -96,7 +99,7 @@ def perform(job: Job, progress: Callable[[str, int, int | None, int], object]) -
         # Somebody else may have made it since the jobs were handed out.
         if (result := finished(job)) is not None:
             return result
-        with alone(cache(), job.state, progress) as told:
+        with allow_code(job.code), alone(cache(), job.state, progress) as told:
             return run(
                 job.drive,
                 job.workload,

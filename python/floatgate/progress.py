@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from floatgate import interrupt, text
+from floatgate.terminal import control
 
 if TYPE_CHECKING:
     from floatgate.batch import Standing
@@ -35,7 +36,7 @@ class _Line:
             self._draw("")
 
     def _draw(self, line: str) -> None:
-        sys.stderr.write(f"\r\033[K{line}")
+        sys.stderr.write(control("\r\033[K") + line)
         sys.stderr.flush()
 
 

@@ -104,7 +104,7 @@ def _variants(folder: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
 
 
 def query(
-    sql: str, folders: Folders = "floatgate-results"
+    sql: str, folders: Folders = "floatgate-results", *, unsafe: bool = False
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Answers a question in SQL (DuckDB) over stored runs: the names of columns, and rows.
 
@@ -113,6 +113,14 @@ def query(
     There are the tables `runs`, as `results` gives it, and `requests`, `series`, `blocks`,
     `snapshots` and `occupancy` with the column `run_id`. In `runs`, dots and dashes in names are
     underscores, so that no name needs quotes: `host_write_latency_ns_p99`.
+
+    A question sees the tables of these runs and nothing else: no other file, no network, no
+    extension of DuckDB that is not built in. It may take half the memory of the machine.
+
+    Args:
+        sql: The question.
+        folders: A folder, or several.
+        unsafe: Whether it may do all that DuckDB can.
 
     Raises:
         InputError: DuckDB is not installed, or the question is wrong.
@@ -141,6 +149,8 @@ def query(
         for name in (*TABLES, *SNAPSHOTS):
             if not _view(connection, name, rows):
                 missing.append(name)
+        if not unsafe:
+            _lock(connection, rows)
         done = connection.execute(sql)
         return [column[0] for column in done.description], done.fetchall()
     except duckdb.Error as error:
@@ -183,6 +193,23 @@ DESCRIBE
             f"SQL: {word or kind.name} is no question; expected one that reads, such as SELECT or "
             "DESCRIBE"
         )
+
+
+def _lock(connection: Any, rows: Sequence[_Row]) -> None:
+    """Leaves a question the tables of runs alone, and keeps it from changing that."""
+    tables = [result.table_file(name) for _, result, _ in rows for name in (*TABLES, *SNAPSHOTS)]
+    files = [str(path) for path in tables if path is not None]
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    for setting, value in {
+        "memory_limit": f"'{memory}B'",
+        "temp_directory": "''",
+        "autoload_known_extensions": "false",
+        "autoinstall_known_extensions": "false",
+        "allowed_paths": f"[{', '.join(map(_quoted, files))}]",
+        "enable_external_access": "false",
+        "lock_configuration": "true",
+    }.items():
+        connection.execute(f"SET {setting} = {value}")
 
 
 def _view(connection: Any, name: str, rows: Sequence[_Row]) -> bool:

@@ -12,6 +12,7 @@ from floatgate.cache import cache
 from floatgate.catalogue import Folders, trace_folders
 from floatgate.finder import Finder, name_of
 from floatgate.parquet import open_table
+from floatgate.permission import typed
 from floatgate.recording import CHOICES, SNAPSHOTS, TABLES, Recording
 from floatgate.result import Result
 
@@ -117,7 +118,7 @@ def run(
         InputError: The drive, a setting, a policy or the workload is wrong, or the run cannot
             be stored; the message says where.
     """
-    words, finder = policies_of(policy)
+    words, finder = policies_of(policy, set)
     tables = tables_of(record)
     with Recording(out) if out is not None else nullcontext() as recording:
         text = engine.run(
@@ -162,7 +163,7 @@ def resolve(
     seed: int | None = None,
 ) -> dict[str, Any]:
     """Returns the drive as a run would have it: inherited, overridden, checked."""
-    words, finder = policies_of(policy)
+    words, finder = policies_of(policy, set)
     _, text = engine.resolve(str(drive), set=pairs(set), policy=words, seed=seed, finder=finder)
     return dict(json.loads(text)["config"])
 
@@ -255,13 +256,16 @@ def pairs(settings: Settings) -> list[str]:
     return list(settings)
 
 
-def policies_of(policies: Policies) -> tuple[list[str], Finder]:
+def policies_of(policies: Policies, settings: Settings = ()) -> tuple[list[str], Finder]:
     """Policies as the engine reads them, and who finds those that are written in Python."""
+    also = pairs(settings)
     if not isinstance(policies, Mapping):
-        return pairs(policies), Finder()
+        words = pairs(policies)
+        return words, Finder(typed([*words, *also]))
     given = {k: v for k, v in policies.items() if not isinstance(v, str | int | float)}
     named = {k: name_of(v) if k in given else v for k, v in policies.items()}
-    return pairs(named), Finder(given)
+    words = pairs(named)
+    return words, Finder(typed([*words, *also]), given)
 
 
 def setting(value: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +13,7 @@ from floatgate.batch import Plan, Standing, carry_out, check
 from floatgate.catalogue import Folders, trace_folders
 from floatgate.comparison import Comparison
 from floatgate.engine import ConfigError, InputError
+from floatgate.permission import code_allowed, named
 from floatgate.pool import Executor, Job, finished
 from floatgate.recording import make_folder, prepare_folder
 
@@ -95,6 +96,8 @@ def prepare(
 
     if not isinstance(experiment, Experiment):
         experiment = Experiment.load(experiment)
+    if experiment.source.text:
+        _check_code(experiment)
     if quick:
         experiment = experiment.quick()
     experiment = experiment.with_other_traces(traces)
@@ -227,6 +230,37 @@ def _placed(experiment: Experiment, error: ConfigError) -> ConfigError:
 
 def _is_about(text: str, table: str | int, key: str | int) -> bool:
     return f"--{table} {key}=" in text or f"--{table} `{key}" in text or f"{key}=" in text
+
+
+def _check_code(experiment: Experiment) -> None:
+    """Whether an experiment that comes from a file may run the code that it names."""
+    from floatgate.experiments.errors import Mistake
+
+    if code_allowed():
+        return
+    mistakes = [
+        Mistake(
+            path,
+            f"this experiment wants to run code: `{name}`",
+            "if you trust it, say --allow-code (in Python: `with floatgate.allow_code():`)",
+        )
+        for path, text in _texts(experiment.data)
+        if "policy" in path and (name := named(text)) is not None
+    ]
+    if mistakes:
+        raise experiment.source.error(mistakes)
+
+
+def _texts(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, str]]:
+    """Every text below a value, with the way to it."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _texts(inner, (*path, key))
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            yield from _texts(inner, (*path, i))
 
 
 def _check_measures(experiment: Experiment) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from floatgate.policy import FAMILIES
 from floatgate.result import SOURCES, Result, delays
+from floatgate.terminal import control
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +55,9 @@ class Style:
 
     def __call__(self, code: str, text: str) -> str:
         """The text in a colour of the terminal."""
-        return f"\033[{code}m{text}\033[0m" if self._colour else text
+        if not self._colour:
+            return text
+        return control(f"\033[{code}m") + text + control("\033[0m")
 
 
 def duration(ns: float | None) -> str:

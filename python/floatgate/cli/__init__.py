@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 import floatgate
-from floatgate import ConfigError, InputError, InternalError, PolicyError, completion, interrupt
+from floatgate import (
+    ConfigError,
+    InputError,
+    InternalError,
+    PolicyError,
+    completion,
+    interrupt,
+    terminal,
+)
 from floatgate.cli import config, experiments, lifetime, lists, report, runs, trace, view
-from floatgate.cli.options import choices
+from floatgate.cli.options import choices, opens_files
 from floatgate.cli.show import fail
 
 SHAPES_RESULTS = False
@@ -26,10 +33,10 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(epilog=choices())(runs.run)
-app.command(epilog=choices())(runs.compare)
-app.command(epilog=choices())(lifetime.lifetime)
-app.command()(experiments.sweep)
+app.command(epilog=choices())(opens_files(runs.run))
+app.command(epilog=choices())(opens_files(runs.compare))
+app.command(epilog=choices())(opens_files(lifetime.lifetime))
+app.command()(opens_files(experiments.sweep))
 app.command()(experiments.results)
 app.command()(experiments.reproduce)
 app.command()(report.report)
@@ -46,7 +53,7 @@ def main() -> None:
         print("\n".join(answers))
         return
     interrupt.listen()
-    sys.path.append("")  # policies may lie in the current folder
+    terminal.listen_to_nobody_else()
     try:
         app(prog_name="floatgate")
     except ConfigError as error:

@@ -10,14 +10,16 @@ import typer
 
 import floatgate
 from floatgate import InputError, engine
-from floatgate.cli.options import Drive, Json, Policy, Seed, Set
+from floatgate.cli.options import Drive, Json, Policy, Seed, Set, opens_files
 from floatgate.cli.show import print_json
 from floatgate.finder import Finder
+from floatgate.permission import typed
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
 
 
 @app.command()
+@opens_files
 def show(
     drive: Drive,
     policy: Policy = [],  # noqa: B006
@@ -29,7 +31,9 @@ def show(
 
     With --json, also where each setting comes from.
     """
-    file, resolved = engine.resolve(drive, policy=policy, set=set, seed=seed, finder=Finder())
+    file, resolved = engine.resolve(
+        drive, policy=policy, set=set, seed=seed, finder=Finder(typed([*policy, *set]))
+    )
     if as_json:
         print_json("floatgate.config/1", **json.loads(resolved))
     else:
@@ -37,6 +41,7 @@ def show(
 
 
 @app.command()
+@opens_files
 def check(
     drive: Drive,
     policy: Policy = [],  # noqa: B006

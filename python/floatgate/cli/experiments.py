@@ -96,6 +96,12 @@ def results(
     ] = None,
     as_json: Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
+    unsafe_sql: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe-sql", help="Let the question read other files, and load extensions of DuckDB."
+        ),
+    ] = False,
 ) -> None:
     """Ask stored results a question in SQL (DuckDB).
 
@@ -108,7 +114,7 @@ def results(
     if as_json and csv:
         raise InputError("either --json or --csv")
     question = sql or "SELECT column_name, column_type FROM (DESCRIBE runs)"
-    columns, rows = query(question, folders or ["floatgate-results"])
+    columns, rows = query(question, folders or ["floatgate-results"], unsafe=unsafe_sql)
     if as_json:
         values = [dict(zip(columns, map(_plain, row), strict=True)) for row in rows]
         print_json("floatgate.results/1", columns=columns, rows=values)

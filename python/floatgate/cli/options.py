@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import floatgate
-from floatgate import InputError, completion
+from floatgate import InputError, completion, permission
 
 if TYPE_CHECKING:
     from floatgate.cluster import Cluster
@@ -131,6 +134,33 @@ ClusterAddress = Annotated[
         help="Run on the workers of this Dask scheduler (tcp://HOST:PORT) instead of here.",
     ),
 ]
+
+
+AllowCode = Annotated[
+    bool,
+    typer.Option(
+        "--allow-code",
+        help="Let the files that are named here run code: policies written in Python.",
+    ),
+]
+
+
+def opens_files(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose files may name policies written in Python, which `--allow-code` permits."""
+
+    @functools.wraps(command)
+    def wrapped(*arguments: Any, allow_code: bool = False, **options: Any) -> None:
+        if allow_code:
+            permission.grant()
+        command(*arguments, **options)
+
+    signature = inspect.signature(command, eval_str=True)
+    option = inspect.Parameter("allow_code", inspect.Parameter.KEYWORD_ONLY, default=False)
+    wrapped.__annotations__ = {**command.__annotations__, "allow_code": AllowCode}
+    wrapped.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), option.replace(annotation=AllowCode)]
+    )
+    return wrapped
 
 
 def executor_of(address: str | None, workers: int | None) -> Cluster | None:
