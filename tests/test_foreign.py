@@ -186,7 +186,7 @@ def test_names_cannot_command_a_terminal(tmp_path: Path, floatgate: Floatgate) -
     evil = "\x1b]0;owned\x07\x1b[2J"
     trace = tmp_path / f"{evil}.csv"
     trace.write_text("0,3,w,0,4096\n")
-    run = floatgate("run", "agcr", trace.name, "--columns=time=1,op=3,offset=4,size=5:bytes")
+    run = floatgate("run", "agcr", trace.name, "--columns=time=1:us,op=3,offset=4,size=5:bytes")
     assert r"\x1b]0;owned\x07\x1b[2J.csv" in run.stdout, run
     trace.write_text("no trace\n")
     refused = floatgate("run", "agcr", trace.name)

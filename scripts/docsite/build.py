@@ -51,6 +51,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "docs/describe.md",
         "docs/experiments.md",
         "docs/cluster.md",
+        "docs/security.md",
         "docs/results.md",
         "docs/reports.md",
         "docs/view.md",
