@@ -14,6 +14,7 @@ import pytest
 
 import floatgate as fg
 from floatgate import build, engine
+from floatgate.cache import cache
 from floatgate.finder import Finder
 from floatgate.pool import Failure, Job, Processes
 from floatgate.run import how_to_read
@@ -248,17 +249,21 @@ def test_a_result_names_its_build_and_is_named_by_it(
     assert sorted(column.to_list()) == sorted([other, other, data["build"], data["build"]])
 
 
-def test_states_and_what_is_known_of_traces_are_kept_by_build(tmp_path: Path) -> None:
+def test_states_and_what_is_known_of_traces_are_kept_by_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     trace = tmp_path / "small.trace"
     trace.write_text("".join(f"{i * 1000} 0 {i * 64} 8 0\n" for i in range(50)))
-    cache = tmp_path / "cache"
+    monkeypatch.setenv("FLOATGATE_CACHE", str(tmp_path))
+    kept = cache()
+    assert kept is not None
 
     def plan(build: str) -> Any:
         settings = ["precondition.age=random", "precondition.fill=full"]
         return json.loads(
             engine.plan(
                 "agcr", str(trace), build=build, set=settings, policy=[], seed=1,
-                reading=how_to_read(), cache=(str(cache), "4GiB"), finder=Finder(),
+                reading=how_to_read(), cache=kept, finder=Finder(),
             )
         )  # fmt: skip
 
@@ -266,7 +271,7 @@ def test_states_and_what_is_known_of_traces_are_kept_by_build(tmp_path: Path) ->
     assert one == again
     assert one["state"] != two["state"]
     assert {**one, "state": None} == {**two, "state": None}
-    assert len(list((cache / "traces").iterdir())) == 2
+    assert len(list((Path(kept.folder) / "traces").iterdir())) == 2
 
 
 def test_a_worker_whose_files_are_others_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

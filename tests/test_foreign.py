@@ -161,11 +161,11 @@ ATTACKS = {
     "network": "SELECT * FROM read_csv('https://example.invalid/x.csv')",
     "extension": "INSTALL httpfs",
     "settings": "SET enable_external_access = true",
-    "memory": "SELECT list(x) FROM range(1000000000000) t(x)",
+    "rows": "SELECT * FROM range(1000000000000)",
 }
 
 
-@pytest.mark.parametrize("attack", [name for name in ATTACKS if name != "memory"])
+@pytest.mark.parametrize("attack", ATTACKS)
 def test_a_question_sees_the_tables_of_runs_and_nothing_else(attack: str, stored: Path) -> None:
     sql = ATTACKS[attack].format(secret=stored / "secret.csv", folder=stored)
     with pytest.raises(api.InputError):

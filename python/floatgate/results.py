@@ -103,6 +103,10 @@ def _variants(folder: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
         pass
 
 
+_MOST = 1_000_000
+"""An answer has at most so many rows."""
+
+
 def query(
     sql: str, folders: Folders = "floatgate-results", *, unsafe: bool = False
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -115,7 +119,8 @@ def query(
     underscores, so that no name needs quotes: `host_write_latency_ns_p99`.
 
     A question sees the tables of these runs and nothing else: no other file, no network, no
-    extension of DuckDB that is not built in. It may take half the memory of the machine.
+    extension of DuckDB that is not built in. It may take half the memory of the machine, and
+    the answer has at most a million rows.
 
     Args:
         sql: The question.
@@ -152,7 +157,10 @@ def query(
         if not unsafe:
             _lock(connection, rows)
         done = connection.execute(sql)
-        return [column[0] for column in done.description], done.fetchall()
+        answer = done.fetchall() if unsafe else done.fetchmany(_MOST + 1)
+        if not unsafe and len(answer) > _MOST:
+            raise InputError(f"SQL: the answer has over {_MOST:,} rows; say LIMIT, or --unsafe-sql")
+        return [column[0] for column in done.description], answer
     except duckdb.Error as error:
         text = str(error)
         for name in missing:

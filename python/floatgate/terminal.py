@@ -12,6 +12,8 @@ import re
 import sys
 from typing import Any, TextIO
 
+SHAPES_RESULTS = False
+
 _MARK = f"\0{os.urandom(8).hex()}\0"
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters but line ends and tabs, and what turns the direction of text round."""

@@ -689,8 +689,8 @@ def _of_any(flow: Flow, given: _Given) -> Iterator[tuple[str, Said]]:
         yield (
             key,
             _lost(
-                f"of a flow's addresses, drawn at random; `precondition.fill = {share / 100}` fills "
-                "the first addresses of the drive"
+                "of a flow's addresses, drawn at random; "
+                f"`precondition.fill = {share / 100}` fills the first addresses of the drive"
             ),
         )
 
