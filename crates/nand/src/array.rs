@@ -7,6 +7,7 @@
 //!   touch are read as before.
 //! * In-place reprogramming turns a full-density block into a low-density one, once. A wordline
 //!   that lacks its top page gets it with that; those beyond are erased still.
+//! * One command works on one die, with at most one operation for each of its planes.
 //!
 //! Breaking a rule is a bug of the layer above: the run stops and shows the block. These checks
 //! are plain code and run in every build.
@@ -59,6 +60,25 @@ impl<S: Store> Array<S> {
     /// Where slots lie in each mode.
     pub fn layouts(&self) -> &Layouts {
         &self.layouts
+    }
+
+    /// Checks a command that works on several slots at once.
+    pub fn check_command(&self, slots: impl IntoIterator<Item = Ppn>) {
+        let mut die = None;
+        // A die has 16 planes at most.
+        let mut planes = 0_u64;
+        for ppn in slots {
+            let block = self.geometry.block_of(ppn);
+            let plane = self.geometry.plane_of(block);
+            if *die.get_or_insert(self.geometry.die_of(block)) != self.geometry.die_of(block) {
+                self.foul(block, "one command was given to two dies");
+            }
+            let bit = 1 << (plane.index() % self.geometry.planes_per_die());
+            if planes & bit != 0 {
+                self.foul(block, "one command has two operations for one plane");
+            }
+            planes |= bit;
+        }
     }
 
     /// Programs one page of a plain block: the common case, kept apart from [`Self::program_slot`].
@@ -293,6 +313,44 @@ mod tests {
     #[should_panic(expected = "an unwritten page was read")]
     fn an_unwritten_page_is_not_read() {
         array().read(p(0));
+    }
+
+    /// Two dies of two planes, two blocks of six pages in each: plane p has pages 12 p to 12 p + 11.
+    fn two_dies() -> Array<Versions> {
+        let g = Geometry::new(Shape {
+            channels: 2,
+            chips_per_channel: 1,
+            dies_per_chip: 1,
+            planes_per_die: 2,
+            blocks_per_plane: 2,
+            pages_per_block: 6,
+            page_size: Bytes::kib(4),
+            bits_per_cell: 3,
+        })
+        .unwrap();
+        Array::new(g, Layouts::new(6))
+    }
+
+    #[test]
+    fn a_command_has_one_operation_for_each_plane() {
+        let a = two_dies();
+        a.check_command([p(0)]);
+        a.check_command([p(0), p(12)]);
+        // Other pages, other blocks, another order: all the same.
+        a.check_command([p(23), p(7)]);
+        a.check_command([p(24), p(36)]);
+    }
+
+    #[test]
+    #[should_panic(expected = "one command has two operations for one plane")]
+    fn a_command_has_not_two_operations_for_one_plane() {
+        two_dies().check_command([p(0), p(12), p(6)]);
+    }
+
+    #[test]
+    #[should_panic(expected = "one command was given to two dies")]
+    fn a_command_is_for_one_die() {
+        two_dies().check_command([p(0), p(36)]);
     }
 
     #[test]

@@ -299,6 +299,7 @@ impl<K: Kit> Sim<K> {
 
     /// Takes from the lane what can share the array time of `op`: the same kind of operation on
     /// other planes, as long as the lane's order is kept, and that of each block's pages.
+    #[inline(never)]
     fn gather(&mut self, die: DieId, lane: usize, op: u32) {
         if !matches!(self.ops[op].work, Work::Read | Work::Write) {
             return;
@@ -333,6 +334,17 @@ impl<K: Kit> Sim<K> {
             last = next;
             self.stats.merged += 1;
         }
+        if last != op {
+            self.show_referee(op);
+        }
+    }
+
+    /// The slots that one command works on, for the referee to see together.
+    fn show_referee(&self, op: u32) {
+        let ops = &self.ops;
+        let after = |&at: &u32| Some(ops[at].next).filter(|&next| next != NONE);
+        let slots = std::iter::successors(Some(op), after).filter_map(|at| ops[at].ppn);
+        self.ftl.array().check_command(slots);
     }
 
     // ── Execution ───────────────────────────────────────────────────────────────────────────────
