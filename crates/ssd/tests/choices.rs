@@ -1,0 +1,116 @@
+//! What a policy's option makes it choose, by hand. That every option does something at all is in
+//! `options.rs`.
+
+mod common;
+
+use common::{class_of, count, drive, read, serve, write};
+use serde_json::Value;
+use workload::Request;
+
+const READ: u64 = 50_000;
+const PROGRAM: u64 = 600_000;
+const ERASE: u64 = 3_000_000;
+const LATER: u64 = 1_000_000_000;
+
+/// Eight blocks of four pages on one die, half of them spare. The seventh block that is opened, by
+/// write 24, leaves one free, and sets off garbage collection.
+const EIGHT_BLOCKS: [&str; 4] = [
+    "geometry.blocks-per-plane=8",
+    "geometry.pages-per-block=4",
+    "ftl.logical-capacity=64KiB",
+    "precondition.fill=none",
+];
+
+fn writes(pages: &[u64]) -> Vec<Request> {
+    (0..).zip(pages).map(|(i, &page)| write(i * LATER, page)).collect()
+}
+
+/// How many pages moved out of the first victim: a read that comes just after its collection has begun
+/// waits for the rest of it.
+fn moved_first(victim: &str) -> u64 {
+    // The blocks, and after them the write that sets off the collection. By then the drive has
+    // lost nine pages: the second block the first of them, the first block three until the fourth,
+    // the fifth block the fifth, and the sixth block four until the ninth.
+    let pages = [
+        [0, 1, 2, 3],
+        [4, 5, 6, 7],
+        [4, 8, 9, 10],
+        [11, 12, 13, 14],
+        [0, 1, 2, 15],
+        [15, 15, 15, 15],
+    ];
+    let mut script = writes(pages.as_flattened());
+    script.push(write(24 * LATER, 15));
+    script.push(read(24 * LATER + PROGRAM + 1, 11));
+    let settings = [&EIGHT_BLOCKS[..], &[victim]].concat();
+    let value = serve(&drive(&settings), script);
+    let (latency, host, gc, ..) = class_of(&value, "read").totals();
+    assert_eq!((latency, host), (gc + READ, 0));
+    let moves = (gc + 1 - ERASE) / (READ + PROGRAM);
+    assert_eq!(gc + 1, moves * (READ + PROGRAM) + ERASE, "{victim}");
+    moves
+}
+
+/// Among the blocks that lost nothing during the window, the one that gains most; if there is none,
+/// the one that gains most of all.
+#[test]
+fn stable_greedy_looks_back_as_far_as_its_window() {
+    // The window is a percentage of the eight blocks, in pages lost by the drive.
+    let choice =
+        |percent: u64| moved_first(&format!("policy victim=stable-greedy:window={percent}"));
+    // Up to eight the second block is stable: one page lost, three to move. It is the only one from
+    // six on.
+    assert_eq!(choice(100), 3, "a window of eight");
+    assert_eq!(choice(75), 3, "of six");
+    // Up to five the first block is, and gains more.
+    assert_eq!(choice(74), 1, "of five");
+    assert_eq!(choice(50), 1, "of four");
+    assert_eq!(choice(13), 1, "of one");
+    // In no time the sixth block is stable too, and with nine none is: its pages are all lost.
+    assert_eq!(choice(12), 0, "of none");
+    assert_eq!(choice(113), 0, "of nine");
+    assert_eq!(moved_first("policy victim=greedy"), 0);
+}
+
+/// Levels of programs: high, medium, low.
+fn programs(value: &Value) -> [u64; 3] {
+    ["high", "medium", "low"].map(|level| count(&value["flash"]["by_level"]["program"][level]))
+}
+
+/// Pages that are written twice are at low cost then. Two of them move, which were read meanwhile: once,
+/// and they are interleaved, twice, and they are read-only.
+#[test]
+fn agcr_moves_pages_at_the_level_that_it_is_told() {
+    // In every block a page of its own, twice, and one page twice.
+    let pages: Vec<u64> = (1..=6).flat_map(|own| [own, own, 0, 0]).collect();
+    let moved = |moves: &str, reads: u64| {
+        let policy = format!("policy cost=agcr:rewrite-from=none:moves={moves}");
+        let settings = [&EIGHT_BLOCKS[..], &[&policy]].concat();
+        let script = |writes_of: &[u64]| {
+            let mut script = writes(writes_of);
+            for own in 0..6 * reads {
+                script.push(read((24 + own) * LATER, 1 + own % 6));
+            }
+            script
+        };
+        let before = serve(&drive(&settings), script(&pages));
+        // The first write of each of the seven pages is at high cost.
+        assert_eq!(programs(&before), [7, 0, 17]);
+        let mut script = script(&pages);
+        script.push(write(40 * LATER, 0));
+        let value = serve(&drive(&settings), script);
+        assert_eq!(count(&value["flash"]["program"]["gc"]), 2);
+        let after = programs(&value);
+        // The one write more is at low cost.
+        [after[0] - 7, after[1], after[2] - 18]
+    };
+    let (high, medium, low) = ([2, 0, 0], [0, 2, 0], [0, 0, 2]);
+    for (moves, levels) in [
+        ("class", [low, medium, high]),
+        ("preserve", [low, low, low]),
+        ("medium", [medium, medium, medium]),
+    ] {
+        let found = [0, 1, 2].map(|reads| moved(moves, reads));
+        assert_eq!(found, levels, "moves={moves}");
+    }
+}
