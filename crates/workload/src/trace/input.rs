@@ -242,7 +242,9 @@ impl Stored {
         let buffered = |whole| io::BufReader::with_capacity(1 << 16, whole);
         let input = match compression {
             Compression::None => Unpacked::Whole(Box::new(whole)),
-            Compression::Gzip => Unpacked::Members(Members::new(Box::new(buffered(whole)))),
+            Compression::Gzip => {
+                Unpacked::Members(Box::new(Members::new(Box::new(buffered(whole)))))
+            }
             Compression::Zstd => Unpacked::Whole(Box::new(
                 zstd::Decoder::new(whole).map_err(|e| self.unreadable(&e))?,
             )),
@@ -259,7 +261,7 @@ impl Stored {
 /// Bytes as they come out of whatever they were packed in.
 pub(crate) enum Unpacked {
     Whole(Box<dyn Read + Send>),
-    Members(Members),
+    Members(Box<Members>),
 }
 
 impl Unpacked {
