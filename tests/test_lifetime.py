@@ -1,21 +1,27 @@
 """How long does a drive last? The command, the same in Python, and the page."""
 
+import io
 import json
+import random
+import re
+import shutil
+import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import floatgate
 from conftest import Floatgate
 from floatgate import InputError, Result, lifetime_text, text
+from floatgate.progress import Progress
 
 SMALL = {
     "geometry.channels": 1,
     "geometry.chips-per-channel": 2,
     "geometry.blocks-per-plane": 32,
     "ftl.spare-factor": 0.3,
-    "precondition.fill": "full",
-    "precondition.age": "random",
     "workload.requests": 20_000,
     "workload.read-share": 0.5,
     "workload.arrivals": "{ constant = { iops = 100 } }",
@@ -71,7 +77,7 @@ def test_the_pages_say_what_was_simulated_and_what_follows(worn: Result) -> None
     page = lifetime_text.page(worn)
     for words in (
         "Cells, as simulated",
-        "Life, extrapolated at this rate",
+        "Life, extrapolated",
         "recovery (printed)",
         "after 3 years",
         "JESD218",
@@ -83,6 +89,159 @@ def test_the_pages_say_what_was_simulated_and_what_follows(worn: Result) -> None
     assert "Cells, as simulated" in text.page(worn)
     off = floatgate.run("agcr", "random-write", set={"workload.requests": 200})
     assert "Cells" not in text.page(off)
+
+
+# ── Enough evidence or none ─────────────────────────────────────────────────────────────────────
+
+NEW = SMALL | {"workload.read-share": 0.0, "workload.requests": 30_000}
+
+
+def life(workload: object, own: dict[str, object]) -> Any:
+    return floatgate.lifetime("agcr", str(workload), set=NEW | own).lifetime
+
+
+def trace(folder: Path, pages: Iterable[int], page: int = 4096) -> Path:
+    """Writes of pages, a millisecond apart."""
+    rows = (f"{n * 1_000_000} 0 {p * 8} {page // 512} 0" for n, p in enumerate(pages))
+    path = folder / "writes.ascii"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("own", "fill", "age"),
+    [
+        ({}, "full", "workload"),
+        ({"precondition.age": "random"}, "full", "random"),
+        ({"precondition.age": "none"}, "full", "none"),
+        ({"precondition.fill": "none"}, "none", "workload"),
+    ],
+)
+def test_a_drive_is_full_and_aged_by_its_workload_unless_somebody_says_otherwise(
+    own: dict[str, object], fill: str, age: str
+) -> None:
+    result = floatgate.lifetime("agcr", "random-write", set=NEW | {"workload.requests": 50} | own)
+    assert result.provenance.config.precondition == {"fill": fill, "age": age}
+
+
+def test_a_drive_that_ages_by_its_file_keeps_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(
+        'schema = "floatgate.drive/1"\nname = "own"\nsummary = "ages by itself"\nbase = "agcr"\n'
+        '[precondition]\nfill = "touched"\nage = "random"\n[sources]\nprecondition = "assumed"\n'
+    )
+    own = NEW | {"workload.requests": 50, "workload.read-share": 0.5}
+    result = floatgate.lifetime(path, "random-write", set=own)
+    assert result.provenance.config.precondition == {"fill": "touched", "age": "random"}
+
+
+@pytest.mark.parametrize(
+    ("workload", "own"),
+    [
+        ("random-write", {}),
+        ("random-write", {"workload.span": "1MiB"}),
+        ("zipf", {"workload.size": "2KiB"}),
+        ("hot-cold", {}),
+    ],
+)
+def test_years_do_not_hang_on_the_state_before_the_run(
+    workload: str, own: dict[str, object]
+) -> None:
+    """Whatever ageing is asked for: the same years, or none."""
+    wanted = life(workload, own)
+    assert wanted.why is None
+    assert wanted.simulated.waf_steady
+    for age in ("random", "none"):
+        # Of a long run the beginning is a small part; of a short one it is all there is.
+        for requests in (3_000, 30_000, 300_000):
+            asked = own | {"precondition.age": age, "workload.requests": requests}
+            other = life(workload, asked)
+            if other.why is None:
+                assert other.rated.years == pytest.approx(wanted.rated.years, rel=0.25), asked
+            else:
+                for term in (other.rated, other.with_recovery):
+                    assert term.years is term.tbw_bytes is term.dwpd is None
+                target = other.target
+                assert target.reached is target.used is target.cycles is other.cycle_hours is None
+    # A run that writes all flash again and again makes its own state, unless data stay in the
+    # order in which they were filled.
+    long = own | {"workload.requests": 300_000}
+    assert life(workload, long | {"precondition.age": "random"}).why is None
+    assert "stays as it was filled" in life(workload, long | {"precondition.age": "none"}).why
+
+
+@pytest.mark.parametrize(
+    ("own", "steady", "why"),
+    [
+        ({"precondition.age": "none", "workload.requests": 100}, None, "the drive was new"),
+        ({"precondition.age": "none", "workload.requests": 5_000}, None, "too few for a mean"),
+        ({"precondition.age": "none", "workload.requests": 16_000}, False, "the drive was new"),
+        ({"workload.requests": 100}, None, "the run is too short for a drive of this size"),
+        ({"workload.read-share": 1.0, "workload.requests": 500}, None, "nothing was written"),
+        (
+            {"precondition.age": "random", "workload.span": "16MiB", "workload.requests": 6_000},
+            False,
+            "too short to bring it to the state that this workload leaves",
+        ),
+        (
+            {"precondition.age": "random", "precondition.fill": "none", "workload.requests": 90},
+            None,
+            "precondition.age found no pages to overwrite",
+        ),
+    ],
+)
+def test_without_evidence_no_years_are_named(
+    own: dict[str, object], steady: bool | None, why: str
+) -> None:
+    result = floatgate.lifetime("agcr", "random-write", target="3y", set=NEW | own)
+    found = result.lifetime
+    assert found.simulated.waf_steady is steady
+    assert why in found.why
+    assert found.rated.years is None
+    advice = floatgate.advise(result, "agcr", "random-write", set=NEW | own)
+    assert (advice.reached, advice.years, advice.why, advice.runs) == (None, None, found.why, 0)
+    page = lifetime_text.page(result, advice)
+    assert f"no life can be extrapolated: {found.why}" in " ".join(page.split())
+    assert "years" not in page.partition("Cells, as simulated")[0].replace(found.why, "")
+    assert "To reach" not in page
+
+
+def test_a_trace_says_nothing_of_pages_that_it_writes_once(tmp_path: Path) -> None:
+    """They die when the trace is repeated, in the order in which they were written."""
+    scattered = [n * 4001 % 11_000 for n in range(11_000)]
+    once = life(trace(tmp_path, scattered), {})
+    assert once.simulated.waf_steady is False
+    assert "only 0.0 % of the workload's page writes overwrite" in once.why
+    half = life(trace(tmp_path, scattered[:2750] * 4), {})
+    assert half.why is None
+
+
+def test_a_trace_need_not_be_the_same_all_along(tmp_path: Path) -> None:
+    """What must agree is one pass and the next, not morning and evening."""
+    order = random.Random(1)
+    pages = [order.randrange(11_000) for _ in range(25_000)] + [n % 64 for n in range(25_000)]
+    whole = floatgate.lifetime("agcr", str(trace(tmp_path, pages)), set=NEW)
+    assert whole.lifetime.why is None
+    assert "waf-not-steady" not in [warning["code"] for warning in whole.warnings]
+    twice = floatgate.lifetime("agcr", str(trace(tmp_path, pages)), set=NEW, repeat=2)
+    assert twice.lifetime.rated.years == pytest.approx(whole.lifetime.rated.years, rel=0.02)
+
+
+def test_the_page_names_years_first_and_no_rate_that_nobody_could_see(worn: Result) -> None:
+    page = lifetime_text.page(worn)
+    years, tb = worn.lifetime.rated.years, worn.lifetime.rated.tbw_bytes / 1e12
+    line = page.partition("Life, extrapolated\n")[2].splitlines()[0].split()
+    assert float(line[0].replace(",", "")) == pytest.approx(years, rel=1e-3)
+    assert (line[1], line[3]) == ("years,", "TB")
+    assert float(line[2].replace(",", "")) == pytest.approx(tb, rel=1e-3)
+    assert page.index("Life") < page.index("Cells, as simulated")
+    for exponent in re.findall(r"e-(\d+)", page):
+        assert int(exponent) <= 20
+    assert "wear is taken to be even (nothing levels it: policy wear=none)" in " ".join(
+        page.split()
+    )
+    levelled = floatgate.lifetime("agcr", "random-write", set=WORN, policy={"wear": "static"})
+    assert "wear is taken to be even\n" in lifetime_text.page(levelled)
 
 
 def test_a_workload_without_writes_wears_nothing() -> None:
@@ -135,7 +294,6 @@ TIGHT = {
     "geometry.chips-per-channel": 1,
     "geometry.blocks-per-plane": 48,
     "ftl.spare-factor": 0.15,
-    "precondition.age": "random",
     "workload.requests": 20_000,
     "workload.arrivals": "{ constant = { iops = 60 } }",
 }
@@ -202,6 +360,45 @@ def test_drives_that_reach_the_target_are_the_least_that_do(
     assert life.rated.years < years
 
 
+def test_the_search_says_which_drive_of_how_many_it_runs(
+    floatgate: Floatgate, tight: Result, advice: floatgate.Advice
+) -> None:
+    words = [word for key, value in TIGHT.items() for word in ("--set", f"{key}={value}")]
+    target = tight.provenance.config.reliability.target
+    done = floatgate("lifetime", "ready-32g", "random-write", *words, "--target", target, "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["advice"] == advice.data
+    lines = done.stderr.splitlines()
+    assert len(lines) == advice.runs
+    most = {int(line.partition(" of at most ")[2].partition(":")[0]) for line in lines}
+    assert len(most) == 1
+    assert len(lines) <= most.pop() <= 14
+    for n, line in enumerate(lines):
+        assert line.startswith(f"candidate {n + 1} of at most ")
+    assert "a spare factor of" in lines[0]
+    assert "blocks in a plane" in lines[-1]
+    done = floatgate("lifetime", "ready-32g", "random-write", *words, "--target", target, "--quiet")
+    assert done.stderr == ""
+
+
+def test_on_a_terminal_the_line_of_progress_names_the_candidate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    progress = Progress()
+    progress.candidate(3, 11, "a spare factor of 0.2")
+    progress("running", 50, 100, 10**9)
+    line = screen.getvalue().rpartition("\033[K")[2]
+    assert line.startswith("candidate 3 of at most 11: a spare factor of 0.2  running  50 %")
+    assert "\n" not in screen.getvalue()
+    assert len(line) < shutil.get_terminal_size().columns
+
+
 def test_the_page_says_what_reaches_the_target(tight: Result, advice: floatgate.Advice) -> None:
     page = lifetime_text.page(tight, advice)
     assert max(map(len, page.splitlines())) <= 80
@@ -218,11 +415,12 @@ def test_what_cannot_be_reached_is_said(floatgate: Floatgate) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     advice = json.loads(done.stdout)["advice"]
     # Three months are tens of times what it stands.
-    assert "even without write amplification" in advice["over_provisioning"]["why"]
+    assert "even without moving a page" in advice["over_provisioning"]["why"]
     assert "times the flash" in advice["capacity"]["why"]
     assert advice["runs"] == 0
     assert len(advice["throttles"]) == 2
     untimed = words[: words.index("workload.arrivals={ constant = { iops = 60 } }") - 1]
+    untimed += ["--set", "workload.requests=100000"]
     done = floatgate("lifetime", "ready-32g", "random-write", *untimed, "--quiet")
     assert done.returncode == 0
     assert "have no times" in done.stdout

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import ceil
+from math import ceil, inf
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
@@ -17,17 +17,19 @@ if TYPE_CHECKING:
     import polars as pl
 
 Progress = Callable[[str, int, int | None, int], object]
+Candidates = Callable[[int, int, str], object]
 
 YEAR = 365 * 86_400.0
 MOST_SPARE = 0.5
 """A drive that exports less than this of its flash is not looked for."""
 MOST_FLASH = 8
 """Nor is one with more than so many times its flash."""
-SPARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, MOST_SPARE)
 SPARE_STEP = 0.01
 """How exactly the least spare factor is found."""
 BLOCKS_STEP = 0.02
 """How exactly the least number of blocks is found, as a share of it."""
+BEYOND = 1.25
+"""More blocks than the target asks for by what the drive's own flash stands, that are looked at."""
 
 
 _CAPACITIES = (
@@ -46,11 +48,30 @@ class Advice(Numbers):
         self.data = data
 
 
-class _Tried(NamedTuple):
-    """A drive that was run."""
+class _Drive(NamedTuple):
+    """A drive that may be run."""
 
     spare_factor: float
     blocks_per_plane: int
+    name: str
+
+
+class _Range(NamedTuple):
+    """Drives, each with more than the one before, and what is said if none reaches the target."""
+
+    drives: list[_Drive]
+    beyond: str
+
+    @property
+    def runs(self) -> int:
+        """How many of them are run at most to find the least that does."""
+        return len(self.drives).bit_length()
+
+
+class _Tried(NamedTuple):
+    """A drive that was run."""
+
+    drive: _Drive
     result: Result
     years: float
 
@@ -61,9 +82,9 @@ class _Tried(NamedTuple):
             "over_provisioning": capacity.over_provisioning,
             "exported_bytes": capacity.logical_bytes,
             "physical_bytes": capacity.physical_bytes,
-            "blocks_per_plane": self.blocks_per_plane,
+            "blocks_per_plane": self.drive.blocks_per_plane,
             "waf": self.result.waf,
-            "years": self.years,
+            "years": None if self.years == inf else self.years,
         }
 
 
@@ -77,6 +98,7 @@ def advise(
     set: Settings = (),
     seed: int | None = None,
     progress: Progress | None = None,
+    candidates: Candidates | None = None,
     **reading: Unpack[Reading],
 ) -> Advice:
     """What a drive needs to last as long as it should, found by runs of other drives.
@@ -95,16 +117,20 @@ def advise(
         set: Settings by key.
         seed: The seed of every random stream.
         progress: As in `floatgate.run`.
+        candidates: Called before another drive is run, with its number, how many there will be at
+            most, and what it is.
         **reading: How a trace is to be read, as in `floatgate.run`.
 
     Returns:
-        `reached`, and where it is not: `why` nothing can be said, or `throttles`,
-        `over_provisioning` and `capacity`.
+        `reached`, None where `result` names no years; and where it is not, `why` nothing can be
+        said, or `throttles`, `over_provisioning` and `capacity`.
 
     Raises:
         InputError: As `floatgate.run` does.
     """
-    search = _Search(result, drive, workload, recovery, policy, set, seed, progress, reading)
+    search = _Search(
+        result, drive, workload, recovery, policy, set, seed, progress, candidates, reading
+    )
     return Advice(search.advice())
 
 
@@ -119,6 +145,7 @@ class _Search:
         set: Settings,
         seed: int | None,
         progress: Progress | None,
+        candidates: Candidates | None,
         reading: Reading,
     ) -> None:
         words, _ = policies_of(policy)
@@ -134,9 +161,10 @@ class _Search:
         self._kept = [each for each in self.settings if not each.startswith(_CAPACITIES)]
         self.seed = seed
         self.progress = progress
+        self.candidates = candidates
         self.reading = reading
         self.target = float(base.lifetime.target.years)
-        self.runs = 0
+        self.runs = self.most = 0
 
     def advice(self) -> dict[str, Any]:
         """The whole value."""
@@ -144,9 +172,9 @@ class _Search:
         found: dict[str, Any] = {
             "target_years": self.target,
             "recovery": self.recovery,
-            "years": years,
-            "reached": years is None or years >= self.target,
-            "why": None,
+            "years": None if years == inf else years,
+            "reached": None if years is None else years >= self.target,
+            "why": self.base.lifetime.why,
         }
         nothing: dict[str, Any] = {
             "throttles": [],
@@ -154,25 +182,31 @@ class _Search:
             "capacity": None,
             "runs": 0,
         }
-        if found["reached"] or years is None:
+        if years is None or found["reached"]:
             return found | nothing
         try:
             demand = self.demand()
         except InputError as error:
             # A drive that is written as fast as it can has no rate of its own to compare at.
             return found | {"why": str(error)} | nothing
+        throttles = list(self.throttles(demand))
+        searches = self.over_provisioning(years), self.capacity(years)
+        self.most = sum(search.runs for search in searches)
+        spare, flash = (self.least(search) for search in searches)
         return found | {
-            "throttles": list(self.throttles(demand)),
-            "over_provisioning": self.over_provisioning(years),
-            "capacity": self.capacity(years),
+            "throttles": throttles,
+            "over_provisioning": spare,
+            "capacity": flash,
             "runs": self.runs,
         }
 
     def years(self, result: Result) -> float | None:
-        """The life that counts; None: nothing is written, so nothing wears."""
+        """The life that counts: without an end where rest heals everything; None: not known."""
         life = result.lifetime
+        if life.why is not None:
+            return None
         term = life.rated if self.recovery is None else life.with_recovery
-        return None if term.years is None else float(term.years)
+        return inf if term.years is None else float(term.years)
 
     def demand(self) -> pl.DataFrame:
         """What the workload writes in each second."""
@@ -220,86 +254,75 @@ class _Search:
 
     # ── Drives ───────────────────────────────────────────────────────────────────────────────────
 
-    def over_provisioning(self, years: float) -> dict[str, Any]:
-        """The least spare space of the same flash that reaches the target."""
-        at_best = years * float(self.base.waf)
-        if at_best < self.target:
-            why = f"even without write amplification this flash stands {at_best:.3g} years"
-            return {"found": None, "why": why}
+    def over_provisioning(self, years: float) -> _Range:
+        """Spare space of the same flash, from the drive's own to the most."""
         own = float(self.base.capacity.spare_factor)
-        low, high = own, None
-        for spare in (spare for spare in SPARES if spare > own + SPARE_STEP / 2):
-            try:
-                tried = self._with_spare(spare)
-            except InputError as error:
-                why = f"a spare factor of {spare:g} cannot be tried: {_first_line(error)}"
-                return {"found": None, "why": why}
-            if tried.years >= self.target:
-                high = tried
-                break
-            low = spare
-        if high is None:
-            why = f"not up to a spare factor of {MOST_SPARE:g}"
-            return {"found": None, "why": why}
-        while high.spare_factor - low > SPARE_STEP * 1.5:
-            tried = self._with_spare(round((low + high.spare_factor) / 2, 4))
-            if tried.years >= self.target:
-                high = tried
-            else:
-                low = tried.spare_factor
-        return {"found": high.data(), "why": None}
-
-    def capacity(self, years: float) -> dict[str, Any]:
-        """The least flash that reaches the target while the drive exports what it does."""
-        own = int(self.base.provenance.config.geometry["blocks-per-plane"])
-        least = self.target / (years * float(self.base.waf))
-        if least > MOST_FLASH:
-            why = f"even without write amplification it would take {least:,.0f} times the flash"
-            return {"found": None, "why": why}
-        # Write amplification only falls with more flash, and never below one.
-        most = ceil(own * self.target / years)
-        low, high = own, None
-        ahead = most
-        try:
-            while high is None or high.blocks_per_plane - low > max(1, BLOCKS_STEP * low):
-                tried = self._with_blocks(ahead)
-                if tried.years >= self.target:
-                    high = tried
-                elif high is None:
-                    # A drive whose state is not yet steady may need a little more.
-                    low, ahead = ahead, ahead + max(1, ahead // 10)
-                    if ahead > 4 * most:
-                        return {"found": None, "why": f"not with {ahead} blocks in a plane"}
-                    continue
-                else:
-                    low = ahead
-                ahead = (low + high.blocks_per_plane) // 2
-        except InputError as error:
-            if high is None:
-                why = f"{ahead} blocks in a plane cannot be tried: {_first_line(error)}"
-                return {"found": None, "why": why}
-        return {"found": high.data(), "why": None}
-
-    def _with_spare(self, spare: float) -> _Tried:
+        at_best = years * self.moving
+        if at_best < self.target:
+            why = f"even without moving a page this flash stands {at_best:.3g} years"
+            return _Range([], why)
         blocks = int(self.base.provenance.config.geometry["blocks-per-plane"])
-        change = [f"geometry.blocks-per-plane={blocks}", f"ftl.spare-factor={spare:g}"]
-        result = self._run(change)
-        return _Tried(spare, blocks, result, self._years_of(result))
+        steps = int((MOST_SPARE - own) / SPARE_STEP + 1e-9)
+        spares = [round(own + (k + 1) * SPARE_STEP, 4) for k in range(steps)]
+        drives = [_Drive(spare, blocks, f"a spare factor of {spare:.4g}") for spare in spares]
+        return _Range(drives, f"not up to a spare factor of {MOST_SPARE:g}")
 
-    def _with_blocks(self, blocks: int) -> _Tried:
+    def capacity(self, years: float) -> _Range:
+        """More flash below a drive that exports what it does."""
         capacity = self.base.capacity
         own = int(self.base.provenance.config.geometry["blocks-per-plane"])
-        spare = 1 - capacity.logical_bytes / (capacity.physical_bytes * blocks / own)
-        change = [f"geometry.blocks-per-plane={blocks}", f"ftl.spare-factor={spare:.9f}"]
-        result = self._run(change)
-        return _Tried(float(result.capacity.spare_factor), blocks, result, self._years_of(result))
+        least = self.target / (years * self.moving)
+        if least > MOST_FLASH:
+            why = f"even without moving a page it would take {least:,.0f} times the flash"
+            return _Range([], why)
+        # Fewer moved pages at best, and as many as now at worst; a little more, as states differ.
+        most = ceil(BEYOND * own * self.target / years)
+        blocks, drives = max(own + 1, ceil(own * least)), []
+        while blocks <= most:
+            spare = 1 - capacity.logical_bytes / (capacity.physical_bytes * blocks / own)
+            drives.append(_Drive(round(spare, 9), blocks, f"{blocks} blocks in a plane"))
+            blocks += max(1, int(BLOCKS_STEP * blocks))
+        return _Range(drives, f"not with {most} blocks in a plane")
 
-    def _years_of(self, result: Result) -> float:
-        years = self.years(result)
-        return float("inf") if years is None else years
+    @property
+    def moving(self) -> float:
+        """Pages programmed for each that the host's writes take: what collection costs."""
+        program = self.base.flash.program
+        return float(program.total) / float(program.host)
 
-    def _run(self, own: list[str]) -> Result:
+    def least(self, search: _Range) -> dict[str, Any]:
+        """The first drive of a range that reaches the target: more of it is never worse."""
+        found: _Tried | str = search.beyond
+        low, high = 0, len(search.drives)
+        while low < high:
+            middle = (low + high) // 2
+            drive = search.drives[middle]
+            try:
+                result = self._run(drive)
+            except InputError as error:
+                # What is too much for the workload or the geometry: less may do.
+                found, high = f"{drive.name} cannot be tried: {_first_line(error)}", middle
+                continue
+            years = self.years(result)
+            if years is None:
+                why = f"with {drive.name} no years can be named: {result.lifetime.why}"
+                return {"found": None, "why": why}
+            if years >= self.target:
+                found, high = _Tried(drive, result, years), middle
+            else:
+                low = middle + 1
+        if isinstance(found, str):
+            return {"found": None, "why": found}
+        return {"found": found.data(), "why": None}
+
+    def _run(self, drive: _Drive) -> Result:
         self.runs += 1
+        if self.candidates is not None:
+            self.candidates(self.runs, self.most, drive.name)
+        own = [
+            f"geometry.blocks-per-plane={drive.blocks_per_plane}",
+            f"ftl.spare-factor={drive.spare_factor}",
+        ]
         return lifetime(
             self.drive,
             self.workload,

@@ -29,8 +29,11 @@ def lifetime(
 ) -> Result:
     """Runs a workload on a drive with the model of its cells, and says how long that goes well.
 
-    One pass over the workload is simulated; `result.lifetime` has what it showed in `simulated`,
-    and beside it what follows for years at the same rate of writing and write amplification.
+    The drive is full and aged by the workload itself (`precondition.fill = "full"`,
+    `age = "workload"`), unless its file says how it ages or the settings say otherwise. Then one
+    pass over the workload is simulated; `result.lifetime` has what it showed in `simulated`, and
+    beside it what follows for years at the same rate of writing and write amplification. Where the
+    pass is no evidence of years, what would follow is None and `result.lifetime.why` says why.
 
     Args:
         drive: The name of a preset, or a drive file (TOML).
@@ -52,12 +55,14 @@ def lifetime(
     Raises:
         InputError: As `floatgate.run` does; or the settings switch the model of the cells off.
     """
-    settings = [f"{MODEL}=on", *pairs(set), *recovery_of(recovery)]
+    own = pairs(set)
+    settings = [f"{MODEL}=on", *own, *recovery_of(recovery)]
     if target is not None:
         settings.append(f"reliability.target={target}")
     resolved = resolve(drive, policy=policy, set=settings, seed=seed)
     if resolved["reliability"]["model"] != "on":
         raise InputError(f"a lifetime needs the model of the cells: leave out `{MODEL}=off`")
+    settings += in_use(resolved["precondition"]["age"], own)
     return run(
         drive,
         workload,
@@ -68,6 +73,22 @@ def lifetime(
         progress=progress,
         **reading,
     )
+
+
+def in_use(age: str, own: list[str]) -> list[str]:
+    """The settings that make a drive one in use, unless it or the user says how it ages.
+
+    >>> in_use("none", ["ftl.spare-factor=0.2"])
+    ['precondition.fill=full', 'precondition.age=workload']
+    >>> in_use("none", ["precondition.age=none"]), in_use("random", [])
+    (['precondition.fill=full'], [])
+    """
+    said = {pair.partition("=")[0].strip() for pair in own}
+    aged_by_file = age != "none" and "precondition.age" not in said
+    if "precondition" in said or aged_by_file:
+        return []
+    wanted = {"precondition.fill": "full", "precondition.age": "workload"}
+    return [f"{key}={value}" for key, value in wanted.items() if key not in said]
 
 
 def recovery_of(recovery: str | None) -> list[str]:

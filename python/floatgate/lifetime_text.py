@@ -13,6 +13,10 @@ SHAPES_RESULTS = False
 
 HOUR = 3_600e9
 DAYS_OF_A_YEAR = 365.0
+LEAST_RATE = 1e-20
+"""JESD218 asks for no less than 1e-16."""
+MOST_YEARS = 100
+"""The equations of retention know nothing of longer times."""
 
 
 def page(
@@ -26,9 +30,9 @@ def page(
     style = Style(colour)
     sections = [
         text.head(result, style),
-        simulated(result, style),
-        _extrapolated(result, style, counts_recovery=counts_recovery),
+        _life(result, style, counts_recovery=counts_recovery),
         _advice(advice, style) if advice is not None else "",
+        simulated(result, style),
         _classes(result, style),
         text.warnings(result, style),
     ]
@@ -65,7 +69,7 @@ def simulated(result: Result, style: Style) -> str:
         lines.append(f"pages read by sensings at each boundary: {read}; {retries} failed attempts")
         lines.append(
             f"highest raw bit error rate {seen['worst_rber']:.2e}; {number(lost)} uncorrectable "
-            f"pages (UBER {seen['uber']:.1e})"
+            f"pages (UBER {_rate(seen['uber'])})"
         )
     if any(retired.values()):
         lines.append(
@@ -75,40 +79,76 @@ def simulated(result: Result, style: Style) -> str:
     return section("Cells, as simulated", "\n".join(map(text.wrapped, lines)), style)
 
 
-def _extrapolated(result: Result, style: Style, *, counts_recovery: bool) -> str:
+def _life(result: Result, style: Style, *, counts_recovery: bool) -> str:
+    """Years, and what they are worked out from; or why none are named."""
     life = result.data["lifetime"]
-    if life["waf"] is None:
-        body = "nothing was written, so nothing wears: no life can be extrapolated"
-        return section("Life", body, style)
-    steady = life["simulated"]["waf_steady"]
-    state = {True: "steady", False: "NOT STEADY", None: "too short to say whether steady"}[steady]
-    lines = [
-        f"from {size(life['host_bytes_per_day'])} of host writes a day and write amplification "
-        f"{life['waf']:.3f} ({state}), over {duration(life['simulated']['seconds'] * 1e9)}; "
-        f"a cycle of every block takes {duration(life['cycle_hours'] * HOUR)}",
-    ]
-    body = "\n".join(map(text.wrapped, lines))
+    if life["why"] is not None:
+        lines = [f"no life can be extrapolated: {life['why']}"]
+        if life["waf"] is not None:
+            lines.append(f"the run: {_rates(result)}")
+        return section("Life", "\n".join(map(text.wrapped, lines)), style)
+    terms = {"rated": life["rated"]}
     model = life["with_recovery"]["model"]
-    rows = [["", "P/E cycles", "TBW", "DWPD", "years"]]
-    for name, term in (
-        ("rated", life["rated"]),
-        (f"recovery ({model})", life["with_recovery"]),
-    ):
-        rows.append([name, *map(_cell, (term["cycles"], _tb(term), term["dwpd"], term["years"]))])
-    body += "\n" + table(rows)
+    terms[f"recovery ({model})"] = life["with_recovery"]
+    counted = life["with_recovery"] if counts_recovery else life["rated"]
+    target = life["target"]
+    first = (
+        f"{_years(counted['years'])}, {_tb(counted)} written (TBW): the target of "
+        f"{target['years']:.4g} years is {_reached(target, counts_recovery=counts_recovery)}"
+    )
+    rows = [["", "years", "TBW", "DWPD", "P/E cycles"]]
+    for name, term in terms.items():
+        rows.append(
+            [name, _cell(term["years"]), _tb(term), _cell(term["dwpd"]), _cell(term["cycles"])]
+        )
+    body = text.wrapped(first) + "\n" + table(rows)
     if not life["with_recovery"]["supported"]:
         body += f"\n{style(text.YELLOW, 'beyond what the recovery model has support for')}"
-    target = life["target"]
-    years = f"{target['years']:g} years"
     facts = [
-        f"after {years}: {number(round(target['cycles']))} cycles, {_percent(target['used'])} of "
-        f"life used ({_percent(target['used_effective'])} with recovery): "
-        + _reached(target, counts_recovery=counts_recovery),
+        f"from {_rates(result)}; a cycle of every block takes "
+        f"{duration(life['cycle_hours'] * HOUR)}",
+        _before(result),
+        f"after {target['years']:.4g} years: {number(round(target['cycles']))} cycles, "
+        f"{_percent(target['used'])} of life used ({_percent(target['used_effective'])} with "
+        "recovery)",
         f"data keep for {_keep(target['retention_hours'])} then, for "
         f"{_keep(life['end_of_life']['retention_hours'])} at the end of the rated cycles",
     ]
     body += "\n" + "\n".join(map(text.wrapped, facts))
-    return section("Life, extrapolated at this rate", body, style)
+    return section("Life, extrapolated", body, style)
+
+
+def _rates(result: Result) -> str:
+    """What the run wrote, at which write amplification."""
+    life = result.data["lifetime"]
+    steady = life["simulated"]["waf_steady"]
+    state = {True: "steady", False: "NOT STEADY", None: "too short to say whether steady"}[steady]
+    closed = result.data["provenance"]["config"]["host"]["mode"] == "queue-depth"
+    pace = ", as fast as the drive takes them," if closed else ""
+    return (
+        f"{size(life['host_bytes_per_day'])} of host writes a day{pace} and write amplification "
+        f"{life['waf']:.3f} ({state}), over {duration(life['simulated']['seconds'] * 1e9)}"
+    )
+
+
+def _before(result: Result) -> str:
+    """The state in which the run began, and what is taken for granted."""
+    before = result.data["provenance"]["config"]["precondition"]
+    words = {"none": "empty", "touched": "holding what is read", "full": "full"}
+    fill = before["fill"]
+    filled = words[fill] if isinstance(fill, str) else f"{_percent(fill)} full"
+    aged = {
+        "none": "not aged",
+        "random": "aged by random writes",
+        "workload": "aged by this workload",
+    }[before["age"]]
+    levelled = result.data["policies"]["wear"]["name"] != "none"
+    even = "" if levelled else " (nothing levels it: policy wear=none)"
+    return f"the drive began {filled} and {aged}; wear is taken to be even{even}"
+
+
+def _years(years: float | None) -> str:
+    return "no end" if years is None else f"{_cell(years)} years"
 
 
 def _reached(target: dict[str, Any], *, counts_recovery: bool) -> str:
@@ -122,7 +162,7 @@ def _reached(target: dict[str, Any], *, counts_recovery: bool) -> str:
 def _advice(advice: Advice, style: Style) -> str:
     """What reaches the target; nothing where it is reached."""
     data = advice.data
-    if data["reached"]:
+    if data["reached"] is not False:
         return ""
     title = f"To reach {data['target_years']:.4g} years"
     if data["why"]:
@@ -154,7 +194,7 @@ def _drive(what: str, data: dict[str, Any]) -> str:
         f"{size(found['exported_bytes'])} of {size(found['physical_bytes'])} of flash (spare "
         f"factor {found['spare_factor']:.3f}, over-provisioning "
         f"{_percent(found['over_provisioning'])}): write amplification {found['waf']:.3f}, "
-        f"{found['years']:.4g} years"
+        f"{_years(found['years'])}"
     )
     means = "the same flash exporting" if what == "over-provisioning" else "more flash, exporting"
     return f"{what}: {means} {terms}"
@@ -177,7 +217,14 @@ def _verdict(meets: bool | None) -> str:
 
 
 def _rate(rate: float | None) -> str:
-    return "-" if rate is None else f"{rate:.1e}" if rate else "0"
+    """A rate of errors; what no device could show is not told apart.
+
+    >>> _rate(3.1e-05), _rate(2e-218), _rate(0.0), _rate(None)
+    ('3.1e-05', '< 1e-20', '0', '-')
+    """
+    if not rate:
+        return "-" if rate is None else "0"
+    return f"{rate:.1e}" if rate >= LEAST_RATE else f"< {LEAST_RATE:.0e}"
 
 
 def _percent(share: float | None) -> str:
@@ -186,9 +233,10 @@ def _percent(share: float | None) -> str:
     return f"{100 * share:.3g} %" if share < 10 else f"{100 * share:,.0f} %"
 
 
-def _tb(term: dict[str, Any]) -> float | None:
+def _tb(term: dict[str, Any]) -> str:
+    """JESD218's terabytes, of 10^12 bytes."""
     found = term["tbw_bytes"]
-    return None if found is None else float(found) / 1e12
+    return "no limit" if found is None else f"{_cell(float(found) / 1e12)} TB"
 
 
 def _cell(value: float | None) -> str:
@@ -201,4 +249,6 @@ def _keep(hours: float | None) -> str:
     if hours == 0:
         return "no time"
     years = hours / 24 / DAYS_OF_A_YEAR
+    if years > MOST_YEARS:
+        return f"more than {MOST_YEARS} years"
     return f"{years:.3g} years" if years >= 1 else duration(hours * HOUR)

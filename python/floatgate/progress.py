@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from types import TracebackType
@@ -46,6 +47,16 @@ class Progress(_Line):
     def __init__(self, *, quiet: bool = False) -> None:
         super().__init__(quiet=quiet)
         self._stage = ""
+        self._candidate = ""
+        self._lines = not quiet and not self._on
+
+    def candidate(self, run: int, most: int, what: str) -> None:
+        """What is run from now on, and which run of how many; a line where there is no terminal."""
+        said = f"candidate {run} of at most {most}: {what}"
+        if self._lines:
+            sys.stderr.write(f"{said}\n")
+            sys.stderr.flush()
+        self._candidate, self._stage = f"{said}  ", ""
 
     def __call__(self, stage: str, done: int, total: int | None, now_ns: int) -> None:
         """Draws the line anew."""
@@ -55,7 +66,9 @@ class Progress(_Line):
         if stage != self._stage:
             # Its rate is its own: what was done before the first call is little.
             self._stage, self._start = stage, time.monotonic()
-        self._draw(line(stage, done, total, now_ns, time.monotonic() - self._start))
+        state = line(stage, done, total, now_ns, time.monotonic() - self._start)
+        # One line of a terminal, or it could not be drawn over.
+        self._draw((self._candidate + state)[: shutil.get_terminal_size().columns - 1])
 
 
 class RunsProgress(_Line):

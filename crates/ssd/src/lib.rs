@@ -15,6 +15,7 @@ mod lifetime;
 mod precondition;
 mod report;
 mod run;
+mod steady;
 
 /// The digest of the sources that this engine is built from (`build.rs`): its crates without their
 /// tests, the presets, `Cargo.lock`. What is kept under a name that has it is never taken for what

@@ -8,6 +8,7 @@
 use crate::config::{Drive, Recovery};
 use crate::run::capacity;
 use crate::sim::{CellCounts, Sim, Stats, effective, steps};
+use crate::steady::{Steadiness, Verdict};
 use ftl::{Counts, Ftl, Kit};
 use kernel::IndexVec;
 use nand::physics::{Cell, Codeword, YEAR_SECONDS, drive_writes_per_day, programmable_bytes};
@@ -89,14 +90,13 @@ fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)
 }
 
-/// Halves of a run whose write amplification differs by more are not of one state.
-pub(crate) const STEADY: f64 = 0.05;
-
-/// The `lifetime` of a result; null where the cells are not modelled.
+/// The `lifetime` of a result; null where the cells are not modelled. Where the run's rate cannot be
+/// carried on, all that would follow from it is null.
 pub(crate) fn lifetime<K: Kit>(
     drive: &Drive,
     counts: &Counts,
     stats: &Stats,
+    steadiness: &Steadiness,
     sim: &Sim<K>,
 ) -> Value {
     let Some(modelled) = sim.cells() else { return Value::Null };
@@ -109,13 +109,17 @@ pub(crate) fn lifetime<K: Kit>(
     let written = stats.classes[1].bytes as f64;
     let programmed = counts.program.total() as f64 * drive.geometry.page_size().get() as f64;
     let waf = (written > 0.0).then(|| programmed / written);
+    let verdict = steadiness.verdict(seconds);
+    let steady = verdict == Verdict::Steady;
     // Hours in which every block has one cycle, at the rate of this run.
     let cycle_hours =
-        (programmed > 0.0).then(|| programmable_bytes(physical, 1.0) * seconds / programmed / HOUR);
+        steady.then(|| programmable_bytes(physical, 1.0) * seconds / programmed / HOUR);
+    let lasting_waf = waf.filter(|_| steady);
     let target_years = r.target.as_secs_f64() / YEAR_SECONDS;
     let term = |cycles: Option<f64>| {
         let cycles = cycles.and_then(finite);
-        let bytes = cycles.zip(waf).map(|(cycles, waf)| programmable_bytes(physical, cycles) / waf);
+        let bytes =
+            cycles.zip(lasting_waf).map(|(cycles, waf)| programmable_bytes(physical, cycles) / waf);
         let years = cycles.zip(cycle_hours).map(|(n, hours)| n * hours * HOUR / YEAR_SECONDS);
         json!({
             "cycles": cycles,
@@ -173,7 +177,8 @@ pub(crate) fn lifetime<K: Kit>(
         })
         .collect();
     json!({
-        "simulated": simulated(drive, counts, stats, modelled.counts(), sim),
+        "simulated": simulated(drive, counts, stats, &verdict, modelled.counts(), sim),
+        "why": verdict.why(),
         "waf": waf,
         "host_bytes_per_day": (seconds > 0.0).then(|| written / seconds * 86_400.0),
         "cycle_hours": cycle_hours,
@@ -190,6 +195,7 @@ fn simulated<K: Kit>(
     drive: &Drive,
     counts: &Counts,
     stats: &Stats,
+    verdict: &Verdict,
     reads: &CellCounts,
     sim: &Sim<K>,
 ) -> Value {
@@ -213,9 +219,7 @@ fn simulated<K: Kit>(
     uncorrectable.insert("total".into(), reads.uncorrectable.iter().sum::<u64>().into());
     json!({
         "seconds": sim.now().as_secs_f64(),
-        "waf_steady": sim.waf_of_halves().map(|(first, second)| {
-            (second / first - 1.0).abs() <= STEADY
-        }),
+        "waf_steady": verdict.steady(),
         "cycles": { "before": initial, "mean": initial + mean, "max": initial + most },
         "effective_cycles": { "mean": effective_mean, "max": effective_most },
         "rest_hours": rest_hours(sim),

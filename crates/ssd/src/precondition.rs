@@ -8,7 +8,8 @@ use crate::sim::{Interrupted, Progress, Stage};
 use ftl::{Ftl, Kit, Lpn};
 use kernel::{BitSet, Rng, Time};
 use nand::Store;
-use workload::{Op, Workload};
+use std::ops::Range;
+use workload::{Op, Request, Source, Workload};
 
 /// What preconditioning came to.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
@@ -17,17 +18,22 @@ pub struct Preconditioned {
     pub filled: u64,
     /// Pages written while ageing.
     pub aged: u64,
-    /// Write amplification over the last stretch of ageing; 0 without ageing.
+    /// Write amplification over the last stretch of ageing; 0 without ageing, or if no block was
+    /// reclaimed.
     pub waf: f64,
     /// Whether it had become flat.
     pub steady: bool,
+    /// Ageing by repeating a workload: pages written in one pass over it, and how many different
+    /// ones. Zeros where nothing was repeated.
+    pub pass: (u64, u64),
 }
 
 impl Preconditioned {
     /// The summary and the state behind it, as bytes to keep; in front, a sum over all of them.
     pub(crate) fn to_bytes(self, state: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(state.len() + HEAD);
-        for n in [0, self.filled, self.aged, self.waf.to_bits(), self.steady.into()] {
+        let (waf, steady) = (self.waf.to_bits(), self.steady.into());
+        for n in [0, self.filled, self.aged, waf, steady, self.pass.0, self.pass.1] {
             out.extend_from_slice(&n.to_le_bytes());
         }
         out.extend_from_slice(state);
@@ -43,14 +49,15 @@ impl Preconditioned {
         if word(0) != sum(&bytes[8..]) {
             return None;
         }
-        let waf = f64::from_bits(word(3));
-        let summary = Self { filled: word(1), aged: word(2), waf, steady: word(4) == 1 };
+        let (waf, steady) = (f64::from_bits(word(3)), word(4) == 1);
+        let pass = (word(5), word(6));
+        let summary = Self { filled: word(1), aged: word(2), waf, steady, pass };
         Some((summary, state))
     }
 }
 
 /// Bytes before the state.
-const HEAD: usize = 40;
+const HEAD: usize = 56;
 
 /// A sum that any damage changes: a state read back wrong may still be one that a drive can be in,
 /// and the run would be of another drive. Each step can be undone, so no single word is lost.
@@ -145,10 +152,11 @@ impl<K: Kit> Work<'_, K> {
     /// those not needed for moved pages take host writes. Programs by host writes would say the
     /// same in the long run; over a stretch they depend on where each plane stands between two
     /// bouts of garbage collection, and planes that are written in turn stand at the same point.
-    fn waf_since(&self, before: (u64, u64)) -> f64 {
+    /// `None`: no block was reclaimed, so there is none yet, flat or not.
+    fn waf_since(&self, before: (u64, u64)) -> Option<f64> {
         let (slots, moved) = self.reclaimed();
         let (slots, moved) = (slots - before.0, moved - before.1);
-        if slots == 0 { 1.0 } else { slots as f64 / (slots - moved) as f64 }
+        (slots > 0).then(|| slots as f64 / (slots - moved) as f64)
     }
 }
 
@@ -163,7 +171,9 @@ struct Flatness {
 }
 
 impl Flatness {
-    fn is_reached(&mut self, waf: f64) -> bool {
+    /// A stretch without a write amplification does not count.
+    fn is_reached(&mut self, waf: Option<f64>) -> bool {
+        let Some(waf) = waf else { return false };
         self.stretches.push(waf);
         let third = self.stretches.len() / 3;
         if third == 0 {
@@ -174,6 +184,11 @@ impl Flatness {
         let ratio = sum(last) / sum(&before[before.len() - third..]);
         self.agreed = if (ratio - 1.0).abs() <= FLAT { self.agreed + 1 } else { 0 };
         self.agreed >= 2
+    }
+
+    /// Write amplification over the last stretch that had one; 0 if none had.
+    fn last(&self) -> f64 {
+        self.stretches.last().copied().unwrap_or(0.0)
     }
 }
 
@@ -210,18 +225,17 @@ fn age_random<K: Kit>(
             work.write(lpn)?;
         }
         result.aged += stretch;
-        result.waf = work.waf_since(before);
-        // The first pass over a freshly filled drive collects nothing, and is no steady state.
-        let collected = work.reclaimed().0 > before.0;
-        if collected && flatness.is_reached(result.waf) {
+        if flatness.is_reached(work.waf_since(before)) {
             result.steady = true;
             break;
         }
     }
+    result.waf = flatness.last();
     Ok(())
 }
 
-/// The workload's own writes and trims, again and again.
+/// The workload's own writes and trims: what a generator would go on with, or what a trace has,
+/// again and again.
 fn age_by_workload<K: Kit>(
     drive: &Drive,
     input: &dyn Workload,
@@ -231,31 +245,135 @@ fn age_by_workload<K: Kit>(
     let size = drive.geometry.page_size().get();
     let shortest = (u64::from(drive.logical_pages) / 2).max(SHORTEST);
     let mut flatness = Flatness::default();
+    let (mut changes, pass) = Changes::of(drive, input)?;
+    if matches!(changes, Changes::Kept(_) | Changes::Read(_)) && pass.0 == 0 {
+        return Ok(()); // no writes, nothing to age by
+    }
+    result.pass = pass;
+    if drive.precondition.fill.is_in_order() {
+        // A drive that was filled in order keeps what the workload leaves alone in blocks of its
+        // own, for ever: collection never looks at them, and has it as easy as can be. In use they
+        // have had holes, and what stays is moved among what changes.
+        let mut rng = Rng::named(drive.seed, "precondition/age");
+        for _ in 0..result.filled {
+            work.write(Lpn::from_u32(rng.below(result.filled as u32)))?;
+        }
+        result.aged += result.filled;
+    }
     work.total = None;
     for _ in 0..STRETCHES {
         let (before, start) = (work.reclaimed(), work.done);
         while work.done - start < shortest {
-            let at = work.done;
-            replay(input, size, work)?;
-            if work.done == at {
-                return Ok(()); // no writes, nothing to age by
-            }
+            changes.go_on(size, work)?;
         }
         result.aged += work.done - start;
-        result.waf = work.waf_since(before);
-        if flatness.is_reached(result.waf) {
+        if flatness.is_reached(work.waf_since(before)) {
             result.steady = true;
             break;
         }
     }
+    result.waf = flatness.last();
     Ok(())
 }
 
-/// One pass over the workload, reads left out.
-fn replay<K: Kit>(
+/// Writes and trims of a workload that are kept in memory instead of read again, at most.
+const KEPT: usize = 1 << 22;
+
+/// Where ageing by the workload takes its writes and trims from.
+enum Changes<'a> {
+    /// What a generator goes on with, batch by batch.
+    Endless { source: Box<dyn Source>, batch: Vec<Request> },
+    /// All of them, for each pass.
+    Kept(Vec<Change>),
+    /// Too many to keep: each pass reads the workload.
+    Read(&'a dyn Workload),
+}
+
+/// A write or a trim.
+#[derive(Copy, Clone)]
+struct Change {
+    offset: u64,
+    len: u32,
+    trim: bool,
+}
+
+impl Change {
+    fn of(request: &Request) -> Option<Self> {
+        let trim = match request.op {
+            Op::Read => return None,
+            Op::Write => false,
+            Op::Trim => true,
+        };
+        Some(Self { offset: request.offset, len: request.len, trim })
+    }
+
+    /// The pages that change: a write changes all that it touches, only whole ones are given up.
+    fn pages(self, size: u64) -> Range<u64> {
+        let end = self.offset + u64::from(self.len);
+        if self.trim {
+            self.offset.div_ceil(size)..end / size
+        } else {
+            self.offset / size..(end - 1) / size + 1
+        }
+    }
+
+    fn make<K: Kit>(self, size: u64, work: &mut Work<'_, K>) -> Result<(), Interrupted> {
+        for page in self.pages(size) {
+            let lpn = Lpn::from_u32(page as u32);
+            if self.trim {
+                work.ftl.trim(lpn, Time::ZERO);
+            } else {
+                work.write(lpn)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Changes<'a> {
+    /// With them, of a workload that is repeated, the pages written in one pass and how many
+    /// different ones.
+    fn of(drive: &Drive, input: &'a dyn Workload) -> Result<(Self, (u64, u64)), Interrupted> {
+        if let Some(source) = input.endless() {
+            return Ok((Self::Endless { source, batch: Vec::new() }, (0, 0)));
+        }
+        let size = drive.geometry.page_size().get();
+        let mut seen = BitSet::new(drive.logical_pages as usize);
+        let (mut written, mut different) = (0, 0);
+        let (mut kept, mut all) = (Vec::new(), 0);
+        each_change(input, |change| {
+            for page in change.pages(size).filter(|_| !change.trim) {
+                written += 1;
+                different += u64::from(!seen.get(page as usize));
+                seen.set(page as usize);
+            }
+            all += 1;
+            if all <= KEPT {
+                kept.push(change);
+            }
+            Ok(())
+        })?;
+        let changes = if all <= KEPT { Self::Kept(kept) } else { Self::Read(input) };
+        Ok((changes, (written, different)))
+    }
+
+    /// The next requests of an endless stream, or one pass.
+    fn go_on<K: Kit>(&mut self, size: u64, work: &mut Work<'_, K>) -> Result<(), Interrupted> {
+        match self {
+            Self::Endless { source, batch } => {
+                source.fill(batch)?;
+                batch.iter().filter_map(Change::of).try_for_each(|c| c.make(size, work))
+            }
+            Self::Kept(all) => all.iter().try_for_each(|c| c.make(size, work)),
+            Self::Read(input) => each_change(*input, |c| c.make(size, work)),
+        }
+    }
+}
+
+/// Goes through a workload's writes and trims.
+fn each_change(
     input: &dyn Workload,
-    size: u64,
-    work: &mut Work<'_, K>,
+    mut see: impl FnMut(Change) -> Result<(), Interrupted>,
 ) -> Result<(), Interrupted> {
     let mut source = input.open()?;
     let mut batch = Vec::new();
@@ -264,21 +382,7 @@ fn replay<K: Kit>(
         if batch.is_empty() {
             return Ok(());
         }
-        for request in &batch {
-            match request.op {
-                Op::Read => {}
-                Op::Write => {
-                    for lpn in request.offset / size..=(request.end() - 1) / size {
-                        work.write(Lpn::from_u32(lpn as u32))?;
-                    }
-                }
-                Op::Trim => {
-                    for lpn in request.offset.div_ceil(size)..request.end() / size {
-                        work.ftl.trim(Lpn::from_u32(lpn as u32), Time::ZERO);
-                    }
-                }
-            }
-        }
+        batch.iter().filter_map(Change::of).try_for_each(&mut see)?;
     }
 }
 

@@ -5,10 +5,11 @@
 
 use crate::config::{Drive, HostMode};
 use crate::energy::EnergyUse;
-use crate::lifetime::{self, STEADY, lifetime};
+use crate::lifetime::{self, lifetime};
 use crate::precondition::Preconditioned;
 use crate::run::{Before, capacity, pages_in_use};
 use crate::sim::{Cells, Class, ClassStats, Overload, Sim, Stats};
+use crate::steady::Steadiness;
 use ftl::{Counts, Ftl, Kit, State};
 use kernel::{Histogram, IndexVec, Time};
 use nand::{BlockId, BySource, Level, Mode, Source};
@@ -56,6 +57,7 @@ pub(crate) fn report<K: Kit>(
     let counts = *sim.ftl().counts();
     let stats = sim.stats().clone();
     let checks = check(drive, &counts, &stats, before, sim);
+    let steadiness = Steadiness::of(drive, state, &counts, &stats, sim);
     let end_ns = sim.end().as_ns();
     let page_bytes = drive.geometry.page_size().get();
     let written = stats.classes[Class::Write as usize].bytes;
@@ -100,10 +102,10 @@ pub(crate) fn report<K: Kit>(
         "buffer": buffer(sim),
         "energy_joules": energy.as_ref().map(EnergyUse::by_operation),
         "energy_split": energy.map(|e| e.split(drive.geometry.shape().bits_per_cell, host_bytes)),
-        "lifetime": lifetime(drive, &counts, &stats, sim),
+        "lifetime": lifetime(drive, &counts, &stats, &steadiness, sim),
         "policies": policies_of(drive, &counts, &stats, sim),
         "checks": checks,
-        "warnings": warnings(drive, about, alignment, state, &counts, &stats, sim),
+        "warnings": warnings(drive, about, alignment, &steadiness, &counts, &stats, sim),
         "simulated_seconds": end_ns as f64 * 1e-9,
         "timing": { "wall_seconds": 0.0, "page_ops_per_second": 0.0 },
     });
@@ -447,7 +449,7 @@ fn warnings<K: Kit>(
     drive: &Drive,
     about: &About,
     alignment: &Alignment,
-    state: &Preconditioned,
+    steadiness: &Steadiness,
     counts: &Counts,
     stats: &Stats,
     sim: &Sim<K>,
@@ -455,14 +457,7 @@ fn warnings<K: Kit>(
     let mut all = Vec::new();
     let mut warn = |code: &str, text: String| all.push(json!({ "code": code, "text": text }));
     let writes = stats.classes[Class::Write as usize].requests;
-    if writes > 0 && counts.erase.total() == 0 {
-        warn(
-            "gc-never-ran",
-            "garbage collection never ran: the drive was never full, so write amplification and \
-             wear say nothing about the long run (see precondition.age)"
-                .into(),
-        );
-    }
+    steadiness.warn(&mut warn);
     if writes > 0 && stats.classes[Class::Read as usize].requests > 0 && !sim.read_what_it_wrote() {
         warn(
             "no-read-of-written",
@@ -523,28 +518,6 @@ fn warnings<K: Kit>(
                 "{} times `{name}` chose so many blocks in a row that free nothing that the block \
                  with the most to gain was taken in its place",
                 counts.overridden
-            ),
-        );
-    }
-    if state.aged > 0 && !state.steady {
-        warn(
-            "not-steady",
-            format!(
-                "ageing stopped before write amplification was flat: it was {:.3} over the last \
-                 stretch",
-                state.waf
-            ),
-        );
-    }
-    if let Some((first, second)) = sim.waf_of_halves()
-        && counts.erase.total() > 0
-        && (second / first - 1.0).abs() > STEADY
-    {
-        warn(
-            "waf-not-steady",
-            format!(
-                "write amplification was still moving: {first:.3} over the first half of the \
-                 writes, {second:.3} over the second (see precondition.age)"
             ),
         );
     }

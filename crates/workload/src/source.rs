@@ -35,6 +35,12 @@ pub trait Workload: Send + Sync {
         Ok(Flows { open: self.open()?, closed: Vec::new() })
     }
 
+    /// The same process without an end: what a generator would go on with. `None`: a record of
+    /// requests, which can only be repeated, or a generator that hardly ever writes.
+    fn endless(&self) -> Option<Box<dyn Source>> {
+        None
+    }
+
     /// The time that the first request bears in its trace, in nanoseconds since whatever its
     /// format counts from. `None`: it was not recorded.
     fn origin(&self) -> Option<u64> {
@@ -122,6 +128,10 @@ impl Workload for Named {
 
     fn flows(&self) -> Result<Flows, TraceError> {
         self.inner.flows()
+    }
+
+    fn endless(&self) -> Option<Box<dyn Source>> {
+        self.inner.endless()
     }
 
     fn origin(&self) -> Option<u64> {

@@ -114,6 +114,12 @@ impl Workload for Fold {
         let closed = closed.into_iter().map(|l| Loop { source: self.folded(l.source), ..l });
         Ok(Flows { open: self.folded(open), closed: closed.collect() })
     }
+
+    fn endless(&self) -> Option<Box<dyn Source>> {
+        // What is packed by first touch has places for the requests that were seen.
+        let packed = self.how.rule == OutOfRange::Compact;
+        if packed { None } else { self.inner.endless().map(|inner| self.folded(inner)) }
+    }
 }
 
 impl Fold {

@@ -70,9 +70,11 @@ def lifetime(
 ) -> None:
     """Say how long DRIVE lasts under WORKLOAD, and what makes it last: TBW, DWPD, years.
 
-    One pass over the workload is simulated with the model of the cells; what takes years follows
-    from its rate of writing and its write amplification, and is marked as extrapolated. Where the
-    target is not reached, throttles and other drives that reach it are found.
+    The drive is filled and aged by the workload itself, unless it or --set says otherwise, and kept
+    for the next time. Then one pass over the workload is simulated with the model of the cells;
+    what takes years follows from its rate of writing and its write amplification, if they last:
+    otherwise no years are named. Where the target is not reached, throttles and other drives that
+    reach it are found.
     """
     from floatgate import lifetime_text, text
     from floatgate.lifetime import lifetime_data
@@ -113,6 +115,7 @@ def lifetime(
                 set=own,
                 seed=seed,
                 progress=progress,
+                candidates=progress.candidate,
                 **reading,
             )
     if as_json:

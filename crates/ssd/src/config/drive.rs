@@ -169,6 +169,11 @@ pub enum Fill {
 }
 
 impl Fill {
+    /// Whether pages are written in the order of their addresses, whatever the workload does.
+    pub(crate) fn is_in_order(self) -> bool {
+        matches!(self, Self::Share(_) | Self::Full)
+    }
+
     /// As a drive file has it.
     pub(crate) fn to_json(self) -> Value {
         match self {

@@ -11,6 +11,7 @@ mod buffer;
 mod cells;
 mod channel;
 mod closed;
+mod course;
 mod die;
 mod fresh;
 mod host;
@@ -21,6 +22,7 @@ mod stats;
 pub use backlog::Overload;
 pub use buffer::BufferCounts;
 pub(crate) use cells::{CellCounts, Cells, effective, steps};
+pub use course::Stretch;
 pub(crate) use op::Spent;
 pub use stats::{Class, ClassStats, PageCounts, PageStats, Stats};
 
@@ -30,6 +32,7 @@ use backlog::Backlog;
 use buffer::{Buffer, Parts};
 pub(crate) use channel::Channel;
 use closed::ClosedLoop;
+use course::Course;
 pub(crate) use die::Die;
 use die::Phase;
 use fresh::Fresh;
@@ -137,9 +140,6 @@ impl From<TraceError> for Interrupted {
 /// Requests between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 14;
 
-/// Host pages of half a run from which its write amplification says something.
-const HALF: u64 = 1 << 14;
-
 /// A drive in simulated time.
 pub struct Sim<K: Kit> {
     settings: Settings,
@@ -181,8 +181,8 @@ pub struct Sim<K: Kit> {
     by_dies: Divisor,
     /// The waiting operations that the cost policy looks at.
     queues: Queues,
-    /// Host pages placed and pages programmed, every so many requests.
-    programs_over_time: Vec<(u64, u64)>,
+    /// What the FTL had counted, every so many requests.
+    course: Course,
     /// Present until a read meets a page that was programmed in this run.
     unmet: Option<Fresh>,
     recorder: Option<Box<Recorder>>,
@@ -232,7 +232,7 @@ impl<K: Kit> Sim<K> {
             page_bytes: geometry.page_size().get(),
             by_dies: Divisor::new(dies as u32),
             queues: ftl.policies.cost.queues(),
-            programs_over_time: Vec::new(),
+            course: Course::new(),
             unmet: Some(Fresh::since(ftl.array())),
             recorder: None,
             cells: None,
@@ -298,7 +298,7 @@ impl<K: Kit> Sim<K> {
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(), Interrupted> {
         self.start(source)?;
-        let mut report_at = PROGRESS_EVERY;
+        let (mut mark_at, mut report_at) = (1, PROGRESS_EVERY);
         while let Some((now, actor)) = self.agenda.peek() {
             debug_assert!(now >= self.now, "time runs backwards");
             if now > self.row_end {
@@ -320,11 +320,13 @@ impl<K: Kit> Sim<K> {
                 self.worn_out_at = Some(now);
                 break;
             }
+            if self.stats.served < mark_at {
+                continue;
+            }
+            mark_at = self.stats.served + self.course.mark(self.ftl.counts());
             if self.stats.served >= report_at {
                 report_at = self.stats.served + PROGRESS_EVERY;
                 let done = self.stats.served;
-                let counts = self.ftl.counts();
-                self.programs_over_time.push((counts.host_pages, counts.program.total()));
                 let wanted = progress(Progress { stage: Stage::Running, done, total, now });
                 if !wanted || self.recorder.as_ref().is_some_and(|r| r.is_stopped()) {
                     return Err(Interrupted::Stopped);
@@ -456,15 +458,9 @@ impl<K: Kit> Sim<K> {
         self.unmet.is_none()
     }
 
-    /// Pages programmed for each page of the host in the first half of the run and in the second,
-    /// by host pages. `None` for short runs.
-    pub fn waf_of_halves(&self) -> Option<(f64, f64)> {
-        let counts = self.ftl.counts();
-        let (host, programs) = (counts.host_pages, counts.program.total());
-        let half = self.programs_over_time.iter().find(|(pages, _)| pages * 2 >= host)?;
-        let ratio = |programs: u64, pages: u64| programs as f64 / pages as f64;
-        let enough = half.0 >= HALF && host - half.0 >= HALF;
-        enough.then(|| (ratio(half.1, half.0), ratio(programs - half.1, host - half.0)))
+    /// The run in two halves, by the pages that the host wrote; `None` if it wrote none in one.
+    pub fn halves(&self) -> Option<[Stretch; 2]> {
+        self.course.halves(Stretch::of(self.ftl.counts()))
     }
 
     /// When the run was over: the last request was done, and so was the last program of what the

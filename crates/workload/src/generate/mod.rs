@@ -144,6 +144,9 @@ impl Generator {
     }
 }
 
+/// A stream with a smaller share of writes takes too long to write anything much.
+const FEW: f64 = 1e-3;
+
 /// A share in units of 2^-64, so that a draw of 64 bits is compared without a division.
 fn below(share: f64) -> u64 {
     (share * 2.0_f64.powi(64)) as u64
@@ -165,9 +168,31 @@ impl Workload for Synthetic {
     }
 
     fn open(&self) -> Result<Box<dyn Source>, TraceError> {
-        let plan = Arc::clone(&self.plan);
+        Ok(Box::new(Making::of(&self.plan)))
+    }
+
+    fn endless(&self) -> Option<Box<dyn Source>> {
+        let hardly_writes = match self.plan.only {
+            Some(op) => op != Op::Write,
+            None => self.plan.trim_below > below(1.0 - FEW),
+        };
+        if hardly_writes || self.about.stand_in.is_some() {
+            return None;
+        }
+        let mut making = Making::of(&self.plan);
+        making.left = u64::MAX;
+        // Times of so many requests would not fit.
+        let unused = Rng::named(self.plan.seed, "workload/arrivals");
+        making.clock = Clock::new(Arrivals::AsFastAsPossible, unused);
+        Some(Box::new(making))
+    }
+}
+
+impl Making {
+    fn of(plan: &Arc<Plan>) -> Self {
+        let plan = Arc::clone(plan);
         let stream = |name| Rng::named(plan.seed, name);
-        Ok(Box::new(Making {
+        Self {
             left: plan.requests,
             clock: Clock::new(plan.arrivals, stream("workload/arrivals")),
             places: stream("workload/places"),
@@ -175,7 +200,7 @@ impl Workload for Synthetic {
             ops: stream("workload/operations"),
             next_byte: 0,
             plan,
-        }))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! deviations either holds for ever or shows a fault.
 
 use super::*;
+use crate::List;
 use crate::trace::drain;
 
 /// What the TOML text generates on a drive of 64 MiB (16,384 pages).
@@ -51,6 +52,40 @@ fn the_same_seed_gives_the_same_requests_and_another_gives_others() {
     let of_run =
         |seed| drain(&mut *g.with_span(Bytes::gib(1), seed).unwrap().open().unwrap()).unwrap();
     assert_ne!(of_run(1), of_run(2), "without a seed of its own it follows the run's");
+}
+
+/// What a drive is aged by: the same process, past the end of its requests.
+#[test]
+fn an_endless_stream_begins_alike_and_goes_on() {
+    let of = |toml: &str| {
+        toml::from_str::<Generator>(toml).unwrap().with_span(Bytes::mib(64), 1).unwrap()
+    };
+    for pattern in ["random-write", "sequential-write", "zipf", "hot-cold", "jesd219-enterprise"] {
+        let text = |n: u32| {
+            let timed = "arrivals = { constant = { iops = 50 } }";
+            format!("pattern = '{pattern}'\nrequests = {n}\n{timed}")
+        };
+        let untimed = |mut all: Vec<Request>| {
+            for r in &mut all {
+                r.at = kernel::Time::ZERO;
+            }
+            all
+        };
+        let (mut source, mut batch) = (of(&text(5)).endless().expect(pattern), Vec::new());
+        let mut all = Vec::new();
+        while all.len() < 20_000 {
+            source.fill(&mut batch).unwrap();
+            all.extend_from_slice(&batch);
+        }
+        all.truncate(20_000);
+        assert_eq!(all, untimed(make(&text(20_000))), "{pattern}");
+    }
+    for quiet in ["read-share = 1.0", "read-share = 0.9995", "read-share = 0.4\ntrim-share = 0.6"] {
+        let made = of(&format!("pattern = 'random-write'\nrequests = 5\n{quiet}"));
+        assert!(made.endless().is_none(), "{quiet}: it would take for ever to write anything");
+    }
+    let list = List::new("record", make("pattern = 'zipf'\nrequests = 5")).unwrap();
+    assert!(list.endless().is_none(), "a record can only be repeated");
 }
 
 #[test]
