@@ -35,6 +35,11 @@ class Cache(NamedTuple):
         return Path(self.folder) / "states" / name
 
     @property
+    def unprinted(self) -> Path:
+        """Where results lie that could not be printed, and that nobody had asked to store."""
+        return Path(self.folder) / "unprinted"
+
+    @property
     def locks(self) -> Path:
         """Where the files lie that say who is making a state."""
         return Path(self.folder) / "locks"

@@ -3,14 +3,21 @@ r"""What the command line sends to a terminal: text, and no control characters o
 Names come from files: of drives, workloads, devices, folders. A terminal obeys what is in them, so
 they are shown: an escape character as `\x1b`. What floatgate itself wants the terminal to do goes
 through `control`, between marks that no file can know.
+
+What cannot be written is an `OutputError` on standard output, where results go, and nothing on
+standard error, where there would be nobody to tell.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import signal
 import sys
-from typing import Any, TextIO
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, NoReturn, TextIO
 
 SHAPES_RESULTS = False
 
@@ -34,30 +41,96 @@ def control(sequence: str) -> str:
     return f"{_MARK}{sequence}{_MARK}" if wrapped else sequence
 
 
+class OutputError(Exception):
+    """Standard output takes no more. `kept` says where what it should have had lies instead."""
+
+    def __init__(self, reason: OSError) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.kept: str | None = None
+
+    @property
+    def nobody_reads(self) -> bool:
+        """Whether whoever read it has seen enough, as `head` has."""
+        return isinstance(self.reason, BrokenPipeError)
+
+    def __str__(self) -> str:
+        why = (self.reason.strerror or str(self.reason)).lower()
+        kept = "" if self.kept is None else f"\n{self.kept}"
+        return f"standard output cannot be written ({why}){kept}"
+
+
 def listen_to_nobody_else() -> None:
     """From here on, standard output and standard error show control characters."""
-    sys.stdout = Shown(sys.stdout)
+    sys.stdout = Shown(sys.stdout, of_results=True)
     sys.stderr = Shown(sys.stderr)
 
 
-class Shown:
-    """A stream that passes text on and shows what a terminal would obey."""
+def give_up() -> None:
+    """Standard output has failed: what it has not written yet is not tried again."""
+    with suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
 
-    def __init__(self, stream: TextIO) -> None:
+
+def end_like_a_pipe() -> NoReturn:
+    """Ends the process by SIGPIPE, as other tools end when nobody reads what they write."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGPIPE)
+    raise SystemExit(128 + signal.SIGPIPE)
+
+
+class Shown:
+    """A stream that passes text on and shows what a terminal would obey.
+
+    Args:
+        stream: Where the text goes; None where the process was started without.
+        of_results: Whether a text that cannot be written is an `OutputError`.
+    """
+
+    def __init__(self, stream: TextIO | None, *, of_results: bool = False) -> None:
         self._stream = stream
+        self._of_results = of_results
 
     def write(self, text: str) -> int:
         """Writes a text; what lies between marks goes as it is."""
         parts = text.split(_MARK)
         ours = parts[1::2]
         shown = [visible(part) for part in parts[::2]]
-        self._stream.write("".join(a + b for a, b in zip(shown, [*ours, ""], strict=True)))
+        whole = "".join(a + b for a, b in zip(shown, [*ours, ""], strict=True))
+        try:
+            self._there().write(whole)
+        except OSError as error:
+            self._failed(error)
         return len(text)
 
-    def writelines(self, lines: Any) -> None:
+    def flush(self) -> None:
+        """Hands on what was written so far."""
+        if self._stream is None:
+            return
+        try:
+            self._stream.flush()
+        except OSError as error:
+            self._failed(error)
+
+    def isatty(self) -> bool:
+        """Whether a person looks at it."""
+        return self._stream is not None and self._stream.isatty()
+
+    def writelines(self, lines: Iterable[str]) -> None:
         """Writes several texts."""
         for line in lines:
             self.write(line)
+
+    def _there(self) -> TextIO:
+        if self._stream is None:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        return self._stream
+
+    def _failed(self, error: OSError) -> None:
+        if self._of_results:
+            raise OutputError(error) from None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -49,11 +50,28 @@ app.add_typer(config.app, name="config", help="Look at drive files.")
 
 def main() -> None:
     """Runs the command line and exits: 2 if the input is wrong, 1 if floatgate is."""
+    terminal.listen_to_nobody_else()
+    try:
+        try:
+            _answer()
+        except terminal.OutputError:
+            raise
+        except BaseException:  # also the end of a command, which is a SystemExit
+            sys.stdout.flush()
+            raise
+        sys.stdout.flush()
+    except terminal.OutputError as error:
+        terminal.give_up()
+        if error.nobody_reads:
+            terminal.end_like_a_pipe()
+        fail(f"error: {error}", 2)
+
+
+def _answer() -> None:
     if (answers := completion.bash_policy()) is not None:
         print("\n".join(answers))
         return
     interrupt.listen()
-    terminal.listen_to_nobody_else()
     try:
         app(prog_name="floatgate")
     except ConfigError as error:

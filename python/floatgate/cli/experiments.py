@@ -12,7 +12,7 @@ import typer
 
 from floatgate import InputError
 from floatgate.cli.options import ClusterAddress, Json, Quiet, Traces, Workers, executor_of
-from floatgate.cli.show import fail, print_json
+from floatgate.cli.show import fail, kept, print_json
 
 Quick = Annotated[bool, typer.Option("--quick", help="The quick form, as the file has it.")]
 
@@ -72,16 +72,17 @@ def sweep(
     page = Path(prepared.out) / "report.html"
     if report:
         findings.save(whole, page)
-    if as_json:
-        print(json.dumps(comparison.data))
-        if failed:
-            print(failed, file=sys.stderr)
-    else:
-        first = prepared.experiment.measures
-        parts = [comparison_text.page(comparison, colour=text.colour_wanted(), first=first)]
-        parts += [findings.table_text(table) for table in whole.tables]
-        parts.append(f"Results: {prepared.out}" + (f"\nReport: {page}" if report else ""))
-        print("\n\n".join(parts))
+    with kept(lambda: f"the results are stored in {prepared.out}"):
+        if as_json:
+            print(json.dumps(comparison.data))
+            if failed:
+                print(failed, file=sys.stderr)
+        else:
+            first = prepared.experiment.measures
+            parts = [comparison_text.page(comparison, colour=text.colour_wanted(), first=first)]
+            parts += [findings.table_text(table) for table in whole.tables]
+            parts.append(f"Results: {prepared.out}" + (f"\nReport: {page}" if report else ""))
+            print("\n\n".join(parts))
     sys.exit(comparison.exit_code)
 
 

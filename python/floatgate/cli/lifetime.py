@@ -25,7 +25,7 @@ from floatgate.cli.options import (
     Traces,
     Workload,
 )
-from floatgate.cli.show import print_json
+from floatgate.cli.show import kept, place_of, print_json
 from floatgate.run import Reading
 
 
@@ -118,13 +118,14 @@ def lifetime(
                 candidates=progress.candidate,
                 **reading,
             )
-    if as_json:
-        found = None if advised is None else advised.data
-        print_json("floatgate.lifetime/1", **lifetime_data(result), advice=found)
-        return
-    page = lifetime_text.page(
-        result, advised, counts_recovery=recovery is not None, colour=text.colour_wanted()
-    )
-    print(page)
-    if result.folder is not None:
-        print(f"\nResult: {result.folder}")
+    with kept(lambda: place_of(result)):
+        if as_json:
+            found = None if advised is None else advised.data
+            print_json("floatgate.lifetime/1", **lifetime_data(result), advice=found)
+            return
+        page = lifetime_text.page(
+            result, advised, counts_recovery=recovery is not None, colour=text.colour_wanted()
+        )
+        print(page)
+        if result.folder is not None:
+            print(f"\nResult: {result.folder}")

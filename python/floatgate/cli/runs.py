@@ -38,7 +38,7 @@ from floatgate.cli.options import (
     Workload,
     executor_of,
 )
-from floatgate.cli.show import fail
+from floatgate.cli.show import fail, kept, place_of
 from floatgate.measures import MEASURES
 from floatgate.recording import TABLES
 
@@ -97,12 +97,13 @@ def run(
             record=_record(snapshots),
             progress=progress,
         )
-    if as_json:
-        print(json.dumps(result.data))
-        return
-    print(text.page(result, colour=text.colour_wanted()))
-    if result.folder is not None:
-        print(f"\nResult: {result.folder}")
+    with kept(lambda: place_of(result)):
+        if as_json:
+            print(json.dumps(result.data))
+            return
+        print(text.page(result, colour=text.colour_wanted()))
+        if result.folder is not None:
+            print(f"\nResult: {result.folder}")
 
 
 def compare(
@@ -222,13 +223,14 @@ def compare(
     failed = comparison_text.failures(comparison)
     if not comparison.runs:
         fail(failed, comparison.exit_code)
-    if as_json:
-        print(json.dumps(comparison.data))
-        if failed:
-            print(failed, file=sys.stderr)
-    else:
-        print(comparison_text.page(comparison, colour=text.colour_wanted(), bars=bars))
-        print(f"\nResults: {out}")
+    with kept(lambda: f"the results are stored in {out}"):
+        if as_json:
+            print(json.dumps(comparison.data))
+            if failed:
+                print(failed, file=sys.stderr)
+        else:
+            print(comparison_text.page(comparison, colour=text.colour_wanted(), bars=bars))
+            print(f"\nResults: {out}")
     sys.exit(comparison.exit_code)
 
 

@@ -4,12 +4,51 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from floatgate import terminal
+
+if TYPE_CHECKING:
+    from floatgate import Result
 
 
 def print_json(schema: str, **values: Any) -> None:
     """Prints the one object of `--json`."""
     print(json.dumps({"schema": schema, **values}))
+
+
+@contextmanager
+def kept(where: Callable[[], str]) -> Iterator[None]:
+    """What is printed within is not lost if it cannot be printed: the message says where it is.
+
+    Args:
+        where: Says it, and is asked only then.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except terminal.OutputError as error:
+        if not error.nobody_reads:
+            error.kept = where()
+        raise
+
+
+def place_of(result: Result) -> str:
+    """Where a result is stored, if need be in the cache, in a sentence."""
+    from floatgate import InputError
+    from floatgate.cache import cache
+
+    if result.folder is not None:
+        return f"the result is stored in {result.folder}"
+    place = cache()
+    if place is None:
+        return "the result is lost: there is no cache to keep it in, and no --out"
+    try:
+        return f"the result is kept in {result.save(place.unprinted).parent}"
+    except InputError as error:
+        return f"the result is lost, it could not be kept either: {error}"
 
 
 def fail(message: str, code: int) -> NoReturn:
