@@ -143,8 +143,6 @@ def carry_out(
     if workers is not None and workers < 1:
         raise InputError(f"there must be at least one worker, not {workers}")
     with _folder(out):
-        if out is not None:
-            tidy(out)
         outcomes: dict[int, Result | Failure] = {}
         remade = []
         for index, plan in enumerate(plans):
@@ -162,7 +160,7 @@ def carry_out(
         comparison = Comparison.of(varied, [outcomes[index] for index in range(len(plans))])
         comparison.reused, comparison.remade = reused, remade
         if out is not None:
-            tidy(out)
+            tidy(Path(out))
             if comparison.runs:
                 _write_list(comparison, out)
     return comparison

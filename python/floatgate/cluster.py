@@ -24,7 +24,7 @@ from floatgate import build, engine
 from floatgate.catalogue import trace_folders
 from floatgate.engine import InputError
 from floatgate.pool import Failure, Job, Outcomes, Watch, Worker, stop
-from floatgate.recording import Recording
+from floatgate.recording import Recording, content, unfinished
 from floatgate.result import Result
 
 Client = Any
@@ -38,9 +38,6 @@ TELL = 1.0
 
 _LOOK = 0.2
 """So many seconds pass until a run that is not wanted any more is stopped."""
-
-_MARKER = ".cluster-"
-"""Begins the name of a file by which workers know that they share the folder of the results."""
 
 
 def need_packages() -> None:
@@ -96,18 +93,19 @@ class Cluster:
         Raises:
             InputError: No scheduler answers, or its workers are not fit for these jobs.
         """
-        with _connected(self.address) as client, _marked(jobs, self._shared) as token:
+        with _connected(self.address) as client, _marked(jobs, self._shared) as (token, marker):
             jobs = [_absolute(job) for job in jobs]
             if client.nthreads():
                 _check_workers(client, jobs)
             else:
                 self._say(f"{self.address} has no workers yet; runs begin when the first is there")
-            yield from _carried_out(client, self.address, token, jobs, watch)
+            yield from _carried_out(client, self.address, (token, marker), jobs, watch)
 
 
 def _carried_out(
-    client: Client, address: str, token: str, jobs: Sequence[Job], watch: Watch
+    client: Client, address: str, named: tuple[str, str], jobs: Sequence[Job], watch: Watch
 ) -> Outcomes:
+    token, marker = named
     heard: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
     topic = f"floatgate-{token}"
 
@@ -121,7 +119,7 @@ def _carried_out(
     order = spread(jobs)
     keys = [f"floatgate-{token}-{index}" for index in order]
     orders = [
-        _Order(token, build.digest(), key, index, jobs[index])
+        _Order(token, marker, build.digest(), key, index, jobs[index])
         for key, index in zip(keys, order, strict=True)
     ]
     futures = dict(zip(order, client.map(_task, orders, key=keys, pure=False), strict=True))
@@ -191,19 +189,24 @@ def _connected(address: str) -> Iterator[Client]:
 
 
 @contextmanager
-def _marked(jobs: Sequence[Job], shared: bool | None) -> Iterator[str]:
-    """A name for this sweep, and a file of that name in each folder of results."""
+def _marked(jobs: Sequence[Job], shared: bool | None) -> Iterator[tuple[str, str]]:
+    """A name for this sweep, and that of a file in each folder of results.
+
+    By the file workers know that they share the folder. A client that is killed leaves it to
+    `recording.tidy`.
+    """
     token = uuid.uuid4().hex[:12]
+    marker = unfinished(f"cluster_{token}")
     folders = {job.out for job in jobs if job.out is not None}
-    markers = [Path(folder) / f"{_MARKER}{token}" for folder in folders if shared is not False]
+    markers = [Path(folder) / marker for folder in folders if shared is not False]
     try:
-        for marker in markers:
-            marker.parent.mkdir(parents=True, exist_ok=True)
-            marker.touch()
-        yield token
+        for file in markers:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch()
+        yield token, marker
     finally:
-        for marker in markers:
-            marker.unlink(missing_ok=True)
+        for file in markers:
+            file.unlink(missing_ok=True)
 
 
 def _absolute(job: Job) -> Job:
@@ -283,6 +286,7 @@ class _Order(NamedTuple):
     """A job on its way to a worker."""
 
     token: str
+    marker: str
     build: str
     key: str
     number: int
@@ -345,7 +349,7 @@ def _task(order: _Order) -> _Made | Failure:
         message = f"this is build {ours} of floatgate, and the run wants {wanted}"
         return Failure("input", message + where)
     job, folder = order.job, None
-    if job.out is not None and not (Path(job.out) / f"{_MARKER}{order.token}").exists():
+    if job.out is not None and not (Path(job.out) / order.marker).exists():
         folder = tempfile.mkdtemp(prefix="floatgate-", dir=me.local_directory)
         job = job._replace(out=folder)
     try:
@@ -357,7 +361,7 @@ def _task(order: _Order) -> _Made | Failure:
         files = None
         if folder is not None:
             place = Path(folder) / outcome.run_id
-            files = {path.name: path.read_bytes() for path in sorted(place.iterdir())}
+            files = {path.name: content(path) for path in sorted(place.iterdir())}
         return _Made(outcome.data, files)
     finally:
         if folder is not None:

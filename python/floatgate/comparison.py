@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from floatgate.engine import InputError
-from floatgate.recording import make_folder
+from floatgate.recording import RESULT, content, make_folder, replace
 from floatgate.result import Result
 
 if TYPE_CHECKING:
@@ -139,27 +140,76 @@ class Comparison:
         path = Path(folder) / LIST
         make_folder(path.parent)
         value = self.data | {
-            "schema": "floatgate.comparison/1",
+            "schema": _SCHEMA,
             "runs": [run.run_id for run in self.runs],
         }
-        new = path.with_name(f"{LIST}.{os.getpid()}")
-        try:
-            new.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-            new.replace(path)
-        except BaseException:
-            new.unlink(missing_ok=True)
-            raise
+        replace(path, json.dumps(value, indent=1) + "\n")
         return path
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Comparison:
-        """Reads a stored comparison: the folder that holds it."""
+        """Reads a stored comparison: the folder that holds it.
+
+        Raises:
+            InputError: There is none, or it cannot be read.
+        """
         path = Path(folder) / LIST
-        if not path.is_file():
+        if not path.exists():
             raise InputError(f"{folder}: there is no `{LIST}` here; expected a stored comparison")
-        value = json.loads(path.read_bytes())
-        runs = [Result.load(path.parent / run_id) for run_id in value["runs"]]
+        value = read_list(path)
+        from floatgate import shape
+
+        runs = [shape.load(path.parent / run_id / RESULT) for run_id in value["runs"]]
         return cls(runs, value["variants"], value["failed"])
+
+
+def read_list(path: Path) -> dict[str, Any]:
+    """The value of a `comparison.json`, with a variant for each of its runs.
+
+    Raises:
+        InputError: It cannot be read, or is none that this version reads.
+    """
+    try:
+        value = json.loads(content(path))
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"{path}: this cannot be read ({reason})") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: this is no JSON ({error}); expected a list of results") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: this is no list of results; expected a JSON object")
+    if value.get("schema") != _SCHEMA:
+        found = value.get("schema")
+        said = f"this is a `{found}`" if isinstance(found, str) else "this is no list of results"
+        raise InputError(f"{path}: {said}; expected `schema` to be `{_SCHEMA}`")
+    lists: list[Any] = [value.get(key) for key in ("runs", "variants", "failed")]
+    if not (all(isinstance(each, list) for each in lists) and _is_whole(*lists)):
+        raise InputError(
+            f"{path}: this list of results is damaged; the command that made it makes it anew"
+        )
+    return value
+
+
+def _is_whole(runs: list[Any], variants: list[Any], failed: list[Any]) -> bool:
+    """Whether the lists of a `comparison.json` hold what they must."""
+    return (
+        len(runs) == len(variants)
+        and all(isinstance(run, str) and NAME.fullmatch(run) for run in runs)
+        and all(map(is_variant, variants))
+        and all(isinstance(each, dict) and is_variant(each.get("variant")) for each in failed)
+        and all(isinstance(each.get(key), str) for each in failed for key in ("kind", "message"))
+    )
+
+
+_SCHEMA = "floatgate.comparison/1"
+
+NAME = re.compile(r"[0-9a-f]{16}")
+"""The name of a run."""
+
+
+def is_variant(value: object) -> bool:
+    """Whether this says what is a run's own."""
+    return isinstance(value, dict) and all(isinstance(word, str) for word in value.values())
 
 
 def typed(values: Sequence[str | None]) -> Sequence[str | float | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -35,7 +36,9 @@ def alone(cache: Cache | None, state: str | None, progress: Progress) -> Iterato
     try:
         cache.locks.mkdir(exist_ok=True)
         # Few files: a lock that two states share costs a wait, and nothing else.
-        file = (cache.locks / state[:2]).open("a")
+        # Something else than a file that has its name must not keep us waiting.
+        handle = os.open(cache.locks / state[:2], os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o666)
+        file = os.fdopen(handle, "rb", buffering=0)
     except OSError:
         yield progress  # A cache that cannot be written to keeps nothing.
         return

@@ -185,13 +185,13 @@ class Pieces:
             return values.to_numpy()
         if role == "device":
             return self._numbers(values)
-        return self._whole(values, column).to_numpy()
+        return self._whole(values, column, rounded=role == "time").to_numpy()
 
     def _row(self, wrong: pl.Series) -> int:
         return self._done + int(wrong.arg_max() or 0) + 1
 
-    def _whole(self, values: pl.Series, column: Column) -> pl.Series:
-        """The values as whole numbers of ns or bytes."""
+    def _whole(self, values: pl.Series, column: Column, *, rounded: bool) -> pl.Series:
+        """The values as whole numbers of ns, or of bytes, which are not `rounded`."""
         import polars as pl
 
         kind = pl.UInt64
@@ -203,11 +203,15 @@ class Pieces:
             found = f"{values.filter(wrong)[0]} in column `{column.name}`"
             raise TableError(self._row(wrong), found, "a number from 0 on")
         if values.dtype.is_float():
-            values = (values.cast(pl.Float64) * column.scale).round()
+            exact = values.cast(pl.Float64) * column.scale
+            values = exact.round()
             wrong = ~(values < 2.0**63)
             if wrong.any():
                 found = f"a number that is out of bounds in column `{column.name}`"
                 raise TableError(self._row(wrong), found, "a number that fits 63 bits", _UNIT)
+            if not rounded and (wrong := exact != values).any():
+                found = f"{exact.filter(wrong)[0]} bytes in column `{column.name}`"
+                raise TableError(self._row(wrong), found, "a whole number of bytes", _UNIT)
             return values.cast(kind)
         values = values.cast(kind)
         wrong = values > (2**63 - 1) // column.scale

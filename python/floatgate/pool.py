@@ -137,7 +137,7 @@ def stored(job: Job) -> Result | str | None:
         recorded = result.provenance.config.run["keep-requests"]
     except FileNotFoundError:
         return f"{RESULT} is not there" if folder.exists() else None
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return f"{RESULT} cannot be read"
     tables = [name for name in job.record if name != "requests" or recorded]
     if "snapshots" in tables:

@@ -7,12 +7,14 @@ Everything lies in a hidden folder beside its place until all is there.
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import io
 import json
 import os
 import queue
 import shutil
+import stat
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -65,8 +67,9 @@ class Recording:
         self._files: dict[str, ParquetFile] = {}
         self._made = prepare_folder(self._folder)
         try:
-            prefix = f"{_UNFINISHED}{os.uname().nodename}-{os.getpid()}-"
+            prefix = unfinished("")
             self._unfinished = Path(tempfile.mkdtemp(prefix=prefix, dir=self._folder))
+            self._lock = _locked(self._unfinished)
         except OSError as error:
             self._remove_made()
             message = f"{folder}: no result can be stored here ({_reason(error)})"
@@ -84,6 +87,7 @@ class Recording:
         for file in self._files.values():
             file.abandon()
         shutil.rmtree(self._unfinished, ignore_errors=True)
+        os.close(self._lock)
         self._remove_made()
 
     def take(self, table: str, columns: Sequence[Column]) -> None:
@@ -201,15 +205,44 @@ def flaw(result: Result, tables: Iterable[str] | None = None) -> str | None:
 def length(path: Path) -> int | None:
     """The bytes of a file; None if there is none."""
     try:
-        return path.stat().st_size
+        found = path.stat()
     except FileNotFoundError:
         return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
+def content(path: Path) -> bytes:
+    """What is in a file of results.
+
+    Raises:
+        OSError: It cannot be read, or is no file: a pipe would be waited for, a device has no end.
+    """
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        what = "is a folder" if stat.S_ISDIR(mode) else "is a pipe or a device"
+        raise OSError(errno.EINVAL, f"it {what}")
+    return path.read_bytes()
+
+
+def replace(path: Path, text: str) -> None:
+    """Writes a file, which appears whole or not at all.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    new = path.with_name(unfinished(path.name.replace("-", "_")))
+    try:
+        new.write_text(text, encoding="utf-8")
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
 
 
 def _whole(place: Path) -> dict[str, int]:
     """The tables in the folder of a run that its next `result.json` can go on to speak of."""
     try:
-        seal = json.loads((place / RESULT).read_bytes()).get(SEAL)
+        seal = json.loads(content(place / RESULT)).get(SEAL)
         known = {} if seal is None else dict(seal["table_bytes"])
     except (OSError, LookupError, TypeError, ValueError, AttributeError):
         return {}
@@ -351,15 +384,50 @@ def _frame(columns: Sequence[Column]) -> pl.DataFrame:
 
 
 _UNFINISHED = ".unfinished-"
-"""Begins the name of a folder whose run goes on; the machine and the process follow."""
+"""Begins the name of what is there only while a process is at work; see `unfinished`."""
 
 
-def tidy(folder: str | os.PathLike[str]) -> None:
+def unfinished(name: str) -> str:
+    """The name of a file or a folder that `tidy` removes when this process is gone.
+
+    The machine and the process stand in it; `name`, which tells those of one process apart, has no
+    dash.
+    """
+    return f"{_UNFINISHED}{os.uname().nodename}-{os.getpid()}-{name}"
+
+
+def tidy(folder: Path) -> None:
     """Removes what processes of this machine that were killed have left in a folder of results."""
-    for left in Path(folder).glob(f"{_UNFINISHED}*"):
+    for left in folder.glob(f"{_UNFINISHED}*"):
         host, _, rest = left.name.removeprefix(_UNFINISHED).rpartition("-")[0].rpartition("-")
-        if host == os.uname().nodename and rest.isdigit() and not _is_alive(int(rest)):
+        if host != os.uname().nodename or not rest.isdigit() or _is_alive(int(rest)):
+            continue
+        if left.is_symlink() or not left.is_dir():
+            with suppress(OSError):
+                left.unlink()
+            continue
+        # Processes of a container have numbers of their own, and locks that others see.
+        with suppress(OSError):
+            lock = _locked(left)
             shutil.rmtree(left, ignore_errors=True)
+            os.close(lock)
+
+
+def _locked(folder: Path) -> int:
+    """A handle that keeps a folder locked until it is closed.
+
+    Raises:
+        BlockingIOError: Somebody else has locked it.
+    """
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise
+    except OSError:
+        pass  # Some network file systems lock no folders: then the process alone counts.
+    return handle
 
 
 def _is_alive(pid: int) -> bool:
@@ -381,7 +449,7 @@ def _first_that_exists(folder: Path) -> Path:
 
 
 def prepare_folder(folder: Path) -> list[Path]:
-    """As `make_folder`, for results.
+    """As `make_folder`, for results; what killed processes have left in the folder goes.
 
     Raises:
         InputError: None can be stored there.
@@ -392,10 +460,13 @@ def prepare_folder(folder: Path) -> list[Path]:
     if not os.access(there, os.W_OK | os.X_OK):
         raise InputError(f"{folder}: no result can be stored here, `{there}` is not writable")
     try:
-        return make_folder(folder)
+        made = make_folder(folder)
     except OSError as error:
         message = f"{folder}: no result can be stored here ({_reason(error)})"
         raise InputError(message) from error
+    if not made:
+        tidy(folder)
+    return made
 
 
 def make_folder(folder: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from floatgate.engine import InputError
-from floatgate.recording import RESULT, SEAL, SNAPSHOTS, Recording, flaw
+from floatgate.recording import RESULT, SEAL, SNAPSHOTS, Recording, content, flaw
 
 if TYPE_CHECKING:
     import polars as pl
@@ -123,7 +123,7 @@ class Result(Numbers):
         """Reads a stored result: its `result.json`, or the folder that holds it."""
         path = Path(path)
         path = path / RESULT if path.is_dir() else path
-        return cls.read(json.loads(path.read_bytes()), path.parent)
+        return cls.read(json.loads(content(path)), path.parent)
 
     @classmethod
     def read(cls, value: Any, folder: Path) -> Result:
@@ -182,10 +182,10 @@ class Result(Numbers):
             raise InputError(f"this result has no {name}: only a run with `out=FOLDER` keeps them")
         path = self.table_file(name)
         if path is not None:
-            try:
-                return pl.read_parquet(path)
-            except pl.exceptions.ComputeError as error:
-                raise InputError(f"{path}: this cannot be read ({error})") from error
+            from floatgate.shape import reading
+
+            with reading(path):
+                return pl.read_parquet(path, glob=False)
         if name == "requests" and not self.provenance.config.run["keep-requests"]:
             raise InputError(f"{self.folder}: its requests were left out (run.keep-requests=false)")
         hint = ""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from floatgate import comparison
+from floatgate import comparison, shape
 from floatgate.engine import InputError
 from floatgate.recording import RESULT, SNAPSHOTS, TABLES, flaw
 from floatgate.result import Result
 from floatgate.sweep import LIST as SWEEP
+from floatgate.sweep import read_list
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,11 +76,7 @@ def _stored(folders: Folders) -> Iterator[_Row]:
             above = path.parent.parent
             if above not in variants:
                 variants[above] = dict(_variants(above))
-            try:
-                result = Result.load(path)
-                result.run_id  # noqa: B018  # not every `result.json` is one of ours
-            except (OSError, ValueError, LookupError, TypeError, AttributeError):
-                raise InputError(f"{path}: this is no result of a run") from None
+            result = shape.load(path)
             if (why := flaw(result, ())) is not None and result.seal is not None:
                 raise InputError(f"{path.parent}: {why}; make the run again")
             yield path.parent, result, variants[above].get(path.parent, {})
@@ -88,19 +84,13 @@ def _stored(folders: Folders) -> Iterator[_Row]:
 
 def _variants(folder: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
     """What runs of a folder were called in the comparison and the sweep there."""
-    try:
-        value = json.loads((folder / comparison.LIST).read_bytes())
+    if (folder / comparison.LIST).exists():
+        value = comparison.read_list(folder / comparison.LIST)
         for run_id, variant in zip(value["runs"], value["variants"], strict=True):
             yield folder / run_id, variant
-    except FileNotFoundError:
-        pass
-    try:
-        value = json.loads((folder / SWEEP).read_bytes())
-        for run in value["runs"]:
-            if run["run_id"] is not None:
-                yield folder / run["run_id"], run["variant"]
-    except FileNotFoundError:
-        pass
+    if (folder / SWEEP).exists():
+        for run_id, variant in read_list(folder / SWEEP):
+            yield folder / run_id, variant
 
 
 _MOST = 1_000_000

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from floatgate import engine
 from floatgate.batch import Plan, Standing, carry_out, check
 from floatgate.catalogue import Folders, trace_folders
-from floatgate.comparison import Comparison
+from floatgate.comparison import NAME, Comparison, is_variant
 from floatgate.engine import ConfigError, InputError
 from floatgate.permission import code_allowed, named
 from floatgate.pool import Executor, Job, finished
-from floatgate.recording import make_folder, prepare_folder
+from floatgate.recording import content, prepare_folder, replace
 
 if TYPE_CHECKING:
     from floatgate.experiments import Experiment
@@ -184,6 +184,26 @@ def _names(run: Planned, plan: Plan, names: Sequence[str]) -> dict[str, str]:
     return {name: run.names[name] if name in run.names else inside(name) for name in names}
 
 
+def read_list(path: Path) -> list[tuple[str, Mapping[str, str]]]:
+    """The runs of a `sweep.json` that have names: each with what it is called there.
+
+    Raises:
+        InputError: It cannot be read, or is none.
+    """
+    try:
+        runs = json.loads(content(path))["runs"]
+        if all(is_variant(run["variant"]) for run in runs):
+            named = [(run["run_id"], run["variant"]) for run in runs if run["run_id"] is not None]
+            if all(NAME.fullmatch(name) for name, _ in named):
+                return named
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"{path}: this cannot be read ({reason})") from error
+    except (ValueError, LookupError, TypeError, RecursionError):
+        pass
+    raise InputError(f"{path}: this list of runs is damaged; the same sweep makes it anew")
+
+
 def _write_list(prepared: Prepared) -> None:
     made = prepare_folder(Path(prepared.out))
     value = {
@@ -196,14 +216,9 @@ def _write_list(prepared: Prepared) -> None:
             for plan, variant in zip(prepared.plans, prepared.variants, strict=True)
         ],
     }
-    path = Path(prepared.out) / LIST
-    new = path.with_name(f"{LIST}.{os.getpid()}")
     try:
-        make_folder(path.parent)
-        new.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-        new.replace(path)
+        replace(Path(prepared.out) / LIST, json.dumps(value, indent=1) + "\n")
     except OSError as error:
-        new.unlink(missing_ok=True)
         for folder in made:
             folder.rmdir()
         reason = (error.strerror or str(error)).lower()

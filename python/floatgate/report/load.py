@@ -8,12 +8,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from floatgate.comparison import LIST, Comparison
+from floatgate import shape
+from floatgate.comparison import LIST, Comparison, read_list
 from floatgate.engine import InputError
 from floatgate.recording import RESULT, flaw
 from floatgate.result import Result, flat
-
-SCHEMA = "floatgate.run/1"
 
 
 def load(results: Sequence[str | PathLike[str]]) -> Comparison:
@@ -98,14 +97,14 @@ def _one(path: Path, mistakes: list[str]) -> Comparison | list[Result]:
         if path.name == LIST:
             return _one(path.parent, mistakes)
         return _results([path], mistakes)
-    if (path / RESULT).is_file():
+    if (path / RESULT).exists():
         return _results([path / RESULT], mistakes)
-    if (path / LIST).is_file():
+    if (path / LIST).exists():
         return _comparison(path, mistakes)
     if not path.is_dir():
         mistakes.append(f"{path}: there is no such file or folder; expected the folder of a run")
         return []
-    inside = sorted(path.glob(f"*/{RESULT}"))
+    inside = sorted(path.glob(f"[!.]*/{RESULT}"))
     if not inside:
         mistakes.append(
             f"{path}: this is no folder of results; expected `{RESULT}`, `{LIST}` or folders of "
@@ -115,14 +114,10 @@ def _one(path: Path, mistakes: list[str]) -> Comparison | list[Result]:
 
 
 def _comparison(folder: Path, mistakes: list[str]) -> Comparison | list[Result]:
-    value = _json(folder / LIST, mistakes)
-    if value is None:
-        return []
-    if str(value.get("schema")) != "floatgate.comparison/1":
-        mistakes.append(_other(folder / LIST, value.get("schema"), "floatgate.comparison/1"))
-        return []
-    if any(not isinstance(value.get(key), list) for key in ("runs", "variants", "failed")):
-        mistakes.append(f"{folder / LIST}: this is no list of results; it lacks its runs")
+    try:
+        value = read_list(folder / LIST)
+    except InputError as error:
+        mistakes.append(str(error))
         return []
     before = len(mistakes)
     runs = _results([folder / name / RESULT for name in value["runs"]], mistakes)
@@ -132,38 +127,12 @@ def _comparison(folder: Path, mistakes: list[str]) -> Comparison | list[Result]:
 def _results(paths: Iterable[Path], mistakes: list[str]) -> list[Result]:
     runs = []
     for path in paths:
-        value = _json(path, mistakes)
-        if value is None:
+        try:
+            run = shape.load(path)
+        except InputError as error:
+            mistakes.append(str(error))
             continue
-        if value.get("schema") != SCHEMA:
-            mistakes.append(_other(path, value.get("schema"), SCHEMA))
-            continue
-        run = Result.read(value, path.parent)
         if (why := flaw(run)) is not None:
             mistakes.append(f"{path.parent}: {why}; make the run again")
         runs.append(run)
     return runs
-
-
-def _json(path: Path, mistakes: list[str]) -> dict[str, Any] | None:
-    try:
-        value = json.loads(path.read_bytes())
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        mistakes.append(f"{path}: this cannot be read ({reason})")
-    except ValueError as error:
-        mistakes.append(f"{path}: this is no JSON ({error}); expected a stored result")
-    else:
-        if isinstance(value, dict):
-            return value
-        mistakes.append(f"{path}: this is no result; expected a JSON object")
-    return None
-
-
-def _other(path: Path, schema: object, expected: str) -> str:
-    if schema is None:
-        return f"{path}: this is no result; expected `schema` to be `{expected}`"
-    return (
-        f"{path}: this is a `{schema}`, and this version reads `{expected}`; "
-        "run it again with one version of floatgate"
-    )

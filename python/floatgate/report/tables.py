@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from floatgate.result import SOURCES, Result
+from floatgate.shape import reading
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,22 +53,23 @@ def latencies(run: Result, op: str) -> Curve:
         known = {0.0: latency["min"]} | {s: latency[key] for key, s in PERCENTILES.items()}
         pairs = [(value, s) for s, value in (known | {1.0: latency["max"]}).items() if value]
         return Curve([float(value) for value, _ in pairs], [s for _, s in pairs], recorded=False)
-    rows = pl.scan_parquet(path)
+    rows = pl.scan_parquet(path, glob=False)
     if op != "all":
         rows = rows.filter(pl.col("operation") == op)
     latency = pl.col("latency_ns")
     octave = (latency.cast(pl.Float64).clip(1.0).log(2) * 512).floor().cast(pl.Int32)
-    bins = (
-        rows.select(octave.alias("bin"), latency)
-        .group_by("bin")
-        .agg(
-            pl.len().alias("count"),
-            pl.col("latency_ns").max(),
-            pl.col("latency_ns").min().alias("least"),
+    with reading(path):
+        bins = (
+            rows.select(octave.alias("bin"), latency)
+            .group_by("bin")
+            .agg(
+                pl.len().alias("count"),
+                pl.col("latency_ns").max(),
+                pl.col("latency_ns").min().alias("least"),
+            )
+            .sort("bin")
+            .collect(engine="streaming")
         )
-        .sort("bin")
-        .collect(engine="streaming")
-    )
     return thinned(bins["latency_ns"].to_list(), bins["count"].to_list(), bins["least"].to_list())
 
 
@@ -115,7 +117,13 @@ def series(run: Result) -> Series | None:
     path = table(run, "series")
     if path is None:
         return None
-    rows = pl.read_parquet(path)
+    with reading(path):
+        return _series(run, pl.read_parquet(path, glob=False))
+
+
+def _series(run: Result, rows: pl.DataFrame) -> Series:
+    import polars as pl
+
     if rows.is_empty():
         return Series([], [], {})
     together = -(-len(rows) // STRETCHES)
@@ -180,5 +188,7 @@ def erases(run: Result) -> Curve | None:
     path = table(run, "blocks")
     if path is None:
         return None
-    counts = pl.scan_parquet(path).group_by("erases").len().sort("erases").collect()
-    return thinned(counts["erases"].to_list(), counts["len"].to_list())
+    with reading(path):
+        rows = pl.scan_parquet(path, glob=False)
+        counts = rows.group_by("erases").len().sort("erases").collect()
+        return thinned(counts["erases"].to_list(), counts["len"].to_list())

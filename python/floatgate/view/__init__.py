@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from floatgate.engine import InputError
 from floatgate.engine import version as engine_version
 from floatgate.recording import SNAPSHOTS
+from floatgate.shape import reading
 from floatgate.text import duration
 
 if TYPE_CHECKING:
@@ -98,6 +99,13 @@ def picture(result: Result, rows: int = ROWS) -> dict[str, Any]:
         InputError: The result has no snapshots.
     """
     blocks, occupancy = result.snapshots(), result.occupancy()
+    with reading(result.table_file(SNAPSHOTS[0]) or Path(SNAPSHOTS[0])):
+        return _picture(result, blocks, occupancy, rows)
+
+
+def _picture(
+    result: Result, blocks: pl.DataFrame, occupancy: pl.DataFrame, rows: int
+) -> dict[str, Any]:
     geometry = result.data["provenance"]["config"]["geometry"]
     per_plane = int(geometry["blocks-per-plane"])
     count = blocks.filter(blocks["at_ns"] == blocks["at_ns"][0]).height
