@@ -278,6 +278,7 @@ def plan(
     seed: int | None,
     reading: Reading,
     cache: tuple[str, str] | None,
+    progress: Callable[[str, int, int | None, int], object] | None,
     finder: Finder,
 ) -> str: ...
 def run(

@@ -76,7 +76,7 @@ impl Folder {
 impl StateCache for Cache {
     fn load(&mut self, key: &str) -> Option<Vec<u8>> {
         let path = self.0.as_ref()?.states().join(key);
-        let bytes = fs::read(&path).ok()?;
+        let bytes = content(&path)?;
         // Read is used: the oldest are those that nobody has asked for.
         let _ = File::open(&path).and_then(|f| f.set_modified(SystemTime::now()));
         Some(bytes)
@@ -88,6 +88,11 @@ impl StateCache for Cache {
             let _ = keep(&states, key, bytes).and_then(|()| prune(&states, folder.limit));
         }
     }
+}
+
+/// What is in a file, if it is one: a pipe would be waited for, and a device may have no end.
+pub(crate) fn content(path: &Path) -> Option<Vec<u8>> {
+    if fs::metadata(path).is_ok_and(|meta| meta.is_file()) { fs::read(path).ok() } else { None }
 }
 
 /// The name of a state: a digest.
@@ -138,7 +143,8 @@ fn tidy(folder: &Path, is_ours: fn(&str) -> bool) -> io::Result<()> {
     for entry in fs::read_dir(folder)?.flatten() {
         if entry.file_name().to_str().is_some_and(|name| is_new(name, is_ours)) {
             let path = entry.path();
-            let dead = File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            let dead = is_file && File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
             if dead {
                 let _ = fs::remove_file(path);
             }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use ssd::Stage;
 use ssd::record::{Column, Sink, Table};
+use ssd::workload::Tally;
 
 use crate::columns::hand_over;
 use crate::error::InternalError;
@@ -66,7 +67,7 @@ enum Said<T> {
 
 /// Runs `work` with the interpreter released. `work` calls its first argument with how far
 /// it has come and stops when the answer is `false`; its second takes the rows of the run's tables, if
-/// `rows` wants them. What Python raises meanwhile, Ctrl-C or an exception of `progress` or `rows`,
+/// `rows` wants them. Until it first does, `read` tells how many records it has read. What Python raises meanwhile, Ctrl-C or an exception of `progress` or `rows`,
 /// is raised here without waiting for `work`, whose result is then nobody's. Only policies in
 /// Python are interrupted, and given a moment: they should not outlive the run.
 pub(crate) fn pass<T: Send + 'static>(
@@ -74,6 +75,7 @@ pub(crate) fn pass<T: Send + 'static>(
     outside: Arc<Outside>,
     progress: Option<Py<PyAny>>,
     rows: Option<Py<PyAny>>,
+    read: Tally,
     work: impl FnOnce(&mut dyn FnMut(Progress) -> bool, Option<Sink>) -> PyResult<T> + Send + 'static,
 ) -> PyResult<T> {
     let shared = Arc::new(Shared { outside, latest: Mutex::default() });
@@ -115,7 +117,7 @@ pub(crate) fn pass<T: Send + 'static>(
             Err(RecvTimeoutError::Timeout) => Ok(()),
         };
         if looked.elapsed() >= PERIOD {
-            let latest = *shared.latest();
+            let latest = shared.latest().or_else(|| opening(&read));
             raised = raised.and_then(|()| look(py, progress.as_ref(), latest));
             looked = Instant::now();
         }
@@ -132,6 +134,12 @@ pub(crate) fn pass<T: Send + 'static>(
             return Err(e);
         }
     }
+}
+
+/// What is being done before `work` says it: a workload is gone through before it is used.
+fn opening(read: &Tally) -> Option<Progress> {
+    let done = read.records();
+    (done > 0).then_some(Progress { stage: "opening", done, total: None, now_ns: 0 })
 }
 
 /// Waits for a message with the interpreter released. The receiver goes there and back.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use ssd::workload::About;
 use ssd::workload::catalogue::{Catalogue, Presence, Shelf};
 
-use crate::cache::keep;
+use crate::cache::{content, keep};
 use crate::open::{How, is_trace};
 
 /// A place in the folder where such things are kept; none for what is no file.
@@ -38,8 +38,7 @@ impl Place {
     }
 
     pub(crate) fn load(&self) -> Option<About> {
-        let value: Value =
-            serde_json::from_slice(&fs::read(self.folder.join(&self.name)).ok()?).ok()?;
+        let value: Value = serde_json::from_slice(&content(&self.folder.join(&self.name))?).ok()?;
         if value["key"] != self.key {
             return None;
         }

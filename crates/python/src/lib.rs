@@ -17,6 +17,7 @@ mod gate;
 mod known;
 mod ldpc;
 mod lists;
+mod memory;
 mod open;
 mod outside;
 mod parquet;
@@ -36,6 +37,7 @@ mod _core {
     use serde_json::json;
     use ssd::bench::Plan;
     use ssd::record::{Sink, Table};
+    use ssd::workload::Tally;
     use ssd::{Progress, Stage};
 
     use crate::cache::{Cache, Given};
@@ -47,7 +49,7 @@ mod _core {
     use crate::physics::{Cell, Recovery, correctable, program_us, read_us, reprogram_wear};
     #[pymodule_export]
     use crate::views::{Access, Drive, Plane, Random, Write};
-    use crate::{catalogue, convert, describe, error, forward, gate, ldpc, lists, open};
+    use crate::{catalogue, convert, describe, error, forward, gate, ldpc, lists, memory, open};
 
     /// The version, as Cargo knows it.
     #[pyfunction]
@@ -114,7 +116,8 @@ mod _core {
         progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<Option<String>> {
-        gate::pass(py, Outside::new(finder), progress, None, move |tick, _| {
+        let read = Tally::NONE;
+        gate::pass(py, Outside::new(finder), progress, None, read, move |tick, _| {
             let start = Instant::now();
             let plan = Plan { chips: samples, blocks, seed, ..Plan::PAPER };
             let found = ssd::bench::bench(&name, &plan, &mut |stage, done, total| {
@@ -172,7 +175,7 @@ mod _core {
         let options = describe::options(page_size, epochs, memory)?;
         let outside = Outside::new(finder);
         let drive = describe::lender(drive, &set, &outside)?;
-        gate::pass(py, outside, progress, None, move |tick, _| {
+        gate::pass(py, outside, progress, None, reading.tally(), move |tick, _| {
             let start = Instant::now();
             let shift = drive.workload.shift;
             let workload = open::workload_alone(&drive, &workload, &reading)?;
@@ -194,7 +197,8 @@ mod _core {
         finder: Py<PyAny>,
     ) -> PyResult<String> {
         let reading = reading.checked(&trace)?;
-        gate::pass(py, Outside::new(finder), progress, None, move |tick, _| {
+        let read = reading.tally();
+        gate::pass(py, Outside::new(finder), progress, None, read, move |tick, _| {
             let profile = open::profile(&trace, &reading, |w| describe::fit(w, tick))?;
             Ok(profile.text())
         })
@@ -218,7 +222,7 @@ mod _core {
         let reading = reading.checked(&workload)?;
         let outside = Outside::new(finder);
         let drive = describe::lender(drive, &set, &outside)?;
-        gate::pass(py, outside, progress, Some(rows), move |tick, sink| {
+        gate::pass(py, outside, progress, Some(rows), reading.tally(), move |tick, sink| {
             let workload = open::workload_alone(&drive, &workload, &reading)?;
             let sink = sink.expect("there are rows to be taken");
             let shift = drive.workload.shift;
@@ -229,9 +233,11 @@ mod _core {
     /// Whether a run can start, and what it will be, found out without starting it; as JSON:
     /// `config`, its resolved drive; `workload`, what is known of it, or null where only a run can
     /// tell what is wrong with it; `state`, the name of the preconditioned drive that it shares
-    /// with others, if any; `repeatable`, whether its name says all that goes in.
+    /// with others, if any; `memory`, the bytes that simulating it takes at most; `repeatable`, whether its name says all that goes in.
     #[pyfunction]
-    #[pyo3(signature = (drive, workload, *, build, set, policy, seed, reading, cache, finder))]
+    #[pyo3(signature = (
+        drive, workload, *, build, set, policy, seed, reading, cache, progress, finder
+    ))]
     #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
     fn plan(
         py: Python<'_>,
@@ -243,6 +249,7 @@ mod _core {
         seed: Option<u64>,
         reading: open::Reading,
         cache: Option<Given>,
+        progress: Option<Py<PyAny>>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
         let reading = reading.checked(&workload)?;
@@ -259,7 +266,7 @@ mod _core {
                 open::glance(&workload, &reading)?;
             }
             let drive = drive.clone();
-            about = gate::pass(py, outside, None, None, move |_, _| {
+            about = gate::pass(py, outside, progress, None, reading.tally(), move |_, _| {
                 match open::workload(&drive, &workload, &reading) {
                     Ok(workload) => Ok(Some(workload.about().clone())),
                     // Its beginning is right: its run says what is wrong, and others can go on.
@@ -276,6 +283,7 @@ mod _core {
             "config": planned.as_ref().map_or(&drive.resolved, |p| &p.config),
             "workload": about.as_ref().map(known::described),
             "state": planned.as_ref().and_then(|p| p.state.as_ref()),
+            "memory": ssd::memory(&drive),
             "repeatable": drive.policies.unrepeatable().next().is_none(),
         });
         Ok(value.to_string())
@@ -313,7 +321,9 @@ mod _core {
         let wanted = move |table: Table| tables.iter().any(|name| name == table.name());
         drive.recording.requests &= wanted(Table::Requests);
         drive.recording.snapshots = wanted(Table::Snapshots);
-        gate::pass(py, Arc::clone(&outside), progress, rows, move |tick, sink| {
+        memory::check(&drive)?;
+        let read = reading.tally();
+        gate::pass(py, Arc::clone(&outside), progress, rows, read, move |tick, sink| {
             let workload = open::workload(&drive, &workload, &reading)?;
             let start = Instant::now();
             let mut running = start;
@@ -354,9 +364,10 @@ mod _core {
         let outside = Outside::new(finder);
         let drive = open::drive(drive, &set, &[], seed, &outside)?;
         let drive = open::set_up(drive, &workload)?;
-        let (bytes, pages) = gate::pass(py, outside, progress, None, move |tick, _| {
-            Ok(forward::demand(&drive, &workload, &how, tick)?.columns())
-        })?;
+        let (bytes, pages) =
+            gate::pass(py, outside, progress, None, how.tally(), move |tick, _| {
+                Ok(forward::demand(&drive, &workload, &how, tick)?.columns())
+            })?;
         Ok([bytes.into_pyarray(py), pages.into_pyarray(py)])
     }
 
@@ -394,7 +405,11 @@ mod _core {
         drive.build = build;
         let asked = forward::Asked::new(&drive, waf, page_write, target, step, keep)?;
         let mut cache = Cache::open(cache)?;
-        gate::pass(py, Arc::clone(&outside), progress, None, move |tick, _| {
+        if waf.is_none() {
+            memory::check(&drive)?;
+        }
+        let read = how.tally();
+        gate::pass(py, Arc::clone(&outside), progress, None, read, move |tick, _| {
             let start = Instant::now();
             let what = forward::What { workload: workload.as_deref(), demand, how };
             let value = forward::forward(&drive, &what, &asked, &mut cache, tick);

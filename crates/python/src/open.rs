@@ -13,7 +13,7 @@ use ssd::workload::catalogue::Catalogue;
 use ssd::workload::standin::{Length, Profile};
 use ssd::workload::{
     self, About, Composition, Fold, Generator, Named, OutOfRange, PartText, Pattern, ReadOptions,
-    Steps, Workload, digest, open_trace,
+    Steps, Tally, Workload, digest, open_trace,
 };
 use ssd::{Drive, Layers, RunError};
 
@@ -117,6 +117,7 @@ impl Reading {
             devices: self.devices,
             process: self.process,
             skip_bad: self.skip_bad,
+            tally: Tally::new(),
             ..ReadOptions::default()
         };
         let opener = Opener::new(self.tables);
@@ -153,6 +154,7 @@ impl How {
             devices: part.devices.clone(),
             process: part.process.clone(),
             skip_bad: part.skip_bad,
+            tally: self.options.tally.clone(),
             ..ReadOptions::default()
         };
         let (columns, table, steps) = (None, false, Steps::default());
@@ -160,6 +162,11 @@ impl How {
         let depth = self.depth + 1;
         let how = Self { options, columns, table, steps, traces, opener, depth };
         how.reading(workload, part.format.as_deref(), part.columns.as_deref())
+    }
+
+    /// Where the records that are read are counted.
+    pub(crate) fn tally(&self) -> Tally {
+        self.options.tally.clone()
     }
 
     /// What was said about reading the workload.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use ssd::workload::{
-    Detail, Facts, Pieces, Place, Rows, See, Spot, StandIn, Table, TimeUnit, TraceError, Workload,
-    open_table,
+    Detail, Facts, Pieces, Place, Rows, See, Spot, StandIn, Table, Tally, TimeUnit, TraceError,
+    Workload, open_table,
 };
 
 use crate::error::{InternalError, of_trace};
@@ -81,7 +81,8 @@ fn opened(path: &Path, how: &How) -> PyResult<(File, Option<Facts>)> {
         stand_in: stand_in.map(|(model, version, fitted_to)| StandIn { model, version, fitted_to }),
         notes,
     });
-    Ok((File { name, opened: Arc::new(opened) }, facts))
+    let tally = how.tally();
+    Ok((File { name, opened: Arc::new(opened), tally }, facts))
 }
 
 /// Opens the workload in the file at `path`.
@@ -100,12 +101,14 @@ pub(crate) fn glance(path: &Path, how: &How) -> PyResult<()> {
 struct File {
     name: Arc<str>,
     opened: Arc<Py<PyAny>>,
+    tally: Tally,
 }
 
 impl Table for File {
     fn open(&self) -> Result<Box<dyn Pieces>, TraceError> {
         let pieces = attached(&self.name, |py| self.opened.call_method0(py, "pieces"))?;
-        Ok(Box::new(Reading { name: Arc::clone(&self.name), pieces }))
+        let tally = self.tally.clone();
+        Ok(Box::new(Reading { name: Arc::clone(&self.name), pieces, tally }))
     }
 
     fn device(&self, number: u32) -> String {
@@ -120,6 +123,7 @@ impl Table for File {
 struct Reading {
     name: Arc<str>,
     pieces: Py<PyAny>,
+    tally: Tally,
 }
 
 /// A column of a piece.
@@ -151,6 +155,7 @@ impl Pieces for Reading {
                 prio: prio.as_ref().map(Array::as_slice).transpose()?,
                 device: device.as_ref().map(Array::as_slice).transpose()?,
             };
+            self.tally.add(rows.op.len() as u64);
             Ok(Some(see(&rows)))
         })?
         .transpose()

@@ -30,7 +30,7 @@ pub use precondition::{Preconditioned, precondition};
 pub use presets::presets;
 pub use report::Report;
 pub use run::{
-    NoCache, Planned, RunError, StateCache, capacity, ftl_of, generator, generator_alone, planned,
-    run, run_recorded,
+    NoCache, Planned, RunError, StateCache, capacity, ftl_of, generator, generator_alone, memory,
+    planned, run, run_recorded,
 };
 pub use sim::{Progress, Stage};

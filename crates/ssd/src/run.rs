@@ -381,6 +381,15 @@ pub struct Planned {
     pub state: Option<String>,
 }
 
+/// So much memory each physical page takes at most, and so much everything beside.
+const BYTES_PER_PAGE: u64 = 12;
+const BYTES_BESIDE: u64 = 64 << 20;
+
+/// The memory in bytes that simulating a drive takes at most.
+pub fn memory(drive: &Drive) -> u64 {
+    BYTES_PER_PAGE * drive.geometry.pages() as u64 + BYTES_BESIDE
+}
+
 /// What can be said of a run of a drive once its workload is known.
 pub fn planned(drive: &Drive, about: &About) -> Planned {
     let drive = &closed_if_untimed(drive, about);

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use floatgate_workload::{Event, ReadOptions, TimeUnit, open_bytes};
+use floatgate_workload::{Event, ReadOptions, Tally, TimeUnit, open_bytes};
 use kernel::{Rng, Time};
 use samples::{COLUMNS, SAMPLES, pieces, write};
 
@@ -83,6 +83,7 @@ fn options(format: &str, rng: &mut Rng) -> ReadOptions {
         devices: if maybe(6) { vec!["0".into(), "/dev/a".into()] } else { Vec::new() },
         process: maybe(6).then(|| "13213".into()),
         skip_bad: maybe(2),
+        tally: Tally::NONE,
     }
 }
 

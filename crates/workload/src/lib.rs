@@ -50,6 +50,7 @@ pub use source::{About, Flows, Loop, Named, Source, StandIn, Workload, digest};
 pub use steps::{Slice, Steps};
 pub use table::{Facts, Pieces, Rows, See, Table, open_table};
 pub use trace::{
-    Columns, Event, Format, ReadOptions, TimeUnit, glance, open_bytes, open_slices, open_trace,
+    Columns, Event, Format, ReadOptions, Tally, TimeUnit, glance, open_bytes, open_slices,
+    open_trace,
 };
 pub use transform::{Alignment, Fold, OutOfRange};

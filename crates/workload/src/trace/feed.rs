@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use super::input::{Compression, Stored, Unpacked};
+use super::options::Tally;
 use crate::TraceError;
 use crate::error::{Spot, detail};
 
@@ -43,6 +44,9 @@ pub(crate) struct Feed {
     gone: u64,
     number: u64,
     at_end: bool,
+    tally: Tally,
+    /// The records that it was told of.
+    told: u64,
 }
 
 impl Feed {
@@ -58,6 +62,8 @@ impl Feed {
             gone: 0,
             number: 0,
             at_end: false,
+            tally: stored.tally.clone(),
+            told: 0,
         })
     }
 
@@ -140,6 +146,8 @@ impl Feed {
 
     #[cold]
     fn refill(&mut self) -> Result<(), TraceError> {
+        self.tally.add(self.number - self.told);
+        self.told = self.number;
         self.buffer.copy_within(self.start..self.end, 0);
         self.gone += self.start as u64;
         self.end -= self.start;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::fields::shown;
+use super::options::Tally;
 use crate::TraceError;
 use crate::error::{Spot, detail};
 
@@ -22,6 +23,8 @@ pub(crate) struct Stored {
     pub(crate) name: Arc<str>,
     place: Bytes,
     len: u64,
+    /// Told of every record that is read.
+    pub(crate) tally: Tally,
 }
 
 #[derive(Clone, Debug)]
@@ -108,13 +111,14 @@ impl Stored {
         }
         let name =
             path.file_name().map_or_else(|| Arc::clone(&shown), |n| n.to_string_lossy().into());
-        Self { name, place: Bytes::File(path.to_owned()), len: meta.len() }.not_empty()
+        Self { name, place: Bytes::File(path.to_owned()), len: meta.len(), tally: Tally::NONE }
+            .not_empty()
     }
 
     /// Bytes in memory under a name of the caller's choice.
     pub(crate) fn memory(name: &str, bytes: Arc<[u8]>) -> Result<Self, TraceError> {
         let len = bytes.len() as u64;
-        Self { name: name.into(), place: Bytes::Memory(bytes), len }.not_empty()
+        Self { name: name.into(), place: Bytes::Memory(bytes), len, tally: Tally::NONE }.not_empty()
     }
 
     fn not_empty(self) -> Result<Self, TraceError> {

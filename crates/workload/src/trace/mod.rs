@@ -37,7 +37,7 @@ pub use self::format::Format;
 use self::format::Visit;
 use self::input::Compression;
 pub(crate) use self::input::Stored;
-pub use self::options::{Event, ReadOptions, TimeUnit};
+pub use self::options::{Event, ReadOptions, Tally, TimeUnit};
 pub(crate) use self::reader::Regions;
 use self::reader::{Reader, Reading, Survey};
 use self::record::Parser;
@@ -138,8 +138,9 @@ fn reading(
     Ok(format.visit(Boxed(Feed::new(stored)?, options, Arc::clone(regions))))
 }
 
-fn open(stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> {
+fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> {
     let mut options = options.clone();
+    stored.tally = options.tally.clone();
     let said = options.said();
     let sha256 = stored.sha256()?;
     let mut feed = Feed::new(&stored)?;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::csv::Columns;
 use super::format::Format;
@@ -125,6 +127,49 @@ pub struct ReadOptions {
     pub process: Option<String>,
     /// Count records that do not read and go on, instead of stopping at the first.
     pub skip_bad: bool,
+    /// Told how many records were read; says nothing about the trace.
+    pub tally: Tally,
+}
+
+/// How many records were read, for whoever looks from another thread: a small file may hold very
+/// many. All tallies are equal, as none of them decides what is read.
+#[derive(Clone, Default)]
+pub struct Tally(Option<Arc<AtomicU64>>);
+
+impl Tally {
+    /// One that nobody looks at.
+    pub const NONE: Self = Self(None);
+
+    /// One that counts.
+    pub fn new() -> Self {
+        Self(Some(Arc::default()))
+    }
+
+    /// So many more were read.
+    pub fn add(&self, records: u64) {
+        if let Some(count) = &self.0 {
+            count.fetch_add(records, Ordering::Relaxed);
+        }
+    }
+
+    /// All of them.
+    pub fn records(&self) -> u64 {
+        self.0.as_ref().map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+}
+
+impl PartialEq for Tally {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Tally {}
+
+impl fmt::Debug for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tally")
+    }
 }
 
 impl ReadOptions {

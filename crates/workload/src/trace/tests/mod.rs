@@ -21,6 +21,7 @@ const NO_OPTIONS: ReadOptions = ReadOptions {
     devices: Vec::new(),
     process: None,
     skip_bad: false,
+    tally: Tally::NONE,
 };
 
 #[expect(clippy::needless_pass_by_value, reason = "options are written where they are used")]
@@ -59,6 +60,20 @@ fn vscsi(op: u8, len: u32, block: u64, us: u64) -> Vec<u8> {
     record.extend(block.to_le_bytes());
     record.extend(us.to_le_bytes());
     record
+}
+
+/// A small file may hold very many records: whoever waits sees how many were read.
+#[test]
+fn what_is_read_is_counted() {
+    let lines = 200_000_u64;
+    let text = b"5 0 64 8 0\n".repeat(200_000);
+    let options = ReadOptions { tally: Tally::new(), ..NO_OPTIONS };
+    let trace = open_bytes("t", text.into(), &options).unwrap();
+    let surveyed = options.tally.records();
+    assert!(surveyed > lines / 2 && surveyed <= lines, "{surveyed} of {lines}");
+    drain(&mut *trace.open().unwrap()).unwrap();
+    assert!(options.tally.records() > surveyed + lines / 2);
+    assert_eq!(options, NO_OPTIONS, "it decides nothing");
 }
 
 #[test]

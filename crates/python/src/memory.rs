@@ -1,0 +1,25 @@
+//! Whether the memory that a run needs is to be had. It is asked for before the run: where it is
+//! taken, too little of it ends the process.
+
+use pyo3::PyResult;
+use ssd::Drive;
+
+use crate::error::InputError;
+
+/// Refuses a drive for which the system gives no memory.
+pub(crate) fn check(drive: &Drive) -> PyResult<()> {
+    let bytes = ssd::memory(drive);
+    let mut probe: Vec<u8> = Vec::new();
+    // Asked for and given back; nothing is written, so nothing is really taken.
+    let given = usize::try_from(bytes).is_ok_and(|n| probe.try_reserve_exact(n).is_ok());
+    if given {
+        return Ok(());
+    }
+    Err(InputError::new_err(format!(
+        "a drive of {} pages takes up to {:.1} GB of memory to simulate, and the system does not \
+         give it; fewer blocks (geometry.blocks-per-plane) or larger pages (geometry.page-size) \
+         need less",
+        drive.geometry.pages(),
+        bytes as f64 * 1e-9,
+    )))
+}
