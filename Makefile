@@ -23,6 +23,9 @@ export FLOATGATE_TRACES := $(abspath ../shared/traces)
 endif
 endif
 
+# Those of Rust are ignored by `cargo test`, with the reason; this trace stands for the set they need.
+REAL := $(firstword $(wildcard $(addsuffix /cloudphysics-vm-2h.vscsi.zst,$(subst :, ,$(FLOATGATE_TRACES)))))
+
 ##@ Use
 
 .PHONY: help
@@ -44,6 +47,8 @@ demo: $(EXTENSION) ## Set up, reproduce AGCR (FAST 2016) in its quick form, name
 .PHONY: test
 test: $(EXTENSION) ## Run every test of the Rust crates and of the Python package
 	cargo test --workspace --profile fast
+	$(if $(REAL),cargo test -p floatgate-ssd --profile fast --test real -- --ignored)
+	$(if $(REAL),cargo test -p floatgate-workload --profile fast --lib tests::real -- --ignored)
 	$(BIN)/pytest -n auto --dist loadfile
 
 .PHONY: lint
@@ -70,9 +75,10 @@ bench-count: ## Count instructions per page operation (needs no quiet machine)
 	@scripts/bench-count
 
 .PHONY: fuzz
-fuzz: $(EXTENSION) ## Feed damaged traces and drive files to the readers, then to the whole
+fuzz: $(EXTENSION) ## Feed damaged traces, drive files and results to what reads them
 	scripts/fuzz 30
 	$(BIN)/python tests/fuzz.py 30
+	$(BIN)/python tests/damage.py
 
 ##@ Renew what is committed
 

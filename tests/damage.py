@@ -29,7 +29,7 @@ READERS: dict[str, Callable[[Path, Path], object]] = {
     "load": lambda folder, _: str(Comparison.load(folder)),
 }
 WORDS: list[Any] = [
-    None, True, -1, 0, 1e300, 2**70, float("nan"), "", "x", "\x1b[2J", [], [None], {}, {"a": {"b": 1}},
+    None, True, -1, 0, 1e300, 2**70, float("nan"), "", "x", "\x1b[2J", [], [None], {}, {"a": {}},
 ]  # fmt: skip
 
 

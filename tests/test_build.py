@@ -263,7 +263,7 @@ def test_states_and_what_is_known_of_traces_are_kept_by_build(
         return json.loads(
             engine.plan(
                 "agcr", str(trace), build=build, set=settings, policy=[], seed=1,
-                reading=how_to_read(), cache=kept, finder=Finder(),
+                reading=how_to_read(), cache=kept, progress=None, finder=Finder(),
             )
         )  # fmt: skip
 

@@ -18,7 +18,7 @@ from floatgate.engine import ConfigError, InputError
 from floatgate.finder import Finder
 from floatgate.permission import code_allowed, typed
 from floatgate.pool import Executor, Failure, Job, local, stored
-from floatgate.recording import prepare_folder, tidy
+from floatgate.recording import call_also, prepare_folder, tidy
 from floatgate.result import Result, identity
 from floatgate.run import how_to_read
 from floatgate.variants import label, where
@@ -29,7 +29,9 @@ class Standing(NamedTuple):
 
     `share` is the part of the work that is done, from 0 to 1; `requests` counts those simulated.
     `reused` of the finished runs were there before, and are no part of the work. `remade` has, in
-    words, which were there too and could not be taken, and why.
+    words, which were there too and could not be taken, and why. Before the first run starts, each
+    is checked: `checking` is the number of the one at hand, from 1, and `read` of the records of
+    its workload were gone through for that.
     """
 
     runs: int
@@ -39,18 +41,31 @@ class Standing(NamedTuple):
     requests: int
     reused: int = 0
     remade: Sequence[str] = ()
+    checking: int = 0
+    read: int = 0
+
+
+Report = Callable[[Standing], object]
 
 
 class Plan(NamedTuple):
     """A run that has been checked.
 
     `config` is its resolved drive; `workload` what is known of it without a run, None if a run
-    must tell what is wrong with it.
+    must tell what is wrong with it; `memory` the bytes that the engine takes for it at most. `also`
+    has the names of other workloads that are the same requests.
     """
 
     job: Job
     config: Mapping[str, Any]
     workload: Mapping[str, Any] | None
+    memory: int
+    also: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What results call its workload, and the others that are the same."""
+        return () if self.workload is None else (str(self.workload["name"]), *self.also)
 
     @property
     def requests(self) -> int | None:
@@ -58,12 +73,15 @@ class Plan(NamedTuple):
         return None if self.workload is None else self.workload["requests"]
 
 
-def check(jobs: Sequence[Job], varied: Sequence[Mapping[str, str]]) -> list[Plan]:
+def check(
+    jobs: Sequence[Job], varied: Sequence[Mapping[str, str]], progress: Report | None = None
+) -> list[Plan]:
     """What each job will be: its resolved drive, its name, the preconditioned drive that it needs.
 
     Args:
         jobs: What is to run.
         varied: For each of them, what is its own, for messages.
+        progress: Called while workloads are gone through.
 
     Raises:
         InputError: Some job could not start, or two would be the same; every mistake is listed
@@ -74,8 +92,13 @@ def check(jobs: Sequence[Job], varied: Sequence[Mapping[str, str]]) -> list[Plan
     kinds: list[type[InputError]] = []
     same: dict[tuple[str, str, str], int] = {}
     for i, job in enumerate(jobs):
+
+        def told(_stage: str, read: int, *_: Any, number: int = i + 1) -> None:
+            if progress is not None:
+                progress(Standing(len(jobs), 0, 0, 0.0, 0, checking=number, read=read))
+
         try:
-            plan = planned(job)
+            plan = planned(job, told)
         except InputError as error:
             kinds.append(type(error))
             for text in error.errors if isinstance(error, ConfigError) else [f"error: {error}"]:
@@ -94,7 +117,43 @@ def check(jobs: Sequence[Job], varied: Sequence[Mapping[str, str]]) -> list[Plan
     return plans
 
 
-def planned(job: Job) -> Plan:
+def together(
+    plans: Sequence[Plan], varied: Sequence[Mapping[str, str]]
+) -> tuple[list[Plan], list[Mapping[str, str]]]:
+    """Runs of one name as one, which is called what all of them are.
+
+    Two traces of the same bytes under two names are the same requests, so they are one run.
+    """
+    first: dict[str, int] = {}
+    kept: list[Plan] = []
+    called: list[list[Mapping[str, str]]] = []
+    for plan, variant in zip(plans, varied, strict=True):
+        name = plan.job.run_id
+        if name is not None and name in first:
+            at = first[name]
+            called[at].append(variant)
+            kept[at] = kept[at]._replace(also=(*kept[at].also, *plan.names))
+            continue
+        if name is not None:
+            first[name] = len(kept)
+        kept.append(plan)
+        called.append([variant])
+    return kept, [_merged(variants) for variants in called]
+
+
+def _merged(variants: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
+    """What several variants are called, each value once.
+
+    >>> _merged([{"workload": "a", "seed": "1"}, {"workload": "b", "seed": "1"}])
+    {'workload': 'a = b', 'seed': '1'}
+    """
+    names = dict.fromkeys(name for variant in variants for name in variant)
+    return {
+        name: " = ".join(dict.fromkeys(v[name] for v in variants if name in v)) for name in names
+    }
+
+
+def planned(job: Job, progress: Callable[..., object] | None = None) -> Plan:
     """What a job will be.
 
     Raises:
@@ -110,6 +169,7 @@ def planned(job: Job) -> Plan:
         seed=job.seed,
         reading=how_to_read(**job.reading),
         cache=kept,
+        progress=progress,
         finder=Finder(typed([*job.policy, *job.set])),
     )
     value = json.loads(text)
@@ -123,7 +183,7 @@ def planned(job: Job) -> Plan:
         run_id=run_id,
         code=code_allowed(),
     )
-    return Plan(job, config, workload)
+    return Plan(job, config, workload, value["memory"])
 
 
 def carry_out(
@@ -133,7 +193,7 @@ def carry_out(
     out: str | None,
     workers: int | None,
     executor: Executor | None,
-    progress: Callable[[Standing], object] | None,
+    progress: Report | None,
 ) -> Comparison:
     """Carries out what is not there yet; the results of all, in their order.
 
@@ -157,6 +217,8 @@ def carry_out(
         tally = _Tally(len(jobs), reused, remade)
         ended = _run(jobs, executor or local(workers, len(jobs)), progress, tally)
         outcomes |= dict(zip(left, ended, strict=True))
+        for index, plan in enumerate(plans):
+            _call(outcomes[index], plan.names)
         comparison = Comparison.of(varied, [outcomes[index] for index in range(len(plans))])
         comparison.reused, comparison.remade = reused, remade
         if out is not None:
@@ -164,6 +226,13 @@ def carry_out(
             if comparison.runs:
                 _write_list(comparison, out)
     return comparison
+
+
+def _call(outcome: Result | Failure, names: Sequence[str]) -> None:
+    """Stores with a result by which names its workload was asked for."""
+    if isinstance(outcome, Result) and outcome.folder is not None:
+        with suppress(OSError):  # A folder that takes no more has the result all the same.
+            call_also(outcome.folder, names)
 
 
 def _write_list(comparison: Comparison, out: str) -> None:
@@ -195,7 +264,7 @@ def _all_of(
 def _run(
     jobs: Sequence[Job],
     executor: Executor,
-    progress: Callable[[Standing], object] | None,
+    progress: Report | None,
     tally: _Tally,
 ) -> list[Result | Failure]:
     """The outcomes in the order of the jobs."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Unpack
 
-from floatgate.batch import Standing, carry_out, check
+from floatgate.batch import Standing, carry_out, check, together
 from floatgate.comparison import Comparison
 from floatgate.pool import Executor, Job
 from floatgate.recording import TABLES
@@ -47,14 +47,15 @@ def compare(
         workers: How many processes work at a time, by default one for each core; 1 stands for
             this process itself.
         executor: Where to run instead of on this machine.
-        progress: Called some ten times a second with how far all runs have come.
+        progress: Called some ten times a second with how far all runs have come, also while they
+            are checked.
         **reading: How traces are to be read, as for `floatgate.run`: `format`, `time_unit`,
             `columns`, `event`, `device`, `process`, `skip_bad`, `traces`; and what is done to the
             workload: `slice`, `first`, `footprint`, `speed`, `repeat`.
 
     Returns:
         The results, in the order of the values whatever ended first. A run that fails is in
-        `failed`; the others go on.
+        `failed`; the others go on. Traces of the same bytes are one run, which has all their names.
 
     Raises:
         InputError: Some run could not start; every mistake is listed with the runs it concerns.
@@ -67,9 +68,10 @@ def compare(
         Job(v.drive, v.workload, v.policy, v.set, v.seed, reading, stored, None, tables)
         for v in variants
     ]
+    plans, called = together(check(jobs, varied, progress), varied)
     return carry_out(
-        check(jobs, varied),
-        varied,
+        plans,
+        called,
         out=stored,
         workers=workers,
         executor=executor,

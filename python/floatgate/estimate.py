@@ -30,9 +30,6 @@ STRETCHES = 5
 SHORTEST = 1 << 17
 """The shortest stretch, in pages."""
 
-BYTES_PER_PAGE = 12
-ENGINE_BYTES = 64 << 20
-"""What the engine needs at most: so much for each physical page, and so much beside."""
 PROCESS_BYTES = 48 << 20
 """A Python process with its modules."""
 
@@ -91,7 +88,7 @@ def estimate(plans: Sequence[Plan], workers: int | None = None) -> Estimate:
             how = f"from the {len(factors)} runs that are there"
     start = START_SECONDS if count > 1 else 0.0
     total = max(sum(seconds) / count, max(seconds)) + start
-    memory = sorted((_bytes(plan.config) for plan in left), reverse=True)[:count]
+    memory = sorted((plan.memory + PROCESS_BYTES for plan in left), reverse=True)[:count]
     return Estimate(len(plans), len(plans) - len(left), total, sum(memory), count, how)
 
 
@@ -176,10 +173,6 @@ def _pages(config: Mapping[str, Any]) -> tuple[int, int]:
     blocks = math.prod(geometry[part] for part in parts) * geometry["blocks-per-plane"]
     logical = _size(config["ftl"]["logical-capacity"]) // _size(geometry["page-size"])
     return blocks * geometry["pages-per-block"], int(logical)
-
-
-def _bytes(config: Mapping[str, Any]) -> int:
-    return BYTES_PER_PAGE * _pages(config)[0] + ENGINE_BYTES + PROCESS_BYTES
 
 
 def _policy(config: Mapping[str, Any], family: str) -> str:

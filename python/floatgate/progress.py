@@ -79,7 +79,7 @@ class RunsProgress(_Line):
     def __call__(self, standing: Standing) -> None:
         """Draws the line anew."""
         interrupt.check()
-        if not self._told:
+        if not self._told and not standing.checking:
             self._told = True
             sys.stderr.write("".join(f"{line}\n" for line in standing.remade))
             sys.stderr.flush()
@@ -108,8 +108,10 @@ def line(stage: str, done: int, total: int | None, now_ns: int, elapsed: float) 
     'preconditioning  50 % [##########          ]  2.50 M pages/s  0:00 left'
     >>> line("describing", 250_000, None, 3 * 10**9, 2.0)
     'describing  250 k requests  125 k requests/s'
+    >>> line("opening", 250_000, None, 0, 2.0)
+    'opening  250 k records  125 k records/s'
     """
-    what = "pages" if stage == "preconditioning" else "requests"
+    what = {"preconditioning": "pages", "opening": "records"}.get(stage, "requests")
     rate = done / elapsed if elapsed > 0 else 0.0
     if total:
         share = min(done / total, 1.0)
@@ -133,7 +135,12 @@ def runs_line(standing: Standing, elapsed: float) -> str:
     '5 of 24 runs  25 % [###         ]  30.0 k requests/s  1:30 left  1 failed'
     >>> runs_line(Standing(runs=24, finished=19, failed=0, share=0.5, requests=0, reused=14), 30.0)
     '19 of 24 runs  50 % [######      ]  0:30 left  14 were there'
+    >>> runs_line(Standing(24, 0, 0, 0.0, 0, checking=2, read=1_500_000), 30.0)
+    'checking run 2 of 24  1.50 M records read'
     """
+    if standing.checking:
+        checked = f"checking run {standing.checking} of {standing.runs}"
+        return f"{checked}  {text.short(standing.read)} records read"
     share = standing.share
     parts = [
         f"{standing.finished} of {standing.runs} runs"

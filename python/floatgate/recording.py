@@ -112,9 +112,9 @@ class Recording:
         """As `keep`, of a run that was recorded elsewhere: its files by name."""
 
         def finish() -> None:
-            for name, content in files.items():
+            for name, data in files.items():
                 if name != RESULT:
-                    _write(self._unfinished / name, content)
+                    _write(self._unfinished / name, data)
 
         return self._placed(result, finish)
 
@@ -132,7 +132,7 @@ class Recording:
             lengths = {path.stem: path.stat().st_size for path in tables}
             # An earlier recording of the same run may have left others.
             lengths = _whole(place) | lengths
-            text = json.dumps(sealed(result.data, lengths), indent=1) + "\n"
+            text = json.dumps(sealed(result.data, lengths, _names(place)), indent=1) + "\n"
             last = self._unfinished / RESULT
             _write(last, text.encode())
             place.mkdir(exist_ok=True)
@@ -160,10 +160,34 @@ class Recording:
                 folder.rmdir()
 
 
-def sealed(value: Mapping[str, Any], lengths: Mapping[str, int]) -> dict[str, Any]:
-    """A result as it is stored: with its own digest, and the lengths of the tables beside it."""
+def sealed(
+    value: Mapping[str, Any], lengths: Mapping[str, int], also: Iterable[str] = ()
+) -> dict[str, Any]:
+    """A result as it is stored: with its own digest, and the lengths of the tables beside it.
+
+    `also` has other names under which its workload was run: a trace that has the same bytes is the
+    same run.
+    """
     in_order = {name: lengths[name] for name in sorted(lengths)}
-    return {**value, SEAL: {"sha256": _digest(value), "table_bytes": in_order}}
+    others = sorted({*also} - {value["provenance"]["workload"]["name"]})
+    seal = {"sha256": _digest(value), "table_bytes": in_order}
+    return {**value, SEAL: seal | ({"also_named": others} if others else {})}
+
+
+def call_also(folder: Path, names: Iterable[str]) -> None:
+    """Notes in a stored run under which other names its workload is known.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    value = json.loads(content(folder / RESULT))
+    seal = value.pop(SEAL, None)
+    if seal is None:
+        return
+    others = {*names, *seal.get("also_named", ())}
+    new = sealed(value, seal["table_bytes"], others)
+    if new[SEAL] != seal:
+        replace(folder / RESULT, json.dumps(new, indent=1) + "\n")
 
 
 def _digest(value: Mapping[str, Any]) -> str:
@@ -255,10 +279,21 @@ def _whole(place: Path) -> dict[str, int]:
     }
 
 
-def _write(path: Path, content: bytes) -> None:
+def _names(place: Path) -> set[str]:
+    """Under which names the workload of the run in a folder was run."""
+    try:
+        value = json.loads(content(place / RESULT))
+        name = value["provenance"]["workload"]["name"]
+        names = [name, *value.get(SEAL, {}).get("also_named", ())]
+    except (OSError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
+        return set()
+    return {name for name in names if isinstance(name, str)}
+
+
+def _write(path: Path, data: bytes) -> None:
     """Writes a file, which is on the disk when this returns."""
     with path.open("wb") as file:
-        file.write(content)
+        file.write(data)
         file.flush()
         os.fsync(file.fileno())
 

@@ -85,10 +85,15 @@ class Result(Numbers):
 
     @property
     def workload(self) -> str:
-        """The workload's name, with how it was read; a stand-in marked as one."""
+        """The workload's name, with how it was read; a stand-in marked as one.
+
+        Of a stored run, all names under which a trace of the same bytes was run.
+        """
         workload = self.data["provenance"]["workload"]
         reading = f" ({workload['reading']})" if workload["reading"] else ""
-        return f"{workload['name']}{reading}{' [stand-in]' if workload['stand_in'] else ''}"
+        others = self.seal.get("also_named", ()) if isinstance(self.seal, Mapping) else ()
+        name = " = ".join([workload["name"], *map(str, others)])
+        return f"{name}{reading}{' [stand-in]' if workload['stand_in'] else ''}"
 
     @property
     def run_id(self) -> str:

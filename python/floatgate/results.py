@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from floatgate import comparison, shape
 from floatgate.engine import InputError
-from floatgate.recording import RESULT, SNAPSHOTS, TABLES, flaw
+from floatgate.recording import RESULT, SNAPSHOTS, TABLES
 from floatgate.result import Result
 from floatgate.sweep import LIST as SWEEP
 from floatgate.sweep import read_list
@@ -77,8 +77,6 @@ def _stored(folders: Folders) -> Iterator[_Row]:
             if above not in variants:
                 variants[above] = dict(_variants(above))
             result = shape.load(path)
-            if (why := flaw(result, ())) is not None and result.seal is not None:
-                raise InputError(f"{path.parent}: {why}; make the run again")
             yield path.parent, result, variants[above].get(path.parent, {})
 
 

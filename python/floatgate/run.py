@@ -107,9 +107,9 @@ def run(
         record: Which tables are stored: some of `requests`, `series`, `blocks` and `snapshots`,
             or none; by default the first three. What is not recorded costs nothing. With
             `snapshots`, `floatgate.view` shows the drive over time.
-        progress: Called some ten times a second with the stage (`preconditioning`, `running`),
-            the requests or page writes done, how many there are (None where unknown) and the
-            simulated time in ns.
+        progress: Called some ten times a second with the stage (`opening`, `preconditioning`,
+            `running`), the records, page writes or requests done, how many there are (None where
+            unknown) and the simulated time in ns.
 
     Returns:
         The result. A drive that wears out is a result too: `result.end` says so.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from floatgate.engine import InputError
-from floatgate.recording import content
+from floatgate.recording import content, flaw
 from floatgate.result import Result
 
 SHAPES_RESULTS = False
@@ -45,13 +45,16 @@ def load(path: Path) -> Result:
             f"{path}: this is a `{schema}`, and this version reads `{SCHEMA}`; "
             "run it again with one version of floatgate"
         )
-    misfit = next(_misfits(value, _sample(), ""), None)
+    result = Result.read(value, path.parent)
+    if result.seal is not None and (why := flaw(result, ())) is not None:
+        raise InputError(f"{path.parent}: {why}; make the run again")
+    misfit = next(_misfits(result.data, _sample(), ""), None)
     if misfit is not None:
         raise InputError(
             f"{path}: `{misfit[0]}` {misfit[1]}; the file is damaged or of another version, make "
             "the run again"
         )
-    return Result.read(value, path.parent)
+    return result
 
 
 @contextmanager

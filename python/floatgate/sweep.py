@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from floatgate import engine
-from floatgate.batch import Plan, Standing, carry_out, check
+from floatgate.batch import Plan, Standing, carry_out, check, together
 from floatgate.catalogue import Folders, trace_folders
 from floatgate.comparison import NAME, Comparison, is_variant
 from floatgate.engine import ConfigError, InputError
@@ -72,7 +72,7 @@ def sweep(
         InputError: The experiment is wrong, or some run could not start; every mistake is listed.
     """
     return carry_on(
-        prepare(experiment, quick=quick, out=out, traces=traces),
+        prepare(experiment, quick=quick, out=out, traces=traces, progress=progress),
         workers=workers,
         executor=executor,
         progress=progress,
@@ -85,6 +85,7 @@ def prepare(
     quick: bool = False,
     out: str | os.PathLike[str] | None = None,
     traces: Folders = None,
+    progress: Callable[[Standing], object] | None = None,
 ) -> Prepared:
     """Checks every run of an experiment, and makes none.
 
@@ -111,13 +112,13 @@ def prepare(
     several = _several(runs)
     named = [{k: v for k, v in run.names.items() if k in several} for run in runs]
     try:
-        plans = check(jobs, named)
+        plans = check(jobs, named, progress)
     except ConfigError as error:
         raise _placed(experiment, error) from None
     variants = [_names(run, plan, several) for run, plan in zip(runs, plans, strict=True)]
     same = [name for name in several if len({variant[name] for variant in variants}) == 1]
     variants = [{k: v for k, v in variant.items() if k not in same} for variant in variants]
-    return Prepared(experiment, plans, variants, folder)
+    return Prepared(experiment, *together(plans, variants), folder)
 
 
 def carry_on(

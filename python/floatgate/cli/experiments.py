@@ -50,7 +50,8 @@ def sweep(
     from floatgate.sweep import carry_on, prepare
 
     executor = executor_of(cluster, workers)
-    prepared = prepare(experiment, quick=quick, out=out, traces=traces)
+    with RunsProgress(quiet=quiet) as progress:
+        prepared = prepare(experiment, quick=quick, out=out, traces=traces, progress=progress)
     if dry_run:
         _dry_run(prepared, executor.cores() if executor else workers, as_json)
         return

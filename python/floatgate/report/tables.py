@@ -107,7 +107,7 @@ class Series(NamedTuple):
 
 
 def series(run: Result) -> Series | None:
-    """The run over time; None if it was not stored.
+    """The run over time; None if it was not stored, or has no rows.
 
     By name `iops`, `throughput` (bytes a second), `waf`, `delay` and `delay.read` and so on (mean
     latency, ns). Each is computed from sums over the rows of a stretch.
@@ -121,11 +121,11 @@ def series(run: Result) -> Series | None:
         return _series(run, pl.read_parquet(path, glob=False))
 
 
-def _series(run: Result, rows: pl.DataFrame) -> Series:
+def _series(run: Result, rows: pl.DataFrame) -> Series | None:
     import polars as pl
 
     if rows.is_empty():
-        return Series([], [], {})
+        return None
     together = -(-len(rows) // STRETCHES)
     counted = [c for c in rows.columns if c.endswith(("_requests", "_bytes", "_sum_ns", "_pages"))]
     sums = (
