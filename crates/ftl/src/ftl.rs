@@ -142,6 +142,7 @@ pub struct Ftl<K: Kit> {
     pub(crate) ready: VecDeque<JobId>,
     pub(crate) promoted: Vec<JobId>,
     pub(crate) waiting: Vec<(JobId, WaitFor)>,
+    pub(crate) job_waits: u64,
     pub(crate) idle_jobs: IndexVec<DieId, VecDeque<JobId>>,
     pub(crate) idle_jobs_total: usize,
     pub(crate) idle_interest: bool,
@@ -246,6 +247,7 @@ impl<K: Kit> Ftl<K> {
             ready: VecDeque::new(),
             promoted: Vec::new(),
             waiting: Vec::new(),
+            job_waits: 0,
             idle_jobs: IndexVec::filled(VecDeque::new(), geometry.dies()),
             idle_jobs_total: 0,
             idle_interest: interests.cost.has(Interests::IDLE) || config.gc.background_stop > 0,
@@ -333,6 +335,11 @@ impl<K: Kit> Ftl<K> {
         self.jobs.running()
     }
 
+    /// How often a job has waited: for space, for reads on their way, for a program.
+    pub fn job_waits(&self) -> u64 {
+        self.job_waits
+    }
+
     /// Ends preconditioning: its counts and wear are forgotten, and policies start afresh, so that
     /// a run does not depend on whether its first state was computed or loaded: what a saved state
     /// has no place for ([`Ftl::save`]) begins anew here.
@@ -345,6 +352,7 @@ impl<K: Kit> Ftl<K> {
         self.policies = policies;
         self.rng = Rng::named(self.config.seed, "ftl/victim");
         self.counts = Counts::default();
+        self.job_waits = 0;
         self.array.reset_wear();
         self.freed = false;
         self.relieved = false;

@@ -22,12 +22,37 @@ use workload::{About, Alignment};
 pub struct Report {
     value: Value,
     page_operations: u64,
+    waits: Waits,
+}
+
+/// How often something waited, by what for.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub struct Waits {
+    /// Host writes for a free block.
+    pub space: u64,
+    /// Host reads for the refresh of their block.
+    pub refresh: u64,
+    /// Host operations for a read-modify-write of their page.
+    pub page: u64,
+    /// Host writes for a place in the write buffer.
+    pub buffer: u64,
+    /// Host reads for a program on its way.
+    pub program: u64,
+    /// Write requests for the throttle.
+    pub throttle: u64,
+    /// Jobs for space, for reads on their way, for a program.
+    pub job: u64,
 }
 
 impl Report {
     /// The result as JSON, in the order of keys that people read it in.
     pub fn value(&self) -> &Value {
         &self.value
+    }
+
+    /// How often something waited, by what for.
+    pub fn waits(&self) -> Waits {
+        self.waits
     }
 
     /// Fills in what only the caller can measure: the seconds that all took, and those of them
@@ -109,7 +134,16 @@ pub(crate) fn report<K: Kit>(
         "simulated_seconds": end_ns as f64 * 1e-9,
         "timing": { "wall_seconds": 0.0, "page_ops_per_second": 0.0 },
     });
-    Report { value, page_operations: counts.read.total() + programs }
+    let waits = Waits {
+        space: stats.stalled_writes,
+        refresh: stats.barred_reads,
+        page: stats.locked,
+        buffer: sim.buffer().map_or(0, |b| b.waited),
+        program: stats.parked_reads,
+        throttle: stats.held,
+        job: sim.ftl().job_waits(),
+    };
+    Report { value, page_operations: counts.read.total() + programs, waits }
 }
 
 fn end<K: Kit>(drive: &Drive, sim: &Sim<K>, end_ns: u64, counts: &Counts) -> Value {

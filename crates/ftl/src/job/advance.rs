@@ -46,7 +46,7 @@ impl<K: Kit> Ftl<K> {
                     if !self.array.is_written(from) {
                         // Still on its way to the cells: only blocks that are not closed have such.
                         job.cursor = slot;
-                        self.waiting.push((id, WaitFor::Program(block)));
+                        self.wait(id, WaitFor::Program(block));
                         return Action::Wait;
                     }
                     job.from = Some(from);
@@ -146,7 +146,7 @@ impl<K: Kit> Ftl<K> {
     fn squeeze(&mut self, id: JobId) -> Option<Action> {
         let block = self.jobs.get(id).block.expect("a job that squeezes has a block");
         if self.blocks.pins(block) > 0 {
-            self.waiting.push((id, WaitFor::Pins(block)));
+            self.wait(id, WaitFor::Pins(block));
             return Some(Action::Wait);
         }
         let view = ftl_view!(self);
@@ -250,7 +250,7 @@ impl<K: Kit> Ftl<K> {
     /// The step that has just begun begins again when a wait is over.
     fn repeat_after(&mut self, id: JobId, wait: WaitFor) -> Action {
         self.jobs.get_mut(id).step -= 1;
-        self.waiting.push((id, wait));
+        self.wait(id, wait);
         Action::Wait
     }
 
@@ -278,7 +278,7 @@ impl<K: Kit> Ftl<K> {
         }
         let block = job.block.expect("a job that reclaims has a block");
         if self.blocks.pins(block) > 0 {
-            self.waiting.push((id, WaitFor::Pins(block)));
+            self.wait(id, WaitFor::Pins(block));
             return Some(Action::Wait);
         }
         job.reclaim = false;

@@ -48,7 +48,7 @@ impl<K: Kit> Ftl<K> {
     /// There is no slot for the page that a job has read. While it waits, the block that it empties
     /// must not be out of garbage collection's reach: the space that it waits for may lie there.
     pub(super) fn await_space(&mut self, id: JobId, block: BlockId, slot: u32, plane: PlaneId) {
-        self.waiting.push((id, WaitFor::Space(plane)));
+        self.wait(id, WaitFor::Space(plane));
         let job = self.jobs.get_mut(id);
         if job.kind == Kind::Collect {
             return;

@@ -131,6 +131,13 @@ impl<K: Kit> Ftl<K> {
         None
     }
 
+    /// A job waits.
+    #[cold]
+    pub(super) fn wait(&mut self, id: JobId, wait: WaitFor) {
+        self.job_waits += 1;
+        self.waiting.push((id, wait));
+    }
+
     /// Moves jobs whose wait is over to the ready list, in the order in which they waited.
     #[cold]
     pub(crate) fn wake(&mut self, over: impl Fn(WaitFor) -> bool) {

@@ -273,6 +273,7 @@ impl<K: Kit> Sim<K> {
                     self.inbox.shift += delay;
                 }
                 let id = self.requests.add(inside);
+                self.stats.held += 1;
                 self.held.push(Held { until, order: self.stats.generated, id, request: *request });
                 let gate = self.gate_actor();
                 let earliest = self.held.peek().expect("one was just pushed").until;
@@ -387,6 +388,7 @@ impl<K: Kit> Sim<K> {
             && let Some(waiters) = self.locks.get_mut(&lpn)
         {
             self.ops[op].since = self.now;
+            self.stats.locked += 1;
             waiters.push_back(op);
             return;
         }

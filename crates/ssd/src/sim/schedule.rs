@@ -48,6 +48,7 @@ impl<K: Kit> Sim<K> {
         let d = &mut self.dies[die];
         d.begin_wait(&mut self.ops[op].spent, self.now);
         d.parked.push(&mut self.ops, op);
+        self.stats.parked_reads += 1;
     }
 
     /// Puts parked reads whose pages are there now into their lanes, at their old places.

@@ -104,6 +104,12 @@ pub struct Stats {
     pub stalled_writes: u64,
     /// Host page reads that waited for the refresh of their block.
     pub barred_reads: u64,
+    /// Host page operations that waited for a read-modify-write of their page.
+    pub locked: u64,
+    /// Host page reads that waited for a program on its way.
+    pub parked_reads: u64,
+    /// Write requests that the throttle held back.
+    pub held: u64,
     /// Requests that arrived while the drive had `queue-limit` requests inside.
     pub limited: u64,
     /// Requests inside, integrated over time, in request-nanoseconds.

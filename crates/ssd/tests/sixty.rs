@@ -1,0 +1,366 @@
+//! Unchanged? Sixty random drives, each with policies and a workload of its own, against results in
+//! the tree: what a change of structure is held against, bit for bit.
+//!
+//! Equal means: every value of the kept result but `schema`, `provenance` and `timing` is there and
+//! the same; keys that have been added since hold zero, nothing or null. The file says what each
+//! drive is, so it does not depend on how the drives were drawn. `make golden` draws and rewrites
+//! them; see `golden.rs` for what that asks for.
+
+#![allow(clippy::disallowed_methods)] // asks whether to rewrite
+
+mod common;
+
+use common::{BASE, try_drive};
+use floatgate_ssd::policies::{Family, POLICIES};
+
+use floatgate_ssd::{NoCache, RunError, Waits, generator, run};
+use kernel::{Prio, Rng, Time};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Once;
+use workload::{List, Op, Request, Workload};
+
+const CASES: u32 = 60;
+
+/// Occurrences of each thing that must happen, in as many cases.
+const LEAST: usize = 5;
+
+/// One drive and what is asked of it.
+struct Case {
+    settings: Vec<String>,
+    /// A generator, or the seed of a list of requests.
+    workload: String,
+}
+
+/// What came out.
+struct Outcome {
+    result: Value,
+    waits: Waits,
+}
+
+// ── How the cases are drawn ─────────────────────────────────────────────────────────────────────
+
+fn pick<'a>(rng: &mut Rng, of: &[&'a str]) -> &'a str {
+    of[rng.below(of.len() as u32) as usize]
+}
+
+/// A policy of a family with parameters that let it act within a few thousand requests.
+fn policy(rng: &mut Rng, family: Family, name: &str) -> String {
+    let own = match (family, name) {
+        (Family::ReadDisturb, "none") => "",
+        (Family::ReadDisturb, "hot-low-density" | "ipr") => ":limit=40:low-limit=300",
+        (Family::ReadDisturb, "redftl" | "read-leveling") => ":limit=40:pages=4",
+        (Family::ReadDisturb, _) => pick(rng, &[":limit=30", ":limit=40:preemptible=yes"]),
+        (Family::Throttle, "static" | "dynamic" | "ready") => {
+            pick(rng, &[":target=1d:period=20ms", ":target=1h:period=50ms"])
+        }
+        (Family::Wear, "static") => ":threshold=3",
+        _ => "",
+    };
+    format!("policy {}={name}{own}", family.name())
+}
+
+fn draw(rng: &mut Rng, case: u32) -> Case {
+    let forced = &POLICIES[case as usize % POLICIES.len()];
+    let mut settings = Vec::new();
+    let mut set = |key: &str, value: &str| settings.push(format!("{key}={value}"));
+    let bits = if forced.family == Family::ReadDisturb { 3 } else { 1 + rng.below(3) };
+    set("geometry.channels", pick(rng, &["1", "2", "3"]));
+    set("geometry.chips-per-channel", pick(rng, &["1", "2"]));
+    set("geometry.planes-per-die", pick(rng, &["1", "2", "4"]));
+    set("geometry.blocks-per-plane", pick(rng, &["24", "32", "45"]));
+    set("geometry.pages-per-block", pick(rng, &["12", "24", "36"]));
+    set("geometry.bits-per-cell", &bits.to_string());
+    set("geometry.page-size", pick(rng, &["4KiB", "8KiB"]));
+    set("ftl.spare-factor", pick(rng, &["0.3", "0.4", "0.5"]));
+    set("ftl.gc.stop", pick(rng, &["2", "3", "4"]));
+    set("ftl.gc.background-stop", pick(rng, &["0", "0", "5"]));
+    set("ftl.gc.foreground", pick(rng, &["\"all\"", "\"one\""]));
+    set("ftl.unmapped-read", pick(rng, &["\"flash\"", "\"zero\""]));
+    set("ftl.multi-plane", pick(rng, &["\"off\"", "\"any\"", "\"any\"", "\"aligned\""]));
+    set("timing.erase", pick(rng, &["3ms", "5ms"]));
+    if forced.family == Family::Cost || rng.below(4) == 0 {
+        set(
+            "timing.levels",
+            "{ high = { program = \"800us\", read = \"70us\" }, medium = { program = \"600us\", \
+             read = \"170us\" }, low = { program = \"450us\", read = \"310us\" } }",
+        );
+    } else if bits == 2 {
+        set("timing.program", "[\"300us\", \"1200us\"]");
+    }
+    let bus = ["\"included\"", "{ rate = \"333MT/s\", command = \"300ns\" }"];
+    set("timing.bus", pick(rng, &bus));
+    if forced.family != Family::Cost && rng.below(4) == 0 {
+        set("reliability.model", "\"on\"");
+        set("reliability.endurance", "3000");
+        set("reliability.initial-cycles", pick(rng, &["0", "2000", "2980"]));
+    } else if forced.family == Family::Throttle || rng.below(4) == 0 {
+        set("reliability.endurance", pick(rng, &["40", "400"]));
+    }
+    if rng.below(3) == 0 {
+        let energies = "{ read = \"4uJ\", program = \"53uJ\", erase = \"825uJ\", transfer-out = \
+                        \"337nJ\", transfer-in = \"339nJ\", idle-power = \"16mW\" }";
+        set("energy", energies);
+    }
+    if rng.below(2) == 0 {
+        set("buffer.size", pick(rng, &["64KiB", "96KiB"]));
+        set("buffer.flush-above", pick(rng, &["0.0", "0.5"]));
+    }
+    set("host.queue-depth", pick(rng, &["1", "4", "16", "64"]));
+    set("host.out-of-range", "\"wrap\"");
+    let (fill, age) =
+        [("full", "none"), ("full", "random"), ("touched", "none"), ("full", "workload")]
+            [rng.below(4) as usize];
+    set("precondition.fill", &format!("\"{fill}\""));
+    set("precondition.age", &format!("\"{age}\""));
+    set("run.seed", &(1 + rng.below(1_000)).to_string());
+    for family in Family::ALL {
+        let of: Vec<&str> =
+            POLICIES.iter().filter(|p| p.family == family).map(|p| p.name).collect();
+        let name = match family {
+            _ if family == forced.family => forced.name,
+            Family::Throttle if rng.below(2) == 0 => pick(rng, &of),
+            _ if rng.below(3) == 0 => pick(rng, &of),
+            _ => continue,
+        };
+        let rated = settings.iter().any(|s| s.starts_with("reliability.endurance"));
+        if family == Family::Throttle && !rated {
+            settings.push("reliability.endurance=40".to_owned());
+        }
+        settings.push(policy(rng, family, name));
+    }
+    let mut set = |key: &str, value: &str| settings.push(format!("{key}={value}"));
+    let workload = if rng.below(3) == 0 {
+        set("host.mode", pick(rng, &["\"timestamps\"", "\"shifted\"", "\"queue-depth\""]));
+        format!("list:{}", rng.below(1_000_000))
+    } else {
+        let modes = ["\"queue-depth\"", "\"timestamps\"", "\"shifted\"", "\"think-time\""];
+        set("host.mode", pick(rng, &modes));
+        set("workload.requests", "4000");
+        set("workload.read-share", pick(rng, &["0.3", "0.5", "0.8"]));
+        set("workload.trim-share", pick(rng, &["0.0", "0.05"]));
+        let size = "[{ size = \"4KiB\", share = 0.6 }, { size = \"2560B\", share = 0.2 }, { size = \
+                    \"24KiB\", share = 0.2 }]";
+        set("workload.size", size);
+        set("workload.align", "512B");
+        let iops = pick(rng, &["400", "1200", "4000"]);
+        set("workload.arrivals", &format!("{{ poisson = {{ iops = {iops} }} }}"));
+        pick(rng, &["random-write", "zipf", "hot-cold", "jesd219-enterprise"]).to_owned()
+    };
+    Case { settings, workload }
+}
+
+// ── How they are run ────────────────────────────────────────────────────────────────────────────
+
+/// Requests that come together: several at every millisecond, on few pages.
+fn list(seed: u64) -> Box<dyn Workload> {
+    let mut rng = Rng::named(seed, "sixty/list");
+    let mut requests = Vec::new();
+    for i in 0..4_000_u64 {
+        let op = match rng.below(20) {
+            0 => Op::Trim,
+            1..=9 => Op::Read,
+            _ => Op::Write,
+        };
+        let near = if rng.below(2) == 0 { 64 } else { 4_096 };
+        requests.push(Request {
+            at: Time::from_ns(i / 4 * 1_000_000),
+            offset: u64::from(rng.below(near)) * 2_048,
+            len: [2_048, 4_096, 16_384][rng.below(3) as usize],
+            op,
+            prio: if rng.below(8) == 0 { Prio::High } else { Prio::Normal },
+        });
+    }
+    Box::new(List::new("list", requests).expect("the list is in order"))
+}
+
+fn outcome(case: &Case) -> Result<Outcome, String> {
+    let drive = try_drive(BASE, &case.settings)?;
+    let workload = match case.workload.strip_prefix("list:") {
+        Some(seed) => list(seed.parse().expect("a seed")),
+        None => generator(&drive, &case.workload).map_err(|e| e.to_string())?,
+    };
+    let report = run(&drive, workload, &mut NoCache, &mut |_| true).map_err(|e| match e {
+        RunError::Stopped => unreachable!("nobody stops it"),
+        other => other.to_string(),
+    })?;
+    let mut result = report.value().clone();
+    for key in ["schema", "provenance", "timing"] {
+        result.as_object_mut().expect("an object").remove(key);
+    }
+    Ok(Outcome { result: exact(result), waits: report.waits() })
+}
+
+/// Fractions as text that gives the same bits again: how JSON is read rounds them.
+fn exact(value: Value) -> Value {
+    match value {
+        Value::Number(n) if n.is_f64() => {
+            Value::String(format!("{:?}", n.as_f64().expect("it is")))
+        }
+        Value::Array(items) => items.into_iter().map(exact).collect(),
+        Value::Object(keys) => keys.into_iter().map(|(key, v)| (key, exact(v))).collect(),
+        other => other,
+    }
+}
+
+// ── The file ────────────────────────────────────────────────────────────────────────────────────
+
+fn path() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/sixty/results.jsonl")
+}
+
+fn rewrite() {
+    let mut text = String::new();
+    for case in 0..CASES {
+        let mut rng = Rng::named(case.into(), "sixty");
+        let (case, outcome) = (0..400)
+            .map(|_| draw(&mut rng, case))
+            .find_map(|case| outcome(&case).ok().map(|outcome| (case, outcome)))
+            .expect("some drive is legal");
+        let line = json!({
+            "settings": case.settings, "workload": case.workload, "result": outcome.result,
+        });
+        writeln!(text, "{line}").expect("text grows");
+    }
+    fs::write(path(), text).expect("the tree can be written");
+}
+
+fn kept() -> Vec<(Case, Value)> {
+    static REWRITTEN: Once = Once::new();
+    if std::env::var_os("FLOATGATE_BLESS").is_some() {
+        REWRITTEN.call_once(rewrite);
+    }
+    let text = fs::read_to_string(path()).expect("the results are in the tree");
+    let line = |line: &str| {
+        let value: Value = serde_json::from_str(line).expect("a line is JSON");
+        let settings = value["settings"].as_array().expect("settings").iter();
+        let case = Case {
+            settings: settings.map(|s| s.as_str().expect("text").to_owned()).collect(),
+            workload: value["workload"].as_str().expect("a workload").to_owned(),
+        };
+        (case, value["result"].clone())
+    };
+    text.lines().map(line).collect()
+}
+
+/// Where `new` differs from `old` in what `old` has, or has added something that is not nothing.
+fn differences(at: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
+    match (old, new) {
+        (Value::Object(old), Value::Object(new)) => {
+            for (key, value) in old {
+                match new.get(key) {
+                    Some(now) => differences(&format!("{at}.{key}"), value, now, found),
+                    None => found.push(format!("{at}.{key} is gone")),
+                }
+            }
+            let added = new.iter().filter(|(key, _)| !old.contains_key(*key));
+            found.extend(
+                added
+                    .filter(|(_, v)| !is_nothing(v))
+                    .map(|(key, v)| format!("{at}.{key}: new, {v}")),
+            );
+        }
+        (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
+            for (i, (old, new)) in old.iter().zip(new).enumerate() {
+                differences(&format!("{at}[{i}]"), old, new, found);
+            }
+        }
+        _ if old == new => {}
+        _ => found.push(format!("{at}: {old} is now {new}")),
+    }
+}
+
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(b) => !b,
+        Value::Number(n) => n.as_f64() == Some(0.0),
+        Value::String(s) => s.is_empty() || s == "0.0",
+        Value::Array(items) => items.iter().all(is_nothing),
+        Value::Object(keys) => keys.values().all(is_nothing),
+    }
+}
+
+// ── The tests ───────────────────────────────────────────────────────────────────────────────────
+
+#[test]
+fn sixty_drives_are_as_they_were() {
+    let kept = kept();
+    assert_eq!(kept.len(), CASES as usize);
+    let mut moved = Vec::new();
+    let mut happened = [0_usize; 9];
+    for (i, (case, old)) in kept.iter().enumerate() {
+        let outcome = outcome(case).unwrap_or_else(|e| panic!("drive {i}: {e}"));
+        let mut found = Vec::new();
+        differences("", old, &outcome.result, &mut found);
+        if !found.is_empty() {
+            found.truncate(6);
+            moved.push(format!(
+                "drive {i}, {} {:?}:\n  {}",
+                case.workload,
+                case.settings,
+                found.join("\n  ")
+            ));
+        }
+        let w = outcome.waits;
+        let has = |wanted: &str| case.settings.iter().any(|s| s == wanted);
+        let buffered = case.settings.iter().any(|s| s.starts_with("buffer.size"));
+        // A list's requests come four at a time, and are taken in as they come.
+        let together = case.workload.starts_with("list:") && has("host.mode=\"timestamps\"");
+        let what = [
+            w.space,
+            w.refresh,
+            w.page,
+            w.buffer,
+            w.program,
+            w.throttle,
+            w.job,
+            u64::from(buffered && has("ftl.multi-plane=\"any\"")),
+            u64::from(together),
+        ];
+        for (count, times) in happened.iter_mut().zip(what) {
+            *count += usize::from(times > 0);
+        }
+    }
+    println!(
+        "in how many drives something waited for space, refresh, a page, the buffer, a program, \
+              the throttle; a job waited; a buffer lay over several planes; requests tied: {happened:?}"
+    );
+    assert!(moved.is_empty(), "{} of {CASES} have moved\n{}", moved.len(), moved.join("\n"));
+    assert!(happened.iter().all(|n| *n >= LEAST), "too seldom: {happened:?}");
+}
+
+#[test]
+fn every_policy_is_among_them() {
+    let kept = kept();
+    let named: BTreeSet<String> = kept
+        .iter()
+        .flat_map(|(case, _)| case.settings.iter().filter_map(|s| s.strip_prefix("policy ")))
+        .map(|s| s.split(':').next().expect("a name").to_owned())
+        .collect();
+    let missing: Vec<String> = POLICIES
+        .iter()
+        .map(|p| format!("{}={}", p.family.name(), p.name))
+        .filter(|p| !named.contains(p))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn a_difference_is_seen() {
+    let old = json!({ "a": { "b": 1.5, "c": [1, 2] }, "d": null });
+    let of = |new: Value| {
+        let mut found = Vec::new();
+        differences("", &exact(old.clone()), &exact(new), &mut found);
+        found.len()
+    };
+    assert_eq!(of(json!({ "a": { "b": 1.5, "c": [1, 2], "new": 0.0 }, "d": null, "more": {} })), 0);
+    assert_eq!(of(json!({ "a": { "b": 1.500_000_1, "c": [1, 2] }, "d": null })), 1);
+    assert_eq!(of(json!({ "a": { "b": 1.5, "c": [1, 3] }, "d": null })), 1);
+    assert_eq!(of(json!({ "a": { "b": 1.5, "c": [1, 2, 3] }, "d": null })), 1);
+    assert_eq!(of(json!({ "a": { "b": 1.5, "c": [1, 2], "new": 1 }, "d": 0 })), 2);
+    assert_eq!(of(json!({ "a": { "b": 1.5 }, "d": null })), 1);
+}
