@@ -1,6 +1,6 @@
 //! Blocks: one column for each property, sized once from the geometry.
 
-use crate::policy::{Role, StreamId};
+use crate::stream::{Role, StreamId};
 use kernel::IndexVec;
 use nand::{BlockId, Geometry};
 

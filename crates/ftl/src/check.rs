@@ -1,8 +1,9 @@
 //! Structural checks: everything that must hold between two calls.
 
+use crate::ask::Kit;
 use crate::ftl::Ftl;
 use crate::map::Lpn;
-use crate::policy::{Kit, StreamId};
+use crate::stream::StreamId;
 use crate::{Blocks, Map, State};
 use kernel::Idx;
 use nand::{BlockId, Mode, PlaneId};
@@ -151,7 +152,7 @@ impl<K: Kit> Ftl<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{HostDest, OpView, Order, Placement, Policies, Victim, Watch};
+    use crate::ask::{HostDest, OpView, Order, Placement, Policies, Victim, Watch};
     use crate::{Config, GcMarks, InOrder, Load, NoRefresh, NoThrottle, NoWear, PlaneView};
     use crate::{Plain, Traditional};
     use kernel::{Bytes, Prio, Rng, Time};

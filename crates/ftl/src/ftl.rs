@@ -1,13 +1,14 @@
 //! The FTL: its parts, and how it begins and ends. What it does lies in `host.rs`, `slots.rs` and
 //! `job`.
 
+use crate::ask::{
+    Coding, Cost, Interests, Kit, Order, PageChoice, Policies, ReadDisturb, Watch, Wear,
+};
 use crate::job::{Job, JobId, Jobs, WaitFor};
 use crate::map::Map;
+use crate::plan::{Dest, Plan, Step};
 use crate::plane::Planes;
-use crate::policy::{
-    Coding, Cost, Dest, FreePick, Interests, Kit, Order, PageChoice, Plan, PlanFamily, Policies,
-    Pool, ReadDisturb, Step, StreamId, StreamSpec, Watch, Wear,
-};
+use crate::stream::{FreePick, Pool, StreamId, StreamSpec};
 use crate::{Blocks, Levels, State};
 use kernel::{BitSet, Idx, IndexVec, Rng};
 use nand::{
@@ -184,9 +185,7 @@ pub struct Ftl<K: Kit> {
     /// Blocks to be retired when they are empty, whatever their wear.
     pub(crate) condemned: Vec<BlockId>,
     pub(crate) rng: Rng,
-    /// A plan's memory, used again and again.
-    pub(crate) plan: Plan,
-    /// The same for the blocks of a plane that are no victims.
+    /// The blocks of a plane that are no victims: memory that is used again and again.
     pub(crate) excluded: BitSet,
     pub(crate) counts: Counts,
 }
@@ -274,7 +273,6 @@ impl<K: Kit> Ftl<K> {
             healed: false,
             condemned: Vec::new(),
             rng: Rng::named(config.seed, "ftl/victim"),
-            plan: Plan::default(),
             excluded: BitSet::new(geometry.blocks_per_plane()),
             counts: Counts::default(),
             policies,
@@ -416,10 +414,9 @@ impl<K: Kit> Ftl<K> {
         if state == State::Moving || self.jobs.iter().any(at_work) {
             return;
         }
-        let mut plan = std::mem::take(&mut self.plan);
+        let mut plan = Plan::of(Source::Refresh);
         plan.push(Step::Reclaim { block, to: Dest::Stream(StreamId::GC) });
-        self.spawn_plan(PlanFamily::ReadDisturb, &mut plan);
-        self.plan = plan;
+        self.spawn_plan(plan);
     }
 
     /// Physical pages that this drive needs beside its data: what [`Config::spare_needed`] says, and

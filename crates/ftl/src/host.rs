@@ -1,13 +1,12 @@
 //! What the host does to the drive: reads, writes, trims; and who is told of it.
 
 use crate::State;
+use crate::ask::{Access, Cost, Interests, Kit, Placement, ReadDisturb, Watch, WriteCtx};
 use crate::ftl::{Ftl, NoSpace, ftl_view};
 use crate::job::WaitFor;
 use crate::map::Lpn;
-use crate::policy::{
-    Access, Cost, Interests, Kit, Placement, PlanFamily, ReadDisturb, Role, StreamId, Watch,
-    WriteCtx,
-};
+use crate::plan::Plan;
+use crate::stream::{Role, StreamId};
 use crate::view::Load;
 use kernel::{BitSet, IndexVec, Prio, Time};
 use nand::{BlockId, DieId, Level, PlaneId, Ppn, Source, Store, Tag};
@@ -207,7 +206,7 @@ impl<K: Kit> Ftl<K> {
     #[cold]
     #[inline(never)]
     fn watch_read(&mut self, ppn: Ppn, block: BlockId, at_limit: bool, now: Time) {
-        let mut plan = std::mem::take(&mut self.plan);
+        let mut plan = Plan::of(Source::Refresh);
         let view = ftl_view!(self);
         let policy = &mut self.policies.read_disturb;
         if self.blocks.role(block) != Role::REGULAR {
@@ -216,8 +215,7 @@ impl<K: Kit> Ftl<K> {
         if at_limit {
             policy.on_limit(&view, block, now, &mut plan);
         }
-        self.spawn_plan(PlanFamily::ReadDisturb, &mut plan);
-        self.plan = plan;
+        self.spawn_plan(plan);
     }
 
     /// The earliest time that a policy wants to be woken at.
@@ -236,15 +234,16 @@ impl<K: Kit> Ftl<K> {
 
     /// Wakes the policies whose time has come.
     pub fn on_timer(&mut self, now: Time) {
-        let mut plan = std::mem::take(&mut self.plan);
         let view = ftl_view!(self);
-        self.policies.each(|w| {
+        let mut plans = Vec::new();
+        self.policies.each_as(|source, w| {
             if w.next_timer().is_some_and(|at| at <= now) {
+                let mut plan = Plan::of(source);
                 w.on_timer(&view, now, &mut plan);
+                plans.push(plan);
             }
         });
-        self.spawn_plan(PlanFamily::ReadDisturb, &mut plan);
-        self.plan = plan;
+        plans.into_iter().for_each(|plan| self.spawn_plan(plan));
     }
 
     // ── Levels ──────────────────────────────────────────────────────────────────────────────────

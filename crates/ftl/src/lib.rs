@@ -6,6 +6,7 @@
 //! for and reports each when it is done; between two calls everything is consistent, and
 //! [`Ftl::check`] proves it.
 
+mod ask;
 mod block;
 mod check;
 mod ftl;
@@ -13,23 +14,26 @@ mod host;
 mod job;
 mod level;
 mod map;
+mod plan;
 mod plane;
-mod policy;
 mod saved;
 mod slots;
+mod stream;
 mod view;
 
 pub use crate::ftl::{Config, Counts, Ftl, GcMarks, NoSpace};
+pub use ask::{
+    Access, AccessKind, Balance, Coding, Cost, Future, HostDest, InOrder, Interests, Kit,
+    LevelTimes, Life, NextLife, NoRefresh, NoThrottle, NoWear, Op, OpView, Order, PageChoice, Pick,
+    Placement, Plain, Policies, Queues, ReadDisturb, Throttle, Traditional, Victim, Watch, Wear,
+    WriteCtx, WritePoint,
+};
 pub use block::{Blocks, State};
 pub use job::{Action, Job, JobId};
 pub use level::Levels;
 pub use map::{Lpn, Map};
+pub use plan::{Dest, Hold, Pages, Plan, Step};
 pub use plane::RESERVE;
-pub use policy::{
-    Access, AccessKind, Balance, Coding, Cost, Dest, FreePick, Future, Hold, HostDest, InOrder,
-    Interests, Kit, LevelTimes, Life, NextLife, NoRefresh, NoThrottle, NoWear, Op, OpView, Order,
-    PageChoice, Pages, Pick, Placement, Plain, Plan, Policies, Pool, Queues, ReadDisturb, Role,
-    Step, StreamId, StreamSpec, Throttle, Traditional, Victim, Watch, Wear, WriteCtx, WritePoint,
-};
 pub use saved::Damaged;
+pub use stream::{FreePick, Pool, Role, StreamId, StreamSpec};
 pub use view::{FtlView, Load, PlaneView};

@@ -1,7 +1,7 @@
 //! Planes: free blocks and frontiers.
 
 use crate::JobId;
-use crate::policy::{FreePick, Pool, StreamId};
+use crate::stream::{FreePick, Pool, StreamId};
 use kernel::IndexVec;
 use nand::{BlockId, Geometry, PlaneId};
 use std::collections::VecDeque;

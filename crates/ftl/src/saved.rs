@@ -5,9 +5,10 @@
 //! frontiers. L2P, counts and validity follow from it. A digest ends it: most damage would make
 //! another state that is as sound as the one that was saved.
 
+use crate::ask::Kit;
 use crate::ftl::Ftl;
 use crate::map::Lpn;
-use crate::policy::{Kit, Role, StreamId};
+use crate::stream::{Role, StreamId};
 use crate::{Map, State};
 use nand::{BlockId, Mode, PlaneId, Ppn, Store};
 

@@ -1,10 +1,11 @@
 //! Slots: where they lie, who gets the next one, what becomes of those that die.
 
+use crate::ask::{Interests, Kit, NextLife, PageChoice, Pick, WriteCtx, WritePoint};
 use crate::ftl::{Ftl, ftl_view};
 use crate::job::WaitFor;
 use crate::map::Lpn;
 use crate::plane::RESERVE;
-use crate::policy::{Interests, Kit, NextLife, PageChoice, Pick, StreamId, WriteCtx, WritePoint};
+use crate::stream::StreamId;
 use kernel::{Prio, Time};
 use nand::{BlockId, Mode, PageRange, PlaneId, Ppn, Source, Tag};
 

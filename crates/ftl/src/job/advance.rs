@@ -3,8 +3,9 @@
 use super::start::step_block;
 use super::{Action, Job, JobId, Kind, Phase, WaitFor};
 use crate::State;
+use crate::ask::{Kit, NextLife, ReadDisturb};
 use crate::ftl::{Ftl, ftl_view};
-use crate::policy::{Dest, Kit, NextLife, Pages, ReadDisturb, Step};
+use crate::plan::{Dest, Pages, Step};
 use kernel::Time;
 use nand::{BlockId, Mode, Source};
 

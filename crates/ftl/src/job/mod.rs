@@ -10,7 +10,8 @@ mod space;
 mod start;
 
 use crate::map::Lpn;
-use crate::policy::{Dest, Hold, Step, StreamId};
+use crate::plan::{Dest, Hold, Step};
+use crate::stream::StreamId;
 use kernel::newtype_index;
 use nand::{BlockId, DieId, Mode, PlaneId, Ppn, Source, Tag};
 

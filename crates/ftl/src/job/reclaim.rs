@@ -1,10 +1,10 @@
 //! Which block is reclaimed, and what becomes of it.
 
 use super::{Job, JobId, Phase};
+use crate::ask::{Balance, Coding, Kit, NextLife, ReadDisturb, Victim, Wear};
 use crate::ftl::{Ftl, ftl_view};
-use crate::policy::{
-    Balance, Coding, Dest, Kit, NextLife, PlanFamily, ReadDisturb, Role, StreamId, Victim, Wear,
-};
+use crate::plan::{Dest, Plan};
+use crate::stream::{Role, StreamId};
 use crate::view::PlaneView;
 use kernel::Idx;
 use kernel::Time;
@@ -156,12 +156,11 @@ impl<K: Kit> Ftl<K> {
                 self.excluded.put(at, self.blocks.role(b) != Role::REGULAR);
             }
         }
-        let mut plan = std::mem::take(&mut self.plan);
+        let mut plan = Plan::of(Source::Wear);
         let excluded = spares.then_some(&self.excluded);
         let plane = PlaneView { ftl: ftl_view!(self), plane, now, from: 0, excluded };
         self.policies.wear.balance(&Balance { plane, erased }, &mut plan);
-        self.spawn_plan(PlanFamily::Wear, &mut plan);
-        self.plan = plan;
+        self.spawn_plan(plan);
     }
 
     pub(crate) fn next_life(&mut self, block: BlockId) -> NextLife {

@@ -2,9 +2,11 @@
 
 use super::{JobId, Kind, Phase, WaitFor};
 use crate::State;
+use crate::ask::{Interests, Kit, Placement, ReadDisturb};
 use crate::ftl::Ftl;
 use crate::map::Lpn;
-use crate::policy::{Dest, Interests, Kit, Placement, ReadDisturb, StreamId};
+use crate::plan::Dest;
+use crate::stream::StreamId;
 use kernel::{Prio, Time};
 use nand::{BlockId, PlaneId, Ppn, Source, Tag};
 

@@ -1,10 +1,10 @@
 //! How jobs come about, whose turn it is, and how they are run without time.
 
 use super::{Action, Job, JobId, Kind, WaitFor};
+use crate::ask::{Cost, Interests, Kit};
 use crate::ftl::{Ftl, ftl_view};
-use crate::policy::{
-    Cost, Dest, Hold, Interests, Kit, Plan, PlanFamily, Step, StreamId, plan_source,
-};
+use crate::plan::{Dest, Plan, Step};
+use crate::stream::StreamId;
 use kernel::{Prio, Time};
 use nand::{BlockId, DieId, PlaneId, Source, Store, Tag};
 
@@ -36,23 +36,18 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// Turns a plan into a job.
-    pub(crate) fn spawn_plan(&mut self, family: PlanFamily, plan: &mut Plan) {
-        let Some(block) = plan.steps.first().map(step_block) else {
-            (plan.background, plan.hold) = (false, Hold::Place);
-            return;
-        };
+    pub(crate) fn spawn_plan(&mut self, plan: Plan) {
+        let Some(block) = plan.steps.first().map(step_block) else { return };
         let plane = self.geometry.plane_of(block);
         let home = self.geometry.die_of_plane(plane);
-        let mut job = Job::new(Kind::Plan, Tag::of(plan_source(family)), plane, home);
+        let mut job = Job::new(Kind::Plan, Tag::of(plan.source), plane, home);
         job.background = plan.background;
         job.hold = plan.hold;
-        job.steps = std::mem::take(&mut plan.steps);
+        job.steps = plan.steps;
         let erases = self.array.erases();
         job.lives = job.steps.iter().map(|step| erases[step_block(step)]).collect();
-        (plan.background, plan.hold) = (false, Hold::Place);
-        let background = job.background;
         let id = self.jobs.add(job);
-        if background {
+        if plan.background {
             self.idle_jobs[home].push_back(id);
             self.idle_jobs_total += 1;
         } else {
