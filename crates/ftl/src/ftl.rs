@@ -223,13 +223,10 @@ impl<K: Kit> Ftl<K> {
             }
         }
         let plain = coding_plain && streams.iter().all(|s| s.mode == Mode::Full);
-        assert!(K::SLOTS || plain, "this kit has plain blocks only");
         let constant = policies.cost.constant();
         let levels =
             constant.is_none().then(|| Levels::new(geometry.pages(), policies.cost.initial()));
-        assert!(K::LEVELS || levels.is_none(), "this kit has one cost level only");
         let counting = interests.read_disturb.has(Interests::READ);
-        assert!(K::READS || !counting, "this kit does not count reads");
         let widest = array.modes().as_slice().iter().map(|m| config.layouts.slots(*m)).max();
         let limits = Mode::ALL.map(|m| policies.read_disturb.limit(m).unwrap_or(u32::MAX));
         let mut ftl = Self {
@@ -430,7 +427,7 @@ impl<K: Kit> Ftl<K> {
     /// Whether every slot is a page and always was.
     #[inline]
     pub fn slots_are_pages(&self) -> bool {
-        !K::SLOTS || self.plain
+        self.plain
     }
 
     /// So many blocks are retired that the drive cannot hold its data and go on.

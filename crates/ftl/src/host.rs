@@ -73,7 +73,7 @@ impl<K: Kit> Ftl<K> {
     /// job has written the page elsewhere.
     #[inline]
     pub fn barred(&self, lpn: Lpn) -> Option<BlockId> {
-        if !K::READS || self.reads.is_empty() {
+        if self.reads.is_empty() {
             return None;
         }
         let block = self.geometry.block_of(self.map.lookup(lpn)?);
@@ -98,7 +98,7 @@ impl<K: Kit> Ftl<K> {
     pub fn read(&mut self, lpn: Lpn, now: Time) -> Option<Ppn> {
         let ppn = self.map.lookup(lpn)?;
         self.blocks.pin(self.geometry.block_of(ppn));
-        if K::READS && !self.reads.is_empty() {
+        if !self.reads.is_empty() {
             self.count_read(ppn, now);
         }
         Some(ppn)
@@ -135,7 +135,7 @@ impl<K: Kit> Ftl<K> {
         tag: Tag,
         now: Time,
     ) {
-        if K::SLOTS && !self.plain {
+        if !self.plain {
             self.array.program_slot(ppn, data);
         } else {
             self.array.program(ppn, data);
@@ -150,7 +150,7 @@ impl<K: Kit> Ftl<K> {
         if !self.waiting.is_empty() {
             self.wake(|w| w == WaitFor::Program(block));
         }
-        if K::WATCH && self.interests.all.has(Interests::PROGRAM) {
+        if self.interests.all.has(Interests::PROGRAM) {
             self.watch_program(lpn, ppn, tag, now);
         }
     }
@@ -158,7 +158,7 @@ impl<K: Kit> Ftl<K> {
     /// A host access, in order of arrival: for policies that watch.
     #[inline]
     pub fn host_access(&mut self, access: &Access) {
-        if K::WATCH && self.interests.all.has(Interests::ACCESS) {
+        if self.interests.all.has(Interests::ACCESS) {
             self.watch_access(access);
         }
     }
@@ -220,7 +220,7 @@ impl<K: Kit> Ftl<K> {
 
     /// The earliest time that a policy wants to be woken at.
     pub fn next_timer(&mut self) -> Option<Time> {
-        if !K::WATCH || !self.interests.all.has(Interests::TIMER) {
+        if !self.interests.all.has(Interests::TIMER) {
             return None;
         }
         let mut earliest: Option<Time> = None;

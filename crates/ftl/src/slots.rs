@@ -14,7 +14,7 @@ impl<K: Kit> Ftl<K> {
     #[inline]
     pub fn program_pages(&self, ppn: Ppn) -> PageRange {
         let (block, slot) = self.geometry.split(ppn);
-        if !K::SLOTS || self.plain {
+        if self.plain {
             return PageRange::new(slot, 1);
         }
         self.layouts.program(self.array.mode(block), slot)
@@ -30,7 +30,7 @@ impl<K: Kit> Ftl<K> {
     #[inline]
     pub fn read_pages(&self, ppn: Ppn) -> PageRange {
         let (block, slot) = self.geometry.split(ppn);
-        if !K::SLOTS || self.plain {
+        if self.plain {
             return PageRange::new(slot, 1);
         }
         self.layouts.read(self.array.mode(block), slot)
@@ -46,7 +46,7 @@ impl<K: Kit> Ftl<K> {
     #[inline]
     pub(crate) fn next_slot(&self, block: BlockId) -> Option<(u32, bool)> {
         let next = self.blocks.written(block);
-        if !K::SLOTS || self.plain {
+        if self.plain {
             let pages = self.geometry.pages_per_block();
             return (next < pages).then_some((next, next + 1 == pages));
         }
@@ -70,27 +70,21 @@ impl<K: Kit> Ftl<K> {
         tag: Tag,
         now: Time,
     ) -> Option<(Ppn, BlockId, u32)> {
-        let stream = if K::SLOTS && !self.in_order {
-            self.policies.page_choice.stream(stream, tag)
-        } else {
-            stream
-        };
+        let stream =
+            if !self.in_order { self.policies.page_choice.stream(stream, tag) } else { stream };
         let block = match self.frontier(plane, stream, tag) {
             Some(block) => block,
             None => self.open_frontier(plane, stream, tag)?,
         };
         let (mut slot, mut last) =
             self.next_slot(block).expect("a frontier has a slot left, or it would not be one");
-        if K::SLOTS
-            && !self.in_order
-            && !self.choose_page(block, &mut slot, &mut last, lpn, tag, now)
-        {
+        if !self.in_order && !self.choose_page(block, &mut slot, &mut last, lpn, tag, now) {
             return self.allocate(plane, self.blocks.stream(block), lpn, tag, now);
         }
         self.blocks.set_written(block, slot + 1);
         if last {
             // Opening may have fallen back to another stream.
-            let stream = if K::SLOTS { self.blocks.stream(block) } else { stream };
+            let stream = self.blocks.stream(block);
             self.blocks.set_full(block);
             self.planes.set_frontier(plane, stream, None);
             if stream == StreamId::HOST {
@@ -210,19 +204,19 @@ impl<K: Kit> Ftl<K> {
         )?;
         let block = self.planes.take_free(plane, at);
         self.blocks.open(block, stream, spec.role);
-        if K::READS && tag.source == Source::Refresh {
+        if tag.source == Source::Refresh {
             self.owe(plane, i64::from(self.geometry.pages_per_block()));
         }
         let held = self.held_at(plane, stream);
         self.held[held] += 1;
-        if K::SLOTS && spec.mode != Mode::Full && self.array.mode(block) == Mode::Full {
+        if spec.mode != Mode::Full && self.array.mode(block) == Mode::Full {
             self.array.set_mode(block, spec.mode);
         }
         if self.is_short(plane, self.config.gc.start) {
             self.request_gc(plane, tag.demand, tag.prio);
         }
         self.update_writable(plane);
-        if K::WATCH && self.interests.all.has(Interests::BLOCK) {
+        if self.interests.all.has(Interests::BLOCK) {
             self.tell(&mut |w| w.on_open(block, stream, spec.role));
         }
         Some(block)
@@ -236,7 +230,7 @@ impl<K: Kit> Ftl<K> {
 
     /// A block's last program is done: it may be reclaimed from now on.
     pub(crate) fn close(&mut self, block: BlockId, now: Time) {
-        let lost = if !K::SLOTS || (self.plain && self.coding_plain) {
+        let lost = if self.plain && self.coding_plain {
             0
         } else {
             // What a second generation adds is there after an erase as well, and more: a block
@@ -251,7 +245,7 @@ impl<K: Kit> Ftl<K> {
         if self.starved_planes > 0 {
             self.feed(block);
         }
-        if K::WATCH && self.interests.all.has(Interests::BLOCK) {
+        if self.interests.all.has(Interests::BLOCK) {
             self.tell(&mut |w| w.on_close(block, now));
         }
     }
@@ -275,7 +269,7 @@ impl<K: Kit> Ftl<K> {
         self.blocks.add_valid(block);
         self.drop_copy(from, now);
         self.counts.moved[tag.source] += 1;
-        if K::WATCH && self.interests.all.has(Interests::MOVE) {
+        if self.interests.all.has(Interests::MOVE) {
             self.tell(&mut |w| w.on_move(lpn, from, to, tag));
         }
     }
@@ -289,7 +283,7 @@ impl<K: Kit> Ftl<K> {
         if self.starved_planes > 0 {
             self.feed(block);
         }
-        if K::WATCH && self.interests.all.has(Interests::INVALIDATE) {
+        if self.interests.all.has(Interests::INVALIDATE) {
             let gain = self.blocks.gain(block);
             self.tell(&mut |w| w.on_invalidate(block, gain, now));
         }
@@ -335,7 +329,7 @@ impl<K: Kit> Ftl<K> {
     #[inline]
     pub(crate) fn can_lend(&self, plane: PlaneId) -> bool {
         let free = &self.planes.get(plane).free;
-        if !K::SLOTS || self.plain {
+        if self.plain {
             return free.len() > RESERVE;
         }
         (0..free.len()).any(|at| self.can_lend_at(plane, at))
@@ -344,7 +338,7 @@ impl<K: Kit> Ftl<K> {
     /// Whether it may be the block at `at`.
     fn can_lend_at(&self, plane: PlaneId, at: usize) -> bool {
         let free = &self.planes.get(plane).free;
-        if !K::SLOTS || self.plain {
+        if self.plain {
             return free.len() > RESERVE;
         }
         self.holds_victim(free.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, b)| *b))
@@ -353,7 +347,7 @@ impl<K: Kit> Ftl<K> {
     /// Whether the plane's free blocks have slots for the valid pages of any victim.
     pub(crate) fn reserves(&self, plane: PlaneId) -> bool {
         let free = &self.planes.get(plane).free;
-        if !K::SLOTS || self.plain {
+        if self.plain {
             return free.len() >= RESERVE;
         }
         self.holds_victim(free.iter().copied())
@@ -374,8 +368,8 @@ impl<K: Kit> Ftl<K> {
     #[inline]
     pub(crate) fn is_short(&self, plane: PlaneId, mark: u32) -> bool {
         let free = self.planes.get(plane).free.len();
-        let kept = if K::READS { self.kept(plane) } else { 0 };
-        free < mark as usize + kept || (K::SLOTS && !self.plain && !self.can_lend(plane))
+        let kept = self.kept(plane);
+        free < mark as usize + kept || (!self.plain && !self.can_lend(plane))
     }
 
     /// Free blocks of a plane that are kept for the read-disturb policy.

@@ -29,8 +29,7 @@ pub use wear::{Balance, NoWear, Wear};
 use nand::{Source, Store};
 
 /// The policies of one drive as types: static where they are built in, with a variant for a
-/// user's own. The constants say which seams exist at all; a bench builds engines without them to
-/// know what each costs when it is switched off.
+/// user's own.
 pub trait Kit: 'static {
     /// What cells remember.
     type Store: Store;
@@ -52,16 +51,6 @@ pub trait Kit: 'static {
     type Wear: Wear;
     /// Family order.
     type Order: Order;
-    /// Blocks may have modes other than full, and pages be chosen out of order.
-    const SLOTS: bool = true;
-    /// Policies may watch.
-    const WATCH: bool = true;
-    /// Idle time is offered to jobs.
-    const IDLE: bool = true;
-    /// Levels may vary.
-    const LEVELS: bool = true;
-    /// Reads may be counted and tracked.
-    const READS: bool = true;
 }
 
 /// One policy of each family.
@@ -106,7 +95,7 @@ impl<K: Kit> Policies<K> {
         f(Source::Rewrite, &mut self.order);
     }
 
-    /// The same policies in another kit: other cells, or other seams.
+    /// The same policies on other cells.
     pub fn into_kit<L>(self) -> Policies<L>
     where
         L: Kit<

@@ -110,7 +110,7 @@ impl<K: Kit> Ftl<K> {
                     let job = self.jobs.get_mut(id);
                     job.cursor = 0;
                     job.phase = if still_there { Phase::Scan } else { Phase::Next };
-                    if K::SLOTS && !self.coding_plain && still_there {
+                    if !self.coding_plain && still_there {
                         self.choose_life(id, block);
                     }
                 }
@@ -283,7 +283,7 @@ impl<K: Kit> Ftl<K> {
             return Some(Action::Wait);
         }
         job.reclaim = false;
-        if K::SLOTS && std::mem::take(&mut job.again) {
+        if std::mem::take(&mut job.again) {
             let tag = job.tag;
             self.begin_again(block, tag, now);
             return None;
@@ -295,7 +295,7 @@ impl<K: Kit> Ftl<K> {
         let job = self.jobs.get_mut(id);
         job.next_mode = mode;
         job.phase = Phase::Erasing;
-        if K::SLOTS && !self.plain {
+        if !self.plain {
             self.widest = self.widest.max(self.layouts.slots(mode));
         }
         Some(Action::Erase(block))

@@ -38,7 +38,7 @@ impl<K: Kit> Ftl<K> {
             self.planes.get_mut(plane).collector = None;
             return Some(false);
         };
-        let dest = if K::READS && self.blocks.role(victim) != Role::REGULAR {
+        let dest = if self.blocks.role(victim) != Role::REGULAR {
             let view = ftl_view!(self);
             self.policies.read_disturb.on_reclaim(&view, victim, tag)
         } else {
@@ -52,8 +52,7 @@ impl<K: Kit> Ftl<K> {
     }
 
     fn choose_victim(&mut self, plane: PlaneId, tag: Tag, now: Time) -> Option<BlockId> {
-        if K::READS
-            && !self.reads.is_empty()
+        if !self.reads.is_empty()
             && let Some(chosen) = self.choose_unprotected(plane, tag, now)
         {
             return Some(chosen);
@@ -116,7 +115,7 @@ impl<K: Kit> Ftl<K> {
         job.cursor = 0;
         job.dest = dest;
         job.phase = Phase::Scan;
-        if K::SLOTS && !self.coding_plain {
+        if !self.coding_plain {
             self.choose_life(id, block);
         }
     }
@@ -150,7 +149,7 @@ impl<K: Kit> Ftl<K> {
         }
         // Wear levelling is after cold data, and a block to which the read-disturb policy gave a role
         // is worn little because it endures many reads.
-        let spares = K::READS && !self.reads.is_empty();
+        let spares = !self.reads.is_empty();
         if spares {
             for (at, b) in self.geometry.blocks_of(plane).map(BlockId::new).enumerate() {
                 self.excluded.put(at, self.blocks.role(b) != Role::REGULAR);
@@ -164,7 +163,7 @@ impl<K: Kit> Ftl<K> {
     }
 
     pub(crate) fn next_life(&mut self, block: BlockId) -> NextLife {
-        if !K::SLOTS || self.coding_plain {
+        if self.coding_plain {
             return NextLife::Erase(Mode::Full);
         }
         let view = ftl_view!(self);

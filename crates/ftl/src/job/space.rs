@@ -143,7 +143,7 @@ impl<K: Kit> Ftl<K> {
         let plane = self.geometry.plane_of(block);
         let held = self.held_at(plane, self.blocks.stream(block));
         self.held[held] -= 1;
-        if K::READS && !self.reads.is_empty() {
+        if !self.reads.is_empty() {
             if why.source == Source::Refresh {
                 self.owe(plane, -i64::from(self.geometry.pages_per_block()));
             }
@@ -168,7 +168,7 @@ impl<K: Kit> Ftl<K> {
             let anywhere = self.policies.placement.is_free();
             self.wake(|w| matches!(w, WaitFor::Space(p) if anywhere || p == plane));
         }
-        if K::WATCH && self.interests.all.has(Interests::BLOCK) {
+        if self.interests.all.has(Interests::BLOCK) {
             self.tell(&mut |w| w.on_erase(block, now));
         }
     }

@@ -82,7 +82,7 @@ impl<K: Kit> Ftl<K> {
     /// Whether an idle die might find work at all.
     #[inline]
     pub fn offers_idle_work(&self) -> bool {
-        K::IDLE && (self.idle_interest || self.idle_jobs_total > 0)
+        self.idle_interest || self.idle_jobs_total > 0
     }
 
     /// Work for a die that has nothing else to do: re-writes that the cost policy wants, then

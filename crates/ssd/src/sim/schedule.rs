@@ -288,7 +288,7 @@ impl<K: Kit> Sim<K> {
     }
 
     fn idle_work(&mut self, die: DieId) -> Option<JobId> {
-        if !K::IDLE || !self.ftl.offers_idle_work() || self.host_is_done() {
+        if !self.ftl.offers_idle_work() || self.host_is_done() {
             return None;
         }
         let id = self.ftl.idle_job(die)?;
