@@ -14,6 +14,7 @@ use crate::plan::{Dest, Hold, Step};
 use crate::stream::StreamId;
 use kernel::newtype_index;
 use nand::{BlockId, DieId, Mode, PlaneId, Ppn, Source, Tag};
+use slab::Slab;
 
 newtype_index! {
     /// A running job.
@@ -191,46 +192,37 @@ impl<D> Job<D> {
     }
 }
 
-/// Running jobs in a slab.
-pub(crate) struct Jobs<D> {
-    slots: Vec<Option<Job<D>>>,
-    free: Vec<JobId>,
-}
+/// Running jobs.
+pub(crate) struct Jobs<D>(Slab<Job<D>>);
 
 impl<D> Jobs<D> {
     pub(crate) fn new() -> Self {
-        Self { slots: Vec::new(), free: Vec::new() }
+        Self(Slab::new())
     }
 
     fn add(&mut self, job: Job<D>) -> JobId {
-        if let Some(id) = self.free.pop() {
-            self.slots[id.as_u32() as usize] = Some(job);
-            return id;
-        }
-        self.slots.push(Some(job));
-        JobId::from_u32(self.slots.len() as u32 - 1)
+        JobId::from_u32(self.0.insert(job) as u32)
     }
 
     fn remove(&mut self, id: JobId) {
-        self.slots[id.as_u32() as usize] = None;
-        self.free.push(id);
+        self.0.remove(id.as_u32() as usize);
     }
 
     #[inline]
     pub(crate) fn get(&self, id: JobId) -> &Job<D> {
-        self.slots[id.as_u32() as usize].as_ref().expect("a running job")
+        &self.0[id.as_u32() as usize]
     }
 
     #[inline]
     pub(crate) fn get_mut(&mut self, id: JobId) -> &mut Job<D> {
-        self.slots[id.as_u32() as usize].as_mut().expect("a running job")
+        &mut self.0[id.as_u32() as usize]
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Job<D>> {
-        self.slots.iter().flatten()
+        self.0.iter().map(|(_, job)| job)
     }
 
     pub(crate) fn running(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.0.len()
     }
 }

@@ -7,8 +7,7 @@
 
 use ftl::Lpn;
 use kernel::{Bytes, Prio};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// The end of the list of unsent pages, or of the free places.
 const END: u32 = u32::MAX;
@@ -89,7 +88,7 @@ struct Entry {
 pub(crate) struct Buffer {
     entries: Vec<Entry>,
     /// The latest place of each page.
-    places: HashMap<Lpn, u32, BuildHasherDefault<LpnHasher>>,
+    places: FxHashMap<Lpn, u32>,
     capacity: u32,
     /// Unsent pages that may stay.
     keep: u32,
@@ -109,10 +108,7 @@ impl Buffer {
         let capacity = (size.get() / page) as u32;
         (capacity > 0).then(|| Self {
             entries: Vec::with_capacity(capacity as usize),
-            places: HashMap::with_capacity_and_hasher(
-                capacity as usize,
-                BuildHasherDefault::default(),
-            ),
+            places: FxHashMap::with_capacity_and_hasher(capacity as usize, FxBuildHasher),
             capacity,
             keep: (f64::from(capacity) * flush_above) as u32,
             free: END,
@@ -263,26 +259,5 @@ impl Buffer {
             after => self.entries[after as usize].before = before,
         }
         self.unsent -= 1;
-    }
-}
-
-/// Page numbers are spread by a multiplication: nobody chooses them to collide.
-#[derive(Default)]
-struct LpnHasher(u64);
-
-impl Hasher for LpnHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u32(byte.into());
-        }
-    }
-
-    fn write_u32(&mut self, n: u32) {
-        // 2^64 divided by the golden ratio.
-        self.0 = (self.0 ^ u64::from(n)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
     }
 }
