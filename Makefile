@@ -84,7 +84,7 @@ fuzz: $(EXTENSION) ## Feed damaged traces, drive files and results to what reads
 
 .PHONY: golden
 golden: ## Rewrite the golden results; review the difference, say why in CHANGELOG
-	FLOATGATE_BLESS=1 cargo test -p floatgate-ssd --profile fast --test golden
+	FLOATGATE_BLESS=1 cargo test -p floatgate-ssd --profile fast --test golden --test sixty
 
 .PHONY: schema
 schema: ## Rewrite the JSON schema of drive files
