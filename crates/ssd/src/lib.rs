@@ -10,12 +10,9 @@ pub mod presets;
 pub mod record;
 pub mod sim;
 
-mod energy;
-mod lifetime;
 mod precondition;
-mod report;
+mod result;
 mod run;
-mod steady;
 
 /// The digest of the sources that this engine is built from (`build.rs`): its crates without their
 /// tests, the presets, `Cargo.lock`. What is kept under a name that has it is never taken for what
@@ -28,7 +25,7 @@ pub use {kernel, nand::physics, policies, workload};
 pub use config::{ConfigError, Drive, Layers};
 pub use precondition::{Preconditioned, precondition};
 pub use presets::presets;
-pub use report::{Report, Waits};
+pub use result::{Report, Waits};
 pub use run::{
     NoCache, Planned, RunError, StateCache, capacity, ftl_of, generator, generator_alone, memory,
     planned, run, run_recorded,

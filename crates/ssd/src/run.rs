@@ -3,7 +3,7 @@
 use crate::config::{Age, Drive, Fill, Foreground, HostMode, before_run};
 use crate::precondition::{Preconditioned, precondition};
 use crate::record::Sink;
-use crate::report::{Report, report};
+use crate::result::{Report, report};
 use crate::sim::{Interrupted, Progress, Settings, Sim, Stage};
 use ftl::{
     Config, Cost, Ftl, Future, GcMarks, Kit, LevelTimes, Life, PageChoice, Policies, Throttle, Wear,

@@ -5,10 +5,10 @@
 //! Terms are those of JESD218: TBW in bytes of 10^12 to the terabyte, drive writes per day, UBER,
 //! retention at the end of the rated cycles.
 
+use super::steady::{Steadiness, Verdict};
 use crate::config::{Drive, Recovery};
 use crate::run::capacity;
 use crate::sim::{CellCounts, Sim, Stats, effective, steps};
-use crate::steady::{Steadiness, Verdict};
 use ftl::{Counts, Ftl, Kit};
 use kernel::IndexVec;
 use nand::physics::{Cell, Codeword, YEAR_SECONDS, drive_writes_per_day, programmable_bytes};

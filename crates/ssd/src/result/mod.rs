@@ -1,0 +1,158 @@
+//! From counts to results: the one place that divides.
+//!
+//! The shape is that of `floatgate.run/1`; every key is always present, and what was not computed
+//! is null.
+
+mod checks;
+mod energy;
+mod lifetime;
+mod policies;
+mod sections;
+mod steady;
+mod warnings;
+
+use crate::config::Drive;
+use crate::precondition::Preconditioned;
+use crate::run::Before;
+use crate::sim::{Cells, Class, Sim};
+use checks::check;
+use energy::EnergyUse;
+use ftl::Kit;
+use lifetime::lifetime;
+use policies::policies_of;
+use sections::{buffer, capacity_of, end, flash, host, spread, spread_f64};
+use serde_json::{Value, json};
+use steady::Steadiness;
+use warnings::{Evidence, warnings};
+use workload::{About, Alignment};
+
+/// The result of one run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Report {
+    value: Value,
+    page_operations: u64,
+    waits: Waits,
+}
+
+/// How often something waited, by what for.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub struct Waits {
+    /// Host writes for a free block.
+    pub space: u64,
+    /// Host reads for the refresh of their block.
+    pub refresh: u64,
+    /// Host operations for a read-modify-write of their page.
+    pub page: u64,
+    /// Host writes for a place in the write buffer.
+    pub buffer: u64,
+    /// Host reads for a program on its way.
+    pub program: u64,
+    /// Write requests for the throttle.
+    pub throttle: u64,
+    /// Jobs for space, for reads on their way, for a program.
+    pub job: u64,
+}
+
+impl Report {
+    /// The result as JSON, in the order of keys that people read it in.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// How often something waited, by what for.
+    pub fn waits(&self) -> Waits {
+        self.waits
+    }
+
+    /// Fills in what only the caller can measure: the seconds that all took, and those of them
+    /// after preconditioning.
+    pub fn set_wall_seconds(&mut self, all: f64, running: f64) {
+        let rate = if running > 0.0 { self.page_operations as f64 / running } else { 0.0 };
+        self.value["timing"] = json!({ "wall_seconds": all, "page_ops_per_second": rate });
+    }
+}
+
+/// The result of a run that is over.
+pub(crate) fn report<K: Kit>(
+    drive: &Drive,
+    about: &About,
+    skipped: u64,
+    alignment: &Alignment,
+    state: &Preconditioned,
+    before: Before,
+    sim: &mut Sim<K>,
+) -> Report {
+    let counts = *sim.ftl().counts();
+    let stats = sim.stats().clone();
+    let checks = check(drive, &counts, &stats, before, sim);
+    let steadiness = Steadiness::of(drive, state, &counts, &stats, sim);
+    let end_ns = sim.end().as_ns();
+    let page_bytes = drive.geometry.page_size().get();
+    let written = stats.classes[Class::Write as usize].bytes;
+    let programs = counts.program.total();
+    let reads = sim.cells().map(Cells::counts);
+    let energy = EnergyUse::of(drive, &counts, &stats, reads, sim.now().as_secs_f64());
+    let host_bytes = stats.classes[Class::Read as usize].bytes + written;
+    let ratio = |n: u64, d: u64| if d == 0 { Value::Null } else { json!(n as f64 / d as f64) };
+    let value = json!({
+        "schema": "floatgate.run/1",
+        "provenance": {
+            "version": env!("CARGO_PKG_VERSION"),
+            "build": drive.build,
+            "config": drive.resolved,
+            "config_hash": drive.hash(),
+            "seed": drive.seed,
+            "workload": {
+                "name": about.name,
+                "format": about.format,
+                "sha256": about.sha256,
+                "reading": about.reading,
+                "requests": stats.generated,
+                "skipped": skipped,
+                "notes": about.notes,
+                "stand_in": about.stand_in.as_ref().map(|s| json!({
+                    "model": s.model, "version": s.version, "fitted_to": s.fitted_to,
+                })),
+                "out_of_range": drive.host.out_of_range.name(),
+                "shift_bytes": drive.workload.shift,
+            },
+        },
+        "end": end(drive, sim, end_ns, &counts),
+        "host": host(&stats),
+        "flash": flash(&counts, &stats, sim.cells()),
+        "waf": ratio(programs * page_bytes, written),
+        "waf_pages": ratio(programs, counts.host_pages),
+        "wear": {
+            "erases": spread(sim.ftl().array().erases(), 1.0),
+            "effective": spread_f64(sim.ftl().array().wear(), 1e-3),
+        },
+        "capacity": capacity_of(drive, sim.ftl()),
+        "buffer": buffer(sim),
+        "energy_joules": energy.as_ref().map(EnergyUse::by_operation),
+        "energy_split": energy.map(|e| e.split(drive.geometry.shape().bits_per_cell, host_bytes)),
+        "lifetime": lifetime(drive, &counts, &stats, &steadiness, sim),
+        "policies": policies_of(drive, &counts, &stats, sim),
+        "checks": checks,
+        "warnings": warnings(&Evidence {
+            drive,
+            about,
+            alignment,
+            steadiness: &steadiness,
+            counts: &counts,
+            stats: &stats,
+            sim,
+        }),
+        "simulated_seconds": end_ns as f64 * 1e-9,
+        "timing": { "wall_seconds": 0.0, "page_ops_per_second": 0.0 },
+    });
+    let waits = Waits {
+        space: stats.stalled_writes,
+        refresh: stats.barred_reads,
+        page: stats.locked,
+        buffer: sim.buffer().map_or(0, |b| b.waited),
+        program: stats.parked_reads,
+        throttle: stats.held,
+        job: sim.ftl().job_waits(),
+    };
+    Report { value, page_operations: counts.read.total() + programs, waits }
+}

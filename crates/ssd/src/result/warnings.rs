@@ -1,0 +1,259 @@
+//! Where a number should not be trusted, or a setting could not matter: a list, in the order of the
+//! result. A new warning is a function and its place in [`rules`].
+
+use super::lifetime;
+use super::steady::Steadiness;
+use crate::config::{Drive, HostMode};
+use crate::sim::{Class, Overload, Sim, Stats};
+use ftl::{Counts, Kit};
+use kernel::Time;
+use policies::Family;
+use serde_json::{Value, json};
+use workload::{About, Alignment};
+
+/// The run counts to its last program; above this share of it for the write buffer alone, after the
+/// last request was done, its rates are no longer what the host saw.
+const SHARE_OF_DRAINING: f64 = 0.01;
+
+/// Latency above which percentiles cannot be trusted is one with fewer samples behind it.
+const SAMPLES_BEHIND: u64 = 10;
+
+/// What a warning may look at.
+pub(super) struct Evidence<'a, K: Kit> {
+    pub(super) drive: &'a Drive,
+    pub(super) about: &'a About,
+    pub(super) alignment: &'a Alignment,
+    pub(super) steadiness: &'a Steadiness<'a>,
+    pub(super) counts: &'a Counts,
+    pub(super) stats: &'a Stats,
+    pub(super) sim: &'a Sim<K>,
+}
+
+/// Takes a warning: its code and its text.
+type Tell<'a> = &'a mut dyn FnMut(&str, String);
+
+/// Tells what it finds in the evidence: nothing, mostly.
+type Rule<K> = fn(&Evidence<'_, K>, Tell<'_>);
+
+fn rules<K: Kit>() -> [Rule<K>; 15] {
+    [
+        |e, tell| e.steadiness.warn(tell),
+        read_nothing_written,
+        buffer_never_filled,
+        buffer_drained,
+        no_time,
+        not_repeatable,
+        victim_overridden,
+        |e, tell| lifetime::warn(e.drive, e.stats, e.sim, tell),
+        unmapped_reads,
+        queue_limit,
+        overloaded,
+        closed_loop,
+        misaligned,
+        few_samples_of_reads,
+        few_samples_of_writes,
+    ]
+}
+
+/// Every warning of a run.
+pub(super) fn warnings<K: Kit>(evidence: &Evidence<'_, K>) -> Value {
+    let mut all = Vec::new();
+    let mut tell = |code: &str, text: String| all.push(json!({ "code": code, "text": text }));
+    for rule in rules() {
+        rule(evidence, &mut tell);
+    }
+    Value::Array(all)
+}
+
+fn read_nothing_written<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+    let of = |class: Class| e.stats.classes[class as usize].requests;
+    if of(Class::Write) > 0 && of(Class::Read) > 0 && !e.sim.read_what_it_wrote() {
+        tell(
+            "no-read-of-written",
+            "no read met a page that was written during the run: where and how pages are written \
+             could not matter to a read, other than by waiting"
+                .into(),
+        );
+    }
+}
+
+fn buffer_never_filled<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+    if let Some(buffer) = e.sim.buffer()
+        && buffer.most < buffer.places
+    {
+        tell(
+            "buffer-never-filled",
+            format!(
+                "the write buffer never filled: {} of its {} pages were taken at most, so no \
+                 write ever waited for flash, and every write took 0 ns, as a buffer takes no time \
+                 of its own",
+                buffer.most, buffer.places
+            ),
+        );
+    }
+}
+
+fn buffer_drained<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+    let (drain, end) = (e.sim.drain().as_secs_f64(), e.sim.end().as_secs_f64());
+    if drain > SHARE_OF_DRAINING * end {
+        tell(
+            "buffer-drained",
+            format!(
+                "the last request was done after {:.3} s, and the write buffer was empty after \
+                 {end:.3} s: the run counts to its last program, so requests and bytes per second \
+                 are those of the flash below the buffer, not what the host saw",
+                end - drain
+            ),
+        );
+    }
+}
+
+fn no_time<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+    if e.sim.end() == Time::ZERO && e.stats.served > 0 {
+        tell(
+            "no-time",
+            "the run took no time, as no request needed flash: it has no rates, and nothing can be \
+             said about years (see precondition.fill and ftl.unmapped-read)"
+                .into(),
+        );
+    }
+}
+
+fn not_repeatable<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+    for (family, name) in e.drive.policies.unrepeatable() {
+        tell(
+            "not-repeatable",
+            format!(
+                "the policy `{}={name}` ran from memory, not from a file as it is now: the \
+                 configuration alone cannot make this result again, and the state before the run \
+                 was not kept",
+                family.name()
+            ),
+        );
+    }
+}
+
+fn victim_overridden<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+    if e.counts.overridden > 0 {
+        let (name, _) = e.drive.policies.get(Family::Victim);
+        tell(
+            "victim-overridden",
+            format!(
+                "{} times `{name}` chose so many blocks in a row that free nothing that the block \
+                 with the most to gain was taken in its place",
+                e.counts.overridden
+            ),
+        );
+    }
+}
+
+fn unmapped_reads<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+    let stats = e.stats;
+    if stats.host_page_reads > 0 && stats.unmapped_reads * 100 > stats.host_page_reads {
+        tell(
+            "unmapped-reads",
+            format!(
+                "{:.1} % of the page reads met pages that hold nothing (see precondition.fill and \
+                 ftl.unmapped-read)",
+                stats.unmapped_reads as f64 * 100.0 / stats.host_page_reads as f64
+            ),
+        );
+    }
+}
+
+fn queue_limit<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+    if e.stats.limited > 0 {
+        tell(
+            "queue-limit",
+            format!(
+                "{} requests arrived while {} were inside the drive, and waited outside",
+                e.stats.limited, e.drive.host.queue_limit
+            ),
+        );
+    }
+}
+
+fn overloaded<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+    if let Some(over) = e.sim.overload() {
+        tell("overloaded", could_not_keep_up(&over));
+    }
+}
+
+/// What is said of a drive that could not keep up.
+fn could_not_keep_up(over: &Overload) -> String {
+    let (arriving, behind) = (over.arriving.as_secs_f64(), over.behind.as_secs_f64());
+    let n = over.arrivals as f64;
+    let rate = |seconds: f64| match n / seconds {
+        rate if rate.is_infinite() => "all at once".into(),
+        rate if rate >= 10.0 => format!("{rate:.1} a second"),
+        rate => format!("{rate:.4} a second"),
+    };
+    format!(
+        "requests arrived faster than the drive serves them: {}, and {} were served; {} were \
+         outstanding as the last arrived ({:.0} on average over the first quarter), and the drive \
+         went on for {behind:.3} s. Latency grew as long as they arrived: it says how long the run \
+         was rather than how quick the drive is (see host.speed)",
+        rate(arriving),
+        rate(arriving + behind),
+        over.outstanding,
+        over.at_first,
+    )
+}
+
+fn closed_loop<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+    let asked_again = !e.about.timed && e.about.closed.is_empty();
+    if e.drive.host.mode == HostMode::QueueDepth && asked_again {
+        tell(
+            "closed-loop",
+            format!(
+                "the workload has no arrival times: a request arrives as one of the {} places in \
+                 the queue becomes free (host.mode = \"queue-depth\")",
+                e.drive.host.queue_depth
+            ),
+        );
+    }
+}
+
+fn misaligned<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+    let (shift, best) = e.alignment.best_shift();
+    let (aligned, total) = (e.alignment.aligned(), e.alignment.total());
+    if shift > 0 && best * 2 > total && best > aligned {
+        tell(
+            "misaligned",
+            format!(
+                "{:.0} % of the requests start {} bytes past a 4 KiB boundary; `--set \
+                 workload.shift={shift}B` would align them",
+                best as f64 * 100.0 / total as f64,
+                4096 - shift,
+            ),
+        );
+    }
+}
+
+fn few_samples_of_reads<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+    few_samples(e.stats, Class::Read, "reads", tell);
+}
+
+fn few_samples_of_writes<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+    few_samples(e.stats, Class::Write, "writes", tell);
+}
+
+fn few_samples(stats: &Stats, class: Class, name: &str, tell: Tell<'_>) {
+    let latency = &stats.classes[class as usize].latency;
+    let n = latency.count();
+    if n > 0 && n < SAMPLES_BEHIND * 10_000 {
+        let trusted = match n {
+            0..100 => "no percentile",
+            100..1_000 => "nothing above p90",
+            1_000..10_000 => "nothing above p99",
+            _ => "nothing above p99.9",
+        };
+        tell(
+            "few-samples",
+            format!("{n} {name}: {trusted} has {SAMPLES_BEHIND} samples beyond it"),
+        );
+    }
+    if latency.saturated() > 0 {
+        tell("saturated", format!("{} {name} took longer than 10^13 ns", latency.saturated()));
+    }
+}
