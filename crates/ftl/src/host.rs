@@ -135,10 +135,10 @@ impl<K: Kit> Ftl<K> {
         tag: Tag,
         now: Time,
     ) {
-        if !self.plain {
-            self.array.program_slot(ppn, data);
-        } else {
+        if self.plain {
             self.array.program(ppn, data);
+        } else {
+            self.array.program_slot(ppn, data);
         }
         self.counts.program[tag.source] += 1;
         let block = self.geometry.block_of(ppn);
@@ -243,7 +243,9 @@ impl<K: Kit> Ftl<K> {
                 plans.push(plan);
             }
         });
-        plans.into_iter().for_each(|plan| self.spawn_plan(plan));
+        for plan in plans {
+            self.spawn_plan(plan);
+        }
     }
 
     // ── Levels ──────────────────────────────────────────────────────────────────────────────────

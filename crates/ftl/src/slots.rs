@@ -71,7 +71,7 @@ impl<K: Kit> Ftl<K> {
         now: Time,
     ) -> Option<(Ppn, BlockId, u32)> {
         let stream =
-            if !self.in_order { self.policies.page_choice.stream(stream, tag) } else { stream };
+            if self.in_order { stream } else { self.policies.page_choice.stream(stream, tag) };
         let block = match self.frontier(plane, stream, tag) {
             Some(block) => block,
             None => self.open_frontier(plane, stream, tag)?,

@@ -116,7 +116,9 @@ fn main() {
     let requests = asked.iter().find_map(|a| a.parse::<u64>().ok()).unwrap_or(1_000_000);
     let names: Vec<&String> = asked.iter().filter(|a| a.parse::<u64>().is_err()).collect();
     if names.iter().any(|name| *name == "names") {
-        BUILDS.iter().for_each(|b| println!("{}", b.name));
+        for build in &BUILDS {
+            println!("{}", build.name);
+        }
         return;
     }
     for build in &BUILDS {

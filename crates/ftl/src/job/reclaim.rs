@@ -38,11 +38,11 @@ impl<K: Kit> Ftl<K> {
             self.planes.get_mut(plane).collector = None;
             return Some(false);
         };
-        let dest = if self.blocks.role(victim) != Role::REGULAR {
+        let dest = if self.blocks.role(victim) == Role::REGULAR {
+            Dest::Stream(StreamId::GC)
+        } else {
             let view = ftl_view!(self);
             self.policies.read_disturb.on_reclaim(&view, victim, tag)
-        } else {
-            Dest::Stream(StreamId::GC)
         };
         let needed_by = self.needed_by(plane, tag.demand, victim);
         self.begin_reclaim(id, victim, dest);
