@@ -1,0 +1,448 @@
+#!/usr/bin/env python3
+"""Samples mutants of our own code and says which the tests catch.
+
+Each mutant is a small change. All that are sampled are put into one copy of the tree, each behind a
+switch that is read once from the environment, so there is one build. A first pass runs every test
+alone, and records its processor time and the mutants that it reaches. Then each mutant is switched on
+for the tests that reach it, the quickest first and the golden results last, until one fails. Processor
+time is limited, not time on the clock: a test that takes five times as much, and ten seconds, hangs.
+
+    scripts/mutants/run.py --n 300 --seed 1
+    scripts/mutants/run.py --n 300 --seed 1 --only 17,203    these only, in detail
+
+The copy and the build lie in target/mutants, and a verdict for each mutant as soon as there is one:
+what was stopped goes on. What was caught stays caught until a source changes; survivors are tried anew
+when tests change. Survivors that `accepted.toml` explains are counted apart. Exit status 1: there are
+survivors without an explanation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+WORK = ROOT / "target" / "mutants"
+TREE = WORK / "tree"
+BUILD = WORK / "build"
+ACCEPTED = HERE / "accepted.toml"
+
+# What is changed, and what is not although it lies there: checks are asserts by another name.
+CHANGED = [
+    "crates/ftl/src", "crates/policies/src",
+    "crates/ssd/src/sim", "crates/ssd/src/device", "crates/ssd/src/host",
+]  # fmt: skip
+NOT_CHANGED = {"crates/ftl/src/check.rs"}
+PACKAGES = ["floatgate-ftl", "floatgate-policies", "floatgate-ssd"]
+LAST = "golden"  # results of our own: caught by them alone is caught by no expectation
+
+MEMORY = 6 << 30  # bytes: a mutant that grows without end dies
+STALLED = 3600  # seconds on the clock, for what waits for ever and takes no processor time
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change of one file: bytes `start` to `end`."""
+
+    path: str
+    line: int
+    start: int
+    end: int
+    shape: str
+    kind: str
+    text: str
+    name: str  # tells it from all others, and stays when lines move
+
+
+@dataclass(frozen=True)
+class Test:
+    """One test of one binary."""
+
+    binary: str
+    folder: str
+    target: str
+    name: str
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def tracked() -> list[str]:
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
+    return sorted(n for n in listed.decode().split("\0") if n and (ROOT / n).is_file())
+
+
+def candidates(files: Iterable[str]) -> list[Mutant]:
+    """Every mutant there is, in the order of files and places."""
+    manifest = ["--manifest-path", str(HERE / "Cargo.toml"), "--target-dir", str(WORK / "tool")]
+    rust = [f for f in files if f.endswith(".rs")]
+    mutable = [f for f in rust if f.startswith(tuple(f"{c}/" for c in CHANGED))]
+    mutable = [f for f in mutable if f not in NOT_CHANGED]
+    others = [f for f in rust if re.match(r"crates/(kernel|nand|ftl|policies|ssd)/src/", f)]
+    others = [f for f in others if f not in mutable]
+    command = ["cargo", "run", "--quiet", "--locked", *manifest, "--", *mutable, "--", *others]
+    listed = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True, text=True).stdout
+    found, seen = [], Counter[str]()
+    for line in listed.splitlines():
+        m = json.loads(line)
+        change = f"{m['original']} → {m['shown']}".strip()
+        name = f"{m['path']} {m['inside']}: {change}".strip()
+        seen[name] += 1
+        name += f" #{seen[name]}" if seen[name] > 1 else ""
+        place = (m["path"], m["line"], m["start"], m["end"])
+        found.append(Mutant(*place, m["shape"], m["kind"], m["mutated"], name))
+    return found
+
+
+def sample(mutants: Sequence[Mutant], n: int, seed: int) -> list[Mutant]:
+    """The `n` least by a digest: a change of the sources changes few of them."""
+
+    def rank(m: Mutant) -> bytes:
+        return hashlib.sha256(f"{seed} {m.name}".encode()).digest()
+
+    chosen = sorted(mutants, key=rank)[:n]
+    return sorted(chosen, key=lambda m: (m.path, m.start, -m.end, m.name))
+
+
+def render(source: bytes, numbered: Sequence[tuple[int, Mutant]]) -> tuple[bytes, dict[int, Any]]:
+    """The source with a switch for each mutant, and the bytes that belong to each."""
+    out = bytearray()
+    spans: dict[int, tuple[int, int]] = {}
+    todo = sorted(numbered, key=lambda km: (km[1].start, -km[1].end, km[0]))
+
+    def copy(start: int, end: int, inside: list[tuple[int, Mutant]]) -> None:
+        at = start
+        while inside:
+            k, m = inside.pop(0)
+            nested = []
+            while inside and inside[0][1].end <= m.end and m.shape != "enter":
+                nested.append(inside.pop(0))
+            out.extend(source[at : m.start])
+            begin = len(out)
+            switch = f"::kernel::mutant::on({k})"
+            if m.shape == "enter":
+                out.extend(f" if {switch} {{ {m.text}; }} ".encode())
+            elif m.shape == "stmt":
+                out.extend(f"if !{switch} {{ ".encode())
+                copy(m.start, m.end, nested)
+                out.extend(b" }")
+            else:
+                out.extend(f"(if {switch} {{ {m.text} }} else {{ ".encode())
+                copy(m.start, m.end, nested)
+                out.extend(b" })")
+            spans[k] = (begin, len(out))
+            at = m.end
+        out.extend(source[at:end])
+
+    copy(0, len(source), todo)
+    return bytes(out), spans
+
+
+def write(path: Path, content: bytes, mode: int = 0o644) -> None:
+    """Writes what differs only, so that cargo builds anew only that."""
+    if not path.exists() or path.read_bytes() != content:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        path.chmod(mode)
+
+
+def plant(files: Sequence[str], mutants: dict[int, Mutant]) -> dict[str, dict[int, Any]]:
+    """Makes the copy of the tree with the switches. Returns the bytes of each by file."""
+    by_path: dict[str, list[tuple[int, Mutant]]] = defaultdict(list)
+    for k, m in mutants.items():
+        by_path[m.path].append((k, m))
+    spans = {}
+    kernel = "crates/kernel/src/lib.rs"
+    for name in files:
+        content = (ROOT / name).read_bytes()
+        if name in by_path:
+            content, spans[name] = render(content, by_path[name])
+        if name == kernel:
+            content += b"\n#[allow(missing_docs, clippy::all)]\npub mod mutant;\n"
+        write(TREE / name, content, (ROOT / name).stat().st_mode & 0o777)
+    switch = (HERE / "switch.rs").read_text()
+    most = max(mutants, default=0)
+    switch = switch.replace("COUNT: usize = 0", f"COUNT: usize = {most}")
+    write(TREE / "crates/kernel/src/mutant.rs", switch.encode())
+    known = {TREE / f for f in [*files, "crates/kernel/src/mutant.rs"]}
+    for path in TREE.rglob("*"):
+        if path.is_file() and path not in known:
+            path.unlink()
+    return spans
+
+
+def cargo(*words: str) -> tuple[int, list[dict[str, Any]]]:
+    command = ["cargo", *words, "--profile", "fast", "--message-format=json"]
+    command += [w for p in PACKAGES for w in ("-p", p)]
+    environment = {
+        **os.environ,
+        "CARGO_TARGET_DIR": str(BUILD),
+        "RUSTFLAGS": "--cap-lints=allow",
+    }
+    run = subprocess.run(
+        command, cwd=TREE, env=environment, text=True, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    return run.returncode, [json.loads(x) for x in run.stdout.splitlines() if x.startswith("{")]
+
+
+def blamed(messages: Sequence[dict[str, Any]], spans: dict[str, dict[int, Any]]) -> set[int]:
+    """The mutants at which the compiler found errors: the innermost around each place."""
+    found = set()
+    for message in messages:
+        if message.get("reason") != "compiler-message" or message["message"]["level"] != "error":
+            continue
+        for span in message["message"]["spans"]:
+            at, end = span["byte_start"], span["byte_end"]
+            around = [
+                (hi - lo, k)
+                for k, (lo, hi) in spans.get(span["file_name"], {}).items()
+                if lo <= at and end <= hi
+            ]
+            if span["is_primary"] and around:
+                found.add(min(around)[1])
+    return found
+
+
+def build(
+    files: Sequence[str], mutants: dict[int, Mutant], kept: Path
+) -> tuple[dict[int, Mutant], list[Test]]:
+    """Plants what compiles; `kept` is told what does not. Returns what does, and the tests."""
+    unfit = set(json.loads(kept.read_text())) if kept.exists() else set()
+    viable = {k: m for k, m in mutants.items() if k not in unfit}
+    while True:
+        spans = plant(files, viable)
+        status, messages = cargo("check")
+        if status == 0:
+            break
+        guilty = blamed(messages, spans)
+        if not guilty:
+            errors = [m["message"]["rendered"] for m in messages if "message" in m]
+            sys.exit("mutants: the copy does not compile, whatever the mutants:\n" + "\n".join(errors))
+        say(f"  {len(guilty)} do not compile in this form: {sorted(guilty)}")
+        for k in guilty:
+            del viable[k]
+        kept.write_text(json.dumps(sorted(mutants.keys() - viable.keys())))
+    status, messages = cargo("test", "--no-run", "--lib", "--tests")
+    if status != 0:
+        errors = [m["message"]["rendered"] for m in messages if "message" in m]
+        sys.exit("mutants: the tests do not build:\n" + "\n".join(errors))
+    tests = []
+    for m in messages:
+        if m.get("reason") == "compiler-artifact" and m["profile"]["test"] and m.get("executable"):
+            binary, folder = m["executable"], str(Path(m["manifest_path"]).parent)
+            listed = subprocess.run(
+                [binary, "--list", "--format", "terse"], cwd=folder, capture_output=True, text=True,
+                check=True,
+            ).stdout  # fmt: skip
+            ignored = subprocess.run(
+                [binary, "--list", "--format", "terse", "--ignored"], cwd=folder,
+                capture_output=True, text=True, check=True,
+            ).stdout.splitlines()  # fmt: skip
+            names = [x for x in listed.splitlines() if x.endswith(": test") and x not in ignored]
+            target = m["target"]["name"]
+            tests += [Test(binary, folder, target, n.removesuffix(": test")) for n in names]
+    return viable, tests
+
+
+def execute(tests: Sequence[Test], settings: dict[str, str], seconds: int) -> tuple[str, float]:
+    """Runs tests of one binary. Returns what failed (nothing: all passed) and processor seconds."""
+    limits = f"ulimit -c 0; ulimit -t {seconds}; ulimit -v {MEMORY >> 10}; exec \"$@\""
+    command = ["sh", "-c", limits, "sh", tests[0].binary, "--exact", "--test-threads=1"]
+    environment = {k: v for k, v in os.environ.items() if k not in ("FLOATGATE_SEED", "MAKEFLAGS")}
+    environment |= {"RUST_BACKTRACE": "0", "CARGO_MANIFEST_DIR": tests[0].folder, **settings}
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            [*command, *(t.name for t in tests)], cwd=tests[0].folder, env=environment,
+            stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        watchdog = threading.Timer(STALLED, process.kill)
+        watchdog.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        watchdog.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        out = output.read().decode(errors="replace")
+    spent = usage.ru_utime + usage.ru_stime
+    if process.returncode == 0:
+        return "", spent
+    target = tests[0].target
+    if failed := re.findall(r"^test (\S+) .*FAILED$", out, re.MULTILINE):
+        return f"{target} {failed[0]}", spent
+    started = re.findall(r"^test (\S+) ", out, re.MULTILINE)
+    at = started[-1] if started else tests[0].name
+    hangs = process.returncode in (-signal.SIGXCPU, -signal.SIGKILL)
+    how = "hangs" if hangs else f"ends with {process.returncode}"
+    return f"{target} {at} {how}", spent
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What one test costs, and which mutants it reaches."""
+
+    test: Test
+    seconds: float
+    mutants: frozenset[int]
+
+
+def survey(tests: Sequence[Test], jobs: int) -> list[Reach]:
+    """Runs each test alone, with every mutant off."""
+
+    def one(test: Test) -> tuple[str, Reach]:
+        with tempfile.NamedTemporaryFile("r") as reached:
+            failed, spent = execute([test], {"FLOATGATE_REACHED": reached.name}, 3600)
+            return failed, Reach(test, spent, frozenset(map(int, reached.read().split())))
+
+    with ThreadPoolExecutor(jobs) as pool:
+        results = list(pool.map(one, tests))
+    for failed, reach in results:
+        if failed:
+            say(f"  left out, for it fails without any mutant: {failed} ({reach.test.target})")
+    return [reach for failed, reach in results if not failed]
+
+
+def portions(reached: Iterable[Reach]) -> list[list[Reach]]:
+    """Tests in the order in which they are tried, those of one binary in portions."""
+    order = sorted(reached, key=lambda r: (r.test.target == LAST, round(r.seconds, 1), r.test.binary))
+    parts: list[list[Reach]] = []
+    for r in order:
+        part = parts[-1] if parts else []
+        together = part and part[0].test.binary == r.test.binary
+        if together and len(part) < 30 and sum(p.seconds for p in part) + r.seconds < 1:
+            part.append(r)
+        else:
+            parts.append([r])
+    return parts
+
+
+def judge(k: int, surveyed: Sequence[Reach]) -> str:
+    """Which test catches mutant `k`; `unreached` or `survived` if none does."""
+    parts = portions(r for r in surveyed if k in r.mutants)
+    for part in parts:
+        seconds = 10 + int(5 * sum(r.seconds for r in part))
+        failed, _ = execute([r.test for r in part], {"FLOATGATE_MUTANT": str(k)}, seconds)
+        if failed:
+            return failed
+    return SURVIVED if parts else UNREACHED
+
+
+def digest(files: Iterable[str], *more: str) -> str:
+    sha = hashlib.sha256()
+    for name in files:
+        sha.update(f"{name}\0".encode() + hashlib.sha256((ROOT / name).read_bytes()).digest())
+    sha.update("\0".join(more).encode())
+    return sha.hexdigest()[:16]
+
+
+def explanations() -> dict[str, str]:
+    """Why a survivor may survive, by the mutant's name."""
+    listed = tomllib.loads(ACCEPTED.read_text())["mutant"] if ACCEPTED.exists() else []
+    return {entry["name"]: entry["why"] for entry in listed}
+
+
+def run(n: int, seed: int, jobs: int, only: Sequence[int]) -> int:
+    """Carries it all out. Returns the exit status."""
+    began = time.monotonic()
+    WORK.mkdir(parents=True, exist_ok=True)
+    files = tracked()
+    everything = candidates(files)
+    mutants = dict(enumerate(sample(everything, n, seed), start=1))
+    sources = [f for f in files if re.match(r"crates/[^/]+/(src|build)|presets/|Cargo", f)]
+    of_sources, of_all = digest(sources, str(n), str(seed)), digest(files, str(n), str(seed))
+    say(f"{len(mutants)} of {len(everything)} mutants, seed {seed}; building the copy")
+    viable, tests = build(files, mutants, WORK / f"unfit-{of_sources}.json")
+    built = time.monotonic()
+    say(f"{len(viable)} compile; {len(tests)} tests, each alone ({built - began:.0f} s so far)")
+
+    kept = WORK / f"reach-{of_all}.json"
+    if kept.exists():
+        stored = json.loads(kept.read_text())
+        surveyed = [Reach(Test(*t), s, frozenset(m)) for t, s, m in stored]
+    else:
+        surveyed = survey(tests, jobs)
+        rows = [[list(vars(r.test).values()), r.seconds, sorted(r.mutants)] for r in surveyed]
+        kept.write_text(json.dumps(rows))
+    total = sum(r.seconds for r in surveyed)
+    say(f"tests take {total:.0f} s of processor time ({time.monotonic() - began:.0f} s so far)")
+
+    log = WORK / f"verdicts-{n}-{seed}.jsonl"
+    verdicts: dict[int, str] = {}
+    for line in log.read_text().splitlines() if log.exists() else []:
+        old = json.loads(line)
+        caught = old["verdict"] not in (SURVIVED, UNREACHED)
+        if old["sources"] == of_sources and (caught or old["all"] == of_all) and old["k"] in viable:
+            verdicts[old["k"]] = old["verdict"]
+    todo = [k for k in only or viable if k in viable and (only or k not in verdicts)]
+    if len(todo) < len(viable) and not only:
+        say(f"{len(viable) - len(todo)} verdicts are known")
+
+    def one(k: int) -> None:
+        verdict = judge(k, surveyed)
+        verdicts[k] = verdict
+        entry = {"k": k, "verdict": verdict, "sources": of_sources, "all": of_all}
+        with lock, log.open("a") as f:
+            f.write(json.dumps(entry) + "\n")
+            say(f"{k:>5} {verdict:<40} {viable[k].line}: {viable[k].name}")
+
+    lock = threading.Lock()
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(one, todo))
+    if only:
+        return 0
+    say(f"\n{time.monotonic() - began:.0f} s on the clock, of which {built - began:.0f} s to build")
+    return summary(mutants, viable, verdicts)
+
+
+def summary(mutants: dict[int, Mutant], viable: dict[int, Mutant], verdicts: dict[int, str]) -> int:
+    """Prints what came out. Returns the exit status."""
+    why = explanations()
+    left = {k: m for k, m in viable.items() if verdicts[k] in (SURVIVED, UNREACHED)}
+    explained = {k for k, m in left.items() if m.name in why}
+    caught = len(viable) - len(left)
+    by_golden = sum(v.startswith(f"{LAST} ") for v in verdicts.values())
+    hangs = sum(v.endswith(" hangs") for v in verdicts.values())
+    by_kind = Counter(m.kind for m in viable.values())
+    lost = Counter(m.kind for m in left.values())
+    say(f"{len(mutants)} sampled, {len(viable)} viable")
+    say(f"{caught} caught, {caught / max(1, len(viable)):.1%}: {hangs} by a hang, {by_golden} by golden results alone")
+    for kind, count in sorted(by_kind.items()):
+        say(f"  {kind:<14} {count - lost[kind]:>4} of {count}")
+    for k, m in left.items():
+        reason = why.get(m.name, "NOT EXPLAINED")
+        say(f"{verdicts[k]} {k} at {m.path}:{m.line}\n    {m.name}\n    {reason}")
+    say(f"{len(left)} survivors, {len(explained)} of them explained")
+    return int(len(explained) < len(left))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--n", type=int, default=300, help="how many are sampled")
+    parser.add_argument("--seed", type=int, default=1, help="which")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="tests at once")
+    parser.add_argument("--only", default="", help="numbers of mutants, separated by commas")
+    args = parser.parse_args()
+    only = [int(k) for k in args.only.split(",") if k]
+    sys.exit(run(args.n, args.seed, args.jobs, only))
+
+
+if __name__ == "__main__":
+    main()
