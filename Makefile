@@ -80,6 +80,10 @@ fuzz: $(EXTENSION) ## Feed damaged traces, drive files and results to what reads
 	$(BIN)/python tests/fuzz.py 30
 	$(BIN)/python tests/damage.py
 
+.PHONY: mutants
+mutants: $(BIN)/python ## Change our own code in N places, which SEED picks; what do tests miss? (long)
+	$(BIN)/python scripts/mutants/run.py --n $(or $(N),300) --seed $(or $(SEED),1)
+
 ##@ Renew what is committed
 
 .PHONY: golden

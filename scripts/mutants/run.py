@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""Samples mutants of our own code and says which the tests catch.
+"""Samples mutants of our own code and says which the tests of its crates catch.
 
-Each mutant is a small change. All that are sampled are put into one copy of the tree, each behind a
-switch that is read once from the environment, so there is one build. A first pass runs every test
-alone, and records its processor time and the mutants that it reaches. Then each mutant is switched on
-for the tests that reach it, the quickest first and the golden results last, until one fails. Processor
-time is limited, not time on the clock: a test that takes five times as much, and ten seconds, hangs.
+Each mutant is a small change. All that are sampled are put into one copy of the tree, each behind
+a switch that is read once from the environment, so there is one build. A first pass runs every
+test alone, and records its processor time and the mutants that it reaches. Then each mutant is
+switched on for the tests that reach it, the quickest first and the golden results last, until one
+fails. Processor time is limited, not time on the clock: tests that take five times as much, and ten
+seconds, hang.
 
-    scripts/mutants/run.py --n 300 --seed 1
-    scripts/mutants/run.py --n 300 --seed 1 --only 17,203    these only, in detail
+    make mutants N=300 SEED=1
+    scripts/mutants/run.py --n 300 --seed 1 --only 17,203    these alone, anew
 
 The copy and the build lie in target/mutants, and a verdict for each mutant as soon as there is one:
-what was stopped goes on. What was caught stays caught until a source changes; survivors are tried anew
-when tests change. Survivors that `accepted.toml` explains are counted apart. Exit status 1: there are
-survivors without an explanation.
+what was stopped goes on. What was caught stays caught until a source changes; survivors are tried
+anew when tests change. Survivors that `accepted.toml` explains are counted apart. Exit status 1:
+there are survivors without an explanation.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ PACKAGES = ["floatgate-ftl", "floatgate-policies", "floatgate-ssd"]
 LAST = "golden"  # results of our own: caught by them alone is caught by no expectation
 
 MEMORY = 6 << 30  # bytes: a mutant that grows without end dies
+SURVIVED, UNREACHED = "survived", "unreached"
 STALLED = 3600  # seconds on the clock, for what waits for ever and takes no processor time
 
 
@@ -72,7 +74,7 @@ class Mutant:
 
 
 @dataclass(frozen=True)
-class Test:
+class Case:
     """One test of one binary."""
 
     binary: str
@@ -82,10 +84,12 @@ class Test:
 
 
 def say(text: str) -> None:
+    """Prints a line at once."""
     print(text, flush=True)
 
 
 def tracked() -> list[str]:
+    """The files of the project, as they lie here."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
     return sorted(n for n in listed.decode().split("\0") if n and (ROOT / n).is_file())
@@ -191,6 +195,7 @@ def plant(files: Sequence[str], mutants: dict[int, Mutant]) -> dict[str, dict[in
 
 
 def cargo(*words: str) -> tuple[int, list[dict[str, Any]]]:
+    """Runs cargo in the copy. Returns its exit status and what it says."""
     command = ["cargo", *words, "--profile", "fast", "--message-format=json"]
     command += [w for p in PACKAGES for w in ("-p", p)]
     environment = {
@@ -225,7 +230,7 @@ def blamed(messages: Sequence[dict[str, Any]], spans: dict[str, dict[int, Any]])
 
 def build(
     files: Sequence[str], mutants: dict[int, Mutant], kept: Path
-) -> tuple[dict[int, Mutant], list[Test]]:
+) -> tuple[dict[int, Mutant], list[Case]]:
     """Plants what compiles; `kept` is told what does not. Returns what does, and the tests."""
     unfit = set(json.loads(kept.read_text())) if kept.exists() else set()
     viable = {k: m for k, m in mutants.items() if k not in unfit}
@@ -237,7 +242,9 @@ def build(
         guilty = blamed(messages, spans)
         if not guilty:
             errors = [m["message"]["rendered"] for m in messages if "message" in m]
-            sys.exit("mutants: the copy does not compile, whatever the mutants:\n" + "\n".join(errors))
+            sys.exit(
+                "mutants: the copy does not compile, whatever the mutants:\n" + "\n".join(errors)
+            )
         say(f"  {len(guilty)} do not compile in this form: {sorted(guilty)}")
         for k in guilty:
             del viable[k]
@@ -260,15 +267,16 @@ def build(
             ).stdout.splitlines()  # fmt: skip
             names = [x for x in listed.splitlines() if x.endswith(": test") and x not in ignored]
             target = m["target"]["name"]
-            tests += [Test(binary, folder, target, n.removesuffix(": test")) for n in names]
+            tests += [Case(binary, folder, target, n.removesuffix(": test")) for n in names]
     return viable, tests
 
 
-def execute(tests: Sequence[Test], settings: dict[str, str], seconds: int) -> tuple[str, float]:
+def execute(tests: Sequence[Case], settings: dict[str, str], seconds: int) -> tuple[str, float]:
     """Runs tests of one binary. Returns what failed (nothing: all passed) and processor seconds."""
-    limits = f"ulimit -c 0; ulimit -t {seconds}; ulimit -v {MEMORY >> 10}; exec \"$@\""
+    limits = f'ulimit -c 0; ulimit -t {seconds}; ulimit -v {MEMORY >> 10}; exec "$@"'
     command = ["sh", "-c", limits, "sh", tests[0].binary, "--exact", "--test-threads=1"]
-    environment = {k: v for k, v in os.environ.items() if k not in ("FLOATGATE_SEED", "MAKEFLAGS")}
+    ours = {k for k in os.environ if k.startswith("FLOATGATE_") and k != "FLOATGATE_TRACES"}
+    environment = {k: v for k, v in os.environ.items() if k not in ours}
     environment |= {"RUST_BACKTRACE": "0", "CARGO_MANIFEST_DIR": tests[0].folder, **settings}
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
@@ -299,15 +307,15 @@ def execute(tests: Sequence[Test], settings: dict[str, str], seconds: int) -> tu
 class Reach:
     """What one test costs, and which mutants it reaches."""
 
-    test: Test
+    test: Case
     seconds: float
     mutants: frozenset[int]
 
 
-def survey(tests: Sequence[Test], jobs: int) -> list[Reach]:
+def survey(tests: Sequence[Case], jobs: int) -> list[Reach]:
     """Runs each test alone, with every mutant off."""
 
-    def one(test: Test) -> tuple[str, Reach]:
+    def one(test: Case) -> tuple[str, Reach]:
         with tempfile.NamedTemporaryFile("r") as reached:
             failed, spent = execute([test], {"FLOATGATE_REACHED": reached.name}, 3600)
             return failed, Reach(test, spent, frozenset(map(int, reached.read().split())))
@@ -322,7 +330,9 @@ def survey(tests: Sequence[Test], jobs: int) -> list[Reach]:
 
 def portions(reached: Iterable[Reach]) -> list[list[Reach]]:
     """Tests in the order in which they are tried, those of one binary in portions."""
-    order = sorted(reached, key=lambda r: (r.test.target == LAST, round(r.seconds, 1), r.test.binary))
+    order = sorted(
+        reached, key=lambda r: (r.test.target == LAST, round(r.seconds, 1), r.test.binary)
+    )
     parts: list[list[Reach]] = []
     for r in order:
         part = parts[-1] if parts else []
@@ -346,8 +356,9 @@ def judge(k: int, surveyed: Sequence[Reach]) -> str:
 
 
 def digest(files: Iterable[str], *more: str) -> str:
+    """What tells these files, and more words, from others."""
     sha = hashlib.sha256()
-    for name in files:
+    for name in sorted(files):
         sha.update(f"{name}\0".encode() + hashlib.sha256((ROOT / name).read_bytes()).digest())
     sha.update("\0".join(more).encode())
     return sha.hexdigest()[:16]
@@ -367,16 +378,18 @@ def run(n: int, seed: int, jobs: int, only: Sequence[int]) -> int:
     everything = candidates(files)
     mutants = dict(enumerate(sample(everything, n, seed), start=1))
     sources = [f for f in files if re.match(r"crates/[^/]+/(src|build)|presets/|Cargo", f)]
-    of_sources, of_all = digest(sources, str(n), str(seed)), digest(files, str(n), str(seed))
+    crates = [f for f in files if f.startswith("crates/")]
+    of_sources, of_all = digest(sources), digest({*sources, *crates})
+    of_build = digest(sources, str(n), str(seed))
     say(f"{len(mutants)} of {len(everything)} mutants, seed {seed}; building the copy")
-    viable, tests = build(files, mutants, WORK / f"unfit-{of_sources}.json")
+    viable, tests = build(files, mutants, WORK / f"unfit-{of_build}.json")
     built = time.monotonic()
     say(f"{len(viable)} compile; {len(tests)} tests, each alone ({built - began:.0f} s so far)")
 
-    kept = WORK / f"reach-{of_all}.json"
+    kept = WORK / f"reach-{n}-{seed}-{of_all}.json"
     if kept.exists():
         stored = json.loads(kept.read_text())
-        surveyed = [Reach(Test(*t), s, frozenset(m)) for t, s, m in stored]
+        surveyed = [Reach(Case(*t), s, frozenset(m)) for t, s, m in stored]
     else:
         surveyed = survey(tests, jobs)
         rows = [[list(vars(r.test).values()), r.seconds, sorted(r.mutants)] for r in surveyed]
@@ -384,13 +397,15 @@ def run(n: int, seed: int, jobs: int, only: Sequence[int]) -> int:
     total = sum(r.seconds for r in surveyed)
     say(f"tests take {total:.0f} s of processor time ({time.monotonic() - began:.0f} s so far)")
 
-    log = WORK / f"verdicts-{n}-{seed}.jsonl"
+    log = WORK / "verdicts.jsonl"
     verdicts: dict[int, str] = {}
+    numbers = {m.name: k for k, m in viable.items()}
     for line in log.read_text().splitlines() if log.exists() else []:
         old = json.loads(line)
         caught = old["verdict"] not in (SURVIVED, UNREACHED)
-        if old["sources"] == of_sources and (caught or old["all"] == of_all) and old["k"] in viable:
-            verdicts[old["k"]] = old["verdict"]
+        same = old["sources"] == of_sources and (caught or old["all"] == of_all)
+        if same and old["name"] in numbers:
+            verdicts[numbers[old["name"]]] = old["verdict"]
     todo = [k for k in only or viable if k in viable and (only or k not in verdicts)]
     if len(todo) < len(viable) and not only:
         say(f"{len(viable) - len(todo)} verdicts are known")
@@ -398,10 +413,11 @@ def run(n: int, seed: int, jobs: int, only: Sequence[int]) -> int:
     def one(k: int) -> None:
         verdict = judge(k, surveyed)
         verdicts[k] = verdict
-        entry = {"k": k, "verdict": verdict, "sources": of_sources, "all": of_all}
+        entry = {"name": viable[k].name, "verdict": verdict}
+        entry |= {"sources": of_sources, "all": of_all}
         with lock, log.open("a") as f:
             f.write(json.dumps(entry) + "\n")
-            say(f"{k:>5} {verdict:<40} {viable[k].line}: {viable[k].name}")
+            say(f"{k:>5} {verdict:<40} {viable[k].name}")
 
     lock = threading.Lock()
     with ThreadPoolExecutor(jobs) as pool:
@@ -423,7 +439,8 @@ def summary(mutants: dict[int, Mutant], viable: dict[int, Mutant], verdicts: dic
     by_kind = Counter(m.kind for m in viable.values())
     lost = Counter(m.kind for m in left.values())
     say(f"{len(mutants)} sampled, {len(viable)} viable")
-    say(f"{caught} caught, {caught / max(1, len(viable)):.1%}: {hangs} by a hang, {by_golden} by golden results alone")
+    share = caught / max(1, len(viable))
+    say(f"{caught} caught, {share:.1%}: {hangs} by a hang, {by_golden} by golden results alone")
     for kind, count in sorted(by_kind.items()):
         say(f"  {kind:<14} {count - lost[kind]:>4} of {count}")
     for k, m in left.items():
@@ -434,6 +451,7 @@ def summary(mutants: dict[int, Mutant], viable: dict[int, Mutant], verdicts: dic
 
 
 def main() -> None:
+    """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--n", type=int, default=300, help="how many are sampled")
     parser.add_argument("--seed", type=int, default=1, help="which")

@@ -2,7 +2,8 @@
 //!
 //! `floatgate-mutants CHANGED… -- NAMED…`: the files that are changed, and those whose enums are
 //! known besides. Code that only tests build, constants (a switch cannot be read there), patterns,
-//! types, the insides of macros (asserts, logs) and `Debug` and `Display` are left out.
+//! types, the insides of macros (asserts, logs), `Debug` and `Display`, and what only makes it quicker
+//! (capacities, prefetching) are left out.
 //!
 //! A line says where the change is (bytes of the file) and its shape: `expr` stands for an
 //! expression, `stmt` leaves a statement out, `enter` stands at the beginning of a body.
@@ -231,12 +232,19 @@ impl Lister<'_> {
     }
 
     fn body(&mut self, signature: &syn::Signature, block: &syn::Block) {
-        if signature.constness.is_some() {
+        // Hints to the processor change nothing that can be seen.
+        if signature.constness.is_some() || is_hint(&signature.ident) {
             return;
         }
         self.inside.push(signature.ident.to_string());
-        if !block.stmts.is_empty() {
-            for default in defaults(&signature.output) {
+        let whole = match &block.stmts[..] {
+            [] => None,
+            [Stmt::Expr(only, None)] => Some(self.text(only.span())),
+            _ => Some(""),
+        };
+        for default in defaults(&signature.output) {
+            // Neither an empty body nor one that returns just that.
+            if whole.is_some_and(|w| default.is_empty() || w != *default) {
                 self.put(block.span(), "enter", "early return", &format!("return {default}"));
             }
         }
@@ -317,9 +325,9 @@ impl<'ast> Visit<'ast> for Lister<'_> {
     fn visit_stmt(&mut self, stmt: &'ast Stmt) {
         if let Stmt::Expr(e, Some(_)) = stmt {
             let assigns = matches!(e, Expr::Binary(b) if is_assignment(&b.op));
-            let reserves = matches!(e, Expr::MethodCall(m) if m.method == "reserve");
+            let hints = matches!(e, Expr::MethodCall(m) if is_hint(&m.method));
             let calls = matches!(e, Expr::Call(_) | Expr::MethodCall(_) | Expr::Assign(_));
-            if assigns || calls && !reserves {
+            if assigns || calls && !hints {
                 self.put(stmt.span(), "stmt", "removed", "");
             }
         }
@@ -347,8 +355,7 @@ impl<'ast> Visit<'ast> for Lister<'_> {
                 let cond = i.cond.span();
                 self.put(cond, "expr", "condition", &format!("!({})", self.text(cond)));
             }
-            // Room taken ahead: nothing can depend on it.
-            Expr::MethodCall(m) if m.method == "reserve" => return,
+            Expr::MethodCall(m) if is_hint(&m.method) => return,
             Expr::Call(c) if is_capacity(&c.func) => return,
             Expr::MethodCall(m) => {
                 let name = m.method.to_string();
@@ -378,6 +385,11 @@ fn is_negated_itself(cond: &Expr) -> bool {
         Expr::MethodCall(m) => m.method == "is_some" || m.method == "is_none",
         _ => false,
     }
+}
+
+/// Room taken ahead, memory asked for ahead: what only makes it quicker.
+fn is_hint(name: &syn::Ident) -> bool {
+    name == "reserve" || name.to_string().starts_with("prefetch")
 }
 
 fn is_capacity(function: &Expr) -> bool {

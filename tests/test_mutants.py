@@ -1,0 +1,138 @@
+"""`make mutants`: what is changed, how it is switched, and what is said of it."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+sys.path.append(str(ROOT / "scripts"))
+
+from mutants import run  # noqa: E402
+from mutants.run import Case, Mutant, Reach  # noqa: E402
+
+
+def mutant(source: str, text: str, mutated: str, shape: str = "expr") -> Mutant:
+    start = source.index(text)
+    end = start if shape == "enter" else start + len(text)
+    return Mutant("f.rs", 1, start, end, shape, "compare", mutated, f"{text} → {mutated}")
+
+
+def test_switches_nest_and_leave_everything_else_as_it_was() -> None:
+    source = "fn f(a: u32) -> bool {\n    g(a);\n    a + 1 < b // é\n}\n"
+    planted = [
+        (1, mutant(source, "a + 1 < b", "a + 1 <= b")),
+        (2, mutant(source, "1", "2")),
+        (3, mutant(source, "g(a);", "", "stmt")),
+        (4, mutant(source, "\n    g", "return true", "enter")),
+    ]
+    text, spans = run.render(source.encode(), planted)
+    on = "::kernel::mutant::on"
+    assert text.decode() == (
+        f"fn f(a: u32) -> bool {{ if {on}(4) {{ return true; }} \n"
+        f"    if !{on}(3) {{ g(a); }}\n"
+        f"    (if {on}(1) {{ a + 1 <= b }} else {{ "
+        f"a + (if {on}(2) {{ 2 }} else {{ 1 }}) < b }}) // é\n"
+        "}\n"
+    )
+    for k, (start, end) in spans.items():
+        assert f"{on}({k})".encode() in text[start:end]
+    inner, outer = spans[2], spans[1]
+    assert outer[0] < inner[0] < inner[1] < outer[1]
+
+
+def test_an_error_is_blamed_on_the_innermost_mutant_around_it() -> None:
+    spans = {"f.rs": {1: (10, 90), 2: (40, 50)}}
+
+    def message(level: str, start: int, end: int, primary: bool = True) -> dict[str, object]:
+        span = {"file_name": "f.rs", "byte_start": start, "byte_end": end, "is_primary": primary}
+        return {"reason": "compiler-message", "message": {"level": level, "spans": [span]}}
+
+    assert run.blamed([message("error", 42, 45)], spans) == {2}
+    assert run.blamed([message("error", 45, 60)], spans) == {1}
+    assert run.blamed([message("warning", 42, 45), message("error", 95, 99)], spans) == set()
+    assert run.blamed([message("error", 42, 45, primary=False)], spans) == set()
+
+
+def test_a_sample_changes_little_when_the_code_does() -> None:
+    many = [Mutant("f.rs", k, k, k + 1, "expr", "compare", "x", f"m{k}") for k in range(1000)]
+    first, again = run.sample(many, 100, 1), run.sample(many[10:], 100, 1)
+    assert len(first) == len(again) == 100
+    # Of a hundred, about one lay in the first hundredth; ten are all that can have.
+    assert len({m.name for m in first} & {m.name for m in again}) >= 90
+    assert {m.name for m in run.sample(many, 100, 2)} != {m.name for m in first}
+
+
+def test_quick_tests_come_first_and_golden_results_last() -> None:
+    def reach(target: str, name: str, seconds: float) -> Reach:
+        return Reach(Case(target, ".", target, name), seconds, frozenset({1}))
+
+    tests = [reach("golden", "all", 0.1), reach("waf", "law", 9.0), reach("lib", "a", 0.01)]
+    tests += [reach("waf", "quick", 0.01), reach("lib", "b", 0.02)]
+    names = [[r.test.name for r in part] for part in run.portions(tests)]
+    assert names == [["a", "b"], ["quick"], ["law"], ["all"]]
+
+
+def test_a_survivor_without_an_explanation_is_no_success(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mutants = {1: mutant("a < b", "a < b", "a <= b"), 2: mutant("c < d", "c < d", "c <= d")}
+    verdicts = {1: "waf law", 2: run.SURVIVED}
+    monkeypatch.setattr(run, "explanations", dict)
+    assert run.summary(mutants, mutants, verdicts) == 1
+    printed = capsys.readouterr().out
+    assert "1 caught, 50.0%" in printed
+    assert "NOT EXPLAINED" in printed
+    monkeypatch.setattr(run, "explanations", lambda: {mutants[2].name: "equal by symmetry"})
+    assert run.summary(mutants, mutants, verdicts) == 0
+    assert "equal by symmetry" in capsys.readouterr().out
+
+
+def test_every_accepted_survivor_has_a_reason() -> None:
+    accepted = run.explanations()
+    assert accepted
+    for name, why in accepted.items():
+        path, _, change = name.partition(" ")
+        assert (ROOT / path).is_file(), name
+        assert "→" in change, name
+        assert len(why.split()) >= 5, name
+
+
+@pytest.mark.verify
+def test_the_list_of_mutants_by_hand(tmp_path: Path) -> None:
+    if not shutil.which("cargo"):
+        pytest.skip("cargo is not on the path")
+    source = """
+        const N: u32 = 3;
+        fn f(mut a: u32, v: &[u32]) -> bool {
+            a -= 1;
+            assert!(a < 2);
+            if a < 4 { v.first(); }
+            let w = Vec::<u32>::with_capacity(7);
+            match a { 5 if w.is_empty() => true, _ => [0; 8][0] == 9 }
+        }
+        #[cfg(test)]
+        mod tests { fn g() -> u32 { 1 + 1 } }
+        fn never() -> bool { false }
+    """
+    path = tmp_path / "lib.rs"
+    path.write_text(source)
+    command = ["cargo", "run", "--quiet", "--locked"]
+    command += ["--manifest-path", str(ROOT / "scripts/mutants/Cargo.toml")]
+    command += ["--target-dir", str(ROOT / "target/mutants/tool"), "--", str(path)]
+    listed = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    by_function: dict[str, set[tuple[str, str]]] = {"f": set(), "never": set()}
+    for m in map(json.loads, listed.splitlines()):
+        by_function[m["inside"]].add((m["original"], m["shown"]))
+    assert by_function["never"] == {("", "return true"), ("false", "true")}
+    assert by_function["f"] == {
+        ("", "return true"), ("", "return false"),
+        ("a -= 1;", ""), ("a -= 1", "a += (1)"), ("1", "2"), ("1", "0"),
+        ("a < 4", "!(a < 4)"), ("a < 4", "(a) <= (4)"), ("4", "5"), ("4", "3"),
+        ("v.first();", ""), ("v.first()", "v.last()"),
+        ("w.is_empty()", "!(w.is_empty())"), ("true", "false"),
+        ("[0; 8][0] == 9", "([0; 8][0]) != (9)"), ("0", "1"), ("9", "10"), ("9", "8"),
+    }  # fmt: skip
