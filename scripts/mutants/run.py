@@ -312,13 +312,28 @@ class Reach:
     mutants: frozenset[int]
 
 
-def survey(tests: Sequence[Case], jobs: int) -> list[Reach]:
-    """Runs each test alone, with every mutant off."""
+def survey(tests: Sequence[Case], jobs: int, kept: Path) -> list[Reach]:
+    """Runs each test alone, with every mutant off; `kept` is told, and asked: builds differ."""
+    builds = {
+        b: hashlib.sha256(Path(b).read_bytes()).hexdigest() for b in {t.binary for t in tests}
+    }
+    known = {}
+    for line in kept.read_text().splitlines() if kept.exists() else []:
+        entry = json.loads(line)
+        known[entry["build"], entry["test"]] = entry
+    lock = threading.Lock()
 
     def one(test: Case) -> tuple[str, Reach]:
-        with tempfile.NamedTemporaryFile("r") as reached:
-            failed, spent = execute([test], {"FLOATGATE_REACHED": reached.name}, 3600)
-            return failed, Reach(test, spent, frozenset(map(int, reached.read().split())))
+        entry = known.get((builds[test.binary], test.name))
+        if entry is None:
+            with tempfile.NamedTemporaryFile("r") as reached:
+                failed, spent = execute([test], {"FLOATGATE_REACHED": reached.name}, 3600)
+                numbers = sorted(set(map(int, reached.read().split())))
+            entry = {"build": builds[test.binary], "test": test.name, "failed": failed}
+            entry |= {"seconds": spent, "mutants": numbers}
+            with lock, kept.open("a") as f:
+                f.write(json.dumps(entry) + "\n")
+        return entry["failed"], Reach(test, entry["seconds"], frozenset(entry["mutants"]))
 
     with ThreadPoolExecutor(jobs) as pool:
         results = list(pool.map(one, tests))
@@ -386,14 +401,7 @@ def run(n: int, seed: int, jobs: int, only: Sequence[int]) -> int:
     built = time.monotonic()
     say(f"{len(viable)} compile; {len(tests)} tests, each alone ({built - began:.0f} s so far)")
 
-    kept = WORK / f"reach-{n}-{seed}-{of_all}.json"
-    if kept.exists():
-        stored = json.loads(kept.read_text())
-        surveyed = [Reach(Case(*t), s, frozenset(m)) for t, s, m in stored]
-    else:
-        surveyed = survey(tests, jobs)
-        rows = [[list(vars(r.test).values()), r.seconds, sorted(r.mutants)] for r in surveyed]
-        kept.write_text(json.dumps(rows))
+    surveyed = survey(tests, jobs, WORK / "reach.jsonl")
     total = sum(r.seconds for r in surveyed)
     say(f"tests take {total:.0f} s of processor time ({time.monotonic() - began:.0f} s so far)")
 
