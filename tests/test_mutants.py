@@ -57,6 +57,28 @@ def test_an_error_is_blamed_on_the_innermost_mutant_around_it() -> None:
     assert run.blamed([message("error", 42, 45, primary=False)], spans) == set()
 
 
+def test_what_does_not_compile_is_known_by_name_whatever_its_number(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    good, bad = mutant("a < b", "a < b", "a <= b"), mutant("c", "c", "!")
+    planted: list[set[str]] = []
+
+    def plant(_: object, mutants: dict[int, Mutant]) -> dict[str, dict[int, tuple[int, int]]]:
+        planted.append({m.name for m in mutants.values()})
+        return {"f.rs": dict.fromkeys(mutants, (0, 9))}
+
+    def cargo(*_: str) -> tuple[int, list[object]]:
+        return int(bad.name in planted[-1]), []
+
+    monkeypatch.setattr(run, "plant", plant)
+    monkeypatch.setattr(run, "cargo", cargo)
+    monkeypatch.setattr(run, "blamed", lambda *_: {2})
+    kept = tmp_path / "unfit.json"
+    assert run.build([], {1: good, 2: bad}, kept) == ({1: good}, [])
+    assert run.build([], {1: bad, 2: good}, kept) == ({2: good}, [])
+    assert planted == [{good.name, bad.name}, {good.name}, {good.name}]
+
+
 def test_a_sample_changes_little_when_the_code_does() -> None:
     many = [Mutant("f.rs", k, k, k + 1, "expr", "compare", "x", f"m{k}") for k in range(1000)]
     first, again = run.sample(many, 100, 1), run.sample(many[10:], 100, 1)

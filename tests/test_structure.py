@@ -25,7 +25,8 @@ MAY_USE = {
     "python": {"ssd", "ldpc"},
 }
 KNOWS_PYTHON = {"pyo3", "numpy"}
-TARGETS = """setup demo test lint verify bench bench-count fuzz mutants golden schema docs wheel clean"""
+TARGETS = """setup demo test lint verify bench bench-count fuzz mutants
+    golden schema docs wheel clean"""
 
 
 @pytest.fixture(scope="module")

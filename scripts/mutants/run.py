@@ -233,7 +233,7 @@ def build(
 ) -> tuple[dict[int, Mutant], list[Case]]:
     """Plants what compiles; `kept` is told what does not. Returns what does, and the tests."""
     unfit = set(json.loads(kept.read_text())) if kept.exists() else set()
-    viable = {k: m for k, m in mutants.items() if k not in unfit}
+    viable = {k: m for k, m in mutants.items() if m.name not in unfit}
     while True:
         spans = plant(files, viable)
         status, messages = cargo("check")
@@ -246,9 +246,8 @@ def build(
                 "mutants: the copy does not compile, whatever the mutants:\n" + "\n".join(errors)
             )
         say(f"  {len(guilty)} do not compile in this form: {sorted(guilty)}")
-        for k in guilty:
-            del viable[k]
-        kept.write_text(json.dumps(sorted(mutants.keys() - viable.keys())))
+        unfit |= {viable.pop(k).name for k in guilty}
+        kept.write_text(json.dumps(sorted(unfit)))
     status, messages = cargo("test", "--no-run", "--lib", "--tests")
     if status != 0:
         errors = [m["message"]["rendered"] for m in messages if "message" in m]
@@ -395,9 +394,8 @@ def run(n: int, seed: int, jobs: int, only: Sequence[int]) -> int:
     sources = [f for f in files if re.match(r"crates/[^/]+/(src|build)|presets/|Cargo", f)]
     crates = [f for f in files if f.startswith("crates/")]
     of_sources, of_all = digest(sources), digest({*sources, *crates})
-    of_build = digest(sources, str(n), str(seed))
     say(f"{len(mutants)} of {len(everything)} mutants, seed {seed}; building the copy")
-    viable, tests = build(files, mutants, WORK / f"unfit-{of_build}.json")
+    viable, tests = build(files, mutants, WORK / f"unfit-{of_sources}.json")
     built = time.monotonic()
     say(f"{len(viable)} compile; {len(tests)} tests, each alone ({built - began:.0f} s so far)")
 
