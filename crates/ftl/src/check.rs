@@ -3,9 +3,9 @@
 use crate::ask::Kit;
 use crate::ftl::Ftl;
 use crate::map::Lpn;
-use crate::stream::StreamId;
+use crate::stream::{Role, StreamId};
 use crate::{Blocks, Map, State};
-use kernel::Idx;
+use kernel::{BitSet, Idx};
 use nand::{BlockId, Mode, PlaneId};
 
 /// What a check found wrong.
@@ -48,7 +48,7 @@ impl<K: Kit> Ftl<K> {
         Ok(())
     }
 
-    fn check_blocks(&self) -> Result<(), Fault> {
+    pub(crate) fn check_blocks(&self) -> Result<(), Fault> {
         let blocks: &Blocks = &self.blocks;
         for b in self.all_blocks() {
             let (state, valid) = (blocks.state(b), blocks.valid(b));
@@ -90,7 +90,8 @@ impl<K: Kit> Ftl<K> {
         Ok(())
     }
 
-    fn check_planes(&self) -> Result<(), Fault> {
+    pub(crate) fn check_planes(&self) -> Result<(), Fault> {
+        let mut listed = BitSet::new(self.geometry.blocks());
         for p in (0..self.geometry.planes() as u32).map(PlaneId::from_u32) {
             let plane = self.planes.get(p);
             for stream in (0..self.streams.len()).map(|s| StreamId(s as u8)) {
@@ -104,6 +105,8 @@ impl<K: Kit> Ftl<K> {
             for b in &plane.free {
                 ensure!(self.geometry.plane_of(*b) == p, "block {b} is free in the wrong plane");
                 ensure!(self.blocks.state(*b) == State::Free, "block {b} is listed as free");
+                ensure!(!listed.get(b.index()), "block {b} is listed as free twice");
+                listed.set(b.index());
             }
             let free = self
                 .geometry
@@ -129,6 +132,81 @@ impl<K: Kit> Ftl<K> {
             }
             let room = self.has_room(p);
             ensure!(self.writable().get(p.index()) == room, "plane {p}: writable is not {room}");
+        }
+        Ok(())
+    }
+
+    /// Checks what holds beside all that when nothing is on its way and every block is plain: the
+    /// drive is one that [`Ftl::save`] keeps, and that [`Ftl::restore`] may make.
+    pub(crate) fn check_quiet(&self) -> Result<(), Fault> {
+        ensure!(self.coding_plain, "blocks may have several lives");
+        let blocks: &Blocks = &self.blocks;
+        // Blocks close when they are full, unless a policy passes pages over or completes blocks.
+        let whole = self.in_order && self.reads.is_empty();
+        let mut closed_at = Vec::new();
+        for b in self.all_blocks() {
+            let (state, written) = (blocks.state(b), blocks.written(b));
+            let (mode, role, next) = (self.array.mode(b), blocks.role(b), self.array.next_page(b));
+            ensure!(mode == Mode::Full && role == Role::REGULAR, "block {b} is {mode:?}, {role:?}");
+            ensure!(blocks.pins(b) == 0, "block {b} has reads on their way");
+            ensure!(next == written, "block {b}: {next} pages programmed, {written} given away");
+            if state == State::Free {
+                continue;
+            }
+            ensure!(written > 0, "block {b} is {state:?} and empty");
+            let (plane, stream) = (self.geometry.plane_of(b), blocks.stream(b));
+            ensure!(self.may_hold(stream, b), "block {b} may not be of {stream:?}");
+            match state {
+                State::Open => {
+                    let frontier = self.planes.frontier(plane, stream);
+                    ensure!(frontier == Some(b), "open block {b} is no frontier");
+                }
+                State::Closed => {
+                    let full = written == self.geometry.pages_per_block();
+                    ensure!(full || !whole, "block {b} was closed before it was full");
+                    closed_at.push(blocks.closed_at(b));
+                }
+                _ => return Err(format!("block {b} is {state:?}")),
+            }
+        }
+        // Two blocks never close at once. A clock that has gone round is not kept.
+        closed_at.sort_unstable();
+        let apart = closed_at.windows(2).all(|pair| pair[0] < pair[1]);
+        let past = closed_at.first().is_none_or(|first| *first > 0)
+            && closed_at.last().is_none_or(|last| *last <= blocks.closings());
+        ensure!(apart && past, "blocks closed at the same time, or not yet");
+        self.check_space()
+    }
+
+    /// Whether a stream may have written a block, as long as blocks are plain.
+    fn may_hold(&self, stream: StreamId, b: BlockId) -> bool {
+        let spec = &self.streams[stream.index()];
+        let written_to = match stream {
+            StreamId::WEAR => self.wear_active,
+            StreamId::HOST_HIGH => self.priority,
+            _ => true,
+        };
+        let held = self.held[self.held_at(self.geometry.plane_of(b), stream)];
+        written_to
+            && spec.mode == Mode::Full
+            && spec.cap.is_none_or(|cap| held <= cap)
+            && self.geometry.index_in_plane(b) >= spec.pool.first_index(&self.geometry)
+    }
+
+    /// Checks that no plane waits for a collection that nobody has begun.
+    fn check_space(&self) -> Result<(), Fault> {
+        for p in (0..self.geometry.planes() as u32).map(PlaneId::from_u32) {
+            let starved = self.planes.get(p).starved;
+            let mut blocks = self.geometry.blocks_of(p).map(BlockId::new);
+            ensure!(self.reserves(p), "plane {p} has no free block for what is collected");
+            ensure!(
+                starved || !self.is_short(p, self.config.gc.start),
+                "plane {p} is short of free blocks, and nothing is collected"
+            );
+            ensure!(
+                !starved || !blocks.any(|b| self.blocks.is_candidate(b) && self.blocks.gain(b) > 0),
+                "plane {p} starves, and has something to gain"
+            );
         }
         Ok(())
     }
@@ -248,7 +326,7 @@ mod tests {
             let (block, slot) = ftl.geometry.split(ppn);
             (ppn, block, slot)
         };
-        let damages: [(&str, Damage<'_>); 16] = [
+        let damages: [(&str, Damage<'_>); 17] = [
             ("valid slots, counted", &|f| {
                 let (_, block, slot) = at(f, a);
                 f.map.invalidate(block, slot);
@@ -288,6 +366,10 @@ mod tests {
             ("is listed as free", &|f| {
                 let closed = block_in(f, State::Closed);
                 f.planes.get_mut(PlaneId::from_u32(0)).free.push_back(closed);
+            }),
+            ("listed as free twice", &|f| {
+                let free = &mut f.planes.get_mut(PlaneId::from_u32(0)).free;
+                free[0] = free[1];
             }),
             ("is Full", &|f| f.blocks.set_full(block_in(f, State::Open))),
             ("writable is not", &|f| {

@@ -34,6 +34,6 @@ pub use level::Levels;
 pub use map::{Lpn, Map};
 pub use plan::{Dest, Hold, Pages, Plan, Step};
 pub use plane::RESERVE;
-pub use saved::Damaged;
+pub use saved::{Damaged, seal};
 pub use stream::{FreePick, Pool, Role, StreamId, StreamSpec};
 pub use view::{FtlView, Load, PlaneView};

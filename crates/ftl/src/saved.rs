@@ -3,17 +3,19 @@
 //! Little-endian columns behind a short header. What is kept is what decides the future of a plain
 //! drive: the owner of every valid slot, the state of every block, the order of free blocks, the
 //! frontiers. L2P, counts and validity follow from it. A digest ends it: most damage would make
-//! another state that is as sound as the one that was saved.
+//! another state that is as sound as the one that was saved. What passes it is still checked whole
+//! (`check.rs`): a state is taken only if a drive can be in it, and if saving it again gives the
+//! same bytes.
 
 use crate::ask::Kit;
 use crate::ftl::Ftl;
 use crate::map::Lpn;
-use crate::stream::{Role, StreamId};
+use crate::stream::StreamId;
 use crate::{Map, State};
-use nand::{BlockId, Mode, PlaneId, Ppn, Store};
+use nand::{BlockId, PlaneId, Ppn, Store};
 
 const MAGIC: u32 = 0x5347_4c46; // "FLGS"
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 const NOBODY: u32 = u32::MAX;
 
 /// The bytes are not a saved state of this drive.
@@ -23,10 +25,7 @@ pub struct Damaged;
 impl<K: Kit> Ftl<K> {
     /// The state as bytes; `None` when something is on its way or blocks are not plain.
     pub fn save(&self) -> Option<Vec<u8>> {
-        let plain = self.coding_plain
-            && self.array.modes().as_slice().iter().all(|m| *m == Mode::Full)
-            && self.block_ids().all(|b| self.blocks.role(b) == Role::REGULAR);
-        if !plain || !self.is_quiet() {
+        if self.jobs.running() > 0 || self.check_quiet().is_err() {
             return None;
         }
         let mut out = Vec::with_capacity(self.geometry.pages() * 4 + self.geometry.blocks() * 16);
@@ -36,12 +35,11 @@ impl<K: Kit> Ftl<K> {
         }
         put(self.blocks.closings());
         for b in self.block_ids() {
-            let state = self.blocks.state(b);
-            put(state as u32
-                | u32::from(self.blocks.stream(b).0) << 8
-                | self.blocks.written(b) << 16);
-            put(self.blocks.closed_at(b));
-            put(self.array.next_page(b));
+            let (state, written) = (self.blocks.state(b), self.blocks.written(b));
+            // What a free block was, and when an open one was closed before, matters to nobody.
+            let stream = if state == State::Free { 0 } else { self.blocks.stream(b).0 };
+            put(state as u32 | u32::from(stream) << 8 | written << 16);
+            put(if state == State::Closed { self.blocks.closed_at(b) } else { 0 });
         }
         // Most streams of policies have no blocks before the run, and a drive with other policies may
         // begin with this state: those at the end that have none are left out.
@@ -69,28 +67,18 @@ impl<K: Kit> Ftl<K> {
                 put(owner.filter(|_| valid).map_or(NOBODY, Lpn::as_u32));
             }
         }
-        let digest = digest(&out);
-        out.extend_from_slice(&digest.to_le_bytes());
+        seal(&mut out);
         Some(out)
     }
 
-    /// Whether no job runs and no read or program is on its way.
-    fn is_quiet(&self) -> bool {
-        let mut blocks = self.block_ids();
-        self.jobs.running() == 0
-            && blocks.all(|b| {
-                self.blocks.pins(b) == 0 && self.array.next_page(b) >= self.blocks.written(b)
-            })
-    }
-
-    /// Puts an empty drive into a saved state.
+    /// Puts an empty drive into a saved state. After an error it is of no use any more.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
         let (bytes, kept) = bytes.split_last_chunk().ok_or(Damaged)?;
-        if u64::from_le_bytes(*kept) != digest(bytes) {
+        if u64::from_le_bytes(*kept) != digest(bytes) || !self.coding_plain {
             return Err(Damaged);
         }
-        let mut words =
-            bytes.chunks_exact(4).map(|c| u32::from_le_bytes(c.try_into().expect("four")));
+        let (words, []) = bytes.as_chunks() else { return Err(Damaged) };
+        let mut words = words.iter().map(|word| u32::from_le_bytes(*word));
         let mut next = || words.next().ok_or(Damaged);
         for expected in self.header() {
             if next()? != expected {
@@ -102,48 +90,56 @@ impl<K: Kit> Ftl<K> {
         let block = |n: u32| (n < blocks).then(|| BlockId::from_u32(n)).ok_or(Damaged);
         let mut closed = Vec::new();
         for b in self.block_ids() {
-            let (word, closed_at, pages) = (next()?, next()?, next()?);
+            let (word, closed_at) = (next()?, next()?);
             let (written, stream) = (word >> 16, StreamId((word >> 8) as u8));
-            if written > self.geometry.pages_per_block() || pages > self.geometry.pages_per_block()
-            {
+            if written > self.geometry.pages_per_block() {
                 return Err(Damaged);
             }
-            self.array.adopt(b, pages);
-            match word as u8 {
-                0 => {}
-                state @ (1 | 3) => {
-                    if stream.index() >= self.streams.len() {
-                        return Err(Damaged);
-                    }
-                    self.blocks.open(b, stream, Role::REGULAR);
-                    let held = self.held_at(self.geometry.plane_of(b), stream);
-                    self.held[held] += 1;
-                    self.blocks.set_written(b, written);
-                    if state == State::Closed as u8 {
-                        closed.push((closed_at, b));
-                    }
-                }
+            let state = match word as u8 {
+                0 if (word, closed_at) == (0, 0) => continue,
+                1 if closed_at == 0 => State::Open,
+                3 => State::Closed,
                 _ => return Err(Damaged),
+            };
+            let Some(spec) = self.streams.get(stream.index()) else { return Err(Damaged) };
+            self.blocks.open(b, stream, spec.role);
+            let held = self.held_at(self.geometry.plane_of(b), stream);
+            self.held[held] += 1;
+            self.blocks.set_written(b, written);
+            // Nothing was on its way: what was given away was programmed.
+            self.array.adopt(b, written);
+            if state == State::Closed {
+                closed.push((closed_at, b));
             }
         }
         let saved = next()? as usize;
         if saved > self.streams.len() {
             return Err(Damaged);
         }
+        let mut last = 0;
         for p in self.plane_ids() {
             for stream in self.stream_ids().take(saved) {
                 let frontier = match next()? {
                     NOBODY => None,
                     n => Some(block(n)?),
                 };
+                if frontier.is_some() {
+                    last = last.max(stream.index() + 1);
+                }
                 self.planes.set_frontier(p, stream, frontier);
             }
+        }
+        if last != saved {
+            return Err(Damaged);
         }
         for p in self.plane_ids() {
             let word = next()?;
             let (n, starved) = (word & !(1 << 31), word >> 31 != 0);
             self.planes.get_mut(p).starved = starved;
             self.starved_planes += u32::from(starved);
+            if n as usize > self.geometry.blocks_per_plane() {
+                return Err(Damaged);
+            }
             let free = (0..n).map(|_| block(next()?)).collect::<Result<_, _>>()?;
             self.planes.get_mut(p).free = free;
         }
@@ -155,7 +151,7 @@ impl<K: Kit> Ftl<K> {
                 if owner == NOBODY {
                     continue;
                 }
-                if owner >= logical {
+                if owner >= logical || slot >= self.blocks.written(b) {
                     return Err(Damaged);
                 }
                 let (lpn, ppn) = (Lpn::from_u32(owner), self.geometry.ppn(b, slot));
@@ -166,6 +162,9 @@ impl<K: Kit> Ftl<K> {
                 self.refill(ppn, lpn);
             }
         }
+        if words.next().is_some() {
+            return Err(Damaged);
+        }
         for (closed_at, b) in closed {
             self.blocks.close(b, 0);
             self.blocks.set_age(b, closed_at);
@@ -174,7 +173,9 @@ impl<K: Kit> Ftl<K> {
         for p in self.plane_ids() {
             self.update_writable(p);
         }
-        Ok(())
+        // The map and its inverse agree, for both were made from one list.
+        self.check_quiet().and_then(|()| self.check_blocks()).map_err(|_| Damaged)?;
+        self.check_planes().map_err(|_| Damaged)
     }
 
     /// Cells that remember get back what a page's owner would have written.
@@ -208,6 +209,12 @@ impl<K: Kit> Ftl<K> {
     fn plane_ids(&self) -> impl Iterator<Item = PlaneId> + use<K> {
         (0..self.geometry.planes() as u32).map(PlaneId::from_u32)
     }
+}
+
+/// Ends the bytes of a state with their digest, as [`Ftl::save`] does: for tests that forge states.
+pub fn seal(bytes: &mut Vec<u8>) {
+    let digest = digest(bytes);
+    bytes.extend_from_slice(&digest.to_le_bytes());
 }
 
 /// Every change of one word changes it: each step maps the words, and the digests, one to one.

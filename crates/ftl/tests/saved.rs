@@ -1,15 +1,17 @@
 //! A drive that was saved and restored has the future of the one that was saved; damaged bytes are
-//! refused.
+//! refused, and so are forged ones, unless a drive can be in the state that they say.
 
 extern crate floatgate_ftl as ftl;
 
 mod support;
 
-use ftl::{Ftl, Lpn, State};
+use ftl::{Ftl, Lpn, State, seal};
 use kernel::{BitSet, IndexVec, Prio, Rng, Time};
 use nand::{BlockId, Layouts, PlaneId, Store, Versions};
 use policies::{BuiltinWith, Family, PolicySet};
 use serde_json::Map;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use support::{Drive, Fault, Needs, Scenario, Seen, builtin, main_phase, sweep};
 
 type Kit = BuiltinWith<Versions>;
@@ -144,6 +146,155 @@ fn damaged_bytes_are_refused() {
         }
     }
     assert!(refused > 2_000, "{refused}");
+}
+
+/// The words of a saved state, and where its parts begin.
+struct Words {
+    words: Vec<u32>,
+    blocks: usize,
+    frontiers: usize,
+    /// The length of each plane's free list stands there, the blocks after it.
+    free: Vec<usize>,
+    owners: usize,
+}
+
+const HEADER: usize = 8;
+const NOBODY: u32 = u32::MAX;
+
+impl Words {
+    fn of(s: &Scenario, bytes: &[u8]) -> Self {
+        let (planes, per_plane) = {
+            let geometry = s.config(Layouts::new(s.shape.pages_per_block)).geometry;
+            (geometry.planes(), geometry.blocks_per_plane())
+        };
+        let bytes = &bytes[..bytes.len() - 8];
+        let words: Vec<u32> =
+            bytes.chunks(4).map(|c| u32::from_le_bytes(c.try_into().unwrap())).collect();
+        let blocks = HEADER + 1;
+        let frontiers = blocks + 2 * planes * per_plane + 1;
+        let mut at = frontiers + words[frontiers - 1] as usize * planes;
+        let free = (0..planes)
+            .map(|_| {
+                let here = at;
+                at += 1 + (words[at] & 0x7fff_ffff) as usize;
+                here
+            })
+            .collect();
+        assert_eq!(words.len() - at, planes * per_plane * s.shape.pages_per_block as usize);
+        Self { words, blocks, frontiers, free, owners: at }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = self.words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        seal(&mut bytes);
+        bytes
+    }
+
+    /// Forges the state in one of the ways of [`FORGERIES`], somewhere.
+    fn forge(&mut self, s: &Scenario, way: usize, rng: &mut Rng) {
+        let mut any = |from: usize, to: usize| from + rng.below((to - from) as u32) as usize;
+        let len = self.words.len();
+        let block = self.blocks + 2 * any(0, (self.frontiers - 1 - self.blocks) / 2);
+        let frontier = any(self.frontiers, self.free[0].max(self.frontiers + 1));
+        let plane = any(0, self.free.len());
+        let (free, slot, other) = (self.free[plane], any(self.owners, len), any(self.owners, len));
+        let listed = (self.words[free] & 0x7fff_ffff) as usize;
+        let pages = s.shape.pages_per_block as usize;
+        let small = any(0, 1 + len) as u32;
+        let words = &mut self.words;
+        match way {
+            0 => words[any(HEADER, len)] = small,
+            1 => words[any(HEADER, len)] ^= 1 << any(0, 32),
+            2 => words.swap(any(HEADER, len), any(HEADER, len)),
+            3 => words.swap(slot, other),
+            4 => words[slot] = NOBODY,
+            5 => words[slot] = any(0, s.logical_pages as usize) as u32,
+            6 => words[free] ^= 1 << 31,
+            7 => words[block + 1] = any(0, words[HEADER] as usize + 2) as u32,
+            8 => words[block] ^= (1 + any(0, 7) as u32) << 8,
+            9 => words[block] = words[block] & 0xffff | (any(0, pages + 1) as u32) << 16,
+            10 => words[block] = words[block] & !0xff | any(0, 6) as u32,
+            11 => words[frontier] = NOBODY,
+            12 => words[frontier] = (block - self.blocks) as u32 / 2,
+            13 if listed > 1 => words.swap(free + 1, free + listed),
+            14 if listed > 1 => words[free + 1] = words[free + 2],
+            15 if listed > 0 => {
+                words.remove(free + 1);
+                words[free] -= 1;
+            }
+            16 => words[HEADER] = words[HEADER].wrapping_add(small),
+            17 => words.push(small),
+            18 => {
+                // A block is freed as a thief would: its pages are gone, its words are zero.
+                let b = (block - self.blocks) / 2;
+                words[block..block + 2].fill(0);
+                let first = self.owners + b * pages;
+                words[first..first + pages].fill(NOBODY);
+                words.insert(free + 1, b as u32);
+                words[free] += 1;
+            }
+            _ => words.truncate(any(0, len)),
+        }
+    }
+}
+
+/// In how many ways [`Words::forge`] forges.
+const FORGERIES: usize = 20;
+
+#[test]
+fn a_forged_state_is_refused_or_a_drive_can_be_in_it() {
+    // Of each way: how many were refused, and how many taken.
+    let ways = RefCell::new(BTreeMap::<usize, [u32; 2]>::new());
+    let scenario = |seed: u64| {
+        let s = scenario(seed);
+        Scenario { full: true, operations: s.operations.min(250), ..s }
+    };
+    let run = |s: &Scenario| -> Result<Seen, Fault> {
+        let bytes = aged(s).save().expect("a plain and quiet drive can be saved");
+        let mut rng = Rng::named(s.seed, "test/forge");
+        let mut seen = Seen::default();
+        assert_eq!(Words::of(s, &bytes).bytes(), bytes, "nothing is forged");
+        for i in 0..3 * FORGERIES {
+            let way = i % FORGERIES;
+            let mut words = Words::of(s, &bytes);
+            words.forge(s, way, &mut rng);
+            let forged = words.bytes();
+            if forged == bytes {
+                continue;
+            }
+            let mut ftl = empty(s);
+            let taken = ftl.restore(&forged).is_ok();
+            ways.borrow_mut().entry(way).or_default()[usize::from(taken)] += 1;
+            if !taken {
+                continue;
+            }
+            let what = |e: String| format!("forged in way {way}: {e}");
+            ftl.check().map_err(what)?;
+            if ftl.save().as_ref() != Some(&forged) {
+                return Err(what("it says more than the drive is in".into()));
+            }
+            ftl.begin_run(builtin::<Versions>(&set_of(s)));
+            let mut drive = Drive::adopted(ftl, s.taste, s.seed);
+            main_phase(s, &mut drive).map_err(what)?;
+            seen.add(&drive.seen);
+        }
+        Ok(seen)
+    };
+    if sweep((0..60).chain([691]), scenario, run).is_none() {
+        return;
+    }
+    let ways = ways.into_inner();
+    let sum = |taken: usize| ways.values().map(|counts| counts[taken]).sum::<u32>();
+    assert!(ways.len() == FORGERIES && sum(0) > 1_000 && sum(1) > 300, "{ways:?}");
+    // What no drive can be in, wherever it is: a page in no block, two frontiers in one block, an
+    // owner without a slot, a block that is in the list twice or in none, words beyond the end.
+    for way in [10, 11, 14, 15, 17, 19] {
+        assert_eq!(ways[&way][1], 0, "way {way}: {ways:?}");
+    }
+    // What any drive can be in: pages that changed places, a page that was trimmed, another order.
+    for way in [3, 4, 13] {
+        assert!(ways[&way][1] > 10, "way {way}: {ways:?}");
+    }
 }
 
 #[test]

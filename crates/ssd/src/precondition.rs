@@ -30,7 +30,7 @@ pub struct Preconditioned {
 
 impl Preconditioned {
     /// The summary and the state behind it, as bytes to keep; in front, a sum over all of them.
-    pub(crate) fn to_bytes(self, state: &[u8]) -> Vec<u8> {
+    pub fn to_bytes(self, state: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(state.len() + HEAD);
         let (waf, steady) = (self.waf.to_bits(), self.steady.into());
         for n in [0, self.filled, self.aged, waf, steady, self.pass.0, self.pass.1] {
@@ -42,17 +42,46 @@ impl Preconditioned {
         out
     }
 
-    /// What [`Preconditioned::to_bytes`] kept; `None` if it is damaged.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<(Self, &[u8])> {
+    /// What [`Preconditioned::to_bytes`] kept; `None` if it is damaged. Whether a drive can be in the
+    /// state, [`Ftl::restore`] says.
+    pub fn from_bytes(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (head, state) = bytes.split_at_checked(HEAD)?;
         let word = |i: usize| u64::from_le_bytes(head[i * 8..][..8].try_into().expect("eight"));
-        if word(0) != sum(&bytes[8..]) {
+        let waf = f64::from_bits(word(3));
+        if word(0) != sum(&bytes[8..]) || word(4) > 1 || !(waf == 0.0 || (1.0..1e9).contains(&waf))
+        {
             return None;
         }
-        let (waf, steady) = (f64::from_bits(word(3)), word(4) == 1);
-        let pass = (word(5), word(6));
+        let (steady, pass) = (word(4) == 1, (word(5), word(6)));
         let summary = Self { filled: word(1), aged: word(2), waf, steady, pass };
         Some((summary, state))
+    }
+
+    /// Whether the data of a drive are those that its preconditioning writes.
+    pub(crate) fn is_of<K: Kit>(&self, drive: &Drive, ftl: &Ftl<K>) -> bool {
+        let as_told = match to_fill(drive) {
+            Some(pages) => self.filled == u64::from(pages),
+            None => self.filled <= u64::from(drive.logical_pages),
+        };
+        // A workload may trim what was filled, and write elsewhere.
+        let (map, moves) = (ftl.map(), drive.precondition.age == Age::Workload);
+        let all = to_fill(drive).unwrap_or(0);
+        as_told
+            && (moves
+                || u64::from(map.mapped()) == self.filled
+                    && (0..all).all(|lpn| map.lookup(Lpn::from_u32(lpn)).is_some()))
+    }
+}
+
+/// How many pages are filled, from the first one on; `None`: those that the workload reads before
+/// it has written them.
+fn to_fill(drive: &Drive) -> Option<u32> {
+    let pages = drive.logical_pages;
+    match drive.precondition.fill {
+        Fill::None => Some(0),
+        Fill::Touched => None,
+        Fill::Share(share) => Some((f64::from(pages) * share).round().max(1.0) as u32),
+        Fill::Full => Some(pages),
     }
 }
 
@@ -89,17 +118,13 @@ pub fn precondition<K: Kit>(
 ) -> Result<Preconditioned, Interrupted> {
     let mut work = Work { ftl, progress, done: 0, total: None };
     let mut result = Preconditioned::default();
-    let pages = drive.logical_pages;
-    match drive.precondition.fill {
-        Fill::None => {}
-        Fill::Touched => {
-            let touched = read_before_written(drive, input, work.progress)?;
-            for lpn in touched.iter() {
-                work.write(Lpn::from_u32(lpn as u32))?;
-            }
+    if let Some(pages) = to_fill(drive) {
+        work.fill(pages)?;
+    } else {
+        let touched = read_before_written(drive, input, work.progress)?;
+        for lpn in touched.iter() {
+            work.write(Lpn::from_u32(lpn as u32))?;
         }
-        Fill::Share(share) => work.fill((f64::from(pages) * share).round().max(1.0) as u32)?,
-        Fill::Full => work.fill(pages)?,
     }
     result.filled = work.done;
     match drive.precondition.age {

@@ -351,10 +351,11 @@ fn prepare<K: Kit>(
     if let Some(bytes) = cache.load(&key) {
         if let Some((state, saved)) = Preconditioned::from_bytes(&bytes)
             && ftl.restore(saved).is_ok()
+            && state.is_of(drive, &ftl)
         {
             return Ok((ftl, state));
         }
-        // Damaged: as if it had not been there.
+        // Damaged, or not of this drive: as if it had not been there.
         ftl = empty();
     }
     let state = precondition(drive, workload, &mut ftl, progress)?;

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Memory, drive, run_with, without_timing};
-use floatgate_ssd::{Drive, NoCache, StateCache, generator, planned};
+use floatgate_ssd::{Drive, NoCache, Preconditioned, StateCache, generator, planned};
 use policies::{Family, POLICIES};
 
 /// An aged drive with three bits in a cell on which every scheme against read disturb has something
@@ -127,4 +127,43 @@ fn a_workload_without_times_has_one_name_before_and_in_its_run() {
     let mut memory = Memory::default();
     result(&drive, &mut memory);
     assert_eq!(name, memory.states.into_keys().next());
+}
+
+/// Sums are right, and still the state is not what this drive's preconditioning makes.
+#[test]
+fn a_forged_state_is_as_good_as_none() {
+    let drive = aged(&[]);
+    let cold = result(&drive, &mut NoCache);
+    let mut whole = Memory::default();
+    assert_eq!(result(&drive, &mut whole), cold);
+    let (key, bytes) = whole.states.into_iter().next().expect("it was kept");
+    let (summary, state) = Preconditioned::from_bytes(&bytes).expect("it is whole");
+    let state = &state[..state.len() - 8];
+    let sealed = |summary: Preconditioned, mut state: Vec<u8>| {
+        ftl::seal(&mut state);
+        summary.to_bytes(&state)
+    };
+    assert_eq!(sealed(summary, state.to_vec()), bytes, "nothing is forged");
+    // The owners of slots come last: the last slot that has one loses it, and so does its block
+    // (which then has something to gain that was not there).
+    let mut lost = state.to_vec();
+    let words = lost.chunks_exact_mut(4).rev();
+    words.into_iter().find(|w| **w != [0xff; 4]).expect("a page is mapped").fill(0xff);
+    let less = Preconditioned { filled: summary.filled - 1, ..summary };
+    let (none, odd) = ([0.5, f64::NAN].map(|waf| Preconditioned { waf, ..summary })).into();
+    for (what, forged) in [
+        ("a page is lost", sealed(summary, lost.clone())),
+        ("a page is lost, and nobody counted it", sealed(less, lost)),
+        ("fewer pages were filled", sealed(less, state.to_vec())),
+        ("more was written than programmed", sealed(none, state.to_vec())),
+        ("write amplification is no number", sealed(odd, state.to_vec())),
+        ("nothing", bytes.clone()),
+    ] {
+        let mut memory = Memory::default();
+        memory.states.insert(key.clone(), forged);
+        assert_eq!(result(&drive, &mut memory), cold, "{what}");
+        let refused = u32::from(what != "nothing");
+        assert_eq!((memory.found, memory.kept), (1, refused), "{what}");
+        assert_eq!(memory.states[&key], bytes, "{what}");
+    }
 }
