@@ -75,9 +75,9 @@ bench-count: ## Count instructions per page operation (needs no quiet machine)
 	@scripts/bench-count
 
 .PHONY: fuzz
-fuzz: $(EXTENSION) ## Feed damaged traces, drive files and results to what reads them
-	scripts/fuzz 30
-	$(BIN)/python tests/fuzz.py 30
+fuzz: $(EXTENSION) ## Feed damaged files to every reader, by coverage where a nightly Rust can
+	scripts/fuzz 120
+	$(BIN)/python tests/fuzz.py --seconds 30
 	$(BIN)/python tests/damage.py
 
 .PHONY: mutants

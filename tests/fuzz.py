@@ -1,23 +1,33 @@
-"""Damaged traces and drive files for the readers: no panic, no hang, no unbounded memory.
+"""Damaged files for every reader of the package: no panic, no hang, no unbounded memory.
 
-`python tests/fuzz.py [SECONDS [SEED]]`, or `make fuzz`. Whatever the input, the answer must be a
-result or an `InputError`. An input that gets another answer is kept in `fuzz-failures/`.
+`python tests/fuzz.py [--seconds N] [--inputs N] [--seed N] [READER...]`, or `make fuzz`. Whatever
+the input, the answer must be something sound or an `InputError`. An input that gets another answer
+is kept in `fuzz-failures/`. Traces and drive files go through whole runs here; `fuzz/` has the
+readers of the Rust crates alone, by coverage, and `damage.py` those of results.
 """
 
+from __future__ import annotations
+
+import argparse
 import faulthandler
+import functools
 import gzip
 import lzma
 import random
 import resource
+import shutil
 import struct
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import floatgate
-from floatgate import engine
+from floatgate import engine, parquet
+from floatgate.experiments.model import Experiment
+from floatgate.result import Result
 
 MEMORY = 4 << 30  # bytes of address space; a few hundred MiB are in use
 HANG = 60  # seconds for one input
@@ -129,48 +139,183 @@ def drive(rng: random.Random) -> bytes:
     return damage(rng, b"".join(lines))
 
 
-def once(rng: random.Random, folder: Path) -> tuple[Path, str | Exception]:
-    """One input; returns its file, and `accepted`, `refused` or what went wrong."""
-    path = folder / rng.choice(("some.trace", "some.toml"))
+EXPERIMENTS = [
+    """schema = "floatgate.experiment/1"
+name = "spare"
+title = "A title"
+prose = "A paragraph."
+drive = "agcr"
+workload = ["random-write", "zipf"]
+measures = ["waf", "host.write.latency_ns.p99"]
+record = ["snapshots"]
+seed = [1, 2]
+[policy]
+victim = ["greedy", "fifo"]
+[set]
+"ftl.spare-factor" = { from = 0.1, to = 0.3, steps = 3 }
+"host.queue-depth" = 1
+[[published]]
+what = "the text"
+measure = "waf"
+value = 1.9
+where = { victim = "greedy" }
+tolerance = 0.1
+[[plots]]
+kind = "lines"
+x = "ftl.spare-factor"
+measure = "waf"
+[quick.set]
+"workload.requests" = 1000
+""",
+    """schema = "floatgate.experiment/1"
+name = "blocks"
+[[runs]]
+drive = "agcr"
+workload = "random-write"
+[runs.set]
+"ftl.gc.start" = [2, 3]
+"timing.erase" = { from = "1ms", to = "3ms", by = "1ms" }
+[[runs]]
+drive = ["agcr", "agcr-128g"]
+workload = "random-read"
+seed = { from = 1, to = 3, by = 1 }
+exclude = [{ drive = "agcr-128g", seed = 1 }]
+[runs.cases.which]
+one = { set = { "ftl.spare-factor" = 0.2 } }
+two = { policy = { cost = "agcr" } }
+""",
+]
+
+
+def experiment(rng: random.Random, folder: Path) -> None:
+    """An experiment file: read, put out into runs, written and read again."""
+    path = folder / "some.toml"
+    path.write_bytes(damage(rng, rng.choice(EXPERIMENTS).encode()))
+    given = Experiment.load(path)
+    given.planned()
+    str((given.published, given.plots, given.prose))
+    assert Experiment.parse(given.to_toml(), folder=folder) == given
+    given.quick()
+
+
+@functools.cache
+def stored() -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The value of a stored result, and the tables beside it."""
+    with tempfile.TemporaryDirectory() as name:
+        set: dict[str, float] = {
+            "workload.requests": 50,
+            "geometry.channels": 1,
+            "geometry.chips-per-channel": 1,
+        }
+        set |= {"geometry.blocks-per-plane": 16, "ftl.spare-factor": 0.5}
+        result = floatgate.run("agcr", "random-write", set=set, out=name)
+        assert result.folder is not None
+        tables = {path.stem: path.read_bytes() for path in result.folder.glob("*.parquet")}
+    assert len(tables) >= 3
+    return result.data, tables
+
+
+def table(rng: random.Random, folder: Path) -> None:
+    """A Parquet table: of a run, whatever its result says of it; or as a trace."""
+    data, tables = stored()
+    name = rng.choice(sorted(tables))
+    raw = requests() if rng.random() < 0.5 else tables[name]
+    path = folder / f"{name}.parquet"
+    path.write_bytes(damage_anywhere(rng, raw))
+    if raw is tables[name]:
+        Result(data, folder)._table(name)
+        return
+    columns = rng.choice((None, None, "op=op,offset=offset,size=size,time=time_ns:ns"))
+    opened = parquet.open_table(str(path), columns, None, [], False, False, False)
+    pieces = opened.pieces()
     try:
-        if path.suffix == ".toml":
-            path.write_bytes(drive(rng))
-            floatgate.resolve(path)
-        else:
-            path.write_bytes(trace(rng))
-            beyond = rng.choice(("refuse", "wrap", "compact"))
-            skip = rng.random() < 0.3
-            floatgate.run("agcr", path, set={"host.out-of-range": beyond}, skip_bad=skip)
+        while pieces.next() is not None:
+            pass
+    except parquet.TableError:
+        pass  # The engine makes an error of it, with the row.
+
+
+@functools.cache
+def requests() -> bytes:
+    """A trace as `floatgate.convert` writes it."""
+    with tempfile.TemporaryDirectory() as name:
+        path, out = Path(name) / "some.trace", Path(name) / "some.parquet"
+        path.write_bytes(b"".join(ssdsim(i) for i in range(50)))
+        floatgate.convert(path, out)
+        return out.read_bytes()
+
+
+def damage_anywhere(rng: random.Random, raw: bytes) -> bytes:
+    """Damage, half of it where a Parquet file says what is in it: at its end."""
+    if rng.random() < 0.5:
+        return damage(rng, raw)
+    cut = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
+    return raw[:cut] + damage(rng, raw[cut:])
+
+
+def whole_run(rng: random.Random, folder: Path) -> None:
+    """A trace or a drive file, and the run of it."""
+    path = folder / rng.choice(("some.trace", "some.toml"))
+    if path.suffix == ".toml":
+        path.write_bytes(drive(rng))
+        floatgate.resolve(path)
+    else:
+        path.write_bytes(trace(rng))
+        beyond = rng.choice(("refuse", "wrap", "compact"))
+        skip = rng.random() < 0.3
+        floatgate.run("agcr", path, set={"host.out-of-range": beyond}, skip_bad=skip)
+
+
+READERS: dict[str, Callable[[random.Random, Path], None]] = {
+    "runs": whole_run, "experiments": experiment, "tables": table,
+}  # fmt: skip
+
+
+def once(rng: random.Random, folder: Path, reader: str = "runs") -> str | BaseException:
+    """One input: `accepted`, `refused`, or what went wrong."""
+    try:
+        READERS[reader](rng, folder)
     except floatgate.InputError as error:
-        return path, "refused" if str(error).strip() else error
-    except Exception as error:
-        return path, error
-    return path, "accepted"
+        return "refused" if str(error).strip() else error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a panic of polars is no Exception
+        return error
+    return "accepted"
 
 
-def main(seconds: float = 60, seed: int | None = None) -> int:
-    """Returns the number of failures."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    seed = time.time_ns() if seed is None else seed
-    print(f"fuzzing for {seconds:g} s, seed {seed}", flush=True)
+def feed(reader: str, seconds: float, inputs: float, seed: int) -> int:
+    """Feeds a reader until one of the limits; the number of failures."""
     end, count, accepted, failures = time.monotonic() + seconds, 0, 0, 0
     with tempfile.TemporaryDirectory() as name:
-        while time.monotonic() < end:
+        while time.monotonic() < end and count < inputs:
             faulthandler.dump_traceback_later(HANG, exit=True)
-            path, answer = once(random.Random(f"{seed}/{count}"), Path(name))
+            answer = once(random.Random(f"{seed}/{count}"), Path(name), reader)
             count += 1
             accepted += answer == "accepted"
-            if isinstance(answer, Exception):
+            if isinstance(answer, BaseException):
                 failures += 1
-                kept = Path("fuzz-failures") / f"{seed}-{count}{path.suffix}"
-                kept.parent.mkdir(exist_ok=True)
-                kept.write_bytes(path.read_bytes())
+                kept = Path("fuzz-failures") / f"{reader}-{seed}-{count}"
+                shutil.copytree(name, kept, dirs_exist_ok=True)
                 print(f"{kept}: {answer!r}", file=sys.stderr)
     faulthandler.cancel_dump_traceback_later()
-    print(f"{count} inputs: {accepted} accepted, {failures} failures")
+    print(f"{reader}: {count} inputs: {accepted} accepted, {failures} failures", flush=True)
     return failures
 
 
+def main() -> int:
+    """Returns the number of failures."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("readers", nargs="*", choices=[[], *READERS], metavar="READER")
+    parser.add_argument("--seconds", type=float, default=60, help="for each reader")
+    parser.add_argument("--inputs", type=float, default=float("inf"), help="for each reader")
+    parser.add_argument("--seed", type=int, default=time.time_ns())
+    given = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    print(f"seed {given.seed}", flush=True)
+    readers = given.readers or list(READERS)
+    return sum(feed(reader, given.seconds, given.inputs, given.seed) for reader in readers)
+
+
 if __name__ == "__main__":
-    arguments = dict(zip(("seconds", "seed"), map(int, sys.argv[1:]), strict=False))
-    sys.exit(main(**arguments) > 0)
+    sys.exit(main() > 0)

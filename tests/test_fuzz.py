@@ -3,17 +3,20 @@
 import random
 from pathlib import Path
 
+import pytest
+
 import floatgate
 import fuzz
 
 
-def test_damaged_input_is_refused_or_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("reader", fuzz.READERS)
+def test_damaged_input_is_refused_or_read(reader: str, tmp_path: Path) -> None:
     answers = []
     for seed in range(300):
-        _, answer = fuzz.once(random.Random(seed), tmp_path)
+        answer = fuzz.once(random.Random(seed), tmp_path, reader)
         assert isinstance(answer, str), f"seed {seed}: {answer!r}"
         answers.append(answer)
-    assert answers.count("accepted") >= 30, "the damage is so great that nothing is tried"
+    assert answers.count("accepted") >= 10, "the damage is so great that nothing is tried"
     assert answers.count("refused") >= 30
 
 
