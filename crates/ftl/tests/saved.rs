@@ -149,7 +149,7 @@ fn damaged_bytes_are_refused() {
 }
 
 /// The words of a saved state, and where its parts begin.
-struct Words {
+struct Forger {
     words: Vec<u32>,
     blocks: usize,
     frontiers: usize,
@@ -161,7 +161,7 @@ struct Words {
 const HEADER: usize = 8;
 const NOBODY: u32 = u32::MAX;
 
-impl Words {
+impl Forger {
     fn of(s: &Scenario, bytes: &[u8]) -> Self {
         let (planes, per_plane) = {
             let geometry = s.config(Layouts::new(s.shape.pages_per_block)).geometry;
@@ -253,10 +253,10 @@ fn a_forged_state_is_refused_or_a_drive_can_be_in_it() {
         let bytes = aged(s).save().expect("a plain and quiet drive can be saved");
         let mut rng = Rng::named(s.seed, "test/forge");
         let mut seen = Seen::default();
-        assert_eq!(Words::of(s, &bytes).bytes(), bytes, "nothing is forged");
+        assert_eq!(Forger::of(s, &bytes).bytes(), bytes, "nothing is forged");
         for i in 0..3 * FORGERIES {
             let way = i % FORGERIES;
-            let mut words = Words::of(s, &bytes);
+            let mut words = Forger::of(s, &bytes);
             words.forge(s, way, &mut rng);
             let forged = words.bytes();
             if forged == bytes {
