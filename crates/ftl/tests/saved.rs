@@ -238,7 +238,7 @@ impl Forger {
     }
 }
 
-/// In how many ways [`Words::forge`] forges.
+/// In how many ways [`Forger::forge`] forges.
 const FORGERIES: usize = 20;
 
 #[test]
