@@ -8,7 +8,7 @@ mod common;
 use common::{PAGE, bytes, close, count, drive, generate, number, serve, write};
 use floatgate_ssd::{Drive, ftl_of, precondition};
 use serde_json::Value;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::VecDeque;
 use workload::{About, List, Op, Request, Source, TraceError, Workload};
 
 const READ: u64 = 50_000;
@@ -153,11 +153,10 @@ fn energies_of_odd_values_are_booked_to_their_sources() {
 
 // ── Flat ────────────────────────────────────────────────────────────────────────────────────────
 
-/// A workload that is another one each time it is opened: ageing replays it stretch by stretch.
+/// A process that goes on with one stretch after the other: ageing takes them in order.
 struct Changing {
     about: About,
     stretches: Vec<List>,
-    opened: AtomicUsize,
 }
 
 impl Workload for Changing {
@@ -166,8 +165,32 @@ impl Workload for Changing {
     }
 
     fn open(&self) -> Result<Box<dyn Source>, TraceError> {
-        let at = self.opened.fetch_add(1, Ordering::Relaxed);
-        self.stretches[at].open()
+        self.stretches[0].open()
+    }
+
+    fn endless(&self) -> Option<Box<dyn Source>> {
+        let open = |stretch: &List| stretch.open().expect("a list opens");
+        Some(Box::new(OneByOne(self.stretches.iter().map(open).collect())))
+    }
+}
+
+/// Several sources, one after the other; no batch has requests of two.
+struct OneByOne(VecDeque<Box<dyn Source>>);
+
+impl Source for OneByOne {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        while let Some(source) = self.0.front_mut() {
+            source.fill(batch)?;
+            if !batch.is_empty() {
+                return Ok(());
+            }
+            self.0.pop_front();
+        }
+        Ok(())
+    }
+
+    fn skipped(&self) -> u64 {
+        0
     }
 }
 
@@ -204,7 +227,7 @@ fn stretch(share: f64) -> List {
 fn age(shares: &[f64]) -> (u64, f64, bool) {
     let stretches: Vec<List> = shares.iter().map(|&share| stretch(share)).collect();
     let about = stretches[0].about().clone();
-    let workload = Changing { about, stretches, opened: AtomicUsize::new(0) };
+    let workload = Changing { about, stretches };
     let drive = turning();
     let mut ftl = ftl_of(&drive, drive.policies.build());
     let state = precondition(&drive, &workload, &mut ftl, &mut |_| true).unwrap();
