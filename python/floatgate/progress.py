@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import time
@@ -67,8 +68,12 @@ class Progress(_Line):
             # Its rate is its own: what was done before the first call is little.
             self._stage, self._start = stage, time.monotonic()
         state = line(stage, done, total, now_ns, time.monotonic() - self._start)
-        # One line of a terminal, or it could not be drawn over.
-        self._draw((self._candidate + state)[: shutil.get_terminal_size().columns - 1])
+        # One line of a terminal, or it could not be drawn over; the bar goes first.
+        room = shutil.get_terminal_size().columns - 1
+        drawn = self._candidate + state
+        if len(drawn) > room:
+            drawn = re.sub(r" \[[# ]*\]", "", drawn)
+        self._draw(drawn[:room])
 
 
 class RunsProgress(_Line):
