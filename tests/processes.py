@@ -46,10 +46,6 @@ def storing(folder: Path) -> set[int]:
     return {int(part.parent.name.split("-")[-2]) for part in folder.glob(".unfinished-*/*")}
 
 
-def kill(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)
-
-
 LONG = 300.0
 """So many seconds tests wait for what must come about, however busy the machine is."""
 
@@ -60,6 +56,19 @@ def wait_for(what: Callable[[], object]) -> None:
     while not what():
         assert time.monotonic() < deadline, "it did not come about"
         time.sleep(0.02)
+
+
+def kill(pid: int) -> None:
+    """Kills a process and waits until nothing of it is open any more."""
+    os.kill(pid, signal.SIGKILL)
+
+    def ended() -> bool:
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+        except OSError:
+            return True
+
+    wait_for(ended)
 
 
 def processor_seconds(pid: int) -> float:

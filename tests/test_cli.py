@@ -240,7 +240,8 @@ def test_progress_is_drawn_on_a_terminal(tmp_path: Path) -> None:
 
 def commands_in(document: str) -> list[str]:
     blocks = re.findall(r"```sh\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
-    lines = [line.split("  #")[0].strip() for block in blocks for line in block.splitlines()]
+    whole = [line for block in blocks for line in block.replace("\\\n", "").splitlines()]
+    lines = [line.split("  #")[0].strip() for line in whole]
     return [line for line in lines if line.startswith("floatgate ")]
 
 

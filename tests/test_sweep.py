@@ -423,7 +423,7 @@ class Running:
 @pytest.fixture
 def running(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Running]:
     sweep = Running(tmp_path, f"{request.node.name}-{time.monotonic_ns()}")
-    wait_for(lambda: len(sweep.gate.waiting()) == 2)
+    wait_for(lambda: len(sweep.gate.waiting()) == 2 or sweep.process.poll() is not None)
     assert sweep.gate.waiting() == {*workers(sweep.mark)}
     yield sweep
     for pid in marked(sweep.mark):
@@ -477,6 +477,15 @@ def test_what_dead_processes_left_is_removed_and_nothing_else(tmp_path: Path) ->
         (tmp_path / name).mkdir()
     tidy(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
+
+
+def test_what_a_zombie_left_is_removed(tmp_path: Path) -> None:
+    with subprocess.Popen(["true"]) as ended:
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        left = tmp_path / f".unfinished-{os.uname().nodename}-{ended.pid}-abc"
+        left.mkdir()
+        tidy(tmp_path)
+        assert not left.exists()
 
 
 HOLD = """

@@ -472,7 +472,12 @@ def _is_alive(pid: int) -> bool:
         return False
     except PermissionError:
         pass  # It is somebody else's.
-    return True
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return True  # No Linux, or it ends just now.
+    # A zombie does nothing more. Some stay: process 1 of many containers waits for no orphan.
+    return state not in "ZX"
 
 
 def _first_that_exists(folder: Path) -> Path:
