@@ -1,6 +1,6 @@
 //! The vocabulary of flash operations.
 
-use kernel::Prio;
+use kernel::{Dur, Prio};
 use std::ops::{Index, IndexMut};
 
 /// Who asked for a flash operation. Every operation has one; sums over them are exact.
@@ -149,12 +149,40 @@ impl Mode {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Verb {
-    /// Sense a page and send it out.
+    /// Sense pages and send them out.
     Read,
-    /// Take a page in and program it.
+    /// Take pages in and program them.
     Program,
     /// Erase a block.
     Erase,
-    /// Program a written page in place, raising levels only.
+    /// Program written pages in place, raising levels only.
     Reprogram,
+}
+
+/// One command to a die: what it does, for whom, and what that takes. Its planes work together, so
+/// the array is as long at work as the longest of them; pages cross the channel one after the other.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Command {
+    /// What is done.
+    pub verb: Verb,
+    /// Who asked for it.
+    pub source: Source,
+    /// Time in the array.
+    pub array: Dur,
+    /// What of it plain reads take; the rest goes into correcting errors.
+    pub plain: Dur,
+    /// Pages that cross the channel before the array is at work.
+    pub pages_in: u32,
+    /// Pages that cross the channel after it.
+    pub pages_out: u32,
+    /// Of these, what plain reads do not send.
+    pub extra_out: u32,
+}
+
+impl Command {
+    /// A command that is in the array for a time and sends nothing.
+    #[inline]
+    pub const fn new(verb: Verb, source: Source, array: Dur) -> Self {
+        Self { verb, source, array, plain: array, pages_in: 0, pages_out: 0, extra_out: 0 }
+    }
 }

@@ -16,11 +16,11 @@ pub mod cells;
 pub mod physics;
 
 pub use array::Array;
-pub use command::{BySource, Level, Mode, Source, Tag, Verb};
+pub use command::{BySource, Command, Level, Mode, Source, Tag, Verb};
 pub use energy::Energies;
 pub use geometry::{BlockId, ChannelId, DieId, Geometry, GeometryError, PlaneId, Ppn, Shape};
 pub use layout::{Layout, Layouts, PageRange, SlotSpan};
 pub use order::PageOrder;
 pub use soft::SoftReads;
 pub use store::{Nothing, Store, Versions};
-pub use timing::{Bus, Timing};
+pub use timing::{Bus, Segments, Timing};

@@ -1,6 +1,6 @@
 //! How long a flash operation takes.
 
-use crate::Level;
+use crate::{Command, Level};
 use kernel::Dur;
 
 /// The bus of a channel.
@@ -15,6 +15,34 @@ pub enum Bus {
         /// Transfer of one page.
         page: Dur,
     },
+}
+
+/// What a command takes, part by part. The array's part follows the first turn on the channel at
+/// once; the second turn is asked for when the array is done.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Segments {
+    /// On the channel: command cycles, and data on its way into the die.
+    pub before: Dur,
+    /// In the array. A program or an erase may be interrupted here.
+    pub array: Dur,
+    /// On the channel: data on its way out.
+    pub after: Dur,
+}
+
+impl Bus {
+    /// The parts of a command on this bus.
+    #[inline]
+    pub fn segments(self, command: &Command) -> Segments {
+        let array = command.array;
+        match self {
+            Self::Included => Segments { before: Dur::ZERO, array, after: Dur::ZERO },
+            Self::Modelled { command: cycles, page } => Segments {
+                before: cycles + page * u64::from(command.pages_in),
+                array,
+                after: page * u64::from(command.pages_out),
+            },
+        }
+    }
 }
 
 /// The times of a drive's operations by page type (0 = least significant bit) and cost level.

@@ -10,6 +10,9 @@ pub mod presets;
 pub mod record;
 pub mod sim;
 
+mod device;
+mod host;
+
 mod precondition;
 mod result;
 mod run;

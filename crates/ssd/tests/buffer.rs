@@ -199,7 +199,7 @@ fn nothing_is_lost_and_nothing_comes_back() {
         sim.ftl().check().unwrap();
         assert_eq!(sim.buffer().unwrap().left, 0);
         collected += sim.ftl().counts().erase.total();
-        stalled += sim.stats().stalled_writes;
+        stalled += sim.wait_stats().stalled_writes;
         modified += sim.stats().rmw_reads;
     }
     assert!(

@@ -145,7 +145,7 @@ fn every_read_gets_data_of_its_page() {
                 let sim = remember::<Versions>(&drive, &list);
                 let counts = sim.ftl().counts();
                 assert!(counts.moved.total() > 500 && sim.stats().rmw_reads > 100);
-                let merged = sim.stats().merged;
+                let merged = sim.device_stats().merged;
                 // A think-time host has one request at a time, and few of them are large.
                 assert_eq!(merged > 0, multi_plane.ends_with("any"), "{own:?}");
             }
@@ -245,7 +245,11 @@ fn writes_on_several_planes_keep_the_order_of_each_block() {
         let mut sim = Sim::new(Settings::of(&drive), ftl);
         sim.run(&mut *workload.open().unwrap(), None, &mut |_| true).unwrap();
         let anew = sim.ftl().counts().program[Source::Rewrite];
-        assert!(anew > 50 && sim.stats().merged > 1000, "{anew} anew, {}", sim.stats().merged);
+        assert!(
+            anew > 50 && sim.device_stats().merged > 1000,
+            "{anew} anew, {}",
+            sim.device_stats().merged
+        );
         sim.ftl().check().unwrap_or_else(|fault| panic!("{fault}"));
     }
 }

@@ -13,7 +13,8 @@ mod snapshots;
 pub(crate) use requests::Completed;
 
 use crate::config::Recording;
-use crate::sim::{Channel, Die, Stats};
+use crate::device::{Channel, Die};
+use crate::sim::Stats;
 use ftl::{Ftl, Kit};
 use kernel::Time;
 use nand::Source;
@@ -126,6 +127,8 @@ pub(crate) struct Look<'a> {
     /// The instant: nothing has happened after it.
     pub(crate) at: Time,
     pub(crate) stats: &'a Stats,
+    /// Host page writes that waited for a free block.
+    pub(crate) stalled: u64,
     /// The integral of the requests inside up to this instant.
     pub(crate) inside_ns: u128,
     pub(crate) dies: &'a [Die],
@@ -199,7 +202,7 @@ impl Recorder {
             snapshots.advance();
         }
         if look.at == self.series.row_end() {
-            self.series.sample(look.at, look.stats, look.inside_ns, ftl);
+            self.series.sample(look, ftl);
             if let Some(columns) = self.series.next_row() {
                 self.hand_over(Table::Series, columns);
             }
@@ -211,7 +214,7 @@ impl Recorder {
         if let Some(mut requests) = self.requests.take() {
             self.hand_over(Table::Requests, requests.take());
         }
-        self.series.sample(look.at, look.stats, look.inside_ns, ftl);
+        self.series.sample(look, ftl);
         let columns = self.series.columns();
         self.hand_over(Table::Series, columns);
         self.hand_over(Table::Blocks, blocks::columns(ftl));

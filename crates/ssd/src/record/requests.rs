@@ -1,7 +1,8 @@
 //! A row for each completed request.
 
 use super::{Column, OPERATIONS, PARTS, part_names, parts_ns};
-use crate::sim::{Class, Spent};
+use crate::device::Spent;
+use crate::sim::Class;
 use kernel::{Dur, Prio, Time};
 
 /// A request that is done.

@@ -5,8 +5,7 @@
 //! interval rows begin short; when there are [`ROWS`], every second copy goes, and they are twice
 //! as long. A run of any length has between half as many and as many.
 
-use super::{Column, Completed, OPERATIONS, PARTS, part_names, parts_ns};
-use crate::sim::Stats;
+use super::{Column, Completed, Look, OPERATIONS, PARTS, part_names, parts_ns};
 use ftl::{Ftl, Kit};
 use kernel::{Dur, Time};
 use nand::{BySource, PlaneId, Source};
@@ -77,13 +76,8 @@ impl Series {
     }
 
     /// Ends the current row at an instant.
-    pub(super) fn sample<K: Kit>(
-        &mut self,
-        at: Time,
-        stats: &Stats,
-        inside_ns: u128,
-        ftl: &Ftl<K>,
-    ) {
+    pub(super) fn sample<K: Kit>(&mut self, look: &Look<'_>, ftl: &Ftl<K>) {
+        let &Look { at, stats, stalled, inside_ns, .. } = look;
         let counts = ftl.counts();
         let classes = stats.classes.each_ref().map(|class| ClassCounts {
             requests: class.requests,
@@ -110,7 +104,7 @@ impl Series {
             erase: counts.erase,
             gc_for_refresh: counts.gc_erase_by_demand[Source::Refresh],
             reprogrammed: counts.reprogrammed_pages,
-            stalled: stats.stalled_writes,
+            stalled,
             free_blocks: planes.map(|plane| ftl.free_blocks(plane) as u64).sum(),
         });
     }

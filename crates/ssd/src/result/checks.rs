@@ -1,8 +1,9 @@
 //! The conservation laws that every run is held to.
 
 use crate::config::Drive;
+use crate::host::ClassStats;
 use crate::run::{Before, pages_in_use};
-use crate::sim::{ClassStats, Sim, Stats};
+use crate::sim::{Sim, Stats};
 use ftl::{Counts, Kit};
 use nand::BlockId;
 use serde_json::{Value, json};

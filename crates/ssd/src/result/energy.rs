@@ -1,7 +1,7 @@
 //! From counts of operations to energy: the part of the report that multiplies.
 
 use crate::config::Drive;
-use crate::sim::{CellCounts, PageCounts, Stats};
+use crate::device::{CellCounts, DeviceStats, PageCounts};
 use ftl::Counts;
 use nand::{Level, Source};
 use serde_json::{Map, Value, json};
@@ -27,7 +27,7 @@ impl EnergyUse {
     pub(crate) fn of(
         drive: &Drive,
         counts: &Counts,
-        stats: &Stats,
+        stats: &DeviceStats,
         reads: Option<&CellCounts>,
         span_seconds: f64,
     ) -> Option<Self> {

@@ -7,8 +7,9 @@
 
 use super::steady::{Steadiness, Verdict};
 use crate::config::{Drive, Recovery};
+use crate::device::{CellCounts, DeviceStats, effective, steps};
 use crate::run::capacity;
-use crate::sim::{CellCounts, Sim, Stats, effective, steps};
+use crate::sim::{Sim, Stats};
 use ftl::{Counts, Ftl, Kit};
 use kernel::IndexVec;
 use nand::physics::{Cell, Codeword, YEAR_SECONDS, drive_writes_per_day, programmable_bytes};
@@ -41,7 +42,7 @@ struct Cells {
 }
 
 impl Cells {
-    fn of(drive: &Drive, initial: Level, stats: &Stats) -> Self {
+    fn of(drive: &Drive, initial: Level, stats: &DeviceStats) -> Self {
         let r = &drive.reliability;
         let (code, corrected) = r.code();
         let volts = steps(drive);
@@ -101,7 +102,7 @@ pub(crate) fn lifetime<K: Kit>(
 ) -> Value {
     let Some(modelled) = sim.cells() else { return Value::Null };
     let r = &drive.reliability;
-    let cells = Cells::of(drive, sim.ftl().initial_level(), stats);
+    let cells = Cells::of(drive, sim.ftl().initial_level(), sim.device_stats());
     let rated = f64::from(r.endurance);
     let physical = drive.geometry.pages() as f64 * drive.geometry.page_size().get() as f64;
     let exported = capacity(drive).get() as f64;

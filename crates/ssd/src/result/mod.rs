@@ -12,9 +12,10 @@ mod steady;
 mod warnings;
 
 use crate::config::Drive;
+use crate::device::Cells;
 use crate::precondition::Preconditioned;
 use crate::run::Before;
-use crate::sim::{Cells, Class, Sim};
+use crate::sim::{Class, Sim};
 use checks::check;
 use energy::EnergyUse;
 use ftl::Kit;
@@ -91,7 +92,7 @@ pub(crate) fn report<K: Kit>(
     let written = stats.classes[Class::Write as usize].bytes;
     let programs = counts.program.total();
     let reads = sim.cells().map(Cells::counts);
-    let energy = EnergyUse::of(drive, &counts, &stats, reads, sim.now().as_secs_f64());
+    let energy = EnergyUse::of(drive, &counts, sim.device_stats(), reads, sim.now().as_secs_f64());
     let host_bytes = stats.classes[Class::Read as usize].bytes + written;
     let ratio = |n: u64, d: u64| if d == 0 { Value::Null } else { json!(n as f64 / d as f64) };
     let value = json!({
@@ -119,7 +120,7 @@ pub(crate) fn report<K: Kit>(
         },
         "end": end(drive, sim, end_ns, &counts),
         "host": host(&stats),
-        "flash": flash(&counts, &stats, sim.cells()),
+        "flash": flash(&counts, &stats, sim.device_stats(), sim.cells()),
         "waf": ratio(programs * page_bytes, written),
         "waf_pages": ratio(programs, counts.host_pages),
         "wear": {
@@ -131,7 +132,7 @@ pub(crate) fn report<K: Kit>(
         "energy_joules": energy.as_ref().map(EnergyUse::by_operation),
         "energy_split": energy.map(|e| e.split(drive.geometry.shape().bits_per_cell, host_bytes)),
         "lifetime": lifetime(drive, &counts, &stats, &steadiness, sim),
-        "policies": policies_of(drive, &counts, &stats, sim),
+        "policies": policies_of(drive, &counts, sim),
         "checks": checks,
         "warnings": warnings(&Evidence {
             drive,
@@ -145,13 +146,14 @@ pub(crate) fn report<K: Kit>(
         "simulated_seconds": end_ns as f64 * 1e-9,
         "timing": { "wall_seconds": 0.0, "page_ops_per_second": 0.0 },
     });
+    let waited = sim.wait_stats();
     let waits = Waits {
-        space: stats.stalled_writes,
-        refresh: stats.barred_reads,
-        page: stats.locked,
+        space: waited.stalled_writes,
+        refresh: waited.barred_reads,
+        page: waited.locked,
         buffer: sim.buffer().map_or(0, |b| b.waited),
-        program: stats.parked_reads,
-        throttle: stats.held,
+        program: waited.parked_reads,
+        throttle: waited.held,
         job: sim.ftl().job_waits(),
     };
     Report { value, page_operations: counts.read.total() + programs, waits }

@@ -1,7 +1,7 @@
 //! What each policy of a run did.
 
 use crate::config::Drive;
-use crate::sim::{Sim, Stats};
+use crate::sim::Sim;
 use ftl::{Counts, Kit};
 use nand::Source;
 use policies::Family;
@@ -9,12 +9,8 @@ use serde_json::{Map, Value, json};
 
 /// Each policy with what it did. Counts that the mechanism keeps for a policy stand here; the
 /// policy adds its own.
-pub(super) fn policies_of<K: Kit>(
-    drive: &Drive,
-    counts: &Counts,
-    stats: &Stats,
-    sim: &mut Sim<K>,
-) -> Value {
+pub(super) fn policies_of<K: Kit>(drive: &Drive, counts: &Counts, sim: &mut Sim<K>) -> Value {
+    let (waits, merged) = (*sim.wait_stats(), sim.device_stats().merged);
     let policies = &mut sim.ftl_mut().policies;
     let mut own: Vec<Vec<(&'static str, f64)>> = Vec::new();
     policies.each(|w| own.push(w.counters()));
@@ -49,18 +45,18 @@ pub(super) fn policies_of<K: Kit>(
             }
             Family::Placement => {
                 put("placed", counts.host_pages);
-                put("stalled", stats.stalled_writes);
+                put("stalled", waits.stalled_writes);
             }
             Family::Order => {
                 put("operations", counts.read.total() + programs + counts.erase.total());
-                put("merged", stats.merged);
+                put("merged", merged);
             }
             Family::ReadDisturb if name != Family::ReadDisturb.default() => {
                 let needed = counts.gc_erase_by_demand[Source::Refresh];
                 let refresh = counts.erase[Source::Refresh] + needed;
                 put("erases_for_refresh", refresh);
                 put("other_erases", counts.erase.total() - refresh);
-                put("waiting_reads", stats.barred_reads);
+                put("waiting_reads", waits.barred_reads);
                 put("reprogrammed_blocks", counts.reprogram);
                 put("sealed_slots", counts.sealed);
             }

@@ -1,8 +1,10 @@
 //! The parts of a result that only divide what was counted.
 
 use crate::config::Drive;
+use crate::device::Cells;
+use crate::host::ClassStats;
 use crate::run::capacity;
-use crate::sim::{Cells, Class, ClassStats, Sim, Stats};
+use crate::sim::{Class, DeviceStats, Sim, Stats};
 use ftl::{Counts, Ftl, Kit, State};
 use kernel::{Histogram, IndexVec};
 use nand::{BlockId, BySource, Level, Mode, Source};
@@ -104,7 +106,12 @@ fn by_level(counts: &[u64; 3]) -> Value {
     Level::ALL.into_iter().map(|l| (l.name().to_owned(), json!(counts[l as usize]))).collect()
 }
 
-pub(super) fn flash(counts: &Counts, stats: &Stats, cells: Option<&Cells>) -> Value {
+pub(super) fn flash(
+    counts: &Counts,
+    stats: &Stats,
+    device: &DeviceStats,
+    cells: Option<&Cells>,
+) -> Value {
     let demand = &counts.gc_erase_by_demand;
     let mut demands: Map<String, Value> =
         [Source::Host, Source::Wear, Source::Refresh, Source::Rewrite, Source::Map]
@@ -128,8 +135,8 @@ pub(super) fn flash(counts: &Counts, stats: &Stats, cells: Option<&Cells>) -> Va
         "page_latency_ns": { "read": page(Class::Read), "write": page(Class::Write) },
         "unmapped_reads": stats.unmapped_reads,
         "by_level": {
-            "read": by_level(&stats.read_by_level),
-            "program": by_level(&stats.program_by_level),
+            "read": by_level(&device.read_by_level),
+            "program": by_level(&device.program_by_level),
         },
         "rmw_reads": stats.rmw_reads,
         "skipped_pages": counts.skipped,

@@ -4,7 +4,8 @@
 use super::lifetime;
 use super::steady::Steadiness;
 use crate::config::{Drive, HostMode};
-use crate::sim::{Class, Overload, Sim, Stats};
+use crate::host::Overload;
+use crate::sim::{Class, Sim, Stats};
 use ftl::{Counts, Kit};
 use kernel::Time;
 use policies::Family;

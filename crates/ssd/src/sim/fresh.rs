@@ -1,24 +1,36 @@
-//! Which slots were programmed since the run began.
+//! Which pages a run has programmed.
 
-use kernel::{Idx, IndexVec};
-use nand::{Array, BlockId, Store};
+use ftl::{Ftl, Kit};
+use kernel::{BitSet, Idx};
+use nand::{BlockId, Ppn};
 
-/// How far every block was written, and how often erased, when the run began.
-pub(crate) struct Fresh(IndexVec<BlockId, (u32, u32)>);
+/// Where the drive stood when the run began.
+pub(crate) struct Fresh {
+    /// Blocks that were erased.
+    erased: BitSet,
+    /// Those that were partly written, in order, and how far.
+    open: Vec<(BlockId, u32)>,
+}
 
 impl Fresh {
-    pub(crate) fn since<S: Store>(array: &Array<S>) -> Self {
-        let mut blocks = IndexVec::filled((0, 0), array.geometry().blocks());
-        for (at, state) in blocks.as_mut_slice().iter_mut().enumerate() {
-            let block = BlockId::new(at);
-            *state = (array.erases()[block], array.next_page(block));
+    pub(crate) fn since<K: Kit>(ftl: &Ftl<K>) -> Self {
+        let mut fresh = Self { erased: BitSet::new(ftl.geometry().blocks()), open: Vec::new() };
+        for block in (0..ftl.geometry().blocks()).map(BlockId::new) {
+            match ftl.array().next_page(block) {
+                0 => fresh.erased.set(block.index()),
+                next if next < ftl.geometry().pages_per_block() => fresh.open.push((block, next)),
+                _ => {}
+            }
         }
-        Self(blocks)
+        fresh
     }
 
-    /// Whether the page of a block that is named by its slot is younger than the run.
-    pub(crate) fn has<S: Store>(&self, array: &Array<S>, block: BlockId, slot: u32) -> bool {
-        let (erases, next) = self.0[block];
-        array.erases()[block] != erases || slot >= next
+    /// Whether a slot was programmed since.
+    pub(crate) fn has<K: Kit>(&self, ftl: &Ftl<K>, ppn: Ppn) -> bool {
+        let (block, slot) = ftl.geometry().split(ppn);
+        ftl.array().erases()[block] > 0
+            || self.erased.get(block.index())
+            || (self.open.binary_search_by_key(&block, |(b, _)| *b))
+                .is_ok_and(|at| slot >= self.open[at].1)
     }
 }

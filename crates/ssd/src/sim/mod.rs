@@ -1,104 +1,40 @@
-//! The event loop: a host, queues, dies and channels in simulated time.
+//! A drive in simulated time: the rooms, the door, and the loop between them.
 //!
-//! The cast is fixed: every die, the host, the gate of the throttle, the timer of the policies.
-//! Each waits for at most one thing, so the agenda has one place for each ([`kernel::Agenda`]). A
-//! page operation costs one event; a read over a modelled bus two, because its transfer can only be
-//! scheduled when the data is there. Commands and programs have their turn on the channel fixed when
-//! they start: nothing can come between.
+//! The rooms know nothing of each other. `host` has the requests inside and the write buffer,
+//! [`ftl`] the map and the jobs, `device` the dies and channels, [`wait`](self) whatever waits for a
+//! condition, `clock` the time. What leads from one room to the next stands here: `enter` takes
+//! a request apart and its pages to the FTL and a die, `jobs` does the same for the FTL's own work,
+//! `dispatch` lets a die choose and start, `conclude` says what follows when a command is done.
 
-mod backlog;
-mod buffer;
-mod cells;
-mod channel;
-mod closed;
+mod clock;
+mod conclude;
 mod course;
-mod die;
+mod dispatch;
+mod enter;
 mod fresh;
-mod host;
-mod op;
-mod schedule;
-mod stats;
+mod jobs;
+mod settings;
+mod wait;
+mod watch;
 
-pub use backlog::Overload;
-pub use buffer::BufferCounts;
-pub(crate) use cells::{CellCounts, Cells, effective, steps};
+pub(crate) use clock::{Actor, Clock};
 pub use course::Stretch;
-pub(crate) use op::Spent;
-pub use stats::{Class, ClassStats, PageCounts, PageStats, Stats};
+pub use settings::Settings;
+pub use wait::WaitStats;
 
-use crate::config::{Drive, HostMode, MultiPlane, ProgramSpeed, Recording, UnmappedRead};
-use crate::record::{Look, Recorder, Sink};
-use backlog::Backlog;
-use buffer::{Buffer, Parts};
-pub(crate) use channel::Channel;
-use closed::ClosedLoop;
-use course::Course;
-pub(crate) use die::Die;
-use die::Phase;
-use fresh::Fresh;
-use ftl::{Cost, Ftl, Kit, Lpn, Queues};
-use host::{Held, Inbox, Requests};
-use kernel::{Agenda, BitSet, Bytes, Divisor, Dur, Idx, IndexVec, Time};
-use nand::physics::program_time_factor;
-use nand::{ChannelId, DieId, Timing};
-use op::Ops;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
-use workload::{Source as Requester, TraceError};
+pub use crate::device::{DeviceStats, PageCounts};
+pub use crate::host::{BufferCounts, Class, ClassStats, Completion, Overload, Stats};
 
-/// What the loop needs to know of a drive, apart from its FTL.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Times of the operations.
-    pub timing: Timing,
-    /// Which operations share their array time.
-    pub multi_plane: MultiPlane,
-    /// What a read of a page that holds nothing costs.
-    pub unmapped_read: UnmappedRead,
-    /// When requests arrive.
-    pub mode: HostMode,
-    /// Recorded times are divided by this.
-    pub speed: f64,
-    /// Requests outstanding in a closed loop.
-    pub queue_depth: u32,
-    /// Requests inside the drive at once in an open loop.
-    pub queue_limit: u32,
-    /// The write buffer; less than a page: none.
-    pub buffer: Bytes,
-    /// The share of it that may stay unsent.
-    pub flush_above: f64,
-    /// Program time of a block after so many cycles, as a share of the fresh one; beyond the last
-    /// it stays. `None`: it does not change.
-    pub program_by_wear: Option<Vec<f64>>,
-}
-
-impl Settings {
-    /// The settings of a resolved drive.
-    pub fn of(drive: &Drive) -> Self {
-        Self {
-            timing: drive.timing.clone(),
-            multi_plane: drive.ftl.multi_plane,
-            unmapped_read: drive.ftl.unmapped_read,
-            mode: drive.host.mode,
-            speed: drive.host.speed,
-            queue_depth: drive.host.queue_depth,
-            queue_limit: drive.host.queue_limit,
-            buffer: drive.buffer.size,
-            flush_above: drive.buffer.flush_above,
-            program_by_wear: program_by_wear(drive),
-        }
-    }
-}
-
-/// Program times by the cycles of a block, those before the run included.
-fn program_by_wear(drive: &Drive) -> Option<Vec<f64>> {
-    if drive.reliability.program_speed == ProgramSpeed::Fresh {
-        return None;
-    }
-    let (rated, before) = (drive.reliability.endurance, drive.reliability.initial_cycles);
-    let bits = drive.geometry.shape().bits_per_cell;
-    let factor = |n: u32| program_time_factor(bits, f64::from(before + n) / f64::from(rated));
-    Some((0..=rated - before).map(factor).collect())
-}
+use crate::config::{Drive, Recording};
+use crate::device::{Cells, Device};
+use crate::host::{Buffer, ClosedLoop, Feeder, Inside, Requests};
+use crate::record::Sink;
+use ftl::{Cost, Ftl, Kit, Lpn, Throttle};
+use kernel::{Dur, Idx, Time};
+use nand::PlaneId;
+use wait::Waits;
+use watch::Watch;
+use workload::{Loop, Request, Source as Requester, TraceError};
 
 /// How far a run has come.
 #[derive(Copy, Clone, PartialEq, Debug)]
@@ -137,108 +73,58 @@ impl From<TraceError> for Interrupted {
     }
 }
 
+/// Why [`Sim::advance`] came back.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Turn {
+    /// The time that it was given has come.
+    Reached,
+    /// Something is done: [`Sim::take_done`] says what.
+    Done,
+    /// Nothing will happen any more unless requests come.
+    Idle,
+    /// The drive's life has ended.
+    WornOut,
+}
+
 /// Requests between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 14;
 
 /// A drive in simulated time.
+///
+/// Whoever has requests pushes them with [`Sim::submit`] and lets time pass with
+/// [`Sim::advance`]; [`Sim::run`] does so for a workload.
 pub struct Sim<K: Kit> {
     settings: Settings,
-    ftl: Ftl<K>,
-    now: Time,
-    agenda: Agenda,
-    dies: IndexVec<DieId, Die>,
-    channels: IndexVec<ChannelId, Channel>,
-    ops: Ops,
-    /// The order of arrival at the dies.
-    seq: u64,
-    /// The place of each running job in that order.
-    job_seq: Vec<u64>,
+    clock: Clock,
     requests: Requests,
-    inbox: Inbox,
-    /// What arrivals found, where they do not wait for completions.
-    backlog: Option<Box<Backlog>>,
-    closed: Vec<ClosedLoop>,
-    /// Some closed loop may ask.
-    closed_due: bool,
-    /// Host page operations waiting or running, by die.
-    waiting: IndexVec<DieId, u32>,
-    waiting_total: u32,
-    idle: BitSet,
-    /// Host writes that found no free block, in order.
-    stalled: VecDeque<u32>,
-    /// Host reads of pages in blocks at their read limit, in order.
-    barred: Vec<u32>,
+    /// Whoever pushes requests has no more.
+    closed: bool,
     buffer: Option<Buffer>,
-    /// Host writes that found the buffer full, in order.
-    roomless: VecDeque<(u32, Parts)>,
-    /// Pages being read for a modification, each with the operations that wait for it.
-    locks: BTreeMap<Lpn, VecDeque<u32>>,
-    /// Writes that the throttle holds back.
-    held: BinaryHeap<Held>,
-    /// When so many blocks were retired that the drive ended.
-    worn_out_at: Option<Time>,
-    page_bytes: u64,
-    by_dies: Divisor,
-    /// The waiting operations that the cost policy looks at.
-    queues: Queues,
-    /// What the FTL had counted, every so many requests.
-    course: Course,
-    /// Present until a read meets a page that was programmed in this run.
-    unmet: Option<Fresh>,
-    recorder: Option<Box<Recorder>>,
-    /// Program time by wear, where it changes.
-    by_wear: Option<Vec<f64>>,
-    /// Present where the cells are modelled.
-    cells: Option<Box<Cells>>,
-    /// The last instant of the recorder's current row; never, if there is no recorder.
-    row_end: Time,
-    stats: Stats,
+    waits: Waits,
+    ftl: Ftl<K>,
+    device: Device,
+    /// The operations of the command that is done, while their consequences happen.
+    done: Vec<u32>,
+    feeder: Feeder,
+    watch: Watch,
 }
 
 impl<K: Kit> Sim<K> {
     /// A drive at time zero around a preconditioned FTL.
-    pub fn new(mut settings: Settings, ftl: Ftl<K>) -> Self {
-        if ftl.policies.cost.is_ideal() {
-            settings.timing = settings.timing.ideal();
-        }
+    pub fn new(settings: Settings, ftl: Ftl<K>) -> Self {
         let geometry = *ftl.geometry();
-        let dies = geometry.dies();
-        let mut idle = BitSet::new(dies);
-        (0..dies).for_each(|d| idle.set(d));
+        let (ideal, queues) = (ftl.policies.cost.is_ideal(), ftl.policies.cost.queues());
+        let page = geometry.page_size().get();
         Self {
-            now: Time::ZERO,
-            agenda: Agenda::new(dies + 3),
-            dies: IndexVec::filled(Die::new(), dies),
-            channels: IndexVec::filled(Channel::default(), geometry.channels()),
-            ops: Ops::new(),
-            seq: 0,
-            job_seq: Vec::new(),
+            clock: Clock::new(geometry.dies()),
             requests: Requests::new(),
-            inbox: Inbox::new(),
-            backlog: matches!(settings.mode, HostMode::Timestamps | HostMode::Shifted)
-                .then(|| Box::new(Backlog::new())),
-            closed: Vec::new(),
-            closed_due: false,
-            waiting: IndexVec::filled(0, dies),
-            waiting_total: 0,
-            idle,
-            stalled: VecDeque::new(),
-            barred: Vec::new(),
-            buffer: Buffer::new(settings.buffer, settings.flush_above, geometry.page_size().get()),
-            roomless: VecDeque::new(),
-            locks: BTreeMap::new(),
-            held: BinaryHeap::new(),
-            worn_out_at: None,
-            page_bytes: geometry.page_size().get(),
-            by_dies: Divisor::new(dies as u32),
-            queues: ftl.policies.cost.queues(),
-            course: Course::new(),
-            unmet: Some(Fresh::since(ftl.array())),
-            recorder: None,
-            cells: None,
-            by_wear: settings.program_by_wear.clone(),
-            row_end: Time::MAX,
-            stats: Stats::default(),
+            closed: false,
+            buffer: Buffer::new(settings.buffer, settings.flush_above, page),
+            waits: Waits::new(geometry.dies()),
+            device: Device::new(&settings, geometry, queues, ideal),
+            done: Vec::new(),
+            feeder: Feeder::new(&settings),
+            watch: Watch::new(&ftl),
             settings,
             ftl,
         }
@@ -246,48 +132,114 @@ impl<K: Kit> Sim<K> {
 
     /// Models the cells of the drive in the run that follows, if the drive says so.
     pub fn model_cells(&mut self, drive: &Drive) {
-        self.cells = Cells::of(drive);
-        if let Some(cells) = &mut self.cells
-            && self.ftl.policies.cost.is_ideal()
-        {
-            cells.make_ideal();
-        }
-    }
-
-    /// The cells, where they are modelled.
-    pub(crate) fn cells(&self) -> Option<&Cells> {
-        self.cells.as_deref()
+        self.device.model_cells(drive, self.ftl.policies.cost.is_ideal());
     }
 
     /// Records the run that follows.
     pub fn record(&mut self, recording: Recording, sink: Sink) {
-        let mut recorder = Recorder::new(recording, sink);
-        recorder.begin(&self.look(self.now), &self.ftl);
-        self.row_end = recorder.row_end();
-        self.recorder = Some(Box::new(recorder));
+        let look = watch::look(&self.requests, &self.waits, &self.device, self.clock.now);
+        self.watch.record(recording, sink, &look, &self.ftl);
     }
 
-    /// What the recorder sees at an instant after which nothing has happened.
-    fn look(&self, at: Time) -> Look<'_> {
-        Look {
-            at,
-            stats: &self.stats,
-            inside_ns: self.inside_ns(at),
-            dies: self.dies.as_slice(),
-            channels: self.channels.as_slice(),
+    /// Adds closed loops to the run that follows.
+    pub fn close_loops(&mut self, loops: Vec<Loop>) {
+        self.feeder.close_loops(loops);
+    }
+
+    // ── The door ────────────────────────────────────────────────────────────────────────────────
+
+    /// Gives the drive a request that arrives now. `token` comes back when it is done. Returns how
+    /// long the throttle holds it back.
+    pub fn submit(&mut self, request: &Request, token: u32) -> Dur {
+        self.submit_arrived(request, self.clock.now, token)
+    }
+
+    /// The same for a request that arrived before and had to wait outside.
+    #[inline]
+    pub fn submit_arrived(&mut self, request: &Request, arrived: Time, token: u32) -> Dur {
+        let now = self.clock.now;
+        let inside = Inside::new(request, arrived, now, token);
+        if inside.class == Class::Write && self.ftl.policies.throttle.active() {
+            let until = self.ftl.policies.throttle.admit(now, request.len.into());
+            if until > now {
+                return self.hold_back(inside, until);
+            }
+        }
+        let id = self.requests.add(inside, now);
+        self.split(id);
+        Dur::ZERO
+    }
+
+    /// When something happens in the drive next, if nothing is pushed before.
+    pub fn next_at(&self) -> Option<Time> {
+        self.clock.next().map(|(at, _)| at)
+    }
+
+    /// Lets time pass until `until`, or until something is done, whichever comes first. What
+    /// happens at `until` itself comes before or after, in the order in which it was planned.
+    pub fn advance(&mut self, until: Option<Time>) -> Turn {
+        if until != self.wakes_at() {
+            self.wake_at(until);
+        }
+        loop {
+            if !self.requests.done.is_empty() {
+                return Turn::Done;
+            }
+            if self.ftl.is_worn_out() || self.has_no_way_on() {
+                self.watch.worn_out_at = Some(self.clock.now);
+                return Turn::WornOut;
+            }
+            let Some((now, actor)) = self.clock.next() else { return Turn::Idle };
+            debug_assert!(now >= self.clock.now, "time runs backwards");
+            if now > self.watch.row_end() {
+                self.end_rows(now);
+            }
+            self.clock.now = now;
+            self.requests.stats.events += 1;
+            match actor {
+                Actor::Die(die) => self.die_event(die),
+                Actor::Alarm => {
+                    self.clock.clear(Actor::Alarm);
+                    return Turn::Reached;
+                }
+                Actor::Gate => self.gate_event(),
+                Actor::Timer => self.timer_event(),
+            }
         }
     }
 
-    fn host_actor(&self) -> usize {
-        self.dies.len()
+    /// The next request that is done and was not told yet.
+    #[inline]
+    pub fn take_done(&mut self) -> Option<Completion> {
+        self.requests.done.pop_front()
     }
 
-    fn gate_actor(&self) -> usize {
-        self.dies.len() + 1
+    /// Whoever pushes requests has no more: what the buffer holds is sent to flash, and once all is
+    /// served neither idle time nor policies go on.
+    pub fn close(&mut self) {
+        self.closed = true;
+        self.empty_buffer();
     }
 
-    fn timer_actor(&self) -> usize {
-        self.dies.len() + 2
+    /// Wants to be asked at a time.
+    #[inline]
+    pub(crate) fn wake_at(&mut self, at: Option<Time>) {
+        self.clock.plan_or_clear(Actor::Alarm, at);
+    }
+
+    /// When it wants to be asked.
+    #[inline]
+    pub(crate) fn wakes_at(&self) -> Option<Time> {
+        self.clock.planned(Actor::Alarm)
+    }
+
+    /// Asks for the map entry of a request that comes soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, offset: u64) {
+        let lpn = offset / self.ftl.geometry().page_size().get();
+        if lpn < u64::from(self.ftl.map().logical_pages()) {
+            self.ftl.map().prefetch(Lpn::from_u32(lpn as u32));
+        }
     }
 
     /// Serves all requests of a source, and then what they set off.
@@ -297,65 +249,53 @@ impl<K: Kit> Sim<K> {
         total: Option<u64>,
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(), Interrupted> {
-        self.start(source)?;
-        let (mut mark_at, mut report_at) = (1, PROGRESS_EVERY);
-        while let Some((now, actor)) = self.agenda.peek() {
-            debug_assert!(now >= self.now, "time runs backwards");
-            if now > self.row_end {
-                self.end_rows(now);
-            }
-            self.now = now;
-            self.stats.events += 1;
-            if actor < self.dies.len() {
-                self.die_event(DieId::new(actor));
-            } else if actor == self.host_actor() {
-                self.host_event();
-            } else if actor == self.gate_actor() {
-                self.gate_event();
-            } else {
-                self.timer_event();
-            }
-            self.admit(source)?;
-            if self.ftl.is_worn_out() || self.has_no_way_on() {
-                self.worn_out_at = Some(now);
-                break;
-            }
-            if self.stats.served < mark_at {
-                continue;
-            }
-            mark_at = self.stats.served + self.course.mark(self.ftl.counts());
-            if self.stats.served >= report_at {
-                report_at = self.stats.served + PROGRESS_EVERY;
-                let done = self.stats.served;
-                let wanted = progress(Progress { stage: Stage::Running, done, total, now });
-                if !wanted || self.recorder.as_ref().is_some_and(|r| r.is_stopped()) {
-                    return Err(Interrupted::Stopped);
-                }
-            }
-        }
+        let mut feeder = std::mem::replace(&mut self.feeder, Feeder::new(&self.settings));
+        let result = self.feed(&mut feeder, source, total, progress);
+        self.feeder = feeder;
+        result?;
         self.finish();
         self.end_record()
     }
 
-    /// Ends the rows of the series that are over before `now`.
-    #[cold]
-    fn end_rows(&mut self, now: Time) {
-        while now > self.row_end {
-            let Some(mut recorder) = self.recorder.take() else { return };
-            recorder.end_row(&self.look(self.row_end), &self.ftl);
-            self.row_end = recorder.row_end();
-            self.recorder = Some(recorder);
+    fn feed(
+        &mut self,
+        feeder: &mut Feeder,
+        source: &mut dyn Requester,
+        total: Option<u64>,
+        progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<(), Interrupted> {
+        self.post_timer();
+        feeder.start(self, source)?;
+        let (mut mark_at, mut report_at) = (1, PROGRESS_EVERY);
+        loop {
+            let done = self.requests.stats.served;
+            if done >= mark_at {
+                mark_at = done + self.watch.course.mark(self.ftl.counts());
+            }
+            if done >= report_at {
+                report_at = done + PROGRESS_EVERY;
+                let now = self.clock.now;
+                let wanted = progress(Progress { stage: Stage::Running, done, total, now });
+                if !wanted || self.watch.is_stopped() {
+                    return Err(Interrupted::Stopped);
+                }
+            }
+            match self.advance(self.wakes_at()) {
+                Turn::Reached => feeder.wake(),
+                Turn::Done => feeder.collect(self),
+                Turn::Idle | Turn::WornOut => return Ok(()),
+            }
+            feeder.push(self, source)?;
         }
     }
 
-    /// Hands over the end of the record.
-    fn end_record(&mut self) -> Result<(), Interrupted> {
-        let Some(recorder) = self.recorder.take() else { return Ok(()) };
-        self.row_end = Time::MAX;
-        if recorder.finish(&self.look(self.now), &self.ftl) {
-            return Ok(());
-        }
-        Err(Interrupted::Stopped)
+    // ── The end ─────────────────────────────────────────────────────────────────────────────────
+
+    /// Whether the host has nothing more to ask, everything is answered, and what was written is in
+    /// flash.
+    fn host_is_done(&self) -> bool {
+        let empty = self.buffer.as_ref().is_none_or(Buffer::is_empty);
+        self.closed && self.requests.inside() == 0 && empty
     }
 
     /// Writes wait for space, and nothing under way will make any. Where blocks were retired that
@@ -363,124 +303,93 @@ impl<K: Kit> Sim<K> {
     /// as a whole has. Otherwise it is a bug of ours, and [`Sim::finish`] says so.
     #[inline]
     fn has_no_way_on(&self) -> bool {
-        !self.stalled.is_empty() && self.ftl.counts().retired > 0 && self.is_at_rest()
+        self.waits.for_space() > 0 && self.ftl.counts().retired > 0 && self.is_at_rest()
     }
 
     /// No operation waits for a die or runs on one.
     #[cold]
     fn is_at_rest(&self) -> bool {
-        let locked: usize = self.locks.values().map(VecDeque::len).sum();
-        let apart = self.stalled.len() + self.barred.len() + self.roomless.len() + locked;
-        self.waiting_total == 0 && self.ops.live() as usize == apart && !self.ftl.has_ready()
-    }
-
-    fn timer_event(&mut self) {
-        self.ftl.on_timer(self.now);
-        self.start_jobs();
-        self.offer_idle();
-        self.post_timer();
-    }
-
-    /// Posts the next time that a policy asked for; none once nothing else can happen.
-    fn post_timer(&mut self) {
-        let timer = self.timer_actor();
-        match self.ftl.next_timer() {
-            Some(at) if !self.host_is_done() => self.agenda.set(timer, at.max(self.now)),
-            _ => self.agenda.clear(timer),
-        }
-    }
-
-    /// Offers idle dies the work that a timer may have left for them.
-    fn offer_idle(&mut self) {
-        if !self.ftl.offers_idle_work() {
-            return;
-        }
-        for die in 0..self.dies.len() {
-            let die = DieId::new(die);
-            if self.dies[die].phase == Phase::Idle && self.dies[die].mask == 0 {
-                self.look_for_work(die);
-            }
-        }
+        self.device.waiting_total() == 0
+            && self.device.ops.live() as usize == self.waits.apart()
+            && !self.ftl.has_ready()
     }
 
     fn finish(&mut self) {
-        self.stats.busy_ns = [0; 6];
-        for die in self.dies.as_slice() {
-            for (sum, ns) in self.stats.busy_ns.iter_mut().zip(die.busy()) {
-                *sum += u128::from(*ns);
-            }
-        }
-        let channels = self.channels.as_slice().iter();
-        self.stats.channel_ns = channels.map(|channel| u128::from(channel.busy_ns())).sum();
-        let unserved = self.ops.live() > 0 || self.requests.inside() > 0;
+        self.device.sum_up();
+        let operations = self.device.ops.live();
+        let unserved = operations > 0 || self.requests.inside() > 0;
         assert!(
-            !unserved || self.worn_out_at.is_some(),
-            "the run ended with {} requests and {} operations unserved at {} ns: {}",
+            !unserved || self.watch.worn_out_at.is_some(),
+            "the run ended with {} requests and {operations} operations unserved at {} ns: {}",
             self.requests.inside(),
-            self.ops.live(),
-            self.now.as_ns(),
+            self.clock.now.as_ns(),
             self.describe_stall(),
         );
     }
 
     fn describe_stall(&self) -> String {
         let free: Vec<usize> = (0..self.ftl.geometry().planes())
-            .map(|p| self.ftl.free_blocks(nand::PlaneId::new(p)))
+            .map(|p| self.ftl.free_blocks(PlaneId::new(p)))
             .take(16)
             .collect();
         format!(
             "{} writes wait for space, {} reads for a refresh, {} pages are locked, {} jobs run; free \
              blocks of the first planes: {free:?}",
-            self.stalled.len(),
-            self.barred.len(),
-            self.locks.len(),
+            self.waits.for_space(),
+            self.waits.for_refresh().len(),
+            self.waits.locked_pages(),
             self.ftl.running_jobs(),
         )
     }
 
+    // ── What came of it ─────────────────────────────────────────────────────────────────────────
+
     /// The simulated time.
+    #[inline]
     pub fn now(&self) -> Time {
-        self.now
+        self.clock.now
     }
 
     /// When the drive's life ended, if it did.
     pub fn worn_out_at(&self) -> Option<Time> {
-        self.worn_out_at
+        self.watch.worn_out_at
     }
 
-    /// Requests still inside: none, unless the drive's life ended.
+    /// Requests still inside: at the end of a run none, unless the drive's life ended.
+    #[inline]
     pub fn inside(&self) -> u32 {
         self.requests.inside()
     }
 
     /// Whether some host read met a page that was programmed in this run.
     pub fn read_what_it_wrote(&self) -> bool {
-        self.unmet.is_none()
+        self.watch.unmet.is_none()
     }
 
     /// The run in two halves, by the pages that the host wrote; `None` if it wrote none in one.
     pub fn halves(&self) -> Option<[Stretch; 2]> {
-        self.course.halves(Stretch::of(self.ftl.counts()))
+        self.watch.course.halves(Stretch::of(self.ftl.counts()))
     }
 
     /// When the run was over: the last request was done, and so was the last program of what the
     /// buffer held; or the drive's life ended.
     pub fn end(&self) -> Time {
-        let done = self.stats.end_ns.max(self.stats.emptied_ns);
-        self.worn_out_at.unwrap_or(Time::from_ns(done))
+        let stats = self.stats();
+        let done = stats.end_ns.max(stats.emptied_ns);
+        self.worn_out_at().unwrap_or(Time::from_ns(done))
     }
 
     /// How long it took to empty the write buffer after the last request was done; nothing, where
     /// the drive's life ended first.
     pub fn drain(&self) -> Dur {
-        let ns = self.stats.emptied_ns.saturating_sub(self.stats.end_ns);
-        if self.worn_out_at.is_some() { Dur::ZERO } else { Dur::ns(ns) }
+        let ns = self.stats().emptied_ns.saturating_sub(self.stats().end_ns);
+        if self.worn_out_at().is_some() { Dur::ZERO } else { Dur::ns(ns) }
     }
 
     /// What shows that the drive could not keep up with the arrivals, if it could not.
     pub fn overload(&self) -> Option<Overload> {
-        let backlog = self.backlog.as_ref().filter(|_| self.worn_out_at.is_none())?;
-        backlog.overload(Time::from_ns(self.stats.end_ns))
+        let lives = self.worn_out_at().is_none();
+        lives.then(|| self.feeder.overload(Time::from_ns(self.stats().end_ns)))?
     }
 
     /// What the write buffer did, if there is one.
@@ -488,9 +397,20 @@ impl<K: Kit> Sim<K> {
         self.buffer.as_ref().map(Buffer::counts)
     }
 
-    /// What was counted.
+    /// What the host's requests came to.
+    #[inline]
     pub fn stats(&self) -> &Stats {
-        &self.stats
+        &self.requests.stats
+    }
+
+    /// What dies and channels did.
+    pub fn device_stats(&self) -> &DeviceStats {
+        self.device.stats()
+    }
+
+    /// How often operations waited outside the lanes of the dies.
+    pub fn wait_stats(&self) -> &WaitStats {
+        self.waits.stats()
     }
 
     /// The FTL inside.
@@ -503,16 +423,18 @@ impl<K: Kit> Sim<K> {
         &mut self.ftl
     }
 
-    /// Events posted on the agenda so far.
-    pub fn events_posted(&self) -> u64 {
-        self.agenda.posted()
+    /// The cells, where they are modelled.
+    pub(crate) fn cells(&self) -> Option<&Cells> {
+        self.device.cells()
     }
 
-    /// The recorded time of a request, at the speed of the run.
-    fn scaled(&self, at: Time) -> Time {
-        if (self.settings.speed - 1.0).abs() < f64::EPSILON {
-            return at;
-        }
-        Time::ZERO + Dur::from_secs_f64(at.as_secs_f64() / self.settings.speed)
+    /// The closed loops.
+    pub(crate) fn closed_loops(&self) -> &[ClosedLoop] {
+        self.feeder.closed_loops()
+    }
+
+    /// Events posted on the agenda so far.
+    pub fn events_posted(&self) -> u64 {
+        self.clock.posted()
     }
 }

@@ -1,9 +1,9 @@
 //! Dies: what runs, what waits, and how long each source has kept them busy.
 
-use super::op::{Lane, NONE, Ops, PageOp, Spent};
+use super::lane::{Lane, NONE, Ops, PageOp, Spent};
 use ftl::{Op, OpView};
 use kernel::{Dur, Prio, Time};
-use nand::Source;
+use nand::{Command, Source, Verb};
 
 /// The lanes of a die, in the order of `Die::lanes`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -27,56 +27,72 @@ pub(crate) enum Phase {
     Idle,
     /// Nothing yet: it looks round once everything of this instant has arrived.
     Gathering,
-    /// Sensing; the transfer follows.
+    /// Nothing at this instant: what it has done has consequences, and then it chooses. Whatever
+    /// comes now waits in its lanes.
+    Choosing,
+    /// The channel and the array; the data goes out afterwards.
     Sensing,
     /// Has sensed, and waits for its turn on the channel.
     Sensed,
-    /// The last part of the operation.
+    /// The last part of the command.
     Finishing,
 }
 
 /// One die.
 #[derive(Clone, Debug)]
 pub(crate) struct Die {
-    pub(crate) lanes: [Lane; LANES],
+    pub(super) lanes: [Lane; LANES],
     /// Bit `i`: lane `i` is not empty.
-    pub(crate) mask: u8,
-    pub(crate) phase: Phase,
+    pub(super) mask: u8,
+    pub(super) phase: Phase,
     /// The operation that runs, and those merged with it.
-    pub(crate) running: u32,
-    pub(crate) source: Source,
-    pub(crate) started: Time,
-    pub(crate) array: Dur,
-    /// With the model of the cells: what of `array` a plain read takes.
-    pub(crate) plain: Dur,
-    /// Bit planes that it sends beyond those of plain reads.
-    pub(crate) planes: u32,
-    /// Reads of pages whose programs are still on their way.
-    pub(crate) parked: Lane,
+    pub(super) running: u32,
+    pub(super) command: Command,
+    pub(super) started: Time,
     /// Time that each source has kept the die busy, up to the start of what runs now.
     busy: [u64; 6],
 }
 
 impl Die {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             lanes: [Lane::EMPTY; LANES],
             mask: 0,
             phase: Phase::Idle,
             running: NONE,
-            source: Source::Host,
+            command: Command::new(Verb::Read, Source::Host, Dur::ZERO),
             started: Time::ZERO,
-            array: Dur::ZERO,
-            plain: Dur::ZERO,
-            planes: 0,
-            parked: Lane::EMPTY,
             busy: [0; 6],
         }
     }
 
+    /// A command begins.
+    #[inline]
+    pub(super) fn start(&mut self, op: u32, command: Command, now: Time) {
+        self.running = op;
+        self.command = command;
+        self.started = now;
+    }
+
+    /// What ran is done. Returns how long it was on the die.
+    #[inline]
+    pub(super) fn finish(&mut self, now: Time) -> Dur {
+        let ran = now - self.started;
+        self.busy[self.command.source as usize] += ran.as_ns();
+        self.choose(now);
+        ran
+    }
+
+    /// From now on the die is about to choose.
+    #[inline]
+    pub(super) fn choose(&mut self, now: Time) {
+        self.phase = Phase::Choosing;
+        self.started = now;
+    }
+
     /// Queues an operation: host operations come in order, jobs keep the place they had.
     #[inline]
-    pub(crate) fn queue(&mut self, ops: &mut Ops, lane: LaneId, id: u32) {
+    pub(super) fn queue(&mut self, ops: &mut Ops, lane: LaneId, id: u32) {
         if matches!(lane, LaneId::Job | LaneId::Idle) {
             self.insert(ops, lane, id);
             return;
@@ -85,33 +101,33 @@ impl Die {
         self.lanes[lane as usize].push(ops, id);
     }
 
-    /// Whether there are any in the host's lanes or parked.
+    /// Whether there are any in the host's lanes.
     #[inline]
-    pub(crate) fn has_host_operations(&self) -> bool {
+    pub(super) fn has_host_operations(&self) -> bool {
         const HOST: u8 = (1 << LaneId::Job as u8) - 1;
-        self.mask & HOST != 0 || !self.parked.is_empty()
+        self.mask & HOST != 0
     }
 
-    /// The operations in the host's lanes and the parked ones.
-    pub(crate) fn host_operations<'a>(&self, ops: &'a Ops) -> impl Iterator<Item = &'a PageOp> {
+    /// The operations in the host's lanes.
+    pub(super) fn host_operations<'a>(&self, ops: &'a Ops) -> impl Iterator<Item = &'a PageOp> {
         let host = [LaneId::ReadHigh, LaneId::WriteHigh, LaneId::Read, LaneId::Write];
         let lanes = host.map(|lane| self.lanes[lane as usize]);
-        lanes.into_iter().chain([self.parked]).flat_map(move |lane| lane.iter(ops))
+        lanes.into_iter().flat_map(move |lane| lane.iter(ops))
     }
 
     #[inline]
-    pub(crate) fn insert(&mut self, ops: &mut Ops, lane: LaneId, id: u32) {
+    pub(super) fn insert(&mut self, ops: &mut Ops, lane: LaneId, id: u32) {
         self.insert_at(ops, lane as usize, id);
     }
 
     #[inline]
-    pub(crate) fn insert_at(&mut self, ops: &mut Ops, lane: usize, id: u32) {
+    pub(super) fn insert_at(&mut self, ops: &mut Ops, lane: usize, id: u32) {
         self.mask |= 1 << lane;
         self.lanes[lane].insert(ops, id);
     }
 
     /// Takes the operations that `wanted` accepts out of a lane, in order.
-    pub(crate) fn take_all(
+    pub(super) fn take_all(
         &mut self,
         ops: &mut Ops,
         lane: usize,
@@ -125,7 +141,7 @@ impl Die {
     }
 
     #[inline]
-    pub(crate) fn pop(&mut self, ops: &mut Ops, lane: usize) -> u32 {
+    pub(super) fn pop(&mut self, ops: &mut Ops, lane: usize) -> u32 {
         let id = self.lanes[lane].pop(ops);
         if self.lanes[lane].is_empty() {
             self.mask &= !(1 << lane);
@@ -134,7 +150,7 @@ impl Die {
     }
 
     /// The first operation of each foreground lane that has any, and its lane.
-    pub(crate) fn heads(&self, ops: &Ops) -> ([OpView; 5], [u8; 5], usize) {
+    pub(super) fn heads(&self, ops: &Ops) -> ([OpView; 5], [u8; 5], usize) {
         const KINDS: [(Op, Prio); 5] = [
             (Op::Read, Prio::High),
             (Op::Write, Prio::High),
@@ -158,30 +174,23 @@ impl Die {
     /// An operation begins to wait here: from its account comes what the die had been busy with
     /// so far, the running operation's part included.
     #[inline]
-    pub(crate) fn begin_wait(&self, spent: &mut Spent, now: Time) {
+    pub(super) fn begin_wait(&self, spent: &mut Spent, now: Time) {
         for (s, b) in spent.queue.iter_mut().zip(self.busy) {
             *s = s.wrapping_sub(b);
         }
         if self.phase != Phase::Idle {
             let elapsed = (now - self.started).as_ns();
-            let s = &mut spent.queue[self.source as usize];
+            let s = &mut spent.queue[self.command.source as usize];
             *s = s.wrapping_sub(elapsed);
         }
     }
 
     /// The wait is over: what the die has been busy with since goes to the account.
     #[inline]
-    pub(crate) fn end_wait(&self, spent: &mut Spent) {
+    pub(super) fn end_wait(&self, spent: &mut Spent) {
         for (s, b) in spent.queue.iter_mut().zip(self.busy) {
             *s = s.wrapping_add(b);
         }
-    }
-
-    /// What ran is done.
-    #[inline]
-    pub(crate) fn finish(&mut self, now: Time) {
-        self.busy[self.source as usize] += (now - self.started).as_ns();
-        self.phase = Phase::Idle;
     }
 
     /// Time that each source has kept the die busy.
@@ -193,7 +202,7 @@ impl Die {
     pub(crate) fn busy_until(&self, at: Time) -> [u64; 6] {
         let mut busy = self.busy;
         if self.phase != Phase::Idle {
-            busy[self.source as usize] += (at - self.started).as_ns();
+            busy[self.command.source as usize] += (at - self.started).as_ns();
         }
         busy
     }

@@ -1,36 +1,36 @@
 //! Page operations and the lanes in which they wait.
 
 use ftl::{JobId, Lpn};
-use kernel::{Prio, Time};
-use nand::{BlockId, Ppn};
+use kernel::{Dur, Prio, Time};
+use nand::{BlockId, Ppn, Source};
 
 /// The end of a chain of operations.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Set in `request` of a page that the write buffer sends; the other bits are its place there.
-pub(crate) const FLUSH: u32 = 1 << 31;
+/// Whose operation it is: who is told when it is done.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Owner {
+    /// A request of the host.
+    Host(u32),
+    /// A place of the write buffer, whose page goes to flash.
+    Buffer(u32),
+    /// A job of the FTL.
+    Job(JobId),
+}
 
-/// What a page operation is.
+/// What a page operation does.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Work {
-    /// A host read of a mapped page.
+    /// Reads a slot, or, without one, a page that the map does not know.
     Read,
-    /// A host read of a page that the map does not know.
-    ReadUnmapped,
-    /// The read of a read-modify-write; the write follows.
-    ReadModify,
-    /// A host write.
-    Write,
-    /// A job that has not started, or was woken: what it does is asked when its turn comes.
-    JobStart(JobId),
-    /// A job's read.
-    JobRead(JobId),
-    /// A job's program.
-    JobProgram(JobId),
-    /// A job's erase.
-    JobErase(JobId, BlockId),
-    /// A job's in-place reprogramming, of so many wordlines, of which so many top pages are known.
-    JobReprogram(JobId, u16, u16),
+    /// Programs a slot.
+    Program,
+    /// Erases a block.
+    Erase(BlockId),
+    /// Reprograms a block in place: so many wordlines, of which so many top pages are known.
+    Reprogram(u16, u16),
+    /// Nothing yet: a job has not started, or was woken, and is asked when its turn comes.
+    Turn,
 }
 
 /// Where the time of one page operation went, in nanoseconds. Waits are kept as differences of the
@@ -47,17 +47,37 @@ pub(crate) struct Spent {
     pub(crate) ecc: u64,
 }
 
+impl Spent {
+    /// What an operation waited behind for `waited` ns, until this one made way: this one, which
+    /// took the end of that time, and what it had waited behind itself, in proportion.
+    pub(crate) fn behind(&self, waited: Dur) -> Self {
+        let waited = waited.as_ns();
+        let mut spent = Self::default();
+        let queued: u64 = self.queue.iter().sum();
+        let before = waited.saturating_sub(self.bus + self.array + self.ecc).min(queued);
+        if before > 0 {
+            for (ours, theirs) in spent.queue.iter_mut().zip(self.queue) {
+                *ours = (u128::from(theirs) * u128::from(before) / u128::from(queued)) as u64;
+            }
+        }
+        let split: u64 = spent.queue.iter().sum();
+        spent.queue[Source::Host as usize] += waited - split;
+        spent
+    }
+}
+
 /// One page operation, waiting or running.
 #[derive(Clone, Debug)]
 pub(crate) struct PageOp {
+    pub(crate) owner: Owner,
     pub(crate) work: Work,
     pub(crate) prio: Prio,
     /// Only a part of the page is written.
     pub(crate) partial: bool,
+    /// The read of a read-modify-write; the write follows.
+    pub(crate) modify: bool,
     /// The next of its lane, of the operations merged with it, or of the free list.
     pub(crate) next: u32,
-    /// The host request it belongs to, or [`FLUSH`] and a place in the write buffer.
-    pub(crate) request: u32,
     pub(crate) lpn: Option<Lpn>,
     pub(crate) ppn: Option<Ppn>,
     /// The order in which it came to its die.
@@ -68,19 +88,35 @@ pub(crate) struct PageOp {
 }
 
 impl PageOp {
-    fn of_job(work: Work, ppn: Option<Ppn>, seq: u64, now: Time) -> Self {
+    pub(crate) fn new(owner: Owner, work: Work, prio: Prio, lpn: Option<Lpn>, now: Time) -> Self {
         Self {
+            owner,
             work,
-            prio: Prio::Normal,
+            prio,
             partial: false,
+            modify: false,
             next: NONE,
-            request: NONE,
-            lpn: None,
-            ppn,
-            seq,
+            lpn,
+            ppn: None,
+            seq: 0,
             since: now,
             spent: Spent::default(),
         }
+    }
+
+    /// A wait since `since` is over; it was for `cause`.
+    #[inline]
+    pub(crate) fn end_wait(&mut self, cause: Source, now: Time) {
+        let sum = &mut self.spent.queue[cause as usize];
+        *sum = sum.wrapping_add((now - self.since).as_ns());
+    }
+
+    /// Whether it may share its array time with others of its kind: plain reads and writes of the
+    /// host, and what the write buffer sends.
+    #[inline]
+    pub(crate) fn may_share(&self) -> bool {
+        let host = !matches!(self.owner, Owner::Job(_));
+        host && !self.modify && self.ppn.is_some()
     }
 }
 
@@ -113,19 +149,28 @@ impl Ops {
     /// Adds an operation of a job, at the job's place in the order of arrival. Its account of time is
     /// nobody's latency, and stays what it was.
     #[inline]
-    pub(crate) fn add_job(&mut self, work: Work, ppn: Option<Ppn>, seq: u64, now: Time) -> u32 {
+    pub(crate) fn add_job(
+        &mut self,
+        job: JobId,
+        work: Work,
+        ppn: Option<Ppn>,
+        seq: u64,
+        now: Time,
+    ) -> u32 {
         if self.free == NONE {
-            return self.add(PageOp::of_job(work, ppn, seq, now));
+            let new = PageOp::new(Owner::Job(job), work, Prio::Normal, None, now);
+            return self.add(PageOp { ppn, seq, ..new });
         }
         self.live += 1;
         let id = self.free;
         let op = &mut self.slots[id as usize];
         self.free = op.next;
+        op.owner = Owner::Job(job);
         op.work = work;
         op.prio = Prio::Normal;
         op.partial = false;
+        op.modify = false;
         op.next = NONE;
-        op.request = NONE;
         op.lpn = None;
         op.ppn = ppn;
         op.seq = seq;
@@ -248,18 +293,8 @@ mod tests {
     use super::*;
 
     fn op(seq: u64) -> PageOp {
-        PageOp {
-            work: Work::Read,
-            prio: Prio::Normal,
-            partial: false,
-            next: NONE,
-            request: 0,
-            lpn: None,
-            ppn: None,
-            seq,
-            since: Time::ZERO,
-            spent: Spent::default(),
-        }
+        let new = PageOp::new(Owner::Host(0), Work::Read, Prio::Normal, None, Time::ZERO);
+        PageOp { seq, ..new }
     }
 
     #[test]

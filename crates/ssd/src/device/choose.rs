@@ -1,0 +1,182 @@
+//! Which of the operations that wait for a die goes next, and what goes with it.
+
+use super::die::{LaneId, Phase};
+use super::{Device, NONE, PageOp, Work};
+use crate::config::MultiPlane;
+use crate::sim::{Actor, Clock};
+use ftl::OpView;
+use kernel::Idx;
+use nand::{Array, BlockId, DieId, Ppn, Store};
+
+const IDLE: u8 = 1 << LaneId::Idle as u8;
+
+impl Device {
+    /// The lane from which a die takes its next operation, if one waits: `pick` chooses among the
+    /// first of several lanes, and work for idle time goes when there is nothing else.
+    #[inline]
+    pub(crate) fn next_lane(
+        &self,
+        die: DieId,
+        pick: impl FnOnce(&[OpView]) -> usize,
+    ) -> Option<usize> {
+        let mask = self.dies[die].mask;
+        let foreground = mask & !IDLE;
+        if foreground == 0 {
+            return (mask != 0).then_some(LaneId::Idle as usize);
+        }
+        if foreground.is_power_of_two() {
+            return Some(foreground.trailing_zeros() as usize);
+        }
+        let (heads, lanes, n) = self.dies[die].heads(&self.ops);
+        Some(usize::from(lanes[..n][pick(&heads[..n])]))
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self, die: DieId, lane: usize) -> u32 {
+        self.dies[die].pop(&mut self.ops, lane)
+    }
+
+    /// Whether nothing waits for a die.
+    #[inline]
+    pub(crate) fn is_unasked(&self, die: DieId) -> bool {
+        self.dies[die].mask == 0
+    }
+
+    /// A die finds nothing to do.
+    #[inline]
+    pub(crate) fn rest(&mut self, clock: &mut Clock, die: DieId) {
+        self.dies[die].phase = Phase::Idle;
+        self.idle.set(die.index());
+        clock.clear(Actor::Die(die));
+    }
+
+    /// Dies that rest and have nothing to do, made to choose one after the other.
+    pub(crate) fn wake_idle(&mut self, clock: &Clock, die: DieId) -> bool {
+        let d = &mut self.dies[die];
+        let idle = d.phase == Phase::Idle && d.mask == 0;
+        if idle {
+            d.choose(clock.now);
+        }
+        idle
+    }
+
+    /// An operation taken from a lane is about to start: a program lets the one go first that holds
+    /// the place before it, and what can share its array time is chained to it. Returns the
+    /// operation that starts.
+    #[inline]
+    pub(crate) fn make_ready<S: Store>(
+        &mut self,
+        array: &Array<S>,
+        die: DieId,
+        lane: usize,
+        op: u32,
+    ) -> u32 {
+        let (lane, op) = self.in_block_order(array, die, lane, op);
+        self.dies[die].end_wait(&mut self.ops[op].spent);
+        if self.multi_plane != MultiPlane::Off {
+            self.gather(array, die, lane, op);
+        }
+        op
+    }
+
+    /// Pages of a block are programmed in order, and several jobs may write one block.
+    #[inline]
+    fn in_block_order<S: Store>(
+        &mut self,
+        array: &Array<S>,
+        die: DieId,
+        lane: usize,
+        op: u32,
+    ) -> (usize, u32) {
+        // Host writes come in order; only jobs in idle time write to the same blocks.
+        let shared = lane >= LaneId::Job as usize || self.dies[die].mask & IDLE != 0;
+        if !shared || self.is_next(array, op) {
+            return (lane, op);
+        }
+        self.first_of_block(die, lane, op)
+    }
+
+    /// Whether an operation may go before all others of its die: programs of a block keep the order
+    /// of its pages.
+    #[inline]
+    pub(crate) fn is_next<S: Store>(&self, array: &Array<S>, op: u32) -> bool {
+        let PageOp { work: Work::Program, ppn, .. } = self.ops[op] else { return true };
+        let (block, slot) = self.geometry.split(ppn.expect("a program has a slot"));
+        array.next_page(block) == slot
+    }
+
+    /// The program of the least slot of the same block that waits on this die, and its lane; `op`
+    /// itself goes back to its lane, unless it is that.
+    #[cold]
+    fn first_of_block(&mut self, die: DieId, lane: usize, op: u32) -> (usize, u32) {
+        let geometry = &self.geometry;
+        let ppn = self.ops[op].ppn.expect("a program has a slot");
+        let block = geometry.block_of(ppn);
+        let d = &mut self.dies[die];
+        let mut first: Option<(usize, Ppn)> = None;
+        for (at, waiting) in d.lanes.iter().enumerate() {
+            for o in waiting.iter(&self.ops) {
+                let Some(slot) = o.ppn else { continue };
+                let earlier = slot < first.map_or(ppn, |(_, least)| least);
+                if o.work == Work::Program && earlier && geometry.block_of(slot) == block {
+                    first = Some((at, slot));
+                }
+            }
+        }
+        let Some((from, slot)) = first else { return (lane, op) };
+        d.insert_at(&mut self.ops, lane, op);
+        let wanted = |o: &PageOp| o.ppn == Some(slot) && o.work == Work::Program;
+        let taken = d.take_all(&mut self.ops, from, wanted);
+        let [first] = taken[..] else { unreachable!("a slot is programmed once") };
+        (from, first)
+    }
+
+    /// Takes from the lane what can share the array time of `op`: the same kind of operation on
+    /// other planes, as long as the lane's order is kept, and that of each block's pages.
+    #[inline(never)]
+    fn gather<S: Store>(&mut self, array: &Array<S>, die: DieId, lane: usize, op: u32) {
+        if !self.ops[op].may_share() {
+            return;
+        }
+        let work = self.ops[op].work;
+        let geometry = &self.geometry;
+        let place = |o: &PageOp| geometry.split(o.ppn.expect("what may share has a slot"));
+        let plane_bit = |block: BlockId| {
+            1_u32 << (geometry.plane_of(block).index() % geometry.planes_per_die())
+        };
+        // Only a re-write in idle time can hold a place before a host write in the same block.
+        let contested = self.dies[die].mask & IDLE != 0 && work == Work::Program;
+        let mut last = op;
+        let (block, slot) = place(&self.ops[op]);
+        let mut planes = plane_bit(block);
+        for _ in 1..geometry.planes_per_die() {
+            let head = self.dies[die].lanes[lane].head;
+            if head == NONE || self.ops[head].work != work || !self.ops[head].may_share() {
+                break;
+            }
+            let (block, at) = place(&self.ops[head]);
+            let bit = plane_bit(block);
+            let aligned = self.multi_plane == MultiPlane::Any || at == slot;
+            let overtakes = contested && array.next_page(block) != at;
+            if planes & bit != 0 || !aligned || overtakes {
+                break;
+            }
+            planes |= bit;
+            let next = self.dies[die].pop(&mut self.ops, lane);
+            self.dies[die].end_wait(&mut self.ops[next].spent);
+            self.ops[last].next = next;
+            last = next;
+            self.stats.merged += 1;
+        }
+        if last != op {
+            // The slots that one command works on, for the referee to see together.
+            array.check_command(self.chain(op).filter_map(|op| op.ppn));
+        }
+    }
+
+    /// An operation and those chained to it.
+    pub(super) fn chain(&self, op: u32) -> impl Iterator<Item = &PageOp> {
+        let some = |at: u32| (at != NONE).then_some(at);
+        std::iter::successors(some(op), move |&at| some(self.ops[at].next)).map(|at| &self.ops[at])
+    }
+}

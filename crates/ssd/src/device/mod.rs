@@ -1,0 +1,378 @@
+//! The flash side in time: dies with their lanes, channels, and what a command takes.
+//!
+//! A page operation costs one event; a read over a modelled bus two, because its transfer can only
+//! be scheduled when the data is there. Commands and programs have their turn on the channel fixed
+//! when they start: nothing can come between. The device knows no host, no map and no policy: it is
+//! told what to start, and hands over a list of what is done.
+
+mod cells;
+mod channel;
+mod choose;
+mod die;
+mod lane;
+#[cfg(test)]
+mod sketches;
+mod time;
+
+pub(crate) use cells::{CellCounts, Cells, effective, steps};
+pub(crate) use channel::Channel;
+pub(crate) use die::{Die, LaneId};
+pub(crate) use lane::{Lane, NONE, Ops, Owner, PageOp, Spent, Work};
+
+use crate::config::{Drive, MultiPlane};
+use crate::sim::{Actor, Clock, Settings};
+use die::Phase;
+use ftl::{JobId, Queues};
+use kernel::{BitSet, Dur, Idx, IndexVec, Time};
+use nand::{Bus, ChannelId, Command, DieId, Geometry, Source, Timing, Verb};
+
+/// Physical pages by source, by the level at which they are written, and by page type.
+pub type PageCounts = [[[u64; 4]; 3]; 6];
+
+/// What dies and channels did.
+#[derive(Clone, Default, Debug)]
+pub struct DeviceStats {
+    /// Page reads by the level at which the page was written.
+    pub read_by_level: [u64; 3],
+    /// Page programs by level.
+    pub program_by_level: [u64; 3],
+    /// Pages sensed; with the model of the cells by way of sensing instead of level, and each
+    /// attempt.
+    pub sensed: PageCounts,
+    /// Pages programmed.
+    pub programmed: PageCounts,
+    /// Operations that shared their array time with others on other planes.
+    pub merged: u64,
+    /// Time that each source kept all dies busy, in ns.
+    pub busy_ns: [u128; 6],
+    /// Time that channels were busy, in ns.
+    pub channel_ns: u128,
+}
+
+/// Dies, channels, and the operations that wait for them or run.
+pub(crate) struct Device {
+    pub(crate) ops: Ops,
+    geometry: Geometry,
+    dies: IndexVec<DieId, Die>,
+    channels: IndexVec<ChannelId, Channel>,
+    /// Host page operations waiting or running, by die.
+    waiting: IndexVec<DieId, u32>,
+    waiting_total: u32,
+    idle: BitSet,
+    /// The order of arrival at the dies.
+    seq: u64,
+    /// The place of each running job in that order.
+    job_places: Vec<u64>,
+    timing: Timing,
+    multi_plane: MultiPlane,
+    /// The waiting operations that the cost policy looks at.
+    queues: Queues,
+    /// Program time of a block after so many cycles, as a share of the fresh one; beyond the last
+    /// it stays. `None`: it does not change.
+    by_wear: Option<Vec<f64>>,
+    /// Present where the cells are modelled.
+    cells: Option<Box<Cells>>,
+    stats: DeviceStats,
+}
+
+impl Device {
+    /// The device of a drive on which nothing runs. `ideal`: every read and every program takes the
+    /// time of its cheapest level.
+    pub(crate) fn new(
+        settings: &Settings,
+        geometry: Geometry,
+        queues: Queues,
+        ideal: bool,
+    ) -> Self {
+        let dies = geometry.dies();
+        let mut idle = BitSet::new(dies);
+        (0..dies).for_each(|d| idle.set(d));
+        Self {
+            ops: Ops::new(),
+            geometry,
+            dies: IndexVec::filled(Die::new(), dies),
+            channels: IndexVec::filled(Channel::default(), geometry.channels()),
+            waiting: IndexVec::filled(0, dies),
+            waiting_total: 0,
+            idle,
+            seq: 0,
+            job_places: Vec::new(),
+            timing: if ideal { settings.timing.ideal() } else { settings.timing.clone() },
+            multi_plane: settings.multi_plane,
+            queues,
+            by_wear: settings.program_by_wear.clone(),
+            cells: None,
+            stats: DeviceStats::default(),
+        }
+    }
+
+    /// Models the cells of the drive, if the drive says so.
+    pub(crate) fn model_cells(&mut self, drive: &Drive, ideal: bool) {
+        self.cells = Cells::of(drive);
+        if let Some(cells) = &mut self.cells
+            && ideal
+        {
+            cells.make_ideal();
+        }
+    }
+
+    /// The cells, where they are modelled.
+    pub(crate) fn cells(&self) -> Option<&Cells> {
+        self.cells.as_deref()
+    }
+
+    /// The same, to be told what happens to them.
+    #[inline]
+    pub(crate) fn cells_mut(&mut self) -> Option<&mut Cells> {
+        self.cells.as_deref_mut()
+    }
+
+    pub(crate) fn dies(&self) -> &[Die] {
+        self.dies.as_slice()
+    }
+
+    pub(crate) fn channels(&self) -> &[Channel] {
+        self.channels.as_slice()
+    }
+
+    /// Host page operations waiting or running, by die, and the dies that do nothing.
+    #[inline]
+    pub(crate) fn load(&self) -> (&IndexVec<DieId, u32>, &BitSet) {
+        (&self.waiting, &self.idle)
+    }
+
+    /// Host page operations waiting or running on all dies.
+    #[inline]
+    pub(crate) fn waiting_total(&self) -> u32 {
+        self.waiting_total
+    }
+
+    /// The waiting operations that the cost policy looks at.
+    pub(crate) fn queues(&self) -> Queues {
+        self.queues
+    }
+
+    /// The host operations in the lanes of a die.
+    pub(crate) fn host_operations(&self, die: DieId) -> impl Iterator<Item = &PageOp> {
+        self.dies[die].host_operations(&self.ops)
+    }
+
+    /// Whether there are any.
+    #[inline]
+    pub(crate) fn has_host_operations(&self, die: DieId) -> bool {
+        self.dies[die].has_host_operations()
+    }
+
+    pub(crate) fn stats(&self) -> &DeviceStats {
+        &self.stats
+    }
+
+    /// The run is over: brings the sums over dies and channels up to date.
+    pub(crate) fn sum_up(&mut self) {
+        self.stats.busy_ns = [0; 6];
+        for die in self.dies.as_slice() {
+            for (sum, ns) in self.stats.busy_ns.iter_mut().zip(die.busy()) {
+                *sum += u128::from(*ns);
+            }
+        }
+        let channels = self.channels.as_slice().iter();
+        self.stats.channel_ns = channels.map(|channel| u128::from(channel.busy_ns())).sum();
+    }
+
+    // ── Arrival ─────────────────────────────────────────────────────────────────────────────────
+
+    /// The next place in the order of arrival.
+    #[inline]
+    fn next_place(&mut self) -> u64 {
+        self.seq += 1;
+        self.seq
+    }
+
+    /// Gives a job the next place in that order, which it keeps from one operation to the next.
+    #[inline]
+    pub(crate) fn place_job(&mut self, id: JobId) -> u64 {
+        let seq = self.next_place();
+        let at = id.as_u32() as usize;
+        if self.job_places.len() <= at {
+            self.job_places.resize(at + 1, 0);
+        }
+        self.job_places[at] = seq;
+        seq
+    }
+
+    /// The place that a job has.
+    #[inline]
+    pub(crate) fn place_of(&self, id: JobId) -> u64 {
+        self.job_places[id.as_u32() as usize]
+    }
+
+    /// A host operation is on its way to a die from now on.
+    #[inline]
+    pub(crate) fn expect(&mut self, die: DieId, op: u32) {
+        self.waiting[die] += 1;
+        self.waiting_total += 1;
+        self.ops[op].seq = self.next_place();
+    }
+
+    /// Whether an operation that comes now can start at once. Where those of one instant may share
+    /// the array they are gathered first.
+    #[inline]
+    pub(crate) fn starts_at_once(&self, die: DieId) -> bool {
+        let d = &self.dies[die];
+        d.phase == Phase::Idle && d.mask == 0 && self.multi_plane == MultiPlane::Off
+    }
+
+    /// An operation waits for a die.
+    #[inline]
+    pub(crate) fn queue(&mut self, clock: &mut Clock, die: DieId, lane: LaneId, op: u32) {
+        let d = &mut self.dies[die];
+        d.begin_wait(&mut self.ops[op].spent, clock.now);
+        d.queue(&mut self.ops, lane, op);
+        self.look_round(clock, die);
+    }
+
+    /// An operation goes to its place in a lane, without an account of its wait or with one that
+    /// has begun.
+    pub(crate) fn insert(&mut self, die: DieId, lane: LaneId, op: u32) {
+        self.dies[die].insert(&mut self.ops, lane, op);
+    }
+
+    /// A wait for a die begins that is no wait in a lane.
+    pub(crate) fn begin_wait(&mut self, die: DieId, op: u32, now: Time) {
+        self.dies[die].begin_wait(&mut self.ops[op].spent, now);
+    }
+
+    /// A free die with something in its lanes looks round at the end of this instant.
+    #[inline]
+    pub(crate) fn look_round(&mut self, clock: &mut Clock, die: DieId) {
+        let d = &mut self.dies[die];
+        if d.phase == Phase::Idle {
+            d.choose(clock.now);
+            d.phase = Phase::Gathering;
+            d.command.source = Source::Host;
+            self.idle.clear(die.index());
+            clock.plan(Actor::Die(die), clock.now);
+        }
+    }
+
+    /// Background work of a job has become urgent: what waits of it moves to the jobs' lane.
+    #[cold]
+    pub(crate) fn promote(&mut self, owner: Owner) {
+        for die in 0..self.dies.len() {
+            let d = &mut self.dies[DieId::new(die)];
+            let taken = d.take_all(&mut self.ops, LaneId::Idle as usize, |op| op.owner == owner);
+            for op in taken {
+                d.insert(&mut self.ops, LaneId::Job, op);
+            }
+        }
+    }
+
+    // ── Execution ───────────────────────────────────────────────────────────────────────────────
+
+    /// Starts a command on a free die, for an operation and those chained to it.
+    #[inline]
+    pub(crate) fn start(&mut self, clock: &mut Clock, die: DieId, op: u32, command: Command) {
+        self.idle.clear(die.index());
+        let d = &mut self.dies[die];
+        d.start(op, command, clock.now);
+        let end = if self.timing.bus == Bus::Included {
+            d.phase = Phase::Finishing;
+            clock.now + command.array
+        } else {
+            d.phase = if command.pages_out > 0 { Phase::Sensing } else { Phase::Finishing };
+            let parts = self.timing.bus.segments(&command);
+            self.take_channel(die, parts.before, clock.now) + parts.array
+        };
+        clock.plan(Actor::Die(die), end);
+    }
+
+    /// A die's time has come. Returns whether its command is done; otherwise it may have to choose
+    /// ([`Device::is_choosing`]), or goes on.
+    #[inline]
+    pub(crate) fn act(&mut self, clock: &mut Clock, die: DieId) -> bool {
+        match self.dies[die].phase {
+            Phase::Finishing => return true,
+            Phase::Gathering => self.dies[die].choose(clock.now),
+            Phase::Sensing => {
+                if self.channels[self.geometry.channel_of(die)].ask_to_send(die) {
+                    self.send(clock, die);
+                } else {
+                    self.dies[die].phase = Phase::Sensed;
+                    clock.clear(Actor::Die(die));
+                }
+            }
+            Phase::Idle | Phase::Choosing | Phase::Sensed => {
+                unreachable!("a die that waits plans nothing")
+            }
+        }
+        false
+    }
+
+    /// A command is done: its operations, with their accounts of time, go to the list. What
+    /// correcting errors took goes to an account of its own; the rest of the time is then that of
+    /// plain reads. The die is about to choose.
+    #[inline]
+    pub(crate) fn finish(&mut self, die: DieId, now: Time, done: &mut Vec<u32>) -> Command {
+        let d = &mut self.dies[die];
+        let ran = d.finish(now);
+        let (command, mut at) = (d.command, d.running);
+        let mut corrected = command.array - command.plain;
+        if command.extra_out > 0
+            && let Bus::Modelled { page, .. } = self.timing.bus
+        {
+            corrected += page * u64::from(command.extra_out);
+        }
+        let array = command.plain.as_ns();
+        let bus = (ran - corrected).as_ns() - array;
+        while at != NONE {
+            let op = &mut self.ops[at];
+            if !matches!(op.owner, Owner::Job(_)) {
+                op.spent.array += array;
+                op.spent.bus += bus;
+                op.spent.ecc += corrected.as_ns();
+            }
+            done.push(at);
+            at = std::mem::replace(&mut op.next, NONE);
+        }
+        command
+    }
+
+    /// A host operation is off its die.
+    #[inline]
+    pub(crate) fn leave(&mut self, die: DieId) {
+        self.waiting[die] -= 1;
+        self.waiting_total -= 1;
+    }
+
+    /// Whether the die waits to choose.
+    #[inline]
+    pub(crate) fn is_choosing(&self, die: DieId) -> bool {
+        self.dies[die].phase == Phase::Choosing
+    }
+
+    // ── The channel ─────────────────────────────────────────────────────────────────────────────
+
+    /// Gives a die the next turn on its channel; when that will be through.
+    fn take_channel(&mut self, die: DieId, length: Dur, now: Time) -> Time {
+        self.channels[self.geometry.channel_of(die)].take(now, length)
+    }
+
+    /// A die's data goes over the channel.
+    fn send(&mut self, clock: &mut Clock, die: DieId) {
+        let parts = self.timing.bus.segments(&self.dies[die].command);
+        let end = self.take_channel(die, parts.after, clock.now);
+        self.dies[die].phase = Phase::Finishing;
+        clock.plan(Actor::Die(die), end);
+    }
+
+    /// A die has sent its data: the next on its channel that has some sends it.
+    #[inline]
+    pub(crate) fn pass_channel_on(&mut self, clock: &mut Clock, die: DieId, done: &Command) {
+        if done.verb != Verb::Read || self.timing.bus == Bus::Included {
+            return;
+        }
+        if let Some(next) = self.channels[self.geometry.channel_of(die)].next_sender() {
+            self.send(clock, next);
+        }
+    }
+}

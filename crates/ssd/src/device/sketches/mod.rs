@@ -1,0 +1,51 @@
+//! Sketches of mechanisms that the rooms are meant to carry. Each is a test that builds the mechanism
+//! from what is there and checks its law; none of them is a feature.
+
+mod copyback;
+mod pause;
+
+use super::{Device, Owner, PageOp, Work};
+use crate::sim::{Clock, Settings};
+use ftl::Queues;
+use kernel::{Bytes, Dur, Prio, Time};
+use nand::{Bus, DieId, Geometry, Shape, Timing};
+
+const READ: Dur = Dur::us(50);
+const PROGRAM: Dur = Dur::us(600);
+
+/// A device of one channel with so many dies of one plane, and its clock.
+fn device(dies: u32, bus: Bus) -> (Device, Clock) {
+    let settings = Settings {
+        timing: Timing::uniform(READ, PROGRAM, Dur::ms(3), bus),
+        multi_plane: crate::config::MultiPlane::Off,
+        unmapped_read: crate::config::UnmappedRead::Zero,
+        mode: crate::config::HostMode::QueueDepth,
+        speed: 1.0,
+        queue_depth: 1,
+        queue_limit: 1,
+        buffer: Bytes::new(0),
+        flush_above: 1.0,
+        program_by_wear: None,
+    };
+    let shape = Shape {
+        channels: 1,
+        chips_per_channel: dies,
+        dies_per_chip: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 8,
+        pages_per_block: 16,
+        page_size: Bytes::kib(4),
+        bits_per_cell: 1,
+    };
+    let geometry = Geometry::new(shape).expect("a legal geometry");
+    let device = Device::new(&settings, geometry, Queues::None, false);
+    let clock = Clock::new(geometry.dies());
+    (device, clock)
+}
+
+/// An operation of the host that has just come.
+fn operation(device: &mut Device, work: Work, now: Time) -> u32 {
+    device.ops.add(PageOp::new(Owner::Host(0), work, Prio::Normal, None, now))
+}
+
+const DIE: DieId = DieId::from_u32(0);

@@ -1,0 +1,170 @@
+//! What a command takes: the array time of reads, programs, erases and reprogramming, by level, page
+//! type, wear and errors; and the pages that cross the channel.
+
+use super::cells::{Sensed, Target};
+use super::{Device, NONE, Owner, Work};
+use ftl::{Ftl, Kit};
+use kernel::{Dur, Time};
+use nand::{Command, Level, Mode, Ppn, Source, Verb};
+
+impl Device {
+    /// The command for an operation, and those chained to it, that starts now. The levels of
+    /// programs are decided.
+    #[inline]
+    pub(crate) fn command<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, now: Time) -> Command {
+        let source = match self.ops[op].owner {
+            Owner::Job(id) => ftl.job(id).tag().source,
+            Owner::Host(_) | Owner::Buffer(_) => Source::Host,
+        };
+        match self.ops[op].work {
+            Work::Read if self.cells.is_some() => self.soft_read(ftl, op, source, now),
+            Work::Read => self.read(ftl, op, source),
+            Work::Program => self.program(ftl, op, source),
+            Work::Erase(_) => Command::new(Verb::Erase, source, self.timing.erase),
+            Work::Reprogram(wordlines, known) => {
+                let time = self.reprogram_time(source, wordlines.into(), known.into());
+                Command::new(Verb::Reprogram, source, time)
+            }
+            Work::Turn => unreachable!("a job's turn is no flash operation"),
+        }
+    }
+
+    /// Reading a chain of slots: planes sense together.
+    fn read<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source) -> Command {
+        let (mut longest, mut out) = (Dur::ZERO, 0);
+        let mut at = op;
+        while at != NONE {
+            let slot = self.ops[at].ppn;
+            let level = slot.map_or_else(|| ftl.initial_level(), |slot| ftl.level_of(slot));
+            self.stats.read_by_level[level as usize] += 1;
+            let sensed = &mut self.stats.sensed[source as usize][level as usize];
+            let mut time = Dur::ZERO;
+            let mut sense = |page_type: usize| {
+                sensed[page_type] += 1;
+                time += self.timing.read(level, page_type);
+                out += 1;
+            };
+            match slot.map(|slot| (slot, ftl.page_of(slot))) {
+                Some((_, Some(page))) => sense(self.geometry.page_type(page)),
+                Some((slot, None)) => {
+                    let pages = ftl.read_pages(slot).iter();
+                    pages.for_each(|page| sense(self.geometry.page_type(page)));
+                }
+                None => sense(0),
+            }
+            longest = longest.max(time);
+            at = self.ops[at].next;
+        }
+        Command { pages_out: out, ..Command::new(Verb::Read, source, longest) }
+    }
+
+    /// The same where errors decide how finely pages are sensed: as long as the longest.
+    #[inline(never)]
+    fn soft_read<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source, now: Time) -> Command {
+        let Some(cells) = &mut self.cells else { unreachable!("there is a model of the cells") };
+        let (mut plain, mut longest, mut extra, mut out) = (Dur::ZERO, Dur::ZERO, 0, 0);
+        let mut at = op;
+        while at != NONE {
+            let counts = &mut self.stats.sensed[source as usize];
+            let sensed = if let Some(slot) = self.ops[at].ppn {
+                let level = ftl.level_of(slot);
+                self.stats.read_by_level[level as usize] += 1;
+                let block = self.geometry.block_of(slot);
+                let guarded = ftl.array().mode(block) == Mode::Low;
+                let mut sensed = Sensed::default();
+                for page in ftl.read_pages(slot).iter() {
+                    let page_type = self.geometry.page_type(page);
+                    let target = Target { slot, block, page_type, level, guarded };
+                    sensed = sensed.then(cells.read(&target, source, now, counts));
+                    out += 1;
+                }
+                sensed
+            } else {
+                // There is nothing that could be wrong.
+                self.stats.read_by_level[ftl.initial_level() as usize] += 1;
+                counts[0][0] += 1;
+                out += 1;
+                cells.nothing()
+            };
+            plain = plain.max(sensed.plain);
+            longest = longest.max(sensed.array);
+            extra += sensed.planes;
+            at = self.ops[at].next;
+        }
+        let command = Command::new(Verb::Read, source, longest);
+        Command { plain, pages_out: out + extra, extra_out: extra, ..command }
+    }
+
+    /// Programming a chain of slots.
+    fn program<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source) -> Command {
+        let (mut longest, mut pages_in) = (Dur::ZERO, 0);
+        let mut at = op;
+        while at != NONE {
+            let slot = self.ops[at].ppn.expect("a program has a slot");
+            let level = ftl.level_of(slot);
+            self.stats.program_by_level[level as usize] += 1;
+            let (mut time, before, pages) = match ftl.page_of(slot) {
+                Some(page) => (self.program_time(page, level, source), Dur::ZERO, 1),
+                None => self.slot_time(ftl, slot, level, source),
+            };
+            if let Some(factors) = &self.by_wear {
+                let cycles = ftl.array().wear()[self.geometry.block_of(slot)] / 1_000;
+                let factor = factors[(cycles as usize).min(factors.len() - 1)];
+                time = Dur::ns((time.as_ns() as f64 * factor).round() as u64);
+            }
+            pages_in += pages;
+            longest = longest.max(time + before);
+            at = self.ops[at].next;
+        }
+        Command { pages_in, ..Command::new(Verb::Program, source, longest) }
+    }
+
+    /// Array time of programming a page.
+    #[inline]
+    fn program_time(&mut self, page: u32, level: Level, source: Source) -> Dur {
+        let page_type = self.geometry.page_type(page);
+        self.stats.programmed[source as usize][level as usize][page_type] += 1;
+        self.timing.program(level, page_type)
+    }
+
+    /// Array time of programming a slot that may have several pages, that of reading them before,
+    /// and how many there are. A second generation is written over cells that must be known: those
+    /// whose value stays must stay as they are.
+    #[cold]
+    fn slot_time<K: Kit>(
+        &mut self,
+        ftl: &Ftl<K>,
+        slot: Ppn,
+        level: Level,
+        source: Source,
+    ) -> (Dur, Dur, u32) {
+        let again = ftl.array().mode(self.geometry.block_of(slot)) == Mode::Wom2;
+        let pages = ftl.program_pages(slot);
+        let (mut time, mut before) = (Dur::ZERO, Dur::ZERO);
+        for page in pages.iter() {
+            time += self.program_time(page, level, source);
+            if again {
+                let page_type = self.geometry.page_type(page);
+                self.stats.read_by_level[level as usize] += 1;
+                self.stats.sensed[source as usize][level as usize][page_type] += 1;
+                before += self.timing.read(level, page_type);
+            }
+        }
+        (time, before, pages.count)
+    }
+
+    /// In-place reprogramming, wordline by wordline: every page is read, unless it is a top page
+    /// that is known, and the top one written.
+    fn reprogram_time(&mut self, source: Source, wordlines: u64, known: u64) -> Dur {
+        let top = self.geometry.shape().bits_per_cell as usize - 1;
+        let level = Level::Medium;
+        let mut time = self.timing.program(level, top) * wordlines;
+        for page_type in 0..=top {
+            let reads = if page_type == top { wordlines - known } else { wordlines };
+            self.stats.sensed[source as usize][level as usize][page_type] += reads;
+            self.stats.read_by_level[level as usize] += reads;
+            time += self.timing.read(level, page_type) * reads;
+        }
+        time
+    }
+}

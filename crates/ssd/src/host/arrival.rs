@@ -1,0 +1,255 @@
+//! When requests arrive: the recorded times of an open loop, the free places of a closed one, think
+//! times, and closed loops beside all that. It pushes them into the drive through the door that
+//! others may use as well.
+
+use super::backlog::Backlog;
+use super::closed::ClosedLoop;
+use super::{Completion, Overload};
+use crate::config::HostMode;
+use crate::sim::{Interrupted, Settings, Sim};
+use ftl::Kit;
+use kernel::{Dur, Time};
+use workload::{BATCH, Loop, Request, Source as Requester, TraceError};
+
+/// Of a request: it belongs to no closed loop. The others have the number of theirs.
+const OPEN: u32 = u32::MAX;
+
+/// Requests read from the workload but not yet arrived: one batch.
+struct Inbox {
+    batch: Vec<Request>,
+    at: usize,
+    exhausted: bool,
+}
+
+impl Inbox {
+    #[inline]
+    fn peek(&mut self, source: &mut dyn Requester) -> Result<Option<Request>, TraceError> {
+        if self.at == self.batch.len() {
+            if self.exhausted {
+                return Ok(None);
+            }
+            source.fill(&mut self.batch)?;
+            self.at = 0;
+            self.exhausted = self.batch.is_empty();
+            if self.exhausted {
+                return Ok(None);
+            }
+        }
+        Ok(Some(self.batch[self.at]))
+    }
+}
+
+/// Pushes the requests of a workload.
+pub(crate) struct Feeder {
+    mode: HostMode,
+    speed: f64,
+    inbox: Inbox,
+    /// Closed loop: free places in the queue. Open loop: places below the limit.
+    places: u32,
+    /// The next request's time has come (open loop), or its think time is over.
+    due: bool,
+    /// Throttle delay injected so far.
+    shift: Dur,
+    /// The recorded time of the previous request, for think times.
+    previous: Time,
+    /// What arrivals found, where they do not wait for completions.
+    backlog: Option<Box<Backlog>>,
+    closed: Vec<ClosedLoop>,
+    /// Some closed loop may ask.
+    closed_due: bool,
+}
+
+impl Feeder {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let open = matches!(settings.mode, HostMode::Timestamps | HostMode::Shifted);
+        Self {
+            mode: settings.mode,
+            speed: settings.speed,
+            places: match settings.mode {
+                HostMode::QueueDepth => settings.queue_depth,
+                HostMode::ThinkTime => 1,
+                HostMode::Timestamps | HostMode::Shifted => settings.queue_limit,
+            },
+            inbox: Inbox { batch: Vec::with_capacity(BATCH), at: 0, exhausted: false },
+            due: false,
+            shift: Dur::ZERO,
+            previous: Time::ZERO,
+            backlog: open.then(|| Box::new(Backlog::new())),
+            closed: Vec::new(),
+            closed_due: false,
+        }
+    }
+
+    /// Adds closed loops.
+    pub(crate) fn close_loops(&mut self, loops: Vec<Loop>) {
+        self.closed = loops.into_iter().map(ClosedLoop::new).collect();
+        self.closed_due = !self.closed.is_empty();
+    }
+
+    /// The closed loops.
+    pub(crate) fn closed_loops(&self) -> &[ClosedLoop] {
+        &self.closed
+    }
+
+    /// What shows that the drive could not keep up with the arrivals by `end`, if it could not.
+    pub(crate) fn overload(&self, end: Time) -> Option<Overload> {
+        self.backlog.as_ref()?.overload(end)
+    }
+
+    /// Plans the first arrival and pushes what arrives at once.
+    pub(crate) fn start<K: Kit>(
+        &mut self,
+        sim: &mut Sim<K>,
+        source: &mut dyn Requester,
+    ) -> Result<(), Interrupted> {
+        self.post_arrival(sim, source)?;
+        self.push(sim, source)
+    }
+
+    /// The drive wants to be asked: the next request's time has come.
+    #[inline]
+    pub(crate) fn wake(&mut self) {
+        self.due = true;
+    }
+
+    /// A request is answered.
+    #[inline]
+    pub(crate) fn answered(&mut self, done: Completion) {
+        if done.token == OPEN {
+            self.places += 1;
+        } else {
+            self.closed[done.token as usize].answered();
+            self.closed_due = true;
+        }
+    }
+
+    /// Plans the arrival of the next request.
+    fn post_arrival<K: Kit>(
+        &mut self,
+        sim: &mut Sim<K>,
+        source: &mut dyn Requester,
+    ) -> Result<(), Interrupted> {
+        self.due = false;
+        sim.wake_at(None);
+        let Some(next) = self.inbox.peek(source)? else {
+            sim.close();
+            return Ok(());
+        };
+        let at = match self.mode {
+            HostMode::QueueDepth => {
+                self.due = true;
+                return Ok(());
+            }
+            HostMode::Timestamps => self.scaled(next.at),
+            HostMode::Shifted => self.scaled(next.at) + self.shift,
+            HostMode::ThinkTime => {
+                let gap = self.scaled(next.at) - self.scaled(self.previous);
+                self.previous = next.at;
+                sim.now() + gap
+            }
+        };
+        if at <= sim.now() {
+            self.due = true;
+        } else {
+            sim.wake_at(Some(at));
+        }
+        Ok(())
+    }
+
+    /// Pushes every request that is due and has a place.
+    #[inline]
+    pub(crate) fn push<K: Kit>(
+        &mut self,
+        sim: &mut Sim<K>,
+        source: &mut dyn Requester,
+    ) -> Result<(), Interrupted> {
+        loop {
+            if self.closed_due {
+                self.push_closed(sim)?;
+            }
+            while self.due && self.places > 0 {
+                let Some(request) = self.inbox.peek(source)? else {
+                    self.due = false;
+                    return Ok(());
+                };
+                self.inbox.at += 1;
+                self.push_open(sim, &request);
+                if self.mode == HostMode::ThinkTime {
+                    // The gap runs from the completion, which may have come already.
+                    self.due = false;
+                    if self.places == 0 {
+                        break;
+                    }
+                }
+                self.post_arrival(sim, source)?;
+            }
+            let waits = self.mode == HostMode::ThinkTime && self.places > 0 && !self.due;
+            if !waits || sim.wakes_at().is_some() {
+                return Ok(());
+            }
+            self.post_arrival(sim, source)?;
+            if !self.due {
+                return Ok(());
+            }
+        }
+    }
+
+    #[inline]
+    fn push_open<K: Kit>(&mut self, sim: &mut Sim<K>, request: &Request) {
+        // The map entry of the next request comes while this one is served.
+        if let Some(next) = self.inbox.batch.get(self.inbox.at) {
+            sim.prefetch(next.offset);
+        }
+        self.places -= 1;
+        let arrived = match self.mode {
+            HostMode::QueueDepth | HostMode::ThinkTime => sim.now(),
+            HostMode::Timestamps => self.scaled(request.at),
+            // A due request cannot have arrived later than now.
+            HostMode::Shifted => (self.scaled(request.at) + self.shift).min(sim.now()),
+        };
+        if let Some(backlog) = &mut self.backlog {
+            backlog.arrival(arrived, sim.inside(), arrived < sim.now());
+        }
+        let delay = sim.submit_arrived(request, arrived, OPEN);
+        if self.mode == HostMode::Shifted {
+            self.shift += delay;
+        }
+        self.collect(sim);
+    }
+
+    /// Pushes what the closed loops ask for, one request of each by turns.
+    #[cold]
+    #[inline(never)]
+    fn push_closed<K: Kit>(&mut self, sim: &mut Sim<K>) -> Result<(), Interrupted> {
+        // What a buffer answers at once makes a place at once.
+        while std::mem::take(&mut self.closed_due) {
+            for of in 0..self.closed.len() {
+                if let Some(request) = self.closed[of].take(sim.now())? {
+                    self.closed_due = true;
+                    if let Some(backlog) = &mut self.backlog {
+                        backlog.arrival(sim.now(), sim.inside(), false);
+                    }
+                    sim.submit(&request, of as u32);
+                    self.collect(sim);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of what is done since it was last asked.
+    #[inline]
+    pub(crate) fn collect<K: Kit>(&mut self, sim: &mut Sim<K>) {
+        while let Some(done) = sim.take_done() {
+            self.answered(done);
+        }
+    }
+
+    /// The recorded time of a request, at the speed of the run.
+    fn scaled(&self, at: Time) -> Time {
+        if (self.speed - 1.0).abs() < f64::EPSILON {
+            return at;
+        }
+        Time::ZERO + Dur::from_secs_f64(at.as_secs_f64() / self.speed)
+    }
+}

@@ -1,0 +1,16 @@
+//! The host's side: requests that wait to be pushed into the drive, requests inside it, and the
+//! write buffer that answers some of them.
+
+mod arrival;
+mod backlog;
+mod buffer;
+mod closed;
+mod queue;
+
+pub(crate) use arrival::Feeder;
+pub use backlog::Overload;
+pub use buffer::BufferCounts;
+pub(crate) use buffer::{Buffer, Parts, Taken};
+pub(crate) use closed::ClosedLoop;
+pub use queue::{Class, ClassStats, Completion, Stats};
+pub(crate) use queue::{Inside, Requests};

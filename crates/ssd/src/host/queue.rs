@@ -1,0 +1,260 @@
+//! The requests inside the drive, from the moment when it takes them in to their completion, and
+//! what is counted of them.
+
+use crate::device::{NONE, Spent};
+use kernel::{Dur, Histogram, Prio, Time};
+use std::collections::VecDeque;
+use workload::{Op, Request};
+
+/// The kinds of host request that are counted apart.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Class {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Deallocations.
+    Trim,
+}
+
+/// The host requests of one class.
+#[derive(Clone, Default, Debug)]
+pub struct ClassStats {
+    /// Requests completed.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Their latencies: completion minus arrival.
+    pub latency: Histogram,
+    /// Total delay by the throttle, in ns.
+    pub throttle_ns: u128,
+    /// Total wait behind each source, in ns, in the order of `Source::ALL`.
+    pub queue_ns: [u128; 6],
+    /// Total time on or waiting for the channel, in ns.
+    pub bus_ns: u128,
+    /// Total time in the array, in ns.
+    pub array_ns: u128,
+    /// Total time of correcting errors: what sensing and sending took beyond a plain read, in ns.
+    pub ecc_ns: u128,
+}
+
+impl ClassStats {
+    #[inline]
+    pub(crate) fn complete(&mut self, bytes: u64, latency: Dur, throttle: u64, spent: &Spent) {
+        self.requests += 1;
+        self.bytes += bytes;
+        self.latency.record(latency);
+        self.throttle_ns += u128::from(throttle);
+        for (sum, ns) in self.queue_ns.iter_mut().zip(spent.queue) {
+            *sum += u128::from(ns);
+        }
+        self.bus_ns += u128::from(spent.bus);
+        self.array_ns += u128::from(spent.array);
+        if spent.ecc > 0 {
+            self.ecc_ns += u128::from(spent.ecc);
+        }
+    }
+
+    /// The sum of the parts, which must equal the sum of the latencies.
+    pub fn parts_ns(&self) -> u128 {
+        let waits = self.throttle_ns + self.queue_ns.iter().sum::<u128>();
+        waits + self.bus_ns + self.array_ns + self.ecc_ns
+    }
+}
+
+/// Latency of single page operations of the host: from the request's arrival to the page's end.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct PageStats {
+    /// Operations.
+    pub count: u64,
+    /// Their total latency in ns.
+    pub sum_ns: u128,
+}
+
+/// What the host's requests came to.
+#[derive(Clone, Default, Debug)]
+pub struct Stats {
+    /// Reads, writes, trims.
+    pub classes: [ClassStats; 3],
+    /// Of these, those of high priority, if there were any.
+    pub urgent: Option<Box<[ClassStats; 3]>>,
+    /// Requests taken in.
+    pub generated: u64,
+    /// Requests completed.
+    pub served: u64,
+    /// Host page reads and writes.
+    pub pages: [PageStats; 2],
+    /// Reads of read-modify-write.
+    pub rmw_reads: u64,
+    /// Host reads of pages that the map does not know, answered by flash or not.
+    pub unmapped_reads: u64,
+    /// Host page reads in all.
+    pub host_page_reads: u64,
+    /// Requests that arrived while the drive had `queue-limit` requests inside.
+    pub limited: u64,
+    /// Requests inside, integrated over time, in request-nanoseconds.
+    pub occupancy_ns: u128,
+    /// Total time that requests waited outside before the drive took them in, in ns.
+    pub outside_ns: u128,
+    /// When the last request completed, in ns.
+    pub end_ns: u64,
+    /// When the last page of the write buffer was in flash, in ns.
+    pub emptied_ns: u64,
+    /// Events processed.
+    pub events: u64,
+}
+
+/// One host request inside the drive.
+#[derive(Clone, Debug)]
+pub(crate) struct Inside {
+    pub(crate) arrived: Time,
+    pub(crate) class: Class,
+    pub(crate) prio: Prio,
+    pub(crate) offset: u64,
+    pub(crate) bytes: u32,
+    /// Page operations that are not done.
+    pub(crate) left: u32,
+    /// Delay by the throttle, in ns.
+    pub(crate) throttle: u64,
+    /// Time spent outside before the drive took it in, in ns.
+    pub(crate) outside: u64,
+    next_free: u32,
+    /// What whoever pushed it knows it by.
+    pub(crate) token: u32,
+}
+
+impl Inside {
+    pub(crate) fn new(request: &Request, arrived: Time, now: Time, token: u32) -> Self {
+        let class = match request.op {
+            Op::Read => Class::Read,
+            Op::Write => Class::Write,
+            Op::Trim => Class::Trim,
+        };
+        Self {
+            arrived,
+            class,
+            prio: request.prio,
+            offset: request.offset,
+            bytes: request.len,
+            left: 0,
+            throttle: 0,
+            outside: (now - arrived).as_ns(),
+            next_free: NONE,
+            token,
+        }
+    }
+}
+
+/// A request is done.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Completion {
+    /// What it was pushed with.
+    pub token: u32,
+    /// From its arrival until now.
+    pub latency: Dur,
+}
+
+/// The requests inside the drive, in a slab, and those that are done and not yet told.
+pub(crate) struct Requests {
+    slots: Vec<Inside>,
+    free: u32,
+    inside: u32,
+    /// When the number of requests inside last changed.
+    counted_at: Time,
+    pub(crate) done: VecDeque<Completion>,
+    pub(crate) stats: Stats,
+}
+
+impl Requests {
+    pub(crate) fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: NONE,
+            inside: 0,
+            counted_at: Time::ZERO,
+            done: VecDeque::new(),
+            stats: Stats::default(),
+        }
+    }
+
+    /// How many there are.
+    #[inline]
+    pub(crate) fn inside(&self) -> u32 {
+        self.inside
+    }
+
+    /// The drive takes a request in.
+    #[inline]
+    pub(crate) fn add(&mut self, request: Inside, now: Time) -> u32 {
+        self.count_inside(now);
+        self.stats.generated += 1;
+        self.stats.limited += u64::from(request.outside > 0);
+        self.stats.outside_ns += u128::from(request.outside);
+        self.inside += 1;
+        if self.free == NONE {
+            self.slots.push(request);
+            return self.slots.len() as u32 - 1;
+        }
+        let id = self.free;
+        self.free = self.slots[id as usize].next_free;
+        self.slots[id as usize] = request;
+        id
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: u32) -> &Inside {
+        &self.slots[id as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: u32) -> &mut Inside {
+        &mut self.slots[id as usize]
+    }
+
+    /// A page of a request is done; whether it was the last.
+    #[inline]
+    pub(crate) fn page_done(&mut self, id: u32, now: Time) -> bool {
+        let request = &mut self.slots[id as usize];
+        let page = &mut self.stats.pages[request.class as usize];
+        page.count += 1;
+        page.sum_ns += u128::from((now - request.arrived).as_ns());
+        request.left -= 1;
+        request.left == 0
+    }
+
+    /// A request is done, and leaves. `spent`: where the time of its last page went, its wait
+    /// outside included.
+    #[inline]
+    pub(crate) fn complete(&mut self, id: u32, spent: &Spent, now: Time) {
+        self.count_inside(now);
+        let request = &mut self.slots[id as usize];
+        let latency = now - request.arrived;
+        let (class, bytes) = (request.class as usize, u64::from(request.bytes));
+        self.stats.classes[class].complete(bytes, latency, request.throttle, spent);
+        if request.prio == Prio::High {
+            let urgent = self.stats.urgent.get_or_insert_default();
+            urgent[class].complete(bytes, latency, request.throttle, spent);
+        }
+        self.stats.served += 1;
+        self.stats.end_ns = now.as_ns();
+        self.done.push_back(Completion { token: request.token, latency });
+        self.inside -= 1;
+        request.next_free = self.free;
+        self.free = id;
+    }
+
+    /// Brings the integral of the requests inside up to now.
+    #[inline]
+    fn count_inside(&mut self, now: Time) {
+        self.stats.occupancy_ns = self.inside_ns(now);
+        self.counted_at = now;
+    }
+
+    /// The integral of the requests inside up to `at`, before which nothing happens any more.
+    #[inline]
+    pub(crate) fn inside_ns(&self, at: Time) -> u128 {
+        let since = (at - self.counted_at).as_ns();
+        self.stats.occupancy_ns + u128::from(since) * u128::from(self.inside)
+    }
+}

@@ -1,0 +1,86 @@
+//! Simulated time, and who acts next.
+//!
+//! The cast is fixed: every die, the alarm of whoever pushes requests, the gate of the throttle,
+//! the timer of the policies. Each waits for at most one thing, so the agenda has one place for each
+//! ([`kernel::Agenda`]).
+
+use kernel::{Agenda, Idx, Time};
+use nand::DieId;
+
+/// Who acts.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Actor {
+    Die(DieId),
+    /// Whoever pushes requests wants to be asked.
+    Alarm,
+    /// The throttle lets its earliest write through.
+    Gate,
+    /// A policy has asked for this time.
+    Timer,
+}
+
+/// The simulated time.
+pub(crate) struct Clock {
+    pub(crate) now: Time,
+    agenda: Agenda,
+    dies: usize,
+}
+
+impl Clock {
+    pub(crate) fn new(dies: usize) -> Self {
+        Self { now: Time::ZERO, agenda: Agenda::new(dies + 3), dies }
+    }
+
+    #[inline]
+    fn place(&self, actor: Actor) -> usize {
+        match actor {
+            Actor::Die(die) => die.index(),
+            Actor::Alarm => self.dies,
+            Actor::Gate => self.dies + 1,
+            Actor::Timer => self.dies + 2,
+        }
+    }
+
+    /// Who acts next, and when. The actor stays planned until it is planned anew or cleared.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<(Time, Actor)> {
+        let (at, place) = self.agenda.peek()?;
+        let actor = match place.wrapping_sub(self.dies) {
+            0 => Actor::Alarm,
+            1 => Actor::Gate,
+            2 => Actor::Timer,
+            _ => Actor::Die(DieId::new(place)),
+        };
+        Some((at, actor))
+    }
+
+    /// Lets an actor act at `at`, instead of what it had planned.
+    #[inline]
+    pub(crate) fn plan(&mut self, actor: Actor, at: Time) {
+        self.agenda.set(self.place(actor), at);
+    }
+
+    /// Lets an actor act at `at` or, without one, not at all.
+    #[inline]
+    pub(crate) fn plan_or_clear(&mut self, actor: Actor, at: Option<Time>) {
+        match at {
+            Some(at) => self.plan(actor, at),
+            None => self.clear(actor),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self, actor: Actor) {
+        self.agenda.clear(self.place(actor));
+    }
+
+    /// When an actor acts next, if it does.
+    pub(crate) fn planned(&self, actor: Actor) -> Option<Time> {
+        self.agenda.at(self.place(actor))
+    }
+
+    /// Events planned so far.
+    pub(crate) fn posted(&self) -> u64 {
+        self.agenda.posted()
+    }
+}

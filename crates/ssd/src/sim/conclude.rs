@@ -1,0 +1,147 @@
+//! What follows when a command is done, in order.
+
+use super::Sim;
+use crate::device::{Cells, LaneId, Owner, PageOp, Work};
+use ftl::{Kit, Lpn};
+use kernel::Prio;
+use nand::{DieId, Source, Store, Tag, Verb};
+
+impl<K: Kit> Sim<K> {
+    /// A die's time has come.
+    #[inline]
+    pub(super) fn die_event(&mut self, die: DieId) {
+        if self.device.act(&mut self.clock, die) {
+            self.conclude(die);
+        } else if self.device.is_choosing(die) {
+            self.look_for_work(die);
+        }
+    }
+
+    /// A command is done. Other dies may act on what follows; this one starts nothing before it
+    /// chooses, unless a job of its own goes on.
+    fn conclude(&mut self, die: DieId) {
+        // 1. The die's books are closed, and the operations' accounts of time.
+        let command = self.device.finish(die, self.clock.now, &mut self.done);
+        // 2. The cells take note, before the FTL does.
+        if self.device.cells().is_some() {
+            self.age_cells();
+        }
+        // 3. One operation after the other: the FTL takes note of it, then whose it was.
+        let mut followers = None;
+        for at in 0..self.done.len() {
+            followers = self.conclude_operation(die, self.done[at]);
+        }
+        self.done.clear();
+        // 4. Reads of a page that was on its way have it now.
+        if command.verb == Verb::Program && !self.waits.for_program(die).is_empty() {
+            self.unpark(die);
+        }
+        // 5. Whoever waited for what a job did tries again.
+        match followers {
+            Some(awaited) => self.follow_up(awaited),
+            None => self.start_jobs(),
+        }
+        // 6. The die chooses.
+        if self.device.is_choosing(die) {
+            self.look_for_work(die);
+        }
+        // 7. Its next command, if there is one, goes before the data that other dies have to send.
+        self.device.pass_channel_on(&mut self.clock, die, &command);
+    }
+
+    /// One operation is done. If it was a job's, others may have waited for it: returns whether a read
+    /// waits for the very page that it has programmed.
+    #[inline]
+    fn conclude_operation(&mut self, die: DieId, op: u32) -> Option<bool> {
+        let PageOp { owner, work, modify, lpn, ppn, prio, seq, .. } = self.device.ops[op];
+        if let Owner::Job(id) = owner {
+            let awaited = !self.waits.for_refresh().is_empty()
+                && work == Work::Program
+                && self.is_awaited(ppn.and_then(|ppn| self.ftl.map().owner(ppn)));
+            self.device.ops.remove(op);
+            self.step_job(die, id);
+            return Some(awaited);
+        }
+        self.device.leave(die);
+        if work == Work::Program {
+            let (lpn, ppn) = (lpn.expect("a page"), ppn.expect("a slot"));
+            let tag = Tag { source: Source::Host, demand: Source::Host, prio };
+            let data = K::Store::stamp(lpn.as_u32(), seq);
+            self.ftl.program_done(lpn, ppn, data, tag, self.clock.now);
+            self.page_done(op);
+        } else if let Some(ppn) = ppn {
+            let lpn = lpn.expect("a page");
+            let data = self.ftl.read_done(ppn);
+            if modify {
+                self.modify(op);
+            } else {
+                assert!(
+                    K::Store::is_of(data, lpn.as_u32()),
+                    "the read of page {lpn} got another page's data from slot {ppn}"
+                );
+                self.page_done(op);
+            }
+        } else {
+            self.ftl.unmapped_read_done();
+            self.page_done(op);
+        }
+        None
+    }
+
+    /// Whoever waited for what a job has done tries again. `awaited`: a read waits for the page that
+    /// it has programmed.
+    #[inline]
+    pub(super) fn follow_up(&mut self, awaited: bool) {
+        if !self.waits.for_refresh().is_empty() && (self.ftl.take_relieved() || awaited) {
+            self.retry_barred();
+        }
+        self.start_jobs();
+        if self.ftl.take_freed() && self.waits.for_space() > 0 {
+            self.retry_stalled();
+            self.start_jobs();
+        }
+    }
+
+    /// Puts reads whose pages are there now into their lanes, at their old places.
+    #[cold]
+    fn unpark(&mut self, die: DieId) {
+        let ftl = &self.ftl;
+        let there = |ppn| ftl.is_written(ppn);
+        for op in self.waits.release_for_program(&mut self.device.ops, die, there) {
+            let high = self.device.ops[op].prio == Prio::High;
+            let lane = if high { LaneId::ReadHigh } else { LaneId::Read };
+            self.device.insert(die, lane, op);
+        }
+    }
+
+    /// Whether a read waits for a page.
+    #[cold]
+    fn is_awaited(&self, lpn: Option<Lpn>) -> bool {
+        let barred = self.waits.for_refresh();
+        lpn.is_some() && barred.iter().any(|&op| self.device.ops[op].lpn == lpn)
+    }
+
+    /// The cells take note of what was done, and blocks that could not be read are taken out of
+    /// service.
+    #[inline(never)]
+    fn age_cells(&mut self) {
+        let now = self.clock.now;
+        for &op in &self.done {
+            let PageOp { work, ppn, .. } = self.device.ops[op];
+            let Some(cells) = self.device.cells_mut() else { return };
+            match work {
+                Work::Program => cells.programmed(ppn.expect("a program has a slot"), now),
+                Work::Erase(block) => {
+                    let array = self.ftl.array();
+                    let (erases, wear) = (array.erases()[block] + 1, array.wear_after_erase(block));
+                    let healed = cells.erased(block, erases, wear, now);
+                    self.ftl.set_healed(healed);
+                }
+                Work::Read | Work::Reprogram(..) | Work::Turn => {}
+            }
+        }
+        while let Some(block) = self.device.cells_mut().and_then(Cells::take_failed) {
+            self.ftl.condemn(block);
+        }
+    }
+}

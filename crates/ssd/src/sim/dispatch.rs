@@ -1,0 +1,128 @@
+//! A die chooses what goes next, and starts it.
+
+use super::Sim;
+use crate::device::{LaneId, NONE, Owner, PageOp, Work};
+use ftl::{Kit, Lpn, Order, Queues, WriteCtx};
+use kernel::Idx;
+use nand::{DieId, Ppn, Source, Tag};
+
+/// Waiting operations of other requests are counted up to this many.
+const COUNTED: usize = 64;
+
+impl<K: Kit> Sim<K> {
+    /// A host operation comes to a die.
+    #[inline]
+    pub(super) fn enqueue(&mut self, die: DieId, lane: LaneId, op: u32) {
+        self.device.expect(die, op);
+        self.join(die, lane, op);
+    }
+
+    /// An operation starts at once if the die is free, and waits otherwise.
+    #[inline]
+    pub(super) fn join(&mut self, die: DieId, lane: LaneId, op: u32) {
+        if self.device.starts_at_once(die) {
+            self.begin(die, op);
+        } else {
+            self.device.queue(&mut self.clock, die, lane, op);
+        }
+    }
+
+    /// A die that chooses takes its next operation, or rests.
+    pub(super) fn look_for_work(&mut self, die: DieId) {
+        loop {
+            let (now, order) = (self.clock.now, &mut self.ftl.policies.order);
+            let next = self.device.next_lane(die, |heads| order.pick(heads, now));
+            let job = match next {
+                Some(lane) => {
+                    let op = self.device.pop(die, lane);
+                    let PageOp { owner: Owner::Job(id), work: Work::Turn, .. } =
+                        self.device.ops[op]
+                    else {
+                        let op = self.device.make_ready(self.ftl.array(), die, lane, op);
+                        return self.begin(die, op);
+                    };
+                    self.device.ops.remove(op);
+                    Some(id)
+                }
+                None => self.idle_work(die),
+            };
+            let Some(id) = job else { return self.device.rest(&mut self.clock, die) };
+            if self.step_job(die, id) {
+                return;
+            }
+            self.follow_up(false);
+        }
+    }
+
+    /// Starts an operation (and those chained to it) on a die that is free or chooses.
+    #[inline]
+    pub(super) fn begin(&mut self, die: DieId, op: u32) {
+        if self.device.ops[op].work == Work::Program && self.ftl.constant_level().is_none() {
+            self.decide_levels(die, op);
+        }
+        let command = self.device.command(&self.ftl, op, self.clock.now);
+        self.device.start(&mut self.clock, die, op, command);
+    }
+
+    /// Decides the levels of a chain of programs.
+    #[inline(never)]
+    fn decide_levels(&mut self, die: DieId, mut op: u32) {
+        while op != NONE {
+            let PageOp { owner, lpn, ppn, next, .. } = self.device.ops[op];
+            self.decide_level(die, owner, lpn, ppn.expect("a program has a slot"));
+            op = next;
+        }
+    }
+
+    fn decide_level(&mut self, die: DieId, owner: Owner, lpn: Option<Lpn>, slot: Ppn) {
+        let (tag, stored) = match owner {
+            Owner::Job(id) => {
+                let job = self.ftl.job(id);
+                (job.tag(), job.copied_from().map(|from| self.ftl.level_of(from)))
+            }
+            Owner::Host(_) | Owner::Buffer(_) => (Tag::of(Source::Host), None),
+        };
+        let lpn = lpn.or_else(|| self.ftl.map().owner(slot));
+        let lpn = lpn.expect("what is programmed has an owner");
+        let queues = self.device.queues();
+        let (device, waits) = (&self.device, &self.waits);
+        // A policy asks for a few at most, so counting stops early.
+        let others = |dies: &mut dyn Iterator<Item = usize>| {
+            let dies = dies.map(DieId::new);
+            let busy = dies
+                .filter(|d| device.has_host_operations(*d) || !waits.for_program(*d).is_empty());
+            let waiting = busy.flat_map(|d| {
+                device.host_operations(d).chain(waits.for_program(d).iter(&device.ops))
+            });
+            waiting.filter(|o| o.owner != owner).take(COUNTED).count() as u32
+        };
+        let geometry = self.ftl.geometry();
+        let (dies, channels) = (0..geometry.dies(), geometry.channels());
+        let channel = geometry.channel_of(die).index();
+        let all = queues == Queues::All;
+        let ctx = WriteCtx {
+            now: self.clock.now,
+            lpn,
+            die,
+            tag,
+            stored,
+            waiting_die: if queues == Queues::None {
+                0
+            } else {
+                others(&mut [die.index()].into_iter())
+            },
+            waiting_channel: if all {
+                others(&mut dies.clone().skip(channel).step_by(channels))
+            } else {
+                0
+            },
+            waiting_device: if all {
+                let stalled = waits.for_space() as u32;
+                (others(&mut dies.clone()) + stalled).min(COUNTED as u32)
+            } else {
+                0
+            },
+        };
+        self.ftl.decide_level(slot, || ctx);
+    }
+}

@@ -1,0 +1,110 @@
+//! How the FTL's own work comes to the dies: jobs that start or go on, idle time, timers.
+
+use super::{Actor, Sim};
+use crate::device::{LaneId, Owner, Work};
+use ftl::{Action, Hold, JobId, Kit};
+use kernel::Idx;
+use nand::DieId;
+
+impl<K: Kit> Sim<K> {
+    /// Queues every job that wants to start or to go on.
+    #[inline]
+    pub(super) fn start_jobs(&mut self) {
+        if self.ftl.has_ready() {
+            self.start_ready();
+        }
+    }
+
+    #[inline(never)]
+    fn start_ready(&mut self) {
+        while let Some(id) = self.ftl.take_ready() {
+            let seq = self.device.place_job(id);
+            let die = self.ftl.job(id).home();
+            self.queue_turn(die, id, seq);
+            self.device.look_round(&mut self.clock, die);
+        }
+        while let Some(id) = self.ftl.take_promoted() {
+            self.device.promote(Owner::Job(id));
+        }
+    }
+
+    fn lane_of(&self, id: JobId) -> LaneId {
+        if self.ftl.job(id).is_background() { LaneId::Idle } else { LaneId::Job }
+    }
+
+    fn queue_turn(&mut self, die: DieId, id: JobId, seq: u64) {
+        let op = self.device.ops.add_job(id, Work::Turn, None, seq, self.clock.now);
+        self.device.insert(die, self.lane_of(id), op);
+    }
+
+    /// Asks a job for its next action. If that is on `here`, which chooses, it starts; otherwise it
+    /// is queued where it belongs. Returns whether `here` is busy now.
+    pub(super) fn step_job(&mut self, here: DieId, id: JobId) -> bool {
+        let (lane, hold) = (self.lane_of(id), self.ftl.job(id).hold());
+        let action = self.ftl.advance(id, self.clock.now);
+        let geometry = self.ftl.geometry();
+        let (block, work, ppn) = match action {
+            Action::Done | Action::Wait => return false,
+            Action::Yield => {
+                // Behind everything that waits here now. This die is choosing: it finds the job,
+                // which may have become work for idle time.
+                let seq = self.device.place_job(id);
+                self.queue_turn(here, id, seq);
+                return false;
+            }
+            Action::Read(ppn) => (geometry.block_of(ppn), Work::Read, Some(ppn)),
+            Action::Program { ppn, .. } => (geometry.block_of(ppn), Work::Program, Some(ppn)),
+            Action::Erase(block) => (block, Work::Erase(block), None),
+            Action::Reprogram { block, wordlines, known } => {
+                (block, Work::Reprogram(wordlines as u16, known as u16), None)
+            }
+        };
+        let die = geometry.die_of(block);
+        let seq = match hold {
+            Hold::Nothing => self.device.place_job(id),
+            Hold::Place | Hold::Die => self.device.place_of(id),
+        };
+        let op = self.device.ops.add_job(id, work, ppn, seq, self.clock.now);
+        if die != here {
+            self.join(die, lane, op);
+            return false;
+        }
+        let first = hold == Hold::Die && self.device.is_next(self.ftl.array(), op);
+        if first || self.device.is_unasked(here) {
+            self.begin(here, op);
+            return true;
+        }
+        self.device.insert(here, lane, op);
+        false
+    }
+
+    /// What a die that has nothing else to do may do for the FTL.
+    pub(super) fn idle_work(&mut self, die: DieId) -> Option<JobId> {
+        if !self.ftl.offers_idle_work() || self.host_is_done() {
+            return None;
+        }
+        let id = self.ftl.idle_job(die)?;
+        self.device.place_job(id);
+        Some(id)
+    }
+
+    pub(super) fn timer_event(&mut self) {
+        self.ftl.on_timer(self.clock.now);
+        self.start_jobs();
+        if self.ftl.offers_idle_work() {
+            // A timer may have left work for dies that have nothing else to do.
+            for die in (0..self.ftl.geometry().dies()).map(DieId::new) {
+                if self.device.wake_idle(&self.clock, die) {
+                    self.look_for_work(die);
+                }
+            }
+        }
+        self.post_timer();
+    }
+
+    /// Posts the next time that a policy asked for; none once nothing else can happen.
+    pub(super) fn post_timer(&mut self) {
+        let next = self.ftl.next_timer().filter(|_| !self.host_is_done());
+        self.clock.plan_or_clear(Actor::Timer, next.map(|at| at.max(self.clock.now)));
+    }
+}
