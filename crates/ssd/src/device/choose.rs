@@ -1,6 +1,6 @@
 //! Which of the operations that wait for a die goes next, and what goes with it.
 
-use super::die::{LaneId, Phase};
+use super::die::{Heads, LaneId, Phase};
 use super::{Device, NONE, PageOp, Work};
 use crate::config::MultiPlane;
 use crate::sim::{Actor, Clock};
@@ -27,8 +27,9 @@ impl Device {
         if foreground.is_power_of_two() {
             return Some(foreground.trailing_zeros() as usize);
         }
-        let (heads, lanes, n) = self.dies[die].heads(&self.ops);
-        Some(usize::from(lanes[..n][pick(&heads[..n])]))
+        let mut heads = Heads::NONE;
+        self.dies[die].heads(&self.ops, &mut heads);
+        Some(heads.lane(pick(heads.views())))
     }
 
     #[inline]
@@ -175,7 +176,7 @@ impl Device {
     }
 
     /// An operation and those chained to it.
-    pub(super) fn chain(&self, op: u32) -> impl Iterator<Item = &PageOp> {
+    pub(crate) fn chain(&self, op: u32) -> impl Iterator<Item = &PageOp> {
         let some = |at: u32| (at != NONE).then_some(at);
         std::iter::successors(some(op), move |&at| some(self.ops[at].next)).map(|at| &self.ops[at])
     }

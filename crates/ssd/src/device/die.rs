@@ -20,6 +20,34 @@ pub(crate) enum LaneId {
 
 pub(crate) const LANES: usize = 6;
 
+/// The first operations of a die's foreground lanes, among which the order policy picks. Filled in
+/// place: by value they would be copied through memory at every choice.
+pub(super) struct Heads {
+    views: [OpView; Self::MOST],
+    lanes: [u8; Self::MOST],
+    n: usize,
+}
+
+impl Heads {
+    const MOST: usize = LaneId::Idle as usize;
+    pub(super) const NONE: Self = Self {
+        views: [OpView { op: Op::Job, prio: Prio::Normal, seq: 0 }; Self::MOST],
+        lanes: [0; Self::MOST],
+        n: 0,
+    };
+
+    #[inline(always)]
+    pub(super) fn views(&self) -> &[OpView] {
+        &self.views[..self.n]
+    }
+
+    /// The lane of one of them.
+    #[inline(always)]
+    pub(super) fn lane(&self, at: usize) -> usize {
+        usize::from(self.lanes[..self.n][at])
+    }
+}
+
 /// What a die is doing.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
@@ -149,26 +177,23 @@ impl Die {
         id
     }
 
-    /// The first operation of each foreground lane that has any, and its lane.
-    pub(super) fn heads(&self, ops: &Ops) -> ([OpView; 5], [u8; 5], usize) {
-        const KINDS: [(Op, Prio); 5] = [
+    /// Finds the first operation of each foreground lane that has any.
+    #[inline(always)]
+    pub(super) fn heads(&self, ops: &Ops, heads: &mut Heads) {
+        const KINDS: [(Op, Prio); Heads::MOST] = [
             (Op::Read, Prio::High),
             (Op::Write, Prio::High),
             (Op::Read, Prio::Normal),
             (Op::Write, Prio::Normal),
             (Op::Job, Prio::Normal),
         ];
-        let mut views = [OpView { op: Op::Job, prio: Prio::Normal, seq: 0 }; 5];
-        let mut lanes = [0; 5];
-        let mut n = 0;
         for (lane, (op, prio)) in KINDS.into_iter().enumerate() {
             if self.mask & 1 << lane != 0 {
-                views[n] = OpView { op, prio, seq: ops[self.lanes[lane].head].seq };
-                lanes[n] = lane as u8;
-                n += 1;
+                heads.views[heads.n] = OpView { op, prio, seq: ops[self.lanes[lane].head].seq };
+                heads.lanes[heads.n] = lane as u8;
+                heads.n += 1;
             }
         }
-        (views, lanes, n)
     }
 
     /// An operation begins to wait here: from its account comes what the die had been busy with

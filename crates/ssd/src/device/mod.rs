@@ -308,14 +308,15 @@ impl Device {
         false
     }
 
-    /// A command is done: its operations, with their accounts of time, go to the list. What
-    /// correcting errors took goes to an account of its own; the rest of the time is then that of
-    /// plain reads. The die is about to choose.
+    /// A command is done. Returns it, and the first of its operations with their accounts of time:
+    /// a list, of which [`Device::take_done`] has the next. What correcting errors took goes to an
+    /// account of its own; the rest of the time is then that of plain reads. The die is about to
+    /// choose.
     #[inline]
-    pub(crate) fn finish(&mut self, die: DieId, now: Time, done: &mut Vec<u32>) -> Command {
+    pub(crate) fn finish(&mut self, die: DieId, now: Time) -> (Command, u32) {
         let d = &mut self.dies[die];
         let ran = d.finish(now);
-        let (command, mut at) = (d.command, d.running);
+        let (command, first) = (d.command, d.running);
         let mut corrected = command.array - command.plain;
         if command.extra_out > 0
             && let Bus::Modelled { page, .. } = self.timing.bus
@@ -324,17 +325,21 @@ impl Device {
         }
         let array = command.plain.as_ns();
         let bus = (ran - corrected).as_ns() - array;
+        let mut at = first;
         while at != NONE {
             let op = &mut self.ops[at];
-            if !matches!(op.owner, Owner::Job(_)) {
-                op.spent.array += array;
-                op.spent.bus += bus;
-                op.spent.ecc += corrected.as_ns();
-            }
-            done.push(at);
-            at = std::mem::replace(&mut op.next, NONE);
+            op.spent.array += array;
+            op.spent.bus += bus;
+            op.spent.ecc += corrected.as_ns();
+            at = op.next;
         }
-        command
+        (command, first)
+    }
+
+    /// Takes the first operation off a list of what is done. Returns the rest.
+    #[inline]
+    pub(crate) fn take_done(&mut self, first: u32) -> u32 {
+        std::mem::replace(&mut self.ops[first].next, NONE)
     }
 
     /// A host operation is off its die.

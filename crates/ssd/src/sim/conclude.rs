@@ -1,7 +1,7 @@
 //! What follows when a command is done, in order.
 
 use super::Sim;
-use crate::device::{Cells, LaneId, Owner, PageOp, Work};
+use crate::device::{Cells, LaneId, NONE, Owner, PageOp, Work};
 use ftl::{Kit, Lpn};
 use kernel::Prio;
 use nand::{DieId, Source, Store, Tag, Verb};
@@ -21,17 +21,18 @@ impl<K: Kit> Sim<K> {
     /// chooses, unless a job of its own goes on.
     fn conclude(&mut self, die: DieId) {
         // 1. The die's books are closed, and the operations' accounts of time.
-        let command = self.device.finish(die, self.clock.now, &mut self.done);
+        let (command, mut op) = self.device.finish(die, self.clock.now);
         // 2. The cells take note, before the FTL does.
         if self.device.cells().is_some() {
-            self.age_cells();
+            self.age_cells(op);
         }
         // 3. One operation after the other: the FTL takes note of it, then whose it was.
         let mut followers = None;
-        for at in 0..self.done.len() {
-            followers = self.conclude_operation(die, self.done[at]);
+        while op != NONE {
+            let rest = self.device.take_done(op);
+            followers = self.conclude_operation(die, op);
+            op = rest;
         }
-        self.done.clear();
         // 4. Reads of a page that was on its way have it now.
         if command.verb == Verb::Program && !self.waits.for_program(die).is_empty() {
             self.unpark(die);
@@ -124,10 +125,11 @@ impl<K: Kit> Sim<K> {
     /// The cells take note of what was done, and blocks that could not be read are taken out of
     /// service.
     #[inline(never)]
-    fn age_cells(&mut self) {
+    fn age_cells(&mut self, mut op: u32) {
         let now = self.clock.now;
-        for &op in &self.done {
-            let PageOp { work, ppn, .. } = self.device.ops[op];
+        while op != NONE {
+            let PageOp { work, ppn, next, .. } = self.device.ops[op];
+            op = next;
             let Some(cells) = self.device.cells_mut() else { return };
             match work {
                 Work::Program => cells.programmed(ppn.expect("a program has a slot"), now),

@@ -103,8 +103,6 @@ pub struct Sim<K: Kit> {
     waits: Waits,
     ftl: Ftl<K>,
     device: Device,
-    /// The operations of the command that is done, while their consequences happen.
-    done: Vec<u32>,
     feeder: Feeder,
     watch: Watch,
 }
@@ -122,7 +120,6 @@ impl<K: Kit> Sim<K> {
             buffer: Buffer::new(settings.buffer, settings.flush_above, page),
             waits: Waits::new(geometry.dies()),
             device: Device::new(&settings, geometry, queues, ideal),
-            done: Vec::new(),
             feeder: Feeder::new(&settings),
             watch: Watch::new(&ftl),
             settings,

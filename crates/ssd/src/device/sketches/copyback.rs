@@ -39,15 +39,14 @@ fn a_move_within_a_plane_leaves_the_channel_to_others() {
     start(&mut device, &mut clock, DIE, Work::Read, sense);
     start(&mut device, &mut clock, STREAMS, Work::Read, streamed);
     let (mut moved, mut sent, mut register) = (0, 0_u32, None);
-    let mut done = Vec::new();
     let mut moved_at = Time::ZERO;
     while let Some((at, Actor::Die(die))) = clock.next() {
         clock.now = at;
         if !device.act(&mut clock, die) {
             continue;
         }
-        let finished = device.finish(die, at, &mut done);
-        done.drain(..).for_each(|op| device.ops.remove(op));
+        let (finished, op) = device.finish(die, at);
+        device.ops.remove(op);
         let (from, to): (Ppn, Ppn) = (slot(0, moved), slot(1, moved));
         if die == STREAMS {
             sent += 1;

@@ -7,7 +7,7 @@
 
 use super::{DIE, PROGRAM, READ, device, operation};
 use crate::device::die::Phase;
-use crate::device::{Device, LaneId, Work};
+use crate::device::{Device, LaneId, NONE, Work};
 use crate::sim::{Actor, Clock};
 use kernel::{Dur, Rng, Time};
 use nand::{Bus, Command, Source, Verb};
@@ -52,7 +52,7 @@ impl OneDie {
         let (op, left, done) = (d.running, end - now, now - d.started);
         let command = Command::new(d.command.verb, d.command.source, left);
         d.command = Command::new(d.command.verb, d.command.source, done);
-        self.device.finish(DIE, now, &mut Vec::new());
+        self.device.finish(DIE, now);
         self.device.begin_wait(DIE, op, now);
         self.paused = Some(Paused { op, command });
         self.interrupted += 1;
@@ -62,9 +62,8 @@ impl OneDie {
     fn act(&mut self, at: Time) {
         self.clock.now = at;
         if self.device.act(&mut self.clock, DIE) {
-            let mut done = Vec::new();
-            self.device.finish(DIE, at, &mut done);
-            for op in done {
+            let (_, mut op) = self.device.finish(DIE, at);
+            while op != NONE {
                 let o = &self.device.ops[op];
                 let class = usize::from(o.work != Work::Read);
                 // Nothing of the time is lost, however often it was interrupted.
@@ -73,7 +72,9 @@ impl OneDie {
                 assert_eq!(o.spent.array, SERVICE[class].as_ns());
                 self.stays[class].0 += stay;
                 self.stays[class].1 += 1;
+                let rest = self.device.take_done(op);
                 self.device.ops.remove(op);
+                op = rest;
             }
         }
         self.choose();
