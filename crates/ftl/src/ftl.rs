@@ -1,38 +1,16 @@
-//! The FTL: its parts, and how it begins and ends. What it does lies in `host.rs`, `slots.rs` and
-//! `job`.
+//! The FTL: its parts, and how it begins and ends. What it does lies in `host.rs`, `door.rs`,
+//! `place.rs` and `job`.
 
-use crate::ask::{
-    Coding, Cost, Interests, Kit, Order, PageChoice, Policies, ReadDisturb, Watch, Wear,
-};
-use crate::job::{Job, JobId, Jobs, WaitFor};
+use crate::ask::{Coding, Interests, Kit, Order, PageChoice, Policies, ReadDisturb, Wear};
+use crate::ask::{Placement, Watch};
+use crate::job::{Jobs, Victims};
+use crate::level::Levels;
 use crate::map::Map;
-use crate::plan::{Dest, Plan, Step};
-use crate::plane::Planes;
+use crate::reads::Reads;
+use crate::space::{Blocks, Demands, Space};
 use crate::stream::{FreePick, Pool, StreamId, StreamSpec};
-use crate::{Blocks, Levels, State};
-use kernel::{BitSet, Idx, IndexVec, Rng};
-use nand::{
-    Array, BlockId, BySource, DieId, Geometry, Layouts, Level, Mode, PlaneId, Source, Store,
-};
-use std::collections::VecDeque;
-
-/// The read-only view of the whole FTL, borrowed field by field so that a policy beside it can be
-/// borrowed mutably.
-macro_rules! ftl_view {
-    ($ftl:expr) => {
-        $crate::view::FtlView {
-            geometry: &$ftl.geometry,
-            layouts: &$ftl.layouts,
-            map: &$ftl.map,
-            blocks: &$ftl.blocks,
-            modes: $ftl.array.modes(),
-            erases: $ftl.array.erases(),
-            wear: $ftl.array.wear(),
-            reads: &$ftl.reads,
-        }
-    };
-}
-pub(crate) use ftl_view;
+use kernel::BitSet;
+use nand::{Array, BlockId, BySource, Geometry, Layouts, Mode, PageRange, PlaneId, Ppn, Store};
 
 /// When garbage collection starts and stops, in free blocks of a plane.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -88,7 +66,7 @@ pub struct Counts {
     /// Blocks erased, by source.
     pub erase: BySource<u64>,
     /// Erases by garbage collection, by who needed the space. Where refreshes take and give back
-    /// space, that is not whoever happened to come when there was little: see `Ftl::owed`.
+    /// space, that is not whoever happened to come when there was little: see `Space::needed_by`.
     pub gc_erase_by_demand: BySource<u64>,
     /// Pages moved (map changes that were no host write), by source.
     pub moved: BySource<u64>,
@@ -118,76 +96,36 @@ pub struct Counts {
     pub overridden: u64,
 }
 
-/// The interests of each family that is asked apart, and of all together.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Interest {
-    pub(crate) all: Interests,
-    pub(crate) cost: Interests,
-    pub(crate) read_disturb: Interests,
-}
-
-/// A flash translation layer with its flash array.
-pub struct Ftl<K: Kit> {
-    pub(crate) config: Config,
-    pub(crate) geometry: Geometry,
-    pub(crate) layouts: Layouts,
-    pub(crate) map: Map,
-    pub(crate) blocks: Blocks,
-    pub(crate) planes: Planes,
-    pub(crate) streams: Vec<StreamSpec>,
-    pub(crate) array: Array<K::Store>,
-    /// The policies in charge.
-    pub policies: Policies<K>,
-    pub(crate) interests: Interest,
-    pub(crate) jobs: Jobs<<K::Store as Store>::Page>,
-    pub(crate) ready: VecDeque<JobId>,
-    pub(crate) promoted: Vec<JobId>,
-    pub(crate) waiting: Vec<(JobId, WaitFor)>,
-    pub(crate) job_waits: u64,
-    pub(crate) idle_jobs: IndexVec<DieId, VecDeque<JobId>>,
-    pub(crate) idle_jobs_total: usize,
-    pub(crate) idle_interest: bool,
-    pub(crate) wear_active: bool,
-    /// Every block is in full mode and pages are taken in order: slots are pages.
-    pub(crate) plain: bool,
+/// What the policies have answered once, before the run.
+pub(crate) struct Answers {
+    /// The interests of all of them.
+    pub(crate) interests: Interests,
+    /// The cost policy is asked for re-writes when a die is idle.
+    pub(crate) rewrites: bool,
+    pub(crate) wear: bool,
     pub(crate) coding_plain: bool,
     pub(crate) in_order: bool,
     /// High-priority writes have a stream of their own.
     pub(crate) priority: bool,
     /// A stream of the page-choice policy that only urgent writes go to.
     pub(crate) urgent: Option<StreamId>,
-    pub(crate) constant: Option<Level>,
-    pub(crate) levels: Option<Levels>,
-    /// Host reads let in to each block since its last erase; empty when nobody counts.
-    pub(crate) reads: Vec<u32>,
-    /// Host reads that a block of each mode endures.
-    pub(crate) limits: [u32; Mode::ALL.len()],
-    /// A block that was at its limit is not any more.
-    pub(crate) relieved: bool,
-    /// Pages of space of each plane that refreshes took and have not given back; empty when nobody
-    /// counts reads.
-    pub(crate) owed: Vec<i64>,
-    /// See [`ReadDisturb::keeps`].
-    pub(crate) keeps: Option<(Pool, u32)>,
-    /// Blocks of each plane that hold data of each stream of a policy: `plane * streams + stream`.
-    pub(crate) held: Vec<u32>,
-    pub(crate) writable: BitSet,
-    /// The most slots that a block has or had: what the valid pages of a victim may need.
-    pub(crate) widest: u32,
-    pub(crate) freed: bool,
-    pub(crate) starved_planes: u32,
-    pub(crate) fruitless: u32,
-    /// The run has begun: wear counts, and blocks retire.
-    pub(crate) ages: bool,
-    pub(crate) worn_out: bool,
-    /// The block that is erased next endures beyond its rated cycles.
-    pub(crate) healed: bool,
-    /// Blocks to be retired when they are empty, whatever their wear.
-    pub(crate) condemned: Vec<BlockId>,
-    pub(crate) rng: Rng,
-    /// The blocks of a plane that are no victims: memory that is used again and again.
-    pub(crate) excluded: BitSet,
-    pub(crate) counts: Counts,
+    /// Pages may go to any plane.
+    pub(crate) anywhere: bool,
+}
+
+/// A flash translation layer with its flash array.
+pub struct Ftl<K: Kit> {
+    pub(crate) config: Config,
+    pub(crate) space: Space<K::Store>,
+    pub(crate) map: Map,
+    pub(crate) jobs: Jobs<<K::Store as Store>::Page>,
+    /// The policies in charge.
+    pub policies: Policies<K>,
+    pub(crate) answers: Answers,
+    pub(crate) victims: Victims,
+    pub(crate) levels: Levels,
+    pub(crate) reads: Reads,
+    pub(crate) host_pages: u64,
 }
 
 impl<K: Kit> Ftl<K> {
@@ -195,93 +133,50 @@ impl<K: Kit> Ftl<K> {
     pub fn new(config: Config, mut policies: Policies<K>) -> Self {
         let geometry = config.geometry;
         policies.each(|w| w.attach(&geometry, config.logical_pages));
-        let mut regular = StreamSpec::REGULAR;
         let keeps = policies.read_disturb.keeps();
-        if let Some((pool, _)) = keeps {
-            regular.pick = FreePick::OutsideFirst(pool);
-        }
-        let mut streams = vec![regular; StreamId::BUILT_IN];
-        streams[StreamId::WEAR.index()].pick = FreePick::MostWorn;
-        streams[StreamId::HOST_HIGH.index()].fallback = Some(StreamId::HOST);
-        streams.extend(policies.read_disturb.streams());
-        policies.page_choice.learn_streams(StreamId(streams.len() as u8));
-        streams.extend(policies.page_choice.streams());
-        let urgent = policies.page_choice.urgent_stream();
-        if let Some(pick) = policies.page_choice.gc_pick() {
-            streams[StreamId::GC.index()].pick = pick;
-        }
-        let interests = Interest {
-            all: policies.interests(),
-            cost: policies.cost.interests(),
-            read_disturb: policies.read_disturb.interests(),
+        let streams = streams(&mut policies, keeps);
+        let answers = Answers {
+            interests: policies.interests(),
+            rewrites: policies.cost.interests().has(Interests::IDLE),
+            wear: policies.wear.active(),
+            coding_plain: policies.coding.plain(),
+            in_order: policies.page_choice.in_order(),
+            priority: policies.order.uses_priority(),
+            urgent: policies.page_choice.urgent_stream(),
+            anywhere: policies.placement.is_free(),
         };
         let mut array = Array::new(geometry, config.layouts.clone());
-        let coding_plain = policies.coding.plain();
-        if !coding_plain {
+        if !answers.coding_plain {
             for b in (0..geometry.blocks() as u32).map(BlockId::from_u32) {
                 array.set_mode(b, policies.coding.first_life(b));
             }
         }
-        let plain = coding_plain && streams.iter().all(|s| s.mode == Mode::Full);
-        let constant = policies.cost.constant();
-        let levels =
-            constant.is_none().then(|| Levels::new(geometry.pages(), policies.cost.initial()));
-        let counting = interests.read_disturb.has(Interests::READ);
-        let widest = array.modes().as_slice().iter().map(|m| config.layouts.slots(*m)).max();
+        let counting = policies.read_disturb.interests().has(Interests::READ);
         let limits = Mode::ALL.map(|m| policies.read_disturb.limit(m).unwrap_or(u32::MAX));
-        let mut ftl = Self {
-            geometry,
-            layouts: config.layouts.clone(),
-            map: Map::new(&geometry, config.logical_pages),
-            blocks: Blocks::new(&geometry),
-            planes: Planes::new(&geometry, streams.len()),
-            held: vec![0; geometry.planes() * streams.len()],
+        let demands = Demands {
             streams,
-            array,
-            interests,
-            jobs: Jobs::new(),
-            ready: VecDeque::new(),
-            promoted: Vec::new(),
-            waiting: Vec::new(),
-            job_waits: 0,
-            idle_jobs: IndexVec::filled(VecDeque::new(), geometry.dies()),
-            idle_jobs_total: 0,
-            idle_interest: interests.cost.has(Interests::IDLE) || config.gc.background_stop > 0,
-            wear_active: policies.wear.active(),
-            plain,
-            coding_plain,
-            in_order: policies.page_choice.in_order(),
-            priority: policies.order.uses_priority(),
-            urgent,
-            constant,
-            levels,
-            reads: if counting { vec![0; geometry.blocks()] } else { Vec::new() },
-            limits,
-            relieved: false,
             keeps,
-            owed: if counting { vec![0; geometry.planes()] } else { Vec::new() },
-            writable: BitSet::new(geometry.planes()),
-            widest: widest.expect("a drive has blocks"),
-            freed: false,
-            starved_planes: 0,
-            fruitless: 0,
-            ages: false,
-            worn_out: false,
-            healed: false,
-            condemned: Vec::new(),
-            rng: Rng::named(config.seed, "ftl/victim"),
-            excluded: BitSet::new(geometry.blocks_per_plane()),
-            counts: Counts::default(),
+            plain: answers.coding_plain,
+            owed: counting,
+            pages: u64::from(config.logical_pages) + spare_needed(&config, &policies),
+        };
+        Self {
+            space: Space::new(&config, array, demands),
+            map: Map::new(&geometry, config.logical_pages),
+            jobs: Jobs::new(&geometry),
+            answers,
+            victims: Victims::new(&config),
+            levels: Levels::new(geometry.pages(), &policies.cost),
+            reads: Reads::new(if counting { geometry.blocks() } else { 0 }, limits),
+            host_pages: 0,
             policies,
             config,
-        };
-        (0..geometry.planes()).for_each(|p| ftl.update_writable(PlaneId::new(p)));
-        ftl
+        }
     }
 
     /// The drive's geometry.
     pub fn geometry(&self) -> &Geometry {
-        &self.geometry
+        &self.space.geometry
     }
 
     /// What it was built from.
@@ -289,50 +184,83 @@ impl<K: Kit> Ftl<K> {
         &self.config
     }
 
-    /// The map.
-    #[inline]
-    pub fn map(&self) -> &Map {
-        &self.map
-    }
-
     /// The block columns.
     pub fn blocks(&self) -> &Blocks {
-        &self.blocks
+        &self.space.blocks
     }
 
     /// Host reads let in to each block since its last erase; empty when nobody counts.
     pub fn reads(&self) -> &[u32] {
-        &self.reads
+        self.reads.each()
     }
 
     /// The flash array.
     pub fn array(&self) -> &Array<K::Store> {
-        &self.array
+        self.space.array()
     }
 
     /// What has been done so far.
-    pub fn counts(&self) -> &Counts {
-        &self.counts
+    pub fn counts(&self) -> Counts {
+        let (space, jobs) = (&self.space.counts, &self.jobs.counts);
+        Counts {
+            read: space.read,
+            program: space.program,
+            erase: space.erase,
+            gc_erase_by_demand: jobs.gc_erase_by_demand,
+            moved: jobs.moved,
+            host_pages: self.host_pages,
+            reprogram: space.reprogram,
+            reprogrammed_pages: space.reprogrammed_pages,
+            sealed: space.sealed,
+            second_lives: space.second_lives,
+            kept: space.kept,
+            skipped: space.skipped,
+            dropped: jobs.dropped,
+            starved: space.starved,
+            retired: space.retired,
+            condemned: space.condemned,
+            overridden: self.victims.overridden,
+        }
     }
 
     /// Free blocks of a plane.
     pub fn free_blocks(&self, plane: PlaneId) -> usize {
-        self.planes.get(plane).free.len()
+        self.space.free_blocks(plane)
     }
 
     /// Planes with room for a host write.
     pub fn writable(&self) -> &BitSet {
-        &self.writable
+        self.space.writable()
     }
 
-    /// Jobs that are running or waiting.
-    pub fn running_jobs(&self) -> usize {
-        self.jobs.running()
+    /// The pages that programming a slot writes.
+    #[inline]
+    pub fn program_pages(&self, ppn: Ppn) -> PageRange {
+        self.space.program_pages(ppn)
     }
 
-    /// How often a job has waited: for space, for reads on their way, for a program.
-    pub fn job_waits(&self) -> u64 {
-        self.job_waits
+    /// The pages that reading a slot senses.
+    #[inline]
+    pub fn read_pages(&self, ppn: Ppn) -> PageRange {
+        self.space.read_pages(ppn)
+    }
+
+    /// The page that a slot is; `None` where slots may be more than that.
+    #[inline]
+    pub fn page_of(&self, ppn: Ppn) -> Option<u32> {
+        self.slots_are_pages().then(|| self.space.geometry.split(ppn).1)
+    }
+
+    /// Whether a slot's program is done.
+    #[inline]
+    pub fn is_written(&self, ppn: Ppn) -> bool {
+        self.space.array().is_written(ppn)
+    }
+
+    /// Whether a block became free since the last call: waiting writes may try again.
+    #[inline]
+    pub fn take_freed(&mut self) -> bool {
+        self.space.take_freed()
     }
 
     /// Ends preconditioning: its counts and wear are forgotten, and policies start afresh, so that
@@ -340,104 +268,69 @@ impl<K: Kit> Ftl<K> {
     /// has no place for ([`Ftl::save`]) begins anew here.
     pub fn begin_run(&mut self, mut policies: Policies<K>) {
         assert!(self.jobs.running() == 0, "preconditioning left jobs behind");
-        self.jobs = Jobs::new();
-        policies.each(|w| w.attach(&self.geometry, self.config.logical_pages));
+        let geometry = self.config.geometry;
+        policies.each(|w| w.attach(&geometry, self.config.logical_pages));
         let own = policies.page_choice.streams().len();
-        policies.page_choice.learn_streams(StreamId((self.streams.len() - own) as u8));
+        policies.page_choice.learn_streams(StreamId((self.space.streams() - own) as u8));
         self.policies = policies;
-        self.rng = Rng::named(self.config.seed, "ftl/victim");
-        self.counts = Counts::default();
-        self.job_waits = 0;
-        self.array.reset_wear();
-        self.freed = false;
-        self.relieved = false;
-        self.reads.fill(0);
-        self.owed.fill(0);
-        self.condemned.clear();
-        self.fruitless = 0;
-        self.ages = self.config.endurance > 0;
-        if let Some(levels) = &mut self.levels {
-            *levels = Levels::new(self.geometry.pages(), self.policies.cost.initial());
-        }
-    }
-
-    /// Whether the block has reached the end of its life; if so it is retired.
-    pub(crate) fn retire(&mut self, block: BlockId) -> bool {
-        let limit = self.config.endurance.saturating_mul(1_000);
-        let healed = std::mem::take(&mut self.healed);
-        let worn = self.array.wear()[block] >= limit && !healed;
-        let condemned = self.condemned.iter().position(|b| *b == block);
-        if !self.ages || (!worn && condemned.is_none()) {
-            return false;
-        }
-        // Garbage collection may just have used the plane's reserve to empty this block. Then the
-        // block takes its place for one more life, or the next victim would have nowhere to go.
-        if !self.reserves(self.geometry.plane_of(block)) {
-            return false;
-        }
-        self.blocks.set_bad(block);
-        self.counts.retired += 1;
-        if let Some(at) = condemned {
-            self.condemned.swap_remove(at);
-            self.counts.condemned += 1;
-        }
-        // What a legal drive needs beside its data: see `Config::spare_needed`.
-        let good = self.geometry.blocks() as u64 - self.counts.retired;
-        let spare = good * u64::from(self.widest);
-        let needed = u64::from(self.config.logical_pages) + self.spare_needed();
-        self.worn_out = spare < needed;
-        true
+        self.jobs = Jobs::new(&geometry);
+        self.victims = Victims::new(&self.config);
+        self.host_pages = 0;
+        self.space.begin_run();
+        self.reads.begin_run();
+        self.levels = Levels::new(geometry.pages(), &self.policies.cost);
     }
 
     /// Says of the block whose erase is done next whether rest between its cycles has healed it: it
     /// then goes on, although it has had the cycles that it is rated for.
     pub fn set_healed(&mut self, healed: bool) {
-        self.healed = healed;
-    }
-
-    /// Takes a block out of service because a page of it could not be read: what is valid moves
-    /// away, and the block is retired when it is empty. Each plane empties one such block at a
-    /// time; the others go when garbage collection or another failure comes to them.
-    pub fn condemn(&mut self, block: BlockId) {
-        let state = self.blocks.state(block);
-        if !self.ages || matches!(state, State::Free | State::Bad) {
-            return;
-        }
-        if !self.condemned.contains(&block) {
-            self.condemned.push(block);
-        }
-        let plane = self.geometry.plane_of(block);
-        let at_work = |j: &Job<_>| j.tag.source == Source::Refresh && j.plane == plane;
-        if state == State::Moving || self.jobs.iter().any(at_work) {
-            return;
-        }
-        let mut plan = Plan::of(Source::Refresh);
-        plan.push(Step::Reclaim { block, to: Dest::Stream(StreamId::GC) });
-        self.spawn_plan(plan);
+        self.space.healed = healed;
     }
 
     /// Physical pages that this drive needs beside its data: what [`Config::spare_needed`] says, and
     /// what its policies keep from data.
     pub fn spare_needed(&self) -> u64 {
-        let kept = self.policies.read_disturb.spare_slots(&self.geometry)
-            + self.policies.page_choice.spare_slots(&self.geometry);
-        self.config.spare_needed() + kept * self.geometry.planes() as u64
+        spare_needed(&self.config, &self.policies)
     }
 
     /// Whether every slot is a page and always was.
     #[inline]
     pub fn slots_are_pages(&self) -> bool {
-        self.plain
+        self.space.is_plain()
     }
 
     /// So many blocks are retired that the drive cannot hold its data and go on.
     #[inline]
     pub fn is_worn_out(&self) -> bool {
-        self.worn_out
+        self.space.is_worn_out()
     }
 
     /// The pool that a stream's blocks come from.
     pub fn pool(&self, stream: StreamId) -> Pool {
-        self.streams[stream.index()].pool
+        self.space.stream(stream).pool
     }
+}
+
+fn spare_needed<K: Kit>(config: &Config, policies: &Policies<K>) -> u64 {
+    let kept = policies.read_disturb.spare_slots(&config.geometry)
+        + policies.page_choice.spare_slots(&config.geometry);
+    config.spare_needed() + kept * config.geometry.planes() as u64
+}
+
+/// The built-in streams and those of the policies, which learn the ids of their own.
+fn streams<K: Kit>(policies: &mut Policies<K>, keeps: Option<(Pool, u32)>) -> Vec<StreamSpec> {
+    let mut regular = StreamSpec::REGULAR;
+    if let Some((pool, _)) = keeps {
+        regular.pick = FreePick::OutsideFirst(pool);
+    }
+    let mut streams = vec![regular; StreamId::BUILT_IN];
+    streams[StreamId::WEAR.index()].pick = FreePick::MostWorn;
+    streams[StreamId::HOST_HIGH.index()].fallback = Some(StreamId::HOST);
+    streams.extend(policies.read_disturb.streams());
+    policies.page_choice.learn_streams(StreamId(streams.len() as u8));
+    streams.extend(policies.page_choice.streams());
+    if let Some(pick) = policies.page_choice.gc_pick() {
+        streams[StreamId::GC.index()].pick = pick;
+    }
+    streams
 }

@@ -1,13 +1,12 @@
 //! What the host does to the drive: reads, writes, trims; and who is told of it.
 
-use crate::State;
 use crate::ask::{Access, Cost, Interests, Kit, Placement, ReadDisturb, Watch, WriteCtx};
-use crate::ftl::{Ftl, NoSpace, ftl_view};
-use crate::job::WaitFor;
+use crate::ftl::{Ftl, NoSpace};
+use crate::job::Condition;
 use crate::map::Lpn;
 use crate::plan::Plan;
 use crate::stream::{Role, StreamId};
-use crate::view::Load;
+use crate::view::{FtlView, Load};
 use kernel::{BitSet, IndexVec, Prio, Time};
 use nand::{BlockId, DieId, Level, PlaneId, Ppn, Source, Store, Tag};
 
@@ -23,13 +22,13 @@ impl<K: Kit> Ftl<K> {
         idle: &BitSet,
         now: Time,
     ) -> Result<Ppn, NoSpace> {
-        let load = Load { geometry: &self.geometry, writable: &self.writable, waiting, idle };
+        let (geometry, writable) = (&self.space.geometry, self.space.writable());
+        let load = Load { geometry, writable, waiting, idle };
         let dest = self.policies.placement.place(&load, lpn, prio).ok_or(NoSpace)?;
         let tag = Tag { source: Source::Host, demand: Source::Host, prio };
-        let urgent = self.priority && prio == Prio::High && dest.stream == StreamId::HOST;
+        let urgent = self.answers.priority && prio == Prio::High && dest.stream == StreamId::HOST;
         let stream = if urgent { StreamId::HOST_HIGH } else { dest.stream };
         let (ppn, block, slot) = self.allocate(dest.plane, stream, lpn, tag, now).ok_or(NoSpace)?;
-        self.counts.host_pages += 1;
         self.bind_host(lpn, ppn, block, slot, now);
         Ok(ppn)
     }
@@ -37,7 +36,8 @@ impl<K: Kit> Ftl<K> {
     /// Whether host writes of a stream may overtake others: blocks of this one hold nothing else.
     #[inline]
     pub fn is_urgent(&self, stream: StreamId) -> bool {
-        stream == StreamId::HOST_HIGH || (self.priority && self.urgent == Some(stream))
+        stream == StreamId::HOST_HIGH
+            || (self.answers.priority && self.answers.urgent == Some(stream))
     }
 
     /// Gives a page its slot in a plane of the placement's choosing, regardless of load, and
@@ -46,17 +46,15 @@ impl<K: Kit> Ftl<K> {
     pub fn write_now(&mut self, lpn: Lpn, data: <K::Store as Store>::Page, now: Time) -> bool {
         debug_assert!(K::Store::is_of(data, lpn.as_u32()), "data of another page");
         let home = self.policies.placement.spread(lpn);
-        let free = self.policies.placement.is_free();
-        let planes = self.geometry.planes() as u32;
+        let planes = self.space.geometry.planes() as u32;
         let tag = Tag::of(Source::Host);
-        for d in 0..if free { planes } else { 1 } {
+        for d in 0..if self.answers.anywhere { planes } else { 1 } {
             let mut plane = home.as_u32() + d;
             if plane >= planes {
                 plane -= planes;
             }
             let plane = PlaneId::from_u32(plane);
             if let Some((ppn, block, slot)) = self.allocate(plane, StreamId::HOST, lpn, tag, now) {
-                self.counts.host_pages += 1;
                 self.bind_host(lpn, ppn, block, slot, now);
                 self.program_done(lpn, ppn, data, tag, now);
                 if self.has_ready() {
@@ -73,32 +71,31 @@ impl<K: Kit> Ftl<K> {
     /// job has written the page elsewhere.
     #[inline]
     pub fn barred(&self, lpn: Lpn) -> Option<BlockId> {
-        if self.reads.is_empty() {
+        if !self.reads.are_counted() {
             return None;
         }
-        let block = self.geometry.block_of(self.map.lookup(lpn)?);
+        let block = self.space.geometry.block_of(self.find(lpn)?);
         self.is_at_limit(block).then_some(block)
     }
 
     /// Whether the host may not read a block any more.
     pub fn is_at_limit(&self, block: BlockId) -> bool {
-        let reads = self.reads.get(block.as_u32() as usize);
-        reads.is_some_and(|n| *n >= self.limits[self.array.mode(block) as usize])
+        self.reads.is_at_limit(block, self.space.array().mode(block))
     }
 
     /// Whether a block has left its limit since the last call: reads that wait may try again.
     #[inline]
     pub fn take_relieved(&mut self) -> bool {
-        std::mem::take(&mut self.relieved)
+        std::mem::take(&mut self.reads.relieved)
     }
 
     /// Lets in a host read: where the page lies. Its block is not erased before
     /// [`Ftl::read_done`]. The page must not be [`Ftl::barred`].
     #[inline]
     pub fn read(&mut self, lpn: Lpn, now: Time) -> Option<Ppn> {
-        let ppn = self.map.lookup(lpn)?;
-        self.blocks.pin(self.geometry.block_of(ppn));
-        if !self.reads.is_empty() {
+        let ppn = self.find(lpn)?;
+        self.space.pin(self.space.geometry.block_of(ppn));
+        if self.reads.are_counted() {
             self.count_read(ppn, now);
         }
         Some(ppn)
@@ -107,22 +104,23 @@ impl<K: Kit> Ftl<K> {
     /// The read of a host page is done; returns what the cells hold.
     #[inline]
     pub fn read_done(&mut self, ppn: Ppn) -> <K::Store as Store>::Page {
-        let data = self.array.read(ppn);
-        self.counts.read[Source::Host] += 1;
+        let data = self.space.read(ppn, Source::Host);
         self.unpin(ppn);
         data
     }
 
-    /// A flash read of a page that the map does not know (`unmapped-read = "flash"`).
-    pub fn unmapped_read_done(&mut self) {
-        self.counts.read[Source::Host] += 1;
+    /// A read of a slot has come back.
+    #[inline]
+    pub(crate) fn unpin(&mut self, ppn: Ppn) {
+        let block = self.space.geometry.block_of(ppn);
+        if self.space.unpin(block) {
+            self.jobs.release(Condition::Pins(block));
+        }
     }
 
-    /// Deallocates a logical page; whether it was mapped.
-    pub fn trim(&mut self, lpn: Lpn, now: Time) -> bool {
-        let Some(old) = self.map.unbind(lpn) else { return false };
-        self.drop_copy(old, now);
-        true
+    /// A flash read of a page that the map does not know (`unmapped-read = "flash"`).
+    pub fn unmapped_read_done(&mut self) {
+        self.space.counts.read[Source::Host] += 1;
     }
 
     /// A slot has been programmed.
@@ -135,22 +133,12 @@ impl<K: Kit> Ftl<K> {
         tag: Tag,
         now: Time,
     ) {
-        if self.plain {
-            self.array.program(ppn, data);
-        } else {
-            self.array.program_slot(ppn, data);
-        }
-        self.counts.program[tag.source] += 1;
-        let block = self.geometry.block_of(ppn);
-        if self.blocks.state(block) == State::Full
-            && self.array.next_page(block) >= self.blocks.written(block)
-        {
+        let block = self.space.geometry.block_of(ppn);
+        if self.space.program(ppn, data, tag.source) {
             self.close(block, now);
         }
-        if !self.waiting.is_empty() {
-            self.wake(|w| w == WaitFor::Program(block));
-        }
-        if self.interests.all.has(Interests::PROGRAM) {
+        self.jobs.release(Condition::Program(block));
+        if self.answers.interests.has(Interests::PROGRAM) {
             self.watch_program(lpn, ppn, tag, now);
         }
     }
@@ -158,7 +146,7 @@ impl<K: Kit> Ftl<K> {
     /// A host access, in order of arrival: for policies that watch.
     #[inline]
     pub fn host_access(&mut self, access: &Access) {
-        if self.interests.all.has(Interests::ACCESS) {
+        if self.answers.interests.has(Interests::ACCESS) {
             self.watch_access(access);
         }
     }
@@ -182,34 +170,26 @@ impl<K: Kit> Ftl<K> {
     #[inline(never)]
     fn watch_access(&mut self, access: &Access) {
         self.policies.each(|w| w.on_access(access));
-        let stored = self.map.lookup(access.lpn).map(|ppn| self.level_of(ppn));
+        let stored = self.find(access.lpn).map(|ppn| self.level_of(ppn));
         self.policies.cost.follow(access, stored);
     }
 
     #[inline]
     fn count_read(&mut self, ppn: Ppn, now: Time) {
-        let block = self.geometry.block_of(ppn);
-        let limit = self.limits[self.array.mode(block) as usize];
-        let count = &mut self.reads[block.as_u32() as usize];
-        assert!(
-            *count < limit,
-            "block {block} is read although it is at its limit of {limit} reads"
-        );
-        *count += 1;
-        let count = *count;
-        if count < limit && self.blocks.role(block) == Role::REGULAR {
-            return;
+        let block = self.space.geometry.block_of(ppn);
+        let at_limit = self.reads.count(block, self.space.array().mode(block));
+        if at_limit || self.space.blocks.role(block) != Role::REGULAR {
+            self.watch_read(ppn, block, at_limit, now);
         }
-        self.watch_read(ppn, block, count == limit, now);
     }
 
     #[cold]
     #[inline(never)]
     fn watch_read(&mut self, ppn: Ppn, block: BlockId, at_limit: bool, now: Time) {
         let mut plan = Plan::of(Source::Refresh);
-        let view = ftl_view!(self);
+        let view = FtlView::of(&self.space, &self.map, &self.reads);
         let policy = &mut self.policies.read_disturb;
-        if self.blocks.role(block) != Role::REGULAR {
+        if self.space.blocks.role(block) != Role::REGULAR {
             policy.on_read(&view, ppn, now, &mut plan);
         }
         if at_limit {
@@ -220,7 +200,7 @@ impl<K: Kit> Ftl<K> {
 
     /// The earliest time that a policy wants to be woken at.
     pub fn next_timer(&mut self) -> Option<Time> {
-        if !self.interests.all.has(Interests::TIMER) {
+        if !self.answers.interests.has(Interests::TIMER) {
             return None;
         }
         let mut earliest: Option<Time> = None;
@@ -234,7 +214,7 @@ impl<K: Kit> Ftl<K> {
 
     /// Wakes the policies whose time has come.
     pub fn on_timer(&mut self, now: Time) {
-        let view = ftl_view!(self);
+        let view = FtlView::of(&self.space, &self.map, &self.reads);
         let mut plans = Vec::new();
         self.policies.each_as(|source, w| {
             if w.next_timer().is_some_and(|at| at <= now) {
@@ -253,10 +233,7 @@ impl<K: Kit> Ftl<K> {
     /// The level at which a slot was programmed.
     #[inline]
     pub fn level_of(&self, ppn: Ppn) -> Level {
-        if let Some(level) = self.constant {
-            return level;
-        }
-        self.levels.as_ref().expect("levels vary, so there is a column").get(ppn)
+        self.levels.get(ppn)
     }
 
     /// The level of data that was there before the run.
@@ -267,20 +244,18 @@ impl<K: Kit> Ftl<K> {
     /// The level of every program, if there is one for all.
     #[inline]
     pub fn constant_level(&self) -> Option<Level> {
-        self.constant
+        self.levels.constant()
     }
 
     /// Decides the level of a program when it is dispatched, and remembers it. `circumstances` is
     /// only evaluated if levels vary.
     #[inline]
     pub fn decide_level(&mut self, ppn: Ppn, circumstances: impl FnOnce() -> WriteCtx) -> Level {
-        if let Some(level) = self.constant {
+        if let Some(level) = self.levels.constant() {
             return level;
         }
         let level = self.policies.cost.level(&circumstances());
-        if let Some(levels) = &mut self.levels {
-            levels.set(ppn, level);
-        }
+        self.levels.set(ppn, level);
         level
     }
 }

@@ -1,23 +1,36 @@
 //! The cost level at which each page was programmed: two bits a page, kept only when levels vary.
 
+use crate::ask::Cost;
 use kernel::Idx;
 use nand::{Level, Ppn};
 
 /// One level for every physical page.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Levels {
+pub(crate) struct Levels {
+    /// That of all pages, if levels do not vary.
+    constant: Option<Level>,
     packed: Vec<u8>,
 }
 
 impl Levels {
-    /// `pages` pages, all at `level`.
-    pub fn new(pages: usize, level: Level) -> Self {
-        Self { packed: vec![0b0101_0101 * level as u8; pages.div_ceil(4)] }
+    /// `pages` pages, all at the policy's first level.
+    pub(crate) fn new(pages: usize, cost: &impl Cost) -> Self {
+        let constant = cost.constant();
+        let bytes = if constant.is_some() { 0 } else { pages.div_ceil(4) };
+        Self { constant, packed: vec![0b0101_0101 * cost.initial() as u8; bytes] }
+    }
+
+    /// The level of every page, if there is one for all.
+    #[inline]
+    pub(crate) fn constant(&self) -> Option<Level> {
+        self.constant
     }
 
     /// The level of a page.
     #[inline]
-    pub fn get(&self, ppn: Ppn) -> Level {
+    pub(crate) fn get(&self, ppn: Ppn) -> Level {
+        if let Some(level) = self.constant {
+            return level;
+        }
         let i = ppn.index();
         match self.packed[i / 4] >> (i % 4 * 2) & 3 {
             0 => Level::High,
@@ -26,9 +39,9 @@ impl Levels {
         }
     }
 
-    /// Sets the level of a page.
+    /// Sets the level of a page; levels vary.
     #[inline]
-    pub fn set(&mut self, ppn: Ppn, level: Level) {
+    pub(crate) fn set(&mut self, ppn: Ppn, level: Level) {
         let i = ppn.index();
         let shift = i % 4 * 2;
         let byte = &mut self.packed[i / 4];
@@ -42,7 +55,8 @@ mod tests {
 
     #[test]
     fn neighbours_do_not_touch() {
-        let mut levels = Levels::new(9, Level::Medium);
+        let packed = vec![0b0101_0101; 3];
+        let mut levels = Levels { constant: None, packed };
         let p = Ppn::from_u32;
         levels.set(p(4), Level::Low);
         levels.set(p(5), Level::High);

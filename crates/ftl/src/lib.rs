@@ -7,17 +7,18 @@
 //! [`Ftl::check`] proves it.
 
 mod ask;
-mod block;
 mod check;
+mod door;
 mod ftl;
 mod host;
 mod job;
 mod level;
 mod map;
+mod place;
 mod plan;
-mod plane;
+mod reads;
 mod saved;
-mod slots;
+mod space;
 mod stream;
 mod view;
 
@@ -28,12 +29,10 @@ pub use ask::{
     Placement, Plain, Policies, Queues, ReadDisturb, Throttle, Traditional, Victim, Watch, Wear,
     WriteCtx, WritePoint,
 };
-pub use block::{Blocks, State};
 pub use job::{Action, Job, JobId};
-pub use level::Levels;
 pub use map::{Lpn, Map};
 pub use plan::{Dest, Hold, Pages, Plan, Step};
-pub use plane::RESERVE;
 pub use saved::{Damaged, seal};
+pub use space::{Blocks, RESERVE, State};
 pub use stream::{FreePick, Pool, Role, StreamId, StreamSpec};
 pub use view::{FtlView, Load, PlaneView};

@@ -7,16 +7,16 @@
 //! (`check.rs`): a state is taken only if a drive can be in it, and if saving it again gives the
 //! same bytes.
 
+use crate::Map;
 use crate::ask::Kit;
 use crate::ftl::Ftl;
 use crate::map::Lpn;
 use crate::stream::StreamId;
-use crate::{Map, State};
-use nand::{BlockId, PlaneId, Ppn, Store};
 
 const MAGIC: u32 = 0x5347_4c46; // "FLGS"
 const VERSION: u32 = 6;
-const NOBODY: u32 = u32::MAX;
+/// No page, no block.
+pub(crate) const NOBODY: u32 = u32::MAX;
 
 /// The bytes are not a saved state of this drive.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -28,41 +28,16 @@ impl<K: Kit> Ftl<K> {
         if self.jobs.running() > 0 || self.check_quiet().is_err() {
             return None;
         }
-        let mut out = Vec::with_capacity(self.geometry.pages() * 4 + self.geometry.blocks() * 16);
+        let geometry = &self.space.geometry;
+        let mut out = Vec::with_capacity(geometry.pages() * 4 + geometry.blocks() * 16);
         let mut put = |n: u32| out.extend_from_slice(&n.to_le_bytes());
         for n in self.header() {
             put(n);
         }
-        put(self.blocks.closings());
-        for b in self.block_ids() {
-            let (state, written) = (self.blocks.state(b), self.blocks.written(b));
-            // What a free block was, and when an open one was closed before, matters to nobody.
-            let stream = if state == State::Free { 0 } else { self.blocks.stream(b).0 };
-            put(state as u32 | u32::from(stream) << 8 | written << 16);
-            put(if state == State::Closed { self.blocks.closed_at(b) } else { 0 });
-        }
-        // Most streams of policies have no blocks before the run, and a drive with other policies may
-        // begin with this state: those at the end that have none are left out.
-        let is_open =
-            |s: &StreamId| self.plane_ids().any(|p| self.planes.frontier(p, *s).is_some());
-        let last = self.stream_ids().filter(is_open).last();
-        let saved = last.map_or(0, |s| s.index() + 1);
-        put(saved as u32);
-        for p in self.plane_ids() {
-            for stream in self.stream_ids().take(saved) {
-                put(self.planes.frontier(p, stream).map_or(NOBODY, BlockId::as_u32));
-            }
-        }
-        for p in self.plane_ids() {
-            let plane = self.planes.get(p);
-            put(plane.free.len() as u32 | u32::from(plane.starved) << 31);
-            for b in &plane.free {
-                put(b.as_u32());
-            }
-        }
-        for b in self.block_ids() {
-            for slot in 0..self.geometry.pages_per_block() {
-                let owner = self.map.owner(self.geometry.ppn(b, slot));
+        self.space.save(&mut put);
+        for b in self.space.block_ids() {
+            for slot in 0..geometry.pages_per_block() {
+                let owner = self.map.owner(geometry.ppn(b, slot));
                 let valid = self.map.is_valid(b, slot);
                 put(owner.filter(|_| valid).map_or(NOBODY, Lpn::as_u32));
             }
@@ -74,7 +49,7 @@ impl<K: Kit> Ftl<K> {
     /// Puts an empty drive into a saved state. After an error it is of no use any more.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
         let (bytes, kept) = bytes.split_last_chunk().ok_or(Damaged)?;
-        if u64::from_le_bytes(*kept) != digest(bytes) || !self.coding_plain {
+        if u64::from_le_bytes(*kept) != digest(bytes) || !self.answers.coding_plain {
             return Err(Damaged);
         }
         let (words, []) = bytes.as_chunks() else { return Err(Damaged) };
@@ -85,129 +60,47 @@ impl<K: Kit> Ftl<K> {
                 return Err(Damaged);
             }
         }
-        let closings = next()?;
-        let blocks = self.geometry.blocks() as u32;
-        let block = |n: u32| (n < blocks).then(|| BlockId::from_u32(n)).ok_or(Damaged);
-        let mut closed = Vec::new();
-        for b in self.block_ids() {
-            let (word, closed_at) = (next()?, next()?);
-            let (written, stream) = (word >> 16, StreamId((word >> 8) as u8));
-            if written > self.geometry.pages_per_block() {
-                return Err(Damaged);
-            }
-            let state = match word as u8 {
-                0 if (word, closed_at) == (0, 0) => continue,
-                1 if closed_at == 0 => State::Open,
-                3 => State::Closed,
-                _ => return Err(Damaged),
-            };
-            let Some(spec) = self.streams.get(stream.index()) else { return Err(Damaged) };
-            self.blocks.open(b, stream, spec.role);
-            let held = self.held_at(self.geometry.plane_of(b), stream);
-            self.held[held] += 1;
-            self.blocks.set_written(b, written);
-            // Nothing was on its way: what was given away was programmed.
-            self.array.adopt(b, written);
-            if state == State::Closed {
-                closed.push((closed_at, b));
-            }
-        }
-        let saved = next()? as usize;
-        if saved > self.streams.len() {
-            return Err(Damaged);
-        }
-        let mut last = 0;
-        for p in self.plane_ids() {
-            for stream in self.stream_ids().take(saved) {
-                let frontier = match next()? {
-                    NOBODY => None,
-                    n => Some(block(n)?),
-                };
-                if frontier.is_some() {
-                    last = last.max(stream.index() + 1);
-                }
-                self.planes.set_frontier(p, stream, frontier);
-            }
-        }
-        if last != saved {
-            return Err(Damaged);
-        }
-        for p in self.plane_ids() {
-            let word = next()?;
-            let (n, starved) = (word & !(1 << 31), word >> 31 != 0);
-            self.planes.get_mut(p).starved = starved;
-            self.starved_planes += u32::from(starved);
-            if n as usize > self.geometry.blocks_per_plane() {
-                return Err(Damaged);
-            }
-            let free = (0..n).map(|_| block(next()?)).collect::<Result<_, _>>()?;
-            self.planes.get_mut(p).free = free;
-        }
-        let logical = self.map.logical_pages();
-        self.map = Map::new(&self.geometry, logical);
-        for b in self.block_ids() {
-            for slot in 0..self.geometry.pages_per_block() {
+        let ages = self.space.restore(&mut next)?;
+        let (geometry, logical) = (self.space.geometry, self.map.logical_pages());
+        self.map = Map::new(&geometry, logical);
+        for b in self.space.block_ids() {
+            for slot in 0..geometry.pages_per_block() {
                 let owner = next()?;
                 if owner == NOBODY {
                     continue;
                 }
-                if owner >= logical || slot >= self.blocks.written(b) {
+                if owner >= logical || slot >= self.space.blocks.written(b) {
                     return Err(Damaged);
                 }
-                let (lpn, ppn) = (Lpn::from_u32(owner), self.geometry.ppn(b, slot));
+                let (lpn, ppn) = (Lpn::from_u32(owner), geometry.ppn(b, slot));
                 if self.map.bind(lpn, ppn, b, slot).is_some() {
                     return Err(Damaged);
                 }
-                self.blocks.add_valid(b);
-                self.refill(ppn, lpn);
+                self.space.refill(b, ppn, owner);
             }
         }
         if words.next().is_some() {
             return Err(Damaged);
         }
-        for (closed_at, b) in closed {
-            self.blocks.close(b, 0);
-            self.blocks.set_age(b, closed_at);
-        }
-        self.blocks.set_closings(closings);
-        for p in self.plane_ids() {
-            self.update_writable(p);
-        }
+        self.space.close_restored(ages);
         // The map and its inverse agree, for both were made from one list.
-        self.check_quiet().and_then(|()| self.check_blocks()).map_err(|_| Damaged)?;
-        self.check_planes().map_err(|_| Damaged)
-    }
-
-    /// Cells that remember get back what a page's owner would have written.
-    #[inline]
-    fn refill(&mut self, ppn: Ppn, lpn: Lpn) {
-        self.array.adopt_data(ppn, K::Store::stamp(lpn.as_u32(), 0));
+        let checked = self.check_quiet().and_then(|()| self.check_valid());
+        checked.and_then(|()| self.space.check()).map_err(|_| Damaged)
     }
 
     fn header(&self) -> [u32; 8] {
-        let shape = self.geometry.shape();
+        let geometry = &self.space.geometry;
+        let shape = geometry.shape();
         [
             MAGIC,
             VERSION,
-            self.geometry.blocks() as u32,
+            geometry.blocks() as u32,
             shape.pages_per_block,
             shape.planes_per_die,
-            self.geometry.planes() as u32,
+            geometry.planes() as u32,
             self.map.logical_pages(),
             StreamId::BUILT_IN as u32,
         ]
-    }
-
-    fn block_ids(&self) -> impl Iterator<Item = BlockId> + use<K> {
-        (0..self.geometry.blocks() as u32).map(BlockId::from_u32)
-    }
-
-    fn stream_ids(&self) -> impl Iterator<Item = StreamId> + use<K> {
-        (0..self.streams.len() as u8).map(StreamId)
-    }
-
-    fn plane_ids(&self) -> impl Iterator<Item = PlaneId> + use<K> {
-        (0..self.geometry.planes() as u32).map(PlaneId::from_u32)
     }
 }
 

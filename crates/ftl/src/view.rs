@@ -1,9 +1,10 @@
 //! What policies see: read-only, and only what their question needs.
 
-use crate::block::{is_candidate_rank, least};
+use crate::reads::Reads;
+use crate::space::{Space, is_candidate_rank, least};
 use crate::{Blocks, Map};
 use kernel::{BitSet, IndexVec, Rng, Time};
-use nand::{BlockId, DieId, Geometry, Layouts, Mode, PlaneId};
+use nand::{BlockId, DieId, Geometry, Layouts, Mode, PlaneId, Store};
 
 /// The whole of the FTL's state.
 #[derive(Copy, Clone)]
@@ -24,6 +25,24 @@ pub struct FtlView<'a> {
     pub wear: &'a IndexVec<BlockId, u32>,
     /// Reads of each block since its last erase; empty when nobody counts.
     pub reads: &'a [u32],
+}
+
+impl<'a> FtlView<'a> {
+    /// Borrowed part by part, so that a policy beside them can be borrowed mutably.
+    #[inline]
+    pub(crate) fn of<S: Store>(space: &'a Space<S>, map: &'a Map, reads: &'a Reads) -> Self {
+        let array = space.array();
+        Self {
+            geometry: &space.geometry,
+            layouts: &space.layouts,
+            map,
+            blocks: &space.blocks,
+            modes: array.modes(),
+            erases: array.erases(),
+            wear: array.wear(),
+            reads: reads.each(),
+        }
+    }
 }
 
 /// The blocks of one plane, as candidates for reclaiming. A policy that wants fewer narrows a copy.

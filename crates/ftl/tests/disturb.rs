@@ -138,7 +138,7 @@ where
         move |ftl| look(ftl, &set)
     }));
     work(s, &mut drive, &policies)?;
-    let c = *drive.ftl.counts();
+    let c = drive.ftl.counts();
     let refresh = c.erase[Source::Refresh] + c.gc_erase_by_demand[Source::Refresh];
     let demands = [Source::Host, Source::Wear, Source::Rewrite];
     let other =

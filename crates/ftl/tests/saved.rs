@@ -81,7 +81,7 @@ fn state(ftl: &Ftl<Kit>) -> impl PartialEq + std::fmt::Debug + use<> {
     let free: Vec<_> = (0..ftl.geometry().planes() as u32)
         .map(|p| ftl.free_blocks(PlaneId::from_u32(p)))
         .collect();
-    (map, blocks, free, *ftl.counts())
+    (map, blocks, free, ftl.counts())
 }
 
 #[test]

@@ -2,19 +2,33 @@
 //!
 //! A job is a state machine. The driver carries out the [`Action`] it asks for and calls
 //! [`Ftl::advance`] again when that is done; between two actions anything may happen (the host may
-//! overwrite the page being moved, another job may take the space), so each step looks anew.
+//! overwrite the page being moved, another job may take the space), so each step looks anew. Its
+//! task says what it is about and how far it has come; beside it stands the operation that the
+//! driver carries out for it, with all that is needed when that is done.
 
-mod advance;
-mod reclaim;
-mod space;
+mod collect;
+mod list;
+mod pages;
+mod plan;
+mod rewrite;
 mod start;
+mod wait;
 
+pub(crate) use collect::Victims;
+pub(crate) use list::Jobs;
+pub(crate) use wait::Condition;
+
+use crate::ask::Kit;
+use crate::ftl::Ftl;
 use crate::map::Lpn;
-use crate::plan::{Dest, Hold, Step};
-use crate::stream::StreamId;
-use kernel::newtype_index;
-use nand::{BlockId, DieId, Mode, PlaneId, Ppn, Source, Tag};
-use slab::Slab;
+use crate::plan::{Dest, Hold};
+use collect::Collect;
+use kernel::{Time, newtype_index};
+use nand::{BlockId, DieId, Mode, PlaneId, Ppn, Source, Store, Tag};
+use pages::{Leaving, Next};
+use plan::{Run, Squeeze};
+
+type Page<K> = <<K as Kit>::Store as Store>::Page;
 
 newtype_index! {
     /// A running job.
@@ -53,117 +67,69 @@ pub enum Action {
     Done,
 }
 
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Phase {
-    /// Look for the next victim or step.
-    Next,
-    /// Look for the next page to move.
-    Scan,
-    /// The page at `from` is being read.
-    Reading,
-    /// The page read from `from` needs a slot.
-    Placing,
-    /// The block was given back while there was no space; it is to be taken again.
-    Retaking,
-    /// The slot `to` is being programmed.
-    Programming,
-    /// Everything has moved.
-    Emptied,
-    /// The victim is being erased.
-    Erasing,
-    /// The block is to be reprogrammed when nobody reads the pages that it loses.
-    Squeezing,
-    /// The block is being reprogrammed.
-    Reprogramming,
-}
-
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+/// What a job is about, and how far it has come.
+enum Task {
     /// Reclaim blocks of the plane until enough are free.
-    Collect,
+    Collect(Collect),
     /// Run the steps of a plan.
-    Plan,
-    /// Write one page anew.
-    Rewrite,
+    Plan(Run),
+    /// Write one page anew; `None`: that is under way.
+    Rewrite(Option<Lpn>),
 }
 
-/// Why a job waits.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum WaitFor {
-    /// For a free block in this plane, or in any where pages may go to any.
-    Space(PlaneId),
-    /// For the last read on its way to this block.
-    Pins(BlockId),
-    /// For a program into this block.
-    Program(BlockId),
+impl Task {
+    /// The pages that it moves.
+    #[inline]
+    fn pages(&mut self) -> Option<&mut Leaving> {
+        match self {
+            Self::Collect(Collect::Empty(pages)) => Some(pages),
+            Self::Plan(run) => run.pages(),
+            Self::Collect(_) | Self::Rewrite(_) => None,
+        }
+    }
+
+    /// They have moved.
+    fn end_pages(&mut self) {
+        match self {
+            Self::Collect(collect) => *collect = Collect::Yield,
+            Self::Plan(run) => run.end_pages(),
+            Self::Rewrite(_) => {}
+        }
+    }
+}
+
+/// The operation that is carried out for a job.
+#[derive(Copy, Clone)]
+enum Doing<D> {
+    /// None: the task says what comes next.
+    Nothing,
+    /// A page is being read, to be written elsewhere.
+    Reading { from: Ppn, to: Dest },
+    /// None: the page that was read needs a slot.
+    Placing { from: Ppn, to: Dest, data: D },
+    /// A page is being programmed.
+    Programming { lpn: Lpn, from: Ppn, to: Ppn, data: D },
+    /// A block is being erased, for whoever needs the space.
+    Erasing { block: BlockId, mode: Mode, needed_by: Source },
+    /// A block is being reprogrammed; some of its pages were known.
+    Reprogramming { squeeze: Squeeze, known: u32 },
 }
 
 /// A running job.
 pub struct Job<D> {
-    pub(crate) kind: Kind,
-    pub(crate) tag: Tag,
-    pub(crate) plane: PlaneId,
-    pub(crate) home: DieId,
-    pub(crate) background: bool,
+    tag: Tag,
+    plane: PlaneId,
+    home: DieId,
+    background: bool,
     hold: Hold,
-    phase: Phase,
-    steps: Vec<Step>,
-    /// How often the block of each step was erased when the plan was made.
-    lives: Vec<u32>,
-    step: usize,
-    /// Pages that the last copying step has read.
-    copied: u32,
-    /// The block that pages leave.
-    block: Option<BlockId>,
-    /// Erase it in the end.
-    reclaim: bool,
-    /// Instead of an erase it begins its second generation.
-    again: bool,
-    /// The pages to move, when not all.
-    list: Option<Vec<u16>>,
-    cursor: u32,
-    dest: Dest,
-    /// The page being moved.
-    lpn: Option<Lpn>,
-    from: Option<Ppn>,
-    to: Option<Ppn>,
-    data: Option<D>,
-    /// The mode in which the block starts its next life.
-    next_mode: Mode,
-    /// Who needs the space of the victim.
-    needed_by: Source,
-    /// Others had their turn since the last block was reclaimed.
-    yielded: bool,
+    doing: Doing<D>,
+    task: Task,
 }
 
 impl<D> Job<D> {
-    fn new(kind: Kind, tag: Tag, plane: PlaneId, home: DieId) -> Self {
-        Self {
-            kind,
-            tag,
-            plane,
-            home,
-            background: false,
-            hold: Hold::Place,
-            phase: Phase::Next,
-            steps: Vec::new(),
-            lives: Vec::new(),
-            step: 0,
-            copied: 0,
-            block: None,
-            reclaim: false,
-            again: false,
-            list: None,
-            cursor: 0,
-            dest: Dest::Stream(StreamId::GC),
-            lpn: None,
-            from: None,
-            to: None,
-            data: None,
-            next_mode: Mode::Full,
-            needed_by: tag.demand,
-            yielded: true,
-        }
+    fn new(task: Task, tag: Tag, plane: PlaneId, home: DieId) -> Self {
+        let (hold, doing) = (Hold::Place, Doing::Nothing);
+        Self { tag, plane, home, background: false, hold, doing, task }
     }
 
     /// Who works, and for whom.
@@ -181,9 +147,9 @@ impl<D> Job<D> {
         self.hold
     }
 
-    /// The slot that the page being moved came from.
+    /// The slot that the page being programmed came from.
     pub fn copied_from(&self) -> Option<Ppn> {
-        self.from
+        if let Doing::Programming { from, .. } = self.doing { Some(from) } else { None }
     }
 
     /// Whether it gives way to everything else.
@@ -192,37 +158,85 @@ impl<D> Job<D> {
     }
 }
 
-/// Running jobs.
-pub(crate) struct Jobs<D>(Slab<Job<D>>);
-
-impl<D> Jobs<D> {
-    pub(crate) fn new() -> Self {
-        Self(Slab::new())
+impl<K: Kit> Ftl<K> {
+    /// Takes note that the last action of job `id` is done (or that the job starts, or was woken),
+    /// and says what it does next.
+    pub fn advance(&mut self, id: JobId, now: Time) -> Action {
+        if let Some(action) = self.conclude(id, now) {
+            return action;
+        }
+        loop {
+            let action = match self.jobs.get_mut(id).task.pages() {
+                Some(pages) => match pages.next(&self.map, &self.space) {
+                    Next::Page { from, to } => Some(self.begin_copy(id, from, to)),
+                    Next::Unwritten(block) => Some(self.wait(id, Condition::Program(block))),
+                    Next::None { block, then } => self.emptied(id, block, then, now),
+                },
+                None => self.go_on(id, now),
+            };
+            match action {
+                None => {}
+                Some(Action::Done) => {
+                    self.jobs.remove(id);
+                    return Action::Done;
+                }
+                Some(action) => return action,
+            }
+        }
     }
 
-    fn add(&mut self, job: Job<D>) -> JobId {
-        JobId::from_u32(self.0.insert(job) as u32)
+    /// What a task does that has no pages to move. `None`: it has now.
+    fn go_on(&mut self, id: JobId, now: Time) -> Option<Action> {
+        match &mut self.jobs.get_mut(id).task {
+            Task::Collect(Collect::Yield) => self.next_victim(id, true, now),
+            Task::Collect(_) => self.next_victim(id, false, now),
+            Task::Plan(run) => {
+                let run = std::mem::take(run);
+                self.follow(id, run, now)
+            }
+            Task::Rewrite(lpn) => {
+                let lpn = *lpn;
+                Some(self.rewrite(id, lpn))
+            }
+        }
     }
 
-    fn remove(&mut self, id: JobId) {
-        self.0.remove(id.as_u32() as usize);
-    }
-
+    /// What follows from the operation that is done. `None`: the task goes on.
     #[inline]
-    pub(crate) fn get(&self, id: JobId) -> &Job<D> {
-        &self.0[id.as_u32() as usize]
+    fn conclude(&mut self, id: JobId, now: Time) -> Option<Action> {
+        let job = self.jobs.get_mut(id);
+        let tag = job.tag;
+        match std::mem::replace(&mut job.doing, Doing::Nothing) {
+            Doing::Nothing => {}
+            Doing::Reading { from, to } => {
+                if let Task::Plan(run) = &mut job.task {
+                    run.count_copy();
+                }
+                let data = self.space.read(from, tag.source);
+                self.unpin(from);
+                return self.place(id, from, to, data, now);
+            }
+            Doing::Placing { from, to, data } => return self.place(id, from, to, data, now),
+            Doing::Programming { lpn, to, data, .. } => self.program_done(lpn, to, data, tag, now),
+            Doing::Erasing { block, mode, needed_by } => {
+                self.erased(block, mode, needed_by, tag, now);
+            }
+            Doing::Reprogramming { squeeze, known } => {
+                self.reprogrammed(squeeze, known, tag.source, now);
+            }
+        }
+        None
     }
 
-    #[inline]
-    pub(crate) fn get_mut(&mut self, id: JobId) -> &mut Job<D> {
-        &mut self.0[id.as_u32() as usize]
+    /// A job waits.
+    #[cold]
+    fn wait(&mut self, id: JobId, until: Condition) -> Action {
+        self.jobs.park(id, until);
+        Action::Wait
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Job<D>> {
-        self.0.iter().map(|(_, job)| job)
-    }
-
-    pub(crate) fn running(&self) -> usize {
-        self.0.len()
+    /// A free block in the plane, or in any where pages may go to any.
+    pub(crate) fn space_in(&self, plane: PlaneId) -> Condition {
+        Condition::Space((!self.answers.anywhere).then_some(plane))
     }
 }

@@ -1,88 +1,96 @@
-//! How jobs come about, whose turn it is, and how they are run without time.
+//! How jobs come about, and how they are run without time.
 
-use super::{Action, Job, JobId, Kind, WaitFor};
-use crate::ask::{Cost, Interests, Kit};
-use crate::ftl::{Ftl, ftl_view};
+use super::{Action, Job, JobId, Page, Task};
+use crate::State;
+use crate::ask::{Balance, Cost, Kit, Wear};
+use crate::ftl::Ftl;
 use crate::plan::{Dest, Plan, Step};
-use crate::stream::StreamId;
-use kernel::{Prio, Time};
-use nand::{BlockId, DieId, PlaneId, Source, Store, Tag};
+use crate::stream::{Role, StreamId};
+use crate::view::{FtlView, PlaneView};
+use kernel::{Idx, Prio, Time};
+use nand::{BlockId, DieId, Source, Tag};
 
 impl<K: Kit> Ftl<K> {
-    /// Reclaims blocks of `plane` because `demand` needs space there, and how urgently.
-    pub(crate) fn request_gc(&mut self, plane: PlaneId, demand: Source, prio: Prio) {
-        if let Some(id) = self.planes.get(plane).collector {
-            let job = self.jobs.get_mut(id);
-            job.tag.prio = job.tag.prio.max(prio);
-            if self.jobs.get(id).background {
-                // Idle-time work has become urgent: it goes on as a foreground job.
-                self.jobs.get_mut(id).background = false;
-                if !self.waiting.iter().any(|(job, _)| *job == id) {
-                    self.promoted.push(id);
-                }
-            }
+    /// Asks the wear leveller, now that a block was erased.
+    pub(super) fn balance(&mut self, erased: BlockId, tag: Tag, now: Time) {
+        if !self.answers.wear || !matches!(tag.source, Source::Gc | Source::Refresh) {
             return;
         }
-        let id = self.spawn_collector(plane, demand, prio);
-        self.ready.push_back(id);
-    }
-
-    fn spawn_collector(&mut self, plane: PlaneId, demand: Source, prio: Prio) -> JobId {
-        let home = self.geometry.die_of_plane(plane);
-        let tag = Tag { prio, ..Tag::gc_for(demand) };
-        let id = self.jobs.add(Job::new(Kind::Collect, tag, plane, home));
-        self.planes.get_mut(plane).collector = Some(id);
-        id
-    }
-
-    /// Turns a plan into a job.
-    pub(crate) fn spawn_plan(&mut self, plan: Plan) {
-        let Some(block) = plan.steps.first().map(step_block) else { return };
-        let plane = self.geometry.plane_of(block);
-        let home = self.geometry.die_of_plane(plane);
-        let mut job = Job::new(Kind::Plan, Tag::of(plan.source), plane, home);
-        job.background = plan.background;
-        job.hold = plan.hold;
-        job.steps = plan.steps;
-        let erases = self.array.erases();
-        job.lives = job.steps.iter().map(|step| erases[step_block(step)]).collect();
-        let id = self.jobs.add(job);
-        if plan.background {
-            self.idle_jobs[home].push_back(id);
-            self.idle_jobs_total += 1;
-        } else {
-            self.ready.push_back(id);
+        let plane = self.space.geometry.plane_of(erased);
+        // One at a time: the spread that the last answer was about may be gone when it is done.
+        if self.jobs.at_work(plane, Source::Wear) {
+            return;
         }
+        // Wear levelling is after cold data, and a block to which the read-disturb policy gave a role
+        // is worn little because it endures many reads.
+        let spares = self.reads.are_counted();
+        if spares {
+            for (at, b) in self.space.geometry.blocks_of(plane).map(BlockId::new).enumerate() {
+                self.victims.excluded.put(at, self.space.blocks.role(b) != Role::REGULAR);
+            }
+        }
+        let mut plan = Plan::of(Source::Wear);
+        let excluded = spares.then_some(&self.victims.excluded);
+        let ftl = FtlView::of(&self.space, &self.map, &self.reads);
+        let plane = PlaneView { ftl, plane, now, from: 0, excluded };
+        self.policies.wear.balance(&Balance { plane, erased }, &mut plan);
+        self.spawn_plan(plan);
+    }
+
+    /// Takes a block out of service because a page of it could not be read: what is valid moves
+    /// away, and the block is retired when it is empty. Each plane empties one such block at a
+    /// time; the others go when garbage collection or another failure comes to them.
+    pub fn condemn(&mut self, block: BlockId) {
+        let plane = self.space.geometry.plane_of(block);
+        if !self.space.condemn(block)
+            || self.space.blocks.state(block) == State::Moving
+            || self.jobs.at_work(plane, Source::Refresh)
+        {
+            return;
+        }
+        let mut plan = Plan::of(Source::Refresh);
+        plan.push(Step::Reclaim { block, to: Dest::Stream(StreamId::GC) });
+        self.spawn_plan(plan);
+    }
+
+    /// Jobs that are running or waiting.
+    pub fn running_jobs(&self) -> usize {
+        self.jobs.running()
+    }
+
+    /// How often a job has waited: for space, for reads on their way, for a program.
+    pub fn job_waits(&self) -> u64 {
+        self.jobs.parkings()
     }
 
     /// The next job to start or to go on with; the driver asks until there is none.
     #[inline]
     pub fn take_ready(&mut self) -> Option<JobId> {
-        self.ready.pop_front()
+        self.jobs.take_ready()
     }
 
     /// Whether a job wants to start, or turned urgent.
     #[inline]
     pub fn has_ready(&self) -> bool {
-        !self.ready.is_empty() || !self.promoted.is_empty()
+        self.jobs.has_ready()
     }
 
     /// Background jobs that turned urgent since the last call.
     #[inline]
     pub fn take_promoted(&mut self) -> Option<JobId> {
-        self.promoted.pop()
+        self.jobs.take_promoted()
     }
 
     /// A running job.
     #[inline]
-    pub fn job(&self, id: JobId) -> &Job<<K::Store as Store>::Page> {
+    pub fn job(&self, id: JobId) -> &Job<Page<K>> {
         self.jobs.get(id)
     }
 
     /// Whether an idle die might find work at all.
     #[inline]
     pub fn offers_idle_work(&self) -> bool {
-        self.idle_interest || self.idle_jobs_total > 0
+        self.answers.rewrites || self.config.gc.background_stop > 0 || self.jobs.has_idle()
     }
 
     /// Work for a die that has nothing else to do: re-writes that the cost policy wants, then
@@ -91,59 +99,37 @@ impl<K: Kit> Ftl<K> {
         if !self.offers_idle_work() {
             return None;
         }
-        if self.interests.cost.has(Interests::IDLE) {
-            let view = ftl_view!(self);
-            if let Some(lpn) = self.policies.cost.rewrite(die, &view)
-                && let Some(from) = self.map.lookup(lpn)
-            {
-                let plane = self.geometry.plane_of(self.geometry.block_of(from));
-                let mut job = Job::new(Kind::Rewrite, Tag::of(Source::Rewrite), plane, die);
-                job.home = self.geometry.die_of_plane(plane);
-                job.background = true;
-                job.lpn = Some(lpn);
-                job.dest = Dest::Stream(StreamId::HOST);
-                return Some(self.jobs.add(job));
-            }
-        }
-        if let Some(id) = self.idle_jobs[die].pop_front() {
-            self.idle_jobs_total -= 1;
-            return Some(id);
-        }
-        if self.config.gc.background_stop > 0 {
-            for index in 0..self.geometry.planes_per_die() as u32 {
-                let plane = self.geometry.plane_in(die, index);
-                let state = self.planes.get(plane);
-                if state.collector.is_none()
-                    && !state.starved
-                    && self.is_short(plane, self.config.gc.background_stop)
-                {
-                    let id = self.spawn_collector(plane, Source::Host, Prio::Normal);
-                    self.jobs.get_mut(id).background = true;
-                    return Some(id);
-                }
-            }
-        }
-        None
+        self.idle_rewrite(die).or_else(|| self.jobs.take_idle(die)).or_else(|| self.idle_gc(die))
     }
 
-    /// A job waits.
-    #[cold]
-    pub(super) fn wait(&mut self, id: JobId, wait: WaitFor) {
-        self.job_waits += 1;
-        self.waiting.push((id, wait));
+    fn idle_rewrite(&mut self, die: DieId) -> Option<JobId> {
+        if !self.answers.rewrites {
+            return None;
+        }
+        let view = FtlView::of(&self.space, &self.map, &self.reads);
+        let lpn = self.policies.cost.rewrite(die, &view)?;
+        let geometry = &self.space.geometry;
+        let plane = geometry.plane_of(geometry.block_of(self.find(lpn)?));
+        let home = geometry.die_of_plane(plane);
+        let mut job = Job::new(Task::Rewrite(Some(lpn)), Tag::of(Source::Rewrite), plane, home);
+        job.background = true;
+        Some(self.jobs.add(job))
     }
 
-    /// Moves jobs whose wait is over to the ready list, in the order in which they waited.
-    #[cold]
-    pub(crate) fn wake(&mut self, over: impl Fn(WaitFor) -> bool) {
-        let ready = &mut self.ready;
-        self.waiting.retain(|(id, wait)| {
-            let woken = over(*wait);
-            if woken {
-                ready.push_back(*id);
-            }
-            !woken
-        });
+    fn idle_gc(&mut self, die: DieId) -> Option<JobId> {
+        let mark = self.config.gc.background_stop;
+        if mark == 0 {
+            return None;
+        }
+        let indices = 0..self.space.geometry.planes_per_die() as u32;
+        let mut planes = indices.map(|index| self.space.geometry.plane_in(die, index));
+        let plane = planes.find(|plane| {
+            !self.jobs.has_collector(*plane)
+                && !self.space.is_starved(*plane)
+                && self.space.is_short(*plane, mark)
+        })?;
+        let home = self.space.geometry.die_of_plane(plane);
+        Some(self.jobs.add_collector(plane, home, Source::Host, Prio::Normal, true))
     }
 
     /// Carries out every ready job at once, without time: for tests and preconditioning.
@@ -151,7 +137,7 @@ impl<K: Kit> Ftl<K> {
         while let Some(id) = self.take_ready() {
             self.run_job(id, now);
         }
-        self.promoted.clear();
+        while self.take_promoted().is_some() {}
     }
 
     /// Carries out one job until it ends or waits.
@@ -161,7 +147,7 @@ impl<K: Kit> Ftl<K> {
     /// If there is no end: collection that gains nothing, because of a policy that wastes as many
     /// pages as it wins.
     pub fn run_job(&mut self, id: JobId, now: Time) {
-        let limit = 100 * self.geometry.pages();
+        let limit = 100 * self.space.geometry.pages();
         for _ in 0..limit {
             if matches!(self.advance(id, now), Action::Done | Action::Wait) {
                 return;
@@ -170,18 +156,5 @@ impl<K: Kit> Ftl<K> {
         let job = self.jobs.get(id);
         let (tag, plane) = (job.tag, job.plane);
         panic!("a job of plane {plane} ({tag:?}) has had {limit} actions, and there is no end");
-    }
-}
-
-/// The block that a step is about.
-pub(super) fn step_block(step: &Step) -> BlockId {
-    match step {
-        Step::Copy { from: block, .. }
-        | Step::Reclaim { block, .. }
-        | Step::ReclaimAtLimit { block, .. }
-        | Step::Reprogram { block, .. }
-        | Step::SetRole(block, _)
-        | Step::ResetReads(block)
-        | Step::Seal(block) => *block,
     }
 }

@@ -838,7 +838,7 @@ where
             "{running} jobs wait in vain\n{}",
             self.drawing()
         );
-        let c = *self.ftl.counts();
+        let c = self.ftl.counts();
         let (moves, host) = (c.moved.total(), c.host_pages);
         ensure!(
             c.program.total() == host + moves,
@@ -878,7 +878,7 @@ where
         for lpn in (0..self.ftl.map().logical_pages()).map(Lpn::from_u32) {
             self.read_now(lpn)?;
         }
-        let c = *self.ftl.counts();
+        let c = self.ftl.counts();
         let (moves, host) = (c.moved.total(), c.host_pages);
         ensure!(c.program.total() == host + moves, "{:?}: programs are host and moves", c);
         self.account()
@@ -896,7 +896,7 @@ where
 
     /// What holds of the counts in every mode.
     pub(crate) fn account(&mut self) -> Result<(), Fault> {
-        let c = *self.ftl.counts();
+        let c = self.ftl.counts();
         let erases: u64 = self.ftl.array().erases().as_slice().iter().map(|e| u64::from(*e)).sum();
         ensure!(erases == c.erase.total(), "{erases} erases in blocks, {:?} counted", c.erase);
         ensure!(

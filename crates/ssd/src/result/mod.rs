@@ -83,7 +83,7 @@ pub(crate) fn report<K: Kit>(
     before: Before,
     sim: &mut Sim<K>,
 ) -> Report {
-    let counts = *sim.ftl().counts();
+    let counts = sim.ftl().counts();
     let stats = sim.stats().clone();
     let checks = check(drive, &counts, &stats, before, sim);
     let steadiness = Steadiness::of(drive, state, &counts, &stats, sim);

@@ -267,7 +267,7 @@ impl<K: Kit> Sim<K> {
         loop {
             let done = self.requests.stats.served;
             if done >= mark_at {
-                mark_at = done + self.watch.course.mark(self.ftl.counts());
+                mark_at = done + self.watch.course.mark(&self.ftl.counts());
             }
             if done >= report_at {
                 report_at = done + PROGRESS_EVERY;
@@ -365,7 +365,7 @@ impl<K: Kit> Sim<K> {
 
     /// The run in two halves, by the pages that the host wrote; `None` if it wrote none in one.
     pub fn halves(&self) -> Option<[Stretch; 2]> {
-        self.watch.course.halves(Stretch::of(self.ftl.counts()))
+        self.watch.course.halves(Stretch::of(&self.ftl.counts()))
     }
 
     /// When the run was over: the last request was done, and so was the last program of what the

@@ -1,6 +1,5 @@
 //! Planes: free blocks and frontiers.
 
-use crate::JobId;
 use crate::stream::{FreePick, Pool, StreamId};
 use kernel::IndexVec;
 use nand::{BlockId, Geometry, PlaneId};
@@ -11,66 +10,89 @@ use std::collections::VecDeque;
 pub const RESERVE: usize = 1;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Plane {
+pub(super) struct Plane {
     /// Oldest first, so that blocks take turns.
-    pub(crate) free: VecDeque<BlockId>,
-    /// The job that reclaims its blocks, if one runs.
-    pub(crate) collector: Option<JobId>,
+    pub(super) free: VecDeque<BlockId>,
     /// Reclaiming was needed and found nothing to gain; to be tried again when a page dies.
-    pub(crate) starved: bool,
+    pub(super) starved: bool,
 }
 
 /// All planes and their frontiers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Planes {
+pub(super) struct Planes {
     each: IndexVec<PlaneId, Plane>,
     /// The open block of each stream in each plane: `plane * streams + stream`.
     frontiers: Vec<Option<BlockId>>,
+    /// Blocks that hold data of each stream in each plane, likewise.
+    held: Vec<u32>,
     streams: usize,
+    starving: u32,
 }
 
 impl Planes {
-    pub(crate) fn new(geometry: &Geometry, streams: usize) -> Self {
+    pub(super) fn new(geometry: &Geometry, streams: usize) -> Self {
         let planes = (0..geometry.planes() as u32)
             .map(|p| Plane {
                 free: (0..geometry.blocks_per_plane() as u32)
                     .map(|i| geometry.block_in(PlaneId::from_u32(p), i))
                     .collect(),
-                collector: None,
                 starved: false,
             })
             .collect();
         Self {
             each: IndexVec::from_raw(planes),
             frontiers: vec![None; geometry.planes() * streams],
+            held: vec![0; geometry.planes() * streams],
             streams,
+            starving: 0,
         }
     }
 
     #[inline]
-    pub(crate) fn get(&self, plane: PlaneId) -> &Plane {
+    pub(super) fn get(&self, plane: PlaneId) -> &Plane {
         &self.each[plane]
     }
 
     #[inline]
-    pub(crate) fn get_mut(&mut self, plane: PlaneId) -> &mut Plane {
+    pub(super) fn get_mut(&mut self, plane: PlaneId) -> &mut Plane {
         &mut self.each[plane]
     }
 
     #[inline]
-    pub(crate) fn frontier(&self, plane: PlaneId, stream: StreamId) -> Option<BlockId> {
+    pub(super) fn frontier(&self, plane: PlaneId, stream: StreamId) -> Option<BlockId> {
         self.frontiers[self.at(plane, stream)]
     }
 
     #[inline]
-    pub(crate) fn set_frontier(&mut self, plane: PlaneId, stream: StreamId, b: Option<BlockId>) {
+    pub(super) fn set_frontier(&mut self, plane: PlaneId, stream: StreamId, b: Option<BlockId>) {
         let at = self.at(plane, stream);
         self.frontiers[at] = b;
     }
 
+    /// Blocks of the plane that hold data of the stream.
+    pub(super) fn held(&self, plane: PlaneId, stream: StreamId) -> u32 {
+        self.held[self.at(plane, stream)]
+    }
+
+    pub(super) fn held_mut(&mut self, plane: PlaneId, stream: StreamId) -> &mut u32 {
+        let at = self.at(plane, stream);
+        &mut self.held[at]
+    }
+
+    /// Planes that starve.
+    pub(super) fn starving(&self) -> u32 {
+        self.starving
+    }
+
+    /// Whether the plane starves from now on.
+    pub(super) fn set_starved(&mut self, plane: PlaneId, starved: bool) {
+        let known = std::mem::replace(&mut self.each[plane].starved, starved);
+        self.starving = self.starving + u32::from(starved) - u32::from(known);
+    }
+
     /// Where in its plane's list a free block lies that is in `pool` and that may be taken, chosen
     /// as `pick` says; `wear` in thousandths.
-    pub(crate) fn find_free(
+    pub(super) fn find_free(
         &self,
         geometry: &Geometry,
         wear: &IndexVec<BlockId, u32>,
@@ -101,7 +123,7 @@ impl Planes {
     }
 
     /// Takes the free block at `at`.
-    pub(crate) fn take_free(&mut self, plane: PlaneId, at: usize) -> BlockId {
+    pub(super) fn take_free(&mut self, plane: PlaneId, at: usize) -> BlockId {
         self.each[plane].free.remove(at).expect("a free block was found there")
     }
 

@@ -68,7 +68,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    pub(crate) fn new(geometry: &Geometry) -> Self {
+    pub(super) fn new(geometry: &Geometry) -> Self {
         let n = geometry.blocks();
         Self {
             rank: IndexVec::filled(OUT, n),
@@ -145,33 +145,33 @@ impl Blocks {
     }
 
     #[inline]
-    pub(crate) fn add_valid(&mut self, b: BlockId) {
+    pub(super) fn add_valid(&mut self, b: BlockId) {
         self.rank[b] += 1;
     }
 
     #[inline]
-    pub(crate) fn drop_valid(&mut self, b: BlockId) {
+    pub(super) fn drop_valid(&mut self, b: BlockId) {
         self.rank[b] -= 1;
     }
 
     #[inline]
-    pub(crate) fn set_written(&mut self, b: BlockId, page: u32) {
+    pub(super) fn set_written(&mut self, b: BlockId, page: u32) {
         self.written[b] = page as u16;
     }
 
     #[inline]
-    pub(crate) fn pin(&mut self, b: BlockId) {
+    pub(super) fn pin(&mut self, b: BlockId) {
         self.pins[b] += 1;
     }
 
     /// Whether that was the last one.
     #[inline]
-    pub(crate) fn unpin(&mut self, b: BlockId) -> bool {
+    pub(super) fn unpin(&mut self, b: BlockId) -> bool {
         self.pins[b] -= 1;
         self.pins[b] == 0
     }
 
-    pub(crate) fn open(&mut self, b: BlockId, stream: StreamId, role: Role) {
+    pub(super) fn open(&mut self, b: BlockId, stream: StreamId, role: Role) {
         debug_assert_eq!(self.state[b], State::Free);
         self.state[b] = State::Open;
         self.stream[b] = stream;
@@ -180,16 +180,16 @@ impl Blocks {
         debug_assert_eq!((self.rank[b] & OUT, self.lost[b]), (OUT, 0));
     }
 
-    pub(crate) fn set_full(&mut self, b: BlockId) {
+    pub(super) fn set_full(&mut self, b: BlockId) {
         self.state[b] = State::Full;
     }
 
-    pub(crate) fn set_role(&mut self, b: BlockId, role: Role) {
+    pub(super) fn set_role(&mut self, b: BlockId, role: Role) {
         self.role[b] = role;
     }
 
     /// Makes the block a candidate whose next life lacks `lost` slots.
-    pub(crate) fn close(&mut self, b: BlockId, lost: u32) {
+    pub(super) fn close(&mut self, b: BlockId, lost: u32) {
         let valid = self.valid(b);
         self.lost[b] = lost as u16;
         self.rank[b] = (valid + lost) as u16;
@@ -199,29 +199,29 @@ impl Blocks {
     }
 
     /// Puts a closed block's age back to what it was.
-    pub(crate) fn set_age(&mut self, b: BlockId, closed_at: u32) {
+    pub(super) fn set_age(&mut self, b: BlockId, closed_at: u32) {
         self.closed_at[b] = closed_at;
     }
 
     /// Puts the clock of ages back to so many closings.
-    pub(crate) fn set_closings(&mut self, closings: u32) {
+    pub(super) fn set_closings(&mut self, closings: u32) {
         self.closings = closings;
     }
 
     /// Takes the block out of the candidates: a job empties it.
-    pub(crate) fn begin_move(&mut self, b: BlockId) {
+    pub(super) fn begin_move(&mut self, b: BlockId) {
         self.rank[b] |= OUT;
         self.state[b] = State::Moving;
     }
 
     /// Gives the block back to the candidates, as old as it was.
-    pub(crate) fn end_move(&mut self, b: BlockId) {
+    pub(super) fn end_move(&mut self, b: BlockId) {
         debug_assert_eq!(self.state[b], State::Moving);
         self.rank[b] &= !OUT;
         self.state[b] = State::Closed;
     }
 
-    pub(crate) fn set_bad(&mut self, b: BlockId) {
+    pub(super) fn set_bad(&mut self, b: BlockId) {
         debug_assert_eq!(self.valid(b), 0);
         self.state[b] = State::Bad;
         self.rank[b] = OUT;
@@ -229,7 +229,7 @@ impl Blocks {
     }
 
     /// Like [`Self::set_free`], of a block that keeps its valid slots.
-    pub(crate) fn set_reusable(&mut self, b: BlockId) {
+    pub(super) fn set_reusable(&mut self, b: BlockId) {
         let valid = self.valid(b) as u16;
         self.state[b] = State::Free;
         self.role[b] = Role::REGULAR;
@@ -238,7 +238,7 @@ impl Blocks {
         self.written[b] = 0;
     }
 
-    pub(crate) fn set_free(&mut self, b: BlockId) {
+    pub(super) fn set_free(&mut self, b: BlockId) {
         debug_assert_eq!(self.valid(b), 0);
         self.state[b] = State::Free;
         self.role[b] = Role::REGULAR;

@@ -1,0 +1,133 @@
+//! Garbage collection: which block is reclaimed next, and for whom.
+
+use super::{Action, JobId, Task, pages::Leaving};
+use crate::ask::{Kit, ReadDisturb, Victim};
+use crate::ftl::{Config, Ftl};
+use crate::plan::Dest;
+use crate::stream::{Role, StreamId};
+use crate::view::{FtlView, PlaneView};
+use kernel::{BitSet, Idx, Rng, Time};
+use nand::{BlockId, PlaneId, Tag};
+
+/// Reclaiming blocks of a plane until enough are free.
+pub(super) enum Collect {
+    /// The next block is to be chosen.
+    Choose,
+    /// A block has been reclaimed: others go first.
+    Yield,
+    /// A block is being emptied.
+    Empty(Leaving),
+}
+
+/// What choosing victims goes on with.
+pub(crate) struct Victims {
+    rng: Rng,
+    /// The blocks of a plane that are no victims: memory that is used again and again.
+    pub(super) excluded: BitSet,
+    /// Victims without gain since the last one that gained.
+    fruitless: u32,
+    pub(crate) overridden: u64,
+}
+
+impl Victims {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            rng: Rng::named(config.seed, "ftl/victim"),
+            excluded: BitSet::new(config.geometry.blocks_per_plane()),
+            fruitless: 0,
+            overridden: 0,
+        }
+    }
+}
+
+impl<K: Kit> Ftl<K> {
+    /// Chooses the next block that a collector empties, or ends it. `None`: it has one.
+    pub(super) fn next_victim(&mut self, id: JobId, yields: bool, now: Time) -> Option<Action> {
+        let job = self.jobs.get_mut(id);
+        let (plane, tag) = (job.plane, job.tag);
+        let gc = self.config.gc;
+        let target = if job.background { gc.background_stop.max(gc.stop) } else { gc.stop };
+        let mut chosen = None;
+        if self.space.is_short(plane, target) {
+            if yields {
+                job.task = Task::Collect(Collect::Choose);
+                job.background |= gc.one_by_one && !self.space.is_short(plane, gc.start);
+                return Some(Action::Yield);
+            }
+            chosen = self.choose_victim(plane, tag, now);
+            if chosen.is_none() {
+                self.space.starve(plane);
+            }
+        }
+        let Some(victim) = chosen else {
+            self.jobs.end_collector(plane);
+            return Some(Action::Done);
+        };
+        let dest = if self.space.blocks.role(victim) == Role::REGULAR {
+            Dest::Stream(StreamId::GC)
+        } else {
+            let view = FtlView::of(&self.space, &self.map, &self.reads);
+            self.policies.read_disturb.on_reclaim(&view, victim, tag)
+        };
+        let needed_by = self.space.needed_by(tag.demand, victim);
+        let pages = self.begin_reclaim(victim, dest, needed_by);
+        self.jobs.get_mut(id).task = Task::Collect(Collect::Empty(pages));
+        None
+    }
+
+    fn choose_victim(&mut self, plane: PlaneId, tag: Tag, now: Time) -> Option<BlockId> {
+        if self.reads.are_counted()
+            && let Some(chosen) = self.choose_unprotected(plane, tag, now)
+        {
+            return Some(chosen);
+        }
+        let (blocks, victims) = (&self.space.blocks, &mut self.victims);
+        let ftl = FtlView::of(&self.space, &self.map, &self.reads);
+        let view = PlaneView { ftl, plane, now, from: 0, excluded: None };
+        let chosen = self.policies.victim.choose(&view, tag, &mut victims.rng)?;
+        assert!(
+            blocks.is_candidate(chosen) && self.space.geometry.plane_of(chosen) == plane,
+            "the victim policy chose block {chosen} ({:?}), no candidate of plane {plane}",
+            blocks.state(chosen),
+        );
+        if blocks.gain(chosen) > 0 {
+            victims.fruitless = 0;
+            return Some(chosen);
+        }
+        // A policy may choose a block that frees nothing (random does, now and then), as long as
+        // the plane has something to gain and chance gets round to it.
+        let best = view.most_gain()?;
+        if blocks.gain(best) == 0 {
+            return None;
+        }
+        victims.fruitless += 1;
+        if victims.fruitless > 4 * self.space.geometry.blocks_per_plane() as u32 {
+            victims.fruitless = 0;
+            victims.overridden += 1;
+            return Some(best);
+        }
+        Some(chosen)
+    }
+
+    /// A victim that gains, among the blocks that the read-disturb policy does not protect, if it
+    /// protects any.
+    #[cold]
+    fn choose_unprotected(&mut self, plane: PlaneId, tag: Tag, now: Time) -> Option<BlockId> {
+        let blocks = &self.space.blocks;
+        let ftl = FtlView::of(&self.space, &self.map, &self.reads);
+        let mut any = false;
+        for (at, b) in self.space.geometry.blocks_of(plane).map(BlockId::new).enumerate() {
+            let own = blocks.role(b) != Role::REGULAR;
+            let protected = own && self.policies.read_disturb.protects(&ftl, b);
+            self.victims.excluded.put(at, protected);
+            any |= protected;
+        }
+        if !any {
+            return None;
+        }
+        let excluded = Some(&self.victims.excluded);
+        let view = PlaneView { ftl, plane, now, from: 0, excluded };
+        let chosen = self.policies.victim.choose(&view, tag, &mut self.victims.rng);
+        chosen.filter(|b| blocks.gain(*b) > 0)
+    }
+}

@@ -1,0 +1,172 @@
+//! Slots for pages: streams and frontiers as policies want them, blocks that open and close.
+
+use crate::ask::{Interests, Kit, NextLife, PageChoice, Pick, ReadDisturb, WriteCtx, WritePoint};
+use crate::ftl::Ftl;
+use crate::map::Lpn;
+use crate::stream::StreamId;
+use crate::view::FtlView;
+use kernel::{Prio, Time};
+use nand::{BlockId, Mode, PlaneId, Ppn, Source, Tag};
+
+impl<K: Kit> Ftl<K> {
+    /// Takes the next slot of a stream's frontier in a plane, opening a block if need be.
+    #[inline]
+    pub(crate) fn allocate(
+        &mut self,
+        plane: PlaneId,
+        stream: StreamId,
+        lpn: Lpn,
+        tag: Tag,
+        now: Time,
+    ) -> Option<(Ppn, BlockId, u32)> {
+        let in_order = self.answers.in_order;
+        let stream = if in_order { stream } else { self.policies.page_choice.stream(stream, tag) };
+        let block = match self.space.frontier(plane, stream, tag) {
+            Some(block) => block,
+            None => self.open_frontier(plane, stream, tag)?,
+        };
+        let (mut slot, mut last) = self
+            .space
+            .next_slot(block)
+            .expect("a frontier has a slot left, or it would not be one");
+        if !in_order && !self.choose_page(block, &mut slot, &mut last, lpn, tag, now) {
+            return self.allocate(plane, self.space.blocks.stream(block), lpn, tag, now);
+        }
+        Some((self.space.give(block, slot, last), block, slot))
+    }
+
+    /// Asks the page-choice policy, beginning at `slot`. `false`: the block was given up, and the
+    /// write needs another.
+    #[cold]
+    fn choose_page(
+        &mut self,
+        block: BlockId,
+        slot: &mut u32,
+        last: &mut bool,
+        lpn: Lpn,
+        tag: Tag,
+        now: Time,
+    ) -> bool {
+        let space = &self.space;
+        let plane = space.geometry.plane_of(block);
+        let w = WriteCtx {
+            now,
+            lpn,
+            die: space.geometry.die_of(block),
+            tag,
+            stored: self.find(lpn).map(|ppn| self.level_of(ppn)),
+            waiting_die: 0,
+            waiting_channel: 0,
+            waiting_device: 0,
+        };
+        let may_open = space.can_lend(plane);
+        let at = WritePoint { block, next: *slot, may_open, reserved: space.reserves(plane) };
+        let view = FtlView::of(space, &self.map, &self.reads);
+        let picked = match self.policies.page_choice.pick(&view, &at, &w) {
+            Pick::Slot(picked) => picked,
+            Pick::NextBlock => {
+                assert!(may_open, "the page-choice policy gave up block {block}, its plane's last");
+                self.space.counts.skipped += self.space.complete(block);
+                if self.space.is_programmed(block) {
+                    self.close(block, now);
+                }
+                return false;
+            }
+        };
+        let (layouts, mode) = (&self.space.layouts, self.space.array().mode(block));
+        assert!(
+            picked >= *slot && layouts.is_slot(mode, picked),
+            "the page-choice policy took page {picked} of block {block}, whose pointer is at {slot}",
+        );
+        let skipped = layouts.slots_before(mode, picked) - layouts.slots_before(mode, *slot);
+        *slot = picked;
+        *last = layouts.slot_from(mode, picked + 1).is_none();
+        self.space.counts.skipped += u64::from(skipped);
+        true
+    }
+
+    /// Opens a block as the frontier of a stream.
+    fn open_frontier(&mut self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
+        if let Some(block) = self.open(plane, stream, tag) {
+            self.space.set_frontier(block);
+            return Some(block);
+        }
+        let fallback = self.space.stream(stream).fallback?;
+        let open = self.space.frontier(plane, fallback, tag);
+        open.or_else(|| self.open_frontier(plane, fallback, tag))
+    }
+
+    /// Opens a block for a stream without making it the frontier.
+    pub(crate) fn open(&mut self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
+        let block = self.space.open(plane, stream, tag)?;
+        self.collect_if_short(plane, tag.demand, tag.prio);
+        if self.answers.interests.has(Interests::BLOCK) {
+            let role = self.space.blocks.role(block);
+            self.tell(&mut |w| w.on_open(block, stream, role));
+        }
+        Some(block)
+    }
+
+    /// A block's last program is done: it may be reclaimed from now on.
+    pub(crate) fn close(&mut self, block: BlockId, now: Time) {
+        let next = match self.next_life(block) {
+            NextLife::Erase(mode) => mode,
+            // What a second generation adds is there after an erase as well, and more: a block
+            // ranks by that, whichever comes.
+            NextLife::SecondGeneration => Mode::Wom1,
+        };
+        self.space.close(block, next);
+        if self.space.any_starves() {
+            self.feed(block);
+        }
+        if self.answers.interests.has(Interests::BLOCK) {
+            self.tell(&mut |w| w.on_close(block, now));
+        }
+    }
+
+    /// A block that is complete in its first generation begins its second: it joins its plane's
+    /// free blocks with what it keeps.
+    #[cold]
+    pub(crate) fn begin_again(&mut self, block: BlockId, why: Tag, now: Time) {
+        if self.space.begin_second_generation(block) {
+            self.space.reuse(block);
+            self.freed(block, now);
+        } else {
+            self.free(block, why, now);
+        }
+    }
+
+    /// An emptied block joins its plane's free blocks.
+    pub(crate) fn free(&mut self, block: BlockId, why: Tag, now: Time) {
+        if let Some(reads) = self.reads.restart(block) {
+            let role = self.space.blocks.role(block);
+            self.policies.read_disturb.on_erased(block, role, reads, why, now);
+        }
+        self.space.free(block, why.source);
+        self.freed(block, now);
+    }
+
+    /// Those who wait for space may go on.
+    fn freed(&mut self, block: BlockId, now: Time) {
+        self.jobs.release(self.space_in(self.space.geometry.plane_of(block)));
+        if self.answers.interests.has(Interests::BLOCK) {
+            self.tell(&mut |w| w.on_erase(block, now));
+        }
+    }
+
+    /// A block has something to gain: if its plane looked for that in vain, it looks again.
+    #[cold]
+    pub(crate) fn feed(&mut self, block: BlockId) {
+        if let Some(plane) = self.space.feed(block) {
+            self.collect_if_short(plane, Source::Host, Prio::Normal);
+        }
+    }
+
+    /// Reclaims blocks of a plane that is short of free ones, because `demand` needs them.
+    pub(crate) fn collect_if_short(&mut self, plane: PlaneId, demand: Source, prio: Prio) {
+        if self.space.is_short(plane, self.config.gc.start) {
+            let home = self.space.geometry.die_of_plane(plane);
+            self.jobs.collect(plane, home, demand, prio);
+        }
+    }
+}

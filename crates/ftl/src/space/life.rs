@@ -1,0 +1,169 @@
+//! The life of a block: opened, completed, emptied, free again or retired.
+
+use super::{Space, State};
+use crate::stream::{Role, StreamId};
+use nand::{BlockId, Mode, PlaneId, Source, Store, Tag};
+
+impl<S: Store> Space<S> {
+    /// Opens a block for a stream; it is not the frontier yet.
+    pub(crate) fn open(&mut self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
+        let spec = self.streams[stream.index()];
+        if spec.cap.is_some_and(|cap| self.planes.held(plane, stream) >= cap) {
+            return None;
+        }
+        // The reserve is for what garbage collection moves to its own frontier.
+        let reserve = stream == StreamId::GC && tag.source == Source::Gc;
+        if !reserve && !self.can_lend(plane) {
+            return None;
+        }
+        let may = |at| reserve || self.can_lend_at(plane, at);
+        let wear = self.array.wear();
+        let at = self.planes.find_free(&self.geometry, wear, plane, spec.pool, spec.pick, may)?;
+        let block = self.planes.take_free(plane, at);
+        self.blocks.open(block, stream, spec.role);
+        if tag.source == Source::Refresh {
+            self.owe(plane, i64::from(self.geometry.pages_per_block()));
+        }
+        *self.planes.held_mut(plane, stream) += 1;
+        if spec.mode != Mode::Full && self.array.mode(block) == Mode::Full {
+            self.array.set_mode(block, spec.mode);
+        }
+        self.update_writable(plane);
+        Some(block)
+    }
+
+    /// A block has become the frontier of its stream.
+    pub(crate) fn set_frontier(&mut self, block: BlockId) {
+        let (plane, stream) = (self.geometry.plane_of(block), self.blocks.stream(block));
+        self.planes.set_frontier(plane, stream, Some(block));
+        self.update_writable(plane);
+    }
+
+    /// The open block of a stream, if `tag` may write there: when a plane has its reserve left,
+    /// the frontier of garbage collection is part of it.
+    #[inline]
+    pub(crate) fn frontier(&self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
+        let open = self.planes.frontier(plane, stream);
+        let kept = stream == StreamId::GC && tag.source != Source::Gc && !self.can_lend(plane);
+        open.filter(|_| !kept)
+    }
+
+    /// Whether a stream goes on writing the block.
+    pub(crate) fn is_frontier(&self, block: BlockId) -> bool {
+        let plane = self.geometry.plane_of(block);
+        self.planes.frontier(plane, self.blocks.stream(block)) == Some(block)
+    }
+
+    /// An open block is complete as far as it was written; how many slots it gives up.
+    pub(crate) fn complete(&mut self, block: BlockId) -> u64 {
+        if self.is_frontier(block) {
+            let (plane, stream) = (self.geometry.plane_of(block), self.blocks.stream(block));
+            self.planes.set_frontier(plane, stream, None);
+            self.update_writable(plane);
+        }
+        self.blocks.set_full(block);
+        let mode = self.array.mode(block);
+        let given = self.layouts.slots_before(mode, self.blocks.written(block));
+        u64::from(self.layouts.slots(mode) - given)
+    }
+
+    /// A block may be reclaimed from now on; erased, it begins its next life in mode `next`.
+    pub(crate) fn close(&mut self, block: BlockId, next: Mode) {
+        self.blocks.close(block, self.geometry.pages_per_block() - self.layouts.slots(next));
+    }
+
+    /// Takes a closed block out of the candidates: its data is about to move.
+    pub(crate) fn begin_move(&mut self, block: BlockId) {
+        self.blocks.begin_move(block);
+    }
+
+    /// A block whose data was about to move is a candidate again.
+    pub(crate) fn end_move(&mut self, block: BlockId) {
+        self.blocks.end_move(block);
+    }
+
+    pub(crate) fn set_role(&mut self, block: BlockId, role: Role) {
+        self.blocks.set_role(block, role);
+    }
+
+    /// A block begins its second generation; whether it keeps pages.
+    pub(crate) fn begin_second_generation(&mut self, block: BlockId) -> bool {
+        self.array.begin_second_generation(block);
+        self.counts.second_lives += 1;
+        self.blocks.valid(block) > 0
+    }
+
+    /// A block in its second generation joins its plane's free blocks with what it keeps.
+    pub(crate) fn reuse(&mut self, block: BlockId) {
+        self.counts.kept += u64::from(self.blocks.valid(block));
+        self.vacate(block);
+        self.blocks.set_reusable(block);
+        self.join_free(block);
+    }
+
+    /// An emptied block joins its plane's free blocks, or is retired.
+    pub(crate) fn free(&mut self, block: BlockId, source: Source) {
+        if source == Source::Refresh {
+            let pages = i64::from(self.geometry.pages_per_block());
+            self.owe(self.geometry.plane_of(block), -pages);
+        }
+        self.vacate(block);
+        if !self.retire(block) {
+            self.blocks.set_free(block);
+            self.join_free(block);
+        }
+    }
+
+    /// A block's data has gone: whoever waits for space may try again.
+    fn vacate(&mut self, block: BlockId) {
+        self.freed = true;
+        let plane = self.geometry.plane_of(block);
+        *self.planes.held_mut(plane, self.blocks.stream(block)) -= 1;
+    }
+
+    fn join_free(&mut self, block: BlockId) {
+        let plane = self.geometry.plane_of(block);
+        self.planes.get_mut(plane).free.push_back(block);
+        self.update_writable(plane);
+    }
+
+    /// Whether the block has reached the end of its life; if so it is retired.
+    fn retire(&mut self, block: BlockId) -> bool {
+        let healed = std::mem::take(&mut self.healed);
+        let worn = self.array.wear()[block] >= self.endurance && !healed;
+        let condemned = self.condemned.iter().position(|b| *b == block);
+        if !self.ages || (!worn && condemned.is_none()) {
+            return false;
+        }
+        // Garbage collection may just have used the plane's reserve to empty this block. Then the
+        // block takes its place for one more life, or the next victim would have nowhere to go.
+        if !self.reserves(self.geometry.plane_of(block)) {
+            return false;
+        }
+        self.blocks.set_bad(block);
+        self.counts.retired += 1;
+        if let Some(at) = condemned {
+            self.condemned.swap_remove(at);
+            self.counts.condemned += 1;
+        }
+        let good = self.geometry.blocks() as u64 - self.counts.retired;
+        self.worn_out = good * u64::from(self.widest) < self.needed;
+        true
+    }
+
+    /// The block is retired when it is empty. `false`: it is out of service already, or nothing
+    /// retires.
+    pub(crate) fn condemn(&mut self, block: BlockId) -> bool {
+        if !self.ages || matches!(self.blocks.state(block), State::Free | State::Bad) {
+            return false;
+        }
+        if !self.condemned.contains(&block) {
+            self.condemned.push(block);
+        }
+        true
+    }
+
+    pub(crate) fn is_condemned(&self, block: BlockId) -> bool {
+        self.condemned.contains(&block)
+    }
+}

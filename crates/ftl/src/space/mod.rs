@@ -1,0 +1,179 @@
+//! Space: the blocks, the planes that they lie in, who writes them, and what is kept free, over the
+//! flash array. It says what can be written where and keeps what collection needs. What is best is
+//! for policies to say, and none is known here: whoever calls has asked them.
+
+mod block;
+mod check;
+mod life;
+mod plane;
+mod reserve;
+mod saved;
+mod slots;
+
+pub use block::{Blocks, State};
+pub(crate) use block::{is_candidate_rank, least};
+pub use plane::RESERVE;
+
+use crate::ftl::Config;
+use crate::stream::{Pool, StreamId, StreamSpec};
+use kernel::BitSet;
+use nand::{Array, BlockId, BySource, Geometry, Layouts, Mode, PlaneId, Store};
+use plane::Planes;
+
+/// What happened to blocks and their slots: see [`crate::Counts`].
+#[derive(Copy, Clone, Default, Debug)]
+pub(crate) struct Counts {
+    pub(crate) read: BySource<u64>,
+    pub(crate) program: BySource<u64>,
+    pub(crate) erase: BySource<u64>,
+    pub(crate) reprogram: u64,
+    pub(crate) reprogrammed_pages: u64,
+    pub(crate) sealed: u64,
+    pub(crate) second_lives: u64,
+    pub(crate) kept: u64,
+    pub(crate) skipped: u64,
+    pub(crate) starved: u64,
+    pub(crate) retired: u64,
+    pub(crate) condemned: u64,
+}
+
+/// What a drive's policies ask of its space, once.
+pub(crate) struct Demands {
+    /// How blocks are opened for each stream.
+    pub(crate) streams: Vec<StreamSpec>,
+    /// A pool, and how many free blocks of it each plane keeps.
+    pub(crate) keeps: Option<(Pool, u32)>,
+    /// Every block is always in full mode, unless a stream wants another.
+    pub(crate) plain: bool,
+    /// What refreshes take and give back is counted.
+    pub(crate) owed: bool,
+    /// Pages without which the drive cannot hold its data and go on.
+    pub(crate) pages: u64,
+}
+
+/// Blocks, planes and the array. Between two calls [`Space::check`] holds.
+pub(crate) struct Space<S: Store> {
+    pub(crate) geometry: Geometry,
+    pub(crate) layouts: Layouts,
+    pub(crate) blocks: Blocks,
+    planes: Planes,
+    array: Array<S>,
+    streams: Vec<StreamSpec>,
+    /// Every block is in full mode: slots are pages.
+    plain: bool,
+    /// The most slots that a block has or had: what the valid pages of a victim may need.
+    widest: u32,
+    /// Planes with room for a host write.
+    writable: BitSet,
+    /// A block became free: waiting writes may try again.
+    freed: bool,
+    keeps: Option<(Pool, u32)>,
+    /// Pages of space of each plane that refreshes took and have not given back; empty when nobody
+    /// counts.
+    owed: Vec<i64>,
+    /// Effective wear at which a block is retired, in thousandths of a cycle.
+    endurance: u32,
+    /// The run has begun, and blocks retire.
+    ages: bool,
+    /// The block that is erased next endures beyond its rated cycles.
+    pub(crate) healed: bool,
+    /// Blocks to be retired when they are empty, whatever their wear.
+    condemned: Vec<BlockId>,
+    needed: u64,
+    worn_out: bool,
+    pub(crate) counts: Counts,
+}
+
+impl<S: Store> Space<S> {
+    /// Every block is free.
+    pub(crate) fn new(config: &Config, array: Array<S>, demands: Demands) -> Self {
+        let geometry = config.geometry;
+        let Demands { streams, keeps, plain, owed, pages } = demands;
+        let widest = array.modes().as_slice().iter().map(|m| config.layouts.slots(*m)).max();
+        let mut space = Self {
+            geometry,
+            layouts: config.layouts.clone(),
+            blocks: Blocks::new(&geometry),
+            planes: Planes::new(&geometry, streams.len()),
+            plain: plain && streams.iter().all(|s| s.mode == Mode::Full),
+            streams,
+            array,
+            widest: widest.expect("a drive has blocks"),
+            writable: BitSet::new(geometry.planes()),
+            freed: false,
+            keeps,
+            owed: if owed { vec![0; geometry.planes()] } else { Vec::new() },
+            endurance: config.endurance.saturating_mul(1_000),
+            ages: false,
+            healed: false,
+            condemned: Vec::new(),
+            needed: pages,
+            worn_out: false,
+            counts: Counts::default(),
+        };
+        space.plane_ids().for_each(|p| space.update_writable(p));
+        space
+    }
+
+    /// Counts, debts and wear are forgotten; blocks age from now on.
+    pub(crate) fn begin_run(&mut self) {
+        self.counts = Counts::default();
+        self.array.reset_wear();
+        self.freed = false;
+        self.owed.fill(0);
+        self.condemned.clear();
+        self.ages = self.endurance > 0;
+    }
+
+    #[inline]
+    pub(crate) fn array(&self) -> &Array<S> {
+        &self.array
+    }
+
+    /// Free blocks of a plane.
+    #[inline]
+    pub(crate) fn free_blocks(&self, plane: PlaneId) -> usize {
+        self.planes.get(plane).free.len()
+    }
+
+    #[inline]
+    pub(crate) fn writable(&self) -> &BitSet {
+        &self.writable
+    }
+
+    #[inline]
+    pub(crate) fn is_worn_out(&self) -> bool {
+        self.worn_out
+    }
+
+    /// Whether every slot is a page and always was.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    pub(crate) fn stream(&self, stream: StreamId) -> &StreamSpec {
+        &self.streams[stream.index()]
+    }
+
+    pub(crate) fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
+    #[inline]
+    pub(crate) fn take_freed(&mut self) -> bool {
+        std::mem::take(&mut self.freed)
+    }
+
+    pub(crate) fn plane_ids(&self) -> impl Iterator<Item = PlaneId> + use<S> {
+        (0..self.geometry.planes() as u32).map(PlaneId::from_u32)
+    }
+
+    pub(crate) fn block_ids(&self) -> impl Iterator<Item = BlockId> + use<S> {
+        (0..self.geometry.blocks() as u32).map(BlockId::from_u32)
+    }
+
+    fn stream_ids(&self) -> impl Iterator<Item = StreamId> + use<S> {
+        (0..self.streams.len() as u8).map(StreamId)
+    }
+}

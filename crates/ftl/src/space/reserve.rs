@@ -1,0 +1,121 @@
+//! What is kept free, who may have it, and who takes it.
+
+use super::{RESERVE, Space};
+use crate::stream::StreamId;
+use nand::{BlockId, PlaneId, Source, Store};
+
+impl<S: Store> Space<S> {
+    pub(super) fn update_writable(&mut self, plane: PlaneId) {
+        let room = self.has_room(plane);
+        self.writable.put(plane.as_u32() as usize, room);
+    }
+
+    /// Whether the plane can take a host write.
+    pub(super) fn has_room(&self, plane: PlaneId) -> bool {
+        self.planes.frontier(plane, StreamId::HOST).is_some() || self.can_lend(plane)
+    }
+
+    /// Whether the plane may lend a free block to someone who is not garbage collection: the others
+    /// have slots for the valid pages of any victim.
+    #[inline]
+    pub(crate) fn can_lend(&self, plane: PlaneId) -> bool {
+        let free = &self.planes.get(plane).free;
+        if self.plain {
+            return free.len() > RESERVE;
+        }
+        (0..free.len()).any(|at| self.can_lend_at(plane, at))
+    }
+
+    /// Whether it may be the block at `at`.
+    pub(super) fn can_lend_at(&self, plane: PlaneId, at: usize) -> bool {
+        let free = &self.planes.get(plane).free;
+        if self.plain {
+            return free.len() > RESERVE;
+        }
+        self.holds_victim(free.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, b)| *b))
+    }
+
+    /// Whether the plane's free blocks have slots for the valid pages of any victim.
+    pub(crate) fn reserves(&self, plane: PlaneId) -> bool {
+        let free = &self.planes.get(plane).free;
+        if self.plain {
+            return free.len() >= RESERVE;
+        }
+        self.holds_victim(free.iter().copied())
+    }
+
+    /// Whether erased blocks have slots for the valid pages of any victim. Those of modes with fewer
+    /// slots count for what they have.
+    fn holds_victim(&self, erased: impl Iterator<Item = BlockId>) -> bool {
+        let mut slots = 0;
+        erased.map(|b| self.layouts.slots(self.array.mode(b))).any(|n| {
+            slots += n;
+            slots >= self.widest
+        })
+    }
+
+    /// Whether garbage collection has to bring the plane to `mark` free blocks, or to as many as
+    /// it takes to lend one.
+    #[inline]
+    pub(crate) fn is_short(&self, plane: PlaneId, mark: u32) -> bool {
+        let free = self.planes.get(plane).free.len();
+        free < mark as usize + self.kept(plane) || (!self.plain && !self.can_lend(plane))
+    }
+
+    /// Free blocks of a plane that are kept for the read-disturb policy.
+    #[inline]
+    fn kept(&self, plane: PlaneId) -> usize {
+        let Some((pool, most)) = self.keeps else { return 0 };
+        let first = pool.first_index(&self.geometry);
+        let free = self.planes.get(plane).free.iter();
+        free.filter(|b| self.geometry.index_in_plane(**b) >= first).count().min(most as usize)
+    }
+
+    /// Whether a plane starves: reclaiming was needed and found nothing to gain.
+    pub(crate) fn is_starved(&self, plane: PlaneId) -> bool {
+        self.planes.get(plane).starved
+    }
+
+    /// Whether any plane starves.
+    #[inline]
+    pub(crate) fn any_starves(&self) -> bool {
+        self.planes.starving() > 0
+    }
+
+    /// A plane has to be reclaimed and has nothing to gain.
+    pub(crate) fn starve(&mut self, plane: PlaneId) {
+        self.counts.starved += 1;
+        self.planes.set_starved(plane, true);
+    }
+
+    /// The plane that starved until now, if this block has something to gain.
+    pub(crate) fn feed(&mut self, block: BlockId) -> Option<PlaneId> {
+        let plane = self.geometry.plane_of(block);
+        let gains = self.blocks.is_candidate(block) && self.blocks.gain(block) > 0;
+        if !gains || !self.is_starved(plane) {
+            return None;
+        }
+        self.planes.set_starved(plane, false);
+        Some(plane)
+    }
+
+    /// Refreshes take space of a plane, or give it back.
+    pub(crate) fn owe(&mut self, plane: PlaneId, pages: i64) {
+        if let Some(owed) = self.owed.get_mut(plane.as_u32() as usize) {
+            *owed += pages;
+        }
+    }
+
+    /// For whom a victim is collected. A refresh that gives back the block that it took needs
+    /// nothing, even if it came when the plane was just short of space; what it keeps (blocks that
+    /// hold less, or are partly written) is collected for it, whoever comes then.
+    pub(crate) fn needed_by(&mut self, asked: Source, victim: BlockId) -> Source {
+        let plane = self.geometry.plane_of(victim);
+        let Some(owed) = self.owed.get_mut(plane.as_u32() as usize) else { return asked };
+        if *owed > 0 {
+            *owed -= i64::from(self.blocks.gain(victim));
+            return Source::Refresh;
+        }
+        if asked == Source::Refresh { Source::Host } else { asked }
+    }
+}
