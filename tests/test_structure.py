@@ -65,6 +65,16 @@ def test_every_crate_has_the_lints_and_facts_of_the_workspace(crates: dict[str, 
             assert manifest["package"][key] == {"workspace": True}, f"{name}: {key}"
 
 
+def test_the_space_of_a_drive_asks_no_policy() -> None:
+    rooms = sorted((ROOT / "crates" / "ftl" / "src" / "space").glob("*.rs"))
+    assert len(rooms) >= 6
+    for path in rooms:
+        lines = path.read_text().splitlines()
+        code = "\n".join(line for line in lines if not line.lstrip().startswith("//"))
+        found = re.search(r"\b(ask|Kit|Policies|Watch)\b", code)
+        assert not found, f"{path.relative_to(ROOT)} says {found[0]}"
+
+
 def test_the_core_touches_no_files_and_no_terminal() -> None:
     banned = re.compile(r"std::(fs|net|process|thread)\b|\be?print(ln)?!|\bdbg!")
     seen = 0

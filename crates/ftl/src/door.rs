@@ -25,7 +25,7 @@ impl<K: Kit> Ftl<K> {
     pub(crate) fn bind_host(&mut self, lpn: Lpn, ppn: Ppn, block: BlockId, slot: u32, now: Time) {
         self.host_pages += 1;
         let old = self.map.bind(lpn, ppn, block, slot);
-        self.space.add_valid(block);
+        self.space.blocks.add_valid(block);
         if let Some(old) = old {
             self.drop_copy(old, now);
         }
@@ -43,7 +43,7 @@ impl<K: Kit> Ftl<K> {
         let (block, slot) = self.space.geometry.split(to);
         let old = self.map.bind(lpn, to, block, slot);
         debug_assert_eq!(old, Some(from));
-        self.space.add_valid(block);
+        self.space.blocks.add_valid(block);
         self.drop_copy(from, now);
         self.jobs.counts.moved[tag.source] += 1;
         if self.answers.interests.has(Interests::MOVE) {
@@ -56,7 +56,7 @@ impl<K: Kit> Ftl<K> {
     fn drop_copy(&mut self, ppn: Ppn, now: Time) {
         let (block, slot) = self.space.geometry.split(ppn);
         self.map.invalidate(block, slot);
-        self.space.drop_valid(block);
+        self.space.blocks.drop_valid(block);
         if self.space.any_starves() {
             self.feed(block);
         }

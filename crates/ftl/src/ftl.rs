@@ -7,9 +7,8 @@ use crate::job::{Jobs, Victims};
 use crate::level::Levels;
 use crate::map::Map;
 use crate::reads::Reads;
-use crate::space::{Blocks, Demands, Space};
+use crate::space::{Blocks, Damaged, Demands, Space};
 use crate::stream::{FreePick, Pool, StreamId, StreamSpec};
-use kernel::BitSet;
 use nand::{Array, BlockId, BySource, Geometry, Layouts, Mode, PageRange, PlaneId, Ppn, Store};
 
 /// When garbage collection starts and stops, in free blocks of a plane.
@@ -102,6 +101,8 @@ pub(crate) struct Answers {
     pub(crate) interests: Interests,
     /// The cost policy is asked for re-writes when a die is idle.
     pub(crate) rewrites: bool,
+    /// An idle die may find work even if no policy has planned any.
+    pub(crate) idle: bool,
     pub(crate) wear: bool,
     pub(crate) coding_plain: bool,
     pub(crate) in_order: bool,
@@ -135,9 +136,11 @@ impl<K: Kit> Ftl<K> {
         policies.each(|w| w.attach(&geometry, config.logical_pages));
         let keeps = policies.read_disturb.keeps();
         let streams = streams(&mut policies, keeps);
+        let rewrites = policies.cost.interests().has(Interests::IDLE);
         let answers = Answers {
             interests: policies.interests(),
-            rewrites: policies.cost.interests().has(Interests::IDLE),
+            rewrites,
+            idle: rewrites || config.gc.background_stop > 0,
             wear: policies.wear.active(),
             coding_plain: policies.coding.plain(),
             in_order: policies.page_choice.in_order(),
@@ -200,26 +203,16 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// What has been done so far.
+    #[inline] // so that who wants one of them takes that one
     pub fn counts(&self) -> Counts {
-        let (space, jobs) = (&self.space.counts, &self.jobs.counts);
+        let (jobs, host_pages) = (&self.jobs.counts, self.host_pages);
         Counts {
-            read: space.read,
-            program: space.program,
-            erase: space.erase,
             gc_erase_by_demand: jobs.gc_erase_by_demand,
             moved: jobs.moved,
-            host_pages: self.host_pages,
-            reprogram: space.reprogram,
-            reprogrammed_pages: space.reprogrammed_pages,
-            sealed: space.sealed,
-            second_lives: space.second_lives,
-            kept: space.kept,
-            skipped: space.skipped,
             dropped: jobs.dropped,
-            starved: space.starved,
-            retired: space.retired,
-            condemned: space.condemned,
             overridden: self.victims.overridden,
+            host_pages,
+            ..self.space.counts
         }
     }
 
@@ -228,21 +221,24 @@ impl<K: Kit> Ftl<K> {
         self.space.free_blocks(plane)
     }
 
-    /// Planes with room for a host write.
-    pub fn writable(&self) -> &BitSet {
-        self.space.writable()
-    }
-
     /// The pages that programming a slot writes.
     #[inline]
     pub fn program_pages(&self, ppn: Ppn) -> PageRange {
-        self.space.program_pages(ppn)
+        let (block, slot) = self.space.geometry.split(ppn);
+        if self.space.plain {
+            return PageRange::new(slot, 1);
+        }
+        self.space.layouts.program(self.array().mode(block), slot)
     }
 
     /// The pages that reading a slot senses.
     #[inline]
     pub fn read_pages(&self, ppn: Ppn) -> PageRange {
-        self.space.read_pages(ppn)
+        let (block, slot) = self.space.geometry.split(ppn);
+        if self.space.plain {
+            return PageRange::new(slot, 1);
+        }
+        self.space.layouts.read(self.array().mode(block), slot)
     }
 
     /// The page that a slot is; `None` where slots may be more than that.
@@ -260,18 +256,18 @@ impl<K: Kit> Ftl<K> {
     /// Whether a block became free since the last call: waiting writes may try again.
     #[inline]
     pub fn take_freed(&mut self) -> bool {
-        self.space.take_freed()
+        std::mem::take(&mut self.space.freed)
     }
 
     /// Ends preconditioning: its counts and wear are forgotten, and policies start afresh, so that
     /// a run does not depend on whether its first state was computed or loaded: what a saved state
     /// has no place for ([`Ftl::save`]) begins anew here.
     pub fn begin_run(&mut self, mut policies: Policies<K>) {
-        assert!(self.jobs.running() == 0, "preconditioning left jobs behind");
+        assert!(self.running_jobs() == 0, "preconditioning left jobs behind");
         let geometry = self.config.geometry;
         policies.each(|w| w.attach(&geometry, self.config.logical_pages));
         let own = policies.page_choice.streams().len();
-        policies.page_choice.learn_streams(StreamId((self.space.streams() - own) as u8));
+        policies.page_choice.learn_streams(StreamId((self.space.streams.len() - own) as u8));
         self.policies = policies;
         self.jobs = Jobs::new(&geometry);
         self.victims = Victims::new(&self.config);
@@ -279,6 +275,43 @@ impl<K: Kit> Ftl<K> {
         self.space.begin_run();
         self.reads.begin_run();
         self.levels = Levels::new(geometry.pages(), &self.policies.cost);
+    }
+
+    /// Checks that L2P and P2L are inverse, that counts equal bits, that every block is in exactly
+    /// one place, and that the referee agrees. Takes time in proportion to the drive: for tests,
+    /// and once at the end of a run.
+    pub fn check(&self) -> Result<(), String> {
+        self.space.check(&self.map)
+    }
+
+    /// Checks that nothing is on its way and that every block is plain.
+    fn check_quiet(&self) -> Result<(), String> {
+        if !self.answers.coding_plain || self.running_jobs() > 0 {
+            return Err("blocks may have several lives, or jobs run".into());
+        }
+        // Blocks close when they are full, unless a policy passes pages over or completes blocks.
+        let whole = self.answers.in_order && !self.reads.are_counted();
+        let in_use = |stream| match stream {
+            StreamId::WEAR => self.answers.wear,
+            StreamId::HOST_HIGH => self.answers.priority,
+            _ => true,
+        };
+        self.space.check_quiet(whole, in_use, self.config.gc.start)
+    }
+
+    /// The state as bytes; `None` when something is on its way or blocks are not plain.
+    pub fn save(&self) -> Option<Vec<u8>> {
+        self.check_quiet().ok()?;
+        Some(self.space.save(&self.map))
+    }
+
+    /// Puts an empty drive into a saved state. After an error it is of no use any more.
+    pub fn restore(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
+        if !self.answers.coding_plain {
+            return Err(Damaged);
+        }
+        self.space.restore(bytes, &mut self.map)?;
+        self.check_quiet().and_then(|()| self.check()).map_err(|_| Damaged)
     }
 
     /// Says of the block whose erase is done next whether rest between its cycles has healed it: it
@@ -296,18 +329,13 @@ impl<K: Kit> Ftl<K> {
     /// Whether every slot is a page and always was.
     #[inline]
     pub fn slots_are_pages(&self) -> bool {
-        self.space.is_plain()
+        self.space.plain
     }
 
     /// So many blocks are retired that the drive cannot hold its data and go on.
     #[inline]
     pub fn is_worn_out(&self) -> bool {
-        self.space.is_worn_out()
-    }
-
-    /// The pool that a stream's blocks come from.
-    pub fn pool(&self, stream: StreamId) -> Pool {
-        self.space.stream(stream).pool
+        self.space.worn_out
     }
 }
 

@@ -22,7 +22,7 @@ impl<K: Kit> Ftl<K> {
         idle: &BitSet,
         now: Time,
     ) -> Result<Ppn, NoSpace> {
-        let (geometry, writable) = (&self.space.geometry, self.space.writable());
+        let (geometry, writable) = (&self.space.geometry, &self.space.writable);
         let load = Load { geometry, writable, waiting, idle };
         let dest = self.policies.placement.place(&load, lpn, prio).ok_or(NoSpace)?;
         let tag = Tag { source: Source::Host, demand: Source::Host, prio };
@@ -94,7 +94,7 @@ impl<K: Kit> Ftl<K> {
     #[inline]
     pub fn read(&mut self, lpn: Lpn, now: Time) -> Option<Ppn> {
         let ppn = self.find(lpn)?;
-        self.space.pin(self.space.geometry.block_of(ppn));
+        self.space.blocks.pin(self.space.geometry.block_of(ppn));
         if self.reads.are_counted() {
             self.count_read(ppn, now);
         }
@@ -113,7 +113,7 @@ impl<K: Kit> Ftl<K> {
     #[inline]
     pub(crate) fn unpin(&mut self, ppn: Ppn) {
         let block = self.space.geometry.block_of(ppn);
-        if self.space.unpin(block) {
+        if self.space.blocks.unpin(block) {
             self.jobs.release(Condition::Pins(block));
         }
     }
@@ -134,7 +134,7 @@ impl<K: Kit> Ftl<K> {
         now: Time,
     ) {
         let block = self.space.geometry.block_of(ppn);
-        if self.space.program(ppn, data, tag.source) {
+        if self.space.program(block, ppn, data, tag.source) {
             self.close(block, now);
         }
         self.jobs.release(Condition::Program(block));

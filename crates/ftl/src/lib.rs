@@ -7,7 +7,6 @@
 //! [`Ftl::check`] proves it.
 
 mod ask;
-mod check;
 mod door;
 mod ftl;
 mod host;
@@ -17,7 +16,6 @@ mod map;
 mod place;
 mod plan;
 mod reads;
-mod saved;
 mod space;
 mod stream;
 mod view;
@@ -32,7 +30,6 @@ pub use ask::{
 pub use job::{Action, Job, JobId};
 pub use map::{Lpn, Map};
 pub use plan::{Dest, Hold, Pages, Plan, Step};
-pub use saved::{Damaged, seal};
-pub use space::{Blocks, RESERVE, State};
+pub use space::{Blocks, Damaged, RESERVE, State, seal};
 pub use stream::{FreePick, Pool, Role, StreamId, StreamSpec};
 pub use view::{FtlView, Load, PlaneView};

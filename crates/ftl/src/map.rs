@@ -144,11 +144,6 @@ impl Map {
         }
     }
 
-    /// P2L of the whole array: with the validity bits, all that a saved state needs.
-    pub fn owners(&self) -> &IndexVec<Ppn, Option<Lpn>> {
-        &self.p2l
-    }
-
     #[inline(always)]
     fn bit(&self, block: BlockId, slot: u32) -> (usize, u64) {
         let word = block.as_u32() * self.words_per_block + slot / 64;

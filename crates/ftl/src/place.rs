@@ -91,7 +91,7 @@ impl<K: Kit> Ftl<K> {
             self.space.set_frontier(block);
             return Some(block);
         }
-        let fallback = self.space.stream(stream).fallback?;
+        let fallback = self.space.streams[stream.index()].fallback?;
         let open = self.space.frontier(plane, fallback, tag);
         open.or_else(|| self.open_frontier(plane, fallback, tag))
     }

@@ -60,7 +60,7 @@ impl<K: Kit> Ftl<K> {
             }
         }
         let Some(victim) = chosen else {
-            self.jobs.end_collector(plane);
+            self.jobs.collectors[plane] = None;
             return Some(Action::Done);
         };
         let dest = if self.space.blocks.role(victim) == Role::REGULAR {

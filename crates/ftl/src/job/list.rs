@@ -3,30 +3,24 @@
 use super::collect::Collect;
 use super::wait::{Condition, Waits};
 use super::{Job, JobId, Task};
+use crate::ftl::Counts;
 use kernel::{IndexVec, Prio};
-use nand::{BySource, DieId, Geometry, PlaneId, Source, Tag};
+use nand::{DieId, Geometry, PlaneId, Source, Tag};
 use slab::Slab;
 use std::collections::VecDeque;
 
-/// What jobs have done: see [`crate::Counts`].
-#[derive(Default)]
-pub(crate) struct Counts {
-    pub(crate) gc_erase_by_demand: BySource<u64>,
-    pub(crate) moved: BySource<u64>,
-    pub(crate) dropped: u64,
-}
-
 pub(crate) struct Jobs<D> {
-    running: Slab<Job<D>>,
-    ready: VecDeque<JobId>,
+    pub(super) running: Slab<Job<D>>,
+    pub(super) ready: VecDeque<JobId>,
     /// Background jobs that turned urgent.
-    promoted: Vec<JobId>,
-    waits: Waits,
+    pub(super) promoted: Vec<JobId>,
+    pub(super) waits: Waits,
     /// Background jobs of policies that have not started, by die.
     idle: IndexVec<DieId, VecDeque<JobId>>,
-    idle_total: usize,
+    pub(super) idle_total: usize,
     /// The job that reclaims blocks of each plane, if one runs.
-    collectors: IndexVec<PlaneId, Option<JobId>>,
+    pub(super) collectors: IndexVec<PlaneId, Option<JobId>>,
+    /// Their share of them.
     pub(crate) counts: Counts,
 }
 
@@ -67,15 +61,6 @@ impl<D> Jobs<D> {
         self.running.iter().any(|(_, job)| job.tag.source == source && job.plane == plane)
     }
 
-    pub(crate) fn running(&self) -> usize {
-        self.running.len()
-    }
-
-    /// How often one has waited.
-    pub(crate) fn parkings(&self) -> u64 {
-        self.waits.parkings
-    }
-
     // ── Whose turn it is ────────────────────────────────────────────────────────────────────────
 
     /// A job may start; one for idle time when its die has nothing else to do.
@@ -90,35 +75,10 @@ impl<D> Jobs<D> {
         }
     }
 
-    #[inline]
-    pub(super) fn take_ready(&mut self) -> Option<JobId> {
-        self.ready.pop_front()
-    }
-
-    #[inline]
-    pub(super) fn has_ready(&self) -> bool {
-        !self.ready.is_empty() || !self.promoted.is_empty()
-    }
-
-    #[inline]
-    pub(super) fn take_promoted(&mut self) -> Option<JobId> {
-        self.promoted.pop()
-    }
-
-    #[inline]
-    pub(super) fn has_idle(&self) -> bool {
-        self.idle_total > 0
-    }
-
     pub(super) fn take_idle(&mut self, die: DieId) -> Option<JobId> {
         let id = self.idle[die].pop_front()?;
         self.idle_total -= 1;
         Some(id)
-    }
-
-    #[cold]
-    pub(super) fn park(&mut self, id: JobId, until: Condition) {
-        self.waits.park(id, until);
     }
 
     /// A condition holds: the jobs that wait for it are ready.
@@ -160,13 +120,5 @@ impl<D> Jobs<D> {
         let id = self.add(job);
         self.collectors[plane] = Some(id);
         id
-    }
-
-    pub(super) fn has_collector(&self, plane: PlaneId) -> bool {
-        self.collectors[plane].is_some()
-    }
-
-    pub(super) fn end_collector(&mut self, plane: PlaneId) {
-        self.collectors[plane] = None;
     }
 }

@@ -166,9 +166,15 @@ impl<K: Kit> Ftl<K> {
             return action;
         }
         loop {
-            let action = match self.jobs.get_mut(id).task.pages() {
+            let job = self.jobs.get_mut(id);
+            job.doing = Doing::Nothing;
+            let action = match job.task.pages() {
                 Some(pages) => match pages.next(&self.map, &self.space) {
-                    Next::Page { from, to } => Some(self.begin_copy(id, from, to)),
+                    Next::Page { block, from, to } => {
+                        job.doing = Doing::Reading { from, to };
+                        self.space.blocks.pin(block);
+                        return Action::Read(from);
+                    }
                     Next::Unwritten(block) => Some(self.wait(id, Condition::Program(block))),
                     Next::None { block, then } => self.emptied(id, block, then, now),
                 },
@@ -186,6 +192,7 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// What a task does that has no pages to move. `None`: it has now.
+    #[inline(never)]
     fn go_on(&mut self, id: JobId, now: Time) -> Option<Action> {
         match &mut self.jobs.get_mut(id).task {
             Task::Collect(Collect::Yield) => self.next_victim(id, true, now),
@@ -202,36 +209,58 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// What follows from the operation that is done. `None`: the task goes on.
-    #[inline]
+    #[inline(always)] // from one place; every page that moves comes by twice
     fn conclude(&mut self, id: JobId, now: Time) -> Option<Action> {
         let job = self.jobs.get_mut(id);
-        let tag = job.tag;
-        match std::mem::replace(&mut job.doing, Doing::Nothing) {
-            Doing::Nothing => {}
+        let (tag, plane) = (job.tag, job.plane);
+        let (from, to, data) = match job.doing {
+            Doing::Nothing => return None,
             Doing::Reading { from, to } => {
                 if let Task::Plan(run) = &mut job.task {
                     run.count_copy();
                 }
                 let data = self.space.read(from, tag.source);
                 self.unpin(from);
-                return self.place(id, from, to, data, now);
+                (from, to, data)
             }
-            Doing::Placing { from, to, data } => return self.place(id, from, to, data, now),
-            Doing::Programming { lpn, to, data, .. } => self.program_done(lpn, to, data, tag, now),
+            Doing::Placing { from, to, data } => (from, to, data),
+            Doing::Programming { lpn, to, data, .. } => {
+                self.program_done(lpn, to, data, tag, now);
+                return None;
+            }
             Doing::Erasing { block, mode, needed_by } => {
-                self.erased(block, mode, needed_by, tag, now);
+                self.space.erase(block, mode, tag.source);
+                if tag.source == Source::Gc {
+                    self.jobs.counts.gc_erase_by_demand[needed_by] += 1;
+                }
+                self.free(block, tag, now);
+                self.balance(block, tag, now);
+                return None;
             }
             Doing::Reprogramming { squeeze, known } => {
                 self.reprogrammed(squeeze, known, tag.source, now);
+                return None;
             }
+        };
+        let (block, slot) = self.space.geometry.split(from);
+        if !self.map.is_valid(block, slot) {
+            // The host was faster: the copy is stale.
+            self.jobs.counts.dropped += 1;
+            return None;
         }
-        None
+        let lpn = self.map.owner(from).expect("a valid slot has an owner");
+        let Some(ppn) = self.place_move(plane, lpn, to, tag, now) else {
+            return self.without_slot(id, from, to, data);
+        };
+        self.commit_move(lpn, from, ppn, tag, now);
+        self.jobs.get_mut(id).doing = Doing::Programming { lpn, from, to: ppn, data };
+        Some(Action::Program { ppn, lpn })
     }
 
     /// A job waits.
     #[cold]
     fn wait(&mut self, id: JobId, until: Condition) -> Action {
-        self.jobs.park(id, until);
+        self.jobs.waits.park(id, until);
         Action::Wait
     }
 

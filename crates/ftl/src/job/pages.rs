@@ -36,7 +36,7 @@ pub(super) enum Then {
 /// The next of them.
 pub(super) enum Next {
     /// It is to be read and written elsewhere.
-    Page { from: Ppn, to: Dest },
+    Page { block: BlockId, from: Ppn, to: Dest },
     /// It is still on its way to the cells: only blocks that are not closed have such.
     Unwritten(BlockId),
     /// There is none.
@@ -53,7 +53,7 @@ impl Leaving {
             return Next::Unwritten(block);
         }
         self.cursor = slot + 1;
-        Next::Page { from, to }
+        Next::Page { block, from, to }
     }
 
     #[inline]
@@ -73,7 +73,7 @@ impl<K: Kit> Ftl<K> {
         dest: Dest,
         needed_by: Source,
     ) -> Leaving {
-        self.space.begin_move(block);
+        self.space.blocks.begin_move(block);
         self.map.prefetch_owners(block);
         let mut pages =
             Leaving { block, list: None, cursor: 0, dest, then: Then::Erase(needed_by) };
@@ -88,7 +88,9 @@ impl<K: Kit> Ftl<K> {
     #[cold]
     fn choose_life(&mut self, pages: &mut Leaving) {
         let block = pages.block;
-        if self.next_life(block) != NextLife::SecondGeneration || self.space.is_condemned(block) {
+        if self.next_life(block) != NextLife::SecondGeneration
+            || self.space.condemned.contains(&block)
+        {
             return;
         }
         let moves = |slot: &u32| {
@@ -107,43 +109,23 @@ impl<K: Kit> Ftl<K> {
         self.policies.coding.next_life(&view, block)
     }
 
-    /// A page is to be read and written elsewhere.
-    #[inline]
-    pub(super) fn begin_copy(&mut self, id: JobId, from: Ppn, to: Dest) -> Action {
-        self.space.pin(self.space.geometry.block_of(from));
-        self.jobs.get_mut(id).doing = Doing::Reading { from, to };
-        Action::Read(from)
-    }
-
-    /// Gives a page that was read a slot. `None`: it is dropped.
-    pub(super) fn place(
+    /// There is no slot for a page that was read. `None`: it is dropped.
+    #[cold]
+    pub(super) fn without_slot(
         &mut self,
         id: JobId,
         from: Ppn,
-        dest: Dest,
+        to: Dest,
         data: super::Page<K>,
-        now: Time,
     ) -> Option<Action> {
-        let (block, slot) = self.space.geometry.split(from);
-        if !self.map.is_valid(block, slot) {
-            // The host was faster: the copy is stale.
-            self.jobs.counts.dropped += 1;
-            return None;
-        }
-        let lpn = self.map.owner(from).expect("a valid slot has an owner");
-        let job = self.jobs.get(id);
-        let (tag, plane) = (job.tag, job.plane);
-        if let Some(to) = self.place_move(plane, lpn, dest, tag, now) {
-            self.commit_move(lpn, from, to, tag, now);
-            self.jobs.get_mut(id).doing = Doing::Programming { lpn, from, to, data };
-            return Some(Action::Program { ppn: to, lpn });
-        }
         let job = self.jobs.get_mut(id);
+        let plane = job.plane;
+        job.doing = Doing::Nothing;
         match &mut job.task {
-            Task::Collect(_) => job.doing = Doing::Placing { from, to: dest, data },
+            Task::Collect(_) => job.doing = Doing::Placing { from, to, data },
             // The block may be erased meanwhile, so what was read is no longer worth anything.
             Task::Plan(run) => {
-                if let Some(block) = run.put_off(slot) {
+                if let Some(block) = run.put_off(self.space.geometry.split(from).1) {
                     // The space that it waits for may lie in the block that it empties: that must not
                     // be out of garbage collection's reach.
                     self.give_back(block);
@@ -158,7 +140,7 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// A slot for a page that a job moves.
-    fn place_move(
+    pub(super) fn place_move(
         &mut self,
         plane: PlaneId,
         lpn: Lpn,
@@ -194,7 +176,7 @@ impl<K: Kit> Ftl<K> {
 
     /// A block that a job had taken is a candidate again.
     pub(super) fn give_back(&mut self, block: BlockId) {
-        self.space.end_move(block);
+        self.space.blocks.end_move(block);
         if self.space.any_starves() {
             self.feed(block);
         }
@@ -230,21 +212,5 @@ impl<K: Kit> Ftl<K> {
                 Some(Action::Erase(block))
             }
         }
-    }
-
-    pub(super) fn erased(
-        &mut self,
-        block: BlockId,
-        mode: Mode,
-        needed_by: Source,
-        tag: Tag,
-        now: Time,
-    ) {
-        self.space.erase(block, mode, tag.source);
-        if tag.source == Source::Gc {
-            self.jobs.counts.gc_erase_by_demand[needed_by] += 1;
-        }
-        self.free(block, tag, now);
-        self.balance(block, tag, now);
     }
 }

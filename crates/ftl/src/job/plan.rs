@@ -159,10 +159,10 @@ impl<K: Kit> Ftl<K> {
                 let full = self.space.array().mode(block) == Mode::Full;
                 if full && self.space.blocks.state(block) == State::Closed {
                     run.at = At::Squeeze(Squeeze { block, surcharge, role, keep_reads });
-                    self.space.begin_move(block);
+                    self.space.blocks.begin_move(block);
                 }
             }
-            Step::SetRole(block, role) => self.space.set_role(block, role),
+            Step::SetRole(block, role) => self.space.blocks.set_role(block, role),
             Step::ResetReads(block) => {
                 if self.reads.restart(block).is_some() {
                     self.policies.read_disturb.on_reset(block, now);

@@ -55,30 +55,30 @@ impl<K: Kit> Ftl<K> {
 
     /// Jobs that are running or waiting.
     pub fn running_jobs(&self) -> usize {
-        self.jobs.running()
+        self.jobs.running.len()
     }
 
     /// How often a job has waited: for space, for reads on their way, for a program.
     pub fn job_waits(&self) -> u64 {
-        self.jobs.parkings()
+        self.jobs.waits.parkings
     }
 
     /// The next job to start or to go on with; the driver asks until there is none.
     #[inline]
     pub fn take_ready(&mut self) -> Option<JobId> {
-        self.jobs.take_ready()
+        self.jobs.ready.pop_front()
     }
 
     /// Whether a job wants to start, or turned urgent.
     #[inline]
     pub fn has_ready(&self) -> bool {
-        self.jobs.has_ready()
+        !self.jobs.ready.is_empty() || !self.jobs.promoted.is_empty()
     }
 
     /// Background jobs that turned urgent since the last call.
     #[inline]
     pub fn take_promoted(&mut self) -> Option<JobId> {
-        self.jobs.take_promoted()
+        self.jobs.promoted.pop()
     }
 
     /// A running job.
@@ -90,11 +90,12 @@ impl<K: Kit> Ftl<K> {
     /// Whether an idle die might find work at all.
     #[inline]
     pub fn offers_idle_work(&self) -> bool {
-        self.answers.rewrites || self.config.gc.background_stop > 0 || self.jobs.has_idle()
+        self.answers.idle || self.jobs.idle_total > 0
     }
 
     /// Work for a die that has nothing else to do: re-writes that the cost policy wants, then
     /// background jobs of policies, then garbage collection ahead of need.
+    #[inline(never)] // or its registers are saved whenever a die looks for work
     pub fn idle_job(&mut self, die: DieId) -> Option<JobId> {
         if !self.offers_idle_work() {
             return None;
@@ -124,7 +125,7 @@ impl<K: Kit> Ftl<K> {
         let indices = 0..self.space.geometry.planes_per_die() as u32;
         let mut planes = indices.map(|index| self.space.geometry.plane_in(die, index));
         let plane = planes.find(|plane| {
-            !self.jobs.has_collector(*plane)
+            self.jobs.collectors[*plane].is_none()
                 && !self.space.is_starved(*plane)
                 && self.space.is_short(*plane, mark)
         })?;
@@ -137,7 +138,7 @@ impl<K: Kit> Ftl<K> {
         while let Some(id) = self.take_ready() {
             self.run_job(id, now);
         }
-        while self.take_promoted().is_some() {}
+        self.jobs.promoted.clear();
     }
 
     /// Carries out one job until it ends or waits.

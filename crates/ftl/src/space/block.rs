@@ -145,12 +145,12 @@ impl Blocks {
     }
 
     #[inline]
-    pub(super) fn add_valid(&mut self, b: BlockId) {
+    pub(crate) fn add_valid(&mut self, b: BlockId) {
         self.rank[b] += 1;
     }
 
     #[inline]
-    pub(super) fn drop_valid(&mut self, b: BlockId) {
+    pub(crate) fn drop_valid(&mut self, b: BlockId) {
         self.rank[b] -= 1;
     }
 
@@ -160,13 +160,13 @@ impl Blocks {
     }
 
     #[inline]
-    pub(super) fn pin(&mut self, b: BlockId) {
+    pub(crate) fn pin(&mut self, b: BlockId) {
         self.pins[b] += 1;
     }
 
     /// Whether that was the last one.
     #[inline]
-    pub(super) fn unpin(&mut self, b: BlockId) -> bool {
+    pub(crate) fn unpin(&mut self, b: BlockId) -> bool {
         self.pins[b] -= 1;
         self.pins[b] == 0
     }
@@ -184,7 +184,7 @@ impl Blocks {
         self.state[b] = State::Full;
     }
 
-    pub(super) fn set_role(&mut self, b: BlockId, role: Role) {
+    pub(crate) fn set_role(&mut self, b: BlockId, role: Role) {
         self.role[b] = role;
     }
 
@@ -209,13 +209,13 @@ impl Blocks {
     }
 
     /// Takes the block out of the candidates: a job empties it.
-    pub(super) fn begin_move(&mut self, b: BlockId) {
+    pub(crate) fn begin_move(&mut self, b: BlockId) {
         self.rank[b] |= OUT;
         self.state[b] = State::Moving;
     }
 
     /// Gives the block back to the candidates, as old as it was.
-    pub(super) fn end_move(&mut self, b: BlockId) {
+    pub(crate) fn end_move(&mut self, b: BlockId) {
         debug_assert_eq!(self.state[b], State::Moving);
         self.rank[b] &= !OUT;
         self.state[b] = State::Closed;

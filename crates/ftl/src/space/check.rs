@@ -1,23 +1,53 @@
-//! What must hold in space between two calls.
+//! Structural checks: everything that must hold between two calls.
 
 use super::{Blocks, Space, State};
-use crate::check::{Fault, ensure};
+use crate::map::{Lpn, Map};
 use crate::stream::{Role, StreamId};
 use kernel::{BitSet, Idx};
 use nand::{BlockId, Mode, Store};
 
+/// What a check found wrong.
+pub(crate) type Fault = String;
+
+macro_rules! ensure {
+    ($holds:expr, $($text:tt)+) => {
+        if !$holds {
+            return Err(format!($($text)+));
+        }
+    };
+}
 impl<S: Store> Space<S> {
-    /// Checks that every block is in exactly one place, that counts are what they count, and that the
-    /// referee agrees.
-    pub(crate) fn check(&self) -> Result<(), Fault> {
-        self.check_blocks()?;
+    /// Checks that L2P and P2L are inverse, that counts equal bits, that every block is in exactly
+    /// one place, and that the referee agrees.
+    pub(crate) fn check(&self, map: &Map) -> Result<(), Fault> {
+        self.check_blocks(map)?;
+        self.check_map(map)?;
         self.check_planes()
     }
 
-    fn check_blocks(&self) -> Result<(), Fault> {
+    fn check_map(&self, map: &Map) -> Result<(), Fault> {
+        let mut mapped = 0;
+        for lpn in (0..map.logical_pages()).map(Lpn::from_u32) {
+            let Some(ppn) = map.lookup(lpn) else { continue };
+            mapped += 1;
+            let (block, slot) = self.geometry.split(ppn);
+            ensure!(map.owner(ppn) == Some(lpn), "L2P({lpn}) = {ppn}, whose owner is another");
+            ensure!(map.is_valid(block, slot), "L2P({lpn}) = {ppn}, which is not valid");
+        }
+        ensure!(mapped == map.mapped(), "{mapped} pages are mapped, counted {}", map.mapped());
+        // Mapped pages lie in different slots, for each is its slot's owner. So as many valid slots
+        // as mapped pages means that no other slot is valid.
+        let valid: u32 = self.block_ids().map(|b| self.blocks.valid(b)).sum();
+        ensure!(mapped == valid, "{mapped} pages are mapped, {valid} slots are valid");
+        Ok(())
+    }
+
+    fn check_blocks(&self, map: &Map) -> Result<(), Fault> {
         let blocks: &Blocks = &self.blocks;
         for b in self.block_ids() {
             let (state, valid) = (blocks.state(b), blocks.valid(b));
+            let counted = map.count_valid(b);
+            ensure!(valid == counted, "block {b}: {counted} valid slots, counted {valid}");
             let written = blocks.written(b);
             let next = self.array.next_page(b);
             let candidate = blocks.is_candidate(b);
@@ -45,6 +75,10 @@ impl<S: Store> Space<S> {
                     ensure!(next >= written, "closed block {b} has programs on their way");
                 }
                 State::Moving | State::Bad => {}
+            }
+            let kept = |slot: &u32| self.layouts.is_kept(self.array.mode(b), *slot);
+            for slot in (written..self.geometry.pages_per_block()).filter(|slot| !kept(slot)) {
+                ensure!(!map.is_valid(b, slot), "block {b}: slot {slot} valid, never written");
             }
         }
         Ok(())
@@ -99,7 +133,8 @@ impl<S: Store> Space<S> {
         Ok(())
     }
 
-    /// Checks what holds beside all that when nothing is on its way and every block is plain.
+    /// Checks what holds beside all that when nothing is on its way and every block is plain: the
+    /// state is one that can be saved and restored.
     /// `whole`: blocks close when they are full, and not before; `in_use`: streams that may have been
     /// written; `mark`: as in [`Space::is_short`].
     pub(crate) fn check_quiet(
@@ -177,87 +212,132 @@ impl<S: Store> Space<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::tests::small;
     use crate::space::{Demands, RESERVE};
     use crate::stream::StreamSpec;
-    use kernel::Rng;
-    use nand::{Array, Nothing, PlaneId, Source, Tag};
+    use crate::{Config, GcMarks};
+    use kernel::{Bytes, Rng};
+    use nand::{Array, Geometry, Layouts, Nothing, PlaneId, Ppn, Shape, Source, Tag};
 
     const PLANE: PlaneId = PlaneId::from_u32(0);
 
-    /// Space that no FTL stands above: whoever calls asks no policy.
-    fn empty() -> Space<Nothing> {
-        let config = small();
-        let array = Array::new(config.geometry, config.layouts.clone());
-        let streams = vec![StreamSpec::REGULAR; StreamId::BUILT_IN];
-        let demands = Demands { streams, keeps: None, plain: true, owed: true, pages: 40 };
-        Space::new(&config, array, demands)
+    /// Space and a map that no FTL stands above: nobody asks a policy.
+    struct Drive {
+        space: Space<Nothing>,
+        map: Map,
     }
 
-    /// Gives a slot to a page and programs it; where.
-    fn write(space: &mut Space<Nothing>, stream: StreamId, source: Source) -> Option<BlockId> {
-        let tag = Tag::of(source);
-        let open = space.frontier(PLANE, stream, tag).or_else(|| {
-            let block = space.open(PLANE, stream, tag)?;
-            space.set_frontier(block);
+    impl Drive {
+        /// A plane of eight blocks of four pages.
+        fn new() -> Self {
+            let geometry = Geometry::new(Shape {
+                channels: 1,
+                chips_per_channel: 1,
+                dies_per_chip: 1,
+                planes_per_die: 1,
+                blocks_per_plane: 8,
+                pages_per_block: 4,
+                page_size: Bytes::kib(4),
+                bits_per_cell: 1,
+            });
+            let (geometry, layouts) = (geometry.unwrap(), Layouts::new(4));
+            let gc = GcMarks { start: 2, stop: 2, background_stop: 0, one_by_one: false };
+            let array = Array::new(geometry, layouts.clone());
+            let config = Config { geometry, layouts, logical_pages: 16, gc, endurance: 0, seed: 1 };
+            let streams = vec![StreamSpec::REGULAR; StreamId::BUILT_IN];
+            let demands = Demands { streams, keeps: None, plain: true, owed: true, pages: 24 };
+            Self { space: Space::new(&config, array, demands), map: Map::new(&geometry, 16) }
+        }
+
+        /// Fourteen pages have been written, and the first three again: four blocks are closed, and
+        /// one has a page.
+        fn used() -> Self {
+            let mut drive = Self::new();
+            for lpn in (0..14).chain(0..3) {
+                drive.write(lpn, StreamId::HOST, Source::Host).expect("there is room");
+            }
+            drive
+        }
+
+        /// Gives a page a slot and programs it; in which block.
+        fn write(&mut self, lpn: u32, stream: StreamId, source: Source) -> Option<BlockId> {
+            let (space, tag) = (&mut self.space, Tag::of(source));
+            let open = space.frontier(PLANE, stream, tag).or_else(|| {
+                let block = space.open(PLANE, stream, tag)?;
+                space.set_frontier(block);
+                Some(block)
+            });
+            let block = open?;
+            let (slot, last) = space.next_slot(block)?;
+            let ppn = space.give(block, slot, last);
+            space.blocks.add_valid(block);
+            if let Some(old) = self.map.bind(Lpn::from_u32(lpn), ppn, block, slot) {
+                self.drop_copy(old);
+            }
+            if self.space.program(block, ppn, (), source) {
+                self.space.close(block, Mode::Full);
+            }
             Some(block)
-        });
-        let block = open?;
-        let (slot, last) = space.next_slot(block)?;
-        let ppn = space.give(block, slot, last);
-        space.add_valid(block);
-        if space.program(ppn, (), source) {
-            space.close(block, Mode::Full);
         }
-        Some(block)
-    }
 
-    /// Four blocks are closed, and one has a page.
-    fn used() -> Space<Nothing> {
-        let mut space = empty();
-        for _ in 0..17 {
-            write(&mut space, StreamId::HOST, Source::Host).expect("there is room");
+        fn drop_copy(&mut self, ppn: Ppn) {
+            let (block, slot) = self.space.geometry.split(ppn);
+            self.map.invalidate(block, slot);
+            self.space.blocks.drop_valid(block);
         }
-        space
-    }
 
-    fn block_in(space: &Space<Nothing>, state: State) -> BlockId {
-        space.block_ids().find(|b| space.blocks.state(*b) == state).expect("a block in that state")
+        fn trim(&mut self, block: BlockId, slot: u32) {
+            let ppn = self.space.geometry.ppn(block, slot);
+            self.map.unbind(self.map.owner(ppn).expect("written"));
+            self.drop_copy(ppn);
+        }
+
+        fn check(&self) -> Result<(), Fault> {
+            self.space.check(&self.map)
+        }
+
+        fn block_in(&self, state: State) -> BlockId {
+            let mut blocks = self.space.block_ids();
+            blocks.find(|b| self.space.blocks.state(*b) == state).expect("a block in that state")
+        }
     }
 
     #[test]
     fn the_last_free_block_is_for_what_collection_moves() {
-        let mut space = empty();
-        while write(&mut space, StreamId::HOST, Source::Host).is_some() {
-            space.check().unwrap();
+        let mut drive = Drive::new();
+        for lpn in (0..16).cycle() {
+            drive.check().unwrap();
+            if drive.write(lpn, StreamId::HOST, Source::Host).is_none() {
+                break;
+            }
         }
-        assert_eq!(space.free_blocks(PLANE), RESERVE);
-        assert!(!space.writable().get(PLANE.index()));
-        assert_eq!(write(&mut space, StreamId::WEAR, Source::Wear), None);
-        assert_eq!(write(&mut space, StreamId::GC, Source::Host), None);
-        let block = write(&mut space, StreamId::GC, Source::Gc).expect("the reserve");
+        assert_eq!(drive.space.free_blocks(PLANE), RESERVE);
+        assert!(!drive.space.writable.get(PLANE.index()));
+        assert_eq!(drive.write(0, StreamId::WEAR, Source::Wear), None);
+        assert_eq!(drive.write(0, StreamId::GC, Source::Host), None);
+        let block = drive.write(0, StreamId::GC, Source::Gc).expect("the reserve");
         // Its frontier is part of the reserve.
-        assert_eq!(space.frontier(PLANE, StreamId::GC, Tag::of(Source::Wear)), None);
-        assert_eq!(space.frontier(PLANE, StreamId::GC, Tag::of(Source::Gc)), Some(block));
-        space.check().unwrap();
+        let frontier = |source| drive.space.frontier(PLANE, StreamId::GC, Tag::of(source));
+        assert_eq!((frontier(Source::Wear), frontier(Source::Gc)), (None, Some(block)));
+        drive.check().unwrap();
     }
 
     /// Whatever is done in whatever order, space is sound after it.
     #[test]
     fn random_lives_of_blocks_leave_it_sound() {
         let sources = [Source::Host, Source::Gc, Source::Wear, Source::Refresh];
-        let (mut space, mut rng) = (empty(), Rng::named(1, "test"));
+        let (mut drive, mut rng) = (Drive::new(), Rng::named(1, "test"));
         for _ in 0..20_000 {
             let source = sources[rng.below(4) as usize];
             let b = BlockId::from_u32(rng.below(8));
+            let space = &mut drive.space;
             match (rng.below(4), space.blocks.state(b)) {
                 (0, State::Closed) => {
-                    space.begin_move(b);
-                    while space.blocks.valid(b) > 0 {
-                        space.drop_valid(b);
+                    space.blocks.begin_move(b);
+                    while let Some(slot) = drive.map.next_valid(b, 0) {
+                        drive.trim(b, slot);
                     }
-                    space.erase(b, Mode::Full, source);
-                    space.free(b, source);
+                    drive.space.erase(b, Mode::Full, source);
+                    drive.space.free(b, source);
                 }
                 (1, State::Open) => {
                     let given = space.blocks.written(b);
@@ -266,53 +346,92 @@ mod tests {
                 }
                 (2, State::Closed) if space.blocks.gain(b) == 0 => {
                     space.starve(PLANE);
-                    space.drop_valid(b);
+                    assert_eq!((space.feed(b), space.any_starves()), (None, true));
+                    drive.trim(b, 0);
+                    let space = &mut drive.space;
                     assert_eq!((space.feed(b), space.any_starves()), (Some(PLANE), false));
                 }
-                _ => drop(write(&mut space, StreamId(rng.below(4) as u8), source)),
+                _ => {
+                    drive.write(rng.below(16), StreamId(rng.below(4) as u8), source);
+                }
             }
-            space.check().unwrap();
+            drive.check().unwrap();
         }
-        let counts = &space.counts;
-        assert!(counts.erase.total() > 500 && counts.starved > 500, "{counts:?}");
+        let counts = &drive.space.counts;
+        assert!(counts.erase.total() > 500 && counts.starved > 100, "{counts:?}");
     }
 
-    /// Each line of the check finds what it is there for.
+    /// Each line of the check finds what it is there for: as long as the table.
     #[test]
     fn every_kind_of_damage_is_found() {
-        type Damage<'a> = &'a dyn Fn(&mut Space<Nothing>);
-        let damages: [(&str, Damage<'_>); 11] = [
-            ("has programs on their way", &|s| s.array.adopt(block_in(s, State::Closed), 2)),
-            ("are programmed, before", &|s| s.array.adopt(block_in(s, State::Open), 4)),
-            ("is not erased", &|s| s.array.adopt(block_in(s, State::Free), 1)),
-            ("holds data", &|s| s.blocks.set_written(block_in(s, State::Free), 1)),
-            ("free blocks, listed", &|s| {
-                s.planes.get_mut(PLANE).free.pop_front();
+        type Damage<'a> = &'a dyn Fn(&mut Drive);
+        let (a, b) = (Lpn::from_u32(10), Lpn::from_u32(12));
+        let at = |d: &Drive, lpn| {
+            let ppn = d.map.lookup(lpn).expect("mapped");
+            let (block, slot) = d.space.geometry.split(ppn);
+            (ppn, block, slot)
+        };
+        let damages: [(&str, Damage<'_>); 17] = [
+            ("valid slots, counted", &|d| {
+                let (_, block, slot) = at(d, a);
+                d.map.invalidate(block, slot);
             }),
-            ("is listed as free", &|s| {
-                let closed = block_in(s, State::Closed);
-                s.planes.get_mut(PLANE).free.push_back(closed);
+            ("valid slots, counted", &|d| {
+                d.space.blocks.add_valid(d.block_in(State::Closed));
             }),
-            ("listed as free twice", &|s| {
-                let free = &mut s.planes.get_mut(PLANE).free;
+            ("whose owner is another", &|d| {
+                let (ppn, block, slot) = at(d, a);
+                d.map.bind(b, ppn, block, slot);
+            }),
+            ("pages are mapped, ", &|d| {
+                d.map.unbind(a);
+            }),
+            ("which is not valid", &|d| {
+                // The stale slot of an overwritten page takes the place of a valid one.
+                d.drop_copy(at(d, a).0);
+                let stale = Ppn::from_u32(0);
+                let (block, slot) = d.space.geometry.split(stale);
+                assert!(!d.map.is_valid(block, slot) && d.map.owner(stale).is_some());
+                d.map.bind(Lpn::from_u32(15), stale, block, slot);
+                d.space.blocks.add_valid(block);
+            }),
+            ("slot 3 valid, never written", &|d| {
+                d.space.blocks.set_written(d.block_in(State::Closed), 3);
+            }),
+            ("has programs on their way", &|d| {
+                d.space.array.adopt(d.block_in(State::Closed), 2);
+            }),
+            ("are programmed, before", &|d| d.space.array.adopt(d.block_in(State::Open), 4)),
+            ("is not erased", &|d| d.space.array.adopt(d.block_in(State::Free), 1)),
+            ("holds data", &|d| d.space.blocks.set_written(d.block_in(State::Free), 1)),
+            ("free blocks, listed", &|d| {
+                d.space.planes.get_mut(PLANE).free.pop_front();
+            }),
+            ("is listed as free", &|d| {
+                let closed = d.block_in(State::Closed);
+                d.space.planes.get_mut(PLANE).free.push_back(closed);
+            }),
+            ("listed as free twice", &|d| {
+                let free = &mut d.space.planes.get_mut(PLANE).free;
                 free[0] = free[1];
             }),
-            ("is Full", &|s| s.blocks.set_full(block_in(s, State::Open))),
-            ("writable is not", &|s| {
-                s.planes.set_frontier(PLANE, StreamId::HOST, None);
-                let free = std::mem::take(&mut s.planes.get_mut(PLANE).free);
-                free.into_iter().for_each(|block| s.blocks.set_bad(block));
+            ("is Full", &|d| d.space.blocks.set_full(d.block_in(State::Open))),
+            ("writable is not", &|d| {
+                d.space.planes.set_frontier(PLANE, StreamId::HOST, None);
+                for block in std::mem::take(&mut d.space.planes.get_mut(PLANE).free) {
+                    d.space.blocks.set_bad(block);
+                }
             }),
-            ("planes starve, counted", &|s| s.planes.get_mut(PLANE).starved = true),
-            ("StreamId(0) has 5 blocks, counted 6", &|s| {
-                *s.planes.held_mut(PLANE, StreamId::HOST) += 1;
+            ("planes starve, counted", &|d| d.space.planes.get_mut(PLANE).starved = true),
+            ("StreamId(0) has 5 blocks, counted 6", &|d| {
+                *d.space.planes.held_mut(PLANE, StreamId::HOST) += 1;
             }),
         ];
-        used().check().unwrap();
+        Drive::used().check().unwrap();
         for (n, (words, damage)) in damages.iter().enumerate() {
-            let mut space = used();
-            damage(&mut space);
-            let fault = space.check().expect_err(words);
+            let mut drive = Drive::used();
+            damage(&mut drive);
+            let fault = drive.check().expect_err(words);
             assert!(fault.contains(words), "damage {n} should be {words:?}, and is {fault:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! The life of a block: opened, completed, emptied, free again or retired.
 
 use super::{Space, State};
-use crate::stream::{Role, StreamId};
+use crate::stream::StreamId;
 use nand::{BlockId, Mode, PlaneId, Source, Store, Tag};
 
 impl<S: Store> Space<S> {
@@ -54,14 +54,20 @@ impl<S: Store> Space<S> {
         self.planes.frontier(plane, self.blocks.stream(block)) == Some(block)
     }
 
-    /// An open block is complete as far as it was written; how many slots it gives up.
-    pub(crate) fn complete(&mut self, block: BlockId) -> u64 {
+    /// No slot of an open block is to be given away any more.
+    #[inline(never)]
+    pub(super) fn set_full(&mut self, block: BlockId) {
         if self.is_frontier(block) {
-            let (plane, stream) = (self.geometry.plane_of(block), self.blocks.stream(block));
-            self.planes.set_frontier(plane, stream, None);
+            let plane = self.geometry.plane_of(block);
+            self.planes.set_frontier(plane, self.blocks.stream(block), None);
             self.update_writable(plane);
         }
         self.blocks.set_full(block);
+    }
+
+    /// An open block is complete as far as it was written; how many slots it gives up.
+    pub(crate) fn complete(&mut self, block: BlockId) -> u64 {
+        self.set_full(block);
         let mode = self.array.mode(block);
         let given = self.layouts.slots_before(mode, self.blocks.written(block));
         u64::from(self.layouts.slots(mode) - given)
@@ -70,20 +76,6 @@ impl<S: Store> Space<S> {
     /// A block may be reclaimed from now on; erased, it begins its next life in mode `next`.
     pub(crate) fn close(&mut self, block: BlockId, next: Mode) {
         self.blocks.close(block, self.geometry.pages_per_block() - self.layouts.slots(next));
-    }
-
-    /// Takes a closed block out of the candidates: its data is about to move.
-    pub(crate) fn begin_move(&mut self, block: BlockId) {
-        self.blocks.begin_move(block);
-    }
-
-    /// A block whose data was about to move is a candidate again.
-    pub(crate) fn end_move(&mut self, block: BlockId) {
-        self.blocks.end_move(block);
-    }
-
-    pub(crate) fn set_role(&mut self, block: BlockId, role: Role) {
-        self.blocks.set_role(block, role);
     }
 
     /// A block begins its second generation; whether it keeps pages.
@@ -161,9 +153,5 @@ impl<S: Store> Space<S> {
             self.condemned.push(block);
         }
         true
-    }
-
-    pub(crate) fn is_condemned(&self, block: BlockId) -> bool {
-        self.condemned.contains(&block)
     }
 }

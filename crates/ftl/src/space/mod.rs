@@ -13,29 +13,13 @@ mod slots;
 pub use block::{Blocks, State};
 pub(crate) use block::{is_candidate_rank, least};
 pub use plane::RESERVE;
+pub use saved::{Damaged, seal};
 
-use crate::ftl::Config;
+use crate::ftl::{Config, Counts};
 use crate::stream::{Pool, StreamId, StreamSpec};
 use kernel::BitSet;
-use nand::{Array, BlockId, BySource, Geometry, Layouts, Mode, PlaneId, Store};
+use nand::{Array, BlockId, Geometry, Layouts, Mode, PlaneId, Store};
 use plane::Planes;
-
-/// What happened to blocks and their slots: see [`crate::Counts`].
-#[derive(Copy, Clone, Default, Debug)]
-pub(crate) struct Counts {
-    pub(crate) read: BySource<u64>,
-    pub(crate) program: BySource<u64>,
-    pub(crate) erase: BySource<u64>,
-    pub(crate) reprogram: u64,
-    pub(crate) reprogrammed_pages: u64,
-    pub(crate) sealed: u64,
-    pub(crate) second_lives: u64,
-    pub(crate) kept: u64,
-    pub(crate) skipped: u64,
-    pub(crate) starved: u64,
-    pub(crate) retired: u64,
-    pub(crate) condemned: u64,
-}
 
 /// What a drive's policies ask of its space, once.
 pub(crate) struct Demands {
@@ -58,15 +42,15 @@ pub(crate) struct Space<S: Store> {
     pub(crate) blocks: Blocks,
     planes: Planes,
     array: Array<S>,
-    streams: Vec<StreamSpec>,
-    /// Every block is in full mode: slots are pages.
-    plain: bool,
+    pub(crate) streams: Vec<StreamSpec>,
+    /// Every block is in full mode and always was: slots are pages.
+    pub(crate) plain: bool,
     /// The most slots that a block has or had: what the valid pages of a victim may need.
     widest: u32,
     /// Planes with room for a host write.
-    writable: BitSet,
+    pub(crate) writable: BitSet,
     /// A block became free: waiting writes may try again.
-    freed: bool,
+    pub(crate) freed: bool,
     keeps: Option<(Pool, u32)>,
     /// Pages of space of each plane that refreshes took and have not given back; empty when nobody
     /// counts.
@@ -78,9 +62,12 @@ pub(crate) struct Space<S: Store> {
     /// The block that is erased next endures beyond its rated cycles.
     pub(crate) healed: bool,
     /// Blocks to be retired when they are empty, whatever their wear.
-    condemned: Vec<BlockId>,
+    pub(crate) condemned: Vec<BlockId>,
+    /// Pages without which the drive cannot hold its data and go on.
     needed: u64,
-    worn_out: bool,
+    /// So many blocks are retired that they are not left.
+    pub(crate) worn_out: bool,
+    /// Its share of them.
     pub(crate) counts: Counts,
 }
 
@@ -134,35 +121,6 @@ impl<S: Store> Space<S> {
     #[inline]
     pub(crate) fn free_blocks(&self, plane: PlaneId) -> usize {
         self.planes.get(plane).free.len()
-    }
-
-    #[inline]
-    pub(crate) fn writable(&self) -> &BitSet {
-        &self.writable
-    }
-
-    #[inline]
-    pub(crate) fn is_worn_out(&self) -> bool {
-        self.worn_out
-    }
-
-    /// Whether every slot is a page and always was.
-    #[inline]
-    pub(crate) fn is_plain(&self) -> bool {
-        self.plain
-    }
-
-    pub(crate) fn stream(&self, stream: StreamId) -> &StreamSpec {
-        &self.streams[stream.index()]
-    }
-
-    pub(crate) fn streams(&self) -> usize {
-        self.streams.len()
-    }
-
-    #[inline]
-    pub(crate) fn take_freed(&mut self) -> bool {
-        std::mem::take(&mut self.freed)
     }
 
     pub(crate) fn plane_ids(&self) -> impl Iterator<Item = PlaneId> + use<S> {

@@ -1,18 +1,32 @@
-//! The part of a saved state that is space: blocks, frontiers, free blocks. See [`crate::Ftl::save`].
+//! Saving a quiet drive as bytes, and getting it back: preconditioning is paid for once.
+//!
+//! Little-endian columns behind a short header. What is kept is what decides the future of a plain
+//! drive: the owner of every valid slot, the state of every block, the order of free blocks, the
+//! frontiers. L2P, counts and validity follow from it. A digest ends it: most damage would make
+//! another state that is as sound as the one that was saved. What passes it is still checked whole
+//! (`check.rs`): a state is taken only if a drive can be in it, and if saving it again gives the
+//! same bytes.
 
 use super::{Space, State};
-use crate::saved::{Damaged, NOBODY};
+use crate::map::{Lpn, Map};
 use crate::stream::StreamId;
-use nand::{BlockId, Ppn, Store};
+use nand::{BlockId, Store};
 
-/// When blocks closed, in closings.
-pub(crate) struct Ages {
-    closings: u32,
-    closed: Vec<(u32, BlockId)>,
-}
+const MAGIC: u32 = 0x5347_4c46; // "FLGS"
+const VERSION: u32 = 6;
+const NOBODY: u32 = u32::MAX;
+
+/// The bytes are not a saved state of this drive.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Damaged;
 
 impl<S: Store> Space<S> {
-    pub(crate) fn save(&self, put: &mut impl FnMut(u32)) {
+    /// A quiet state as bytes.
+    pub(crate) fn save(&self, map: &Map) -> Vec<u8> {
+        let pages = self.geometry.pages();
+        let mut out = Vec::with_capacity(pages * 4 + self.geometry.blocks() * 16);
+        let mut put = |n: u32| out.extend_from_slice(&n.to_le_bytes());
+        self.header(map).into_iter().for_each(&mut put);
         put(self.blocks.closings());
         for b in self.block_ids() {
             let (state, written) = (self.blocks.state(b), self.blocks.written(b));
@@ -40,17 +54,52 @@ impl<S: Store> Space<S> {
                 put(b.as_u32());
             }
         }
+        for b in self.block_ids() {
+            for slot in 0..self.geometry.pages_per_block() {
+                let owner = map.owner(self.geometry.ppn(b, slot));
+                let valid = map.is_valid(b, slot);
+                put(owner.filter(|_| valid).map_or(NOBODY, Lpn::as_u32));
+            }
+        }
+        seal(&mut out);
+        out
     }
 
-    /// Puts an empty space into a saved state. Closed blocks close when their valid slots are known
-    /// ([`Space::close_restored`]).
-    pub(crate) fn restore(
-        &mut self,
-        next: &mut impl FnMut() -> Result<u32, Damaged>,
-    ) -> Result<Ages, Damaged> {
+    /// Puts an empty space and map into a saved state. Whoever calls checks it.
+    pub(crate) fn restore(&mut self, bytes: &[u8], map: &mut Map) -> Result<(), Damaged> {
+        let (bytes, kept) = bytes.split_last_chunk().ok_or(Damaged)?;
+        if u64::from_le_bytes(*kept) != digest(bytes) {
+            return Err(Damaged);
+        }
+        let (words, []) = bytes.as_chunks() else { return Err(Damaged) };
+        let mut words = words.iter().map(|word| u32::from_le_bytes(*word));
+        let mut next = || words.next().ok_or(Damaged);
+        for expected in self.header(map) {
+            if next()? != expected {
+                return Err(Damaged);
+            }
+        }
         let closings = next()?;
-        let blocks = self.geometry.blocks() as u32;
-        let block = |n: u32| (n < blocks).then(|| BlockId::from_u32(n)).ok_or(Damaged);
+        let closed = self.restore_blocks(&mut next)?;
+        self.restore_planes(&mut next)?;
+        self.restore_map(map, &mut next)?;
+        if words.next().is_some() {
+            return Err(Damaged);
+        }
+        for (closed_at, b) in closed {
+            self.blocks.close(b, 0);
+            self.blocks.set_age(b, closed_at);
+        }
+        self.blocks.set_closings(closings);
+        self.plane_ids().for_each(|p| self.update_writable(p));
+        Ok(())
+    }
+
+    /// The blocks, and when which were closed: they close when their valid slots are known.
+    fn restore_blocks(
+        &mut self,
+        mut next: impl FnMut() -> Result<u32, Damaged>,
+    ) -> Result<Vec<(u32, BlockId)>, Damaged> {
         let mut closed = Vec::new();
         for b in self.block_ids() {
             let (word, closed_at) = (next()?, next()?);
@@ -74,6 +123,16 @@ impl<S: Store> Space<S> {
                 closed.push((closed_at, b));
             }
         }
+        Ok(closed)
+    }
+
+    /// Frontiers and free blocks.
+    fn restore_planes(
+        &mut self,
+        mut next: impl FnMut() -> Result<u32, Damaged>,
+    ) -> Result<(), Damaged> {
+        let blocks = self.geometry.blocks() as u32;
+        let block = |n: u32| (n < blocks).then(|| BlockId::from_u32(n)).ok_or(Damaged);
         let saved = next()? as usize;
         if saved > self.streams.len() {
             return Err(Damaged);
@@ -104,25 +163,66 @@ impl<S: Store> Space<S> {
             let free = (0..n).map(|_| block(next()?)).collect::<Result<_, _>>()?;
             self.planes.get_mut(p).free = free;
         }
-        Ok(Ages { closings, closed })
+        Ok(())
     }
 
-    /// Cells that remember get back what a valid page's owner would have written.
-    #[inline]
-    pub(crate) fn refill(&mut self, block: BlockId, ppn: Ppn, owner: u32) {
-        self.blocks.add_valid(block);
-        self.array.adopt_data(ppn, S::stamp(owner, 0));
+    /// The owners of valid slots. The map and its inverse agree, for both are made from one list.
+    fn restore_map(
+        &mut self,
+        map: &mut Map,
+        mut next: impl FnMut() -> Result<u32, Damaged>,
+    ) -> Result<(), Damaged> {
+        let logical = map.logical_pages();
+        *map = Map::new(&self.geometry, logical);
+        for b in self.block_ids() {
+            for slot in 0..self.geometry.pages_per_block() {
+                let owner = next()?;
+                if owner == NOBODY {
+                    continue;
+                }
+                if owner >= logical || slot >= self.blocks.written(b) {
+                    return Err(Damaged);
+                }
+                let ppn = self.geometry.ppn(b, slot);
+                if map.bind(Lpn::from_u32(owner), ppn, b, slot).is_some() {
+                    return Err(Damaged);
+                }
+                self.blocks.add_valid(b);
+                // Cells that remember get back what a page's owner would have written.
+                self.array.adopt_data(ppn, S::stamp(owner, 0));
+            }
+        }
+        Ok(())
     }
 
-    /// Closes the blocks that were closed, as old as they were.
-    pub(crate) fn close_restored(&mut self, ages: Ages) {
-        for (closed_at, b) in ages.closed {
-            self.blocks.close(b, 0);
-            self.blocks.set_age(b, closed_at);
-        }
-        self.blocks.set_closings(ages.closings);
-        for p in self.plane_ids() {
-            self.update_writable(p);
-        }
+    fn header(&self, map: &Map) -> [u32; 8] {
+        let shape = self.geometry.shape();
+        [
+            MAGIC,
+            VERSION,
+            self.geometry.blocks() as u32,
+            shape.pages_per_block,
+            shape.planes_per_die,
+            self.geometry.planes() as u32,
+            map.logical_pages(),
+            StreamId::BUILT_IN as u32,
+        ]
     }
+}
+
+/// Ends the bytes of a state with their digest, as [`crate::Ftl::save`] does: for tests that forge states.
+pub fn seal(bytes: &mut Vec<u8>) {
+    let digest = digest(bytes);
+    bytes.extend_from_slice(&digest.to_le_bytes());
+}
+
+/// Every change of one word changes it: each step maps the words, and the digests, one to one.
+fn digest(bytes: &[u8]) -> u64 {
+    let mut words = bytes.chunks_exact(4);
+    let state = words.by_ref().fold(bytes.len() as u64, |state, word| {
+        let word = u32::from_le_bytes(word.try_into().expect("four bytes"));
+        let mixed = (state ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ mixed >> 32
+    });
+    words.remainder().iter().fold(state, |state, byte| state.rotate_left(8) ^ u64::from(*byte))
 }

@@ -1,30 +1,10 @@
 //! Slots of blocks: which comes next, what the array is told of them.
 
 use super::{Space, State};
-use crate::stream::{Role, StreamId};
-use nand::{BlockId, Mode, PageRange, Ppn, Source, Store};
+use crate::stream::Role;
+use nand::{BlockId, Mode, Ppn, Source, Store};
 
 impl<S: Store> Space<S> {
-    /// The pages that programming a slot writes.
-    #[inline]
-    pub(crate) fn program_pages(&self, ppn: Ppn) -> PageRange {
-        let (block, slot) = self.geometry.split(ppn);
-        if self.plain {
-            return PageRange::new(slot, 1);
-        }
-        self.layouts.program(self.array.mode(block), slot)
-    }
-
-    /// The pages that reading a slot senses.
-    #[inline]
-    pub(crate) fn read_pages(&self, ppn: Ppn) -> PageRange {
-        let (block, slot) = self.geometry.split(ppn);
-        if self.plain {
-            return PageRange::new(slot, 1);
-        }
-        self.layouts.read(self.array.mode(block), slot)
-    }
-
     /// The next slot of an open block, and whether it is the last.
     #[inline]
     pub(crate) fn next_slot(&self, block: BlockId) -> Option<(u32, bool)> {
@@ -44,18 +24,11 @@ impl<S: Store> Space<S> {
     }
 
     /// Gives away a slot of an open block, at or after its next.
-    #[inline]
+    #[inline(always)] // a call costs more than it does
     pub(crate) fn give(&mut self, block: BlockId, slot: u32, last: bool) -> Ppn {
         self.blocks.set_written(block, slot + 1);
         if last {
-            let (plane, stream) = (self.geometry.plane_of(block), self.blocks.stream(block));
-            self.blocks.set_full(block);
-            if self.planes.frontier(plane, stream) == Some(block) {
-                self.planes.set_frontier(plane, stream, None);
-                if stream == StreamId::HOST {
-                    self.update_writable(plane);
-                }
-            }
+            self.set_full(block);
         }
         self.geometry.ppn(block, slot)
     }
@@ -69,28 +42,21 @@ impl<S: Store> Space<S> {
         Some(self.give(block, slot, last))
     }
 
-    /// A slot holds a valid page from now on.
+    /// A slot of a block was programmed; whether the block is complete now.
     #[inline]
-    pub(crate) fn add_valid(&mut self, block: BlockId) {
-        self.blocks.add_valid(block);
-    }
-
-    /// One of a block's slots holds a stale copy from now on.
-    #[inline]
-    pub(crate) fn drop_valid(&mut self, block: BlockId) {
-        self.blocks.drop_valid(block);
-    }
-
-    /// A slot was programmed; whether its block is complete now.
-    #[inline]
-    pub(crate) fn program(&mut self, ppn: Ppn, data: S::Page, source: Source) -> bool {
+    pub(crate) fn program(
+        &mut self,
+        block: BlockId,
+        ppn: Ppn,
+        data: S::Page,
+        source: Source,
+    ) -> bool {
         if self.plain {
             self.array.program(ppn, data);
         } else {
             self.array.program_slot(ppn, data);
         }
         self.counts.program[source] += 1;
-        let block = self.geometry.block_of(ppn);
         self.blocks.state(block) == State::Full && self.is_programmed(block)
     }
 
@@ -105,18 +71,6 @@ impl<S: Store> Space<S> {
     pub(crate) fn read(&mut self, ppn: Ppn, source: Source) -> S::Page {
         self.counts.read[source] += 1;
         self.array.read(ppn)
-    }
-
-    /// A read of the block is on its way.
-    #[inline]
-    pub(crate) fn pin(&mut self, block: BlockId) {
-        self.blocks.pin(block);
-    }
-
-    /// A read has come back; whether that was the last one of the block.
-    #[inline]
-    pub(crate) fn unpin(&mut self, block: BlockId) -> bool {
-        self.blocks.unpin(block)
     }
 
     /// A block is going to be erased and begin its next life in `mode`.
