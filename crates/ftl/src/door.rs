@@ -16,7 +16,7 @@ impl<K: Kit> Ftl<K> {
 
     /// Where a page of the host lies.
     #[inline]
-    pub(crate) fn find(&self, lpn: Lpn) -> Option<Ppn> {
+    pub fn find(&self, lpn: Lpn) -> Option<Ppn> {
         self.map.lookup(lpn)
     }
 

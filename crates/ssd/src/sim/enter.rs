@@ -187,7 +187,7 @@ impl<K: Kit> Sim<K> {
             }
             let o = &mut self.device.ops[op];
             o.end_wait(Source::Refresh, self.clock.now);
-            if o.modify && self.ftl.map().lookup(lpn).is_none() {
+            if o.modify && self.ftl.find(lpn).is_none() {
                 // The page was trimmed meanwhile: there is nothing left to read.
                 self.requests.stats.rmw_reads -= 1;
                 self.modify(op);
@@ -198,7 +198,7 @@ impl<K: Kit> Sim<K> {
     }
 
     fn enter_write(&mut self, op: u32, lpn: Lpn) {
-        if self.device.ops[op].partial && self.ftl.map().lookup(lpn).is_some() {
+        if self.device.ops[op].partial && self.ftl.find(lpn).is_some() {
             // Read-modify-write: nobody else touches the page in between.
             self.waits.lock(lpn);
             let o = &mut self.device.ops[op];
