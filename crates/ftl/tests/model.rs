@@ -10,7 +10,7 @@ mod support;
 
 use nand::cells::Bits;
 use nand::{Layouts, Source, Versions};
-use policies::{Family, POLICIES};
+use policies::Family;
 use support::{Fault, Needs, Pattern, Scenario, Seen, builtin, run, sweep};
 
 /// A scenario with the built-in policies over cells that remember.
@@ -59,8 +59,7 @@ fn bits_are_what_was_written_last_on_every_kind_of_cell() {
 
 #[test]
 fn every_victim_policy_keeps_a_full_drive_writing() {
-    let names: Vec<&str> =
-        POLICIES.iter().filter(|p| p.family == Family::Victim).map(|p| p.name).collect();
+    let names: Vec<&str> = Family::Victim.policies().iter().map(|p| p.name).collect();
     assert!(names.len() >= 4, "the list has shrunk: {names:?}");
     let scenario = |seed: u64| {
         let victim = names[seed as usize % names.len()];

@@ -3,15 +3,15 @@
 //!
 //! The module also has the words that such a policy is written with.
 
-use crate::list::Family;
+use crate::info::Family;
 use crate::params::PolicyError;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::sync::Arc;
 
 pub use ftl::{
-    Access, AccessKind, Cost, FtlView, Interests, Lpn, PlaneView, Role, StreamId, Victim, Watch,
-    WriteCtx,
+    Access, AccessKind, Coding, Cost, FtlView, Interests, Lpn, Order, PageChoice, Placement,
+    PlaneView, ReadDisturb, Role, StreamId, Throttle, Victim, Watch, Wear, WriteCtx,
 };
 pub use kernel::{Prio, Rng, Time};
 pub use nand::{BlockId, DieId, Geometry, Level, Ppn, Tag};
@@ -36,12 +36,18 @@ pub trait Supplier {
     }
 }
 
-/// Makes a policy in its first state, of the family that it was found for.
-pub trait Make: Send + Sync {
-    /// A policy of family cost.
-    fn cost(&self) -> Box<dyn Cost>;
-    /// A policy of family victim.
-    fn victim(&self) -> Box<dyn Victim>;
+/// A policy that was made outside.
+#[allow(missing_docs)] // each is a policy of the family
+pub enum Made {
+    Cost(Box<dyn Cost>),
+    Throttle(Box<dyn Throttle>),
+    ReadDisturb(Box<dyn ReadDisturb>),
+    PageChoice(Box<dyn PageChoice>),
+    Coding(Box<dyn Coding>),
+    Victim(Box<dyn Victim>),
+    Placement(Box<dyn Placement>),
+    Wear(Box<dyn Wear>),
+    Order(Box<dyn Order>),
 }
 
 /// A policy from outside, found and checked.
@@ -54,8 +60,8 @@ pub struct External {
     pub source: String,
     /// Whether name, parameters and source are enough to find it again.
     pub repeatable: bool,
-    /// Makes it.
-    pub make: Arc<dyn Make>,
+    /// Makes it in its first state, of the family that it was found for.
+    pub make: Arc<dyn Fn() -> Made + Send + Sync>,
 }
 
 impl External {

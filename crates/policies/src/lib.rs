@@ -1,27 +1,32 @@
-//! The answers to the FTL's questions: one file for each policy, grouped by family, and the one
-//! list ([`POLICIES`]) that registers them all.
+//! The answers to the FTL's questions: one file for each policy, grouped by family.
 //!
-//! To add a policy, write its file and add its line to `list.rs`. Policies for trying may come
-//! from outside ([`external`]).
+//! To add a policy, write its file and add its line to the list in `FAMILY/mod.rs`. Policies for
+//! trying may come from outside ([`external`]).
 
-mod builtin;
 pub mod coding;
-mod list;
-mod params;
-
 pub mod cost;
-pub mod disturb;
 pub mod external;
+mod family;
+mod info;
 pub mod order;
 pub mod page_choice;
+mod params;
 pub mod placement;
+pub mod read_disturb;
+mod set;
 pub mod throttle;
 pub mod victim;
 pub mod wear;
 
-pub use builtin::{
-    Builtin, BuiltinWith, CodingPolicy, CostPolicy, OrderPolicy, PageChoicePolicy, PlacementPolicy,
-    ReadDisturbPolicy, ThrottlePolicy, VictimPolicy, WearPolicy,
-};
-pub use list::{Family, POLICIES, PolicyInfo, PolicySet};
+pub use coding::CodingPolicy;
+pub use cost::CostPolicy;
+pub use info::{Family, PolicyInfo};
+pub use order::OrderPolicy;
+pub use page_choice::PageChoicePolicy;
 pub use params::{Kind, ParamInfo, Params, PolicyError};
+pub use placement::PlacementPolicy;
+pub use read_disturb::ReadDisturbPolicy;
+pub use set::{Builtin, BuiltinWith, PolicySet, all};
+pub use throttle::ThrottlePolicy;
+pub use victim::VictimPolicy;
+pub use wear::WearPolicy;

@@ -1,6 +1,6 @@
 //! Parameters of policies: declared once, checked once.
 
-use crate::list::Family;
+use crate::info::Family;
 use kernel::{Dur, nearest};
 use serde_json::{Map, Value};
 

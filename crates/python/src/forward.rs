@@ -6,7 +6,6 @@ use ssd::fast_forward::{
     Demand, DemandError, Plan, fast_forward, measure, page_program_ns, plan_of, value,
 };
 use ssd::kernel::Dur;
-use ssd::policies::throttle::Settings;
 use ssd::workload::Workload;
 use ssd::{Drive, StateCache};
 
@@ -54,7 +53,7 @@ impl Asked {
         if step.is_some_and(|s| s < Dur::secs(1)) {
             return wrong("`step` must be at least 1s".to_owned());
         }
-        let throttle = Settings::of(&drive.policies);
+        let throttle = drive.policies.build().throttle.settings().copied();
         if let (Some(target), Some(own)) = (target, throttle.map(|t| t.target))
             && target != own
         {

@@ -1,7 +1,7 @@
 //! What there is to choose from, as JSON.
 
 use serde_json::{Value, json};
-use ssd::policies::POLICIES;
+use ssd::policies;
 use ssd::workload::{Format, Pattern};
 
 use crate::parquet;
@@ -19,7 +19,7 @@ pub(crate) fn formats() -> Vec<(&'static str, &'static str)> {
 
 /// Every policy, in the order of the list that registers them.
 pub(crate) fn policies() -> Value {
-    let all = POLICIES.iter().map(|p| {
+    let all = policies::all().map(|p| {
         let params = p.params.iter().map(|param| {
             json!({
                 "name": param.name,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
-use ssd::policies::external::{Cost, External, Level, Make, Supplier, Victim};
+use ssd::policies::external::{External, Level, Made, Supplier};
 use ssd::policies::{Family, PolicyError};
 
 use crate::policy::Policy;
@@ -135,7 +135,11 @@ impl Supplier for Finder {
         };
         self.0.used.store(true, Ordering::Relaxed);
         let (source, repeatable) = (found.source, found.repeatable);
-        Ok(External { params, source, repeatable, make: Arc::new(make) })
+        let make = Arc::new(move || match family {
+            Family::Cost => Made::Cost(Box::new(make.policy())),
+            _ => Made::Victim(Box::new(make.policy())),
+        });
+        Ok(External { params, source, repeatable, make })
     }
 }
 
@@ -159,15 +163,5 @@ impl Maker {
         let mut policy = Policy::new(outside, name, self.initial, self.dram_bits_per_page);
         policy.begin(&self.make);
         policy
-    }
-}
-
-impl Make for Maker {
-    fn cost(&self) -> Box<dyn Cost> {
-        Box::new(self.policy())
-    }
-
-    fn victim(&self) -> Box<dyn Victim> {
-        Box::new(self.policy())
     }
 }

@@ -25,8 +25,21 @@ fn writes(pages: &[u64]) -> Vec<Request> {
     (0..).zip(pages).map(|(i, &page)| write(i * LATER, page)).collect()
 }
 
-/// How many pages moved out of the first victim: a read that comes just after its collection has begun
-/// waits for the rest of it.
+/// How many pages moved out of the first victim of those blocks, whose collection one more write
+/// sets off: a read that comes just after it has begun waits for the rest of it.
+fn moved_of(victim: &str, blocks: [[u64; 4]; 6], last: u64) -> u64 {
+    let mut script = writes(blocks.as_flattened());
+    script.push(write(24 * LATER, last));
+    script.push(read(24 * LATER + PROGRAM + 1, 11));
+    let settings = [&EIGHT_BLOCKS[..], &[victim]].concat();
+    let value = serve(&drive(&settings), script);
+    let (latency, host, gc, ..) = class_of(&value, "read").totals();
+    assert_eq!((latency, host), (gc + READ, 0));
+    let moves = (gc + 1 - ERASE) / (READ + PROGRAM);
+    assert_eq!(gc + 1, moves * (READ + PROGRAM) + ERASE, "{victim}");
+    moves
+}
+
 fn moved_first(victim: &str) -> u64 {
     // The blocks, and after them the write that sets off the collection. By then the drive has
     // lost nine pages: the second block the first of them, the first block three until the fourth,
@@ -39,16 +52,7 @@ fn moved_first(victim: &str) -> u64 {
         [0, 1, 2, 15],
         [15, 15, 15, 15],
     ];
-    let mut script = writes(pages.as_flattened());
-    script.push(write(24 * LATER, 15));
-    script.push(read(24 * LATER + PROGRAM + 1, 11));
-    let settings = [&EIGHT_BLOCKS[..], &[victim]].concat();
-    let value = serve(&drive(&settings), script);
-    let (latency, host, gc, ..) = class_of(&value, "read").totals();
-    assert_eq!((latency, host), (gc + READ, 0));
-    let moves = (gc + 1 - ERASE) / (READ + PROGRAM);
-    assert_eq!(gc + 1, moves * (READ + PROGRAM) + ERASE, "{victim}");
-    moves
+    moved_of(victim, pages, 15)
 }
 
 /// Among the blocks that lost nothing during the window, the one that gains most; if there is none,
@@ -70,6 +74,23 @@ fn stable_greedy_looks_back_as_far_as_its_window() {
     assert_eq!(choice(12), 0, "of none");
     assert_eq!(choice(113), 0, "of nine");
     assert_eq!(moved_first("policy victim=greedy"), 0);
+}
+
+/// The first block is half valid and the last a quarter. With u = 1/2 a block is worth half its age,
+/// with 1/4 one and a half times: the first, of age 6, 3, and the last, of age 1, 1.5. The second, of
+/// age 5, is worth 2.5, and the others less.
+#[test]
+fn cost_benefit_takes_an_old_block_before_an_emptier_one() {
+    let blocks = [
+        [0, 1, 2, 3],
+        [4, 5, 6, 7],
+        [8, 9, 10, 11],
+        [12, 13, 14, 15],
+        [0, 1, 4, 8],
+        [15, 15, 15, 15],
+    ];
+    assert_eq!(moved_of("policy victim=greedy", blocks, 5), 1);
+    assert_eq!(moved_of("policy victim=cost-benefit", blocks, 5), 2);
 }
 
 /// Levels of programs: high, medium, low.

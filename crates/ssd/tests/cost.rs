@@ -8,7 +8,7 @@ mod common;
 use common::{BASE, PAGE, bytes, class_of, count, drive_of, number, read, serve, trim, write};
 use floatgate_ssd::{Drive, NoCache, run};
 use kernel::Rng;
-use policies::{Family, POLICIES};
+use policies::Family;
 use serde_json::Value;
 use workload::{List, Op, Request};
 
@@ -298,7 +298,7 @@ fn equal_costs_make_all_policies_equal() {
         assert!(rewrites > 50, "{cost}: {rewrites}, where it pays");
     }
     let fixed = outcome("fixed");
-    let all: Vec<_> = POLICIES.iter().filter(|p| p.family == Family::Cost).collect();
+    let all = Family::Cost.policies();
     assert!(["fixed", "expected", "oracle"].iter().all(|n| all.iter().any(|p| p.name == *n)));
     for policy in all {
         // A rule says when AGCR writes a page anew, whatever that saves.

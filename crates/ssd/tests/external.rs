@@ -6,7 +6,7 @@ use common::{BASE, run_with, warnings, without_timing};
 use floatgate_ssd::config::{Layers, load_with, render};
 use floatgate_ssd::{Drive, StateCache, generator};
 use policies::external::{
-    BlockId, Cost, External, Level, Make, PlaneView, Rng, Supplier, Tag, Victim, Watch, WriteCtx,
+    BlockId, Cost, External, Level, Made, PlaneView, Rng, Supplier, Tag, Victim, Watch, WriteCtx,
 };
 use policies::{Family, PolicyError};
 use serde_json::{Map, Value};
@@ -51,16 +51,6 @@ impl Cost for Own {
     }
 }
 
-impl Make for Own {
-    fn cost(&self) -> Box<dyn Cost> {
-        Box::new(self.clone())
-    }
-
-    fn victim(&self) -> Box<dyn Victim> {
-        Box::new(self.clone())
-    }
-}
-
 impl Supplier for Own {
     fn scheme(&self) -> &'static str {
         "own"
@@ -90,7 +80,11 @@ impl Supplier for Own {
         let mut make = self.clone();
         make.contrary |= params.contains_key("contrary");
         let (source, repeatable) = (code.to_owned(), self.code.is_some());
-        Ok(External { params, source, repeatable, make: Arc::new(make) })
+        let make = Arc::new(move || match family {
+            Family::Cost => Made::Cost(Box::new(make.clone())),
+            _ => Made::Victim(Box::new(make.clone())),
+        });
+        Ok(External { params, source, repeatable, make })
     }
 }
 

@@ -9,7 +9,7 @@ use floatgate_ssd::config::schema;
 use floatgate_ssd::record::Values;
 use floatgate_ssd::{Drive, NoCache, generator, run_recorded};
 use kernel::{Dur, Rng};
-use policies::{Family, Kind, POLICIES, PolicyInfo};
+use policies::{Family, Kind, PolicyInfo};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -450,7 +450,7 @@ fn choice(policy: &PolicyInfo, changed: Option<(&str, &str)>) -> String {
 fn every_parameter_of_a_policy_shows() {
     let mut runs = Runs::default();
     let (mut looked_at, mut silent) = (0, Vec::new());
-    for policy in POLICIES {
+    for policy in policies::all() {
         for param in policy.params {
             looked_at += 1;
             let base = choice(policy, None);

@@ -8,7 +8,7 @@ use common::{PAGE, bytes, drive, urgent};
 use floatgate_ssd::record::{Sink, Table};
 use floatgate_ssd::{Drive, NoCache, generator, run_recorded};
 use kernel::Rng;
-use policies::{Family, Kind, POLICIES};
+use policies::{Family, Kind};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -436,7 +436,7 @@ fn other_policies_do_what_their_options_say() {
 fn every_option_has_a_row_with_every_word() {
     let mut tried = BTreeSet::new();
     for row in rows() {
-        let info = POLICIES.iter().find(|p| p.family == row.family && p.name == row.policy);
+        let info = row.family.policies().iter().find(|p| p.name == row.policy);
         let info = info.unwrap_or_else(|| panic!("there is no policy `{}`", row.policy));
         let param = info.params.iter().find(|p| p.name == row.option);
         let param =
@@ -449,7 +449,7 @@ fn every_option_has_a_row_with_every_word() {
         }
         assert!(tried.insert(of.clone()), "{of} has two rows");
     }
-    let options = POLICIES.iter().flat_map(|p| {
+    let options = policies::all().flat_map(|p| {
         p.params.iter().map(|param| format!("{}={}:{}", p.family.name(), p.name, param.name))
     });
     let missing: Vec<String> = options.filter(|of| !tried.contains(of)).collect();

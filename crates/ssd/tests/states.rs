@@ -6,7 +6,7 @@ mod common;
 
 use common::{Memory, drive, run_with, without_timing};
 use floatgate_ssd::{Drive, NoCache, Preconditioned, StateCache, generator, planned};
-use policies::{Family, POLICIES};
+use policies::Family;
 
 /// An aged drive with three bits in a cell on which every scheme against read disturb has something
 /// to do.
@@ -48,7 +48,7 @@ fn members(family: Family) -> Vec<String> {
         Family::Cost => &["fixed:level=low"],
         Family::Throttle | Family::Coding | Family::Order => &[],
     };
-    let names = POLICIES.iter().filter(|p| p.family == family).map(|p| p.name.to_owned());
+    let names = family.policies().iter().map(|p| p.name.to_owned());
     names.chain(more.iter().map(|s| (*s).to_owned())).collect()
 }
 

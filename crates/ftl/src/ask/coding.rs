@@ -2,7 +2,7 @@
 
 use super::watch::Watch;
 use crate::view::FtlView;
-use nand::{BlockId, Mode};
+use nand::{BlockId, Geometry, Layouts, Mode};
 
 /// What becomes of a block whose data has moved away.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -19,6 +19,14 @@ pub trait Coding: Watch {
     /// Whether every block is and stays plain; then it is never asked.
     fn plain(&self) -> bool {
         false
+    }
+    /// Where slots lie in the blocks of an array, for the modes that it uses.
+    fn layouts(&self, geometry: &Geometry) -> Layouts {
+        Layouts::new(geometry.pages_per_block())
+    }
+    /// Slots of each plane that it keeps from data.
+    fn spare_slots(&self, _: &Geometry) -> u64 {
+        0
     }
     /// The mode of a block that was never written.
     fn first_life(&self, block: BlockId) -> Mode;

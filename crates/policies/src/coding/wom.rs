@@ -15,15 +15,14 @@
 //! The second generation has to be worth its copies: where too much of the coded pages is valid
 //! still, the block is erased instead.
 
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{Coding, FtlView, Interests, NextLife, State, Watch};
 use kernel::Time;
-use nand::{BlockId, Mode};
+use nand::{BlockId, Geometry, Layouts, Mode};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Coding,
     name: "wom",
     aliases: &["write-once"],
     summary: "Pages that endure it are written twice between two erases, in a code of two bits on \
@@ -40,6 +39,16 @@ pub const INFO: PolicyInfo = PolicyInfo {
     }],
     needs: &["read-disturb=none"],
     forbids: &["page-choice=mango"],
+    misfit: |geometry| {
+        let safe = safe_pages(geometry);
+        (safe < 3).then(|| {
+            format!(
+                "it needs three pages of a block that endure a second program, and blocks of this \
+                 drive have {safe}"
+            )
+        })
+    },
+    ..PolicyInfo::of(Family::Coding)
 };
 
 /// Two generations between two erases.
@@ -50,10 +59,14 @@ pub struct Wom {
     ended: u64,
 }
 
-impl Wom {
-    pub(crate) fn new(params: &Params) -> Self {
-        Self { least_gain: params.real("least-gain"), refused: 0, ended: 0 }
-    }
+pub(crate) fn new(params: &Params) -> Wom {
+    Wom { least_gain: params.real("least-gain"), refused: 0, ended: 0 }
+}
+
+/// Pages of a block that endure a second program.
+fn safe_pages(geometry: &Geometry) -> usize {
+    let safe = |page: &u32| geometry.disturbed_by_reprogram(*page).count == 0;
+    (0..geometry.pages_per_block()).filter(safe).count()
 }
 
 impl Watch for Wom {
@@ -71,6 +84,15 @@ impl Watch for Wom {
 }
 
 impl Coding for Wom {
+    fn layouts(&self, geometry: &Geometry) -> Layouts {
+        Layouts::write_once(geometry)
+    }
+
+    fn spare_slots(&self, geometry: &Geometry) -> u64 {
+        let lost = geometry.pages_per_block() - self.layouts(geometry).slots(Mode::Wom1);
+        u64::from(lost) * geometry.blocks_per_plane() as u64
+    }
+
     fn first_life(&self, _: BlockId) -> Mode {
         Mode::Wom1
     }

@@ -8,7 +8,7 @@
 //! character. Good where pages keep their character; a page that alternates gains nothing.
 
 use super::rewrites::Rewrites;
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{Access, AccessKind, Cost, FtlView, Interests, Lpn, Queues, Watch, WriteCtx};
 use kernel::IndexVec;
@@ -16,9 +16,7 @@ use nand::{DieId, Geometry, Level, Source};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Cost,
     name: "agcr",
-    aliases: &[],
     summary: "Costs by the page's access history: low writes for pages that are only written, \
               re-writes in idle time for pages that are only read.",
     paper: "Li et al., AGCR, FAST 2016, section 3",
@@ -54,8 +52,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
             doc: "the level of moved pages: by the page's character, as they were, or medium",
         },
     ],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Cost)
 };
 
 /// What a page's recent accesses have in common.
@@ -145,29 +142,29 @@ pub struct Agcr {
     characters: [u64; 4],
 }
 
-impl Agcr {
-    pub(crate) fn new(params: &Params) -> Self {
-        let worth: fn(Level) -> bool = match params.word("rewrite-from") {
-            "low-medium" => |level| level != Level::High,
-            _ => |level| level == Level::Low,
-        };
-        Self {
-            past: params.int("window") as u8 - 1,
-            initial: super::level_of(params.word("initial-level")),
-            first: super::level_of(params.word("first-write")),
-            worth,
-            rewrites: params.word("rewrite-from") != "none",
-            moves: match params.word("moves") {
-                "class" => Moves::Class,
-                "preserve" => Moves::Preserve,
-                _ => Moves::Medium,
-            },
-            pages: IndexVec::filled(History::default(), 0),
-            queue: Rewrites::default(),
-            characters: [0; 4],
-        }
+pub(crate) fn new(params: &Params) -> Agcr {
+    let worth: fn(Level) -> bool = match params.word("rewrite-from") {
+        "low-medium" => |level| level != Level::High,
+        _ => |level| level == Level::Low,
+    };
+    Agcr {
+        past: params.int("window") as u8 - 1,
+        initial: super::level_of(params.word("initial-level")),
+        first: super::level_of(params.word("first-write")),
+        worth,
+        rewrites: params.word("rewrite-from") != "none",
+        moves: match params.word("moves") {
+            "class" => Moves::Class,
+            "preserve" => Moves::Preserve,
+            _ => Moves::Medium,
+        },
+        pages: IndexVec::filled(History::default(), 0),
+        queue: Rewrites::default(),
+        characters: [0; 4],
     }
+}
 
+impl Agcr {
     fn level_of(&self, character: Character) -> Level {
         match character {
             Character::Unknown => self.first,

@@ -4,14 +4,13 @@
 //! high cost otherwise, so that later reads are quick. Moves follow the same rule. It knows nothing
 //! of pages: what is written in a burst is slow to read for as long as it stays.
 
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{Cost, Watch, WriteCtx};
 use nand::Level;
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Cost,
     name: "conflict",
     aliases: &["li"],
     summary: "Low-cost writes when requests wait, high-cost writes otherwise.",
@@ -37,8 +36,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
             doc: "the level of data that was there before the run",
         },
     ],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Cost)
 };
 
 /// Levels by the length of the queue.
@@ -51,20 +49,18 @@ pub struct Conflict {
     high: u64,
 }
 
-impl Conflict {
-    pub(crate) fn new(params: &Params) -> Self {
-        let waiting: fn(&WriteCtx) -> u32 = match params.word("scope") {
-            "device" => |w| w.waiting_device,
-            "channel" => |w| w.waiting_channel,
-            _ => |w| w.waiting_die,
-        };
-        Self {
-            waiting,
-            queue_min: params.int("queue-min") as u32,
-            initial: super::level_of(params.word("initial-level")),
-            low: 0,
-            high: 0,
-        }
+pub(crate) fn new(params: &Params) -> Conflict {
+    let waiting: fn(&WriteCtx) -> u32 = match params.word("scope") {
+        "device" => |w| w.waiting_device,
+        "channel" => |w| w.waiting_channel,
+        _ => |w| w.waiting_die,
+    };
+    Conflict {
+        waiting,
+        queue_min: params.int("queue-min") as u32,
+        initial: super::level_of(params.word("initial-level")),
+        low: 0,
+        high: 0,
     }
 }
 

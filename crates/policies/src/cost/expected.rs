@@ -14,7 +14,7 @@
 //! cost for reads that never come, and one read in between does not make a page expensive to write.
 
 use super::rewrites::Rewrites;
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{Access, AccessKind, Cost, FtlView, Interests, LevelTimes, Lpn, Queues, Watch, WriteCtx};
 use kernel::IndexVec;
@@ -22,9 +22,7 @@ use nand::{DieId, Geometry, Level, Source};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Cost,
     name: "expected",
-    aliases: &[],
     summary: "The level at which a program and the reads expected before the next write take least \
               time, learnt from how pages were read so far.",
     paper: "floatgate; after Li et al., AGCR, FAST 2016",
@@ -42,8 +40,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
             doc: "the level of data that was there before the run",
         },
     ],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Cost)
 };
 
 /// Reads of one life are told apart up to this many.
@@ -113,24 +110,24 @@ pub struct Expected {
 /// Accesses between two updates of the expectations.
 const UPDATE: u32 = 1 << 10;
 
-impl Expected {
-    pub(crate) fn new(params: &Params) -> Self {
-        let mut new = Self {
-            initial: super::level_of(params.word("initial-level")),
-            rewrite_gain: params.int("rewrite-gain") as f64 / 100.0,
-            program: [0.0; 3],
-            read: [0.0; 3],
-            pages: IndexVec::filled(Life::default(), 0),
-            chances: [[Chance::default(); READS]; KINDS],
-            reads: [[0.0; READS]; KINDS],
-            until_update: UPDATE,
-            queue: Rewrites::default(),
-            levels: [0; 3],
-        };
-        new.update();
-        new
-    }
+pub(crate) fn new(params: &Params) -> Expected {
+    let mut new = Expected {
+        initial: super::level_of(params.word("initial-level")),
+        rewrite_gain: params.int("rewrite-gain") as f64 / 100.0,
+        program: [0.0; 3],
+        read: [0.0; 3],
+        pages: IndexVec::filled(Life::default(), 0),
+        chances: [[Chance::default(); READS]; KINDS],
+        reads: [[0.0; READS]; KINDS],
+        until_update: UPDATE,
+        queue: Rewrites::default(),
+        levels: [0; 3],
+    };
+    new.update();
+    new
+}
 
+impl Expected {
     /// Works the expectations out anew. A page that is in a state counts as one that was not read
     /// again, which is true in the end for most.
     fn update(&mut self) {
@@ -281,7 +278,7 @@ mod tests {
             crate::PolicySet::resolve(&[("cost".into(), "expected".into(), Map::new())], None);
         let set = info.unwrap();
         for n in [0_u8, 1, 2, 5] {
-            let mut policy = Expected::new(set.get(Family::Cost).1);
+            let mut policy = new(set.get(Family::Cost).1);
             policy.pages = IndexVec::filled(Life::default(), 1);
             let mut life = Life::default();
             for _ in 0..2_000 {

@@ -3,16 +3,14 @@
 //! The medium level is the traditional drive of AGCR's comparison; the two others are the extremes
 //! of its preliminary study (section 2.3). No state, no re-writes.
 
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{Cost, Watch, WriteCtx};
 use nand::Level;
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Cost,
     name: "fixed",
-    aliases: &[],
     summary: "Every page is programmed at one cost level.",
     paper: "Li et al., AGCR, FAST 2016, section 2.3",
     params: &[ParamInfo {
@@ -21,19 +19,18 @@ pub const INFO: PolicyInfo = PolicyInfo {
         default: "medium",
         doc: "the write cost: high is slow to write and quick to read",
     }],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Cost)
 };
 
 /// Every program at one level.
 #[derive(Copy, Clone, Debug)]
 pub struct Fixed(Level);
 
-impl Fixed {
-    pub(crate) fn new(params: &Params) -> Self {
-        Self(super::level_of(params.word("level")))
-    }
+pub(crate) fn new(params: &Params) -> Fixed {
+    Fixed(super::level_of(params.word("level")))
+}
 
+impl Fixed {
     /// Every program at `level`.
     pub fn at(level: Level) -> Self {
         Self(level)

@@ -3,25 +3,26 @@
 //! The Ideal Case of AGCR's slides: what is written quickly is read quickly too. No device can do
 //! it; it is the floor of service times under any regulation.
 
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
+use crate::params::Params;
 use ftl::{Cost, Watch, WriteCtx};
 use nand::Level;
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Cost,
     name: "ideal",
-    aliases: &[],
     summary: "Quick writes and quick reads together: a bound that no device can reach.",
     paper: "Li et al., AGCR, FAST 2016, slides",
-    params: &[],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Cost)
 };
 
 /// Best times for everything.
 #[derive(Copy, Clone, Debug)]
 pub struct Ideal;
+
+pub(crate) fn new(_: &Params) -> Ideal {
+    Ideal
+}
 
 impl Watch for Ideal {}
 

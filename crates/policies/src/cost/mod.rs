@@ -1,15 +1,35 @@
 //! Family cost: at which level is a page programmed?
 
-pub mod agcr;
-pub mod conflict;
-pub mod expected;
-pub mod fixed;
-pub mod ideal;
-pub mod oracle;
 mod rewrites;
-pub mod wu;
 
-use nand::Level;
+use ftl::{Access, Cost, FtlView, Future, LevelTimes, Lpn, Queues, WriteCtx};
+use nand::{DieId, Level};
+use std::sync::Arc;
+
+crate::family::family! { $
+    /// Family cost.
+    CostPolicy: Cost from Cost {
+        fixed: fixed::Fixed,
+        conflict: conflict::Conflict,
+        wu: wu::Wu,
+        agcr: agcr::Agcr,
+        expected: Box<expected::Expected>,
+        oracle: oracle::Oracle,
+        ideal: ideal::Ideal,
+    }
+    fn constant(&self) -> Option<Level>;
+    fn initial(&self) -> Level;
+    #[inline]
+    fn level(&mut self, w: &WriteCtx) -> Level;
+    fn queues(&self) -> Queues;
+    fn learn_times(&mut self, times: &LevelTimes);
+    fn is_ideal(&self) -> bool;
+    fn wants_future(&self) -> bool;
+    fn foresee(&mut self, future: Arc<Future>);
+    fn follow(&mut self, access: &Access, stored: Option<Level>);
+    fn rewrite(&mut self, die: DieId, view: &FtlView<'_>) -> Option<Lpn>;
+    fn dram_bits_per_page(&self) -> u32;
+}
 
 /// The level that a checked parameter names.
 fn level_of(word: &str) -> Level {

@@ -5,7 +5,7 @@
 //! read and would be read more quickly had they been written at high cost. It does not know how requests will queue.
 
 use super::rewrites::Rewrites;
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{
     Access, AccessKind, Cost, FtlView, Future, Interests, LevelTimes, Lpn, Queues, Watch, WriteCtx,
@@ -16,9 +16,7 @@ use std::sync::Arc;
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Cost,
     name: "oracle",
-    aliases: &[],
     summary: "The level of least total time, knowing how often the page will be read before it is \
               written again; no device can know.",
     paper: "folklore",
@@ -28,8 +26,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         default: "high",
         doc: "the level of data that was there before the run",
     }],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Cost)
 };
 
 /// Levels by what is to come.
@@ -44,19 +41,19 @@ pub struct Oracle {
     levels: [u64; 3],
 }
 
-impl Oracle {
-    pub(crate) fn new(params: &Params) -> Self {
-        Self {
-            initial: super::level_of(params.word("initial-level")),
-            times: LevelTimes::default(),
-            future: Arc::default(),
-            writes: IndexVec::filled(0, 0),
-            reads: IndexVec::filled(0, 0),
-            queue: Rewrites::default(),
-            levels: [0; 3],
-        }
+pub(crate) fn new(params: &Params) -> Oracle {
+    Oracle {
+        initial: super::level_of(params.word("initial-level")),
+        times: LevelTimes::default(),
+        future: Arc::default(),
+        writes: IndexVec::filled(0, 0),
+        reads: IndexVec::filled(0, 0),
+        queue: Rewrites::default(),
+        levels: [0; 3],
     }
+}
 
+impl Oracle {
     /// Reads of a page before its next write.
     fn reads_left(&self, lpn: Lpn) -> u8 {
         self.future.reads(lpn, self.writes[lpn]).saturating_sub(self.reads[lpn])

@@ -5,7 +5,7 @@
 //! source gives none: accesses of the host arrive with a gap that is the exponentially weighted mean
 //! of the gaps seen (weight 1/8), and each goes to any die with the same chance.
 
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{Access, Cost, Interests, LevelTimes, Queues, Watch, WriteCtx};
 use kernel::{Dur, Time};
@@ -13,9 +13,7 @@ use nand::{Geometry, Level};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Cost,
     name: "wu",
-    aliases: &[],
     summary: "High-cost writes where the next access to the die is not expected before their end, \
               medium otherwise.",
     paper: "Wu et al., as described by Li et al., AGCR, FAST 2016, section 2.2 (its reference 12)",
@@ -25,8 +23,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         default: "medium",
         doc: "the level of data that was there before the run",
     }],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Cost)
 };
 
 /// Levels by the expected next access.
@@ -42,17 +39,15 @@ pub struct Wu {
     medium: u64,
 }
 
-impl Wu {
-    pub(crate) fn new(params: &Params) -> Self {
-        Self {
-            initial: super::level_of(params.word("initial-level")),
-            program: Dur::ZERO,
-            dies: 1,
-            gap: None,
-            latest: None,
-            high: 0,
-            medium: 0,
-        }
+pub(crate) fn new(params: &Params) -> Wu {
+    Wu {
+        initial: super::level_of(params.word("initial-level")),
+        program: Dur::ZERO,
+        dies: 1,
+        gap: None,
+        latest: None,
+        high: 0,
+        medium: 0,
     }
 }
 

@@ -4,26 +4,27 @@
 //! requests; then reads, then writes, urgent ones first among each. Space never runs short because
 //! the host is fast, and its requests wait for whole blocks to be collected.
 
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::order::first;
+use crate::params::Params;
 use ftl::{Op, OpView, Order, Watch};
 use kernel::{Prio, Time};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Order,
     name: "collection-first",
-    aliases: &[],
     summary: "Garbage collection goes before the host; then reads, then writes, urgent ones first.",
     paper: "Tavakkol et al., FAST 2018: MQSim with collection that cannot be preempted",
-    params: &[],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Order)
 };
 
 /// Jobs before the host.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct CollectionFirst;
+
+pub(crate) fn new(_: &Params) -> CollectionFirst {
+    CollectionFirst
+}
 
 impl Watch for CollectionFirst {}
 

@@ -3,26 +3,27 @@
 //! A job keeps the place at which it came, so garbage collection that has begun goes on before host
 //! operations that arrived after it.
 
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::order::first;
+use crate::params::Params;
 use ftl::{OpView, Order, Watch};
 use kernel::Time;
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Order,
     name: "fifo",
-    aliases: &[],
     summary: "Operations are served in the order in which they came to the die.",
     paper: "folklore",
-    params: &[],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Order)
 };
 
 /// First come, first served.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct Fifo;
+
+pub(crate) fn new(_: &Params) -> Fifo {
+    Fifo
+}
 
 impl Watch for Fifo {}
 

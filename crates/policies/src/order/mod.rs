@@ -1,11 +1,20 @@
 //! Family order: which flash operation goes next on a free die?
 
-pub mod collection_first;
-pub mod fifo;
-pub mod priority;
-pub mod read_first;
+use ftl::{OpView, Order};
+use kernel::Time;
 
-use ftl::OpView;
+crate::family::family! { $
+    /// Family order.
+    OrderPolicy: Order from Order {
+        fifo: fifo::Fifo,
+        read_first: read_first::ReadFirst,
+        priority: priority::Priority,
+        collection_first: collection_first::CollectionFirst,
+    }
+    #[inline]
+    fn pick(&mut self, heads: &[OpView], now: Time) -> usize;
+    fn uses_priority(&self) -> bool;
+}
 
 /// The position of the head that came first among those that `wanted` accepts.
 #[inline]

@@ -3,26 +3,27 @@
 //! High-priority writes have a stream of their own: pages of a block are programmed in order, so a
 //! write could not overtake another in the same block.
 
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::order::first;
+use crate::params::Params;
 use ftl::{Op, OpView, Order, Watch};
 use kernel::{Prio, Time};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Order,
     name: "priority",
-    aliases: &[],
     summary: "Requests marked as high priority go first, reads before writes; the rest as in fifo.",
     paper: "folklore; request priorities as in Grupp et al., MICRO 2009, section 4.1",
-    params: &[],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Order)
 };
 
 /// High priority first.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct Priority;
+
+pub(crate) fn new(_: &Params) -> Priority {
+    Priority
+}
 
 impl Watch for Priority {}
 

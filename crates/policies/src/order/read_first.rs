@@ -3,26 +3,27 @@
 //! Reads are short and somebody waits for them; writes and garbage collection give way between two
 //! flash operations. Under a flood of reads writes starve, which is the point of comparing it.
 
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::order::first;
+use crate::params::Params;
 use ftl::{Op, OpView, Order, Watch};
 use kernel::Time;
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Order,
     name: "read-first",
-    aliases: &[],
     summary: "Host reads go before writes and garbage collection.",
     paper: "folklore",
-    params: &[],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Order)
 };
 
 /// Host reads before everything else.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct ReadFirst;
+
+pub(crate) fn new(_: &Params) -> ReadFirst {
+    ReadFirst
+}
 
 impl Watch for ReadFirst {}
 

@@ -15,7 +15,7 @@
 //! as fast. There high-priority writes go to the most worn free block and the others to the least
 //! worn, through two write points.
 
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{
     Access, AccessKind, FreePick, FtlView, Interests, PageChoice, Pick, StreamId, StreamSpec,
@@ -26,9 +26,7 @@ use nand::{BlockId, Geometry, PlaneId, Source, Tag};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::PageChoice,
     name: "mango",
-    aliases: &[],
     summary: "High-priority writes take the next fast page and pass over slow ones, as far as spare \
               space goes.",
     paper: "Grupp, Caulfield, Coburn, Swanson, Yaakobi, Siegel and Wolf, Characterizing flash \
@@ -61,8 +59,8 @@ pub const INFO: PolicyInfo = PolicyInfo {
             doc: "How full a victim may be for that, as a share of a block's fast pages.",
         },
     ],
-    needs: &[],
     forbids: &["coding=wom"],
+    ..PolicyInfo::of(Family::PageChoice)
 };
 
 /// When garbage collection takes fast pages.
@@ -124,34 +122,34 @@ pub struct Mango {
     counters: Counters,
 }
 
-impl Mango {
-    pub(crate) fn new(params: &Params) -> Self {
-        Self {
-            fast_types: params.int("fast-types") as usize,
-            bound: params.real("bound"),
-            collect: match params.word("gc") {
-                "on-demand" => Collect::OnDemand,
-                "follow" => Collect::Follow,
-                _ => Collect::Slow,
-            },
-            gc_fill: params.real("gc-fill"),
-            times: [Dur::ZERO; 4],
-            fast: Vec::new(),
-            fast_pages: 0,
-            geometry: None,
-            most: 0,
-            in_block: Vec::new(),
-            in_plane: Vec::new(),
-            victims: Vec::new(),
-            streams: None,
-            state: Prio::Normal,
-            since: Time::ZERO,
-            high_ns: 0,
-            all_ns: 0,
-            counters: Counters::default(),
-        }
+pub(crate) fn new(params: &Params) -> Mango {
+    Mango {
+        fast_types: params.int("fast-types") as usize,
+        bound: params.real("bound"),
+        collect: match params.word("gc") {
+            "on-demand" => Collect::OnDemand,
+            "follow" => Collect::Follow,
+            _ => Collect::Slow,
+        },
+        gc_fill: params.real("gc-fill"),
+        times: [Dur::ZERO; 4],
+        fast: Vec::new(),
+        fast_pages: 0,
+        geometry: None,
+        most: 0,
+        in_block: Vec::new(),
+        in_plane: Vec::new(),
+        victims: Vec::new(),
+        streams: None,
+        state: Prio::Normal,
+        since: Time::ZERO,
+        high_ns: 0,
+        all_ns: 0,
+        counters: Counters::default(),
     }
+}
 
+impl Mango {
     fn geometry(&self) -> &Geometry {
         self.geometry.as_ref().expect("attached first")
     }

@@ -4,21 +4,18 @@
 //! channels first; planes of a die take turns. Planes without room are passed over, so that a plane
 //! whose data happens to have grown does not stop the drive.
 
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
+use crate::params::Params;
 use ftl::{HostDest, Load, Lpn, Placement, StreamId, Watch};
 use kernel::Prio;
 use nand::{DieId, Geometry, PlaneId};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Placement,
     name: "dynamic",
-    aliases: &[],
     summary: "Writes go to the next idle die, or to the one with the least waiting.",
     paper: "folklore; Tavakkol et al., ACM TECS 2016, compare allocation strategies",
-    params: &[],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Placement)
 };
 
 /// The next idle die, or the one with the least to do.
@@ -28,6 +25,10 @@ pub struct Dynamic {
     /// Where each die's planes take turns.
     next_plane: Vec<u8>,
     planes_per_die: usize,
+}
+
+pub(crate) fn new(_: &Params) -> Dynamic {
+    Dynamic::default()
 }
 
 impl Dynamic {

@@ -5,7 +5,7 @@
 //! sequential reads find the parallelism of the order, and random writes may queue on one die while
 //! others are idle.
 
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{HostDest, Load, Lpn, Placement, StreamId, Watch};
 use kernel::{Divisor, Prio};
@@ -19,9 +19,7 @@ const ORDERS: &[&str] = &[
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Placement,
     name: "static",
-    aliases: &[],
     summary: "The plane follows from the page number, in a fixed order of channel, way, die, plane.",
     paper: "Hu et al., ICS 2011; Tavakkol et al., ACM TECS 2016",
     params: &[ParamInfo {
@@ -30,8 +28,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         default: "cwdp",
         doc: "which unit changes first, second, third, last: c channel, w way, d die, p plane",
     }],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Placement)
 };
 
 /// The plane follows from the logical page number.
@@ -43,11 +40,11 @@ pub struct Static {
     by_planes: Divisor,
 }
 
-impl Static {
-    pub(crate) fn new(params: &Params) -> Self {
-        Self::in_order(params.word("order"))
-    }
+pub(crate) fn new(params: &Params) -> Static {
+    Static::in_order(params.word("order"))
+}
 
+impl Static {
     /// In an order such as `"cwdp"`.
     pub fn in_order(order: &str) -> Self {
         let order = order.as_bytes().try_into().expect("an order has four letters");

@@ -1,4 +1,18 @@
 //! Family placement: which plane takes the next page?
 
-pub mod dynamic;
-pub mod fixed;
+use ftl::{HostDest, Load, Lpn, Placement};
+use kernel::Prio;
+use nand::PlaneId;
+
+crate::family::family! { $
+    /// Family placement.
+    PlacementPolicy: Placement from Placement {
+        dynamic: dynamic::Dynamic,
+        fixed: fixed::Static,
+    }
+    #[inline]
+    fn place(&mut self, load: &Load<'_>, lpn: Lpn, prio: Prio) -> Option<HostDest>;
+    #[inline]
+    fn spread(&mut self, lpn: Lpn) -> PlaneId;
+    fn is_free(&self) -> bool;
+}

@@ -7,14 +7,12 @@ use super::{
     AVERAGE, Capacity, Counted, DIFFERENCE, ENFORCEMENT, EPOCH, Gate, HISTORY, MISS, MISSES, PAGES,
     PERIOD, SPARE, Settings, TARGET, WINDOW,
 };
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::Params;
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Throttle,
     name: "dynamic",
-    aliases: &[],
     summary: "Spreads the rated cycles over the target by the demand that it expects.",
     paper: "Lee et al., READY, FAST 2012, section 4.1 (DT)",
     params: &[
@@ -31,8 +29,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         MISSES,
         PAGES,
     ],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Throttle)
 };
 
 pub(super) fn settings(params: &Params) -> Settings {

@@ -5,19 +5,16 @@
 //! by day, and most of the endurance is left at the end.
 
 use super::{Gate, PERIOD, Settings, TARGET};
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::Params;
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Throttle,
     name: "static",
-    aliases: &[],
     summary: "Never programs faster than the rated cycles allow over the whole target.",
     paper: "vendors' practice, as in Lee et al., READY, FAST 2012, section 3.1",
     params: &[TARGET, PERIOD],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Throttle)
 };
 
 pub(crate) fn new(params: &Params) -> Gate {

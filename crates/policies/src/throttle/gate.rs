@@ -1,6 +1,7 @@
 //! A throttle in an event simulation: periods pass as events come, programs of every source are
 //! counted as they end, and each write is told when it may enter.
 
+use super::Paced;
 use super::machine::{Machine, Settings};
 use super::regulator::Regulator;
 use ftl::{Interests, Life, Lpn, Throttle, Watch};
@@ -80,11 +81,6 @@ impl Gate {
         }
     }
 
-    /// The settings.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
     /// An instant as it would be without delays, in seconds.
     fn undelayed(&self, at: Time) -> f64 {
         let shift = if self.pushes_back { self.shift } else { Dur::ZERO };
@@ -134,6 +130,12 @@ impl Gate {
             return self.page_bytes as f64;
         }
         self.programmed_total as f64 / self.pages_total as f64
+    }
+}
+
+impl Paced for Gate {
+    fn settings(&self) -> Option<&Settings> {
+        Some(&self.settings)
     }
 }
 

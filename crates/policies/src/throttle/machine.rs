@@ -4,7 +4,6 @@ use super::cells::Cells;
 use super::fixed_rate::FixedRate;
 use super::regulator::{Capacity, Enforcement, Grant, Regulator, Rules};
 use super::windows::Difference;
-use crate::list::{Family, PolicySet};
 use crate::params::Params;
 use ftl::Life;
 use kernel::Dur;
@@ -48,23 +47,12 @@ pub enum Counted {
 }
 
 impl Settings {
-    /// The settings of a drive's throttle; `None` if nothing is throttled.
-    pub fn of(policies: &PolicySet) -> Option<Self> {
-        let (name, params) = policies.get(Family::Throttle);
-        match name {
-            "static" => Some(Self::fixed(params)),
-            "dynamic" => Some(super::dynamic::settings(params)),
-            "ready" => Some(super::ready::settings(params)),
-            _ => None,
-        }
-    }
-
-    /// The settings of policy `static`.
+    /// A fixed rate.
     pub(super) fn fixed(params: &Params) -> Self {
         Self { target: params.dur("target"), period: params.dur("period"), kind: Kind::Fixed }
     }
 
-    /// The settings of policies `dynamic` and `ready`, which differ in what they count on.
+    /// What throttles that foresee demand share; they differ in what they count on.
     pub(super) fn dynamic(params: &Params, cells: Counted, capacity: Capacity) -> Self {
         let (target, period) = (params.dur("target"), params.dur("period"));
         let periods = |length: Dur| (length.as_ns() as f64 / period.as_ns() as f64).round() as u64;

@@ -10,10 +10,6 @@ mod machine;
 mod regulator;
 mod windows;
 
-pub mod dynamic;
-pub mod fixed;
-pub mod ready;
-
 #[cfg(test)]
 mod search;
 #[cfg(test)]
@@ -27,7 +23,40 @@ pub use regulator::{Capacity, Enforcement, Epoch, Grant, Regulator, Rules, Tally
 pub use windows::{Difference, Windows};
 
 use crate::params::{self, ParamInfo};
-use kernel::Dur;
+use ftl::{Life, Throttle};
+use kernel::{Dur, Time};
+
+crate::family::family! { $
+    /// Family throttle.
+    ThrottlePolicy: Throttle from Throttle {
+        none: ftl::NoThrottle,
+        fixed: Box<Gate>,
+        dynamic: Box<Gate>,
+        ready: Box<Gate>,
+    }
+    fn learn_life(&mut self, life: &Life);
+    fn dram_bytes(&self) -> u64;
+    fn admit(&mut self, now: Time, bytes: u64) -> Time;
+    fn active(&self) -> bool;
+}
+
+/// What a throttle is without its events.
+trait Paced {
+    /// The settings of its state machine, which is all of it; `None`: it has none.
+    fn settings(&self) -> Option<&Settings> {
+        None
+    }
+}
+
+impl Paced for ftl::NoThrottle {}
+impl Paced for Box<dyn Throttle> {}
+
+impl ThrottlePolicy {
+    /// The settings of the state machine that the throttle is, if it is one.
+    pub fn settings(&self) -> Option<&Settings> {
+        each!(self, policy => policy.settings())
+    }
+}
 
 // ── Parameters that policies share ──────────────────────────────────────────────────────────────
 

@@ -15,15 +15,13 @@ use super::{
     AVERAGE, Capacity, Counted, DIFFERENCE, ENFORCEMENT, EPOCH, Gate, HISTORY, MISS, MISSES, PAGES,
     PERIOD, SPARE, Settings, TARGET, WINDOW,
 };
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use nand::physics::Recovery;
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Throttle,
     name: "ready",
-    aliases: &[],
     summary: "Spreads the achievable cycles, recovery included, over the target by the demand \
               that it expects.",
     paper: "Lee et al., READY, FAST 2012, section 3",
@@ -54,8 +52,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         MISSES,
         PAGES,
     ],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Throttle)
 };
 
 pub(super) fn settings(params: &Params) -> Settings {

@@ -2,7 +2,7 @@
 //!
 //! Ten choices come close to greedy without keeping any order of blocks; one choice is `random`.
 
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{PlaneView, Victim, Watch};
 use kernel::Rng;
@@ -10,9 +10,7 @@ use nand::{BlockId, Tag};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Victim,
     name: "d-choices",
-    aliases: &[],
     summary: "Reclaims the block with the fewest valid pages among d drawn at random.",
     paper: "Van Houdt, A mean field model for a class of garbage collection algorithms, \
             SIGMETRICS 2013",
@@ -22,8 +20,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         default: "10",
         doc: "blocks drawn for each victim",
     }],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Victim)
 };
 
 /// The best of `d` blocks drawn at random.
@@ -32,11 +29,11 @@ pub struct DChoices {
     d: u32,
 }
 
-impl DChoices {
-    pub(crate) fn new(params: &Params) -> Self {
-        Self { d: params.int("d") as u32 }
-    }
+pub(crate) fn new(params: &Params) -> DChoices {
+    DChoices { d: params.int("d") as u32 }
+}
 
+impl DChoices {
     /// The best of `d`.
     pub fn of(d: u32) -> Self {
         Self { d }

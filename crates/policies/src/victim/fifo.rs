@@ -3,26 +3,28 @@
 //! Simple and even on wear, because blocks take turns. Its write amplification under uniform
 //! writes is that of greedy on very large blocks.
 
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
+use crate::params::Params;
 use ftl::{PlaneView, Victim, Watch};
 use kernel::Rng;
 use nand::{BlockId, Tag};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Victim,
     name: "fifo",
     aliases: &["lru"],
     summary: "Reclaims the block that was completed first.",
     paper: "folklore; analysed by Desnoyers, SYSTOR 2012",
-    params: &[],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Victim)
 };
 
 /// The block that closed first.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct Fifo;
+
+pub(crate) fn new(_: &Params) -> Fifo {
+    Fifo
+}
 
 impl Watch for Fifo {}
 

@@ -1,7 +1,18 @@
 //! Family victim: which block is reclaimed?
 
-pub mod d_choices;
-pub mod fifo;
-pub mod greedy;
-pub mod random;
-pub mod stable_greedy;
+use ftl::{PlaneView, Victim};
+use kernel::Rng;
+use nand::{BlockId, Tag};
+
+crate::family::family! { $
+    /// Family victim.
+    VictimPolicy: Victim from Victim {
+        greedy: greedy::Greedy,
+        fifo: fifo::Fifo,
+        random: random::Random,
+        d_choices: d_choices::DChoices,
+        stable_greedy: stable_greedy::StableGreedy,
+        cost_benefit: cost_benefit::CostBenefit,
+    }
+    fn choose(&mut self, plane: &PlaneView<'_>, why: Tag, rng: &mut Rng) -> Option<BlockId>;
+}

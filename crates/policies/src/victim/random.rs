@@ -3,26 +3,27 @@
 //! The yardstick below which no policy should fall: its write amplification under uniform writes is
 //! the inverse of the spare factor.
 
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
+use crate::params::Params;
 use ftl::{PlaneView, Victim, Watch};
 use kernel::Rng;
 use nand::{BlockId, Tag};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Victim,
     name: "random",
-    aliases: &[],
     summary: "Reclaims a block drawn at random.",
     paper: "folklore; analysed by Van Houdt, SIGMETRICS 2013",
-    params: &[],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Victim)
 };
 
 /// Any block.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct Random;
+
+pub(crate) fn new(_: &Params) -> Random {
+    Random
+}
 
 impl Watch for Random {}
 

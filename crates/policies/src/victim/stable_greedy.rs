@@ -6,7 +6,7 @@
 //! effective cycles, it stands for the scheme of the read-disturb evaluation, of which only the
 //! idea is known.
 
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{Interests, PlaneView, Victim, Watch};
 use kernel::{IndexVec, Rng, Time};
@@ -14,9 +14,7 @@ use nand::{BlockId, Geometry, Tag};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Victim,
     name: "stable-greedy",
-    aliases: &[],
     summary: "Reclaims the block with the fewest valid pages among those that lost none lately.",
     paper: "Chang, Liu and Lin, Stable greedy: adaptive garbage collection for durable page-mapping \
             multichannel SSDs, ACM TECS 2016 (the idea; details are ours)",
@@ -27,8 +25,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         doc: "how long ago a stable block lost its last page, in pages lost by the whole drive, \
               percent of its number of blocks",
     }],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Victim)
 };
 
 /// The block that gains most among the stable ones.
@@ -44,16 +41,14 @@ pub struct StableGreedy {
     unstable: u64,
 }
 
-impl StableGreedy {
-    pub(crate) fn new(params: &Params) -> Self {
-        Self {
-            percent: params.int("window"),
-            window: 0,
-            clock: 0,
-            last: IndexVec::filled(0, 0),
-            stable: 0,
-            unstable: 0,
-        }
+pub(crate) fn new(params: &Params) -> StableGreedy {
+    StableGreedy {
+        percent: params.int("window"),
+        window: 0,
+        clock: 0,
+        last: IndexVec::filled(0, 0),
+        stable: 0,
+        unstable: 0,
     }
 }
 

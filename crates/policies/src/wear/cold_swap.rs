@@ -5,15 +5,13 @@
 //! worn complete block moves onto the most worn free one, and the block it leaves takes its turn.
 //! Bounds the spread at the cost of moving cold data about once in `threshold` cycles.
 
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{Balance, Dest, Plan, Step, StreamId, Watch, Wear};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Wear,
     name: "static",
-    aliases: &[],
     summary: "Moves the data of the least worn block onto the most worn free one when wear spreads.",
     paper: "folklore; Chang, SAC 2007, names the idea",
     params: &[ParamInfo {
@@ -22,8 +20,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         default: "20",
         doc: "spread of effective P/E cycles in a plane that is tolerated",
     }],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Wear)
 };
 
 /// Cold data moves onto worn blocks.
@@ -34,11 +31,11 @@ pub struct StaticWear {
     moves: u64,
 }
 
-impl StaticWear {
-    pub(crate) fn new(params: &Params) -> Self {
-        Self::with_threshold(params.int("threshold") as u32)
-    }
+pub(crate) fn new(params: &Params) -> StaticWear {
+    StaticWear::with_threshold(params.int("threshold") as u32)
+}
 
+impl StaticWear {
     /// Tolerates a spread of `cycles`.
     pub fn with_threshold(cycles: u32) -> Self {
         Self { threshold: cycles.saturating_mul(1_000), moves: 0 }

@@ -6,15 +6,13 @@
 //! does no harm, and is even at the end. Of the scheme of Agrawal et al. this is the swap; their
 //! second rule, to pass over worn victims now and then, belongs to the choice of victims.
 
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{Balance, Dest, Life, Plan, Step, StreamId, Watch, Wear};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::Wear,
     name: "hot-cold-swap",
-    aliases: &[],
     summary: "Moves the oldest data onto blocks whose remaining life falls below a share of the \
               mean.",
     paper: "Agrawal et al., Design Tradeoffs for SSD Performance, USENIX ATC 2008, section 3.6",
@@ -32,8 +30,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
             doc: "P/E cycles above the mean that are tolerated however old the drive is",
         },
     ],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::Wear)
 };
 
 /// Cold data moves onto blocks that age too fast.
@@ -46,14 +43,12 @@ pub struct HotColdSwap {
     moves: u64,
 }
 
-impl HotColdSwap {
-    pub(crate) fn new(params: &Params) -> Self {
-        Self {
-            remaining: params.real("remaining"),
-            slack: params.int("slack") as f64 * 1e3,
-            rated: 0.0,
-            moves: 0,
-        }
+pub(crate) fn new(params: &Params) -> HotColdSwap {
+    HotColdSwap {
+        remaining: params.real("remaining"),
+        slack: params.int("slack") as f64 * 1e3,
+        rated: 0.0,
+        moves: 0,
     }
 }
 

@@ -1,4 +1,15 @@
 //! Family wear: which cold data moves to which worn block?
 
-pub mod cold_swap;
-pub mod hot_cold_swap;
+use ftl::{Balance, Life, Plan, Wear};
+
+crate::family::family! { $
+    /// Family wear.
+    WearPolicy: Wear from Wear {
+        none: ftl::NoWear,
+        cold_swap: cold_swap::StaticWear,
+        hot_cold_swap: hot_cold_swap::HotColdSwap,
+    }
+    fn learn_life(&mut self, life: &Life);
+    fn active(&self) -> bool;
+    fn balance(&mut self, balance: &Balance<'_>, plan: &mut Plan);
+}

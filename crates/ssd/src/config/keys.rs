@@ -19,8 +19,8 @@ use super::node::{Entry, Node, Table, Value, join};
 use super::rate::Rate;
 use super::text::Place;
 use kernel::{Bytes, Dur, Energy, ParseDurError, Power};
+use policies::Family;
 use policies::external::External;
-use policies::{Family, POLICIES};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -610,8 +610,9 @@ impl Field for Choices {
     fn schema() -> Json {
         let mut families = Map::new();
         for family in Family::ALL {
-            let members = POLICIES.iter().filter(|p| p.family == family);
-            let names: Vec<&str> = members
+            let names: Vec<&str> = family
+                .policies()
+                .iter()
                 .flat_map(|p| [p.name].into_iter().chain(p.aliases.iter().copied()))
                 .collect();
             let listed = json!({ "enum": names });

@@ -13,7 +13,7 @@ use super::text::{Origin, Place, Text};
 use kernel::Bytes;
 use nand::{Geometry, GeometryError, Shape};
 use policies::external::Supplier;
-use policies::{POLICIES, PolicyError, PolicySet};
+use policies::{PolicyError, PolicySet};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -608,8 +608,7 @@ fn policy_error(error: &PolicyError, choices: &[Choice]) -> ConfigError {
     let unknown_family = !policies::Family::ALL.iter().any(|f| f.name() == error.family);
     let place = choice.map(|c| match &error.key {
         Some(key) => {
-            let declared = POLICIES
-                .iter()
+            let declared = policies::all()
                 .filter(|p| p.name == error.name && p.family.name() == error.family)
                 .any(|p| p.params.iter().any(|param| param.name == key));
             c.param_places

@@ -34,7 +34,7 @@ pub struct Plan<'a> {
 /// A drive's plan up to the target of its throttle, or five years if it has none.
 pub fn plan_of<'a>(drive: &Drive, demand: &'a Demand, waf: f64) -> Plan<'a> {
     let life = life_of(drive);
-    let throttle = Settings::of(&drive.policies);
+    let throttle = drive.policies.build().throttle.settings().copied();
     Plan {
         demand,
         waf,

@@ -22,7 +22,7 @@ const PROJ: (f64, f64, u64) = (2.08 * GIB / 3600.0, 1.62, 32);
 fn throttle(name: &str, params: &Value) -> Option<Settings> {
     let params = params.as_object().expect("an object").clone();
     let set = PolicySet::resolve(&[("throttle".into(), name.into(), params)], None).unwrap();
-    Settings::of(&set)
+    set.build().throttle.settings().copied()
 }
 
 /// The paper's five configurations, with this on top of the dynamic ones.

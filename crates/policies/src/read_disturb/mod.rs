@@ -5,21 +5,42 @@
 //! read-hot pages go then. What they share is here: the streams, the roles, and how read-hot pages
 //! are found (`identify.rs`).
 
-pub mod hot_low_density;
 mod identify;
-pub mod ipr;
 mod low;
-pub mod read_leveling;
-pub mod redftl;
-pub mod refresh;
 mod shadows;
 
 pub use shadows::Shadows;
 
 use crate::params::{Kind, ParamInfo, Params};
-use ftl::{Dest, Hold, Plan, Role, Step, StreamId, StreamSpec};
+use ftl::{Dest, FtlView, Hold, Plan, Pool, ReadDisturb, Role, Step, StreamId, StreamSpec};
 use kernel::{IndexVec, Time};
-use nand::{BlockId, Geometry};
+use nand::{BlockId, Geometry, Mode, PageOrder, Ppn, Tag};
+
+crate::family::family! { $
+    /// Family read-disturb.
+    ReadDisturbPolicy: ReadDisturb from ReadDisturb {
+        none: ftl::NoRefresh,
+        refresh: refresh::Refresh,
+        redftl: Box<Shadows>,
+        read_leveling: Box<Shadows>,
+        hot_low_density: Box<hot_low_density::HotLowDensity>,
+        ipr: Box<ipr::Ipr>,
+    }
+    fn limit(&self, mode: Mode) -> Option<u32>;
+    fn streams(&self) -> Vec<StreamSpec>;
+    fn keeps(&self) -> Option<(Pool, u32)>;
+    fn role_names(&self) -> &'static [&'static str];
+    fn spare_slots(&self, geometry: &Geometry) -> u64;
+    fn protects(&self, view: &FtlView<'_>, block: BlockId) -> bool;
+    fn may_reprogram(&mut self, view: &FtlView<'_>, block: BlockId) -> bool;
+    fn on_reset(&mut self, block: BlockId, now: Time);
+    fn on_reprogrammed(&mut self, block: BlockId, now: Time);
+    fn on_erased(&mut self, block: BlockId, role: Role, reads: u32, why: Tag, now: Time);
+    fn dram_bytes(&self) -> u64;
+    fn on_read(&mut self, view: &FtlView<'_>, ppn: Ppn, now: Time, plan: &mut Plan);
+    fn on_limit(&mut self, view: &FtlView<'_>, block: BlockId, now: Time, plan: &mut Plan);
+    fn on_reclaim(&mut self, view: &FtlView<'_>, block: BlockId, why: Tag) -> Dest;
+}
 
 /// A block whose pages are counted one by one.
 pub(crate) const MONITOR: Role = Role(1);
@@ -156,4 +177,17 @@ impl Common {
 /// The whole block moves to a stream.
 fn reclaim(plan: &mut Plan, block: BlockId, to: StreamId) {
     plan.push(Step::Reclaim { block, to: Dest::Stream(to) });
+}
+
+/// Why an array cannot have blocks with guard levels, if it cannot.
+fn no_guard_levels(geometry: &Geometry) -> Option<String> {
+    let bits = geometry.shape().bits_per_cell;
+    let why = if bits != 3 {
+        format!("three bits per cell, and this drive has {bits}")
+    } else if geometry.order() != PageOrder::Cyclic {
+        "the pages of a wordline one after the other (pages.order = \"cyclic\")".to_owned()
+    } else {
+        return None;
+    };
+    Some(format!("guard levels, which it uses, need {why}"))
 }

@@ -4,7 +4,7 @@
 //! the same data moves again and again, and each move ends in an erase.
 
 use super::{Common, LIMIT, PREEMPTIBLE, REFRESHED, REFRESHED_SPEC, WORD, reclaim};
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::Params;
 use ftl::{FtlView, Interests, Plan, ReadDisturb, Role, State, StreamSpec, Watch};
 use kernel::Time;
@@ -12,15 +12,13 @@ use nand::{BlockId, Geometry, Mode, Tag};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::ReadDisturb,
     name: "refresh",
     aliases: &["baseline"],
     summary: "Moves the data of a block that has reached its read limit to another.",
     paper: "folklore; the baseline of Wu, Ma and Chang, Flash read disturb management using \
             adaptive cell bit-density with in-place reprogramming, DATE 2018",
     params: &[LIMIT, PREEMPTIBLE],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::ReadDisturb)
 };
 
 /// Moves what is read too often.
@@ -28,10 +26,8 @@ pub struct Refresh {
     common: Common,
 }
 
-impl Refresh {
-    pub(crate) fn new(params: &Params) -> Self {
-        Self { common: Common::new(params) }
-    }
+pub(crate) fn new(params: &Params) -> Refresh {
+    Refresh { common: Common::new(params) }
 }
 
 impl Watch for Refresh {

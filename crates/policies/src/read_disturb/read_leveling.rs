@@ -5,12 +5,11 @@
 //! erased when it has no unused pages left. With 32 pages of 192 that is five times.
 
 use super::{LIMIT, MONITORS, PREEMPTIBLE, SHADOWS, Shadows};
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::ReadDisturb,
     name: "read-leveling",
     aliases: &["rl"],
     summary: "Copies the read-hot pages of a shadow block to its unused pages, again and again.",
@@ -28,8 +27,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         SHADOWS,
         PREEMPTIBLE,
     ],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::ReadDisturb)
 };
 
 pub(crate) fn new(params: &Params) -> Shadows {

@@ -5,14 +5,12 @@
 //! there are as many refreshes and erases.
 
 use super::{LIMIT, MONITORS, PREEMPTIBLE, SHADOWS, Shadows};
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::ReadDisturb,
     name: "redftl",
-    aliases: &[],
     summary: "Keeps read-hot pages in shadow blocks of few pages, whose refresh is short.",
     paper: "Ha, Jeong and Kim, A read-disturb management technique for high-density NAND flash \
             memory, APSys 2013, as Wu, Ma and Chang, DATE 2018, describe it",
@@ -28,8 +26,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         SHADOWS,
         PREEMPTIBLE,
     ],
-    needs: &[],
-    forbids: &[],
+    ..PolicyInfo::of(Family::ReadDisturb)
 };
 
 pub(crate) fn new(params: &Params) -> Shadows {

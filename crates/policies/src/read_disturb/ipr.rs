@@ -10,9 +10,9 @@ use super::identify::Identifier;
 use super::low::Lows;
 use super::{
     Common, HOT, LIMIT, LOW, LOW_BLOCKS, LOW_LIMIT, MONITOR, MONITORS, PREEMPTIBLE, READ_HOT,
-    REFRESHED, REFRESHED_SPEC, ROLE_NAMES, WORD, reclaim, stream,
+    REFRESHED, REFRESHED_SPEC, ROLE_NAMES, WORD, no_guard_levels, reclaim, stream,
 };
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{
     Dest, FreePick, FtlView, Interests, Pages, Plan, Pool, ReadDisturb, Role, State, Step,
@@ -24,9 +24,7 @@ use nand::{BlockId, Geometry, Mode, PlaneId, Ppn, Tag};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::ReadDisturb,
     name: "ipr",
-    aliases: &[],
     summary: "Reprograms read-hot blocks in place to low density, which endures more reads.",
     paper: "Wu, Ma and Chang, Flash read disturb management using adaptive cell bit-density with \
             in-place reprogramming, DATE 2018, section III",
@@ -71,8 +69,8 @@ pub const INFO: PolicyInfo = PolicyInfo {
         },
         PREEMPTIBLE,
     ],
-    needs: &[],
-    forbids: &[],
+    misfit: no_guard_levels,
+    ..PolicyInfo::of(Family::ReadDisturb)
 };
 
 /// Read-hot pages when the pool has no block for them.
@@ -103,23 +101,23 @@ struct Counts {
     none_to_collect: u64,
 }
 
-impl Ipr {
-    pub(crate) fn new(params: &Params) -> Self {
-        let pool = Pool::Highest(params.int("pool") as u16 * 10);
-        Self {
-            common: Common::new(params),
-            identifier: Identifier::new(params.int("monitors")),
-            lows: Lows::new(params.int("low-density"), params.int("low-limit") as u32),
-            pool,
-            least_gain: params.int("pool-gain"),
-            reserve: params.int("pool-reserve") as u32,
-            by_rate: params.word("wear") == "rate",
-            keep_reads: params.word("keep-reads") == "yes",
-            cycles: IndexVec::filled((0, 0), 0),
-            counts: Counts::default(),
-        }
+pub(crate) fn new(params: &Params) -> Ipr {
+    let pool = Pool::Highest(params.int("pool") as u16 * 10);
+    Ipr {
+        common: Common::new(params),
+        identifier: Identifier::new(params.int("monitors")),
+        lows: Lows::new(params.int("low-density"), params.int("low-limit") as u32),
+        pool,
+        least_gain: params.int("pool-gain"),
+        reserve: params.int("pool-reserve") as u32,
+        by_rate: params.word("wear") == "rate",
+        keep_reads: params.word("keep-reads") == "yes",
+        cycles: IndexVec::filled((0, 0), 0),
+        counts: Counts::default(),
     }
+}
 
+impl Ipr {
     fn is_in_pool(&self, geometry: &Geometry, block: BlockId) -> bool {
         geometry.index_in_plane(block) >= self.pool.first_index(geometry)
     }

@@ -9,9 +9,9 @@ use super::identify::Identifier;
 use super::low::Lows;
 use super::{
     Common, HOT, LIMIT, LOW, LOW_BLOCKS, LOW_LIMIT, MONITOR, MONITORS, PREEMPTIBLE, REFRESHED,
-    REFRESHED_SPEC, ROLE_NAMES, WORD, reclaim,
+    REFRESHED_SPEC, ROLE_NAMES, WORD, no_guard_levels, reclaim,
 };
-use crate::list::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo};
 use crate::params::Params;
 use ftl::{
     Dest, FtlView, Interests, Pages, Plan, ReadDisturb, Role, State, Step, StreamId, StreamSpec,
@@ -22,15 +22,14 @@ use nand::{BlockId, Geometry, Mode, PlaneId, Ppn, Tag};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
-    family: Family::ReadDisturb,
     name: "hot-low-density",
     aliases: &["hotld"],
     summary: "Moves read-hot pages to blocks with guard levels, which endure more reads.",
     paper: "Wu, Ma and Chang, Flash read disturb management using adaptive cell bit-density with \
             in-place reprogramming, DATE 2018, section III",
     params: &[LIMIT, LOW_LIMIT, MONITORS, LOW_BLOCKS, PREEMPTIBLE],
-    needs: &[],
-    forbids: &[],
+    misfit: no_guard_levels,
+    ..PolicyInfo::of(Family::ReadDisturb)
 };
 
 /// Read-hot pages in blocks with guard levels.
@@ -40,15 +39,15 @@ pub struct HotLowDensity {
     lows: Lows,
 }
 
-impl HotLowDensity {
-    pub(crate) fn new(params: &Params) -> Self {
-        Self {
-            common: Common::new(params),
-            identifier: Identifier::new(params.int("monitors")),
-            lows: Lows::new(params.int("low-density"), params.int("low-limit") as u32),
-        }
+pub(crate) fn new(params: &Params) -> HotLowDensity {
+    HotLowDensity {
+        common: Common::new(params),
+        identifier: Identifier::new(params.int("monitors")),
+        lows: Lows::new(params.int("low-density"), params.int("low-limit") as u32),
     }
+}
 
+impl HotLowDensity {
     /// Makes room for `pages` pages in blocks with guard levels, one block being kept for those
     /// that have guard levels already and must move.
     fn make_room(

@@ -1,0 +1,119 @@
+//! What a policy and a family of policies are, for whoever lists them.
+
+use crate::params::ParamInfo;
+use nand::Geometry;
+
+/// A family of policies: a question.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Family {
+    /// At which cost level is a page programmed?
+    Cost,
+    /// How long must a write wait?
+    Throttle,
+    /// What moves when a block nears its read limit?
+    ReadDisturb,
+    /// Which page of the open block takes a write?
+    PageChoice,
+    /// How do bits lie on cells?
+    Coding,
+    /// Which block is reclaimed?
+    Victim,
+    /// Which plane takes the next page?
+    Placement,
+    /// Which cold data moves to which worn block?
+    Wear,
+    /// Which flash operation goes next?
+    Order,
+}
+
+impl Family {
+    /// All families, in the order of drive files.
+    pub const ALL: [Self; 9] = [
+        Self::Cost,
+        Self::Throttle,
+        Self::ReadDisturb,
+        Self::PageChoice,
+        Self::Coding,
+        Self::Victim,
+        Self::Placement,
+        Self::Wear,
+        Self::Order,
+    ];
+
+    /// The name in drive files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cost => "cost",
+            Self::Throttle => "throttle",
+            Self::ReadDisturb => "read-disturb",
+            Self::PageChoice => "page-choice",
+            Self::Coding => "coding",
+            Self::Victim => "victim",
+            Self::Placement => "placement",
+            Self::Wear => "wear",
+            Self::Order => "order",
+        }
+    }
+
+    /// The question it answers.
+    pub const fn question(self) -> &'static str {
+        match self {
+            Self::Cost => "at which cost level is a page programmed?",
+            Self::Throttle => "how long must a write wait before the FTL sees it?",
+            Self::ReadDisturb => "what moves where when a block nears its read limit?",
+            Self::PageChoice => "which page of the open block takes a write?",
+            Self::Coding => "how do bits lie on cells, and may a block be written twice?",
+            Self::Victim => "which block is reclaimed?",
+            Self::Placement => "which plane takes the next page?",
+            Self::Wear => "which cold data moves to which worn block?",
+            Self::Order => "which flash operation goes next on a free die?",
+        }
+    }
+
+    /// Whether a policy of the family can shape the state before the run, and so is part of that
+    /// state's name. Drives are filled and aged without time and without a queue, so nobody asks
+    /// there at which level to program, how long to wait or what goes first.
+    pub const fn shapes_state(self) -> bool {
+        !matches!(self, Self::Cost | Self::Throttle | Self::Order)
+    }
+}
+
+/// One policy as it is registered.
+#[derive(Copy, Clone, Debug)]
+pub struct PolicyInfo {
+    /// The family it belongs to.
+    pub family: Family,
+    /// Its name, kebab-case.
+    pub name: &'static str,
+    /// Other names it answers to.
+    pub aliases: &'static [&'static str],
+    /// What it does, in one sentence.
+    pub summary: &'static str,
+    /// Where it was proposed, or "folklore".
+    pub paper: &'static str,
+    /// Its parameters.
+    pub params: &'static [ParamInfo],
+    /// Policies of other families, as `family=name`, that it does not work without.
+    pub needs: &'static [&'static str],
+    /// Policies of other families, as `family=name`, that it does not work with.
+    pub forbids: &'static [&'static str],
+    /// Why it does not work on an array, if it does not.
+    pub misfit: fn(&Geometry) -> Option<String>,
+}
+
+impl PolicyInfo {
+    /// A policy of a family that works everywhere and has no parameters: what an entry begins with.
+    pub const fn of(family: Family) -> Self {
+        Self {
+            family,
+            name: "",
+            aliases: &[],
+            summary: "",
+            paper: "",
+            params: &[],
+            needs: &[],
+            forbids: &[],
+            misfit: |_| None,
+        }
+    }
+}

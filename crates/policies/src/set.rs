@@ -1,0 +1,344 @@
+//! One policy of each family: checked, named, built.
+
+use crate::external::{External, Supplier};
+use crate::info::{Family, PolicyInfo};
+use crate::params::{Params, PolicyError};
+use crate::{coding, cost, order, page_choice, placement, read_disturb, throttle, victim, wear};
+use ftl::{Coding, Kit, PageChoice, Policies, ReadDisturb};
+use kernel::nearest;
+use nand::{Geometry, Layouts, Nothing, Store};
+use serde_json::{Map, Value};
+use std::marker::PhantomData;
+
+/// The built-in policies over cells that remember `S`.
+pub struct BuiltinWith<S>(PhantomData<fn() -> S>);
+
+/// The built-in policies over cells that remember nothing: the engine that people run.
+pub type Builtin = BuiltinWith<Nothing>;
+
+impl<S: Store + 'static> Kit for BuiltinWith<S> {
+    type Store = S;
+    type Cost = cost::CostPolicy;
+    type Throttle = throttle::ThrottlePolicy;
+    type ReadDisturb = read_disturb::ReadDisturbPolicy;
+    type PageChoice = page_choice::PageChoicePolicy;
+    type Coding = coding::CodingPolicy;
+    type Victim = victim::VictimPolicy;
+    type Placement = placement::PlacementPolicy;
+    type Wear = wear::WearPolicy;
+    type Order = order::OrderPolicy;
+}
+
+impl Family {
+    /// Its policies.
+    pub const fn policies(self) -> &'static [PolicyInfo] {
+        match self {
+            Self::Cost => cost::LIST,
+            Self::Throttle => throttle::LIST,
+            Self::ReadDisturb => read_disturb::LIST,
+            Self::PageChoice => page_choice::LIST,
+            Self::Coding => coding::LIST,
+            Self::Victim => victim::LIST,
+            Self::Placement => placement::LIST,
+            Self::Wear => wear::LIST,
+            Self::Order => order::LIST,
+        }
+    }
+
+    /// The policy of a drive that names none: the first.
+    pub const fn default(self) -> &'static str {
+        self.policies()[0].name
+    }
+}
+
+/// Every policy, family by family.
+pub fn all() -> impl Iterator<Item = &'static PolicyInfo> + Clone {
+    Family::ALL.into_iter().flat_map(Family::policies)
+}
+
+/// One policy of a drive: which, with which parameters.
+#[derive(Clone, Debug)]
+struct Choice {
+    family: Family,
+    name: String,
+    params: Params,
+    origin: Origin,
+}
+
+impl Choice {
+    /// As `family=name`.
+    fn full_name(&self) -> String {
+        format!("{}={}", self.family.name(), self.name)
+    }
+
+    fn error(&self, message: String) -> PolicyError {
+        PolicyError {
+            family: self.family.name().to_owned(),
+            name: self.name.clone(),
+            key: None,
+            message,
+            suggestion: None,
+        }
+    }
+}
+
+/// Where a policy comes from.
+#[derive(Clone, Debug)]
+enum Origin {
+    List(&'static PolicyInfo),
+    Outside(External),
+}
+
+/// One policy of each family, checked.
+#[derive(Clone, Debug)]
+pub struct PolicySet {
+    choices: Vec<Choice>,
+}
+
+impl PolicySet {
+    /// The set that a drive file and a command line name, as `(family, policy, parameters)`; a
+    /// later entry of a family replaces an earlier one, and families not named get their default.
+    /// `supplier` has the policies that are not on the list, if there are such.
+    pub fn resolve(
+        named: &[(String, String, Map<String, Value>)],
+        supplier: Option<&dyn Supplier>,
+    ) -> Result<Self, Vec<PolicyError>> {
+        let mut errors = Vec::new();
+        for (family, name, _) in named {
+            if !Family::ALL.iter().any(|f| f.name() == family) {
+                errors.push(PolicyError {
+                    family: family.clone(),
+                    name: name.clone(),
+                    key: None,
+                    message: format!(
+                        "`{family}` is not a policy family (they are {})",
+                        Family::ALL.map(Family::name).join(", ")
+                    ),
+                    suggestion: nearest(family, Family::ALL.iter().map(|f| f.name()))
+                        .map(ToOwned::to_owned),
+                });
+            }
+        }
+        let none = Map::new();
+        let mut choices = Vec::new();
+        for family in Family::ALL {
+            let given = named.iter().rev().find(|(f, ..)| f == family.name());
+            let (name, params) =
+                given.map_or((family.default(), &none), |(_, n, p)| (n.as_str(), p));
+            if let Some(supplier) = supplier.filter(|s| s.supplies(name)) {
+                match External::find(supplier, family, name, params) {
+                    Ok(external) => choices.push(Choice {
+                        family,
+                        name: name.to_owned(),
+                        params: Params::complete(external.params.clone()),
+                        origin: Origin::Outside(external),
+                    }),
+                    Err(error) => errors.push(error),
+                }
+                continue;
+            }
+            let members = family.policies().iter();
+            let called = |p: &&PolicyInfo| p.name == name || p.aliases.contains(&name);
+            let Some(info) = members.clone().find(called) else {
+                let names: Vec<&str> = members.map(|p| p.name).collect();
+                errors.push(PolicyError {
+                    family: family.name().to_owned(),
+                    name: name.to_owned(),
+                    key: None,
+                    message: format!(
+                        "`{name}` is not a policy of family `{}` (it has {})",
+                        family.name(),
+                        names.join(", ")
+                    ),
+                    suggestion: nearest(name, names.iter().copied()).map(ToOwned::to_owned),
+                });
+                continue;
+            };
+            let params = Params::check(family, info.name, info.params, params, &mut errors);
+            let origin = Origin::List(info);
+            choices.push(Choice { family, name: info.name.to_owned(), params, origin });
+        }
+        let present: Vec<String> = choices.iter().map(Choice::full_name).collect();
+        for choice in &choices {
+            let Origin::List(info) = choice.origin else { continue };
+            let own = choice.full_name();
+            for need in info.needs.iter().filter(|n| !present.iter().any(|p| p == *n)) {
+                errors.push(choice.error(format!("`{own}` does not work without `{need}`")));
+            }
+            for foe in info.forbids.iter().filter(|n| present.iter().any(|p| p == *n)) {
+                errors.push(choice.error(format!("`{own}` does not work together with `{foe}`")));
+            }
+        }
+        if errors.is_empty() { Ok(Self { choices }) } else { Err(errors) }
+    }
+
+    fn choice(&self, family: Family) -> &Choice {
+        let choice = self.choices.iter().find(|c| c.family == family);
+        choice.expect("a set has a policy of every family")
+    }
+
+    /// The name of a family's policy, and its parameters.
+    pub fn get(&self, family: Family) -> (&str, &Params) {
+        let choice = self.choice(family);
+        (&choice.name, &choice.params)
+    }
+
+    /// The same set with the default policy of a family.
+    #[must_use]
+    pub fn with_default(&self, family: Family) -> Self {
+        let defaults = Self::resolve(&[], None).expect("the defaults are on the list");
+        let pick = |c: &Choice| {
+            let from = if c.family == family { &defaults } else { self };
+            from.choice(c.family).clone()
+        };
+        Self { choices: self.choices.iter().map(pick).collect() }
+    }
+
+    /// The policies from outside, as family and name, that this set alone is not enough to find
+    /// again.
+    pub fn unrepeatable(&self) -> impl Iterator<Item = (Family, &str)> {
+        let lost = |c: &&Choice| matches!(&c.origin, Origin::Outside(e) if !e.repeatable);
+        self.choices.iter().filter(lost).map(|c| (c.family, c.name.as_str()))
+    }
+
+    /// `{family: {name, parameters…}}`, as a drive file writes it.
+    pub fn to_json(&self) -> Map<String, Value> {
+        let entry = |c: &Choice| {
+            let mut value = Map::new();
+            value.insert("name".into(), c.name.clone().into());
+            value.extend(c.params.as_map().clone());
+            if let Origin::Outside(external) = &c.origin {
+                value.insert("source".into(), external.source.clone().into());
+            }
+            (c.family.name().to_owned(), Value::Object(value))
+        };
+        self.choices.iter().map(entry).collect()
+    }
+
+    /// Where slots lie in the blocks of an array.
+    pub fn layouts(&self, geometry: &Geometry) -> Layouts {
+        if self.misfit(geometry).is_some() {
+            return Layouts::new(geometry.pages_per_block());
+        }
+        self.build().coding.layouts(geometry)
+    }
+
+    /// Slots of each plane that the policies keep from data, beside what garbage collection needs;
+    /// with their names, as `family=name`.
+    pub fn spare_slots(&self, geometry: &Geometry) -> (u64, Vec<String>) {
+        if self.misfit(geometry).is_some() {
+            return (0, Vec::new());
+        }
+        let all = self.build();
+        let kept = [
+            (Family::ReadDisturb, all.read_disturb.spare_slots(geometry)),
+            (Family::PageChoice, all.page_choice.spare_slots(geometry)),
+            (Family::Coding, all.coding.spare_slots(geometry)),
+        ];
+        let keeping = kept.iter().filter(|(_, slots)| *slots > 0);
+        let names = keeping.map(|(family, _)| self.choice(*family).full_name());
+        (kept.iter().map(|(_, slots)| slots).sum(), names.collect())
+    }
+
+    /// Why the policies do not fit an array, if they do not.
+    pub fn misfit(&self, geometry: &Geometry) -> Option<PolicyError> {
+        self.choices.iter().find_map(|choice| {
+            let Origin::List(info) = choice.origin else { return None };
+            let why = (info.misfit)(geometry)?;
+            Some(choice.error(format!("`{}` does not fit this drive: {why}", choice.full_name())))
+        })
+    }
+
+    /// The policies themselves, in their first state.
+    pub fn build(&self) -> Policies<Builtin> {
+        macro_rules! family {
+            ($family:ident, $policy:ty) => {{
+                let choice = self.choice(Family::$family);
+                match &choice.origin {
+                    Origin::Outside(external) => <$policy>::made((external.make)()),
+                    Origin::List(info) => <$policy>::listed(info.name, &choice.params),
+                }
+            }};
+        }
+        Policies {
+            cost: family!(Cost, cost::CostPolicy),
+            throttle: family!(Throttle, throttle::ThrottlePolicy),
+            read_disturb: family!(ReadDisturb, read_disturb::ReadDisturbPolicy),
+            page_choice: family!(PageChoice, page_choice::PageChoicePolicy),
+            coding: family!(Coding, coding::CodingPolicy),
+            victim: family!(Victim, victim::VictimPolicy),
+            placement: family!(Placement, placement::PlacementPolicy),
+            wear: family!(Wear, wear::WearPolicy),
+            order: family!(Order, order::OrderPolicy),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(family: Family, name: &str) -> Vec<(String, String, Map<String, Value>)> {
+        vec![(family.name().to_owned(), name.to_owned(), Map::new())]
+    }
+
+    #[test]
+    fn every_policy_is_described_named_once_and_can_be_built() {
+        let all: Vec<&PolicyInfo> = all().collect();
+        assert!(all.len() >= 35, "the list has shrunk");
+        for (i, p) in all.iter().enumerate() {
+            assert!(p.summary.ends_with('.') && !p.paper.is_empty(), "{}: describe it", p.name);
+            let names = |q: &PolicyInfo| {
+                let mut all = q.aliases.to_vec();
+                all.push(q.name);
+                all
+            };
+            for q in all[i + 1..].iter().filter(|q| q.family == p.family) {
+                assert!(!names(p).iter().any(|n| names(q).contains(n)), "{} twice", p.name);
+            }
+            let set = PolicySet::resolve(&one(p.family, p.name), None).unwrap();
+            assert_eq!(set.get(p.family).0, p.name);
+            let _ = set.build();
+            for param in p.params {
+                assert!(!param.doc.is_empty(), "{}.{}: describe it", p.name, param.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_family_has_its_default() {
+        let set = PolicySet::resolve(&[], None).unwrap();
+        for family in Family::ALL {
+            assert_eq!(set.get(family).0, family.default());
+        }
+    }
+
+    #[test]
+    fn all_mistakes_are_told_at_once_with_the_nearest_right_word() {
+        let level = [("level".to_owned(), Value::from("hgih"))].into_iter().collect();
+        let named = vec![
+            ("victm".to_owned(), "greedy".to_owned(), Map::new()),
+            ("cost".to_owned(), "fixed".to_owned(), level),
+            ("order".to_owned(), "read-frist".to_owned(), Map::new()),
+        ];
+        let errors = PolicySet::resolve(&named, None).unwrap_err();
+        let hints: Vec<_> = errors.iter().map(|e| e.suggestion.as_deref().unwrap_or("")).collect();
+        assert_eq!(hints, ["victim", "high", "read-first"]);
+    }
+
+    #[test]
+    fn a_set_is_its_json_read_back() {
+        let set = PolicySet::resolve(&one(Family::Victim, "d-choices"), None).unwrap();
+        let json = set.to_json();
+        assert_eq!(json["victim"]["name"], "d-choices");
+        let named: Vec<_> = json
+            .iter()
+            .map(|(family, value)| {
+                let mut params = value.as_object().unwrap().clone();
+                let name = params.remove("name").unwrap();
+                (family.clone(), name.as_str().unwrap().to_owned(), params)
+            })
+            .collect();
+        assert_eq!(PolicySet::resolve(&named, None).unwrap().to_json(), json);
+    }
+}
