@@ -55,7 +55,7 @@ test: $(EXTENSION) ## Run every test of the Rust crates and of the Python packag
 lint: $(EXTENSION) ## Check format, lints, types and type stubs
 	@# `cargo fmt` does not see modules that a list declares through a macro.
 	cargo fmt --all --check
-	rustfmt --check $(shell find crates/policies/src -name '*.rs')
+	rustfmt --check $(shell find crates/policies/src crates/workload/src -name '*.rs')
 	cargo clippy --workspace --all-targets --profile fast -- -D warnings
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check

@@ -26,31 +26,22 @@ pub mod catalogue;
 pub mod describe;
 pub mod standin;
 
-mod chain;
-mod compose;
+mod arrange;
 mod error;
-mod extents;
 mod generate;
-mod list;
-mod merge;
 mod request;
 mod source;
-mod steps;
-mod table;
 mod trace;
-mod transform;
 
-pub use compose::{Composition, PartText};
+pub use arrange::{
+    Alignment, ClosedLoop, Composition, Facts, Fold, List, Merge, OutOfRange, Part, PartText,
+    Pieces, Rows, See, Slice, Steps, Table, open_table,
+};
 pub use error::{Detail, Place, Spot, TraceError};
 pub use generate::{Arrivals, Generator, Pattern, Share, Size, Synthetic};
-pub use list::List;
-pub use merge::{ClosedLoop, Merge, Part};
 pub use request::{BATCH, Op, Request};
 pub use source::{About, Flows, Loop, Named, Source, StandIn, Workload, digest};
-pub use steps::{Slice, Steps};
-pub use table::{Facts, Pieces, Rows, See, Table, open_table};
 pub use trace::{
     Columns, Event, Format, ReadOptions, Tally, TimeUnit, glance, open_bytes, open_slices,
     open_trace,
 };
-pub use transform::{Alignment, Fold, OutOfRange};

@@ -7,9 +7,8 @@ use kernel::Dur;
 
 use super::names::in_order;
 use super::{Catalogue, Entry, Found, Presence, Quantity, Shelf};
-use crate::chain::{Chain, Link};
+use crate::arrange::{Chain, Link, Merge, Part, digest_of_digests};
 use crate::error::{Detail, Spot, detail};
-use crate::merge::{Merge, Part, digest_of_digests};
 use crate::source::Named;
 use crate::trace::{open_slices, open_trace};
 use crate::{About, ReadOptions, TraceError, Workload};

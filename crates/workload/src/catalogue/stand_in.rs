@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::open::{Opening, absent, fail};
 use super::{Catalogue, Entry, Presence, Quantity, Shelf};
-use crate::merge::{Merge, Part};
+use crate::arrange::{Merge, Part};
 use crate::standin::{Given, Length, Missing, Profile, published};
 use crate::{About, ReadOptions, Request, Source, TraceError, Workload};
 

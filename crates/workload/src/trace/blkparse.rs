@@ -107,6 +107,10 @@ fn device(text: &[u8]) -> Option<u32> {
 }
 
 impl Parser for Blkparse {
+    const NAME: &str = "blkparse";
+    const SUMMARY: &str = "events of the Linux block layer as text (blktrace, blkparse)";
+    const EVENTS: bool = true;
+    const PROCESSES: bool = true;
     /// The streams of several processors are merged, more or less.
     const WINDOW: usize = 4096;
 

@@ -269,6 +269,9 @@ fn number(word: &[u8], names: &mut Names) -> Result<u32, Box<Fault>> {
 }
 
 impl Parser for Csv {
+    const NAME: &str = "csv";
+    const SUMMARY: &str = "columns of your own, named with --columns";
+
     fn new(options: &ReadOptions) -> Self {
         let columns = options.columns.clone().expect("the format csv comes with columns");
         let unit = options.time_unit.or(columns.unit);

@@ -22,8 +22,8 @@ pub(crate) enum Cut {
     /// At line ends; blank lines are passed over, a carriage return before the end and a byte
     /// order mark before the first are dropped.
     Lines,
-    /// Every so many bytes.
-    Every(usize),
+    /// Every `size` bytes, `after` those of a heading.
+    Every { size: usize, after: usize },
 }
 
 /// One record and its number, from 1.
@@ -94,7 +94,12 @@ impl Feed {
     pub(crate) fn next(&mut self, cut: Cut) -> Result<Option<Record<'_>>, TraceError> {
         match cut {
             Cut::Lines => self.next_line(),
-            Cut::Every(size) => self.next_piece(size),
+            Cut::Every { size, after } => {
+                if self.gone == 0 && self.start == 0 && after > 0 {
+                    self.pass_over(after)?;
+                }
+                self.next_piece(size)
+            }
         }
     }
 
@@ -142,6 +147,23 @@ impl Feed {
         self.start += size;
         self.number += 1;
         Ok(Some(Record { number: self.number, bytes: &self.buffer[from..from + size] }))
+    }
+
+    /// Leaves out the heading.
+    #[cold]
+    fn pass_over(&mut self, heading: usize) -> Result<(), TraceError> {
+        while self.end < heading {
+            if self.at_end {
+                let found = format!("the file ends after {} bytes of its heading", self.end);
+                let expected = format!("a heading of {heading} bytes, and records");
+                let hint = "the file was cut, or has another format";
+                let spot = Spot::After(self.end as u64);
+                return Err(TraceError::Record(detail(&self.name, spot, found, expected, hint)));
+            }
+            self.refill()?;
+        }
+        self.start = heading;
+        Ok(())
     }
 
     #[cold]
@@ -208,5 +230,33 @@ impl Feed {
             format!("records of {size} bytes"),
             "the file was cut, or has another format",
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn records(bytes: &[u8], after: usize) -> Result<Vec<(u64, Vec<u8>)>, TraceError> {
+        let mut feed = Feed::new(&Stored::memory("t", bytes.into())?)?;
+        let mut all = Vec::new();
+        while let Some(record) = feed.next(Cut::Every { size: 3, after })? {
+            all.push((record.number, record.bytes.to_vec()));
+        }
+        Ok(all)
+    }
+
+    #[test]
+    fn a_heading_is_left_out_once() {
+        let both = vec![(1, b"abc".to_vec()), (2, b"def".to_vec())];
+        assert_eq!(records(b"abcdef", 0).unwrap(), both);
+        assert_eq!(records(b"heading: abcdef", 9).unwrap(), both);
+        // Past what is read at once.
+        let mut long = vec![b'h'; 7];
+        long.extend(std::iter::repeat_n(b"abc", 200_000).flatten());
+        assert_eq!(records(&long, 7).unwrap().len(), 200_000);
+        assert!(records(b"heading: ", 9).unwrap().is_empty());
+        let cut = records(b"head", 9).unwrap_err().to_string();
+        assert!(cut.contains("ends after 4 bytes of its heading"), "{cut}");
     }
 }

@@ -71,6 +71,8 @@ impl Fio {
 }
 
 impl Parser for Fio {
+    const NAME: &str = "fio";
+    const SUMMARY: &str = "the log that fio writes with write_iolog, version 2 or 3";
     /// The times of several jobs are merged, more or less.
     const WINDOW: usize = 4096;
 

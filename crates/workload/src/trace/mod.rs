@@ -4,36 +4,24 @@
 //! and its faults are known before a run begins. Every format is one file here, and reduces its
 //! records to the same few fields; `reader.rs` makes requests of them.
 
-mod alibaba;
-mod blkparse;
-mod csv;
-mod disksim;
 mod feed;
 mod fields;
-mod fio;
 mod format;
 mod input;
-mod msps;
-mod msr;
 mod names;
 mod options;
 mod reader;
 mod record;
 mod select;
 mod sniff;
-mod spc;
-mod ssdsim;
-mod systor;
-mod tencent;
-mod vscsi;
-mod wiscsee;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 
 pub use self::csv::Columns;
 use self::feed::Feed;
-pub use self::format::Format;
 use self::format::Visit;
 use self::input::Compression;
 pub(crate) use self::input::Stored;
@@ -44,6 +32,57 @@ use self::record::Parser;
 pub(crate) use self::record::{FARTHEST, LONGEST};
 use crate::error::{Spot, detail};
 use crate::{About, Source, TraceError, Workload};
+
+format::formats! {
+    ssdsim::Ssdsim,
+    disksim::Disksim,
+    msr::Msr,
+    msps::Msps,
+    spc::Spc,
+    vscsi::Vscsi,
+    alibaba::Alibaba,
+    tencent::Tencent,
+    systor::Systor,
+    blkparse::Blkparse,
+    wiscsee::Wiscsee,
+    fio::Fio,
+    csv::Csv,
+}
+
+impl Format {
+    /// The name used on the command line and in results.
+    pub fn name(self) -> &'static str {
+        self.visit(format::Name)
+    }
+
+    /// What the format holds, in a few words.
+    pub fn summary(self) -> &'static str {
+        self.visit(format::Summary)
+    }
+
+    /// The names of those that `wanted` accepts, for messages.
+    fn names(wanted: impl Fn(Self) -> bool) -> String {
+        let names: Vec<_> = Self::ALL.iter().filter(|f| wanted(**f)).map(|f| f.name()).collect();
+        names.join(", ")
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.iter().copied().find(|f| f.name() == text);
+        known.ok_or_else(|| {
+            format!("`{text}` is not a trace format; known are {}", Self::names(|_| true))
+        })
+    }
+}
 
 /// Opens the trace at `path`, plain or compressed (gzip, zstd, xz), and reads it through once.
 pub fn open_trace(path: &Path, options: &ReadOptions) -> Result<Box<dyn Workload>, TraceError> {

@@ -151,6 +151,10 @@ impl Msps {
 type Parsed = Result<Option<Raw>, Box<Fault>>;
 
 impl Parser for Msps {
+    const NAME: &str = "msps";
+    const SUMMARY: &str =
+        "DiskRead and DiskWrite events in microseconds (Microsoft servers, xperf)";
+    const PROCESSES: bool = true;
     /// Requests done at once may have been begun long before.
     const WINDOW: usize = 1 << 15;
 

@@ -5,8 +5,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::Format;
 use super::csv::Columns;
-use super::format::Format;
+use super::format::Holds;
 
 /// The unit of a trace's time column, where the format leaves doubt.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -191,31 +192,38 @@ impl ReadOptions {
     }
 
     /// An option that means nothing in this format: what was said, what it needs, a hint.
-    pub(crate) fn unsuited(&self, format: Format) -> Option<(String, &'static str, &'static str)> {
-        let events = matches!(format, Format::Blkparse | Format::Wiscsee);
+    pub(crate) fn unsuited(&self, format: Format) -> Option<(String, String, &'static str)> {
+        let (events, processes) = format.visit(Holds);
+        let others = |wanted: fn((bool, bool)) -> bool| {
+            format!("a trace in one of {}", Format::names(|f| wanted(f.visit(Holds))))
+        };
         if self.columns.is_some() && format != Format::Csv {
             let found = format!("`--columns` with the format {format}");
-            return Some((found, "`--columns` with the format csv only", "leave `--format` out"));
+            return Some((
+                found,
+                "`--columns` with the format csv only".into(),
+                "leave `--format` out",
+            ));
         }
         if self.columns.is_none() && format == Format::Csv {
             let hint = "such as `--columns time=1:us,op=2,offset=3,size=4`";
             return Some((
                 "the format csv without `--columns`".into(),
-                "what the columns hold",
+                "what the columns hold".into(),
                 hint,
             ));
         }
         if let Some(fault) = self.columns.as_ref().and_then(|c| c.time_fault(self.time_unit)) {
             let hint = "such as `time=1:us`, or `time=1` and `--time-unit us`";
-            return Some((fault.into(), "the unit of the time column, once", hint));
+            return Some((fault.into(), "the unit of the time column, once".into(), hint));
         }
         if self.event.is_some() && !events {
             let found = format!("`--event` with the format {format}");
-            return Some((found, "a trace in blkparse or wiscsee", "leave `--event` out"));
+            return Some((found, others(|(events, _)| events), "leave `--event` out"));
         }
-        if self.process.is_some() && !events && format != Format::Msps {
+        if self.process.is_some() && !processes {
             let found = format!("`--process` with the format {format}, which names no processes");
-            return Some((found, "a trace in blkparse, msps or wiscsee", "leave `--process` out"));
+            return Some((found, others(|(_, processes)| processes), "leave `--process` out"));
         }
         None
     }

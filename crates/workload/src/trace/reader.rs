@@ -226,7 +226,9 @@ impl<P: Parser> Reader<P> {
             Cut::Lines => {
                 Spot::Line { line: number, column: fault.at.map_or(0, |at| at as u32 + 1) }
             }
-            Cut::Every(size) => Spot::Record { record: number, byte: (number - 1) * size as u64 },
+            Cut::Every { size, after } => {
+                Spot::Record { record: number, byte: after as u64 + (number - 1) * size as u64 }
+            }
         };
         let what = detail(self.feed.name(), spot, fault.found, fault.expected, fault.hint);
         if !self.skip_bad {

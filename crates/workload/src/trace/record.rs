@@ -27,6 +27,14 @@ pub(crate) struct Raw {
 
 /// One format: how it is cut, and what one record means.
 pub(crate) trait Parser: Sized + Send + 'static {
+    /// The name of the format on the command line and in results.
+    const NAME: &str;
+    /// What the format holds, in a few words.
+    const SUMMARY: &str;
+    /// Whether its records are events, of which one stands for the request (`--event`).
+    const EVENTS: bool = false;
+    /// Whether its records name processes (`--process`).
+    const PROCESSES: bool = false;
     /// How the bytes are cut into records.
     const CUT: Cut = Cut::Lines;
     /// Files of this format as published are out of order within this many records.

@@ -19,34 +19,85 @@ pub(crate) struct Piece {
 }
 
 /// Every sample: a name for messages, and the name of its format.
-pub(crate) const SAMPLES: [(&str, &str); 14] = [
-    ("ssdsim", "ssdsim-ascii"),
-    ("disksim", "disksim-ascii"),
-    ("msr", "msr"),
-    ("msps", "msps"),
-    ("spc", "spc"),
-    ("vscsi", "vscsi"),
-    ("alibaba", "alibaba"),
-    ("tencent", "tencent"),
-    ("systor", "systor"),
-    ("blkparse", "blkparse"),
-    ("wiscsee", "wiscsee"),
-    ("fio 2", "fio"),
-    ("fio 3", "fio"),
-    ("csv", "csv"),
+pub(crate) const SAMPLES: [(&str, &str); TABLE.len()] = {
+    let mut all = [("", ""); TABLE.len()];
+    let mut i = 0;
+    while i < all.len() {
+        all[i] = (TABLE[i].name, TABLE[i].format);
+        i += 1;
+    }
+    all
+};
+
+/// The samples, one a line: a name, the format, what it cannot hold, how it is written.
+const TABLE: &[Sample] = &[
+    sample("ssdsim", "ssdsim-ascii", &['t'], Text(ssdsim, "# SSDSim\n", "")),
+    sample("disksim", "disksim-ascii", &['t'], Text(disksim, "", "")),
+    sample("msr", "msr", &['t'], Text(msr, "", "")),
+    sample("msps", "msps", &['t'], Text(msps, MSPS_HEADER, "")),
+    sample("spc", "spc", &['t'], Text(spc, "", "")),
+    sample("vscsi", "vscsi", &['t', 'd'], Binary(0, vscsi)),
+    sample("alibaba", "alibaba", &['t'], Text(alibaba, ALIBABA_HEADER, "")),
+    sample("tencent", "tencent", &['t'], Text(tencent, "", "")),
+    sample("systor", "systor", &['t'], Text(systor, SYSTOR_HEADER, "")),
+    sample("blkparse", "blkparse", &[], Text(blkparse, BLKPARSE_HEADER, BLKPARSE_SUMMARY)),
+    sample("wiscsee", "wiscsee", &['d'], Text(wiscsee, "", "")),
+    sample("fio 2", "fio", &[], Text(fio2, FIO2_HEADER, "/dev/b sync 0 0\n/dev/b close\n")),
+    sample("fio 3", "fio", &[], Text(fio3, FIO3_HEADER, "99000000 /dev/b close\n")),
+    sample("csv", "csv", &[], Text(csv, "when;what;where;sectors;disk\n", "")),
 ];
+
+struct Sample {
+    name: &'static str,
+    format: &'static str,
+    /// `t`: trims, which are writes then; `d`: devices, of which it has the first then.
+    lacks: &'static [char],
+    written: Written,
+}
+
+/// How a sample is written.
+enum Written {
+    /// A line or more for each request, with a heading and an ending.
+    Text(Line, &'static str, &'static str),
+    /// So many bytes of heading, and a record for each request.
+    Binary(usize, fn((usize, &Piece)) -> Vec<u8>),
+}
+
+use Written::{Binary, Text};
+
+const fn sample(
+    name: &'static str,
+    format: &'static str,
+    lacks: &'static [char],
+    written: Written,
+) -> Sample {
+    Sample { name, format, lacks, written }
+}
+
+fn named(name: &str) -> &'static Sample {
+    TABLE.iter().find(|s| s.name == name).unwrap_or_else(|| panic!("{name} is no sample"))
+}
+
+const ALIBABA_HEADER: &str = "device_id,opcode,offset,length,timestamp\n";
+const SYSTOR_HEADER: &str = "Timestamp,Response,IOType,LUN,Offset,Size\n";
+const BLKPARSE_HEADER: &str = "Input file sdb.blktrace.0 added\n";
 
 /// What the columns of the table hold.
 pub(crate) const COLUMNS: &str = "time=1:us,op=2,offset=3,size=4:sectors,device=5";
 
 /// Whether a sample can hold trims; others have writes in their place.
 pub(crate) fn has_trims(name: &str) -> bool {
-    matches!(name, "blkparse" | "wiscsee" | "fio 2" | "fio 3" | "csv")
+    !named(name).lacks.contains(&'t')
 }
 
 /// Whether a sample can hold devices; others have only the first one.
 pub(crate) fn has_devices(name: &str) -> bool {
-    !matches!(name, "vscsi" | "wiscsee")
+    !named(name).lacks.contains(&'d')
+}
+
+/// Whether it consists of lines.
+pub(crate) fn is_text(name: &str) -> bool {
+    matches!(named(name).written, Text(..))
 }
 
 /// Requests for a sample.
@@ -65,32 +116,20 @@ pub(crate) fn pieces(name: &str, count: u64) -> Vec<Piece> {
 
 /// The file of a sample.
 pub(crate) fn write(name: &str, pieces: &[Piece]) -> Vec<u8> {
-    if name == "vscsi" {
-        return pieces.iter().enumerate().flat_map(vscsi).collect();
+    match named(name).written {
+        Text(line, heading, ending) => {
+            let mut text = heading.to_owned();
+            for (i, piece) in (0..).zip(pieces) {
+                line(&mut text, i, piece);
+            }
+            (text + ending).into_bytes()
+        }
+        Binary(heading, record) => {
+            let mut bytes = vec![0; heading];
+            bytes.extend(pieces.iter().enumerate().flat_map(record));
+            bytes
+        }
     }
-    let mut text = String::new();
-    let (line, heading, ending) = match name {
-        "ssdsim" => (ssdsim as Line, "# SSDSim\n", ""),
-        "disksim" => (disksim as Line, "", ""),
-        "msr" => (msr as Line, "", ""),
-        "msps" => (msps as Line, MSPS_HEADER, ""),
-        "spc" => (spc as Line, "", ""),
-        "alibaba" => (alibaba as Line, "device_id,opcode,offset,length,timestamp\n", ""),
-        "tencent" => (tencent as Line, "", ""),
-        "systor" => (systor as Line, "Timestamp,Response,IOType,LUN,Offset,Size\n", ""),
-        "blkparse" => (blkparse as Line, "Input file sdb.blktrace.0 added\n", BLKPARSE_SUMMARY),
-        "wiscsee" => (wiscsee as Line, "", ""),
-        "fio 2" => (fio2 as Line, FIO2_HEADER, "/dev/b sync 0 0\n/dev/b close\n"),
-        "fio 3" => (fio3 as Line, FIO3_HEADER, "99000000 /dev/b close\n"),
-        "csv" => (csv as Line, "when;what;where;sectors;disk\n", ""),
-        _ => unreachable!("{name} is no sample"),
-    };
-    text.push_str(heading);
-    for (i, piece) in pieces.iter().enumerate() {
-        line(&mut text, i as u64, piece);
-    }
-    text.push_str(ending);
-    text.into_bytes()
 }
 
 type Line = fn(&mut String, u64, &Piece);

@@ -1,9 +1,10 @@
 //! Tells a format from the first bytes.
 
+use super::Format;
 use super::disksim::Disksim;
 use super::feed::{BYTE_ORDER_MARK, Cut, Feed};
 use super::fields::shown;
-use super::format::{Format, Visit};
+use super::format::Visit;
 use super::input::Stored;
 use super::options::ReadOptions;
 use super::record::Parser;
@@ -49,7 +50,7 @@ pub(crate) fn format(
     if whole && head.is_ascii() && lines.is_empty() {
         return Err(stored.without_request());
     }
-    if let Some(format) = Format::ALL.into_iter().find(|f| f.visit(Begins(&lines))) {
+    if let Some(format) = Format::ALL.iter().copied().find(|f| f.visit(Begins(&lines))) {
         notes.push(format!("read as {format}: {}; the first line says so", format.summary()));
         return Ok(format);
     }
@@ -62,13 +63,14 @@ pub(crate) fn format(
         let first = line.split(u8::is_ascii_whitespace).find(|w| !w.is_empty());
         first.is_some_and(|w| w.contains(&b'.')) && matches!(disksim.parse(line), Ok(Some(_)))
     });
-    let fits = Format::ALL.map(|format| match format {
+    let fit = |format: &Format| match format {
         // A table is any text; only its user can tell.
         Format::Csv => (0, 0),
-        Format::SsdsimAscii if decimal => (0, 0),
-        Format::DisksimAscii if !decimal => (0, 0),
+        Format::Ssdsim if decimal => (0, 0),
+        Format::Disksim if !decimal => (0, 0),
         _ => format.visit(Fit { head, whole, options: &options }),
-    });
+    };
+    let fits: Vec<_> = Format::ALL.iter().map(fit).collect();
     let most = fits.iter().map(|f| f.0).max().expect("the list is not empty");
     let best: Vec<usize> = (0..fits.len()).filter(|&i| fits[i].0 == most).collect();
     let of = fits[best[0]].1;
@@ -104,7 +106,7 @@ fn unknown(stored: &Stored, head: &[u8], first: Option<&[u8]>) -> TraceError {
         &stored.name,
         Spot::Line { line: 1, column: 0 },
         format!("no known format begins like {}", shown(first.unwrap_or(head))),
-        format!("one of {}", Format::names()),
+        format!("one of {}", Format::names(|_| true)),
         hint,
     ))
 }
@@ -141,7 +143,9 @@ impl Visit for Fit<'_> {
 /// The first records, without comments and whatever is cut in the middle.
 fn records(head: &[u8], whole: bool, cut: Cut) -> Vec<&[u8]> {
     match cut {
-        Cut::Every(size) => head.chunks_exact(size).take(RECORDS).collect(),
+        Cut::Every { size, after } => {
+            head.get(after..).unwrap_or_default().chunks_exact(size).take(RECORDS).collect()
+        }
         Cut::Lines => {
             let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
             let mut lines: Vec<_> = head.split(|&b| b == b'\n').collect();

@@ -38,6 +38,10 @@ pub(crate) struct Ssdsim {
 }
 
 impl Parser for Ssdsim {
+    const NAME: &str = "ssdsim-ascii";
+    const SUMMARY: &str =
+        "whole nanoseconds, device, first sector, sectors, 1 = read (SSDSim, MQSim)";
+
     fn new(options: &ReadOptions) -> Self {
         Self { unit: options.time_unit }
     }

@@ -36,6 +36,9 @@ pub(crate) struct Systor {
 }
 
 impl Parser for Systor {
+    const NAME: &str = "systor";
+    const SUMMARY: &str =
+        "decimal seconds, response, R or W, LUN, offset, size (Fujitsu, SYSTOR '17)";
     const WINDOW: usize = 4096;
 
     fn new(options: &ReadOptions) -> Self {

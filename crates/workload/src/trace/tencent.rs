@@ -38,6 +38,9 @@ pub(crate) struct Tencent {
 }
 
 impl Parser for Tencent {
+    const NAME: &str = "tencent";
+    const SUMMARY: &str =
+        "whole seconds, first sector, sectors, 0 = read, volume (Tencent block storage)";
     const WINDOW: usize = 4096;
 
     fn new(options: &ReadOptions) -> Self {

@@ -33,7 +33,9 @@ fn bytes<const N: usize>(record: &[u8], at: usize) -> [u8; N] {
 }
 
 impl Parser for Vscsi {
-    const CUT: Cut = Cut::Every(SIZE);
+    const NAME: &str = "vscsi";
+    const SUMMARY: &str = "binary records with microseconds and blocks of 512 B (CloudPhysics)";
+    const CUT: Cut = Cut::Every { size: SIZE, after: 0 };
 
     fn new(options: &ReadOptions) -> Self {
         Self { tick: 10_u64.pow(options.time_unit.unwrap_or(TimeUnit::Us).power()) }

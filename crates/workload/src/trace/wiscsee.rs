@@ -43,6 +43,12 @@ pub(crate) struct Wiscsee {
 }
 
 impl Parser for Wiscsee {
+    const NAME: &str = "wiscsee";
+    const SUMMARY: &str =
+        "pid, event, operation, offset, size, decimal seconds, gap, sync (WiscSee)";
+    const EVENTS: bool = true;
+    const PROCESSES: bool = true;
+
     fn new(options: &ReadOptions) -> Self {
         Self {
             power: options.time_unit.unwrap_or(TimeUnit::S).power(),

@@ -109,7 +109,7 @@ fn an_absurd_clock_is_refused_and_the_unit_settles_it() {
 fn skipping_counts_and_remembers_the_first_reasons() {
     let text = "0 0 16 8 1\nx\n5 0 16 8 1\n4 0 16 8 1\n6 0 16 0 1\n6 0 16 8 9\n9 0 16 8 0\n";
     let skip = ReadOptions { skip_bad: true, ..NO_OPTIONS };
-    let ssdsim = ReadOptions { format: Some(Format::SsdsimAscii), ..skip.clone() };
+    let ssdsim = ReadOptions { format: Some(Format::Ssdsim), ..skip.clone() };
     let trace = trace(text.as_bytes(), ssdsim).unwrap();
     let mut source = trace.open().unwrap();
     assert_eq!(drain(&mut *source).unwrap().len(), 3);

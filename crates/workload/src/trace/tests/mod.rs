@@ -9,7 +9,7 @@ mod sniffing;
 
 use std::io::Write as _;
 
-use super::samples::{COLUMNS, Piece, SAMPLES, has_devices, has_trims, pieces, write};
+use super::samples::{COLUMNS, Piece, SAMPLES, has_devices, has_trims, is_text, pieces, write};
 use super::*;
 use crate::{Op, Request};
 
@@ -195,7 +195,7 @@ fn a_compressed_file_with_a_damaged_beginning_is_called_damaged() {
             open_bytes(name, bytes.into(), &ReadOptions { format, ..NO_OPTIONS })
         };
         packed[1] ^= 0x80;
-        for format in [None, Some(Format::SsdsimAscii), Some(Format::Vscsi)] {
+        for format in [None, Some(Format::Ssdsim), Some(Format::Vscsi)] {
             let e = open(name, &packed, format).err().unwrap();
             assert_eq!(e.code(), "trace::compression", "{e}");
             let said = e.to_string();
@@ -269,7 +269,7 @@ fn files_that_cannot_be_opened() {
 
 #[test]
 fn names_of_formats_and_units_read_back() {
-    for format in Format::ALL {
+    for &format in Format::ALL {
         assert_eq!(format.name().parse(), Ok(format));
     }
     assert!("cvs".parse::<Format>().unwrap_err().contains("ssdsim-ascii"));

@@ -23,7 +23,7 @@ struct Known {
 const KNOWN: [Known; 5] = [
     Known {
         name: "msps-dtrs-30000s.trace.zst",
-        format: Format::SsdsimAscii,
+        format: Format::Ssdsim,
         requests: 127_043,
         trims: 0,
         reads: 89.0,
@@ -49,7 +49,7 @@ const KNOWN: [Known; 5] = [
     },
     Known {
         name: "umass-financial1-10k.ascii.zst",
-        format: Format::SsdsimAscii,
+        format: Format::Ssdsim,
         requests: 10_000,
         trims: 0,
         reads: 40.8,

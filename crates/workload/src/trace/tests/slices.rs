@@ -162,7 +162,7 @@ fn an_option_that_means_nothing_is_refused() {
         ),
         (ReadOptions { event: Some(Event::Issued), ..NO_OPTIONS }, "`--event` with the format"),
         (
-            ReadOptions { columns, format: Some(Format::SsdsimAscii), ..NO_OPTIONS },
+            ReadOptions { columns, format: Some(Format::Ssdsim), ..NO_OPTIONS },
             "`--columns` with the format ssdsim-ascii",
         ),
         (ReadOptions { format: Some(Format::Csv), ..NO_OPTIONS }, "csv without `--columns`"),
@@ -179,7 +179,7 @@ fn what_was_said_is_part_of_what_was_read() {
     let about = |options: ReadOptions| trace(b"0 0 16 8 1\n", options).unwrap().about().clone();
     assert_eq!(about(NO_OPTIONS).reading, None);
     let options = ReadOptions {
-        format: Some(Format::SsdsimAscii),
+        format: Some(Format::Ssdsim),
         time_unit: Some(TimeUnit::Us),
         devices: vec!["0".into()],
         skip_bad: true,

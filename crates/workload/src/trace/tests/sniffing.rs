@@ -19,7 +19,7 @@ fn one_decimal_point_decides_for_the_whole_file() {
 fn no_sample_is_taken_for_another_format() {
     for (name, format) in SAMPLES.into_iter().filter(|s| s.1 != "csv") {
         let bytes = write(name, &pieces(name, 60));
-        for other in Format::ALL {
+        for &other in Format::ALL {
             let options = ReadOptions { format: Some(other), ..options_of(other.name()) };
             let read = trace(&bytes, options);
             if other.name() == format {
@@ -38,7 +38,7 @@ fn no_sample_is_taken_for_another_format() {
         let garbage = "rubbish, in a line\n".repeat(20);
         let damaged = [&bytes[..], garbage.as_bytes()].concat();
         let skip = ReadOptions { skip_bad: true, ..NO_OPTIONS };
-        if format != "vscsi" {
+        if is_text(name) {
             assert_eq!(trace(&damaged, skip).unwrap().about().format, format, "{name}");
         }
     }

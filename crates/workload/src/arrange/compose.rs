@@ -24,9 +24,9 @@ use kernel::{Bytes, Dur, Prio, Rng, Time};
 use serde::de::{Deserialize, Deserializer, Error as _};
 use toml::Spanned;
 
+use super::steps::{Slice, Steps};
 use crate::error::{Spot, detail};
 use crate::source::digest;
-use crate::steps::{Slice, Steps};
 use crate::{
     About, BATCH, ClosedLoop, Fold, Merge, Named, OutOfRange, Part, Request, Source, TraceError,
     Workload,

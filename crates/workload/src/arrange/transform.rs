@@ -5,8 +5,8 @@ use std::sync::Arc;
 use kernel::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::extents::{self, Extents};
 use crate::error::{Spot, detail};
-use crate::extents::{self, Extents};
 use crate::{About, BATCH, Flows, Loop, Op, Request, Source, TraceError, Workload};
 
 /// What happens to a request that reaches beyond the drive.
