@@ -7,9 +7,9 @@ MAKEFLAGS += --no-print-directory
 BIN := .venv/bin
 STAMP := .venv/.installed
 EXTENSION := python/floatgate/_core.abi3.so
-RUST := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml) \
+RUST := Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml studies/*/Cargo.toml) \
 	$(wildcard crates/*/build.rs crates/*/build/*.rs) \
-	$(shell find crates/*/src -name '*.rs') $(shell find presets -name '*.toml' 2>/dev/null)
+	$(shell find crates/*/src studies/*/src -name '*.rs') $(shell find presets -name '*.toml' 2>/dev/null)
 
 # A Rust that `make setup` has fetched is found, and one Python serves every build.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
