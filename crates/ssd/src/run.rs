@@ -304,9 +304,8 @@ fn future_of(drive: &Drive, workload: &dyn Workload) -> Result<Option<Arc<Future
 /// one: all at time zero they would measure nothing but the length of the queue.
 fn closed_if_untimed(drive: &Drive, about: &About) -> Drive {
     let mut drive = drive.clone();
-    let insisted = drive.sources.get("host.mode").is_some_and(|s| s == "--set");
     let untimed = !about.timed && about.closed.is_empty();
-    if drive.host.mode == HostMode::Timestamps && untimed && !insisted {
+    if drive.host.mode == HostMode::Timestamps && untimed && !drive.insists_on_mode {
         drive.host.mode = HostMode::QueueDepth;
         drive.resolved["host"]["mode"] = HostMode::QueueDepth.name().into();
     }

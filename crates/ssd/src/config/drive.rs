@@ -1,7 +1,8 @@
 //! The resolved drive: no text, nothing left open.
 
 use super::field::words;
-use kernel::{Bytes, Dur};
+use super::keys::{Buffer, Ftl, Host, Precondition, Reliability};
+use kernel::Dur;
 use policies::PolicySet;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -56,6 +57,8 @@ pub struct Drive {
     /// Where each setting comes from: the `[sources]` entry of the file that wrote it, else
     /// `drive file`, `base NAME`, `chip NAME`, `--set`, `--policy`, `--seed` or `default`.
     pub sources: BTreeMap<String, String>,
+    /// Whether the command line says when requests arrive: then they do, whatever the workload is.
+    pub insists_on_mode: bool,
     /// The whole resolved configuration as a drive file: kebab-case, units as text. Loading it
     /// gives this drive again.
     pub resolved: Value,
@@ -65,7 +68,7 @@ impl Drive {
     /// Cycles that a block endures in the run: with the model of the cells those before it count.
     pub fn endurance_left(&self) -> u32 {
         let r = &self.reliability;
-        if r.model_on { r.endurance - r.initial_cycles } else { r.endurance }
+        if r.model_on() { r.endurance - r.initial_cycles } else { r.endurance }
     }
 
     /// `sha256:…` over the resolved configuration with its keys in order and no space between:
@@ -94,56 +97,6 @@ fn canonical(value: &Value) -> Value {
         Value::Array(items) => items.iter().map(canonical).collect::<Vec<_>>().into(),
         _ => value.clone(),
     }
-}
-
-/// Settings of the flash translation layer.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Ftl {
-    /// What a read of a page that holds nothing costs.
-    pub unmapped_read: UnmappedRead,
-    /// When garbage collection runs.
-    pub gc: GcMarks,
-    /// Which programs go to several planes at once.
-    pub multi_plane: MultiPlane,
-}
-
-/// When garbage collection runs, in free blocks of a plane: 2 ≤ `start` ≤ `stop`.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct GcMarks {
-    /// Collect before a write when fewer blocks are free.
-    pub start: u32,
-    /// Then collect until so many are free.
-    pub stop: u32,
-    /// In idle time collect until so many are free, at least `stop`; 0: not at all.
-    pub background_stop: u32,
-    /// How much is collected before idle time is waited for.
-    pub foreground: Foreground,
-}
-
-/// How requests arrive.
-#[derive(Copy, Clone, PartialEq, Debug)]
-pub struct Host {
-    /// The unit of addresses; the page size is a multiple of it.
-    pub sector: Bytes,
-    /// When requests arrive.
-    pub mode: HostMode,
-    /// Recorded times are divided by this; finite, 0.001 to 1000000.
-    pub speed: f64,
-    /// Requests outstanding in [`HostMode::QueueDepth`], at least 1.
-    pub queue_depth: u32,
-    /// Requests inside the drive at once in the open-loop modes, at least 1.
-    pub queue_limit: u32,
-    /// What becomes of requests beyond the capacity.
-    pub out_of_range: OutOfRange,
-}
-
-/// The write buffer.
-#[derive(Copy, Clone, PartialEq, Debug)]
-pub struct Buffer {
-    /// How much it holds, in whole pages; less than one: there is none.
-    pub size: Bytes,
-    /// The share of it that may stay unsent, 0 to 1.
-    pub flush_above: f64,
 }
 
 /// What a drive file says of the workload.
@@ -185,49 +138,21 @@ impl Fill {
     }
 }
 
-/// The state before the run.
-#[derive(Copy, Clone, PartialEq, Debug)]
-pub struct Precondition {
-    /// What is written beforehand.
-    pub fill: Fill,
-    /// How the filled drive is worn in.
-    pub age: Age,
-}
-
-/// Endurance and the model of the cells.
-#[derive(Copy, Clone, PartialEq, Debug)]
-pub struct Reliability {
-    /// Whether the physics of the cells is simulated.
-    pub model_on: bool,
-    /// Program/erase cycles a block endures, at least 1.
-    pub endurance: u32,
-    /// Constants of the self-recovery equations.
-    pub recovery: Recovery,
-    /// What 1, 3 and 7 sensings at each boundary correct.
-    pub ldpc: nand::physics::Ldpc,
-    /// Data in a codeword; at most a page.
-    pub codeword: Bytes,
-    /// The share of a codeword that is data.
-    pub code_rate: f64,
-    /// Uncorrectable errors for each bit read up to the rates that `ldpc` corrects.
-    pub uber: f64,
-    /// With how many sensings a read begins.
-    pub read_start: ReadStart,
-    /// Whether programs get quicker as blocks wear.
-    pub program_speed: ProgramSpeed,
-    /// What becomes of a block with a page that cannot be read.
-    pub uncorrectable: Uncorrectable,
-    /// Cycles of every block before the run, below `endurance`.
-    pub initial_cycles: u32,
-    /// Mean time between those cycles.
-    pub initial_rest: Dur,
-    /// How long the data that are there before the run have been kept.
-    pub initial_retention: Dur,
-    /// How long the drive is to last, at least a day.
-    pub target: Dur,
-}
-
 impl Reliability {
+    /// Whether the physics of the cells is simulated.
+    pub fn model_on(&self) -> bool {
+        self.model == Model::On
+    }
+
+    /// What 1, 3 and 7 sensings at each boundary correct.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `correctable` was changed to what is no such list.
+    pub fn ldpc(&self) -> nand::physics::Ldpc {
+        limits(self.correctable).expect("checked when it was read")
+    }
+
     /// The drive's cells.
     pub fn cell(&self, geometry: &nand::Geometry) -> nand::physics::Cell {
         nand::physics::Cell::new(geometry.shape().bits_per_cell, f64::from(self.endurance))
@@ -237,7 +162,7 @@ impl Reliability {
     pub fn code(&self) -> (nand::physics::Codeword, u32) {
         let bits = self.codeword.get() as u32 * 8;
         let code = nand::physics::Codeword::new(bits, self.code_rate);
-        (code, code.errors_corrected(self.ldpc.correctable(2), self.uber))
+        (code, code.errors_corrected(self.ldpc().correctable(2), self.uber))
     }
 
     /// READY's equations with the constants that were chosen.
@@ -247,6 +172,11 @@ impl Reliability {
             Recovery::Fitted => nand::physics::Recovery::FITTED,
         }
     }
+}
+
+/// A code that corrects these rates, if they are such.
+pub(crate) fn limits(correctable: [f64; 3]) -> Option<nand::physics::Ldpc> {
+    nand::physics::Ldpc::new(nand::physics::Ldpc::DEFAULT.all_sensings(), correctable)
 }
 
 /// What a stored run keeps beside its result and its blocks.
@@ -266,7 +196,7 @@ pub const SHORTEST: Dur = Dur::us(1);
 
 words! {
     /// The unit of mapping.
-    pub(crate) enum Mapping {
+    pub enum Mapping {
         /// A map entry for each page.
         Page = "page",
     }
@@ -384,7 +314,7 @@ words! {
     }
 
     /// Whether the physics of the cells is simulated.
-    pub(crate) enum Model {
+    pub enum Model {
         /// It is not.
         Off = "off",
         /// It is.

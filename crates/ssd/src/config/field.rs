@@ -34,6 +34,117 @@ pub(crate) trait Field: Sized {
     fn limited(_path: &str, _out: &mut Vec<(String, Reach)>) {}
 }
 
+/// A field that is a value of the resolved drive as it stands.
+pub(crate) trait Setting: Field {
+    /// The value.
+    type Plain;
+
+    /// Takes the value; reports it where it must be there and is not.
+    fn take(at: Option<At<Self>>, path: &str, log: &mut Log) -> Option<Self::Plain>;
+
+    /// The value as a drive file has it; nothing if it is left out.
+    fn emit(plain: &Self::Plain) -> Option<Json>;
+}
+
+/// Fields whose value is always there: the type of the value, how it is made, how it is written.
+macro_rules! always {
+    ($($kind:ty => $plain:ty, $make:expr, $emit:expr;)*) => {$(
+        impl $crate::config::field::Setting for $kind {
+            type Plain = $plain;
+
+            fn take(
+                at: Option<$crate::config::field::At<Self>>,
+                path: &str,
+                log: &mut $crate::config::error::Log,
+            ) -> Option<$plain> {
+                let make: fn($kind) -> $plain = $make;
+                $crate::config::field::need(at, path, log).map(make)
+            }
+
+            fn emit(plain: &$plain) -> Option<serde_json::Value> {
+                let emit: fn(&$plain) -> serde_json::Value = $emit;
+                Some(emit(plain))
+            }
+        }
+    )*};
+}
+pub(crate) use always;
+
+always! {
+    u32 => u32, |n| n, |n| (*n).into();
+    NonZeroU32 => u32, NonZeroU32::get, |n| (*n).into();
+    u64 => u64, |n| n, |n| (*n).into();
+    f64 => f64, |x| x, |x| (*x).into();
+    bool => bool, |x| x, |x| (*x).into();
+    Bytes => Bytes, |x| x, |x| x.to_string().into();
+    Dur => Dur, |x| x, |x| x.to_string().into();
+    Rate => Rate, |x| x, |x| x.to_string().into();
+}
+
+/// A key that may be left out.
+impl<T: Setting> Field for Option<T> {
+    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+        T::read(node, path, log).map(Some)
+    }
+
+    fn schema() -> Json {
+        T::schema()
+    }
+}
+
+impl<T: Setting> Setting for Option<T> {
+    type Plain = Option<T::Plain>;
+
+    fn take(at: Option<At<Self>>, path: &str, log: &mut Log) -> Option<Self::Plain> {
+        match given(at) {
+            Some(at) => T::take(Some(at), path, log).map(Some),
+            None => (!log.is_broken(path)).then_some(None),
+        }
+    }
+
+    fn emit(plain: &Self::Plain) -> Option<Json> {
+        T::emit(plain.as_ref()?)
+    }
+}
+
+/// A key that may be left out, if it was not.
+pub(crate) fn given<T>(at: Option<At<Option<T>>>) -> Option<At<T>> {
+    let At { value, place } = at?;
+    Some(At { value: value?, place })
+}
+
+/// A setting that must be there.
+pub(crate) fn need<T>(at: Option<At<T>>, path: &str, log: &mut Log) -> Option<T> {
+    if at.is_none() {
+        log.miss(path);
+    }
+    at.map(|at| at.value)
+}
+
+/// The values that a key may have beyond its type: the ends of a range; what is said of others, with
+/// `{}` for the value; what stands at the value then.
+pub(crate) struct Range<T>(
+    pub(crate) T,
+    pub(crate) T,
+    pub(crate) &'static str,
+    pub(crate) &'static str,
+);
+
+impl<T: PartialOrd + std::fmt::Display> Range<T> {
+    /// Reports a value that lies outside.
+    pub(crate) fn check(&self, value: &T, place: &Place, path: &str, log: &mut Log) -> bool {
+        let Self(least, most, said, label) = self;
+        let inside = value >= least && value <= most;
+        if !inside {
+            let message = format!("`{path}` {}", said.replace("{}", &value.to_string()));
+            let ends = format!("{least} to {most}");
+            let label = if label.is_empty() { &ends } else { *label };
+            wrong_value::<()>(place, path, message, label, log);
+        }
+        inside
+    }
+}
+
 /// What a setting can change. One that is declared without this changes the state before the run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
@@ -457,6 +568,92 @@ macro_rules! sections {
     )*};
 }
 
+/// Declares sections whose keys are the fields of a struct of the resolved drive.
+///
+/// A key is its field: `name: Type`, with `= value` if it need not be given and the defaults do not
+/// have it, `[least, most]` if not every value of the type is allowed (see [`Range`]), and its
+/// [`Reach`].
+macro_rules! settings {
+    ($(
+        $(#[doc = $about:literal])+
+        struct $keys:ident => $vis:vis $plain:ident {
+            $(
+                $(#[doc = $doc:literal])+
+                $key:ident: $kind:ty $(= $default:literal)?
+                $([$least:expr, $most:expr $(, $said:literal $(, $label:literal)?)?])?
+                $(=> $reach:ident)?,
+            )*
+        }
+    )*) => {
+        $crate::config::field::sections! {$(
+            $(#[doc = $about])+
+            struct $keys { $( $(#[doc = $doc])+ $key: $kind $(=> $reach)?, )* }
+        )*}
+        $(
+            $(#[doc = $about])+
+            #[allow(private_interfaces)] // only the way to the types of the fields is private
+            #[derive(Clone, PartialEq, Debug)]
+            $vis struct $plain {
+                $( $(#[doc = $doc])+ pub $key: <$kind as $crate::config::field::Setting>::Plain, )*
+            }
+
+            impl $crate::config::field::Setting for $keys {
+                type Plain = $plain;
+
+                fn take(at: Option<At<Self>>, path: &str, log: &mut Log) -> Option<$plain> {
+                    let keys = at.map(|at| at.value).unwrap_or_default();
+                    $(
+                        let $key = {
+                            let path = join(path, &stringify!($key).replace('_', "-"));
+                            let at = keys.$key;
+                            let place = at.as_ref().map(|at| at.place.clone());
+                            let default = $crate::config::field::settings!(@or $($default)?);
+                            let value = match default {
+                                Some(value) if place.is_none() => {
+                                    (!log.is_broken(&path)).then_some(value)
+                                }
+                                _ => <$kind as $crate::config::field::Setting>::take(at, &path, log),
+                            };
+                            $(
+                                let range = $crate::config::field::settings!(
+                                    @range $least, $most $(, $said $(, $label)?)?
+                                );
+                                let value = value.filter(|value| {
+                                    place.is_none_or(|at| range.check(value, &at, &path, log))
+                                });
+                            )?
+                            value
+                        };
+                    )*
+                    Some($plain { $( $key: $key?, )* })
+                }
+
+                fn emit(plain: &$plain) -> Option<Json> {
+                    let mut section = Map::new();
+                    $(
+                        let value = <$kind as $crate::config::field::Setting>::emit(&plain.$key);
+                        if let Some(value) = value {
+                            section.insert(stringify!($key).replace('_', "-"), value);
+                        }
+                    )*
+                    Some(section.into())
+                }
+            }
+        )*
+    };
+    (@or) => { None };
+    (@or $value:literal) => { Some($value) };
+    (@range $least:expr, $most:expr) => {
+        $crate::config::field::Range($least, $most, "is {}", "")
+    };
+    (@range $least:expr, $most:expr, $said:literal) => {
+        $crate::config::field::Range($least, $most, $said, "")
+    };
+    (@range $least:expr, $most:expr, $said:literal, $label:literal) => {
+        $crate::config::field::Range($least, $most, $said, $label)
+    };
+}
+
 /// Declares a choice of words.
 macro_rules! words {
     ($(
@@ -494,10 +691,12 @@ macro_rules! words {
                 serde_json::json!({ "enum": [$( $text, )*] })
             }
         }
+
+        crate::config::field::always! { $name => $name, |word| word, |word| word.name().into(); }
     )*};
 }
 
-pub(crate) use {sections, words};
+pub(crate) use {sections, settings, words};
 
 /// Reads one of some words.
 pub(crate) fn word<T: Copy>(

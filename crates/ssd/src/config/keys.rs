@@ -12,8 +12,8 @@ use super::drive::{
 };
 use super::error::{ConfigError, Kind, Log};
 use super::field::{
-    Any, At, ByPageType, Field, Offset, brief, section_schema, sections, table, unknown_key,
-    wrong_type, wrong_value,
+    Any, At, ByPageType, Field, Offset, always, brief, section_schema, sections, settings, table,
+    unknown_key, wrong_type, wrong_value,
 };
 use super::node::{Entry, Node, Table, Value, join};
 use super::rate::Rate;
@@ -24,6 +24,11 @@ use policies::external::External;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
+
+/// An operation of the flash takes at most this long: more is a slip of the unit.
+pub(crate) const OPERATION_LIMIT: Dur = Dur::secs(60);
+/// Times up to which the equations of the cells are asked: beyond, nothing is known.
+const LONGEST: Dur = Dur::secs(100 * 365 * 86_400);
 
 sections! {
     /// A drive file: a simulated SSD and how it is used. Times, sizes and rates are text with a
@@ -197,16 +202,6 @@ sections! {
         read: ByPageType,
     }
 
-    /// A bus that commands and data occupy. A page takes page-size * 8 / (rate * width-bits).
-    struct BusKeys {
-        /// Transfers per second, such as "333MT/s".
-        rate: Rate,
-        /// Bits in a transfer, 1 to 64. By default 8.
-        width_bits: NonZeroU32,
-        /// Command and address cycles before each operation, up to a minute.
-        command: Dur,
-    }
-
     /// Energy of the operations. A section without keys says nothing; one with keys has `read`,
     /// `program` and `erase`.
     struct EnergyKeys {
@@ -262,8 +257,21 @@ sections! {
         erase_per_bit: Energy,
     }
 
+}
+
+settings! {
+    /// A bus that commands and data occupy. A page takes page-size * 8 / (rate * width-bits).
+    struct BusKeys => pub(crate) BusSettings {
+        /// Transfers per second, such as "333MT/s".
+        rate: Rate,
+        /// Bits in a transfer, 1 to 64. By default 8.
+        width_bits: NonZeroU32 = 8 [1, 64, "must be at most 64"],
+        /// Command and address cycles before each operation, up to a minute.
+        command: Dur [Dur::ZERO, OPERATION_LIMIT, "is {}, longer than any flash takes", "at most a minute"],
+    }
+
     /// Endurance and the model of the cells.
-    struct ReliabilityKeys {
+    struct ReliabilityKeys => pub Reliability {
         /// The physics of the cells. "on": the raw bit errors of each page decide how finely it is
         /// sensed, how long that takes, and whether it can be read at all.
         model: Model,
@@ -276,12 +284,12 @@ sections! {
         /// read a page: three numbers that rise, above 0 and below 0.5.
         correctable: Limits,
         /// Data in a codeword, 64B to 64KiB; a smaller page is one codeword.
-        codeword: Bytes,
+        codeword: Bytes [Bytes::new(64), Bytes::kib(64)],
         /// The share of a codeword that is data, 0.5 to 1.
-        code_rate: f64,
+        code_rate: f64 [0.5, 1.0],
         /// Uncorrectable errors for each bit read that the drive promises up to the rates of
         /// `correctable`, 1e-30 to 1e-3.
-        uber: f64,
+        uber: f64 [1e-30, 1e-3],
         /// With how many sensings a read begins: "lowest", one; "last", as many as the block's last
         /// read of this page type took; "needed", as many as it takes. Each that is too few costs
         /// its time.
@@ -295,27 +303,27 @@ sections! {
         /// Program/erase cycles of every block before the run, below `endurance`.
         initial_cycles: u32,
         /// Mean time between those cycles, in which cells recover.
-        initial_rest: Dur,
+        initial_rest: Dur [Dur::ZERO, LONGEST],
         /// How long the data that are there before the run have been kept.
-        initial_retention: Dur,
+        initial_retention: Dur [Dur::ZERO, LONGEST],
         /// How long the drive is to last: the warranty that drive writes per day count over. At
         /// least a day.
-        target: Dur,
+        target: Dur [Dur::secs(86_400), LONGEST],
     }
 
     /// Mapping, capacity and garbage collection. Exactly one of `over-provisioning`,
     /// `spare-factor` and `logical-capacity` is given.
-    struct FtlKeys {
+    struct FtlKeys => pub Ftl {
         /// The unit of mapping: "page".
         mapping: Mapping,
         /// (P - L) / L, where P is the flash and L what the drive exports; above 0. A fraction,
         /// not a percentage. Exports whole pages, rounded down.
-        over_provisioning: f64,
+        over_provisioning: Option<f64>,
         /// (P - L) / P, where P is the flash and L what the drive exports; 0 < x < 1. A fraction,
         /// not a percentage. Exports whole pages, rounded down.
-        spare_factor: f64,
+        spare_factor: Option<f64>,
         /// What the drive exports, such as "512GB", rounded up to whole pages.
-        logical_capacity: Bytes,
+        logical_capacity: Option<Bytes>,
         /// What a read of a page that holds nothing costs: "flash" like any other, "zero" nothing.
         unmapped_read: UnmappedRead,
         /// Which programs go to several planes of a die at once.
@@ -325,9 +333,9 @@ sections! {
     }
 
     /// When garbage collection runs, in free blocks of a plane.
-    struct GcKeys {
+    struct GcKeys => pub GcMarks {
         /// Collect before a write when a plane has fewer free blocks than this, at least 2.
-        start: u32,
+        start: u32 [2, u32::MAX, "is {}, and the least is 2", "one free block to collect into, one to go on writing"],
         /// Once started, collect until a plane has this many free blocks, at least `start`.
         stop: u32,
         /// In idle time, collect until a plane has this many free blocks, at least `stop`. 0: no
@@ -339,13 +347,13 @@ sections! {
     }
 
     /// How the host sends requests.
-    struct HostKeys {
+    struct HostKeys => pub Host {
         /// The unit of addresses, such as "512B"; page-size is a multiple of it.
         sector: Bytes => Requests,
         /// When requests arrive.
         mode: HostMode => Policies,
         /// Recorded times are divided by this, 0.001 to 1000000.
-        speed: f64 => Run,
+        speed: f64 [0.001, 1e6, "is {}, not a speed-up factor"] => Run,
         /// Requests outstanding in mode "queue-depth", at least 1.
         queue_depth: NonZeroU32 => Run,
         /// Requests inside the drive at once in the open-loop modes, at least 1. Later ones wait.
@@ -356,52 +364,52 @@ sections! {
 
     /// The write buffer: memory of the drive in which a write is done for the host before it is
     /// in flash. It survives a loss of power.
-    struct BufferKeys {
+    struct BufferKeys => pub Buffer {
         /// How much it holds, in whole pages; "0B": there is none, and a write is done when it is
         /// in flash.
         size: Bytes,
         /// Pages are sent to flash, the least recently written first, while more than this share
         /// of the buffer waits to be sent, 0 to 1. 0: at once. Until then a page that is written
         /// over costs nothing.
-        flush_above: f64,
+        flush_above: f64 [0.0, 1.0, "is {}, not a share"],
     }
 
     /// Settings of a generated workload, and changes to the addresses of any workload.
-    struct WorkloadKeys {
+    struct WorkloadKeys => pub(crate) WorkloadSettings {
         /// Moves every address by this, forward or backward, such as "-31.5KiB".
-        shift: Offset,
+        shift: Option<Offset>,
         /// Generators and stand-ins: how many requests, at least 1.
-        requests: NonZeroU64,
+        requests: Option<NonZeroU64>,
         /// Stand-ins: only requests before this, such as "1h".
-        duration: Dur,
+        duration: Option<Dur>,
         /// Generators: the size of a request, such as "4KiB", or a list of { size, share }.
-        size: Any,
+        size: Option<Any>,
         /// Generators: random addresses are multiples of this.
-        align: Bytes,
+        align: Option<Bytes>,
         /// Generators: addresses run from 0 to this.
-        span: Bytes,
+        span: Option<Bytes>,
         /// Generators: the share of reads, 0 to 1.
-        read_share: f64,
+        read_share: Option<f64>,
         /// Generators: the share of trims, 0 to 1.
-        trim_share: f64,
+        trim_share: Option<f64>,
         /// Generators: when requests arrive. "as-fast-as-possible", { constant = { iops = 1000 } }
         /// or { poisson = { iops = 1000 } }.
-        arrivals: Any,
+        arrivals: Option<Any>,
         /// Generators: requests a second, above 0 and at most 1e9, at random times (Poisson).
         /// Instead of `arrivals`.
-        rate: f64,
+        rate: Option<f64>,
         /// Generator `zipf`: the exponent, 0 < x <= 10.
-        theta: f64,
+        theta: Option<f64>,
         /// Generator `hot-cold`: the share of the data that is hot, 0 < x < 1.
-        hot_data: f64,
+        hot_data: Option<f64>,
         /// Generator `hot-cold`: the share of the requests that go to hot data, 0 to 1.
-        hot_writes: f64,
+        hot_writes: Option<f64>,
         /// Generators and stand-ins: the seed. By default that of the run.
-        seed: u64,
+        seed: Option<u64>,
     }
 
     /// The state of the drive before the run.
-    struct PreconditionKeys {
+    struct PreconditionKeys => pub Precondition {
         /// What is written beforehand: "none"; "touched", the pages that the workload reads before
         /// it writes them; "full"; or a share of all pages, 0 < x <= 1, from the first one on.
         fill: Fill,
@@ -410,7 +418,7 @@ sections! {
     }
 
     /// The run, and what is kept of it where it is stored.
-    struct RunKeys {
+    struct RunKeys => pub(crate) Run {
         /// The seed of all random streams, 0 to 2^63 - 1.
         seed: u64,
         /// Whether a stored run has a row for each request.
@@ -435,6 +443,27 @@ impl Field for Limits {
     fn schema() -> Json {
         json!({ "type": "array", "items": f64::schema(), "minItems": 3, "maxItems": 3 })
     }
+}
+
+impl Copy for Reliability {}
+impl Copy for Ftl {}
+impl Copy for GcMarks {}
+impl Copy for Host {}
+impl Copy for Buffer {}
+impl Copy for Precondition {}
+
+always! {
+    Limits => [f64; 3], |limits| limits.0, |limits| json!(limits);
+    NonZeroU64 => u64, NonZeroU64::get, |n| (*n).into();
+    Any => Json, |any| any.0, Json::clone;
+    Offset => Offset, |offset| offset, |offset| {
+        let size = Bytes::new(offset.0.unsigned_abs());
+        if offset.0 < 0 { format!("-{size}").into() } else { size.to_string().into() }
+    };
+    Interval => Option<Dur>, |interval| interval.0, |length| {
+        length.map_or("auto".into(), |length| length.to_string().into())
+    };
+    Fill => Fill, |fill| fill, |fill| fill.to_json();
 }
 
 /// `timing.physics.steps`.

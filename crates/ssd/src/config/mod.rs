@@ -30,7 +30,6 @@ mod keys;
 mod layers;
 mod node;
 mod rate;
-mod reliability;
 mod render;
 mod resolve;
 mod schema;
@@ -43,12 +42,12 @@ mod tests;
 pub use chips::{chip, chips};
 pub(crate) use chips::{drive_of as chip_drive, is_chip};
 pub use drive::{
-    Age, Drive, Fill, Foreground, Ftl, GcMarks, Host, HostMode, MultiPlane, OutOfRange,
-    Precondition, ProgramSpeed, ReadStart, Recording, Recovery, Reliability, SHORTEST,
-    Uncorrectable, UnmappedRead, Workload,
+    Age, Drive, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, OutOfRange, ProgramSpeed,
+    ReadStart, Recording, Recovery, SHORTEST, Uncorrectable, UnmappedRead, Workload,
 };
 pub(crate) use emit::before_run;
 pub use error::{ConfigError, Kind, Mark};
+pub use keys::{Buffer, Ftl, GcMarks, Host, Precondition, Reliability};
 pub use layers::Layers;
 pub use rate::{ParseRateError, Rate};
 pub use render::render;

@@ -80,6 +80,17 @@ impl Table {
         self.0.get(key).map(|entry| &entry.node)
     }
 
+    /// The value at a path such as `ftl.gc.start`.
+    pub(crate) fn at(&self, path: &str) -> Option<&Node> {
+        match path.split_once('.') {
+            None => self.get(path),
+            Some((key, rest)) => match &self.get(key)?.value {
+                Value::Table(inner) => inner.at(rest),
+                _ => None,
+            },
+        }
+    }
+
     pub(crate) fn text(&self, key: &str) -> Option<(&str, &Place)> {
         match self.get(key)? {
             Node { place, value: Value::Text(text) } => Some((text, place)),

@@ -1,12 +1,13 @@
 //! From settings as written to a drive: multiplied out, checked against each other, nothing open.
 
-use super::drive::{
-    Buffer, Drive, Ftl, GcMarks, Host, Order, Precondition, Recording, SHORTEST, Workload,
-};
+use super::drive::{Drive, Order, Recording, SHORTEST, Workload, limits};
 use super::emit::{emit, sources};
 use super::error::{ConfigError, Kind, Log};
-use super::field::{At, Field, all_of};
-use super::keys::{Choice, DriveFile, FtlKeys, GcKeys, WorkloadKeys};
+use super::field::{At, Field, Setting, all_of, given, need};
+use super::keys::{
+    Buffer, Choice, DriveFile, Ftl, FtlKeys, GcKeys, Host, Interval, Limits, Reliability, Run,
+    WorkloadKeys,
+};
 use super::layers::{CAPACITY, Merged};
 use super::node::{Node, Table, Value};
 use super::text::{Origin, Place, Text};
@@ -14,7 +15,7 @@ use kernel::Bytes;
 use nand::{Geometry, GeometryError, Shape};
 use policies::external::Supplier;
 use policies::{PolicyError, PolicySet};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
@@ -26,9 +27,6 @@ const PAGE_LIMIT: Bytes = Bytes::gib(1);
 /// A write buffer holds at most so many pages.
 const BUFFER_PAGES: u64 = 1 << 30;
 
-/// Recorded times are divided by a factor in this range, so that they stay within 64 bits.
-const SPEED: (f64, f64) = (0.001, 1e6);
-
 /// Makes the drive of all layers. `None` if something is wrong; `log` says what.
 pub(crate) fn resolve(
     merged: &Merged,
@@ -39,7 +37,7 @@ pub(crate) fn resolve(
     let root = Node { place: Place::new(file, 0..0), value: Value::Table(merged.tree.clone()) };
     // What is wrong within single keys was reported when their layer was read.
     let written = DriveFile::read(&root, "", &mut Log::default()).unwrap_or_default();
-    let mut work = Work { log, written: &written };
+    let mut work = Work { log, written: &written, tree: &merged.tree };
 
     let name = work.name(merged, file);
     let geometry = work.geometry();
@@ -51,12 +49,11 @@ pub(crate) fn resolve(
     let host = work.host(geometry.as_ref());
     let buffer = work.buffer(geometry.as_ref());
     let workload = work.workload();
-    let precondition = work.precondition();
+    let precondition = work.take(written.precondition.as_ref(), "precondition");
     let policies = work.policies(supplier);
     work.fits(geometry.as_ref(), policies.as_ref());
     work.spare(geometry.as_ref(), capacity, ftl, policies.as_ref());
-    let seed = work.need("run.seed", keys_of(written.run.as_ref()).seed);
-    let recording = work.recording();
+    let run = work.run();
     report_missing(&merged.tree, file, work.log);
 
     if !log.is_empty() {
@@ -66,6 +63,12 @@ pub(crate) fn resolve(
     let (physical, logical) = (geometry.pages() as f64, f64::from(logical_pages));
     let summary = merged.head.summary.clone();
     let based = merged.head.base.as_ref().map(|base| format!("based on {base}"));
+    let (mut ftl, run) = (ftl?, run?);
+    // However it was given, a drive says what it exports.
+    let exported = Bytes::new(u64::from(logical_pages) * geometry.page_size().get());
+    (ftl.over_provisioning, ftl.spare_factor) = (None, None);
+    ftl.logical_capacity = Some(exported);
+    let set = |place: &Place| place.text.origin == Origin::Set;
     let mut drive = Drive {
         name: name?,
         summary: summary.or(based).unwrap_or_default(),
@@ -77,20 +80,25 @@ pub(crate) fn resolve(
         logical_pages,
         over_provisioning: (physical - logical) / logical,
         spare_factor: (physical - logical) / physical,
-        ftl: ftl?,
+        ftl,
         host: host?,
         buffer: buffer?,
         workload,
         precondition: precondition?,
         reliability: reliability?,
         policies: policies?,
-        seed: seed?,
-        recording: recording?,
+        seed: run.seed,
+        recording: Recording {
+            requests: run.keep_requests,
+            series_interval: run.series_interval,
+            snapshots: false,
+        },
         build: crate::BUILD.to_owned(),
         sources: sources(merged),
+        insists_on_mode: keys_of(written.host.as_ref()).mode.is_some_and(|at| set(&at.place)),
         resolved: Json::Null,
     };
-    drive.resolved = emit(&drive, &timing.json, energy_json);
+    drive.resolved = emit(&drive, &timing.json, energy_json, &run, &merged.tree);
     Some(drive)
 }
 
@@ -108,6 +116,7 @@ pub(crate) fn place_of<T>(at: Option<&At<T>>) -> Option<Place> {
 pub(crate) struct Work<'a> {
     pub(crate) log: &'a mut Log,
     pub(crate) written: &'a DriveFile,
+    pub(crate) tree: &'a Table,
 }
 
 /// The sizes of the array as they are taken from the section.
@@ -132,10 +141,16 @@ impl Sizes {
 impl Work<'_> {
     /// A setting that must be there.
     pub(crate) fn need<T>(&mut self, path: &str, value: Option<At<T>>) -> Option<T> {
-        if value.is_none() {
-            self.log.miss(path);
-        }
-        value.map(|at| at.value)
+        need(value, path, self.log)
+    }
+
+    /// A section as the table of keys has it.
+    pub(crate) fn take<S: Setting + Clone>(
+        &mut self,
+        section: Option<&At<S>>,
+        path: &str,
+    ) -> Option<S::Plain> {
+        S::take(section.cloned(), path, self.log)
     }
 
     pub(crate) fn fail(
@@ -238,52 +253,69 @@ impl Work<'_> {
         ordered
     }
 
-    fn ftl(&mut self) -> Option<Ftl> {
-        let keys = keys_of(self.written.ftl.as_ref());
-        let mapping = self.need("ftl.mapping", keys.mapping);
-        let unmapped = self.need("ftl.unmapped-read", keys.unmapped_read);
-        let planes = self.need("ftl.multi-plane", keys.multi_plane);
-        let gc = self.gc(keys_of(keys.gc.as_ref()));
-        mapping?;
-        Some(Ftl { unmapped_read: unmapped?, gc: gc?, multi_plane: planes? })
+    pub(crate) fn reliability(&mut self, geometry: Option<&Geometry>) -> Option<Reliability> {
+        let keys = keys_of(self.written.reliability.as_ref());
+        if let (Some(cycles), Some(endurance)) = (&keys.initial_cycles, &keys.endurance)
+            && cycles.value >= endurance.value.get()
+        {
+            let message = format!(
+                "`reliability.initial-cycles` is {}, and blocks endure {}: the drive would be worn \
+                 out before the run",
+                cycles.value, endurance.value
+            );
+            let error = ConfigError::new(Kind::Conflict, message)
+                .at_some(written(Some(&cycles.place)), "cycles before the run")
+                .at_some(written(Some(&endurance.place)), "cycles that a block endures");
+            self.log.fail("reliability.initial-cycles", error);
+        }
+        if let Some(At { value: Limits(rates), place }) = keys.correctable
+            && limits(rates).is_none()
+        {
+            let message = format!("`reliability.correctable` is {rates:?}");
+            let label = "three numbers that rise, above 0 and below 0.5";
+            self.fail("reliability.correctable", Kind::Value, message, &place, label);
+            return None;
+        }
+        let mut all = self.take(self.written.reliability.as_ref(), "reliability")?;
+        if let Some(geometry) = geometry {
+            all.codeword = all.codeword.min(geometry.page_size());
+        }
+        Some(all)
     }
 
-    fn gc(&mut self, keys: GcKeys) -> Option<GcMarks> {
-        let GcKeys { start, stop, background_stop: background, foreground } = keys;
-        let places = [&start, &stop, &background].map(|at| place_of(at.as_ref()));
-        let start = self.need("ftl.gc.start", start);
-        let stop = self.need("ftl.gc.stop", stop);
-        let background = self.need("ftl.gc.background-stop", background);
-        let foreground = self.need("ftl.gc.foreground", foreground);
-        let (start, stop, background_stop) = (start?, stop?, background?);
-        let [at_start, at_stop, at_background] = places.each_ref().map(Option::as_ref);
+    fn ftl(&mut self) -> Option<Ftl> {
+        let GcKeys { start, stop, background_stop: background, .. } =
+            keys_of(keys_of(self.written.ftl.as_ref()).gc.as_ref());
         // A mark that is wrong in itself has a default here, which is not what the user meant.
         let own = |log: &Log, key: &str| !log.is_broken(&format!("ftl.gc.{key}"));
         let [own_start, own_stop, own_background] =
             ["start", "stop", "background-stop"].map(|key| own(self.log, key));
-        if own_start && start < 2 {
-            let message = format!("`ftl.gc.start` is {start}, and the least is 2");
-            let label = "one free block to collect into, one to go on writing";
-            let error = ConfigError::new(Kind::Value, message).at_some(written(at_start), label);
-            self.log.fail("ftl.gc.start", error);
-        }
-        if own_start && own_stop && stop < start {
-            let message = format!("`ftl.gc.stop` is {stop}, below `ftl.gc.start`, {start}");
+        if let (Some(start), Some(stop)) = (&start, &stop)
+            && own_start
+            && own_stop
+            && stop.value < start.value
+        {
+            let (from, to) = (start.value, stop.value);
+            let message = format!("`ftl.gc.stop` is {to}, below `ftl.gc.start`, {from}");
             let error = ConfigError::new(Kind::Value, message)
-                .at_some(written(at_stop), "collection ends here")
-                .at_some(written(at_start), "before it begins");
+                .at_some(written(Some(&stop.place)), "collection ends here")
+                .at_some(written(Some(&start.place)), "before it begins");
             self.log.fail("ftl.gc.stop", error);
         }
-        if own_stop && own_background && background_stop != 0 && background_stop < stop {
-            let message = format!(
-                "`ftl.gc.background-stop` is {background_stop}, below `ftl.gc.stop`, {stop}"
-            );
+        if let (Some(stop), Some(background)) = (&stop, &background)
+            && own_stop
+            && own_background
+            && (1..stop.value).contains(&background.value)
+        {
+            let (least, most) = (background.value, stop.value);
+            let message =
+                format!("`ftl.gc.background-stop` is {least}, below `ftl.gc.stop`, {most}");
             let error = ConfigError::new(Kind::Value, message)
-                .at_some(at_background, "0 (no background collection), or at least `ftl.gc.stop`")
-                .at_some(written(at_stop), "");
+                .at(&background.place, "0 (no background collection), or at least `ftl.gc.stop`")
+                .at_some(written(Some(&stop.place)), "");
             self.log.fail("ftl.gc.background-stop", error);
         }
-        Some(GcMarks { start, stop, background_stop, foreground: foreground? })
+        self.take(self.written.ftl.as_ref(), "ftl")
     }
 
     /// How many pages the drive exports.
@@ -291,25 +323,26 @@ impl Work<'_> {
         let FtlKeys {
             over_provisioning: over, spare_factor: spare, logical_capacity: logical, ..
         } = keys_of(self.written.ftl.as_ref());
+        let (over, spare, logical) = (given(over), given(spare), given(logical));
         if CAPACITY.iter().any(|key| self.log.is_broken(&format!("ftl.{key}"))) {
             return None;
         }
         let places =
             [place_of(over.as_ref()), place_of(spare.as_ref()), place_of(logical.as_ref())];
-        let mut given: Vec<(&str, &Place)> = CAPACITY
+        let mut ways: Vec<(&str, &Place)> = CAPACITY
             .into_iter()
             .zip(&places)
             .filter_map(|(key, place)| Some((key, place.as_ref()?)))
             .collect();
-        given.sort_by_key(|(_, place)| place.order());
-        match given.as_slice() {
+        ways.sort_by_key(|(_, place)| place.order());
+        match ways.as_slice() {
             [_] => {}
             [] => {
                 self.log.miss("ftl.spare-factor");
                 return None;
             }
             [(first, at), rest @ ..] => {
-                let names: Vec<String> = given.iter().map(|(key, _)| (*key).to_owned()).collect();
+                let names: Vec<String> = ways.iter().map(|(key, _)| (*key).to_owned()).collect();
                 let message = format!("{} exclude each other", all_of(&names));
                 let mut error = ConfigError::new(Kind::Conflict, message).at(at, "");
                 for (_, at) in rest {
@@ -344,7 +377,7 @@ impl Work<'_> {
             (_, _, Some(at)) => at.value.get().div_ceil(page.get()),
             _ => return None,
         };
-        let (key, place) = given[0];
+        let (key, place) = ways[0];
         let path = format!("ftl.{key}");
         if pages > geometry.pages() as u64 {
             let flash = Bytes::new(geometry.pages() as u64 * page.get());
@@ -431,86 +464,41 @@ impl Work<'_> {
 
     fn host(&mut self, geometry: Option<&Geometry>) -> Option<Host> {
         let keys = keys_of(self.written.host.as_ref());
-        let (sector_place, speed_place) =
-            (place_of(keys.sector.as_ref()), place_of(keys.speed.as_ref()));
-        let sector = self.need("host.sector", keys.sector);
-        let mode = self.need("host.mode", keys.mode);
-        let speed = self.need("host.speed", keys.speed);
-        let depth = self.need("host.queue-depth", keys.queue_depth);
-        let limit = self.need("host.queue-limit", keys.queue_limit);
-        let out_of_range = self.need("host.out-of-range", keys.out_of_range);
-        if let (Some(x), Some(place)) = (speed, &speed_place)
-            && !(SPEED.0..=SPEED.1).contains(&x)
+        if let (Some(sector), Some(g)) = (keys.sector, geometry)
+            && self.log.is_sound("host.sector")
         {
-            let message = format!("`host.speed` is {x}, not a speed-up factor");
-            let label = format!("{} to {}", SPEED.0, SPEED.1);
-            self.fail("host.speed", Kind::Value, message, place, &label);
-        }
-        if let (Some(sector), Some(g)) = (sector, geometry) {
-            let page = g.page_size();
-            let sound = self.log.is_sound("host.sector");
-            if sound && (sector.get() == 0 || page.get() % sector.get() != 0) {
-                let message = format!("a page of {page} is no multiple of a sector of {sector}");
+            let (page, unit) = (g.page_size(), sector.value);
+            if unit.get() == 0 || page.get() % unit.get() != 0 {
+                let message = format!("a page of {page} is no multiple of a sector of {unit}");
                 let page_place = keys_of(self.written.geometry.as_ref()).page_size;
                 let error = ConfigError::new(Kind::Value, message)
-                    .at_some(written(sector_place.as_ref()), "the sector")
+                    .at_some(written(Some(&sector.place)), "the sector")
                     .at_some(place_of(page_place.as_ref()).as_ref(), "the page");
                 self.log.fail("host.sector", error);
             }
         }
-        Some(Host {
-            sector: sector?,
-            mode: mode?,
-            speed: speed?,
-            queue_depth: depth?.get(),
-            queue_limit: limit?.get(),
-            out_of_range: out_of_range?,
-        })
+        self.take(self.written.host.as_ref(), "host")
     }
 
     fn buffer(&mut self, geometry: Option<&Geometry>) -> Option<Buffer> {
         let keys = keys_of(self.written.buffer.as_ref());
-        let (size_place, share_place) =
-            (place_of(keys.size.as_ref()), place_of(keys.flush_above.as_ref()));
-        let size = self.need("buffer.size", keys.size);
-        let flush_above = self.need("buffer.flush-above", keys.flush_above);
-        if let (Some(x), Some(place)) = (flush_above, &share_place)
-            && !(0.0..=1.0).contains(&x)
-        {
-            let message = format!("`buffer.flush-above` is {x}, not a share");
-            self.fail("buffer.flush-above", Kind::Value, message, place, "0 to 1");
-        }
-        if let (Some(size), Some(g), Some(place)) = (size, geometry, &size_place)
+        if let (Some(At { value: size, place }), Some(g)) = (keys.size, geometry)
             && size.get() > 0
         {
             let pages = size.get() / g.page_size().get();
             if !(1..=BUFFER_PAGES).contains(&pages) {
                 let message = format!("`buffer.size` is {size}, which is {pages} pages");
                 let label = format!("0B, or 1 to {BUFFER_PAGES} pages of {}", g.page_size());
-                self.fail("buffer.size", Kind::Value, message, place, &label);
+                self.fail("buffer.size", Kind::Value, message, &place, &label);
             }
         }
-        Some(Buffer { size: size?, flush_above: flush_above? })
+        self.take(self.written.buffer.as_ref(), "buffer")
     }
 
     fn workload(&mut self) -> Workload {
-        let WorkloadKeys {
-            shift,
-            requests,
-            duration,
-            size,
-            align,
-            span,
-            read_share,
-            trim_share,
-            arrivals,
-            rate,
-            theta,
-            hot_data,
-            hot_writes,
-            seed,
-        } = keys_of(self.written.workload.as_ref());
-        if let (Some(arrivals), Some(rate)) = (&arrivals, &rate) {
+        let keys = keys_of(self.written.workload.as_ref());
+        let (arrivals, rate) = (&keys.arrivals, &keys.rate);
+        if let (Some(arrivals), Some(rate)) = (arrivals, rate) {
             let message = "`workload.arrivals` and `workload.rate` exclude each other";
             let error = ConfigError::new(Kind::Conflict, message)
                 .at(&arrivals.place, "")
@@ -518,60 +506,41 @@ impl Work<'_> {
                 .help("`rate` is short for { poisson = { iops = … } }: give one of them");
             self.log.fail("workload.rate", error);
         }
-        if let Some(At { value: x, place }) = &rate
+        if let Some(At { value: Some(x), place }) = rate
             && !Arrivals::is_rate(*x)
         {
             let message = format!("`workload.rate` is {x}, not requests a second");
             self.fail("workload.rate", Kind::Value, message, place, "above 0 and at most 1e9");
         }
-        let given: [(&str, Option<(Json, Place)>); 13] = [
-            ("requests", requests.map(|at| (at.value.get().into(), at.place))),
-            ("duration", duration.map(|at| (text(at.value), at.place))),
-            ("size", size.map(|at| (at.value.0, at.place))),
-            ("align", align.map(|at| (text(at.value), at.place))),
-            ("span", span.map(|at| (text(at.value), at.place))),
-            ("read-share", read_share.map(|at| (at.value.into(), at.place))),
-            ("trim-share", trim_share.map(|at| (at.value.into(), at.place))),
-            ("arrivals", arrivals.map(|at| (at.value.0, at.place))),
-            ("rate", rate.map(|at| (at.value.into(), at.place))),
-            ("theta", theta.map(|at| (at.value.into(), at.place))),
-            ("hot-data", hot_data.map(|at| (at.value.into(), at.place))),
-            ("hot-writes", hot_writes.map(|at| (at.value.into(), at.place))),
-            ("seed", seed.map(|at| (at.value.into(), at.place))),
-        ];
-        let mut generator = Map::new();
-        for (key, value) in given {
-            let Some((value, place)) = value else { continue };
+        let given = self.take(self.written.workload.as_ref(), "workload");
+        let given = given.as_ref().and_then(WorkloadKeys::emit);
+        let mut generator = given.and_then(|all| all.as_object().cloned()).unwrap_or_default();
+        generator.remove("shift");
+        for (key, value) in &generator {
             // What a key may hold, the generator itself knows best.
             let alone = json!({ "pattern": "random-write", key: value });
             if let Err(error) = serde_json::from_value::<workload::Generator>(alone) {
                 let path = format!("workload.{key}");
                 let message = format!("`{path}` is not what a generator takes");
-                self.fail(&path, Kind::Value, message, &place, &error.to_string());
+                let place = self.tree.at(&path).map(|node| node.place.clone());
+                let error = ConfigError::new(Kind::Value, message)
+                    .at_some(place.as_ref(), error.to_string());
+                self.log.fail(&path, error);
             }
-            generator.insert(key.to_owned(), value);
         }
-        Workload { shift: shift.map_or(0, |at| at.value.0), generator }
+        let shift = keys.shift.and_then(|at| at.value).map_or(0, |offset| offset.0);
+        Workload { shift, generator }
     }
 
-    fn precondition(&mut self) -> Option<Precondition> {
-        let keys = keys_of(self.written.precondition.as_ref());
-        let fill = self.need("precondition.fill", keys.fill);
-        let age = self.need("precondition.age", keys.age);
-        Some(Precondition { fill: fill?, age: age? })
-    }
-
-    fn recording(&mut self) -> Option<Recording> {
-        let keys = keys_of(self.written.run.as_ref());
-        let requests = self.need("run.keep-requests", keys.keep_requests);
-        let place = place_of(keys.series_interval.as_ref());
-        let series_interval = self.need("run.series-interval", keys.series_interval)?.0;
-        if series_interval.is_some_and(|length| length < SHORTEST) {
+    fn run(&mut self) -> Option<Run> {
+        let interval = keys_of(self.written.run.as_ref()).series_interval;
+        if let Some(At { value: Interval(Some(length)), place }) = interval
+            && length < SHORTEST
+        {
             let message = format!("`run.series-interval` must be at least {SHORTEST}");
-            let place = place.expect("what was read has a place");
             self.fail("run.series-interval", Kind::Value, message, &place, "");
         }
-        Some(Recording { requests: requests?, series_interval, snapshots: false })
+        self.take(self.written.run.as_ref(), "run")
     }
 
     fn policies(&mut self, supplier: Option<&dyn Supplier>) -> Option<PolicySet> {

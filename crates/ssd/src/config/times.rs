@@ -1,19 +1,18 @@
 //! The times of a drive, from settings as written.
 
-use super::drive::Reliability;
 use super::error::{ConfigError, Kind};
-use super::field::{At, ByPageType, Quantity};
-use super::keys::{Bus, BusKeys, LevelKeys, LevelsKeys, PhysicsKeys, TimingKeys};
-use super::resolve::{Work, keys_of, text};
+use super::field::{At, ByPageType, Quantity, Setting};
+use super::keys::Reliability;
+use super::keys::{
+    Bus, BusKeys, BusSettings, LevelKeys, LevelsKeys, OPERATION_LIMIT, PhysicsKeys, TimingKeys,
+};
+use super::resolve::{Work, keys_of, place_of, text};
 use super::text::Place;
 use kernel::Dur;
 use nand::physics::{ReadCost, STEP_VOLTS, program_us};
 use nand::{Geometry, SoftReads, Timing};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Display;
-
-/// An operation of the flash takes at most this long: more is a slip of the unit.
-const OPERATION_LIMIT: Dur = Dur::secs(60);
 
 /// Times of a read and a program, by page type.
 type ReadProgram = [[Dur; 4]; 2];
@@ -49,11 +48,11 @@ impl Work<'_> {
         let reliability = reliability?;
         let Some(place) = &levels else {
             let soft_reads =
-                SoftReads::of_plain(&timing, &reliability.cell(geometry?), &reliability.ldpc);
+                SoftReads::of_plain(&timing, &reliability.cell(geometry?), &reliability.ldpc());
             return Some(Times { timing, soft_reads, has_levels: false, json });
         };
         let rising = SoftReads::of_levels(&timing);
-        if rising.is_none() && reliability.model_on {
+        if rising.is_none() && reliability.model_on() {
             let message = "with the model of the cells the read times of `timing.levels` are those \
                            of 1, 3 and 7 sensings, and these fall from one level to the next";
             let label = "high must read no slower than medium, and that no slower than low";
@@ -118,13 +117,13 @@ impl Work<'_> {
             transfer_us: micro(transfer),
             boundaries: (1 << cell.bits()) - 1,
         };
-        let soft_reads = SoftReads::of_equation(&cost, &reliability.ldpc);
+        let soft_reads = SoftReads::of_equation(&cost, &reliability.ldpc());
         let hours = retention.as_secs_f64() / 3600.0;
         let mut times = [[[Dur::ZERO; 4]; 2]; 3];
         for (level, step) in times.iter_mut().zip(steps) {
             let volts = STEP_VOLTS * f64::from(step) / f64::from(steps[1]);
             let rber = cell.worst_rber(volts, cell.rated_cycles(), hours);
-            let Some(needed) = reliability.ldpc.step_for(rber) else {
+            let Some(needed) = reliability.ldpc().step_for(rber) else {
                 let message = format!(
                     "data written with step {step} at {} cycles have {rber:.2e} wrong bits after \
                      {retention}, more than any sensing corrects",
@@ -289,24 +288,13 @@ impl Work<'_> {
         bus: Option<At<Bus>>,
         geometry: Option<&Geometry>,
     ) -> Option<(nand::Bus, Json)> {
+        let bus_place = place_of(bus.as_ref());
         let keys = match self.need("timing.bus", bus)? {
             Bus::Included => return Some((nand::Bus::Included, "included".into())),
-            Bus::Modelled(keys) => *keys,
+            Bus::Modelled(keys) => At { value: *keys, place: bus_place? },
         };
-        let BusKeys { rate, width_bits, command } = keys;
-        let width_place = width_bits.as_ref().map(|at| at.place.clone());
-        let rate = self.need("timing.bus.rate", rate);
-        let command = self.operation("timing.bus.command", command);
-        let width = width_bits.map_or(8, |at| at.value.get());
-        if width > 64 {
-            let message = "`timing.bus.width-bits` must be at most 64";
-            self.fail("timing.bus.width-bits", Kind::Value, message, &width_place?, "");
-            return None;
-        }
-        if self.log.is_broken("timing.bus.width-bits") {
-            return None;
-        }
-        let (rate, command) = (rate?, command?);
+        let bus = self.take(Some(&keys), "timing.bus")?;
+        let BusSettings { rate, width_bits: width, command } = bus;
         let bits = u128::from(geometry?.page_size().get()) * 8;
         let per_second = u128::from(rate.per_second()) * u128::from(width);
         let page = (bits * 1_000_000_000 + per_second / 2) / per_second;
@@ -317,11 +305,7 @@ impl Work<'_> {
             self.fail("timing.bus.rate", Kind::Value, message, &at, "at most a minute");
             return None;
         }
-        let json = json!({
-            "rate": rate.to_string(),
-            "width-bits": width,
-            "command": command.to_string(),
-        });
+        let json = BusKeys::emit(&bus).unwrap_or_default();
         Some((nand::Bus::Modelled { command, page }, json))
     }
 }

@@ -106,7 +106,7 @@ impl Cells {
     /// The cells of a drive at the beginning of a run; `None` if their model is off.
     pub(crate) fn of(drive: &Drive) -> Option<Box<Self>> {
         let r = &drive.reliability;
-        if !r.model_on {
+        if !r.model_on() {
             return None;
         }
         let geometry = &drive.geometry;
@@ -118,7 +118,7 @@ impl Cells {
         let cycles = effective(&recovery, &cell, initial, rest);
         let blocks = geometry.blocks();
         Some(Box::new(Self {
-            table: ErrorTable::new(&cell, steps(drive), &r.ldpc),
+            table: ErrorTable::new(&cell, steps(drive), &r.ldpc()),
             reads: drive.soft_reads.clone(),
             read_start: r.read_start,
             retire: r.uncorrectable == Uncorrectable::Retire,
@@ -126,7 +126,7 @@ impl Cells {
             corrected,
             codewords: geometry.page_size().get().div_ceil(r.codeword.get()) as u32,
             resends: u32::from(drive.timing.bus != nand::Bus::Included),
-            harmless: harmless(code, corrected, r.ldpc.correctable(2)) as f32,
+            harmless: harmless(code, corrected, r.ldpc().correctable(2)) as f32,
             cell,
             recovery,
             endurance: f64::from(r.endurance),

@@ -59,7 +59,7 @@ impl Cells {
             code,
             corrected,
             written,
-            correctable: r.ldpc.correctable(2),
+            correctable: r.ldpc().correctable(2),
         }
     }
 
@@ -244,7 +244,7 @@ fn simulated<K: Kit>(
 fn sensings(drive: &Drive, reads: &CellCounts) -> Value {
     let counts = reads.read_by_step.into_iter().enumerate();
     counts
-        .map(|(step, n)| (drive.reliability.ldpc.sensings(step).to_string(), n.into()))
+        .map(|(step, n)| (drive.reliability.ldpc().sensings(step).to_string(), n.into()))
         .collect::<Map<_, _>>()
         .into()
 }
@@ -290,7 +290,7 @@ pub(crate) fn warn<K: Kit>(
                 "every page was read with one sensing: the raw bit error rate was {:.2e} at most, \
                  and that corrects {:.2e} (see reliability.initial-cycles and initial-retention)",
                 counts.worst_rber,
-                r.ldpc.correctable(0)
+                r.ldpc().correctable(0)
             ),
         );
     }
