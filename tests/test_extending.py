@@ -7,10 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from test_docs import ROOT, Block, blocks
 
 PAGE = ROOT / "docs" / "extending.md"
-BUILT = ROOT / "target" / "extending"
+COPY = ROOT / "target" / "extending"
 
 
 def words(block: Block) -> dict[str, str]:
@@ -48,20 +49,19 @@ def tree() -> Path:
     if not shutil.which("cargo") or not (ROOT / ".git").exists():
         pytest.skip("there is no tree to copy, or no cargo to build it with")
     # Always in the same place: what has not changed since is not built again.
-    copy = BUILT / "tree"
-    shutil.rmtree(copy, ignore_errors=True)
+    shutil.rmtree(COPY, ignore_errors=True)
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     files = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in files.splitlines():
         if (ROOT / name).is_file():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, copy / name)
-    return copy
+            (COPY / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, COPY / name)
+    return COPY
 
 
 def cargo(tree: Path, *words: str, **more: str) -> str:
-    """The output of a command of cargo in a copy."""
-    environment = os.environ | {"CARGO_TARGET_DIR": str(BUILT / "target")} | more
+    """The output of a command of cargo in a copy, which shares what others built."""
+    environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target")} | more
     done = subprocess.run(
         ["cargo", *words, "--profile=fast", "--offline"],
         cwd=tree,
@@ -81,7 +81,7 @@ def test_policies_and_a_format_are_a_file_and_a_line(tree: Path) -> None:
     for step in taken:
         take(step, tree)
     for path in made:
-        formatted = ["rustfmt", "--check", tree / path]
+        formatted = ["rustfmt", "--check", str(tree / path)]
         assert subprocess.run(formatted, capture_output=True, check=False).returncode == 0, path
     assert "every_policy_is_described_named_once_and_can_be_built ... ok" in cargo(
         tree, "test", "-p", "floatgate-policies", "--lib", "set::"
@@ -107,7 +107,7 @@ def test_all_of_it_runs(tree: Path) -> None:
     assert '"side-by-side"' in (tree / "schema/drive.json").read_text()
 
 
-KEY = '''
+KEY = """
 //! The key of the page: read, bounded, echoed, known to the schema.
 
 use floatgate_ssd::config::{Layers, load, render};
@@ -139,4 +139,4 @@ fn it_is_a_key_like_others() {
     let wrong = drive_of(9).unwrap_err();
     assert!(wrong.contains("`ftl.gc.side-by-side` is 9") && wrong.contains("1 to 8"), "{wrong}");
 }
-'''
+"""

@@ -10,8 +10,8 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use ftl::{
-    Access, AccessKind, Coding, Cost, FtlView, Interests, Lpn, Order, PageChoice, Placement,
-    PlaneView, ReadDisturb, Role, StreamId, Throttle, Victim, Watch, Wear, WriteCtx,
+    Access, AccessKind, Cost, FtlView, Interests, Lpn, PlaneView, Role, StreamId, Victim, Watch,
+    WriteCtx,
 };
 pub use kernel::{Prio, Rng, Time};
 pub use nand::{BlockId, DieId, Geometry, Level, Ppn, Tag};
@@ -36,18 +36,12 @@ pub trait Supplier {
     }
 }
 
-/// A policy that was made outside.
-#[allow(missing_docs)] // each is a policy of the family
+/// A policy that was made outside, of one of [`External::FAMILIES`].
 pub enum Made {
+    /// Of family cost.
     Cost(Box<dyn Cost>),
-    Throttle(Box<dyn Throttle>),
-    ReadDisturb(Box<dyn ReadDisturb>),
-    PageChoice(Box<dyn PageChoice>),
-    Coding(Box<dyn Coding>),
+    /// Of family victim.
     Victim(Box<dyn Victim>),
-    Placement(Box<dyn Placement>),
-    Wear(Box<dyn Wear>),
-    Order(Box<dyn Order>),
 }
 
 /// A policy from outside, found and checked.

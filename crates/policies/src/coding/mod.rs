@@ -5,7 +5,7 @@ use nand::{BlockId, Geometry, Layouts, Mode};
 
 crate::family::family! { $
     /// Family coding.
-    CodingPolicy: Coding from Coding {
+    CodingPolicy: Coding {
         plain: ftl::Plain,
         wom: wom::Wom,
     }

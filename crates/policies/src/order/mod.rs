@@ -5,7 +5,7 @@ use kernel::Time;
 
 crate::family::family! { $
     /// Family order.
-    OrderPolicy: Order from Order {
+    OrderPolicy: Order {
         fifo: fifo::Fifo,
         read_first: read_first::ReadFirst,
         priority: priority::Priority,

@@ -6,7 +6,7 @@ use nand::{Geometry, Tag};
 
 crate::family::family! { $
     /// Family page-choice.
-    PageChoicePolicy: PageChoice from PageChoice {
+    PageChoicePolicy: PageChoice {
         in_order: ftl::InOrder,
         mango: Box<mango::Mango>,
     }

@@ -6,7 +6,7 @@ use nand::PlaneId;
 
 crate::family::family! { $
     /// Family placement.
-    PlacementPolicy: Placement from Placement {
+    PlacementPolicy: Placement {
         dynamic: dynamic::Dynamic,
         fixed: fixed::Static,
     }

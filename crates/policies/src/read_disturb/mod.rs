@@ -18,7 +18,7 @@ use nand::{BlockId, Geometry, Mode, PageOrder, Ppn, Tag};
 
 crate::family::family! { $
     /// Family read-disturb.
-    ReadDisturbPolicy: ReadDisturb from ReadDisturb {
+    ReadDisturbPolicy: ReadDisturb {
         none: ftl::NoRefresh,
         refresh: refresh::Refresh,
         redftl: Box<Shadows>,

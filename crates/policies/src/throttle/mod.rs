@@ -28,7 +28,7 @@ use kernel::{Dur, Time};
 
 crate::family::family! { $
     /// Family throttle.
-    ThrottlePolicy: Throttle from Throttle {
+    ThrottlePolicy: Throttle {
         none: ftl::NoThrottle,
         fixed: Box<Gate>,
         dynamic: Box<Gate>,

@@ -4,7 +4,7 @@ use ftl::{Balance, Life, Plan, Wear};
 
 crate::family::family! { $
     /// Family wear.
-    WearPolicy: Wear from Wear {
+    WearPolicy: Wear {
         none: ftl::NoWear,
         cold_swap: cold_swap::StaticWear,
         hot_cold_swap: hot_cold_swap::HotColdSwap,
