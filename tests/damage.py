@@ -17,10 +17,10 @@ from typing import Any
 
 import floatgate
 from floatgate import report
-from floatgate.comparison import Comparison
-from floatgate.recording import SEAL
-from floatgate.results import results
-from floatgate.view import view
+from floatgate.pictures import view
+from floatgate.result.comparison import Comparison
+from floatgate.result.folder import SEAL
+from floatgate.result.tables import results
 
 READERS: dict[str, Callable[[Path, Path], object]] = {
     "report": lambda folder, page: report.save(report.of(report.load([folder])), page),

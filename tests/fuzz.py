@@ -25,9 +25,10 @@ from pathlib import Path
 from typing import Any
 
 import floatgate
-from floatgate import engine, parquet
+from floatgate import engine
 from floatgate.experiments.model import Experiment
-from floatgate.result import Result
+from floatgate.result.run import Result
+from floatgate.workloads import parquet
 
 MEMORY = 4 << 30  # bytes of address space; a few hundred MiB are in use
 HANG = 60  # seconds for one input

@@ -29,7 +29,9 @@ def marked(mark: str) -> dict[int, str]:
 
 def workers(mark: str) -> list[int]:
     """The processes that carry out runs for another one."""
-    return [pid for pid, command in marked(mark).items() if "floatgate.worker" in command]
+    return [
+        pid for pid, command in marked(mark).items() if "floatgate.runs.workers.process" in command
+    ]
 
 
 def at_work(pid: int) -> bool:
@@ -97,8 +99,8 @@ def at_once(*pids: int) -> Iterator[None]:
 
 
 PATIENT = """
-import floatgate.cli, floatgate.pool
-floatgate.pool._PATIENCE = 300.0
+import floatgate.cli, floatgate.runs.workers.pool
+floatgate.runs.workers.pool._PATIENCE = 300.0
 floatgate.cli.main()
 """
 """The command line with workers that may tidy up for as long as it takes on a busy machine."""
@@ -157,7 +159,7 @@ class Gate:
 HELD = """
 import sys, time
 from pathlib import Path
-if "floatgate.worker" in sys.orig_argv:
+if "floatgate.runs.workers.process" in sys.orig_argv:
     (Path(__file__).parent / "held").touch()
     while not (Path(__file__).parent / "let-go").exists():
         time.sleep(0.01)

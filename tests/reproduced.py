@@ -3,7 +3,7 @@
 import pytest
 
 from floatgate.report.model import Finding, Sheet
-from floatgate.reproduce import Reproduction, reproduce
+from floatgate.reproduce.runner import Reproduction, reproduce
 
 
 def quick(name: str, tmp_path_factory: pytest.TempPathFactory) -> Reproduction:

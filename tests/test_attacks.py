@@ -21,12 +21,12 @@ import polars as pl
 import pytest
 
 import floatgate as fg
-from floatgate import parquet
-from floatgate.cache import cache
 from floatgate.cluster import _marked
-from floatgate.locks import alone
-from floatgate.pool import Job
-from floatgate.recording import tidy
+from floatgate.result.folder import tidy
+from floatgate.runs.cache import cache
+from floatgate.runs.workers.locks import alone
+from floatgate.runs.workers.pool import Job
+from floatgate.workloads import parquet
 from processes import LONG, kill, storing, wait_for
 
 SMALL = {
@@ -243,7 +243,7 @@ def test_what_is_tidied_and_what_is_not(tmp_path: Path) -> None:
 from pathlib import Path
 import os, signal
 from floatgate.cluster import _marked
-from floatgate.pool import Job
+from floatgate.runs.workers.pool import Job
 with _marked([Job("agcr", "random-write", out={str(tmp_path)!r})], None):
     os.kill(os.getpid(), signal.SIGKILL)
 """

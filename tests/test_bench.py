@@ -8,11 +8,11 @@ import pytest
 
 import floatgate as fg
 from conftest import Floatgate
-from floatgate import bench_text
-from floatgate.comparison import Comparison
-from floatgate.experiments import chips
-from floatgate.experiments.chips.published import NAMES, chip
-from floatgate.reproduce import Analysis, Study, known
+from floatgate.reproduce.runner import Analysis, Study, known
+from floatgate.reproduce.studies import chips
+from floatgate.reproduce.studies.chips.published import NAMES, chip
+from floatgate.result.comparison import Comparison
+from floatgate.text import bench as bench_text
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,10 @@ import pytest
 
 import floatgate as fg
 from floatgate import build, engine
-from floatgate.cache import cache
-from floatgate.finder import Finder
-from floatgate.pool import Failure, Job, Processes
-from floatgate.run import how_to_read
+from floatgate.policy.finder import Finder
+from floatgate.runs.cache import cache
+from floatgate.runs.run import how_to_read
+from floatgate.runs.workers.pool import Failure, Job, Processes
 
 ROOT = Path(__file__).parent.parent
 CRATES = ("kernel", "nand", "ftl", "policies", "workload", "ssd")
@@ -87,8 +87,10 @@ def digest_of(root: Path) -> str:
 def test_it_is_that_of_the_tree() -> None:
     package = ROOT / "python" / "floatgate"
     names = {path.relative_to(package).as_posix() for path in python_of(package)}
-    assert {"run.py", "recording.py", "parquet.py", "stand_in_errors.json", "build.py"} <= names
-    assert not {"report/page.py", "cli/runs.py", "text.py", "experiments/agcr/grid.py"} & names
+    assert {"runs/run.py", "result/folder.py", "workloads/parquet.py", "build.py"} <= names
+    assert "workloads/stand_in_errors.json" in names
+    assert not {"report/page.py", "cli/runs.py", "text/result.py"} & names
+    assert not {"reproduce/runner.py", "reproduce/studies/agcr/grid.py"} & names
     assert engine.sources() == sources_of(ROOT), "make setup"
     assert build.digest() == digest_of(ROOT)
 
@@ -115,16 +117,19 @@ def test_an_sdist_has_the_same_whatever_its_line_ends(tmp_path: Path) -> None:
 
 
 CHANGES: dict[str, tuple[Callable[[Path], object], bool]] = {
-    "a module": (lambda at: append(at / "run.py"), True),
-    "a module in a folder": (lambda at: append(at / "description" / "__init__.py"), True),
-    "data": (lambda at: append(at / "stand_in_errors.json"), True),
+    "a module": (lambda at: append(at / "build.py"), True),
+    "a module in a folder": (lambda at: append(at / "runs" / "run.py"), True),
+    "data": (lambda at: append(at / "workloads" / "stand_in_errors.json"), True),
     "one more": (lambda at: (at / "more.py").write_text("1\n"), True),
-    "one less": (lambda at: (at / "code.py").unlink(), True),
-    "another name": (lambda at: (at / "code.py").rename(at / "kode.py"), True),
+    "one less": (lambda at: (at / "cluster.py").unlink(), True),
+    "another name": (lambda at: (at / "cluster.py").rename(at / "kluster.py"), True),
     "a page": (lambda at: append(at / "report" / "page.py"), False),
-    "text": (lambda at: append(at / "text.py"), False),
-    "an experiment": (lambda at: append(at / "experiments" / "agcr" / "experiment.toml"), False),
-    "a template": (lambda at: append(at / "description" / "page.html"), False),
+    "text": (lambda at: append(at / "text" / "result.py"), False),
+    "an experiment": (
+        lambda at: append(at / "reproduce" / "studies" / "agcr" / "experiment.toml"),
+        False,
+    ),
+    "a template": (lambda at: append(at / "workloads" / "describe" / "page.html"), False),
     "an editor": (lambda at: (at / ".run.py.swp.py").write_text("1\n"), False),
     "a cache": (lambda at: cached(at / "__pycache__"), False),
 }
@@ -275,7 +280,7 @@ def test_states_and_what_is_known_of_traces_are_kept_by_build(
 
 
 def test_a_worker_whose_files_are_others_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("floatgate.pool.digest", lambda: f"sha256:{'0' * 64}")
+    monkeypatch.setattr("floatgate.runs.workers.pool.digest", lambda: f"sha256:{'0' * 64}")
     jobs = [Job("agcr", "random-write", seed=seed) for seed in range(3)]
     outcomes = [outcome for _, outcome in Processes(2)(jobs, lambda *_: None)]
     assert len(outcomes) == 3

@@ -10,7 +10,7 @@ import pytest
 
 import floatgate as api
 from conftest import Floatgate
-from floatgate import trace_text
+from floatgate.text import traces as trace_text
 
 TICK = 128_166_372_000_000_000  # 100 ns, in the week of the MSR traces
 

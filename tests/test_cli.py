@@ -46,7 +46,7 @@ def test_help_is_instant_and_loads_nothing_heavy(
     probe = "import sys, floatgate.cli; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", probe], capture_output=True, check=True)
     modules = loaded.stdout.decode().split()
-    assert "floatgate.run" in modules
+    assert "floatgate.engine" in modules
     assert not {"numpy", "polars", "rich", "altair", "pydantic"} & set(modules)
 
 

@@ -18,8 +18,8 @@ import pytest
 
 import floatgate as fg
 from conftest import Floatgate
-from floatgate.batch import Standing
-from floatgate.pool import Failure, Here, Job, Outcomes, Watch, cores
+from floatgate.runs.batch import Standing
+from floatgate.runs.workers.pool import Failure, Here, Job, Outcomes, Watch, cores
 from processes import (
     LONG,
     MARK,

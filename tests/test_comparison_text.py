@@ -8,9 +8,9 @@ import pytest
 
 import sample
 from floatgate import Comparison, Result
-from floatgate.comparison_text import page
-from floatgate.measures import MEASURES
-from floatgate.pool import Failure
+from floatgate.result.measures import MEASURES
+from floatgate.runs.workers.pool import Failure
+from floatgate.text.comparison import page
 
 
 def made(**changes: Any) -> Result:

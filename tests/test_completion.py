@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from floatgate import completion, policies
+from floatgate import policies
+from floatgate.cli import completion
 
 BASH = """
 eval "$(_FLOATGATE_COMPLETE=source_bash floatgate)"

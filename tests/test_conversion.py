@@ -20,7 +20,7 @@ import fuzz
 from conftest import Floatgate
 from floatgate import InputError, Result
 from floatgate.engine import WorkloadError
-from floatgate.parquet import METADATA
+from floatgate.workloads.parquet import METADATA
 from test_traces import REAL, real
 
 COMPACT = {"host.out-of-range": "compact"}

@@ -12,7 +12,7 @@ import pytest
 
 import damage
 import floatgate as fg
-from floatgate.recording import SEAL
+from floatgate.result.folder import SEAL
 
 
 @pytest.fixture(scope="module")

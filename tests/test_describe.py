@@ -18,7 +18,7 @@ import twin
 from browser import Browser
 from conftest import Floatgate
 from floatgate import Description, InputError
-from floatgate.description import text
+from floatgate.workloads.describe import text
 from processes import LONG, at_once, at_work, wait_for
 from test_traces import real
 

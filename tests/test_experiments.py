@@ -14,7 +14,7 @@ from floatgate.experiments.check import BLOCK, READING
 from floatgate.experiments.ranges import RangeError, expand
 from floatgate.experiments.toml import lines, written
 from floatgate.report.model import Plot
-from floatgate.sweep import prepare
+from floatgate.runs.sweep import prepare
 
 HEAD = 'schema = "floatgate.experiment/1"\nname = "x"\n'
 

@@ -9,7 +9,7 @@ import pytest
 import floatgate as api
 from conftest import Floatgate
 from floatgate import terminal
-from floatgate.results import query
+from floatgate.result.tables import query
 
 TELLTALE = """
 from pathlib import Path

@@ -41,7 +41,11 @@ def test_the_wheel_serves_every_python_from_3_11_and_names_no_folder(tmp_path: P
     assert re.fullmatch(r"floatgate-.+-cp311-abi3-.+linux.*_x86_64\.whl", wheel.name)
     with zipfile.ZipFile(wheel) as files:
         names = files.namelist()
-        for needed in ("experiments/agcr/experiment.toml", "view/view.js", "report/page.html"):
+        for needed in (
+            "reproduce/studies/agcr/experiment.toml",
+            "pictures/view.js",
+            "report/page.html",
+        ):
             assert f"floatgate/{needed}" in names
         text = [files.read(name) for name in names if not name.endswith(".so")]
     assert len(text) > 100

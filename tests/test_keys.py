@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from floatgate import comparison_text, findings
 from floatgate.engine import InputError
 from floatgate.experiments import check, ranges, toml
 from floatgate.report.page import html
-from floatgate.sweep import carry_on, prepare
+from floatgate.reproduce import claims as findings
+from floatgate.runs.sweep import carry_on, prepare
+from floatgate.text import comparison as comparison_text
 
 Keys = dict[str, Any]
 

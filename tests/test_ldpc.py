@@ -10,9 +10,9 @@ import pytest
 
 from conftest import Floatgate
 from floatgate import engine
-from floatgate.experiments import ldpc
-from floatgate.experiments.ldpc import shown
-from floatgate.experiments.ldpc.fit import fitted
+from floatgate.reproduce.studies import ldpc
+from floatgate.reproduce.studies.ldpc import shown
+from floatgate.reproduce.studies.ldpc.fit import fitted
 
 COMMITTED = Path(__file__).parent.parent / "docs" / "ldpc" / "ldpc.json"
 

@@ -14,8 +14,10 @@ import pytest
 
 import floatgate
 from conftest import Floatgate
-from floatgate import InputError, Result, lifetime_text, text
-from floatgate.progress import Progress
+from floatgate import InputError, Result
+from floatgate.cli.progress import Progress
+from floatgate.text import lifetime as lifetime_text
+from floatgate.text import result as text
 
 SMALL = {
     "geometry.channels": 1,

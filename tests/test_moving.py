@@ -13,8 +13,8 @@ import pytest
 import floatgate
 from conftest import Floatgate
 from floatgate import InputError, Result
-from floatgate.moving import Converted, Fate, check, convert
-from floatgate.moving.examples import EXAMPLES
+from floatgate.migrate import Converted, Fate, check, convert
+from floatgate.migrate.examples import EXAMPLES
 
 MIB = 1 << 20
 

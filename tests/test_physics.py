@@ -8,7 +8,7 @@ import pytest
 import floatgate.report
 from floatgate.physics import Cell, Recovery, correctable, program_us, read_us, reprogram_wear
 from floatgate.report.model import Finding
-from floatgate.reproduce import Reproduction, reproduce
+from floatgate.reproduce.runner import Reproduction, reproduce
 
 CONSTANTS = {"printed": (5.63e-2, 1.0), "fitted": (0.0702, 0.0128)}
 

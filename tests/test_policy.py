@@ -20,7 +20,7 @@ import pytest
 import floatgate
 from conftest import Floatgate
 from floatgate import policy as api
-from floatgate.policy import Access, Cost, Drive, Plane, Random, Victim, Write
+from floatgate.policy import Access, Cost, Drive, Plane, Random, Victim, Write, source
 from processes import LONG, at_once
 
 ROOT = Path(__file__).parent.parent
@@ -401,7 +401,7 @@ def test_code_that_was_edited_since_its_import_counts_as_in_memory(
     # Imported and edited before the first run: its functions tell.
     module = __import__(mine)
     (tmp_path / f"{mine}.py").write_text(MINE)
-    __import__("floatgate.code").code._read.pop(mine)
+    source._read.pop(mine)
     assert "not-repeatable" in [
         w["code"] for w in run(policy={"victim": module.Greedy})["warnings"]
     ]

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from floatgate import Result
-from floatgate.pool import (
+from floatgate.runs.workers.pool import (
     Failure,
     Here,
     Job,
@@ -169,7 +169,7 @@ def test_workers_that_cannot_even_start_fail_every_run(
 def test_closing_stops_everything_at_once(
     mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("floatgate.pool._PATIENCE", LONG)
+    monkeypatch.setattr("floatgate.runs.workers.pool._PATIENCE", LONG)
     jobs = [job(2000, out=str(tmp_path)), *[job(ENDLESS, out=str(tmp_path))] * 3]
     outcomes = Processes(2)(jobs, ignore)
     assert next(outcomes)[0] == 0
@@ -236,7 +236,7 @@ def test_a_worker_that_is_busy_otherwise_is_stopped_too(
     script.write_text(DEAF.format(python=sys.executable, there=str(there)))
     script.chmod(0o755)
     monkeypatch.setattr("sys.executable", str(script))
-    monkeypatch.setattr("floatgate.pool._PATIENCE", LONG)
+    monkeypatch.setattr("floatgate.runs.workers.pool._PATIENCE", LONG)
     worker = Worker()
     wait_for(there.exists)
     stop([worker])
@@ -246,7 +246,7 @@ def test_a_worker_that_is_busy_otherwise_is_stopped_too(
 def test_ctrl_c_is_noted_and_interrupts_no_tidying_up() -> None:
     program = """
 import os, signal
-from floatgate import worker
+from floatgate.runs.workers import process as worker
 signal.signal(signal.SIGINT, worker._interrupt)
 for _ in range(2):
     os.kill(os.getpid(), signal.SIGINT)

@@ -17,8 +17,8 @@ import pytest
 
 import floatgate
 from floatgate import InputError, Result
-from floatgate.recording import Column, Recording
-from floatgate.result import SOURCES
+from floatgate.result.folder import Column, Recording
+from floatgate.result.run import SOURCES
 from processes import wait_for
 
 ROOT = Path(__file__).parent.parent

@@ -16,13 +16,13 @@ import floatgate
 import sample
 from conftest import Floatgate
 from floatgate import Comparison, InputError, Result
-from floatgate.measures import MEASURES, find, unit_of
 from floatgate.report import Finding, Plot, Point, Report, Table, figures, load, of, save, tables
 from floatgate.report.drawing import Drawn
 from floatgate.report.names import Names
 from floatgate.report.page import difference
 from floatgate.report.plots import draw
-from floatgate.result import flat
+from floatgate.result.measures import MEASURES, find, unit_of
+from floatgate.result.run import flat
 
 SMALL = {
     "geometry.blocks-per-plane": 32,

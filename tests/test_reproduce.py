@@ -11,10 +11,11 @@ import pytest
 import floatgate as fg
 import floatgate.report
 from conftest import Floatgate
-from floatgate import findings
-from floatgate.experiments import Published, gc_laws
+from floatgate.experiments import Published
 from floatgate.report.model import Report
-from floatgate.reproduce import Study, known, measurements, reproduce
+from floatgate.reproduce import claims as findings
+from floatgate.reproduce.runner import Study, known, measurements, reproduce
+from floatgate.reproduce.studies import gc_laws
 
 SMALL: dict[str, Any] = {
     "geometry.channels": 1,

@@ -8,9 +8,9 @@ import pytest
 
 import sample
 from floatgate import Comparison, Result
-from floatgate.experiments.agcr.beyond import beyond
-from floatgate.experiments.agcr.grid import HEADLINE, Runs
-from floatgate.reproduce import Reproduction
+from floatgate.reproduce.runner import Reproduction
+from floatgate.reproduce.studies.agcr.beyond import beyond
+from floatgate.reproduce.studies.agcr.grid import HEADLINE, Runs
 from reproduced import quick, row
 
 

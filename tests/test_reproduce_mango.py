@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from floatgate.experiments.mango.battery import battery_joules, quantity
-from floatgate.experiments.wom.chips import measured_chips
-from floatgate.experiments.wom.code import turned
-from floatgate.reproduce import Reproduction
-from floatgate.result import Result
+from floatgate.reproduce.runner import Reproduction
+from floatgate.reproduce.studies.mango.battery import battery_joules, quantity
+from floatgate.reproduce.studies.wom.chips import measured_chips
+from floatgate.reproduce.studies.wom.pairs import turned
+from floatgate.result.run import Result
 from reproduced import quick, row
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from floatgate import run as run_drive
-from floatgate.conversion import convert
-from floatgate.experiments.read_disturb import (
+from floatgate.reproduce.runner import Reproduction, known, reproduce
+from floatgate.reproduce.studies.read_disturb import (
     DIES,
     FACTOR,
     LENGTHS,
@@ -18,10 +18,10 @@ from floatgate.experiments.read_disturb import (
     order,
     workloads,
 )
-from floatgate.experiments.read_disturb.runs import ALL, DOMINATED, SCHEMES, Erases, Run, Runs
-from floatgate.experiments.read_disturb.why import ENDURED, needed
-from floatgate.experiments.read_disturb.workloads import EXTENT, PAGE, Requests, Sample
-from floatgate.reproduce import Reproduction, known, reproduce
+from floatgate.reproduce.studies.read_disturb.runs import ALL, DOMINATED, SCHEMES, Erases, Run, Runs
+from floatgate.reproduce.studies.read_disturb.why import ENDURED, needed
+from floatgate.reproduce.studies.read_disturb.workloads import EXTENT, PAGE, Requests, Sample
+from floatgate.workloads.convert import convert
 from reproduced import quick, sheet
 
 

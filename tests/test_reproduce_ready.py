@@ -8,8 +8,8 @@ import pytest
 
 import floatgate
 from browser import Browser
-from floatgate.experiments.ready import cells, demand, lives, paper
-from floatgate.reproduce import Reproduction, reproduce
+from floatgate.reproduce.runner import Reproduction, reproduce
+from floatgate.reproduce.studies.ready import cells, demand, lives, paper
 from reproduced import quick, rows, sheet
 
 HOURS = 43_800

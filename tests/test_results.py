@@ -9,7 +9,7 @@ import pytest
 
 import floatgate as fg
 from conftest import Floatgate
-from floatgate.results import query
+from floatgate.result.tables import query
 
 SMALL = {
     "geometry.channels": 1,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import floatgate
-from floatgate.run import _names, pairs
+from floatgate.runs.run import _names, pairs
 
 SMALL = {"workload.requests": 2000}
 

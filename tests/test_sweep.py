@@ -16,13 +16,14 @@ import pytest
 
 import floatgate as fg
 from conftest import Floatgate
-from floatgate import batch, pool
-from floatgate.cache import Cache
-from floatgate.estimate import Rates, estimate
 from floatgate.experiments import Experiment
-from floatgate.locks import alone
-from floatgate.recording import tidy
-from floatgate.sweep import prepare
+from floatgate.result.folder import tidy
+from floatgate.runs import batch
+from floatgate.runs.cache import Cache
+from floatgate.runs.estimate import Rates, estimate
+from floatgate.runs.sweep import prepare
+from floatgate.runs.workers import pool
+from floatgate.runs.workers.locks import alone
 from processes import LONG, MARK, Gate, kill, marked, wait_for, workers
 
 SMALL: dict[str, Any] = {
@@ -309,7 +310,7 @@ def test_the_page_operations_are_right_within_a_factor_of_three(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What does not depend on the machine: at a page operation in a second, without ageing."""
-    monkeypatch.setattr("floatgate.estimate._measured", lambda: Rates(math.inf, 1.0))
+    monkeypatch.setattr("floatgate.runs.estimate._measured", lambda: Rates(math.inf, 1.0))
     experiment = sized(name)
     prepared = prepare(experiment, out=tmp_path)
     found = estimate(prepared.plans, workers=1)
@@ -490,8 +491,8 @@ def test_what_a_zombie_left_is_removed(tmp_path: Path) -> None:
 
 HOLD = """
 import sys
-from floatgate.cache import Cache
-from floatgate.locks import alone
+from floatgate.runs.cache import Cache
+from floatgate.runs.workers.locks import alone
 with alone(Cache(sys.argv[1], "1GiB"), "abcdef", lambda *state: None) as told:
     print("taken", flush=True)
     sys.stdin.readline()

@@ -3,8 +3,9 @@
 import re
 
 import floatgate
-from floatgate import Result, text
-from floatgate.result import OPERATIONS, SOURCES
+from floatgate import Result
+from floatgate.result.run import OPERATIONS, SOURCES
+from floatgate.text import result as text
 
 
 def test_every_part_of_a_result_is_told_in_80_columns(result: Result) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from floatgate import InputError
-from floatgate.variants import expand, folder_name, split, where
+from floatgate.runs.variants import expand, folder_name, split, where
 
 # TOML values that have commas, quotes and brackets in them.
 words = st.text(alphabet=",'\"\\[]{} aé=", max_size=8)

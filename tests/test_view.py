@@ -1,6 +1,5 @@
 """The picture of a drive over time: what the page computes, and how it looks in a browser."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,8 @@ import floatgate as fg
 from browser import Browser
 from conftest import Floatgate
 from floatgate import InputError, Result
+from floatgate.pictures import picture
 from floatgate.report import load
-from floatgate.view import picture
 
 SMALL = {
     "geometry.channels": 2,
@@ -175,7 +174,7 @@ def test_large_drives_are_shown_in_cells_and_long_runs_in_fewer_instants(
     assert thinned["times"][-1] == whole["times"][-1]
     assert sum(thinned["counts"]) < sum(whole["counts"])
     assert replayed(thinned, "valid_slots", BLOCKS) == final["valid_slots"].to_list()
-    monkeypatch.setattr(sys.modules["floatgate.view"], "CELLS", BLOCKS // 4)
+    monkeypatch.setattr("floatgate.pictures.CELLS", BLOCKS // 4)
     cells = picture(run)
     assert (cells["group"], cells["blocks"]) == (4, 8)
     means = final["erases"].to_numpy().reshape(-1, 4).mean(axis=1).astype(int).tolist()

@@ -11,24 +11,24 @@ The command `floatgate` says the same in a shell; `floatgate --help` lists what 
 from typing import TYPE_CHECKING
 
 from floatgate import report
-from floatgate.advice import Advice, advise
-from floatgate.bench import bench
-from floatgate.catalogue import traces
-from floatgate.compare import compare
-from floatgate.comparison import Comparison
-from floatgate.conversion import convert
-from floatgate.description import Description, describe
 from floatgate.engine import ConfigError, InputError, InternalError, PolicyError, WorkloadError
 from floatgate.engine import version as _version
-from floatgate.forward import FastForward, demand_per_second, fast_forward
-from floatgate.lifetime import lifetime
-from floatgate.permission import allow_code
-from floatgate.profile import Profile, expected_error, fit
-from floatgate.result import Result
-from floatgate.results import results
-from floatgate.run import chips, drives, formats, generators, policies, resolve, run, schema
-from floatgate.sweep import sweep
-from floatgate.view import view
+from floatgate.life.advice import Advice, advise
+from floatgate.life.forward import FastForward, demand_per_second, fast_forward
+from floatgate.life.lifetime import lifetime
+from floatgate.physics.bench import bench
+from floatgate.pictures import view
+from floatgate.policy.permission import allow_code
+from floatgate.result.comparison import Comparison
+from floatgate.result.run import Result
+from floatgate.result.tables import results
+from floatgate.runs.compare import compare
+from floatgate.runs.run import chips, drives, formats, generators, policies, resolve, run, schema
+from floatgate.runs.sweep import sweep
+from floatgate.workloads.catalogue import traces
+from floatgate.workloads.convert import convert
+from floatgate.workloads.describe import Description, describe
+from floatgate.workloads.stand_ins import Profile, expected_error, fit
 
 if TYPE_CHECKING:
     from floatgate.experiments import Experiment

@@ -6,7 +6,7 @@ from typing import Any, TypedDict, final, type_check_only
 from numpy import float64, int64
 from numpy.typing import NDArray
 
-from floatgate.finder import Finder
+from floatgate.policy.finder import Finder
 
 __all__ = [
     "Access",

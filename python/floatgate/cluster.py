@@ -1,6 +1,6 @@
 """Runs on other machines: an executor that hands jobs to a Dask cluster (docs/cluster.md).
 
-A Dask worker carries a job out in a process of its own, the same that `floatgate.pool` uses. So a
+A Dask worker carries a job out in a process of its own, as `floatgate.runs.workers` does. So a
 run that dies takes no worker with it, one that nobody wants any more is stopped at once, and a
 worker that is killed takes its run along; Dask gives that run to another one. Results have the name
 of what went in and appear whole: one that is made twice is the same bytes in the same place.
@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from floatgate import build, engine
-from floatgate.catalogue import trace_folders
 from floatgate.engine import InputError
-from floatgate.pool import Failure, Job, Outcomes, Watch, Worker, stop
-from floatgate.recording import Recording, content, unfinished
-from floatgate.result import Result
+from floatgate.result.folder import Recording, content, unfinished
+from floatgate.result.run import Result
+from floatgate.runs.workers.pool import Failure, Job, Outcomes, Watch, Worker, stop
+from floatgate.workloads.catalogue import trace_folders
 
 Client = Any
 """A client of Dask, which has no types of its own."""
@@ -88,7 +88,7 @@ class Cluster:
             return sum(client.nthreads().values())
 
     def __call__(self, jobs: Sequence[Job], watch: Watch) -> Outcomes:
-        """See `floatgate.pool.Executor`.
+        """See `floatgate.runs.workers.pool.Executor`.
 
         Raises:
             InputError: No scheduler answers, or its workers are not fit for these jobs.

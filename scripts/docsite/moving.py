@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import html
 
-from floatgate.moving import Fate, convert, written
-from floatgate.moving.examples import EXAMPLES
+from floatgate.migrate import Fate, convert, written
+from floatgate.migrate.examples import EXAMPLES
 
 
 def tables() -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 import floatgate
-from floatgate.reproduce import known
+from floatgate.reproduce.runner import known
 
 
 def cli() -> str:

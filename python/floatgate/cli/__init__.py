@@ -8,16 +8,19 @@ from typing import Annotated
 import typer
 
 import floatgate
-from floatgate import (
-    ConfigError,
-    InputError,
-    InternalError,
-    PolicyError,
+from floatgate import ConfigError, InputError, InternalError, PolicyError, terminal
+from floatgate.cli import (
     completion,
+    config,
+    experiments,
     interrupt,
-    terminal,
+    lifetime,
+    lists,
+    report,
+    runs,
+    view,
 )
-from floatgate.cli import config, experiments, lifetime, lists, report, runs, trace, view
+from floatgate.cli import traces as trace
 from floatgate.cli.options import choices, opens_files
 from floatgate.cli.show import fail
 

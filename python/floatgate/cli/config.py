@@ -12,8 +12,8 @@ import floatgate
 from floatgate import InputError, engine
 from floatgate.cli.options import Drive, Json, Policy, Seed, Set, opens_files
 from floatgate.cli.show import print_json
-from floatgate.finder import Finder
-from floatgate.permission import typed
+from floatgate.policy.finder import Finder
+from floatgate.policy.permission import typed
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
 
@@ -87,7 +87,9 @@ def convert(
     when both are given. What could not be carried over is said, with the reason; --list and --json
     have every parameter. Traces need no conversion: their formats are read as they are.
     """
-    from floatgate import moving, pages, text
+    from floatgate import migrate as moving
+    from floatgate import pages
+    from floatgate.text import result as text
 
     converted = moving.convert(*files, out=out)
     named = [name for each in converted for name in each.files]

@@ -45,9 +45,11 @@ def sweep(
 
     A sweep that was stopped, by Ctrl-C or otherwise, goes on where it was when it is started again.
     """
-    from floatgate import comparison_text, findings, text
-    from floatgate.progress import RunsProgress
-    from floatgate.sweep import carry_on, prepare
+    from floatgate.cli.progress import RunsProgress
+    from floatgate.reproduce import claims as findings
+    from floatgate.runs.sweep import carry_on, prepare
+    from floatgate.text import comparison as comparison_text
+    from floatgate.text import result as text
 
     executor = executor_of(cluster, workers)
     with RunsProgress(quiet=quiet) as progress:
@@ -111,7 +113,7 @@ def results(
     with underscores, such as host_write_latency_ns_p99), requests, series, blocks, snapshots and
     occupancy (with run_id). Without a question: the columns of runs.
     """
-    from floatgate.results import query
+    from floatgate.result.tables import query
 
     if as_json and csv:
         raise InputError("either --json or --csv")
@@ -150,10 +152,10 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Make published results again, and a page that puts both side by side."""
-    from floatgate import findings
-    from floatgate.progress import RunsProgress
-    from floatgate.reproduce import known, measurements
-    from floatgate.reproduce import reproduce as make
+    from floatgate.cli.progress import RunsProgress
+    from floatgate.reproduce import claims as findings
+    from floatgate.reproduce.runner import known, measurements
+    from floatgate.reproduce.runner import reproduce as make
 
     if name is None:
         titles = {n: e.title for n, e in known().items()} | measurements()
@@ -217,11 +219,11 @@ def _measure(
     """What runs no drive."""
     import importlib
 
-    from floatgate.progress import FramesProgress
+    from floatgate.cli.progress import FramesProgress
 
     if traces:
         raise InputError(f"`{name}` reads no traces: leave out --traces")
-    module = importlib.import_module(f"floatgate.experiments.{name}")
+    module = importlib.import_module(f"floatgate.reproduce.studies.{name}")
     with FramesProgress(quiet=quiet) as progress:
         made = module.measure(quick=quick, out=out, workers=workers, progress=progress)
     if as_json:
@@ -232,8 +234,8 @@ def _measure(
 
 
 def _dry_run(prepared: Any, workers: int | None, as_json: bool) -> None:
-    from floatgate.estimate import estimate
-    from floatgate.text import duration, size
+    from floatgate.runs.estimate import estimate
+    from floatgate.text.result import duration, size
 
     found = estimate(prepared.plans, workers)
     if as_json:

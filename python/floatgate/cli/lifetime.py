@@ -26,7 +26,7 @@ from floatgate.cli.options import (
     Workload,
 )
 from floatgate.cli.show import kept, place_of, print_json
-from floatgate.run import Reading
+from floatgate.runs.run import Reading
 
 
 def lifetime(
@@ -76,9 +76,10 @@ def lifetime(
     otherwise no years are named. Where the target is not reached, throttles and other drives that
     reach it are found.
     """
-    from floatgate import lifetime_text, text
-    from floatgate.lifetime import lifetime_data
-    from floatgate.progress import Progress
+    from floatgate.cli.progress import Progress
+    from floatgate.life.lifetime import lifetime_data
+    from floatgate.text import lifetime as lifetime_text
+    from floatgate.text import result as text
 
     reading = Reading(
         format=format,

@@ -26,7 +26,7 @@ def policies(
     if as_json:
         print_json("floatgate.policies/1", policies=known)
         return
-    from floatgate import text
+    from floatgate.text import result as text
 
     print(text.policies(known, details=family is not None))
 
@@ -55,14 +55,15 @@ def chips(
     if as_json:
         print_json("floatgate.chips/1", chips=known)
         return
-    from floatgate import text
+    from floatgate.text import result as text
 
     print(text.chips(known) if name is None else text.chip(known[0]))
 
 
 def _bench(name: str | None, blocks: int | None, seed: int | None, as_json: bool) -> None:
-    from floatgate import bench_text, text
-    from floatgate.bench import BLOCKS
+    from floatgate.physics.bench import BLOCKS
+    from floatgate.text import bench as bench_text
+    from floatgate.text import result as text
 
     if name is None:
         raise InputError("`--bench` needs the NAME of a chip; `floatgate chips` lists them")

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import floatgate
-from floatgate import InputError, completion, permission
+from floatgate import InputError
+from floatgate.cli import completion
+from floatgate.policy import permission
 
 if TYPE_CHECKING:
     from floatgate.cluster import Cluster

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 import floatgate
-from floatgate import InputError, completion
+from floatgate import InputError
+from floatgate.cli import completion
 from floatgate.cli.options import (
     ClusterAddress,
     Columns,
@@ -39,8 +40,8 @@ from floatgate.cli.options import (
     executor_of,
 )
 from floatgate.cli.show import fail, kept, place_of
-from floatgate.measures import MEASURES
-from floatgate.recording import TABLES
+from floatgate.result.folder import TABLES
+from floatgate.result.measures import MEASURES
 
 
 def run(
@@ -68,8 +69,8 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Run WORKLOAD on DRIVE: latency, write amplification and wear, split by cause."""
-    from floatgate import text
-    from floatgate.progress import Progress
+    from floatgate.cli.progress import Progress
+    from floatgate.text import result as text
 
     if snapshots and out is None:
         raise InputError("--snapshots is stored beside the result: say where with --out DIR")
@@ -178,9 +179,10 @@ def compare(
     belongs to its value. Every run is checked before the first starts, and each result is stored
     as soon as it is there. What is stored is not made again when the command is repeated.
     """
-    from floatgate import comparison_text, text
-    from floatgate.progress import RunsProgress
-    from floatgate.variants import expand, folder_name
+    from floatgate.cli.progress import RunsProgress
+    from floatgate.runs.variants import expand, folder_name
+    from floatgate.text import comparison as comparison_text
+    from floatgate.text import result as text
 
     if bars is not None and bars not in MEASURES:
         raise InputError(f"--bars: `{bars}` is not a measure; there are {', '.join(MEASURES)}")

@@ -38,7 +38,7 @@ def kept(where: Callable[[], str]) -> Iterator[None]:
 def place_of(result: Result) -> str:
     """Where a result is stored, if need be in the cache, in a sentence."""
     from floatgate import InputError
-    from floatgate.cache import cache
+    from floatgate.runs.cache import cache
 
     if result.folder is not None:
         return f"the result is stored in {result.folder}"

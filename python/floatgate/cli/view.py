@@ -24,6 +24,6 @@ def view(
     It shows every block (valid, invalid and free pages, wear, reads, mode), and how busy dies and
     channels were, at every instant that was stored.
     """
-    from floatgate.view import view as write
+    from floatgate.pictures import view as write
 
     print(f"Page: {write(result, out)}")

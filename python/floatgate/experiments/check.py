@@ -14,8 +14,8 @@ from floatgate.experiments.axes import MistakeError
 from floatgate.experiments.errors import Mistake, Source, nearest
 from floatgate.experiments.toml import Path as At
 from floatgate.experiments.toml import inline, lines
-from floatgate.recording import CHOICES
-from floatgate.run import Reading
+from floatgate.result.folder import CHOICES
+from floatgate.runs.run import Reading
 
 __all__ = ["BLOCK", "SCHEMA", "MistakeError", "nearest"]
 

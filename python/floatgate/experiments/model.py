@@ -8,22 +8,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from floatgate.catalogue import Folders
-from floatgate.catalogue import traces as known_traces
 from floatgate.experiments import check, toml
 from floatgate.experiments.axes import Axis, Part, axes_of, merged
 from floatgate.experiments.errors import Mistake, Source
-from floatgate.recording import CHOICES
 from floatgate.report.model import Plot
-from floatgate.run import Reading
-from floatgate.variants import same_value
+from floatgate.result.folder import CHOICES
+from floatgate.runs.run import Reading
+from floatgate.runs.variants import same_value
+from floatgate.workloads.catalogue import Folders
+from floatgate.workloads.catalogue import traces as known_traces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from floatgate.batch import Standing
-    from floatgate.comparison import Comparison
-    from floatgate.pool import Executor
+    from floatgate.result.comparison import Comparison
+    from floatgate.runs.batch import Standing
+    from floatgate.runs.workers.pool import Executor
 
 
 class Published(NamedTuple):
@@ -274,7 +274,7 @@ class Experiment:
         progress: Callable[[Standing], object] | None = None,
     ) -> Comparison:
         """Makes the runs that are not there yet: see `floatgate.sweep`."""
-        from floatgate.sweep import sweep
+        from floatgate.runs.sweep import sweep
 
         return sweep(self, out=out, workers=workers, executor=executor, progress=progress)
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from floatgate.comparison import Comparison
 from floatgate.report.load import load
 from floatgate.report.model import Finding, Plot, Point, Report, Sheet, Table
+from floatgate.result.comparison import Comparison
 
 SHAPES_RESULTS = False
 

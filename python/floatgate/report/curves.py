@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from floatgate.measures import UNITS
 from floatgate.report import tables
 from floatgate.report.drawing import (
     LINES,
@@ -27,7 +26,8 @@ from floatgate.report.drawing import (
 )
 from floatgate.report.model import Plot
 from floatgate.report.names import Names
-from floatgate.result import OPERATIONS
+from floatgate.result.measures import UNITS
+from floatgate.result.run import OPERATIONS
 
 _UNRECORDED = "To have it, store the run with `--out DIR`, a sweep with `record`"
 _PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99")

@@ -9,12 +9,12 @@ from typing import Any
 
 from floatgate import pages
 from floatgate.engine import InputError
-from floatgate.recording import make_folder
 from floatgate.report import FORMATS
 from floatgate.report.drawing import HEIGHT, STEP, Drawn, file_name
 from floatgate.report.model import Report
 from floatgate.report.names import Names
 from floatgate.report.plots import draw
+from floatgate.result.folder import make_folder
 
 WIDTH = 3.3 * 72
 """Points: a column of a page with two."""

@@ -8,11 +8,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from floatgate import shape
-from floatgate.comparison import LIST, Comparison, read_list
 from floatgate.engine import InputError
-from floatgate.recording import RESULT, flaw
-from floatgate.result import Result, flat
+from floatgate.result import shape
+from floatgate.result.comparison import LIST, Comparison, read_list
+from floatgate.result.folder import RESULT, flaw
+from floatgate.result.run import Result, flat
 
 
 def load(results: Sequence[str | PathLike[str]]) -> Comparison:

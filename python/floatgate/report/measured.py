@@ -7,7 +7,6 @@ from statistics import fmean
 from typing import Any
 
 from floatgate.engine import InputError
-from floatgate.measures import MEASURES, UNITS, Measure, find
 from floatgate.report.drawing import (
     BARS,
     LINES,
@@ -27,7 +26,8 @@ from floatgate.report.drawing import (
 )
 from floatgate.report.model import Plot
 from floatgate.report.names import SEED, Names, as_number
-from floatgate.variants import brief
+from floatgate.result.measures import MEASURES, UNITS, Measure, find
+from floatgate.runs.variants import brief
 
 
 def bars(plot: Plot, names: Names) -> Iterator[Drawn]:

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from floatgate.comparison import Comparison
+from floatgate.result.comparison import Comparison
 
 
 class Finding(NamedTuple):
     """One row of a table that puts what was published beside what came out here.
 
     `where` is the place in the publication (`Table 2`, `Fig. 7`). A statement that is no number
-    stands as a text. `unit` is one of the units of `floatgate.measures`, and empty for plain
+    stands as a text. `unit` is one of the units of `floatgate.result.measures`, and empty for plain
     numbers. `stand_in` marks what came from stand-ins of traces that are not at hand.
     """
 

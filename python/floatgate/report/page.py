@@ -9,10 +9,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from floatgate import pages
-from floatgate.comparison import Comparison
 from floatgate.engine import InputError
 from floatgate.engine import version as engine_version
-from floatgate.measures import (
+from floatgate.pictures import ROWS, has_snapshots, picture
+from floatgate.report.model import Finding, Report
+from floatgate.report.names import Names
+from floatgate.report.plots import draw
+from floatgate.report.toml import as_toml, common, without
+from floatgate.result.comparison import Comparison
+from floatgate.result.measures import (
     UNITS,
     Measure,
     best,
@@ -22,14 +27,9 @@ from floatgate.measures import (
     warnings,
     worth_showing,
 )
-from floatgate.report.model import Finding, Report
-from floatgate.report.names import Names
-from floatgate.report.plots import draw
-from floatgate.report.toml import as_toml, common, without
-from floatgate.result import Result, flat
-from floatgate.text import duration, number
-from floatgate.variants import label, where
-from floatgate.view import ROWS, has_snapshots, picture
+from floatgate.result.run import Result, flat
+from floatgate.runs.variants import label, where
+from floatgate.text.result import duration, number
 
 
 def html(report: Report) -> str:

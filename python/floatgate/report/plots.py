@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from floatgate.engine import InputError
-from floatgate.measures import MEASURES
 from floatgate.report import KINDS, curves, measured, own, splits
 from floatgate.report.drawing import Drawn
 from floatgate.report.model import Plot, Report
 from floatgate.report.names import Names
+from floatgate.result.measures import MEASURES
 
 _DRAW: Mapping[str, Callable[[Plot, Names], Iterator[Drawn]]] = {
     "bars": measured.bars,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from floatgate.measures import UNITS
 from floatgate.report.drawing import (
     BARS,
     Drawn,
@@ -22,7 +21,8 @@ from floatgate.report.drawing import (
 )
 from floatgate.report.model import Plot
 from floatgate.report.names import Names
-from floatgate.result import OPERATIONS, SOURCES, Result, delays
+from floatgate.result.measures import UNITS
+from floatgate.result.run import OPERATIONS, SOURCES, Result, delays
 
 _CAUSES = {
     "throttle": "throttled",

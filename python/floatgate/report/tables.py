@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from floatgate.result import SOURCES, Result
-from floatgate.shape import reading
+from floatgate.result.run import SOURCES, Result
+from floatgate.result.shape import reading
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,0 +1,168 @@
+"""How far a run or several have come: one line on standard error, on a terminal only."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from floatgate.cli import interrupt
+from floatgate.terminal import control
+from floatgate.text import result as text
+
+if TYPE_CHECKING:
+    from floatgate.runs.batch import Standing
+
+SHAPES_RESULTS = False
+
+
+class _Line:
+    """One line that is drawn anew; as a context, it has gone at the end."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._on = not quiet and sys.stderr.isatty()
+        self._start = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        if self._on:
+            self._draw("")
+
+    def _draw(self, line: str) -> None:
+        sys.stderr.write(control("\r\033[K") + line)
+        sys.stderr.flush()
+
+
+class Progress(_Line):
+    """Call it with the state of a run."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        super().__init__(quiet=quiet)
+        self._stage = ""
+        self._candidate = ""
+        self._lines = not quiet and not self._on
+
+    def candidate(self, run: int, most: int, what: str) -> None:
+        """What is run from now on, and which run of how many; a line where there is no terminal."""
+        said = f"candidate {run} of at most {most}: {what}"
+        if self._lines:
+            sys.stderr.write(f"{said}\n")
+            sys.stderr.flush()
+        self._candidate, self._stage = f"{said}  ", ""
+
+    def __call__(self, stage: str, done: int, total: int | None, now_ns: int) -> None:
+        """Draws the line anew."""
+        interrupt.check()
+        if not self._on:
+            return
+        if stage != self._stage:
+            # Its rate is its own: what was done before the first call is little.
+            self._stage, self._start = stage, time.monotonic()
+        state = line(stage, done, total, now_ns, time.monotonic() - self._start)
+        # One line of a terminal, or it could not be drawn over; the bar goes first.
+        room = shutil.get_terminal_size().columns - 1
+        drawn = self._candidate + state
+        if len(drawn) > room:
+            drawn = re.sub(r" \[[# ]*\]", "", drawn)
+        self._draw(drawn[:room])
+
+
+class RunsProgress(_Line):
+    """Call it with the standing of a comparison; first it says which runs are made again."""
+
+    _told = False
+
+    def __call__(self, standing: Standing) -> None:
+        """Draws the line anew."""
+        interrupt.check()
+        if not self._told and not standing.checking:
+            self._told = True
+            sys.stderr.write("".join(f"{line}\n" for line in standing.remade))
+            sys.stderr.flush()
+        if self._on:
+            self._draw(runs_line(standing, time.monotonic() - self._start))
+
+
+class FramesProgress(_Line):
+    """Call it with codewords that were read, out of how many."""
+
+    def __call__(self, done: int, total: int) -> None:
+        """Draws the line anew."""
+        interrupt.check()
+        if self._on:
+            self._draw(f"{text.short(done)} of {text.short(total)} codewords")
+
+
+def line(stage: str, done: int, total: int | None, now_ns: int, elapsed: float) -> str:
+    """The state of a run in words.
+
+    >>> line("running", 250_000, 1_000_000, 3 * 10**9, 2.0)
+    'running  25 % [#####               ]  125 k requests/s  drive at 3.00 s  0:06 left'
+    >>> line("running", 250_000, None, 3 * 10**9, 2.0)
+    'running  250 k requests  125 k requests/s  drive at 3.00 s'
+    >>> line("preconditioning", 250_000, 500_000, 0, 0.1)
+    'preconditioning  50 % [##########          ]  2.50 M pages/s  0:00 left'
+    >>> line("describing", 250_000, None, 3 * 10**9, 2.0)
+    'describing  250 k requests  125 k requests/s'
+    >>> line("opening", 250_000, None, 0, 2.0)
+    'opening  250 k records  125 k records/s'
+    """
+    what = {"preconditioning": "pages", "opening": "records"}.get(stage, "requests")
+    rate = done / elapsed if elapsed > 0 else 0.0
+    if total:
+        share = min(done / total, 1.0)
+        parts = [f"{stage}{100 * share:4.0f} % [{'#' * int(20 * share):<20}]"]
+    else:
+        parts = [stage, f"{text.short(done)} {what}"]
+    if rate > 0:
+        parts.append(f"{text.short(round(rate))} {what}/s")
+    if stage == "running":
+        parts.append(f"drive at {text.duration(now_ns)}")
+    if total and rate > 0:
+        parts.append(_left(max(total - done, 0) / rate))
+    return "  ".join(parts)
+
+
+def runs_line(standing: Standing, elapsed: float) -> str:
+    """The state of several runs in words.
+
+    >>> from floatgate.runs.batch import Standing
+    >>> runs_line(Standing(runs=24, finished=5, failed=1, share=0.25, requests=900_000), 30.0)
+    '5 of 24 runs  25 % [###         ]  30.0 k requests/s  1:30 left  1 failed'
+    >>> runs_line(Standing(runs=24, finished=19, failed=0, share=0.5, requests=0, reused=14), 30.0)
+    '19 of 24 runs  50 % [######      ]  0:30 left  14 were there'
+    >>> runs_line(Standing(24, 0, 0, 0.0, 0, checking=2, read=1_500_000), 30.0)
+    'checking run 2 of 24  1.50 M records read'
+    """
+    if standing.checking:
+        checked = f"checking run {standing.checking} of {standing.runs}"
+        return f"{checked}  {text.short(standing.read)} records read"
+    share = standing.share
+    parts = [
+        f"{standing.finished} of {standing.runs} runs"
+        f"{100 * share:4.0f} % [{'#' * int(12 * share):<12}]"
+    ]
+    if standing.requests and elapsed > 0:
+        parts.append(f"{text.short(round(standing.requests / elapsed))} requests/s")
+    if share > 0:
+        parts.append(_left(elapsed * (1 - share) / share))
+    if standing.reused:
+        parts.append(f"{standing.reused} were there")
+    if standing.failed:
+        parts.append(f"{standing.failed} failed")
+    return "  ".join(parts)
+
+
+def _left(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02} left"

@@ -1,0 +1,258 @@
+"""`floatgate trace`: workloads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import floatgate
+from floatgate.cli.options import (
+    Columns,
+    Device,
+    Event,
+    First,
+    Footprint,
+    Format,
+    Json,
+    Process,
+    Quiet,
+    Repeat,
+    SkipBad,
+    Slice,
+    Speed,
+    TimeUnit,
+    Traces,
+    Workload,
+)
+from floatgate.cli.show import print_json
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
+
+
+@app.command("list")
+def list_traces(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="A group, a publisher, or one trace with all facts."),
+    ] = None,
+    traces: Traces = None,
+    as_json: Json = False,
+) -> None:
+    """List the published traces that have names, and say which of them are there."""
+    from floatgate.text import traces as trace_text
+
+    catalogue = floatgate.traces(traces)
+    chosen = trace_text.chosen(catalogue, name)
+    if as_json:
+        print_json("floatgate.traces/1", **catalogue | {"traces": chosen})
+    else:
+        print(trace_text.page(catalogue, chosen, name))
+
+
+@app.command()
+def describe(
+    workload: Workload,
+    page_size: Annotated[str, typer.Option(metavar="SIZE", help="What pages are.")] = "4KiB",
+    epochs: Annotated[
+        str | None,
+        typer.Option(metavar="TIME,...", help="Epochs whose write demand is compared: 1min,2h."),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="For the records of pages; what is more is sampled."),
+    ] = None,
+    drive: Annotated[
+        str, typer.Option(metavar="DRIVE", help="Covered by a generator without workload.span.")
+    ] = "agcr",
+    set: Annotated[
+        list[str],
+        typer.Option(
+            metavar="KEY=VALUE", help="Set the workload up: workload.requests=1000. Repeatable."
+        ),
+    ] = [],  # noqa: B006
+    format: Format = None,
+    time_unit: TimeUnit = None,
+    columns: Columns = None,
+    event: Event = None,
+    device: Device = None,
+    process: Process = None,
+    skip_bad: SkipBad = False,
+    traces: Traces = None,
+    slice: Slice = None,
+    first: First = None,
+    footprint: Footprint = None,
+    speed: Speed = None,
+    repeat: Repeat = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page with plots (HTML).")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say what WORKLOAD is like: mix, sizes, rate, order, and what its pages see."""
+    from floatgate import pages
+    from floatgate.cli.progress import Progress
+    from floatgate.text.result import colour_wanted
+    from floatgate.workloads.describe import text
+
+    if plot is not None:
+        pages.check(plot)
+    with Progress(quiet=quiet) as progress:
+        description = floatgate.describe(
+            workload,
+            page_size,
+            epochs=epochs and epochs.split(","),
+            memory=memory,
+            drive=drive,
+            set=set,
+            format=format,
+            time_unit=time_unit,
+            columns=columns,
+            event=event,
+            device=device or (),
+            process=process,
+            skip_bad=skip_bad,
+            traces=traces,
+            slice=slice,
+            first=first,
+            footprint=footprint,
+            speed=speed,
+            repeat=repeat,
+            progress=progress,
+        )
+    if plot is not None:
+        description.save_page(plot)
+    if as_json:
+        print(json.dumps(description.data))
+        return
+    print(text.page(description, colour=colour_wanted()))
+    if plot is not None:
+        print(f"\nPage: {plot}")
+
+
+@app.command()
+def convert(
+    workload: Workload,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The file: NAME.parquet.")
+    ],
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    drive: Annotated[
+        str, typer.Option(metavar="DRIVE", help="Covered by a generator without workload.span.")
+    ] = "agcr",
+    set: Annotated[
+        list[str],
+        typer.Option(
+            metavar="KEY=VALUE", help="Set the workload up: workload.requests=1000. Repeatable."
+        ),
+    ] = [],  # noqa: B006
+    format: Format = None,
+    time_unit: TimeUnit = None,
+    columns: Columns = None,
+    event: Event = None,
+    device: Device = None,
+    process: Process = None,
+    skip_bad: SkipBad = False,
+    traces: Traces = None,
+    slice: Slice = None,
+    first: First = None,
+    footprint: Footprint = None,
+    speed: Speed = None,
+    repeat: Repeat = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write WORKLOAD as a Parquet file, which every command reads back at once.
+
+    The file says where its requests come from; a stand-in stays one.
+    """
+    from floatgate.cli.progress import Progress
+    from floatgate.text.result import number
+
+    with Progress(quiet=quiet) as progress:
+        said = floatgate.convert(
+            workload,
+            out,
+            force=force,
+            drive=drive,
+            set=set,
+            format=format,
+            time_unit=time_unit,
+            columns=columns,
+            event=event,
+            device=device or (),
+            process=process,
+            skip_bad=skip_bad,
+            traces=traces,
+            slice=slice,
+            first=first,
+            footprint=footprint,
+            speed=speed,
+            repeat=repeat,
+            progress=progress,
+        )
+    size = out.stat().st_size
+    if as_json:
+        workload_said = {key: value for key, value in said.items() if key != "schema"}
+        print_json("floatgate.conversion/1", path=str(out), bytes=size, workload=workload_said)
+        return
+    name = said["name"] + (" [stand-in]" if said["stand_in"] else "")
+    print(f"{name}: {number(said['requests'])} requests in {out}, {number(size)} bytes")
+
+
+@app.command()
+def fit(
+    trace: Annotated[
+        str, typer.Argument(metavar="TRACE", help="A trace file, or a name of the catalogue.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to store it (TOML)."),
+    ] = None,
+    format: Format = None,
+    time_unit: TimeUnit = None,
+    columns: Columns = None,
+    event: Event = None,
+    device: Device = None,
+    process: Process = None,
+    skip_bad: SkipBad = False,
+    traces: Traces = None,
+    slice: Slice = None,
+    first: First = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print the profile that a stand-in of TRACE is made from: a workload, once stored.
+
+    Of a trace of the catalogue that is not there it is what is published of it.
+    """
+    from floatgate.cli.progress import Progress
+
+    if output is not None and output.suffix != ".toml":
+        raise floatgate.InputError(f"{output}: a profile is TOML; expected a name ending in .toml")
+    with Progress(quiet=quiet) as progress:
+        profile = floatgate.fit(
+            trace,
+            format=format,
+            time_unit=time_unit,
+            columns=columns,
+            event=event,
+            device=device or (),
+            process=process,
+            skip_bad=skip_bad,
+            traces=traces,
+            slice=slice,
+            first=first,
+            progress=progress,
+        )
+    if output is not None:
+        profile.save(output)
+    if as_json:
+        print_json("floatgate.profile/1", profile=profile.data)
+    elif output is None:
+        print(profile.text, end="")
+    else:
+        print(f"Stored {output}: run it, or describe it, as a workload.")

@@ -1,0 +1,340 @@
+"""What it takes to reach a life: throttling and its price, or more spare space, or more flash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import ceil, inf
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+
+from floatgate.engine import InputError
+from floatgate.life.forward import demand_per_second, fast_forward
+from floatgate.life.lifetime import lifetime, recovery_of
+from floatgate.result.run import Numbers, Result
+from floatgate.runs.run import Policies, Reading, Settings, pairs, policies_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Progress = Callable[[str, int, int | None, int], object]
+Candidates = Callable[[int, int, str], object]
+
+YEAR = 365 * 86_400.0
+MOST_SPARE = 0.5
+"""A drive that exports less than this of its flash is not looked for."""
+MOST_FLASH = 8
+"""Nor is one with more than so many times its flash."""
+SPARE_STEP = 0.01
+"""How exactly the least spare factor is found."""
+BLOCKS_STEP = 0.02
+"""How exactly the least number of blocks is found, as a share of it."""
+BEYOND = 1.25
+"""More blocks than the target asks for by what the drive's own flash stands, that are looked at."""
+
+
+_CAPACITIES = (
+    "ftl.spare-factor=",
+    "ftl.over-provisioning=",
+    "ftl.logical-capacity=",
+    "geometry.blocks-per-plane=",
+)
+
+
+class Advice(Numbers):
+    """What reaches the target. `data` is the value in JSON; its numbers are attributes."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        super().__init__(data)
+        self.data = data
+
+
+class _Drive(NamedTuple):
+    """A drive that may be run."""
+
+    spare_factor: float
+    blocks_per_plane: int
+    name: str
+
+
+class _Range(NamedTuple):
+    """Drives, each with more than the one before, and what is said if none reaches the target."""
+
+    drives: list[_Drive]
+    beyond: str
+
+    @property
+    def runs(self) -> int:
+        """How many of them are run at most to find the least that does."""
+        return len(self.drives).bit_length()
+
+
+class _Tried(NamedTuple):
+    """A drive that was run."""
+
+    drive: _Drive
+    result: Result
+    years: float
+
+    def data(self) -> dict[str, Any]:
+        capacity = self.result.capacity
+        return {
+            "spare_factor": capacity.spare_factor,
+            "over_provisioning": capacity.over_provisioning,
+            "exported_bytes": capacity.logical_bytes,
+            "physical_bytes": capacity.physical_bytes,
+            "blocks_per_plane": self.drive.blocks_per_plane,
+            "waf": self.result.waf,
+            "years": None if self.years == inf else self.years,
+        }
+
+
+def advise(
+    result: Result,
+    drive: str | PathLike[str],
+    workload: str | PathLike[str],
+    *,
+    recovery: str | None = None,
+    policy: Policies = (),
+    set: Settings = (),
+    seed: int | None = None,
+    progress: Progress | None = None,
+    candidates: Candidates | None = None,
+    **reading: Unpack[Reading],
+) -> Advice:
+    """What a drive needs to last as long as it should, found by runs of other drives.
+
+    Throttles are advanced to the target by `fast_forward`, with the write amplification and page
+    times of `result`. Over-provisioning and capacity are searched: every drive that is looked at
+    runs the whole workload, because its write amplification is its own.
+
+    Args:
+        result: What `floatgate.lifetime` gave for the same arguments. If that reaches its target,
+            nothing is searched.
+        drive: The name of a preset, or a drive file (TOML).
+        workload: What `lifetime` took.
+        recovery: As for `lifetime`.
+        policy: Policies by family. A throttle among them is left out.
+        set: Settings by key.
+        seed: The seed of every random stream.
+        progress: As in `floatgate.run`.
+        candidates: Called before another drive is run, with its number, how many there will be at
+            most, and what it is.
+        **reading: How a trace is to be read, as in `floatgate.run`.
+
+    Returns:
+        `reached`, None where `result` names no years; and where it is not, `why` nothing can be
+        said, or `throttles`, `over_provisioning` and `capacity`.
+
+    Raises:
+        InputError: As `floatgate.run` does.
+    """
+    search = _Search(
+        result, drive, workload, recovery, policy, set, seed, progress, candidates, reading
+    )
+    return Advice(search.advice())
+
+
+class _Search:
+    def __init__(
+        self,
+        base: Result,
+        drive: str | PathLike[str],
+        workload: str | PathLike[str],
+        recovery: str | None,
+        policy: Policies,
+        set: Settings,
+        seed: int | None,
+        progress: Progress | None,
+        candidates: Candidates | None,
+        reading: Reading,
+    ) -> None:
+        words, _ = policies_of(policy)
+        self.base = base
+        self.drive = drive
+        self.workload = workload
+        self.recovery = recovery
+        throttled = any(word.startswith("throttle=") for word in words)
+        free = [word for word in words if not word.startswith("throttle=")]
+        self.policy: Policies = free if throttled else policy
+        self.settings = pairs(set)
+        # A drive has one capacity: what says another than the one that is tried goes.
+        self._kept = [each for each in self.settings if not each.startswith(_CAPACITIES)]
+        self.seed = seed
+        self.progress = progress
+        self.candidates = candidates
+        self.reading = reading
+        self.target = float(base.lifetime.target.years)
+        self.runs = self.most = 0
+
+    def advice(self) -> dict[str, Any]:
+        """The whole value."""
+        years = self.years(self.base)
+        found: dict[str, Any] = {
+            "target_years": self.target,
+            "recovery": self.recovery,
+            "years": None if years == inf else years,
+            "reached": None if years is None else years >= self.target,
+            "why": self.base.lifetime.why,
+        }
+        nothing: dict[str, Any] = {
+            "throttles": [],
+            "over_provisioning": None,
+            "capacity": None,
+            "runs": 0,
+        }
+        if years is None or found["reached"]:
+            return found | nothing
+        try:
+            demand = self.demand()
+        except InputError as error:
+            # A drive that is written as fast as it can has no rate of its own to compare at.
+            return found | {"why": str(error)} | nothing
+        throttles = list(self.throttles(demand))
+        searches = self.over_provisioning(years), self.capacity(years)
+        self.most = sum(search.runs for search in searches)
+        spare, flash = (self.least(search) for search in searches)
+        return found | {
+            "throttles": throttles,
+            "over_provisioning": spare,
+            "capacity": flash,
+            "runs": self.runs,
+        }
+
+    def years(self, result: Result) -> float | None:
+        """The life that counts: without an end where rest heals everything; None: not known."""
+        life = result.lifetime
+        if life.why is not None:
+            return None
+        term = life.rated if self.recovery is None else life.with_recovery
+        return inf if term.years is None else float(term.years)
+
+    def demand(self) -> pl.DataFrame:
+        """What the workload writes in each second."""
+        return demand_per_second(
+            self.drive,
+            self.workload,
+            set=self.settings,
+            seed=self.seed,
+            progress=self.progress,
+            **self.reading,
+        )
+
+    # ── Throttles ────────────────────────────────────────────────────────────────────────────────
+
+    def throttles(self, demand: pl.DataFrame) -> Iterator[dict[str, Any]]:
+        """Each throttle that keeps the target, and what it costs."""
+        names = ["static", "dynamic"]
+        if self.recovery is not None:
+            names.append(f"ready:recovery={self.recovery}")
+        wanted = float(demand["bytes"].sum()) / demand.height
+        resolved = self.base.provenance.config.reliability.target
+        for name in names:
+            policy = f"{name}:target={resolved}"
+            life = fast_forward(
+                self.drive,
+                demand=demand,
+                waf=float(self.base.waf),
+                page_write=f"{round(self.base.flash.page_latency_ns.write.mean)}ns",
+                target=resolved,
+                bins=1,
+                epochs=0,
+                policy={"throttle": policy},
+                set=[*self.settings, *recovery_of(self.recovery)],
+                progress=self.progress,
+            )
+            delay = life.delay.page_delay_ns
+            yield {
+                "policy": f"throttle={policy}",
+                "programmed_bytes_per_second": life.programmed_bytes / life.target_seconds,
+                "served_share": life.host_bytes / (wanted * life.target_seconds),
+                "page_write_ns": life.page_write_ns,
+                "page_response_ns": life.delay.page_response_ns,
+                "page_delay_ns": {key: delay[key] for key in ("mean", "p50", "p99", "max")},
+            }
+
+    # ── Drives ───────────────────────────────────────────────────────────────────────────────────
+
+    def over_provisioning(self, years: float) -> _Range:
+        """Spare space of the same flash, from the drive's own to the most."""
+        own = float(self.base.capacity.spare_factor)
+        at_best = years * self.moving
+        if at_best < self.target:
+            why = f"even without moving a page this flash stands {at_best:.3g} years"
+            return _Range([], why)
+        blocks = int(self.base.provenance.config.geometry["blocks-per-plane"])
+        steps = int((MOST_SPARE - own) / SPARE_STEP + 1e-9)
+        spares = [round(own + (k + 1) * SPARE_STEP, 4) for k in range(steps)]
+        drives = [_Drive(spare, blocks, f"a spare factor of {spare:.4g}") for spare in spares]
+        return _Range(drives, f"not up to a spare factor of {MOST_SPARE:g}")
+
+    def capacity(self, years: float) -> _Range:
+        """More flash below a drive that exports what it does."""
+        capacity = self.base.capacity
+        own = int(self.base.provenance.config.geometry["blocks-per-plane"])
+        least = self.target / (years * self.moving)
+        if least > MOST_FLASH:
+            why = f"even without moving a page it would take {least:,.0f} times the flash"
+            return _Range([], why)
+        # Fewer moved pages at best, and as many as now at worst; a little more, as states differ.
+        most = ceil(BEYOND * own * self.target / years)
+        blocks, drives = max(own + 1, ceil(own * least)), []
+        while blocks <= most:
+            spare = 1 - capacity.logical_bytes / (capacity.physical_bytes * blocks / own)
+            drives.append(_Drive(round(spare, 9), blocks, f"{blocks} blocks in a plane"))
+            blocks += max(1, int(BLOCKS_STEP * blocks))
+        return _Range(drives, f"not with {most} blocks in a plane")
+
+    @property
+    def moving(self) -> float:
+        """Pages programmed for each that the host's writes take: what collection costs."""
+        program = self.base.flash.program
+        return float(program.total) / float(program.host)
+
+    def least(self, search: _Range) -> dict[str, Any]:
+        """The first drive of a range that reaches the target: more of it is never worse."""
+        found: _Tried | str = search.beyond
+        low, high = 0, len(search.drives)
+        while low < high:
+            middle = (low + high) // 2
+            drive = search.drives[middle]
+            try:
+                result = self._run(drive)
+            except InputError as error:
+                # What is too much for the workload or the geometry: less may do.
+                found, high = f"{drive.name} cannot be tried: {_first_line(error)}", middle
+                continue
+            years = self.years(result)
+            if years is None:
+                why = f"with {drive.name} no years can be named: {result.lifetime.why}"
+                return {"found": None, "why": why}
+            if years >= self.target:
+                found, high = _Tried(drive, result, years), middle
+            else:
+                low = middle + 1
+        if isinstance(found, str):
+            return {"found": None, "why": found}
+        return {"found": found.data(), "why": None}
+
+    def _run(self, drive: _Drive) -> Result:
+        self.runs += 1
+        if self.candidates is not None:
+            self.candidates(self.runs, self.most, drive.name)
+        own = [
+            f"geometry.blocks-per-plane={drive.blocks_per_plane}",
+            f"ftl.spare-factor={drive.spare_factor}",
+        ]
+        return lifetime(
+            self.drive,
+            self.workload,
+            target=self.base.provenance.config.reliability.target,
+            recovery=self.recovery,
+            policy=self.policy,
+            set=[*self._kept, *own],
+            seed=self.seed,
+            progress=self.progress,
+            **self.reading,
+        )
+
+
+def _first_line(error: InputError) -> str:
+    return str(error).partition("\n")[0]

@@ -1,0 +1,230 @@
+"""From other simulators: their parameter files as drives and workloads of ours.
+
+`mqsim.py` and `ssdsim.py` say, for each parameter of theirs, what it is here, or why it has no
+counterpart. Nothing is passed over: a parameter that neither table names is reported as unknown.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from floatgate.engine import InputError
+
+SHAPES_RESULTS = False
+
+
+class Fate(NamedTuple):
+    """What became of one parameter.
+
+    `ours` are the settings that it became; `note` says what differs, or why there is no
+    counterpart. Without settings it is lost, unless `settled`: with this value, and those of the
+    other parameters, nothing need be set here to have the same.
+    """
+
+    name: str
+    value: str
+    ours: Mapping[str, object]
+    note: str = ""
+    settled: bool = False
+
+    @property
+    def word(self) -> str:
+        """`carried`, `settled` or `lost`."""
+        return "carried" if self.ours else "settled" if self.settled else "lost"
+
+
+class Converted(NamedTuple):
+    """A file of another simulator, as files of ours by name, and what became of each parameter.
+
+    `runs` are the drives and workloads that belong together, by the names of their files; `missing`
+    are files that the workloads name and that are not there.
+    """
+
+    simulator: str
+    source: str
+    files: Mapping[str, str]
+    fates: Sequence[Fate]
+    runs: Sequence[tuple[str, str]] = ()
+    missing: Sequence[str] = ()
+
+    @property
+    def lost(self) -> list[Fate]:
+        """What could not be carried over."""
+        return [fate for fate in self.fates if fate.word == "lost"]
+
+
+class Rule(NamedTuple):
+    """What a parameter of theirs is here: `of` gives settings; `note` says what differs."""
+
+    of: Callable[[str], Mapping[str, object]] | None
+    note: str = ""
+    settled: bool = False
+
+
+def lost(why: str) -> Rule:
+    """A parameter without a counterpart."""
+    return Rule(None, why)
+
+
+def settled(why: str) -> Rule:
+    """A parameter for which nothing need be set."""
+    return Rule(None, why, settled=True)
+
+
+def applied(rules: Mapping[str, Rule], values: Mapping[str, str], source: str) -> list[Fate]:
+    """What becomes of each value.
+
+    Raises:
+        InputError: A value is none that this parameter can have; the place is said.
+    """
+    fates = []
+    for name, value in values.items():
+        rule = rules.get(name)
+        if rule is None:
+            fates.append(
+                Fate(name, value, {}, "unknown: no version of the simulator at hand has it")
+            )
+            continue
+        if rule.of is None:
+            fates.append(Fate(name, value, {}, rule.note, rule.settled))
+            continue
+        try:
+            ours = rule.of(value)
+        except ValueError as error:
+            raise InputError(f"{source}: {name}: {error}") from None
+        fates.append(Fate(name, value, ours, rule.note))
+    return fates
+
+
+def whole(text: str) -> int:
+    """A whole number; ValueError says what was expected."""
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"expected a whole number, found `{text}`") from None
+
+
+def fraction(text: str) -> float:
+    """A number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"expected a number, found `{text}`") from None
+
+
+def time_of(ns: int) -> str:
+    """A time as drive files have it."""
+    for unit, size in (("s", 10**9), ("ms", 10**6), ("us", 1000)):
+        if ns and ns % size == 0:
+            return f"{ns // size}{unit}"
+    return f"{ns}ns"
+
+
+def size_of(count: int) -> str:
+    """A number of bytes as drive files have it."""
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count and count % size == 0:
+            return f"{count // size}{unit}"
+    return f"{count}B"
+
+
+def one_of(text: str, known: Mapping[str, Mapping[str, object]]) -> Mapping[str, object]:
+    """The settings of a word."""
+    if text.upper() not in known:
+        raise ValueError(f"expected one of {', '.join(known)}, found `{text}`")
+    return known[text.upper()]
+
+
+def drive_file(name: str, summary: str, settings: Mapping[str, object]) -> str:
+    """A drive file with these settings; keys are paths such as `ftl.gc.start`."""
+    tables: dict[str, list[str]] = {}
+    for path, value in settings.items():
+        table, _, key = path.rpartition(".")
+        tables.setdefault(table, []).append(f"{key} = {written(value)}")
+    lines = [
+        'schema = "floatgate.drive/1"',
+        f"name = {written(name)}",
+        f"summary = {written(summary)}",
+        *tables.pop("", []),
+    ]
+    for table, entries in tables.items():
+        lines += ["", f"[{table}]", *entries]
+    return "\n".join(lines) + "\n"
+
+
+def written(value: object) -> str:
+    """A value as TOML has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{k} = {written(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(written, value)) + "]"
+    return str(value)
+
+
+def convert(
+    *paths: str | os.PathLike[str], out: str | os.PathLike[str] = "."
+) -> Sequence[Converted]:
+    """Reads parameter files of MQSim (drive or workload, XML) and SSDSim (`page.parameters`).
+
+    A drive and the workloads of MQSim that are given together are one conversion: the space, the
+    wrapping and the caching of a flow follow from both.
+
+    Args:
+        paths: The files.
+        out: The folder that the results are meant for; they name traces as seen from there.
+
+    Raises:
+        InputError: One of them cannot be read, is none of these, or says something impossible.
+    """
+    from floatgate.migrate import mqsim, ssdsim
+
+    theirs: list[Converted | mqsim.Parsed] = []
+    for path in map(Path, paths):
+        try:
+            text = path.read_bytes().decode("utf-8", errors="replace")
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise InputError(f"{path}: this cannot be read ({reason})") from error
+        if mqsim.is_ours(text):
+            theirs.append(mqsim.parsed(text, path))
+        elif ssdsim.is_ours(text):
+            theirs.append(ssdsim.convert(text, path))
+        else:
+            raise InputError(
+                f"{path}: this is no parameter file that can be converted; expected MQSim's"
+                " ssdconfig.xml or workload.xml, or SSDSim's page.parameters. Traces need no"
+                " conversion, run them as they are"
+            )
+    joined = mqsim.convert([each for each in theirs if isinstance(each, mqsim.Parsed)], Path(out))
+    return [joined.pop(0) if isinstance(each, mqsim.Parsed) else each for each in theirs]
+
+
+def check(converted: Converted) -> None:
+    """Resolves each drive file, so that what cannot run is found now.
+
+    Raises:
+        InputError: The engine refuses a drive, with its reasons.
+    """
+    import tempfile
+
+    from floatgate.runs.run import resolve
+
+    for name, text in converted.files.items():
+        if "floatgate.drive/1" not in text:
+            continue
+        with tempfile.TemporaryDirectory(prefix="floatgate-") as folder:
+            file = Path(folder) / name
+            file.write_text(text, encoding="utf-8")
+            try:
+                resolve(file)
+            except InputError as error:
+                raise InputError(
+                    f"{converted.source}: this drive cannot run here\n{error}"
+                ) from None

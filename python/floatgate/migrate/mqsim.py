@@ -1,0 +1,859 @@
+"""MQSim's ssdconfig.xml and workload.xml.
+
+What each parameter means is taken from the README of MQSim and from its source: how logical
+capacity follows from `Overprovisioning_Ratio` and is divided among flows, when collection begins
+and what it goes before, the size of RGA's sample, the form of the synthetic flows.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+from floatgate.engine import InputError
+from floatgate.migrate import (
+    Converted,
+    Fate,
+    Rule,
+    applied,
+    drive_file,
+    fraction,
+    lost,
+    one_of,
+    settled,
+    size_of,
+    time_of,
+    whole,
+    written,
+)
+
+LEVELS = {"SLC": 1, "MLC": 2, "TLC": 3}
+TYPES = {1: ["LSB"], 2: ["LSB", "MSB"], 3: ["LSB", "CSB", "MSB"]}
+SECTOR = 512
+MIB = 1 << 20
+# MQSim empties at most so many blocks of a plane at once, and never begins later than with so many
+# free ones.
+VICTIMS = 10
+
+_LINK = "the link to the host is not modelled"
+_DRAM = "the drive's DRAM answers at once"
+_CMT = "the whole map is in DRAM"
+_SUSPEND = "operations are not suspended"
+_LATENCY = "one value for each type of page that the cells have"
+_PREEMPT = "a job gives way between two operations, never within one"
+_ALONE = "depends on the drive: convert it together with ssdconfig.xml"
+_DRAM_KEYS = (
+    "Data_Cache_DRAM_Row_Size", "Data_Cache_DRAM_Data_Rate", "Data_Cache_DRAM_Data_Busrt_Size",
+    "Data_Cache_DRAM_Data_Burst_Size", "Data_Cache_DRAM_tRCD", "Data_Cache_DRAM_tCL",
+    "Data_Cache_DRAM_tRP",
+)  # fmt: skip
+_SUSPENSION_KEYS = (
+    "CMD_Suspension_Support", "Preferred_suspend_erase_time_for_read",
+    "Preferred_suspend_erase_time_for_write", "Preferred_suspend_write_time_for_read",
+    "Suspend_Erase_Time", "Suspend_Program_Time",
+)  # fmt: skip
+
+Said = tuple[Mapping[str, object], str, bool]
+"""Settings, a note, and whether nothing need be set."""
+
+
+def _became(ours: Mapping[str, object], note: str = "") -> Said:
+    return ours, note, False
+
+
+def _settled(note: str) -> Said:
+    return {}, note, True
+
+
+def _lost(note: str) -> Said:
+    return {}, note, False
+
+
+def _key(path: str, note: str = "") -> Rule:
+    return Rule(lambda text: {path: whole(text)}, note)
+
+
+JOINT = Rule(None)
+"""Depends on more than this parameter."""
+
+DRIVE: dict[str, Rule] = {
+    "PCIe_Lane_Bandwidth": lost(_LINK),
+    "PCIe_Lane_Count": lost(_LINK),
+    "SATA_Processing_Delay": lost(_LINK),
+    "Enable_ResponseTime_Logging": settled("with `--out`, every request and a series are stored"),
+    "ResponseTime_Logging_Period_Length": Rule(
+        lambda text: {"run.series-interval": time_of(whole(text))}
+    ),
+    "Seed": _key("run.seed"),
+    "Enabled_Preconditioning": JOINT,
+    "Memory_Type": Rule(lambda text: one_of(text, {"FLASH": {"ftl.mapping": "page"}})),
+    "HostInterface_Type": lost(_LINK),
+    "IO_Queue_Depth": Rule(
+        lambda text: {"host.queue-limit": whole(text)}, "of all queues together"
+    ),
+    "Queue_Fetch_Size": lost("the drive sees all that lies in its queues"),
+    "Caching_Mechanism": JOINT,
+    "Data_Cache_Sharing_Mode": JOINT,
+    "Data_Cache_Capacity": JOINT,
+    **dict.fromkeys(_DRAM_KEYS, JOINT),
+    "Address_Mapping": Rule(
+        lambda text: one_of(text, {"PAGE_LEVEL": {"ftl.mapping": "page"}}),
+    ),
+    "Ideal_Mapping_Table": JOINT,
+    "CMT_Capacity": JOINT,
+    "CMT_Sharing_Mode": JOINT,
+    "Plane_Allocation_Scheme": Rule(
+        lambda text: {"policies.placement": {"name": "static", "order": text.lower()}},
+        "the engine checks the order",
+    ),
+    "Transaction_Scheduling_Policy": JOINT,
+    "Overprovisioning_Ratio": Rule(
+        lambda text: {"ftl.spare-factor": fraction(text)},
+        "MQSim takes it of the physical capacity: the spare factor here",
+    ),
+    "GC_Exec_Threshold": JOINT,
+    "GC_Exect_Threshold": JOINT,
+    "GC_Block_Selection_Policy": JOINT,
+    "Use_Copyback_for_GC": JOINT,
+    "Preemptible_GC_Enabled": JOINT,
+    "GC_Hard_Threshold": JOINT,
+    "Dynamic_Wearleveling_Enabled": JOINT,
+    "Static_Wearleveling_Enabled": JOINT,
+    "Static_Wearleveling_Threshold": JOINT,
+    "Flash_Channel_Count": _key("geometry.channels"),
+    "Flash_Channel_Width": JOINT,
+    "Channel_Transfer_Rate": JOINT,
+    "Chip_No_Per_Channel": _key("geometry.chips-per-channel"),
+    "Flash_Comm_Protocol": lost("a channel has a rate, a width and a time for each command"),
+    "Flash_Technology": Rule(
+        lambda text: {"geometry.bits-per-cell": _bits(text)},
+    ),
+    **dict.fromkeys(_SUSPENSION_KEYS, JOINT),
+    **{f"Page_{what}_Latency_{kind}": JOINT
+       for what in ("Read", "Program") for kind in ("LSB", "CSB", "MSB")},
+    "Block_Erase_Latency": Rule(lambda text: {"timing.erase": time_of(whole(text))}),
+    "Block_PE_Cycles_Limit": _key("reliability.endurance"),
+    "Die_No_Per_Chip": _key("geometry.dies-per-chip"),
+    "Plane_No_Per_Die": _key("geometry.planes-per-die"),
+    "Block_No_Per_Plane": _key("geometry.blocks-per-plane"),
+    "Page_No_Per_Block": _key("geometry.pages-per-block"),
+    "Page_Capacity": Rule(lambda text: {"geometry.page-size": size_of(whole(text))}),
+    "Page_Metadat_Capacity": lost("only the data of a page are counted"),
+}  # fmt: skip
+
+
+def _bits(text: str) -> int:
+    if text.upper() not in LEVELS:
+        raise ValueError(f"expected one of {', '.join(LEVELS)}, found `{text}`")
+    return LEVELS[text.upper()]
+
+
+def _is(values: Mapping[str, str], name: str, word: str) -> bool:
+    return values.get(name, "").upper() == word
+
+
+def is_ours(text: str) -> bool:
+    """Whether a text is a file of MQSim."""
+    head = text[:4096]
+    return "<Execution_Parameter_Set" in head or "<MQSim_IO_Scenarios" in head
+
+
+# ── What lies in the files ──────────────────────────────────────────────────────────────────────
+
+
+class Flow(NamedTuple):
+    """One flow of a scenario; `where` says which."""
+
+    where: str
+    synthetic: bool
+    values: Mapping[str, str]
+
+    @property
+    def is_buffered(self) -> bool:
+        """Whether its writes go to the drive's cache."""
+        mode = self.values.get("Device_Level_Data_Caching_Mode", "WRITE_CACHE").upper()
+        return mode in ("WRITE_CACHE", "WRITE_READ_CACHE")
+
+
+class Scenario(NamedTuple):
+    """Flows that run together, under the name of our file."""
+
+    name: str
+    flows: Sequence[Flow]
+
+    @property
+    def is_buffered(self) -> bool:
+        """Whether any of its flows is."""
+        return any(flow.is_buffered for flow in self.flows)
+
+
+class Parsed(NamedTuple):
+    """A file of MQSim: the values of a drive, or scenarios."""
+
+    path: Path
+    drive: Mapping[str, str] | None
+    scenarios: Sequence[Scenario]
+
+
+def parsed(text: str, path: Path) -> Parsed:
+    """What lies in a file.
+
+    Raises:
+        InputError: It is no XML.
+    """
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise InputError(f"{path}: this is no XML: {error}") from None
+    if root.tag != "MQSim_IO_Scenarios":
+        values = {each.tag: (each.text or "").strip() for each in root.iter() if not len(each)}
+        return Parsed(path, values, [])
+    found = root.findall("IO_Scenario")
+    scenarios = [
+        Scenario(
+            f"{path.stem}-{number}" if len(found) > 1 else path.stem,
+            [
+                Flow(
+                    f"scenario {number}, flow {index}",
+                    flow.tag.endswith("Synthetic"),
+                    {each.tag: (each.text or "").strip() for each in flow},
+                )
+                for index, flow in enumerate(scenario, 1)
+            ],
+        )
+        for number, scenario in enumerate(found, 1)
+    ]
+    return Parsed(path, None, scenarios)
+
+
+def convert(files: Sequence[Parsed], out: Path) -> list[Converted]:
+    """Drives, and a workload for each scenario, in the order of the files.
+
+    Raises:
+        InputError: A value is none that its parameter can have, or it is open which drive the
+            workloads are for.
+    """
+    drives = [file for file in files if file.drive is not None]
+    scenarios = [scenario for file in files for scenario in file.scenarios]
+    if len(drives) > 1 and scenarios:
+        raise InputError(
+            f"{', '.join(str(file.path) for file in drives)}: these are several drives for one"
+            " set of workloads; convert each drive with its workloads"
+        )
+    drive = drives[0] if scenarios and drives else None
+    made = {file.path: _drive(file, scenarios) for file in drives}
+    names = made[drive.path][1] if drive else {}
+    return [
+        made[file.path][0] if file.drive is not None else _workloads(file, drive, names, out)
+        for file in files
+    ]
+
+
+# ── The drive ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _drive(file: Parsed, scenarios: Sequence[Scenario]) -> tuple[Converted, Mapping[str, str]]:
+    """The drive, and which of its files is for which scenario: a setting may follow from flows."""
+    path, values = file.path, file.drive or {}
+    kinds: list[tuple[str, list[Fate]]] = []
+    files: dict[str, str] = {}
+    names: dict[str, str] = {}
+    for scenario in scenarios or [Scenario(path.stem, [])]:
+        fates = _drive_fates(values, scenario, str(path))
+        name = next((name for name, known in kinds if known == fates), None)
+        if name is None:
+            name = f"{path.stem}.toml" if not kinds else f"{path.stem}-for-{scenario.name}.toml"
+            kinds.append((name, fates))
+            settings: dict[str, object] = {"host.out-of-range": "wrap"}
+            for fate in fates:
+                settings |= fate.ours
+            summary = f"converted from MQSim's {path.name}"
+            files[name] = drive_file(name.removesuffix(".toml"), summary, settings)
+        names[scenario.name] = name
+    # What differs between the files is said once, with the file that it is said of.
+    first, *others = kinds
+    fates = first[1] + [
+        fate._replace(name=f"{name.removesuffix('.toml')}: {fate.name}")
+        for name, all_of in others
+        for fate in all_of
+        if fate not in first[1]
+    ]
+    return Converted("MQSim", str(path), files, fates), names
+
+
+def _drive_fates(values: Mapping[str, str], scenario: Scenario, source: str) -> list[Fate]:
+    try:
+        joint = dict(_joint(values, scenario))
+    except ValueError as error:
+        raise InputError(f"{source}: {error}") from None
+    return [
+        fate._replace(ours=ours, note=note, settled=is_settled)
+        for fate in applied(DRIVE, values, source)
+        for ours, note, is_settled in [joint.get(fate.name, (fate.ours, fate.note, fate.settled))]
+    ]
+
+
+def _joint(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str, Said]]:
+    """What depends on more than one parameter."""
+    yield from _collection(values)
+    yield from _cache(values, scenario)
+    blocks = whole(values.get("Block_No_Per_Plane", "2048"))
+    if "Enabled_Preconditioning" in values:
+        yield "Enabled_Preconditioning", _became(
+            one_of(
+                values["Enabled_Preconditioning"],
+                {"TRUE": {"precondition.fill": "full", "precondition.age": "random"},
+                 "FALSE": {"precondition.fill": "none"}},
+            ),
+            ""
+            if _is(values, "Enabled_Preconditioning", "FALSE")
+            else "MQSim guesses a steady state by a model; here the drive is written until it is in"
+            " one",
+        )  # fmt: skip
+    ideal = _is(values, "Ideal_Mapping_Table", "TRUE")
+    for key in ("Ideal_Mapping_Table", "CMT_Capacity", "CMT_Sharing_Mode"):
+        yield key, _settled(_CMT) if ideal else _lost(_CMT)
+    suspends = not _is(values, "CMD_Suspension_Support", "NONE")
+    for key in _SUSPENSION_KEYS:
+        yield key, _lost(_SUSPEND) if suspends else _settled(_SUSPEND)
+    yield (
+        "Dynamic_Wearleveling_Enabled",
+        (
+            _lost("a frontier takes the block free longest")
+            if _is(values, "Dynamic_Wearleveling_Enabled", "TRUE")
+            else _settled("a frontier takes the block free longest")
+        ),
+    )
+    if "Static_Wearleveling_Enabled" in values:
+        on = _is(values, "Static_Wearleveling_Enabled", "TRUE")
+        threshold = whole(values.get("Static_Wearleveling_Threshold", "100"))
+        policy_of: object = {"name": "static", "threshold": threshold} if on else "none"
+        yield "Static_Wearleveling_Enabled", _became({"policies.wear": policy_of})
+        yield (
+            "Static_Wearleveling_Threshold",
+            (
+                _became({"policies.wear": policy_of}, "the spread of cycles in a plane")
+                if on
+                else _settled("static wear levelling is off")
+            ),
+        )
+    if "GC_Block_Selection_Policy" in values:
+        yield "GC_Block_Selection_Policy", _victims(values["GC_Block_Selection_Policy"], blocks)
+    if "Channel_Transfer_Rate" in values:
+        rate, width = whole(values["Channel_Transfer_Rate"]), values.get("Flash_Channel_Width", "1")
+        bus = {"rate": f"{rate}MT/s", "width-bits": 8 * whole(width), "command": "300ns"}
+        note = "the time of a command, 300 ns, is assumed: MQSim derives it in its code"
+        for key in ("Channel_Transfer_Rate", "Flash_Channel_Width"):
+            yield key, _became({"timing.bus": bus}, note)
+    bits = _bits(values.get("Flash_Technology", "MLC"))
+    for what, setting in (("Read", "timing.read"), ("Program", "timing.program")):
+        names = [f"Page_{what}_Latency_{kind}" for kind in TYPES[bits]]
+        if not all(name in values for name in names):
+            continue
+        times = [time_of(whole(values[name])) for name in names]
+        for kind in ("LSB", "CSB", "MSB"):
+            yield (
+                f"Page_{what}_Latency_{kind}",
+                (
+                    _became({setting: times if len({*times}) > 1 else times[0]}, _LATENCY)
+                    if kind in TYPES[bits]
+                    else _settled(f"cells of {bits} bits have no such pages")
+                ),
+            )
+
+
+def _collection(values: Mapping[str, str]) -> Iterator[tuple[str, Said]]:
+    """When collection begins, and what it goes before."""
+    blocks = whole(values.get("Block_No_Per_Plane", "2048"))
+    for key in ("GC_Exec_Threshold", "GC_Exect_Threshold"):
+        if key in values:
+            share = fraction(values[key])
+            start = max(int(share * blocks), VICTIMS)
+            note = f"{values[key]} of {blocks} blocks in a plane, rounded down"
+            if start > int(share * blocks):
+                note += f"; MQSim takes at least {VICTIMS}"
+            yield (
+                key,
+                _became(
+                    {"ftl.gc.start": start, "ftl.gc.stop": start},
+                    f"{note}; MQSim empties up to {VICTIMS} blocks at once, here it is one by one",
+                ),
+            )
+    preempts = _is(values, "Preemptible_GC_Enabled", "TRUE")
+    order = values.get("Transaction_Scheduling_Policy", "PRIORITY_OUT_OF_ORDER")
+    known = {"OUT_OF_ORDER": "read-first", "PRIORITY_OUT_OF_ORDER": "priority"}
+    named = str(one_of(order, {word: {"order": ours} for word, ours in known.items()})["order"])
+    if not preempts:
+        named = "collection-first"
+    chosen = {"policies.order": named}
+    classes = {
+        "collection-first": "collection before the host, reads before writes, URGENT before others",
+        "read-first": "reads of the host first; collection goes on among writes, where MQSim lets"
+        " them pass",
+        "priority": "URGENT first; collection goes on among the others, where MQSim lets them pass",
+    }[named]
+    yield "Transaction_Scheduling_Policy", _became(chosen, classes)
+    yield (
+        "Preemptible_GC_Enabled",
+        _became(
+            chosen, _PREEMPT if preempts else "with FALSE, nothing of the host passes collection"
+        ),
+    )
+    yield (
+        "GC_Hard_Threshold",
+        (_lost(_PREEMPT) if preempts else _settled("is used with Preemptible_GC_Enabled alone")),
+    )
+    copies = _is(values, "Use_Copyback_for_GC", "TRUE")
+    over = "collected pages go over the channel"
+    yield "Use_Copyback_for_GC", _lost(over) if copies else _settled(over)
+
+
+def _victims(policy: str, blocks: int) -> Said:
+    d = max(1, int(math.log2(blocks)))
+    known: dict[str, Said] = {
+        "GREEDY": _became({"policies.victim": "greedy"}),
+        "RGA": _became(
+            {"policies.victim": {"name": "d-choices", "d": d}},
+            f"the fewest valid pages among log2({blocks}) = {d} blocks drawn at random",
+        ),
+        "RANDOM": _became({"policies.victim": "random"}),
+        "RANDOM_P": _became(
+            {"policies.victim": "random"}, "only full blocks are ever victims here"
+        ),
+        "RANDOM_PP": _became(
+            {"policies.victim": "random"}, "a threshold of invalid pages has no counterpart"
+        ),
+        "FIFO": _became({"policies.victim": "fifo"}),
+    }
+    if policy.upper() not in known:
+        raise ValueError(
+            f"GC_Block_Selection_Policy: expected one of {', '.join(known)}, found `{policy}`"
+        )
+    return known[policy.upper()]
+
+
+def _cache(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str, Said]]:
+    """The write buffer: that of the flows, where there are any."""
+    off = bool(scenario.flows) and not scenario.is_buffered
+    unused = "no flow writes to the cache"
+    if "Data_Cache_Capacity" in values:
+        size = whole(values["Data_Cache_Capacity"])
+        yield (
+            "Data_Cache_Capacity",
+            (
+                _became({"buffer.size": "0B"}, unused)
+                if off
+                else _became(
+                    {"buffer.size": size_of(size)},
+                    "MQSim's cache holds reads too; here a buffer of writes, from which reads are"
+                    " served",
+                )
+            ),
+        )
+    yield "Caching_Mechanism", _settled(unused) if off else _lost("there is one write buffer")
+    shared = _is(values, "Data_Cache_Sharing_Mode", "SHARED")
+    yield (
+        "Data_Cache_Sharing_Mode",
+        (
+            _settled(unused)
+            if off
+            else _settled("there is one write buffer, which all share")
+            if shared
+            else _lost("there is one write buffer, which all share")
+        ),
+    )
+    for key in _DRAM_KEYS:
+        yield key, _settled(unused) if off else _lost(_DRAM)
+
+
+# ── Flows ───────────────────────────────────────────────────────────────────────────────────────
+
+TRACE: dict[str, Rule] = {
+    "File_Path": JOINT,
+    "Percentage_To_Be_Executed": JOINT,
+    "Relay_Count": Rule(lambda text: {"repeat": whole(text)}),
+    "Time_Unit": JOINT,
+}
+
+FLOW: dict[str, Rule] = {
+    "Priority_Class": JOINT,
+    "Device_Level_Data_Caching_Mode": JOINT,
+    "Channel_IDs": JOINT,
+    "Chip_IDs": JOINT,
+    "Die_IDs": JOINT,
+    "Plane_IDs": JOINT,
+    "Initial_Occupancy_Percentage": JOINT,
+}
+
+SYNTHETIC: dict[str, Rule] = {
+    "Working_Set_Percentage": JOINT,
+    "Synthetic_Generator_Type": JOINT,
+    "Read_Percentage": Rule(lambda text: {"read-share": whole(text) / 100}),
+    "Address_Distribution": JOINT,
+    "Percentage_of_Hot_Region": JOINT,
+    "Generated_Aligned_Addresses": JOINT,
+    "Address_Alignment_Unit": JOINT,
+    "Request_Size_Distribution": JOINT,
+    "Average_Request_Size": Rule(lambda text: {"size": size_of(whole(text) * SECTOR)}),
+    "Variance_Request_Size": JOINT,
+    "Seed": Rule(lambda text: {"seed": whole(text)}),
+    "Average_No_of_Reqs_in_Queue": JOINT,
+    "Intensity": JOINT,
+    "Bandwidth": JOINT,
+    "Stop_Time": JOINT,
+    "Total_Requests_To_Generate": JOINT,
+}
+
+_PATTERNS = {
+    "STREAMING": "sequential",
+    "UNIFORM_RANDOM": "random",
+    "RANDOM_UNIFORM": "random",
+    "RANDOM_HOTCOLD": "hot-cold",
+}
+
+# The parts of a drive that a flow may be confined to, and how many of each there are.
+_IDS = {
+    "Channel_IDs": "Flash_Channel_Count",
+    "Chip_IDs": "Chip_No_Per_Channel",
+    "Die_IDs": "Die_No_Per_Chip",
+    "Plane_IDs": "Plane_No_Per_Die",
+}
+
+# Keys of a part; the others are those of a generator.
+_OF_PART = (
+    "columns", "format", "slice", "first", "repeat", "wrap", "queue-depth", "until", "priority",
+)  # fmt: skip
+
+
+def _ids(flow: Flow, key: str, drive: Mapping[str, str]) -> set[int]:
+    """The units of one kind that a flow may use."""
+    every = set(range(whole(drive.get(_IDS[key], "1"))))
+    if key not in flow.values:
+        return every
+    named = {whole(number.strip()) for number in flow.values[key].split(",")}
+    if beyond := sorted(named - every):
+        raise ValueError(f"{flow.where}: {key}: the drive has no {beyond[0]}")
+    return named
+
+
+def _spaces(flows: Sequence[Flow], drive: Mapping[str, str]) -> list[int]:
+    """How many sectors each flow has: those of its planes, in equal parts with who shares them."""
+    own = [list(product(*(sorted(_ids(flow, key, drive)) for key in _IDS))) for flow in flows]
+    if _is(drive, "HostInterface_Type", "SATA"):
+        every = product(*(range(whole(drive.get(of, "1"))) for of in _IDS.values()))
+        own = [list(every)] * len(flows)
+    sharing: dict[tuple[int, ...], int] = {}
+    for planes in own:
+        for plane in planes:
+            sharing[plane] = sharing.get(plane, 0) + 1
+    physical = (
+        whole(drive.get("Block_No_Per_Plane", "2048"))
+        * whole(drive.get("Page_No_Per_Block", "256"))
+        * (whole(drive.get("Page_Capacity", "8192")) // SECTOR)
+    )
+    exported = physical * (1 - fraction(drive.get("Overprovisioning_Ratio", "0.07")))
+    return [sum(int(exported / sharing[plane]) for plane in planes) for planes in own]
+
+
+def _workloads(
+    file: Parsed, drive: Parsed | None, drives: Mapping[str, str], out: Path
+) -> Converted:
+    files: dict[str, str] = {}
+    fates: list[Fate] = []
+    runs: list[tuple[str, str]] = []
+    missing: list[str] = []
+    for scenario in file.scenarios:
+        try:
+            spaces: Sequence[int | None] = (
+                _spaces(scenario.flows, drive.drive)
+                if drive is not None and drive.drive is not None
+                else [None] * len(scenario.flows)
+            )
+        except ValueError as error:
+            raise InputError(f"{file.path}: {error}") from None
+        parts = ['schema = "floatgate.workload/1"']
+        for index, (flow, space) in enumerate(zip(scenario.flows, spaces, strict=True), 1):
+            source = f"{file.path}: {flow.where}"
+            given = _Given(drive.drive if drive else None, scenario, space, file.path, out)
+            own = _flow(flow, given, source)
+            fates += [fate._replace(name=f"{flow.where}: {fate.name}") for fate in own]
+            settings: dict[str, object] = {}
+            for fate in own:
+                # What a flow says of the drive stands in the drive's file.
+                settings |= {key: value for key, value in fate.ours.items() if "." not in key}
+            part = {key: settings.pop(key) for key in _OF_PART if key in settings}
+            if flow.synthetic:
+                name = f"{scenario.name}-flow-{index}.toml"
+                files[name] = "".join(f"{k} = {written(v)}\n" for k, v in settings.items())
+                part = {"workload": name} | part
+            else:
+                part = {"workload": settings["workload"]} | part
+                there = os.path.normpath(out / str(settings["workload"]))
+                if not os.path.exists(there):
+                    missing.append(there)
+            parts += ["", "[[part]]", *(f"{k} = {written(v)}" for k, v in part.items())]
+        files[f"{scenario.name}.toml"] = "\n".join(parts) + "\n"
+        if scenario.name in drives:
+            runs.append((drives[scenario.name], f"{scenario.name}.toml"))
+    return Converted("MQSim", str(file.path), files, fates, runs, missing)
+
+
+class _Given(NamedTuple):
+    """What is known beside a flow: `space` are the sectors that it has on the drive."""
+
+    drive: Mapping[str, str] | None
+    scenario: Scenario
+    space: int | None
+    path: Path
+    out: Path
+
+
+def _flow(flow: Flow, given: _Given, source: str) -> list[Fate]:
+    if not flow.synthetic and not flow.values.get("File_Path"):
+        raise InputError(f"{source}: File_Path is missing: a flow of a trace needs its file")
+    try:
+        joint = dict(_of_any(flow, given))
+        joint |= dict(_synthetic(flow.values, given) if flow.synthetic else _trace(flow, given))
+    except ValueError as error:
+        raise InputError(f"{source}: {error}") from None
+    rules = FLOW | (SYNTHETIC if flow.synthetic else TRACE)
+    return [
+        fate._replace(ours=ours, note=note, settled=is_settled)
+        for fate in applied(rules, flow.values, source)
+        for ours, note, is_settled in [joint.get(fate.name, (fate.ours, fate.note, fate.settled))]
+    ]
+
+
+def _of_any(flow: Flow, given: _Given) -> Iterator[tuple[str, Said]]:
+    """What synthetic flows and traces have in common."""
+    values, drive = flow.values, given.drive
+    classes = ("URGENT", "HIGH", "MEDIUM", "LOW")
+    own = values.get("Priority_Class", "HIGH").upper()
+    one_of(own, {word: {} for word in classes})
+    others = {each.values.get("Priority_Class", "HIGH").upper() for each in given.scenario.flows}
+    if drive is not None and _is(drive, "Transaction_Scheduling_Policy", "OUT_OF_ORDER"):
+        yield "Priority_Class", _settled("OUT_OF_ORDER takes no notice of it")
+    elif len(others) == 1:
+        yield "Priority_Class", _settled("all flows have the same: none goes before another")
+    else:
+        rank = "high" if own == "URGENT" else "normal"
+        among = others - {"URGENT"}
+        yield (
+            "Priority_Class",
+            _became(
+                {"priority": rank},
+                "URGENT goes before the others"
+                + (
+                    f"; {', '.join(sorted(among))} share by weights in MQSim"
+                    if len(among) > 1
+                    else ""
+                ),
+            ),
+        )
+    mode = values.get("Device_Level_Data_Caching_Mode", "WRITE_CACHE").upper()
+    modes = ("WRITE_CACHE", "WRITE_READ_CACHE", "READ_CACHE", "TURNED_OFF")
+    one_of(mode, {word: {} for word in modes})
+    key = "Device_Level_Data_Caching_Mode"
+    if drive is None:
+        yield key, _lost(_ALONE)
+    elif flow.is_buffered:
+        size = size_of(whole(drive.get("Data_Cache_Capacity", "0")))
+        read = "; reads are not kept" if mode == "WRITE_READ_CACHE" else ""
+        yield key, _became({"buffer.size": size}, "of the drive" + read)
+    elif given.scenario.is_buffered:
+        yield key, _lost("another flow is cached, and the drive's buffer serves all")
+    else:
+        read = "; reads are not kept" if mode == "READ_CACHE" else ""
+        yield key, _became({"buffer.size": "0B"}, "of the drive" + read)
+    for key in _IDS:
+        if drive is None:
+            yield key, _lost("flows share the whole drive")
+        elif len(_ids(flow, key, drive)) == whole(drive.get(_IDS[key], "1")):
+            yield key, _settled("all of them: flows share the whole drive")
+        else:
+            yield key, _lost("flows share the whole drive")
+    share = whole(values.get("Initial_Occupancy_Percentage", "100"))
+    key = "Initial_Occupancy_Percentage"
+    if drive is None:
+        yield key, _lost(_ALONE)
+    elif not _is(drive, "Enabled_Preconditioning", "TRUE"):
+        yield key, _settled("preconditioning is off")
+    elif share == 100:
+        yield key, _became({"precondition.fill": "full"}, "of the drive")
+    else:
+        yield (
+            key,
+            _lost(
+                "of a flow's addresses, drawn at random; "
+                f"`precondition.fill = {share / 100}` fills the first addresses of the drive"
+            ),
+        )
+
+
+def _trace(flow: Flow, given: _Given) -> Iterator[tuple[str, Said]]:
+    values = flow.values
+    # MQSim looks from where it is started: mostly the folder of its files.
+    path = Path(values["File_Path"].replace("\\", "/"))
+    there = next((p for p in (given.path.parent / path, path) if p.is_file()), None)
+    seen = path if there is None else Path(os.path.relpath(there, given.out))
+    unit = values.get("Time_Unit", "NANOSECOND").upper()
+    units = {"NANOSECOND": {"unit": "ns"}, "MICROSECOND": {"unit": "us"}}
+    columns = {
+        "format": "csv",
+        "columns": f"time=1:{one_of(unit, units)['unit']},op=5:1/0,offset=3:sectors,size=4:sectors",
+    }
+    ours: dict[str, object] = {"workload": str(seen), **columns}
+    note = "the device in each line says nothing in MQSim"
+    if given.space is not None:
+        # The modulus of MQSim is the last address of the flow.
+        ours["wrap"] = size_of(_within(given, given.space - 1))
+        note += "; addresses are taken modulo the flow's share of the drive"
+    if there is None:
+        note += "; there is no such file, put it there"
+    yield "File_Path", _became(ours, note)
+    yield "Time_Unit", _became(columns)
+    share = whole(values.get("Percentage_To_Be_Executed", "100"))
+    key = "Percentage_To_Be_Executed"
+    if share >= 100:
+        yield key, _settled("all of it")
+    elif whole(values.get("Relay_Count", "1")) != 1:
+        yield key, _settled("is not used with a Relay_Count above 1")
+    elif there is None:
+        yield key, _lost("the trace is not there to be counted: say `first` in the part")
+    else:
+        with there.open("rb") as lines:
+            count = sum(1 for line in lines if line.strip())
+        yield key, _became({"first": max(1, share * count // 100)}, f"of {count} requests")
+
+
+def _within(given: _Given, sectors: int) -> int:
+    """The bytes of a flow's addresses: whole pages or, beside other flows, whole MiB."""
+    if len(given.scenario.flows) > 1:
+        return max(sectors * SECTOR // MIB, 1) * MIB
+    return sectors * SECTOR
+
+
+def _synthetic(values: Mapping[str, str], given: _Given) -> Iterator[tuple[str, Said]]:
+    distribution = values.get("Address_Distribution", "UNIFORM_RANDOM").upper()
+    if distribution not in _PATTERNS:
+        raise ValueError(
+            f"Address_Distribution: expected one of {', '.join(_PATTERNS)}, found `{distribution}`"
+        )
+    pattern = _PATTERNS[distribution]
+    if pattern != "hot-cold":
+        reads = whole(values.get("Read_Percentage", "0"))
+        pattern += "-read" if reads == 100 else "-write"
+    yield (
+        "Address_Distribution",
+        _became(
+            {"pattern": pattern},
+            "from the first address on; MQSim begins anywhere"
+            if distribution == "STREAMING"
+            else "",
+        ),
+    )
+    hot = whole(values.get("Percentage_of_Hot_Region", "0"))
+    if pattern == "hot-cold" and 0 < hot < 100:
+        yield (
+            "Percentage_of_Hot_Region",
+            _became(
+                {"hot-data": hot / 100, "hot-writes": 1 - hot / 100},
+                "MQSim sends the rest of 100 % of the requests there",
+            ),
+        )
+    else:
+        yield "Percentage_of_Hot_Region", _settled("there is no hot region")
+    share = min(max(whole(values.get("Working_Set_Percentage", "100")), 1), 100)
+    if given.space is None:
+        yield "Working_Set_Percentage", _lost(_ALONE)
+    elif share == 100 and len(given.scenario.flows) == 1:
+        yield "Working_Set_Percentage", _settled("the whole drive")
+    else:
+        yield (
+            "Working_Set_Percentage",
+            _became(
+                {"span": size_of(_within(given, given.space * share // 100))},
+                f"{share} % of the {given.space} sectors that the flow has on the drive",
+            ),
+        )
+    aligned = not _is(values, "Generated_Aligned_Addresses", "FALSE")
+    unit = whole(values.get("Address_Alignment_Unit", "1")) if aligned else 1
+    align = {"align": size_of(unit * SECTOR)}
+    yield "Generated_Aligned_Addresses", _became(align)
+    yield (
+        "Address_Alignment_Unit",
+        (_became(align) if aligned else _settled("addresses are not aligned")),
+    )
+    fixed = values.get("Request_Size_Distribution", "FIXED").upper() == "FIXED"
+    yield (
+        "Request_Size_Distribution",
+        (
+            _became({"size": size_of(whole(values.get("Average_Request_Size", "8")) * SECTOR)})
+            if fixed
+            else _lost("sizes are fixed at the mean, or a list of sizes and shares")
+        ),
+    )
+    yield (
+        "Variance_Request_Size",
+        (
+            _settled("sizes are fixed")
+            if fixed
+            else _lost("sizes are fixed at the mean, or a list of sizes and shares")
+        ),
+    )
+    yield from _arrivals(values)
+
+
+def _arrivals(values: Mapping[str, str]) -> Iterator[tuple[str, Said]]:
+    """When requests come, and how many."""
+    kind = values.get("Synthetic_Generator_Type", "QUEUE_DEPTH").upper()
+    if kind not in ("QUEUE_DEPTH", "BANDWIDTH"):
+        raise ValueError(
+            f"Synthetic_Generator_Type: expected QUEUE_DEPTH or BANDWIDTH, found `{kind}`"
+        )
+    stop = whole(values.get("Stop_Time", "0"))
+    total = whole(values.get("Total_Requests_To_Generate", "0"))
+    if kind == "QUEUE_DEPTH":
+        depth = whole(values.get("Average_No_of_Reqs_in_Queue", "1"))
+        closed = {"queue-depth": depth}
+        yield (
+            "Synthetic_Generator_Type",
+            _became(
+                {"arrivals": "as-fast-as-possible", **closed}, "each flow asks as it is answered"
+            ),
+        )
+        yield "Average_No_of_Reqs_in_Queue", _became(closed)
+        for key in ("Intensity", "Bandwidth"):
+            yield key, _settled("is not used with QUEUE_DEPTH")
+        ends: dict[str, object] = {"until": time_of(stop)}
+        # Nobody knows how many that will be; no drive answers faster than this.
+        most, until = max(1, depth * stop // 1000), "the time decides: `requests` is never reached"
+    else:
+        yield "Average_No_of_Reqs_in_Queue", _settled("is not used with BANDWIDTH")
+        size = SECTOR * whole(values.get("Average_Request_Size", "8"))
+        rate = values.get("Bandwidth", values.get("Intensity", "262144"))
+        iops = max(1, round(whole(rate) / size))
+        arrivals = {"arrivals": {"poisson": {"iops": iops}}}
+        note = f"bytes a second over {size} bytes a request"
+        yield "Synthetic_Generator_Type", _became(arrivals)
+        yield "Bandwidth", _became(arrivals, note)
+        yield (
+            "Intensity",
+            (_settled("Bandwidth says it") if "Bandwidth" in values else _became(arrivals, note)),
+        )
+        ends = {"slice": f"..{time_of(stop)}"}
+        # The count of a Poisson process is this sure to stay below twice its mean and some.
+        most, until = max(1, 2 * iops * stop // 10**9 + 100), "the time decides"
+    if stop > 0:
+        yield "Stop_Time", _became({**ends, "requests": most}, until)
+        yield "Total_Requests_To_Generate", _settled("is not used with a Stop_Time")
+    elif total > 0:
+        yield "Stop_Time", _settled("0: the number of requests decides")
+        yield "Total_Requests_To_Generate", _became({"requests": total})
+    else:
+        raise ValueError("Stop_Time and Total_Requests_To_Generate are 0: no request would come")

@@ -1,0 +1,45 @@
+"""The virtual test bench: the procedures by which chips are measured, on a simulated one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from floatgate import engine
+from floatgate.policy.finder import Finder
+from floatgate.runs.run import chips
+
+BLOCKS = 16
+"""Blocks of each sample, as many as Grupp et al. measured (MICRO 2009)."""
+
+QUICK_BLOCKS = 4
+
+
+def bench(chip: str, *, samples: int = 2, blocks: int = BLOCKS, seed: int = 1) -> dict[str, Any]:
+    """Measures a built-in chip as Grupp et al. did: times, power, wear, disturb.
+
+    docs/bench.md says what each number is, and whether the model was given it or produces it.
+
+    Args:
+        chip: The name of a chip.
+        samples: How many of it are in sockets, 1 to 64.
+        blocks: How many blocks of each are measured, 1 to 256.
+        seed: What errors are drawn from, below 2^63.
+
+    Raises:
+        InputError: There is no such chip, or a number is out of range.
+    """
+    for name, value, least, most in (
+        ("samples", samples, 1, 64),
+        ("blocks", blocks, 1, 256),
+        ("seed", seed, 0, 2**63 - 1),
+    ):
+        if not least <= value <= most:
+            raise engine.InputError(f"`{name}` is {value}: it must be from {least} to {most}")
+    found = engine.bench(
+        chip, samples=samples, blocks=blocks, seed=seed, progress=None, finder=Finder()
+    )
+    if found is None:
+        chips(chip)  # says which there are
+        raise engine.InternalError(f"the bench of `{chip}` has no result")
+    return dict(json.loads(found))

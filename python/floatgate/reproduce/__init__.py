@@ -1,0 +1,3 @@
+"""Published results, made again."""
+
+SHAPES_RESULTS = False

@@ -1,0 +1,147 @@
+"""What the paper leaves out: read share, queue depth, full drives, tails, wear and energy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from floatgate.report.model import Sheet
+from floatgate.reproduce.studies.agcr.grid import HEADLINE, TRADITIONAL, Runs, percent
+from floatgate.result.comparison import Comparison
+from floatgate.result.run import Result
+from floatgate.text.result import duration
+
+_SCHEMES = (TRADITIONAL, HEADLINE, "AGCR", "AGCR, first writes low", "expected", "ideal")
+
+
+def beyond(comparison: Comparison, runs: Runs) -> list[Sheet]:
+    """A sheet for each question that has runs."""
+    pairs = list(zip(comparison.variants, comparison.runs, strict=True))
+    along = [_along(pairs, *question) for question in _QUESTIONS]
+    return [*along, _larger(runs, Runs(comparison, "agcr-128g")), _tails(runs), _full(pairs)]
+
+
+def _larger(runs: Runs, larger: Runs) -> Sheet:
+    """Both readings of the paper's drive."""
+    rows = [
+        [
+            runs.shown(workload),
+            *(percent(of.change(workload, "AGCR", HEADLINE, "all")) for of in (runs, larger)),
+            *(percent(of.change(workload, "AGCR", TRADITIONAL, "all")) for of in (runs, larger)),
+        ]
+        for workload in larger.workloads
+    ]
+    return Sheet(
+        "The drive read the other way",
+        ("workload", "32 GiB", "128 GiB", "against MCW/MCR, 32 GiB", "128 GiB"),
+        rows,
+        "AGCR's overall mean latency against Li et al. and against MCW/MCR on 512 blocks in each "
+        "plane, as the paper's words have it, and on 2048, as its simulator may have read them.",
+    )
+
+
+_QUESTIONS = (
+    (
+        "zipf by read share",
+        "workload.read-share",
+        "How many reads",
+        "share of reads",
+        "Zipf accesses of 4 KiB at half of what the traditional drive could take, every page read "
+        "and written alike: the interleaved pages that AGCR writes at medium cost.",
+    ),
+    (
+        "zipf by queue depth",
+        "host.queue-depth",
+        "How deep the queue",
+        "queue depth",
+        "Zipf accesses, half of them reads, in a closed loop.",
+    ),
+    (
+        "zipf by footprint",
+        "workload.span",
+        "How large the footprint",
+        "footprint",
+        "Zipf accesses, half of them reads: fewer pages are accessed more often each.",
+    ),
+)
+
+
+def _along(
+    pairs: Sequence[tuple[dict[str, str], Result]],
+    workload: str,
+    axis: str,
+    title: str,
+    head: str,
+    text: str,
+) -> Sheet:
+    """Mean latency of every scheme against the traditional case along one setting."""
+    means: dict[str, dict[str, float]] = {}
+    for names, run in pairs:
+        if names["workload"] == workload:
+            means.setdefault(names[axis], {})[names["cost"]] = run.host.all.latency_ns.mean
+    rows = [
+        [value, *(percent(_change(row, scheme)) for scheme in _SCHEMES[1:])]
+        for value, row in means.items()
+    ]
+    words = f"{text} Overall mean latency against MCW/MCR."
+    return Sheet(title, (head, *_SCHEMES[1:]), rows, words)
+
+
+def _change(row: dict[str, float], scheme: str) -> float | None:
+    base = row.get(TRADITIONAL)
+    return row[scheme] / base - 1 if base and scheme in row else None
+
+
+def _tails(runs: Runs) -> Sheet:
+    """Percentiles, which means hide."""
+    rows = []
+    for workload in runs.workloads:
+        for scheme in (TRADITIONAL, HEADLINE, "AGCR", "expected"):
+            run = runs.get(workload, scheme)
+            if run is None:
+                continue
+            cells = [
+                duration(run.host[op].latency_ns[key]) if run.host[op].requests else ""
+                for op in ("read", "write")
+                for key in ("p50", "p99", "p99_9")
+            ]
+            rows.append([runs.shown(workload), scheme, *cells])
+    head = ("reads p50", "p99", "p99.9", "writes p50", "p99", "p99.9")
+    return Sheet("Percentiles", ("workload", "scheme", *head), rows)
+
+
+def _full(pairs: Sequence[tuple[dict[str, str], Result]]) -> Sheet:
+    """A full drive: write amplification, wear, energy."""
+    rows = list(_full_rows(pairs))
+    return Sheet(
+        "A full drive: garbage collection, wear and energy",
+        (
+            "spare factor",
+            "scheme",
+            "mean latency",
+            "WAF",
+            "erases",
+            "re-writes",
+            "energy per host MiB",
+        ),
+        rows,
+        "Zipf accesses, half of them reads, on a small drive that was filled and aged. Energies "
+        "of a read, a program and an erase are those of chip C-MLC64, for levels in proportion to "
+        "their times (Grupp et al.: power does not depend on the page's speed).",
+    )
+
+
+def _full_rows(pairs: Sequence[tuple[dict[str, str], Result]]) -> Iterator[list[str]]:
+    for names, run in pairs:
+        if names["workload"] != "zipf full drive":
+            continue
+        host = run.host.all
+        joules = run.energy_joules.total if run.energy_joules else None
+        yield [
+            names["ftl.spare-factor"],
+            names["cost"],
+            duration(host.latency_ns.mean),
+            f"{run.waf:.3f}",
+            f"{run.flash.erase.total}",
+            f"{run.flash.program.rewrite}",
+            "" if joules is None else f"{1e3 * joules / (host.bytes / 2**20):.1f} mJ",
+        ]

@@ -1,0 +1,72 @@
+"""The energy of a run on battery and on the wall, from the counters that Mango keeps."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from floatgate.result.run import Result
+
+_UNITS = {"": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12}
+
+
+class Joules(NamedTuple):
+    """By state; the idle parts are in the sums."""
+
+    high: float
+    low: float
+    high_idle: float
+    low_idle: float
+
+
+def quantity(text: str) -> float:
+    """`43.25376uJ` in joules, `1418us` in seconds, `27.3mW` in watts."""
+    found = re.fullmatch(r"([0-9.]+) ?([munp]?)(J|s|W)", text)
+    if found is None:
+        raise ValueError(f"`{text}` is no energy, time or power")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def _by_type(value: Any) -> tuple[float, float]:
+    """The value of fast and of slow pages."""
+    if isinstance(value, list):
+        return quantity(value[0]), quantity(value[-1])
+    return quantity(value), quantity(value)
+
+
+def battery_joules(run: Result) -> Joules:
+    """What was taken while the last request was urgent, and while it was not.
+
+    Operations are counted where they were decided; a drive idles while it does nothing, each die
+    for its share of the chip.
+    """
+    config, counters = run.provenance.config, run.policies["page-choice"].counters
+    energy, timing, geometry = config["energy"], config["timing"], config["geometry"]
+    writes = sum(counters[f"host_{p}_{kind}"] for p in ("high", "low") for kind in ("fast", "slow"))
+    page = 8192 / 33.333333e6
+    sums = []
+    for name, seconds in (
+        ("high", counters["seconds_high"]),
+        ("low", run.simulated_seconds - counters["seconds_high"]),
+    ):
+        fast = counters[f"host_{name}_fast"] + counters[f"moved_fast_while_{name}"]
+        slow = counters[f"host_{name}_slow"] + counters[f"moved_slow_while_{name}"]
+        own = counters[f"host_{name}_fast"] + counters[f"host_{name}_slow"]
+        modified = run.flash.rmw_reads * own / writes if writes else 0.0
+        moved = counters[f"moved_fast_while_{name}"] + counters[f"moved_slow_while_{name}"]
+        reads = counters[f"host_{name}_reads"] + modified + moved
+        erases = counters[f"erases_while_{name}"]
+        (fast_j, slow_j), (fast_s, slow_s) = (
+            _by_type(part["program"]) for part in (energy, timing)
+        )
+        busy = reads * (_by_type(timing["read"])[0] + page) + erases * quantity(timing["erase"])
+        busy += fast * (fast_s + page) + slow * (slow_s + page)
+        dies = geometry["dies-per-chip"]
+        idle = quantity(energy["idle-power"]) * max(seconds - busy / dies, 0.0)
+        operations = reads * (_by_type(energy["read"])[0] + quantity(energy["transfer-out"]))
+        operations += fast * fast_j + slow * slow_j
+        operations += (fast + slow) * quantity(energy["transfer-in"])
+        operations += erases * quantity(energy["erase"])
+        sums.append((operations + idle, idle))
+    (high, high_idle), (low, low_idle) = sums
+    return Joules(high, low, high_idle, low_idle)

@@ -1,0 +1,241 @@
+"""The workloads, made smaller: a part of the space, a part of the reads, many rounds.
+
+Everything is divided by one factor. *Space*: of every so many extents of 1 MiB one is kept, with
+all requests that begin in it, and kept extents lie side by side; the drive is as large as that.
+*Limits*: they are divided by the policies, and so that refreshes and writes keep their proportion,
+each read that is kept stands for as many: in every round others, until each had its turn. *Time*
+runs faster, so that a die is as busy with refreshes as it would be, and as many reads meet one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from floatgate import engine
+from floatgate.policy.finder import Finder
+from floatgate.result.folder import ROW_GROUP, ParquetFile
+from floatgate.runs.run import how_to_read
+from floatgate.workloads.catalogue import Folders
+from floatgate.workloads.parquet import METADATA, OPERATIONS, SCHEMA
+
+EXTENT = 1 << 20
+PAGE = 32 << 10
+"""Of Table I."""
+
+BLOCK = 192
+"""Pages in a block, likewise."""
+
+_READ = OPERATIONS.index("read")
+
+
+class Requests(NamedTuple):
+    """Requests in the order of time: ns, the operation's number, first byte, bytes."""
+
+    time: NDArray[np.uint64]
+    op: NDArray[np.uint8]
+    offset: NDArray[np.uint64]
+    size: NDArray[np.uint32]
+
+    def at(self, chosen: NDArray[Any]) -> Requests:
+        """Some of them."""
+        return Requests(*(column[chosen] for column in self))
+
+    @property
+    def pages(self) -> NDArray[np.uint64]:
+        """How many pages of the drive each touches."""
+        last = self.offset + np.maximum(self.size, 1) - np.uint64(1)
+        return last // np.uint64(PAGE) - self.offset // np.uint64(PAGE) + np.uint64(1)
+
+
+class Sample(NamedTuple):
+    """What is left of a workload, once through, and what is known of the whole.
+
+    `volume` has the bytes of the volume that is left, `traffic` the pages that the whole reads and
+    writes.
+    """
+
+    requests: Requests
+    length_ns: int
+    volume: int
+    traffic: tuple[int, int]
+    said: dict[str, Any]
+
+
+def sampled(
+    workload: str,
+    factor: int,
+    settings: Mapping[str, str],
+    traces: Folders,
+    *,
+    gather: bool = True,
+) -> Sample:
+    """One of so many extents of a workload of any kind, moved together; gathered if a stand-in is.
+
+    Of the ways to choose every so many-th extent it is that whose pages read and written are
+    nearest to their share of the whole.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    parts: list[Requests] = []
+
+    def rows(_table: str, columns: Any) -> None:
+        by_name = {name: values for name, values, *_ in columns}
+        parts.append(
+            Requests(
+                by_name["time_ns"].astype(np.uint64),
+                by_name["op"].astype(np.uint8),
+                by_name["offset"].astype(np.uint64),
+                by_name["size"].astype(np.uint32),
+            )
+        )
+
+    text = engine.convert(
+        workload,
+        drive="agcr",
+        set=[f"{key}={value}" for key, value in settings.items()],
+        reading=how_to_read(traces=traces),
+        progress=None,
+        rows=rows,
+        finder=Finder(),
+    )
+    by_phase = sum((_traffic(part, factor) for part in parts), np.zeros((2, factor)))
+    chosen = _nearest(by_phase)
+    some = [part.at(_phase(part, factor) == chosen) for part in parts]
+    requests = Requests(*(np.concatenate(columns) for columns in zip(*some, strict=True)))
+    place = requests.offset // np.uint64(EXTENT * factor) * np.uint64(EXTENT)
+    requests = requests._replace(offset=place + requests.offset % np.uint64(EXTENT))
+    said = json.loads(text)
+    if said["stand_in"] and gather:
+        requests = gathered(requests)
+    end = max((int(part.time[-1]) for part in parts if len(part.time)), default=0)
+    length = end + end // max(int(said["requests"]), 1)
+    whole = by_phase.sum(axis=1)
+    last = int((requests.offset + requests.size).max(initial=0))
+    volume = max(int(said["span_bytes"]) // factor, last)
+    return Sample(requests, length, volume, (int(whole[0]), int(whole[1])), said)
+
+
+def _phase(requests: Requests, factor: int) -> NDArray[np.int64]:
+    return (requests.offset // np.uint64(EXTENT) % np.uint64(factor)).astype(np.int64)
+
+
+def _traffic(requests: Requests, factor: int) -> NDArray[np.float64]:
+    """Pages read, and pages written, in each phase."""
+    phase, pages = _phase(requests, factor), requests.pages
+    reads = requests.op == _READ
+    return np.array(
+        [np.bincount(phase[some], pages[some], factor) for some in (reads, ~reads)], np.float64
+    )
+
+
+def _nearest(by_phase: NDArray[np.float64]) -> int:
+    """The phase with the most even part of both; one page more, so that none is no mistake."""
+    off = np.log((by_phase + 1.0) / (by_phase.mean(axis=1, keepdims=True) + 1.0))
+    return int(np.abs(off).sum(axis=0).argmin())
+
+
+def gathered(requests: Requests) -> Requests:
+    """Extents side by side in the order in which they are first touched.
+
+    The paper says that reads were focused on a few small regions. A stand-in, of which nobody knows
+    where its data lie, scatters them over the whole span, so that every block has some.
+    """
+    extent = requests.offset // np.uint64(EXTENT)
+    known, first, of = np.unique(extent, return_index=True, return_inverse=True)
+    rank = np.empty(len(known), np.uint64)
+    rank[np.argsort(first)] = np.arange(len(known), dtype=np.uint64)
+    inside = requests.offset % np.uint64(EXTENT)
+    return requests._replace(offset=rank[of] * np.uint64(EXTENT) + inside)
+
+
+def rounds(sample: Sample, factor: int, faster: int, count: int, seed: int) -> Iterator[Requests]:
+    """The sample again and again until there are so many requests; thinned, and faster.
+
+    Every round has all writes, and of the reads one in `factor`, drawn anew.
+    """
+    requests = sample.requests
+    reads = np.flatnonzero(requests.op == _READ)
+    others = np.flatnonzero(requests.op != _READ)
+    rng = np.random.default_rng(seed)
+    done, turn = 0, 0
+    while done < count and len(requests.op):
+        # In so many rounds each read has its turn once.
+        group = rng.integers(0, factor, len(reads))
+        order = np.argsort(group, kind="stable")
+        ends = np.cumsum(np.bincount(group, minlength=factor))
+        for begin, end in zip([0, *ends[:-1]], ends, strict=True):
+            chosen = np.sort(np.concatenate([reads[order[begin:end]], others]))
+            part = requests.at(chosen)
+            time = (part.time + np.uint64(turn * sample.length_ns)) // np.uint64(faster)
+            yield part._replace(time=time)
+            done += len(chosen)
+            turn += 1
+            if done >= count:
+                return
+
+
+def concentrated(sample: Sample, share: float, part: float, region: int, seed: int) -> Sample:
+    """The same, with a share of the reads on a part of the volume: regions of so many bytes each.
+
+    All other requests stay as they are; within the regions reads are even.
+    """
+    requests = sample.requests
+    rng = np.random.default_rng(seed)
+    regions = max(sample.volume // region, 1)
+    hot = rng.permutation(regions)[: max(round(part * regions), 1)]
+    moved = np.flatnonzero((requests.op == _READ) & (rng.random(len(requests.op)) < share))
+    offset = requests.offset.copy()
+    pages = rng.integers(0, region // PAGE, len(moved), dtype=np.uint64)
+    offset[moved] = rng.choice(hot, len(moved)).astype(np.uint64) * np.uint64(region)
+    offset[moved] += pages * np.uint64(PAGE)
+    size = requests.size.copy()
+    size[moved] = PAGE
+    return sample._replace(requests=requests._replace(offset=offset, size=size))
+
+
+def write(sample: Sample, factor: int, faster: int, count: int, seed: int, path: Path) -> None:
+    """The workload of a run as a Parquet file, which is a stand-in if it was made from one."""
+    file = ParquetFile(path)
+    written, span = 0, 0
+    try:
+        waiting: list[Requests] = []
+        for part in rounds(sample, factor, faster, count, seed):
+            waiting.append(part)
+            written += len(part.op)
+            span = max(span, int((part.offset + part.size).max(initial=0)))
+            if sum(len(each.op) for each in waiting) >= ROW_GROUP:
+                file.put(_columns(waiting))
+                waiting = []
+        if waiting:
+            file.put(_columns(waiting))
+        said = {
+            "notes": [],
+            **sample.said,
+            "schema": SCHEMA,
+            "version": engine.version(),
+            "requests": written,
+            "span_bytes": span,
+            "timed": True,
+        }
+        said["notes"] = [*said["notes"], f"a part of it: 1/{factor} of the space and of the reads"]
+        file.metadata[METADATA] = json.dumps(said)
+        file.finish()
+    finally:
+        file.abandon()
+
+
+def _columns(parts: list[Requests]) -> list[tuple[str, NDArray[Any], list[str] | None, bool]]:
+    time, op, offset, size = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return [
+        ("time_ns", time.astype(np.uint64), None, False),
+        ("op", op, list(OPERATIONS), False),
+        ("offset", offset, None, False),
+        ("size", size, None, False),
+    ]

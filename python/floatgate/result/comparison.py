@@ -1,0 +1,222 @@
+"""The results of several runs that differ in something."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from floatgate.engine import InputError
+from floatgate.result.folder import RESULT, content, make_folder, replace
+from floatgate.result.run import Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from floatgate.runs.workers.pool import Failure
+
+LIST = "comparison.json"
+"""In a folder of results: which of them were compared, and what varied."""
+
+
+class Comparison:
+    """Several runs side by side; `print(comparison)` is the page of the command line.
+
+    Attributes:
+        runs: The results, in the order in which the values were given.
+        variants: For each of them, what was its own: `{"cost": "fixed:level=low", "seed": "1"}`.
+        failed: The runs without a result: their `variant`, the `kind` of failure (`input`,
+            `internal` or `died`) and a `message`.
+        reused: How many of the results were there before.
+        remade: In words, which were there too and could not be taken, and why.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[Result],
+        variants: Sequence[Mapping[str, str]],
+        failed: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        self.runs = list(runs)
+        self.variants = [dict(variant) for variant in variants]
+        self.failed = [dict(failure) for failure in failed]
+        self.reused = 0
+        self.remade: Sequence[str] = ()
+
+    @classmethod
+    def of(
+        cls, variants: Sequence[Mapping[str, str]], outcomes: Sequence[Result | Failure]
+    ) -> Comparison:
+        """Sorts what became of each variant into results and failures."""
+        pairs = list(zip(variants, outcomes, strict=True))
+        done = [(variant, o) for variant, o in pairs if isinstance(o, Result)]
+        failed = [
+            {"variant": dict(variant)} | o._asdict()
+            for variant, o in pairs
+            if not isinstance(o, Result)
+        ]
+        return cls([result for _, result in done], [variant for variant, _ in done], failed)
+
+    def __str__(self) -> str:
+        from floatgate.text import comparison as comparison_text
+
+        return comparison_text.page(self)
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        return f"<Comparison of {len(self.runs)} runs by {', '.join(self.varied)}{failed}>"
+
+    @property
+    def varied(self) -> dict[str, list[str]]:
+        """What varied, each with its values in order: `{"ftl.spare-factor": ["0.07", "0.2"]}`."""
+        values: dict[str, dict[str, None]] = {}
+        for variant in [*self.variants, *(failure["variant"] for failure in self.failed)]:
+            for name, value in variant.items():
+                values.setdefault(name, {})[value] = None
+        return {name: list(known) for name, known in values.items()}
+
+    @property
+    def exit_code(self) -> int:
+        """That of the worst run, for the command line: 0 done, 2 the user's input, 1 ours."""
+        kinds = {failure["kind"] for failure in self.failed}
+        return 0 if not kinds else 2 if kinds == {"input"} else 1
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The whole as one value, as `floatgate compare --json` prints it."""
+        return {
+            "schema": "floatgate.compare/1",
+            "variants": self.variants,
+            "runs": [run.data for run in self.runs],
+            "failed": self.failed,
+        }
+
+    def to_json(self) -> str:
+        """The whole value as JSON, on lines of their own."""
+        return json.dumps(self.data, indent=1)
+
+    def frame(self) -> pl.DataFrame:
+        """One row per run: what varied, then every number of the result as in `Result.frame`."""
+        import polars as pl
+
+        if not self.runs:
+            return pl.DataFrame()
+        columns = [
+            pl.Series(name, typed([variant[name] for variant in self.variants]))
+            for name in self.varied
+        ]
+        # Policies have counters of their own: a column that a run has not is null in its row.
+        results = pl.concat([run.frame() for run in self.runs], how="diagonal_relaxed")
+        return pl.DataFrame(columns).hstack(results) if columns else results
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Stores every result as `FOLDER/RUN-ID/result.json`, and the list of them."""
+        for run in self.runs:
+            run.save(folder)
+        return self.write_list(folder)
+
+    def save_report(self, path: str | os.PathLike[str], title: str | None = None) -> Path:
+        """Writes a page with plots and tables of the runs, and returns its path.
+
+        It is one HTML file that needs no network, as `floatgate report` writes it. More can be said
+        with `floatgate.report`.
+
+        Raises:
+            InputError: The packages of the extra `report` are missing, it cannot be written, or
+                there is no run.
+        """
+        from floatgate import report
+
+        return report.save(report.of(self, title), path)
+
+    def write_list(self, folder: str | os.PathLike[str]) -> Path:
+        """Writes `FOLDER/comparison.json`: which of the results there were compared, and how.
+
+        The file appears whole or not at all: it is the mark of a completed comparison.
+        """
+        path = Path(folder) / LIST
+        make_folder(path.parent)
+        value = self.data | {
+            "schema": _SCHEMA,
+            "runs": [run.run_id for run in self.runs],
+        }
+        replace(path, json.dumps(value, indent=1) + "\n")
+        return path
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Comparison:
+        """Reads a stored comparison: the folder that holds it.
+
+        Raises:
+            InputError: There is none, or it cannot be read.
+        """
+        path = Path(folder) / LIST
+        if not path.exists():
+            raise InputError(f"{folder}: there is no `{LIST}` here; expected a stored comparison")
+        value = read_list(path)
+        from floatgate.result import shape
+
+        runs = [shape.load(path.parent / run_id / RESULT) for run_id in value["runs"]]
+        return cls(runs, value["variants"], value["failed"])
+
+
+def read_list(path: Path) -> dict[str, Any]:
+    """The value of a `comparison.json`, with a variant for each of its runs.
+
+    Raises:
+        InputError: It cannot be read, or is none that this version reads.
+    """
+    try:
+        value = json.loads(content(path))
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"{path}: this cannot be read ({reason})") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: this is no JSON ({error}); expected a list of results") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: this is no list of results; expected a JSON object")
+    if value.get("schema") != _SCHEMA:
+        found = value.get("schema")
+        said = f"this is a `{found}`" if isinstance(found, str) else "this is no list of results"
+        raise InputError(f"{path}: {said}; expected `schema` to be `{_SCHEMA}`")
+    lists: list[Any] = [value.get(key) for key in ("runs", "variants", "failed")]
+    if not (all(isinstance(each, list) for each in lists) and _is_whole(*lists)):
+        raise InputError(
+            f"{path}: this list of results is damaged; the command that made it makes it anew"
+        )
+    return value
+
+
+def _is_whole(runs: list[Any], variants: list[Any], failed: list[Any]) -> bool:
+    """Whether the lists of a `comparison.json` hold what they must."""
+    return (
+        len(runs) == len(variants)
+        and all(isinstance(run, str) and NAME.fullmatch(run) for run in runs)
+        and all(map(is_variant, variants))
+        and all(isinstance(each, dict) and is_variant(each.get("variant")) for each in failed)
+        and all(isinstance(each.get(key), str) for each in failed for key in ("kind", "message"))
+    )
+
+
+_SCHEMA = "floatgate.comparison/1"
+
+NAME = re.compile(r"[0-9a-f]{16}")
+"""The name of a run."""
+
+
+def is_variant(value: object) -> bool:
+    """Whether this says what is a run's own."""
+    return isinstance(value, dict) and all(isinstance(word, str) for word in value.values())
+
+
+def typed(values: Sequence[str | None]) -> Sequence[str | float | None]:
+    """Numbers where all values are numbers, so that they sort and plot as such."""
+    for number in (int, float):
+        try:
+            return [None if value is None else number(value) for value in values]
+        except ValueError:
+            continue
+    return values

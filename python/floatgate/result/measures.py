@@ -1,0 +1,287 @@
+"""The numbers of a run by name: what each is called, its unit, how it is shown, which is better.
+
+A name is a short one of `MEASURES`, such as `write.p99`, or the path of a number in the result with
+dots between its keys: `host.write.latency_ns.p99`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from floatgate.engine import InputError
+from floatgate.result.comparison import Comparison
+from floatgate.result.run import Result
+from floatgate.text.result import duration, number, short, size
+
+
+class Unit(NamedTuple):
+    """What a number counts. `steps` are the units in which axes show it, with their lengths."""
+
+    name: str
+    show: Callable[[float], str]
+    steps: Sequence[tuple[str, float]] = ()
+
+    def step(self, values: Sequence[float]) -> tuple[str, float]:
+        """The unit of an axis for these values, and how many of ours it has.
+
+        >>> UNITS["ns"].step([2e6, 9e6]), UNITS["bytes"].step([3 * 2**20])
+        (('ms', 1000000.0), ('MiB', 1048576))
+        """
+        largest = max((abs(value) for value in values), default=0.0)
+        fitting = [step for step in self.steps if largest >= step[1]]
+        return fitting[-1] if fitting else (self.steps[0] if self.steps else (self.name, 1))
+
+
+UNITS = {
+    "": Unit("", number),
+    "ns": Unit(
+        "ns",
+        duration,
+        (("ns", 1), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("h", 3_600e9), ("days", 86_400e9)),
+    ),
+    "s": Unit("s", lambda v: duration(v * 1e9), (("s", 1), ("h", 3_600), ("days", 86_400))),
+    "bytes": Unit(
+        "bytes",
+        size,
+        (("bytes", 1), ("KiB", 2**10), ("MiB", 2**20), ("GiB", 2**30), ("TiB", 2**40)),
+    ),
+    "J": Unit("J", lambda v: f"{number(v)} J", (("mJ", 1e-3), ("J", 1), ("kJ", 1e3))),
+    "share": Unit("%", lambda v: f"{100 * v:.3g} %", (("%", 0.01),)),
+    "count": Unit("", short, (("", 1), ("thousands", 1e3), ("millions", 1e6), ("billions", 1e9))),
+    "per s": Unit("per s", lambda v: short(float(f"{v:.3g}")), (("per s", 1), ("1000 per s", 1e3))),
+    "x": Unit("", lambda v: f"{v:.3f}"),
+}
+"""By the name that a finding gives: empty for plain numbers, `x` for factors such as WAF, `count`
+for counts that may be shortened, `share` for shares of one, shown in per cent."""
+
+
+class Measure(NamedTuple):
+    """One number of a run: its name, what it is called, how it is found, its unit."""
+
+    key: str
+    title: str
+    of: Callable[[Result], float | None]
+    unit: str = ""
+    more_is_better: bool | None = False
+    """None: neither is better, or nobody knows."""
+    about: str = ""
+
+    def show(self, value: float) -> str:
+        """The number as people read it."""
+        return UNITS[self.unit].show(value)
+
+
+def _latency(op: str, key: str) -> Callable[[Result], float | None]:
+    return lambda run: run.host[op].latency_ns[key] if run.host[op].requests else None
+
+
+def _rate(run: Result) -> float | None:
+    """Requests per second where they depend on the drive: in an open loop they come as they do."""
+    closed = run.provenance.config.host.mode in ("queue-depth", "think-time")
+    seconds = run.simulated_seconds
+    return run.host.all.requests / seconds if closed and seconds else None
+
+
+def _moved(run: Result) -> float:
+    program = run.flash.program
+    return float(program.total - program.host)
+
+
+def _worn_out(run: Result) -> float | None:
+    return None if run.end.state == "completed" else float(run.end.at_ns)
+
+
+HOST = (
+    Measure("read.mean", "read mean", _latency("read", "mean"), "ns", about="mean read latency"),
+    Measure("read.p99", "read p99", _latency("read", "p99"), "ns", about="read latency, p99"),
+    Measure(
+        "write.mean", "write mean", _latency("write", "mean"), "ns", about="mean write latency"
+    ),
+    Measure("write.p99", "write p99", _latency("write", "p99"), "ns", about="write latency, p99"),
+    Measure("trim.mean", "trim mean", _latency("trim", "mean"), "ns", about="mean trim latency"),
+    Measure("iops", "IOPS", _rate, "per s", more_is_better=True, about="requests"),
+)
+FLASH = (
+    Measure("waf", "WAF", lambda run: run.waf, "x", about="write amplification"),
+    Measure("erases", "erases", lambda run: float(run.flash.erase.total), "count"),
+    Measure("moved", "moved pages", _moved, "count"),
+    Measure(
+        "wear.max",
+        "most worn",
+        lambda run: float(run.wear.erases.max),
+        about="most erases of a block",
+    ),
+    Measure(
+        "wear.spread",
+        "wear spread",
+        lambda run: run.wear.erases.stddev,
+        about="standard deviation of erases",
+    ),
+    Measure(
+        "energy",
+        "energy",
+        lambda run: run.energy_joules.total if run.energy_joules else None,
+        "J",
+    ),
+    Measure(
+        "uncorrectable",
+        "lost reads",
+        lambda run: float(run.flash.uncorrectable),
+        "count",
+        about="uncorrectable reads",
+    ),
+    Measure("end", "drive ended", _worn_out, "ns", more_is_better=True, about="end of the drive"),
+)
+MEASURES = {measure.key: measure for measure in (*HOST, *FLASH)}
+"""The measures that pages of comparisons show, by their short names."""
+
+
+def find(name: str, runs: Sequence[Result] = ()) -> Measure:
+    """The measure of that name, short or a path into the result.
+
+    >>> find("write.p99").unit, find("host.write.latency_ns.p99_9").unit
+    ('ns', 'ns')
+
+    Raises:
+        InputError: No short name is like that, and none of `runs` has a number there.
+    """
+    if name in MEASURES:
+        return MEASURES[name]
+    if runs and all(lookup(run, name) is None for run in runs):
+        known = [*MEASURES, *_paths(runs[0].data)]
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"did you mean `{near[0]}`?" if near else f"short names: {', '.join(MEASURES)}"
+        raise InputError(f"`{name}` is no measure, and no number of these results; {hint}")
+    unit = unit_of(name)
+    waits = unit == "ns" and name.startswith(("host.", "flash."))
+    return Measure(name, name, lambda run: lookup(run, name), unit, False if waits else None)
+
+
+def tables(first: Sequence[str] = ()) -> list[tuple[str, list[Measure]]]:
+    """The tables of a page about runs: what is looked at first, by name, then what all have.
+
+    >>> [(title, len(measures)) for title, measures in tables(["waf", "flash.rmw_reads"])]
+    [('Looked at first', 2), ('Host requests: latency from arrival to completion', 6), \
+('Flash: reclaiming and wear', 7)]
+    """
+    wanted = dict.fromkeys(first)
+    every = (
+        ("Looked at first", [find(name) for name in wanted]),
+        (
+            "Host requests: latency from arrival to completion",
+            [measure for measure in HOST if measure.key not in wanted],
+        ),
+        (
+            "Flash: reclaiming and wear",
+            [measure for measure in FLASH if measure.key not in wanted],
+        ),
+    )
+    return [(title, measures) for title, measures in every if measures]
+
+
+def worth_showing(measure: Measure, values: Sequence[float | None], named: Sequence[str]) -> bool:
+    """Whether a page has a column for a measure of these values: one that was named always has."""
+    return measure.key in named or any(values)
+
+
+def lookup(run: Result, path: str) -> float | None:
+    """The number at a path of the result; None if there is none."""
+    value: object = run.data
+    for key in path.split("."):
+        if not isinstance(value, Mapping) or key not in value:
+            return None
+        value = value[key]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number else None  # type: ignore[arg-type]
+
+
+def unit_of(path: str) -> str:
+    """The unit that the keys of a result say by their endings.
+
+    >>> unit_of("host.read.delay_ns_by_cause.queue.gc"), unit_of("capacity.free_blocks")
+    ('ns', '')
+    """
+    for key in reversed(path.split(".")):
+        if key.endswith("_ns") or "_ns_" in key:
+            return "ns"
+        if key == "bytes" or key.endswith("_bytes"):
+            return "bytes"
+        if key.endswith("_seconds"):
+            return "s"
+        if key.endswith("_joules"):
+            return "J"
+        if key in ("over_provisioning", "spare_factor"):
+            return "share"
+        if key in ("waf", "waf_pages"):
+            return "x"
+    return ""
+
+
+def _paths(value: Mapping[str, object], above: str = "") -> list[str]:
+    paths = []
+    for key, inner in value.items():
+        path = f"{above}{key}"
+        if isinstance(inner, Mapping):
+            paths += _paths(inner, f"{path}.")
+        elif isinstance(inner, int | float) and not isinstance(inner, bool):
+            paths.append(path)
+    return paths
+
+
+def peers(comparison: Comparison) -> list[list[int]]:
+    """The runs with one workload: only these say which drive does better."""
+    groups: dict[str | None, list[int]] = {}
+    for i, variant in enumerate(comparison.variants):
+        groups.setdefault(variant.get("workload"), []).append(i)
+    return list(groups.values())
+
+
+def best(measure: Measure, values: Mapping[int, float | None]) -> list[int]:
+    """What reads the same is equally good; nothing is best if all are, or one has no value."""
+    if measure.more_is_better is None:
+        return []
+    known = {i: value for i, value in values.items() if value is not None}
+    if len(known) < len(values):
+        return []
+    shown = {i: measure.show(value) for i, value in known.items()}
+    first = measure.show((max if measure.more_is_better else min)(known.values()))
+    return [i for i in shown if shown[i] == first] if len({*shown.values()}) > 1 else []
+
+
+def change(first: float | None, value: float | None) -> str:
+    """The difference to the first in percent, large ones as a factor.
+
+    >>> change(10.0, 9.0), change(10.0, 10.04), change(10.0, 13.5), change(10.0, 123.0)
+    ('-10 %', '+0.4 %', '+35 %', 'x 12.3')
+    >>> change(10.0, 10.0), change(0.0, 3.0), change(None, 3.0)
+    ('=', '', '')
+    """
+    if not first or value is None:
+        return ""
+    if value == first:
+        return "="
+    share = value / first - 1
+    if share >= 9:
+        return f"x {short(float(f'{value / first:.3g}'))}"
+    percent = f"{100 * share:+.{1 if abs(share) < 0.0995 else 0}f}"
+    return "=" if float(percent) == 0 else f"{percent} %"
+
+
+def warnings(comparison: Comparison) -> Iterator[tuple[str, str, list[Mapping[str, str]], str]]:
+    """Each warning once: its text in the first run, code, runs, and whether their numbers differ.
+
+    Warnings are the same where their texts differ in numbers alone.
+    """
+    texts: dict[tuple[str, str], list[str]] = {}
+    concerned: dict[tuple[str, str], list[Mapping[str, str]]] = {}
+    for variant, run in zip(comparison.variants, comparison.runs, strict=True):
+        for warning in run.warnings:
+            key = warning["code"], re.sub(r"\d[\d.,]*", "0", warning["text"])
+            texts.setdefault(key, []).append(warning["text"])
+            concerned.setdefault(key, []).append(variant)
+    for key, each in texts.items():
+        others = "" if len({*each}) == 1 else " (the numbers are those of the first)"
+        yield each[0], key[0], concerned[key], others

@@ -1,0 +1,1 @@
+"""Runs: one, several that differ in something, and an experiment whole."""

@@ -1,0 +1,347 @@
+"""Runs that do not depend on each other: check all, take what is there, carry out the rest, gather.
+
+`floatgate.compare` and `floatgate.sweep` differ in how the runs are named, not in this.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from floatgate import build, engine
+from floatgate.engine import ConfigError, InputError
+from floatgate.policy.finder import Finder
+from floatgate.policy.permission import code_allowed, typed
+from floatgate.result.comparison import Comparison
+from floatgate.result.folder import call_also, prepare_folder, tidy
+from floatgate.result.run import Result, identity
+from floatgate.runs.cache import cache
+from floatgate.runs.run import how_to_read
+from floatgate.runs.variants import label, where
+from floatgate.runs.workers.pool import Executor, Failure, Job, local, stored
+
+
+class Standing(NamedTuple):
+    """How far several runs have come.
+
+    `share` is the part of the work that is done, from 0 to 1; `requests` counts those simulated.
+    `reused` of the finished runs were there before, and are no part of the work. `remade` has, in
+    words, which were there too and could not be taken, and why. Before the first run starts, each
+    is checked: `checking` is the number of the one at hand, from 1, and `read` of the records of
+    its workload were gone through for that.
+    """
+
+    runs: int
+    finished: int
+    failed: int
+    share: float
+    requests: int
+    reused: int = 0
+    remade: Sequence[str] = ()
+    checking: int = 0
+    read: int = 0
+
+
+Report = Callable[[Standing], object]
+
+
+class Plan(NamedTuple):
+    """A run that has been checked.
+
+    `config` is its resolved drive; `workload` what is known of it without a run, None if a run
+    must tell what is wrong with it; `memory` the bytes that the engine takes for it at most. `also`
+    has the names of other workloads that are the same requests.
+    """
+
+    job: Job
+    config: Mapping[str, Any]
+    workload: Mapping[str, Any] | None
+    memory: int
+    also: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What results call its workload, and the others that are the same."""
+        return () if self.workload is None else (str(self.workload["name"]), *self.also)
+
+    @property
+    def requests(self) -> int | None:
+        """The number of requests, where it is known."""
+        return None if self.workload is None else self.workload["requests"]
+
+
+def check(
+    jobs: Sequence[Job], varied: Sequence[Mapping[str, str]], progress: Report | None = None
+) -> list[Plan]:
+    """What each job will be: its resolved drive, its name, the preconditioned drive that it needs.
+
+    Args:
+        jobs: What is to run.
+        varied: For each of them, what is its own, for messages.
+        progress: Called while workloads are gone through.
+
+    Raises:
+        InputError: Some job could not start, or two would be the same; every mistake is listed
+            with the jobs that it concerns.
+    """
+    plans: list[Plan] = []
+    mistakes: dict[str, list[Mapping[str, str]]] = {}
+    kinds: list[type[InputError]] = []
+    same: dict[tuple[str, str, str], int] = {}
+    for i, job in enumerate(jobs):
+
+        def told(_stage: str, read: int, *_: Any, number: int = i + 1) -> None:
+            if progress is not None:
+                progress(Standing(len(jobs), 0, 0, 0.0, 0, checking=number, read=read))
+
+        try:
+            plan = planned(job, told)
+        except InputError as error:
+            kinds.append(type(error))
+            for text in error.errors if isinstance(error, ConfigError) else [f"error: {error}"]:
+                mistakes.setdefault(text, []).append(varied[i])
+            continue
+        plans.append(plan)
+        reading = {k: v for k, v in how_to_read(**job.reading).items() if k != "tables"}
+        what = (json.dumps(plan.config), job.workload, json.dumps(reading))
+        first = same.setdefault(what, i)
+        if first != i:
+            kinds.append(InputError)
+            both = f"{label(varied[first])}; {label(varied[i])}"
+            mistakes[f"error: two runs would be the same: {both}"] = []
+    if mistakes:
+        raise _all_of(mistakes, varied, kinds)
+    return plans
+
+
+def together(
+    plans: Sequence[Plan], varied: Sequence[Mapping[str, str]]
+) -> tuple[list[Plan], list[Mapping[str, str]]]:
+    """Runs of one name as one, which is called what all of them are.
+
+    Two traces of the same bytes under two names are the same requests, so they are one run.
+    """
+    first: dict[str, int] = {}
+    kept: list[Plan] = []
+    called: list[list[Mapping[str, str]]] = []
+    for plan, variant in zip(plans, varied, strict=True):
+        name = plan.job.run_id
+        if name is not None and name in first:
+            at = first[name]
+            called[at].append(variant)
+            kept[at] = kept[at]._replace(also=(*kept[at].also, *plan.names))
+            continue
+        if name is not None:
+            first[name] = len(kept)
+        kept.append(plan)
+        called.append([variant])
+    return kept, [_merged(variants) for variants in called]
+
+
+def _merged(variants: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
+    """What several variants are called, each value once.
+
+    >>> _merged([{"workload": "a", "seed": "1"}, {"workload": "b", "seed": "1"}])
+    {'workload': 'a = b', 'seed': '1'}
+    """
+    names = dict.fromkeys(name for variant in variants for name in variant)
+    return {
+        name: " = ".join(dict.fromkeys(v[name] for v in variants if name in v)) for name in names
+    }
+
+
+def planned(job: Job, progress: Callable[..., object] | None = None) -> Plan:
+    """What a job will be.
+
+    Raises:
+        InputError: It could not start.
+    """
+    kept = cache()
+    text = engine.plan(
+        job.drive,
+        job.workload,
+        build=build.digest(),
+        policy=job.policy,
+        set=job.set,
+        seed=job.seed,
+        reading=how_to_read(**job.reading),
+        cache=kept,
+        progress=progress,
+        finder=Finder(typed([*job.policy, *job.set])),
+    )
+    value = json.loads(text)
+    config, workload = value["config"], value["workload"]
+    run_id = None
+    if workload is not None and value["repeatable"]:
+        run_id = identity(config, workload, config["run"]["seed"], build.digest())
+    job = job._replace(
+        # Without a cache nothing is shared, and there is nothing to wait for.
+        state=value["state"] if kept else None,
+        run_id=run_id,
+        code=code_allowed(),
+    )
+    return Plan(job, config, workload, value["memory"])
+
+
+def carry_out(
+    plans: Sequence[Plan],
+    varied: Sequence[Mapping[str, str]],
+    *,
+    out: str | None,
+    workers: int | None,
+    executor: Executor | None,
+    progress: Report | None,
+) -> Comparison:
+    """Carries out what is not there yet; the results of all, in their order.
+
+    Raises:
+        InputError: Nothing can be stored in `out`.
+    """
+    if workers is not None and workers < 1:
+        raise InputError(f"there must be at least one worker, not {workers}")
+    with _folder(out):
+        outcomes: dict[int, Result | Failure] = {}
+        remade = []
+        for index, plan in enumerate(plans):
+            found = stored(plan.job)
+            if isinstance(found, Result):
+                outcomes[index] = found
+            elif found is not None:
+                remade.append(f"{out}/{plan.job.run_id}: {found}; this run is made again")
+        left = [index for index in range(len(plans)) if index not in outcomes]
+        jobs = [plans[index].job for index in left]
+        reused = len(outcomes)
+        tally = _Tally(len(jobs), reused, remade)
+        ended = _run(jobs, executor or local(workers, len(jobs)), progress, tally)
+        outcomes |= dict(zip(left, ended, strict=True))
+        for index, plan in enumerate(plans):
+            _call(outcomes[index], plan.names)
+        comparison = Comparison.of(varied, [outcomes[index] for index in range(len(plans))])
+        comparison.reused, comparison.remade = reused, remade
+        if out is not None:
+            tidy(Path(out))
+            if comparison.runs:
+                _write_list(comparison, out)
+    return comparison
+
+
+def _call(outcome: Result | Failure, names: Sequence[str]) -> None:
+    """Stores with a result by which names its workload was asked for."""
+    if isinstance(outcome, Result) and outcome.folder is not None:
+        with suppress(OSError):  # A folder that takes no more has the result all the same.
+            call_also(outcome.folder, names)
+
+
+def _write_list(comparison: Comparison, out: str) -> None:
+    try:
+        comparison.write_list(out)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"{out}: the list of results cannot be stored ({reason})") from error
+
+
+def _all_of(
+    mistakes: Mapping[str, Sequence[Mapping[str, str]]],
+    every: Sequence[Mapping[str, str]],
+    kinds: Sequence[type[InputError]],
+) -> InputError:
+    """All mistakes as one error, each with the runs that it concerns unless that is every one."""
+    texts = [
+        f"{text}\n  in: {where(some, every)}" if 0 < len(some) < len(every) else text
+        for text, some in mistakes.items()
+    ]
+    if ConfigError in kinds:
+        config_error = ConfigError("\n\n".join(texts))
+        config_error.errors = texts
+        return config_error
+    kind = kinds[0] if len({*kinds}) == 1 else InputError
+    return kind("\n\n".join(texts).removeprefix("error: "))
+
+
+def _run(
+    jobs: Sequence[Job],
+    executor: Executor,
+    progress: Report | None,
+    tally: _Tally,
+) -> list[Result | Failure]:
+    """The outcomes in the order of the jobs."""
+    if not jobs:
+        return []
+    outcomes: dict[int, Result | Failure] = {}
+
+    def report() -> None:
+        if progress is None:
+            return
+        try:
+            progress(tally.standing())
+        except Exception as error:
+            raise _Stopped(error) from None  # It is no failure of a run, and no run goes on.
+
+    def watch(index: int, stage: str, done: int, total: int | None, _now_ns: int) -> None:
+        if stage == "running":
+            tally.running(index, done, total)
+        report()
+
+    try:
+        with closing(executor(jobs, watch)) as ended:
+            for index, outcome in ended:
+                outcomes[index] = outcome
+                tally.ended(index, outcome)
+                report()
+    except _Stopped as stopped:
+        raise stopped.reason from None
+    return [outcomes[index] for index in range(len(jobs))]
+
+
+class _Stopped(BaseException):
+    """What `progress` raised, on its way through the runs."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class _Tally:
+    """Adds up how far the runs have come."""
+
+    def __init__(self, runs: int, reused: int, remade: Sequence[str]) -> None:
+        self._runs, self._reused, self._remade = runs, reused, remade
+        self._finished = self._failed = self._requests = 0
+        self._running: dict[int, tuple[int, float]] = {}
+
+    def running(self, index: int, done: int, total: int | None) -> None:
+        self._running[index] = (done, min(done / total, 1.0) if total else 0.0)
+
+    def ended(self, index: int, outcome: Result | Failure) -> None:
+        self._running.pop(index, None)
+        self._finished += 1
+        if isinstance(outcome, Failure):
+            self._failed += 1
+        else:
+            self._requests += outcome.checks.requests_served
+
+    def standing(self) -> Standing:
+        return Standing(
+            runs=self._runs + self._reused,
+            finished=self._finished + self._reused,
+            failed=self._failed,
+            share=(self._finished + sum(share for _, share in self._running.values())) / self._runs,
+            requests=self._requests + sum(done for done, _ in self._running.values()),
+            reused=self._reused,
+            remade=self._remade,
+        )
+
+
+@contextmanager
+def _folder(out: str | None) -> Iterator[None]:
+    """A folder for results; what was made for it and has remained empty goes again."""
+    made = [] if out is None else prepare_folder(Path(out))
+    try:
+        yield
+    finally:
+        for folder in made:
+            with suppress(OSError):
+                folder.rmdir()

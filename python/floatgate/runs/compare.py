@@ -1,0 +1,79 @@
+"""Several runs of one kind, side by side: every combination of the values given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Unpack
+
+from floatgate.result.comparison import Comparison
+from floatgate.result.folder import TABLES
+from floatgate.runs.batch import Standing, carry_out, check, together
+from floatgate.runs.run import Reading, tables_of
+from floatgate.runs.variants import Lists, Names, Seeds, expand
+from floatgate.runs.workers.pool import Executor, Job
+
+
+def compare(
+    drive: Names,
+    workload: Names,
+    *,
+    policy: Lists = (),
+    set: Lists = (),
+    seed: Seeds = None,
+    out: str | os.PathLike[str] | None = None,
+    record: Iterable[str] = TABLES,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    progress: Callable[[Standing], object] | None = None,
+    **reading: Unpack[Reading],
+) -> Comparison:
+    """Runs every combination of the values given.
+
+    Wherever one value can stand, so can several: as a list, or as a text with commas. A comma
+    within quotes or brackets belongs to its value. Every run is checked before the first starts.
+
+    Args:
+        drive: Presets and drive files.
+        workload: Trace files and generators.
+        policy: `{"cost": ["fixed:level=low", "fixed:level=high"]}` or
+            `["cost=fixed:level=low,fixed:level=high"]`.
+        set: `{"ftl.spare-factor": [0.07, 0.2]}` or `["ftl.spare-factor=0.07,0.2"]`.
+        seed: `[1, 2, 3]` or `"1,2,3"`.
+        out: The folder that each run is stored in while it goes on, as `floatgate.run` does, and at
+            the end the list of them as `comparison.json`. A run that is there already is taken
+            as it is.
+        record: Which tables are stored, as for `floatgate.run`.
+        workers: How many processes work at a time, by default one for each core; 1 stands for
+            this process itself.
+        executor: Where to run instead of on this machine.
+        progress: Called some ten times a second with how far all runs have come, also while they
+            are checked.
+        **reading: How traces are to be read, as for `floatgate.run`: `format`, `time_unit`,
+            `columns`, `event`, `device`, `process`, `skip_bad`, `traces`; and what is done to the
+            workload: `slice`, `first`, `footprint`, `speed`, `repeat`.
+
+    Returns:
+        The results, in the order of the values whatever ended first. A run that fails is in
+        `failed`; the others go on. Traces of the same bytes are one run, which has all their names.
+
+    Raises:
+        InputError: Some run could not start; every mistake is listed with the runs it concerns.
+    """
+    variants = expand(drive, workload, policy, set, seed)
+    varied = [variant.varied for variant in variants]
+    stored = None if out is None else str(out)
+    tables = tuple(tables_of(record))
+    jobs = [
+        Job(v.drive, v.workload, v.policy, v.set, v.seed, reading, stored, None, tables)
+        for v in variants
+    ]
+    plans, called = together(check(jobs, varied, progress), varied)
+    return carry_out(
+        plans,
+        called,
+        out=stored,
+        workers=workers,
+        executor=executor,
+        progress=progress,
+    )

@@ -1,0 +1,324 @@
+"""All runs of an experiment: which there are, which are done, and making the others."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from floatgate import engine
+from floatgate.engine import ConfigError, InputError
+from floatgate.policy.permission import code_allowed, named
+from floatgate.result.comparison import NAME, Comparison, is_variant
+from floatgate.result.folder import content, prepare_folder, replace
+from floatgate.runs.batch import Plan, Standing, carry_out, check, together
+from floatgate.runs.workers.pool import Executor, Job, finished
+from floatgate.workloads.catalogue import Folders, trace_folders
+
+if TYPE_CHECKING:
+    from floatgate.experiments import Experiment
+    from floatgate.experiments.model import Planned
+    from floatgate.experiments.toml import Path as At
+
+LIST = "sweep.json"
+"""In a folder of results: which runs an experiment has, and what each is called."""
+
+
+class Prepared(NamedTuple):
+    """An experiment that has been checked: every run, and what is its own."""
+
+    experiment: Experiment
+    plans: Sequence[Plan]
+    variants: Sequence[Mapping[str, str]]
+    out: str
+
+    def done(self) -> int:
+        """How many runs are there already."""
+        return sum(finished(plan.job) is not None for plan in self.plans)
+
+
+def sweep(
+    experiment: Experiment | str | os.PathLike[str],
+    *,
+    quick: bool = False,
+    out: str | os.PathLike[str] | None = None,
+    traces: Folders = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    progress: Callable[[Standing], object] | None = None,
+) -> Comparison:
+    """Makes the runs of an experiment that are not there yet.
+
+    Every run is checked before the first starts, and stored as soon as it is done. A sweep that was
+    stopped goes on where it was: a finished run is never made again.
+
+    Args:
+        experiment: An experiment, or its file (see docs/experiments.md).
+        quick: Make its quick form.
+        out: The folder of the results, by default `floatgate-results/NAME`. Besides the runs it has
+            `sweep.json`, which says what each run is called, and at the end `comparison.json`.
+        traces: Where traces of the catalogue lie, if the experiment does not say it.
+        workers: How many processes work at a time, by default one for each core; 1 stands for
+            this process itself.
+        executor: Where to run instead of on this machine.
+        progress: Called some ten times a second with how far all runs have come.
+
+    Returns:
+        The results of all runs, block by block. A run that fails is in `failed`; the others go on.
+
+    Raises:
+        InputError: The experiment is wrong, or some run could not start; every mistake is listed.
+    """
+    return carry_on(
+        prepare(experiment, quick=quick, out=out, traces=traces, progress=progress),
+        workers=workers,
+        executor=executor,
+        progress=progress,
+    )
+
+
+def prepare(
+    experiment: Experiment | str | os.PathLike[str],
+    *,
+    quick: bool = False,
+    out: str | os.PathLike[str] | None = None,
+    traces: Folders = None,
+    progress: Callable[[Standing], object] | None = None,
+) -> Prepared:
+    """Checks every run of an experiment, and makes none.
+
+    Raises:
+        InputError: The experiment is wrong, or some run could not start; every mistake is listed.
+    """
+    from floatgate.experiments import Experiment
+    from floatgate.experiments.errors import Mistake
+
+    if not isinstance(experiment, Experiment):
+        experiment = Experiment.load(experiment)
+    if experiment.source.text:
+        _check_code(experiment)
+    if quick:
+        experiment = experiment.quick()
+    experiment = experiment.with_other_traces(traces)
+    folder = str(out) if out is not None else os.path.join("floatgate-results", experiment.name)
+    runs = experiment.planned()
+    if not runs:
+        mistake = Mistake(("exclude",), "every run is excluded: there is nothing to run")
+        raise experiment.source.error([mistake])
+    _check_measures(experiment)
+    jobs = [_job(run, folder, experiment.record, traces) for run in runs]
+    several = _several(runs)
+    named = [{k: v for k, v in run.names.items() if k in several} for run in runs]
+    try:
+        plans = check(jobs, named, progress)
+    except ConfigError as error:
+        raise _placed(experiment, error) from None
+    variants = [_names(run, plan, several) for run, plan in zip(runs, plans, strict=True)]
+    same = [name for name in several if len({variant[name] for variant in variants}) == 1]
+    variants = [{k: v for k, v in variant.items() if k not in same} for variant in variants]
+    return Prepared(experiment, *together(plans, variants), folder)
+
+
+def carry_on(
+    prepared: Prepared,
+    *,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    progress: Callable[[Standing], object] | None = None,
+) -> Comparison:
+    """Makes the runs that are not there yet."""
+    _write_list(prepared)
+    return carry_out(
+        prepared.plans,
+        prepared.variants,
+        out=prepared.out,
+        workers=workers,
+        executor=executor,
+        progress=progress,
+    )
+
+
+def _job(run: Planned, out: str, record: tuple[str, ...], traces: Folders) -> Job:
+    assert run.part.drive is not None
+    assert run.part.workload is not None
+    reading = run.reading
+    if "traces" not in reading and traces is not None:
+        reading = {**reading, "traces": trace_folders(traces)}
+    return Job(
+        run.part.drive,
+        run.part.workload,
+        tuple(f"{family}={policy}" for family, policy in run.part.policy.items()),
+        tuple(f"{key}={value}" for key, value in run.part.set.items()),
+        run.part.seed,
+        reading,
+        out,
+        record=record,
+    )
+
+
+def _several(runs: Sequence[Planned]) -> list[str]:
+    """The names that do not say the same of every run; some runs may not say anything."""
+    names = dict.fromkeys(name for run in runs for name in run.names)
+    return [name for name in names if len({run.names.get(name) for run in runs}) > 1]
+
+
+def _names(run: Planned, plan: Plan, names: Sequence[str]) -> dict[str, str]:
+    """What a run is called; where its block does not say it, what its drive has."""
+    known: dict[str, Any] = {"drive": run.part.drive, "workload": run.part.workload}
+    known["seed"] = plan.config["run"]["seed"]
+
+    def inside(name: str) -> str:
+        if name in known:
+            return str(known[name])
+        value: Any = plan.config
+        policy = plan.config["policies"].get(name)
+        if policy is not None:
+            return str(policy["name"] if isinstance(policy, Mapping) else policy)
+        for key in name.split("."):
+            if not isinstance(value, Mapping) or key not in value:
+                return "-"
+            value = value[key]
+        return str(value)
+
+    return {name: run.names[name] if name in run.names else inside(name) for name in names}
+
+
+def read_list(path: Path) -> list[tuple[str, Mapping[str, str]]]:
+    """The runs of a `sweep.json` that have names: each with what it is called there.
+
+    Raises:
+        InputError: It cannot be read, or is none.
+    """
+    try:
+        runs = json.loads(content(path))["runs"]
+        if all(is_variant(run["variant"]) for run in runs):
+            named = [(run["run_id"], run["variant"]) for run in runs if run["run_id"] is not None]
+            if all(NAME.fullmatch(name) for name, _ in named):
+                return named
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"{path}: this cannot be read ({reason})") from error
+    except (ValueError, LookupError, TypeError, RecursionError):
+        pass
+    raise InputError(f"{path}: this list of runs is damaged; the same sweep makes it anew")
+
+
+def _write_list(prepared: Prepared) -> None:
+    made = prepare_folder(Path(prepared.out))
+    value = {
+        "schema": "floatgate.sweep/1",
+        "name": prepared.experiment.name,
+        "title": prepared.experiment.title,
+        "version": engine.version(),
+        "runs": [
+            {"run_id": plan.job.run_id, "variant": dict(variant)}
+            for plan, variant in zip(prepared.plans, prepared.variants, strict=True)
+        ],
+    }
+    try:
+        replace(Path(prepared.out) / LIST, json.dumps(value, indent=1) + "\n")
+    except OSError as error:
+        for folder in made:
+            folder.rmdir()
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"{prepared.out}: no result can be stored here ({reason})") from error
+
+
+def _placed(experiment: Experiment, error: ConfigError) -> ConfigError:
+    """The engine's errors, each with the line of the experiment that it is about."""
+    texts = []
+    for text in error.errors:
+        lines = {
+            line: path[-1]
+            for path, line in experiment.source.lines.items()
+            if len(path) >= 2 and path[-2] in ("set", "policy") and _is_about(text, *path[-2:])
+        }
+        at = "".join(
+            f"\n  at: {experiment.source.name}:{line} ({key})" for line, key in lines.items()
+        )
+        texts.append(text + at)
+    placed = ConfigError("\n\n".join(texts))
+    placed.errors = texts
+    return placed
+
+
+def _is_about(text: str, table: str | int, key: str | int) -> bool:
+    return f"--{table} {key}=" in text or f"--{table} `{key}" in text or f"{key}=" in text
+
+
+def _check_code(experiment: Experiment) -> None:
+    """Whether an experiment that comes from a file may run the code that it names."""
+    from floatgate.experiments.errors import Mistake
+
+    if code_allowed():
+        return
+    mistakes = [
+        Mistake(
+            path,
+            f"this experiment wants to run code: `{name}`",
+            "if you trust it, say --allow-code (in Python: `with floatgate.allow_code():`)",
+        )
+        for path, text in _texts(experiment.data)
+        if "policy" in path and (name := named(text)) is not None
+    ]
+    if mistakes:
+        raise experiment.source.error(mistakes)
+
+
+def _texts(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, str]]:
+    """Every text below a value, with the way to it."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _texts(inner, (*path, key))
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            yield from _texts(inner, (*path, i))
+
+
+def _check_measures(experiment: Experiment) -> None:
+    """Numbers that no result has are found now, and not when all runs are made."""
+    from floatgate.experiments.errors import Mistake, nearest
+    from floatgate.result.measures import MEASURES
+
+    places: list[tuple[At, str]] = [
+        (("measures", i), name) for i, name in enumerate(experiment.measures)
+    ]
+    for key in ("plots", "published"):
+        for i, each in enumerate(experiment.data.get(key, ())):
+            if each.get("measure"):
+                places.append(((key, i, "measure"), each["measure"]))
+    unknown = [(path, name) for path, name in places if name not in MEASURES]
+    if not unknown:
+        return
+    from floatgate.runs.run import run
+
+    tiny = {"geometry.channels": 1, "geometry.blocks-per-plane": 64, "workload.requests": 100}
+    sample = run("agcr", "random-write", set=tiny).data
+    mistakes = []
+    for path, name in unknown:
+        known = _paths_beside(sample, name)
+        if known is not None:
+            message = f"`{name}` is not a number of a result"
+            mistakes.append(Mistake(path, message, nearest(name, [*MEASURES, *known])))
+    if mistakes:
+        raise experiment.source.error(mistakes)
+
+
+def _paths_beside(sample: Mapping[str, Any], name: str) -> list[str] | None:
+    """None if there may be such a number, otherwise the paths that there are instead."""
+    value: Any = sample
+    path = ""
+    for key in name.split("."):
+        if value is None or path.startswith(("policies.", "provenance.config.")):
+            return None  # What it has depends on the drive.
+        if not isinstance(value, Mapping) or key not in value:
+            inside = value if isinstance(value, Mapping) else {}
+            return [f"{path}{each}" for each in inside]
+        value, path = value[key], f"{path}{key}."
+    if isinstance(value, Mapping):
+        return [f"{path}{each}" for each in value]
+    return None

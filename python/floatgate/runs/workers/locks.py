@@ -1,0 +1,68 @@
+"""One process at a time makes a preconditioned drive, also when several sweeps need it at once."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from floatgate.runs.cache import Cache
+
+Progress = Callable[[str, int, int | None, int], object]
+
+_LOOK = 0.1
+"""So many seconds pass between two looks whether somebody else is done."""
+
+
+@contextmanager
+def alone(cache: Cache | None, state: str | None, progress: Progress) -> Iterator[Progress]:
+    """Waits while another process makes this state, then keeps others from making it.
+
+    Yields what the run is to call with its progress: the others go on as soon as it begins to run.
+    The system frees a lock whose process ends, whatever ends it.
+
+    Args:
+        cache: Where states are kept; without, nothing is shared and nobody waits.
+        state: The name of the state, if the run shares one.
+        progress: Called while waiting too, with the stage `waiting`.
+    """
+    if cache is None or state is None or cache.state(state).is_file():
+        yield progress
+        return
+    try:
+        cache.locks.mkdir(exist_ok=True)
+        # Few files: a lock that two states share costs a wait, and nothing else.
+        # Something else than a file that has its name must not keep us waiting.
+        handle = os.open(cache.locks / state[:2], os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o666)
+        file = os.fdopen(handle, "rb", buffering=0)
+    except OSError:
+        yield progress  # A cache that cannot be written to keeps nothing.
+        return
+    with file:
+        while not _taken(file.fileno()):
+            progress("waiting", 0, None, 0)
+            if cache.state(state).is_file():
+                break
+            time.sleep(_LOOK)
+
+        def told(stage: str, done: int, total: int | None, now_ns: int) -> None:
+            if stage == "running":
+                with suppress(OSError):
+                    fcntl.flock(file, fcntl.LOCK_UN)
+            progress(stage, done, total, now_ns)
+
+        yield told
+
+
+def _taken(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # Some network file systems have no locks: a state may then be made twice.
+    return True

@@ -1,0 +1,320 @@
+"""Where runs are carried out: in this process, or in several at a time.
+
+An executor takes jobs that do not depend on each other and gives back what became of each. Another
+way to carry them out, on other machines say, is another class with the same one method.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from floatgate.build import digest
+from floatgate.engine import InputError, InternalError
+from floatgate.policy.permission import allow_code
+from floatgate.result.folder import RESULT, SNAPSHOTS, TABLES, flaw
+from floatgate.result.run import Result
+from floatgate.runs.cache import cache
+from floatgate.runs.run import Reading, run
+from floatgate.runs.workers.locks import alone
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+
+class Job(NamedTuple):
+    """One run as plain values, so that it can be sent to wherever it is carried out.
+
+    `out` is the folder in which its result is stored, if any. Jobs with an equal `state` share a
+    preconditioned drive, which the first of them makes and the others find in the cache. `run_id`
+    is the name that the run will have, where that is known: a result of that name in `out` that is
+    whole, and has the tables of `record`, is taken as it is. With `code`, its drive file may name
+    policies written in Python.
+    """
+
+    drive: str
+    workload: str
+    policy: tuple[str, ...] = ()
+    set: tuple[str, ...] = ()
+    seed: int | None = None
+    reading: Reading = {}
+    out: str | None = None
+    state: str | None = None
+    record: tuple[str, ...] = TABLES
+    run_id: str | None = None
+    code: bool = False
+
+
+class Failure(NamedTuple):
+    """Why a job gave no result.
+
+    `kind` is `input` (the user's input, or no room to store the result), `internal` (a bug) or
+    `died` (the process ended, killed or out of memory).
+    """
+
+    kind: str
+    message: str
+
+
+Watch = Callable[[int, str, int, int | None, int], object]
+"""Called with the number of a job, then as the `progress` of `floatgate.run`."""
+
+
+Outcomes = Generator[tuple[int, Result | Failure], None, None]
+"""The number of a job and what became of it, as each one ends, in any order."""
+
+
+class Executor(Protocol):
+    """Carries out jobs that do not depend on each other."""
+
+    def __call__(self, jobs: Sequence[Job], watch: Watch) -> Outcomes:
+        """Closing the generator before its end stops all jobs."""
+
+
+def local(workers: int | None, jobs: int) -> Executor:
+    """The executor for so many jobs on this machine; by default every core has a worker."""
+    if workers is None:
+        workers = cores()
+    workers = min(workers, jobs)
+    return Processes(workers) if workers > 1 else Here()
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def perform(job: Job, progress: Callable[[str, int, int | None, int], object]) -> Result | Failure:
+    """Carries out one job; only what stops everything (Ctrl-C) is raised."""
+    try:
+        # Somebody else may have made it since the jobs were handed out.
+        if (result := finished(job)) is not None:
+            return result
+        with allow_code(job.code), alone(cache(), job.state, progress) as told:
+            return run(
+                job.drive,
+                job.workload,
+                policy=job.policy,
+                set=job.set,
+                seed=job.seed,
+                out=job.out,
+                record=job.record,
+                progress=told,
+                **job.reading,
+            )
+    except InputError as error:
+        return Failure("input", str(error))
+    except InternalError as error:
+        return Failure("internal", str(error))
+    except Exception as error:
+        return Failure("internal", f"{type(error).__name__}: {error}")
+
+
+def finished(job: Job) -> Result | None:
+    """The result of a job, if it is stored already with all that the job would record."""
+    found = stored(job)
+    return found if isinstance(found, Result) else None
+
+
+def stored(job: Job) -> Result | str | None:
+    """As `finished`; of a result that is there and cannot be taken, the reason."""
+    if job.out is None or job.run_id is None:
+        return None
+    folder = Path(job.out) / job.run_id
+    try:
+        result = Result.load(folder)
+        if result.run_id != job.run_id:
+            return f"{RESULT} is that of another run"
+        recorded = result.provenance.config.run["keep-requests"]
+    except FileNotFoundError:
+        return f"{RESULT} is not there" if folder.exists() else None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return f"{RESULT} cannot be read"
+    tables = [name for name in job.record if name != "requests" or recorded]
+    if "snapshots" in tables:
+        tables = [*dict.fromkeys([*tables, *SNAPSHOTS])]
+    return flaw(result, tables) or result
+
+
+class Here:
+    """One job after the other, in this process."""
+
+    def __call__(self, jobs: Sequence[Job], watch: Watch) -> Outcomes:
+        """See `Executor`."""
+        for index, job in enumerate(jobs):
+
+            def progress(*state: Any, index: int = index) -> None:
+                watch(index, *state)
+
+            yield index, perform(job, progress)
+
+
+class Processes:
+    """As many jobs at a time as there are workers, each in a process of its own.
+
+    A worker is a fresh interpreter: it does not run the caller's script again, and it shares
+    nothing with other workers that could break. When one dies, its job has failed and another
+    worker takes its place. Workers end with the process that started them, whatever ends that.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+
+    def __call__(self, jobs: Sequence[Job], watch: Watch) -> Outcomes:
+        """See `Executor`."""
+        from multiprocessing.connection import Connection, wait
+
+        line = _Line(jobs)
+        idle: list[Worker] = []
+        busy: dict[Connection, tuple[Worker, int]] = {}
+        try:
+            while True:
+                while len(busy) < self.workers and (index := line.next()) is not None:
+                    worker = idle.pop() if idle else Worker()
+                    busy[worker.connection] = (worker, index)
+                    worker.give(jobs[index])
+                if not busy:
+                    return
+                for connection in wait(list(busy)):
+                    assert isinstance(connection, Connection)
+                    worker, index = busy[connection]
+                    heard = worker.hear()
+                    if isinstance(heard, Result | Failure):
+                        del busy[connection]
+                        if worker.is_alive():
+                            idle.append(worker)
+                        line.ended(index)
+                        yield index, heard
+                    else:
+                        if heard[0] == "running":
+                            line.state_is_there(index)
+                        watch(index, *heard)
+        finally:
+            stop([*idle, *(worker for worker, _ in busy.values())])
+
+
+class _Line:
+    """Which job is next: the first that would not make a state that another one is making."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self._jobs = jobs
+        self._waiting = list(range(len(jobs)))
+        self._makers: dict[str, int] = {}
+        self._there: set[str] = set()
+
+    def next(self) -> int | None:
+        """Takes a job out of the line; None if there is none, or none for now."""
+        for place, index in enumerate(self._waiting):
+            state = self._jobs[index].state
+            if state in self._makers:
+                continue
+            if state is not None and state not in self._there:
+                self._makers[state] = index
+            return self._waiting.pop(place)
+        return None
+
+    def state_is_there(self, index: int) -> None:
+        """The job has its preconditioned drive, and the cache has it too."""
+        state = self._jobs[index].state
+        if state is not None and self._makers.get(state) == index:
+            del self._makers[state]
+            self._there.add(state)
+
+    def ended(self, index: int) -> None:
+        """The job is over. If it has not made its state, another one has to."""
+        state = self._jobs[index].state
+        if state is not None and self._makers.get(state) == index:
+            del self._makers[state]
+
+
+class Worker:
+    """A process that carries out one job after the other (see `floatgate.runs.workers.process`)."""
+
+    def __init__(self) -> None:
+        from multiprocessing import Pipe
+
+        self.connection, theirs = Pipe()
+        # The worker finds modules where this process does. It says nothing on standard output,
+        # where a result may be expected.
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "floatgate.runs.workers.process",
+            str(theirs.fileno()),
+            digest(),
+        ]
+        # Ctrl-C waits until the worker can hear it; the mask is inherited.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self.process = subprocess.Popen(
+                command,
+                env=environment,
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=2,
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        theirs.close()
+
+    def give(self, job: Job) -> None:
+        """Gives it a job. If it has died, `hear` will tell."""
+        with suppress(OSError):
+            self.connection.send(job)
+
+    def hear(self) -> tuple[str, int, int | None, int] | Result | Failure:
+        """The state of its job, or the job's outcome."""
+        try:
+            heard = self.connection.recv()
+        except (EOFError, OSError):
+            return Failure("died", self._death())
+        return Result(*heard) if isinstance(heard[0], dict) else heard
+
+    def is_alive(self) -> bool:
+        """Whether it can take another job."""
+        return self.process.poll() is None
+
+    def _death(self) -> str:
+        _end([self])
+        code = self.process.returncode
+        if code == -signal.SIGKILL:
+            return "its process was killed (SIGKILL), as happens where memory runs out"
+        if code < 0:
+            return f"its process was ended by {signal.Signals(-code).name}"
+        return f"its process ended with exit code {code}"
+
+
+_PATIENCE = 2.0
+"""So many seconds a worker has to tidy up."""
+
+
+def stop(workers: Sequence[Worker]) -> None:
+    """Ends workers, whatever they are doing; what they were storing is not left half there."""
+    for worker in workers:
+        worker.process.send_signal(signal.SIGINT)
+        worker.connection.close()
+    _end(workers)
+
+
+def _end(workers: Sequence[Worker]) -> None:
+    """Waits for workers that are about to end, and kills those that do not."""
+    deadline = time.monotonic() + _PATIENCE
+    try:
+        for worker in workers:
+            with suppress(subprocess.TimeoutExpired):
+                worker.process.wait(max(deadline - time.monotonic(), 0.0))
+    finally:
+        for worker in workers:
+            worker.process.kill()
+            worker.process.wait()

@@ -1,0 +1,251 @@
+"""A comparison as a page to read: the runs below each other, their measures side by side."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+
+from floatgate.result.comparison import Comparison
+from floatgate.result.measures import Measure, best, change, peers, tables, warnings, worth_showing
+from floatgate.result.run import Result
+from floatgate.runs.variants import brief, label, where
+from floatgate.text.result import (
+    BOLD,
+    RED,
+    WIDTH,
+    YELLOW,
+    Style,
+    duration,
+    hanging,
+    number,
+    section,
+)
+
+SHAPES_RESULTS = False
+
+
+def page(
+    comparison: Comparison,
+    *,
+    colour: bool = False,
+    bars: str | None = None,
+    first: Sequence[str] = (),
+) -> str:
+    """The whole comparison; measures that no run has are left out.
+
+    Args:
+        comparison: What to show.
+        colour: Whether to use the colours of a terminal.
+        bars: The measure drawn as bars; by default the first that there is.
+        first: Measures that stand ahead of the usual ones, whatever they are.
+    """
+    style = Style(colour)
+    sections = [_head(comparison, style)]
+    if comparison.runs:
+        labels = _labels(comparison)
+        longest = max(map(len, first), default=0)
+        if _width(labels) > min(_WIDEST_LABELS, WIDTH - 4 - longest):
+            sections.append(section("Runs", _legend(labels), style))
+            labels = [[""], *([str(i)] for i in range(1, len(labels)))]
+        for title, measures in tables(first):
+            columns = (_cells(measure, comparison, first) for measure in measures)
+            blocks = _blocks(labels, filter(None, columns), style)
+            if blocks:
+                sections.append(section(title, "\n\n".join(blocks), style))
+        sections.append(_bars(labels, comparison.runs, bars, first, style))
+        sections.append(_ends(comparison, style))
+        sections.append(_checks(comparison, style))
+    sections.append(failures(comparison, style))
+    sections.append(_warnings(comparison, style))
+    return "\n\n".join(section for section in sections if section)
+
+
+def failures(comparison: Comparison, style: Style | None = None) -> str:
+    """The runs that failed, each reason once."""
+    every = [*comparison.variants, *(failure["variant"] for failure in comparison.failed)]
+    reasons: dict[tuple[str, str], list[Mapping[str, str]]] = {}
+    for failure in comparison.failed:
+        reasons.setdefault((failure["kind"], failure["message"]), []).append(failure["variant"])
+    lines = []
+    for (kind, message), some in reasons.items():
+        bug = "floatgate has a bug, please report it: " if kind == "internal" else ""
+        # A message of several lines has its own form.
+        text = message if "\n" in message else hanging("- ", f"{bug}{message}")
+        lines += [text, hanging("  in: ", where(some, every))]
+    if not lines:
+        return ""
+    style = style or Style(False)
+    count = len(comparison.failed)
+    title = f"{count} run{'s' if count > 1 else ''} failed"
+    return section(style(RED, title), "\n".join(lines), style)
+
+
+# Labels may take up to half of a line; wider ones are numbers with a legend.
+_WIDEST_LABELS = WIDTH // 2
+
+
+def _head(comparison: Comparison, style: Style) -> str:
+    runs, by = comparison.runs, ", ".join(comparison.varied)
+    count = len(runs) + len(comparison.failed)
+    drives = _several(run.provenance.config.get("name", "drive") for run in runs)
+    workloads = _several(run.workload for run in runs)
+    what = f"{count} runs by {by}" if by else "one run, as nothing varies"
+    title = f"{drives}, {workloads}: {what}" if runs else what
+    lines = [style(BOLD, line) for line in textwrap.wrap(title, WIDTH, subsequent_indent="  ")]
+    if runs:
+        facts = [f"{_several(number(run.checks.requests_served) for run in runs)} requests each"]
+        if "seed" not in comparison.varied:
+            facts.append(f"seed {_several(run.provenance.seed for run in runs)}")
+        facts.append(f"simulated in {duration(1e9 * sum(r.timing.wall_seconds for r in runs))}")
+        lines.append("; ".join(facts))
+    if len(runs) > 1:
+        of = " with the same workload" if len(peers(comparison)) > 1 else ""
+        lines.append(f"In %: the difference to the first run{of}. With *: the best.")
+    return "\n".join(lines)
+
+
+def _labels(comparison: Comparison) -> list[list[str]]:
+    """A header, and for each run what distinguishes it; a stand-in is marked in every row."""
+    names = list(comparison.varied)
+    stand_in = any(run.provenance.workload.stand_in for run in comparison.runs)
+    rows = [[brief(name, names) for name in names]]
+    for variant, run in zip(comparison.variants, comparison.runs, strict=True):
+        # A workload is shown as its result calls it, not by the path that led to it.
+        known = variant | ({"workload": run.workload} if "workload" in variant else {})
+        rows.append([known[name] for name in names])
+    if stand_in and "workload" not in names:
+        for row, cell in zip(
+            rows, ["workload", *(r.workload for r in comparison.runs)], strict=True
+        ):
+            row.append(cell)
+    if not rows[0]:
+        return [["", *row] for row in rows]
+    return rows
+
+
+def _legend(labels: Sequence[Sequence[str]]) -> str:
+    header, *rows = labels
+    width = len(str(len(rows)))
+    return "\n".join(
+        hanging(f"{i:>{width}}  ", label(dict(zip(header, row, strict=True))))
+        for i, row in enumerate(rows, 1)
+    )
+
+
+def _blocks(
+    labels: Sequence[Sequence[str]], columns: Iterable[Sequence[str]], style: Style
+) -> list[str]:
+    """As many columns side by side as a line has room for, then the next ones below."""
+    left = _aligned(labels)
+    blocks: list[list[str]] = []
+    room = 0
+    for cells in columns:
+        width = max(map(len, cells)) + 2
+        if width > room:
+            blocks.append(list(left))
+            room = WIDTH - 2 - len(left[0])
+        room -= width
+        for i, cell in enumerate(cells):
+            shown = style(BOLD, cell) if "*" in cell else cell
+            blocks[-1][i] += f"  {shown}{' ' * (width - 2 - len(cell))}"
+    return ["\n".join(line.rstrip() for line in block) for block in blocks]
+
+
+def _cells(measure: Measure, comparison: Comparison, named: Sequence[str]) -> list[str]:
+    """A header, and a cell for each run; empty if no run has anything to show."""
+    values = [measure.of(run) for run in comparison.runs]
+    if not worth_showing(measure, values, named):
+        return []
+    shown = ["-" if value is None else measure.show(value) for value in values]
+    marks, changes = [""] * len(values), [""] * len(values)
+    for first, *others in peers(comparison):
+        for i in others:
+            changes[i] = change(values[first], values[i])
+        for i in best(measure, {i: values[i] for i in (first, *others)}):
+            marks[i] = "*"
+    width, beside = max(map(len, shown)), max(map(len, changes))
+    cells = [
+        f"{value:>{width}}{mark:1} {change:>{beside}}".rstrip()
+        for value, mark, change in zip(shown, marks, changes, strict=True)
+    ]
+    return [measure.title, *cells]
+
+
+def _bars(
+    labels: Sequence[Sequence[str]],
+    runs: Sequence[Result],
+    key: str | None,
+    first: Sequence[str],
+    style: Style,
+) -> str:
+    """One measure as bars from zero on."""
+    if len(runs) < 2:
+        return ""
+    every = (measure for _, measures in tables(first) for measure in measures)
+    there = [measure for measure in every if any(measure.of(run) for run in runs)]
+    measure = next((m for m in there if key in (None, m.key)), None)
+    if measure is None:
+        return f"No bars: no run has a number for `{key}`" if key else ""
+    values = [measure.of(run) or 0.0 for run in runs]
+    shown = [measure.show(value) for value in values]
+    left = _aligned(labels)[1:]
+    room = WIDTH - 2 - len(left[0]) - 2 - 2 - max(map(len, shown))
+    lines = [
+        f"{start}  {'#' * max(round(room * value / max(values)), 1 if value else 0)}  {words}"
+        for start, value, words in zip(left, values, shown, strict=True)
+    ]
+    # A path of the result stays as it is.
+    is_path = "." in measure.title
+    title = measure.title if is_path else measure.title[0].upper() + measure.title[1:]
+    return section(title, "\n".join(lines), style)
+
+
+def _ends(comparison: Comparison, style: Style) -> str:
+    lines = []
+    for variant, run in zip(comparison.variants, comparison.runs, strict=True):
+        end = run.end
+        if end.state != "completed":
+            reason = f": {end.reason}" if end.reason else ""
+            text = f"{end.state} at {duration(end.at_ns)}{reason}"
+            lines.append(hanging("- ", f"{label(variant)}: {text}"))
+    return section(style(YELLOW, "Ended early"), "\n".join(lines), style) if lines else ""
+
+
+def _checks(comparison: Comparison, style: Style) -> str:
+    pairs = zip(comparison.variants, comparison.runs, strict=True)
+    some = [variant for variant, run in pairs if not run.checks.passed]
+    if not some:
+        return "Checks passed in every run"
+    title = style(RED, "CHECKS FAILED: do not trust these results")
+    return section(title, hanging("in: ", where(some, comparison.variants)), style)
+
+
+def _warnings(comparison: Comparison, style: Style) -> str:
+    lines = []
+    for text, code, some, others in warnings(comparison):
+        lines.append(hanging("- ", f"{text} [{code}]"))
+        lines.append(hanging("  in: ", where(some, comparison.variants) + others))
+    return section(style(YELLOW, "Warnings"), "\n".join(lines), style) if lines else ""
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns to the left, all lines of one width."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in rows
+    ]
+
+
+def _width(rows: Sequence[Sequence[str]]) -> int:
+    return len(_aligned(rows)[0])
+
+
+def _several(values: Iterable[object]) -> str:
+    """What the runs have, each thing once; of many the first and the last.
+
+    >>> _several([1, 2, 1]), _several("abcdef")
+    ('1 | 2', 'a .. f')
+    """
+    known = list(dict.fromkeys(map(str, values)))
+    return " | ".join(known) if len(known) <= 3 else f"{known[0]} .. {known[-1]}"

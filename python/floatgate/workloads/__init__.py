@@ -1,0 +1,1 @@
+"""Workloads: how they are read, listed, described, converted and imitated."""

@@ -1,0 +1,114 @@
+"""Writing workloads as Parquet files, which are read back faster than anything else."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from floatgate import engine
+from floatgate.engine import InputError
+from floatgate.policy.finder import Finder
+from floatgate.result.folder import ParquetFile
+from floatgate.runs.run import Reading, Settings, how_to_read, pairs
+from floatgate.workloads.parquet import METADATA, SCHEMA
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+
+def convert(
+    workload: str | PathLike[str],
+    out: str | PathLike[str],
+    *,
+    force: bool = False,
+    drive: str | PathLike[str] = "agcr",
+    set: Settings = (),
+    progress: Callable[[str, int, int | None, int], object] | None = None,
+    **reading: Unpack[Reading],
+) -> dict[str, Any]:
+    """Writes a workload as a Parquet file, which every function here takes as a workload.
+
+    The file has the columns `time_ns` (since the first request), `op` (read, write, trim),
+    `offset` and `size` in bytes, and `prio` (normal, high), in the order of time, and says where
+    they come from. It appears whole or not at all, and memory does not grow with it.
+
+    Args:
+        workload: Any workload that `floatgate.run` takes.
+        out: The file, whose name ends in `.parquet`.
+        force: Replace a file that is there.
+        drive: A generator that says no `workload.span` covers this drive.
+        set: Settings of the workload by key, `{"workload.requests": 1000}`.
+        progress: Called some ten times a second with the stage (`converting`), the requests
+            done, how many there are (None where unknown) and the workload's time in ns.
+        **reading: How a trace is to be read and what is done to it, as for `floatgate.run`:
+            `format`, `time_unit`, `columns`, `event`, `device`, `process`, `skip_bad`, `traces`,
+            `slice`, `first`, `footprint`, `speed`, `repeat`.
+
+    Returns:
+        What the file says of itself: `requests`, `span_bytes`, `timed`, `origin_ns`, `stand_in`
+        and the source's `name`, `format`, `sha256` and `reading`.
+
+    Raises:
+        InputError: The workload or an option is wrong, or the file cannot be written or is there.
+    """
+    place = Path(out)
+    _check(place, force=force)
+    try:
+        handle, name = tempfile.mkstemp(prefix=".unfinished-", suffix=".parquet", dir=place.parent)
+    except OSError as error:
+        raise _failure(place, error) from error
+    os.close(handle)
+    unfinished = Path(name)
+    try:
+        file = ParquetFile(unfinished)
+        try:
+            text = engine.convert(
+                str(workload),
+                drive=str(drive),
+                set=pairs(set),
+                reading=how_to_read(**reading),
+                progress=progress,
+                rows=lambda _table, columns: file.put(columns),
+                finder=Finder(),
+            )
+            said = {"schema": SCHEMA, "version": engine.version(), **json.loads(text)}
+            file.metadata[METADATA] = json.dumps(said)
+            file.finish()
+        finally:
+            file.abandon()
+        _check(place, force=force)
+        unfinished.chmod(0o666 & ~_umask())
+        unfinished.replace(place)
+    except OSError as error:
+        raise _failure(place, error) from error
+    finally:
+        with suppress(OSError):
+            unfinished.unlink()
+    return said
+
+
+def _check(place: Path, *, force: bool) -> None:
+    if place.suffix != ".parquet":
+        raise InputError(f"{place}: expected a name that ends in .parquet")
+    if place.is_dir():
+        raise InputError(f"{place}: this is a folder; expected the name of a file")
+    if place.exists() and not force:
+        raise InputError(f"{place}: there is such a file already; `--force` replaces it")
+    if not place.parent.is_dir():
+        raise InputError(f"{place}: there is no folder `{place.parent}`")
+
+
+def _failure(place: Path, error: OSError) -> InputError:
+    return InputError(f"{place}: it cannot be written ({(error.strerror or str(error)).lower()})")
+
+
+def _umask() -> int:
+    """What a new file must not allow; it can only be asked for by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,110 @@
+"""Profiles: the statistics that a stand-in of a trace is made from."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from floatgate import engine
+from floatgate.policy.finder import Finder
+from floatgate.runs.run import Reading, how_to_read
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+
+def fit(
+    trace: str | PathLike[str],
+    *,
+    progress: Callable[[str, int, int | None, int], object] | None = None,
+    **reading: Unpack[Reading],
+) -> Profile:
+    """Fits the model of stand-ins to a trace, in two passes over it.
+
+    `docs/stand-ins.md` says what the parameters mean and how far a stand-in can be trusted.
+
+    Args:
+        trace: A trace file, or a trace of the catalogue such as `msr:hm_0`. Where its files are
+            not there, the profile is that of its published statistics.
+        progress: Called some ten times a second with the stage (`looking`, `fitting`), the
+            requests done, how many there are (None where unknown) and the trace's time in ns.
+        **reading: How a trace is to be read, as for `floatgate.run`.
+
+    Returns:
+        The profile. Saved as a file it is a workload: `run("agcr", "profile.toml")`.
+
+    Raises:
+        InputError: The trace cannot be read, or too little is published of it.
+    """
+    text = engine.fit(
+        str(trace), reading=how_to_read(**reading), progress=progress, finder=Finder()
+    )
+    return Profile(text)
+
+
+class Profile:
+    """The statistics that a stand-in reproduces, as the text of a TOML file."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.data: dict[str, Any] = tomllib.loads(text)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<Profile of {self.data['stands-for']}: {self.data['fitted-to']}>"
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the profile to a file, whose name should end in `.toml`.
+
+        Raises:
+            InputError: The file cannot be written.
+        """
+        try:
+            Path(path).write_text(self.text, encoding="utf-8")
+        except OSError as error:
+            raise engine.InputError(f"{path}: {error.strerror}") from None
+
+
+def expected_error(measure: str) -> float | None:
+    """Returns the error to expect when a stand-in takes the place of its trace.
+
+    Measured as `docs/stand-ins.md` says: the median, over the traces that the model is judged on,
+    of the size of the error, relative to the trace; of shares, the difference.
+
+    Args:
+        measure: As in results and descriptions: `"waf"`, `"host.read.latency_ns.mean"`,
+            `"characters.reads_on_read_only"`.
+
+    Returns:
+        The error as a part of 1, or None where it was not judged.
+    """
+    judged = _errors().get(measure)
+    return None if judged is None else float(judged["typical"])
+
+
+def _errors() -> dict[str, dict[str, float]]:
+    text = (Path(__file__).parent / "stand_in_errors.json").read_text(encoding="utf-8")
+    return dict(json.loads(text)["measures"])
+
+
+def expectation() -> str:
+    """What to expect of a run with a stand-in, in a sentence."""
+    named = {
+        "waf": "WAF",
+        "host.read.latency_ns.mean": "mean read latency",
+        "host.write.latency_ns.mean": "mean write latency",
+    }
+    parts = []
+    for measure, name in named.items():
+        error = expected_error(measure)
+        if error is not None:
+            parts.append(f"{name} {100 * error:.0f} %")
+    return (
+        f"a stand-in has the statistics of its trace, not its requests: expect errors of about "
+        f"{', '.join(parts)} (docs/stand-ins.md)"
+    )
