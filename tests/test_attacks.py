@@ -22,7 +22,7 @@ import pytest
 
 import floatgate as fg
 from floatgate.cluster import _marked
-from floatgate.result.folder import tidy
+from floatgate.result.files import tidy
 from floatgate.runs.cache import cache
 from floatgate.runs.workers.locks import alone
 from floatgate.runs.workers.pool import Job

@@ -8,9 +8,10 @@ import pytest
 
 import floatgate as fg
 from conftest import Floatgate
-from floatgate.reproduce.runner import Analysis, Study, known
+from floatgate.reproduce.runner import known
 from floatgate.reproduce.studies import chips
 from floatgate.reproduce.studies.chips.published import NAMES, chip
+from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
 from floatgate.text import bench as bench_text
 

@@ -15,9 +15,10 @@ import pytest
 import floatgate as fg
 from floatgate import build, engine
 from floatgate.policy.finder import Finder
+from floatgate.result.comparison import Failure
 from floatgate.runs.cache import cache
-from floatgate.runs.run import how_to_read
-from floatgate.runs.workers.pool import Failure, Job, Processes
+from floatgate.runs.workers.pool import Job, Processes
+from floatgate.workloads.reading import how_to_read
 
 ROOT = Path(__file__).parent.parent
 CRATES = ("kernel", "nand", "ftl", "policies", "workload", "ssd")

@@ -15,7 +15,8 @@ import floatgate
 from conftest import Floatgate
 from floatgate import InputError, Result
 from floatgate.cluster import Cluster
-from floatgate.runs.workers.pool import Failure, Job
+from floatgate.result.comparison import Failure
+from floatgate.runs.workers.pool import Job
 from processes import MARK, Gate, at_work, kill, marked, wait_for, workers
 
 ENDLESS = 100_000_000_000

@@ -18,8 +18,9 @@ import pytest
 
 import floatgate as fg
 from conftest import Floatgate
+from floatgate.result.comparison import Failure
 from floatgate.runs.batch import Standing
-from floatgate.runs.workers.pool import Failure, Here, Job, Outcomes, Watch, cores
+from floatgate.runs.workers.pool import Here, Job, Outcomes, Watch, cores
 from processes import (
     LONG,
     MARK,

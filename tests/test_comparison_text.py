@@ -8,8 +8,8 @@ import pytest
 
 import sample
 from floatgate import Comparison, Result
+from floatgate.result.comparison import Failure
 from floatgate.result.measures import MEASURES
-from floatgate.runs.workers.pool import Failure
 from floatgate.text.comparison import page
 
 

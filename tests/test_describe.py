@@ -173,14 +173,14 @@ def test_frames_hold_the_numbers(described: Description) -> None:
 
 
 def test_the_page_of_text_has_every_part_in_80_columns(described: Description) -> None:
-    page = text.page(described)
+    page = text.page(described.name, described.data)
     assert max(map(len, page.splitlines())) <= 80
     for title in (
         "Requests", "Sizes", "Order of addresses", "Rate", "Footprint", "Page characters",
         "Write demand", "Reuse of pages", "Concentration", "Notes",
     ):  # fmt: skip
         assert re.search(rf"^{title}", page, re.MULTILINE), title
-    colour = text.page(described, colour=True)
+    colour = text.page(described.name, described.data, colour=True)
     assert "\033" in colour
     assert re.sub(r"\033\[\d*m", "", colour) == page
 

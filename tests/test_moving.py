@@ -13,8 +13,9 @@ import pytest
 import floatgate
 from conftest import Floatgate
 from floatgate import InputError, Result
-from floatgate.migrate import Converted, Fate, check, convert
+from floatgate.migrate.convert import check, convert
 from floatgate.migrate.examples import EXAMPLES
+from floatgate.migrate.rules import Converted, Fate
 
 MIB = 1 << 20
 

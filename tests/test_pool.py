@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from floatgate import Result
+from floatgate.result.comparison import Failure
 from floatgate.runs.workers.pool import (
-    Failure,
     Here,
     Job,
     Outcomes,

@@ -17,8 +17,9 @@ import pytest
 
 import floatgate
 from floatgate import InputError, Result
-from floatgate.result.folder import Column, Recording
-from floatgate.result.run import SOURCES
+from floatgate.result.folder import Recording
+from floatgate.result.parquet import Column
+from floatgate.result.values import SOURCES
 from processes import wait_for
 
 ROOT = Path(__file__).parent.parent

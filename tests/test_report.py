@@ -22,7 +22,7 @@ from floatgate.report.names import Names
 from floatgate.report.page import difference
 from floatgate.report.plots import draw
 from floatgate.result.measures import MEASURES, find, unit_of
-from floatgate.result.run import flat
+from floatgate.result.values import flat
 
 SMALL = {
     "geometry.blocks-per-plane": 32,

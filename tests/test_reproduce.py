@@ -14,8 +14,9 @@ from conftest import Floatgate
 from floatgate.experiments import Published
 from floatgate.report.model import Report
 from floatgate.reproduce import claims as findings
-from floatgate.reproduce.runner import Study, known, measurements, reproduce
+from floatgate.reproduce.runner import known, measurements, reproduce
 from floatgate.reproduce.studies import gc_laws
+from floatgate.reproduce.study import Study
 
 SMALL: dict[str, Any] = {
     "geometry.channels": 1,

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import floatgate
-from floatgate.runs.run import _names, pairs
+from floatgate.settings import pairs
+from floatgate.workloads.reading import _names
 
 SMALL = {"workload.requests": 2000}
 

@@ -16,8 +16,8 @@ import pytest
 
 import floatgate as fg
 from conftest import Floatgate
-from floatgate.experiments import Experiment
-from floatgate.result.folder import tidy
+from floatgate import Experiment
+from floatgate.result.files import tidy
 from floatgate.runs import batch
 from floatgate.runs.cache import Cache
 from floatgate.runs.estimate import Rates, estimate
@@ -350,7 +350,7 @@ def test_the_memory_is_enough(tmp_path: Path) -> None:
     pages = 4 * 8 * 4 * 512 * 64
     assert found.bytes > 12 * pages
     code = (
-        "import re, sys; from floatgate.experiments import Experiment\n"
+        "import re, sys; from floatgate import Experiment\n"
         "Experiment.parse(sys.argv[1]).sweep(out=sys.argv[2], workers=1)\n"
         # Not of getrusage, which also counts what the process was before it began anew.
         "status = open('/proc/self/status').read()\n"

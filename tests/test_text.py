@@ -3,15 +3,16 @@
 import re
 
 import floatgate
-from floatgate import Result
-from floatgate.result.run import OPERATIONS, SOURCES
+from floatgate import Result, words
+from floatgate.result.values import OPERATIONS, SOURCES
+from floatgate.text import lists
 from floatgate.text import result as text
 
 
 def test_every_part_of_a_result_is_told_in_80_columns(result: Result) -> None:
     page = text.page(result)
-    assert max(map(len, page.splitlines())) <= text.WIDTH
-    for words in (
+    assert max(map(len, page.splitlines())) <= words.WIDTH
+    for said in (
         "agcr, msr:hm_0 [stand-in]  (seed 1, run ",
         "write amplification 1.830",
         "waiting behind gc",
@@ -25,28 +26,28 @@ def test_every_part_of_a_result_is_told_in_80_columns(result: Result) -> None:
         "energy 26.75 J (read 1.5, program 20.25, erase 3, transfer 2)",
         "of its operations: host 14.75, gc 12; 16.25 nJ for each byte of the host",
     ):
-        assert words in page, words
+        assert said in page, said
 
 
 def test_the_chips_are_told_in_80_columns() -> None:
     known = floatgate.chips()
     assert len(known) == 13
-    page = text.chips(known)
-    assert max(map(len, page.splitlines())) <= text.WIDTH
+    page = lists.chips(known)
+    assert max(map(len, page.splitlines())) <= words.WIDTH
     for chip in known:
         assert f"\n{chip['name']} " in page
-        details = text.chip(floatgate.chips(chip["name"])[0])
-        assert max(map(len, details.splitlines())) <= text.WIDTH, details
+        details = lists.chip(floatgate.chips(chip["name"])[0])
+        assert max(map(len, details.splitlines())) <= words.WIDTH, details
         assert "Sources" in details
-    details = text.chip(floatgate.chips("c-mlc64")[0])
-    for words in (
+    details = lists.chip(floatgate.chips("c-mlc64")[0])
+    for said in (
         "pages 0, 1, 3, 5, 7, 9 ..., 125 hold first bits",
         "WOM-safe: 64 of 128",
         "program 327-1418 us",
         "measured.program-per-bit 0.66nJ/2.86nJ",
         "derived: Grupp Table 3, energy of a read over its peak power:",
     ):
-        assert words in details, words
+        assert said in details, said
 
 
 def test_the_write_buffer_is_told_where_there_is_one(result: Result) -> None:
@@ -63,8 +64,8 @@ def test_the_write_buffer_is_told_where_there_is_one(result: Result) -> None:
 
 def test_what_did_not_happen_is_left_out(result: Result) -> None:
     page = text.page(result)
-    for words in ("trim", "reprogram", "throttled", "refresh", "bad 0"):
-        assert words not in page, words
+    for said in ("trim", "reprogram", "throttled", "refresh", "bad 0"):
+        assert said not in page, said
 
 
 def test_large_counts_still_fit(result: Result) -> None:
@@ -76,7 +77,7 @@ def test_large_counts_still_fit(result: Result) -> None:
         for key in result.data["host"][op]["latency_ns"]:
             result.data["host"][op]["latency_ns"][key] = 123.4e12
     page = text.page(result)
-    assert max(map(len, page.splitlines())) <= text.WIDTH
+    assert max(map(len, page.splitlines())) <= words.WIDTH
     assert "123 G" in page
 
 
@@ -109,7 +110,7 @@ def test_colour_only_when_asked_for(result: Result) -> None:
 
 
 def test_durations_change_units_where_they_should() -> None:
-    shown = [text.duration(ns) for ns in (0, 999, 1000, 999_499, 5e8, 119e9, 120e9, 9e12, 1e15)]
+    shown = [words.duration(ns) for ns in (0, 999, 1000, 999_499, 5e8, 119e9, 120e9, 9e12, 1e15)]
     assert shown == [
         "0 ns", "999 ns", "1.00 us", "999 us", "500 ms", "119 s", "2.00 min", "2.50 h", "11.6 d",
     ]  # fmt: skip

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from floatgate import InputError
-from floatgate.runs.variants import expand, folder_name, split, where
+from floatgate.result.names import where
+from floatgate.runs.variants import expand, folder_name, split
 
 # TOML values that have commas, quotes and brackets in them.
 words = st.text(alphabet=",'\"\\[]{} aé=", max_size=8)

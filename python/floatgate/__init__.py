@@ -8,77 +8,120 @@ True
 The command `floatgate` says the same in a shell; `floatgate --help` lists what there is.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from floatgate import report
-from floatgate.engine import ConfigError, InputError, InternalError, PolicyError, WorkloadError
-from floatgate.engine import version as _version
-from floatgate.life.advice import Advice, advise
-from floatgate.life.forward import FastForward, demand_per_second, fast_forward
-from floatgate.life.lifetime import lifetime
-from floatgate.physics.bench import bench
-from floatgate.pictures import view
-from floatgate.policy.permission import allow_code
-from floatgate.result.comparison import Comparison
-from floatgate.result.run import Result
-from floatgate.result.tables import results
-from floatgate.runs.compare import compare
-from floatgate.runs.run import chips, drives, formats, generators, policies, resolve, run, schema
-from floatgate.runs.sweep import sweep
-from floatgate.workloads.catalogue import traces
-from floatgate.workloads.convert import convert
-from floatgate.workloads.describe import Description, describe
-from floatgate.workloads.stand_ins import Profile, expected_error, fit
+from floatgate.result import shown
 
 if TYPE_CHECKING:
-    from floatgate.experiments import Experiment
+    from floatgate import cluster as cluster
+    from floatgate import physics as physics
+    from floatgate import policy as policy
+    from floatgate import report as report
+    from floatgate.engine import ConfigError as ConfigError
+    from floatgate.engine import InputError as InputError
+    from floatgate.engine import InternalError as InternalError
+    from floatgate.engine import PolicyError as PolicyError
+    from floatgate.engine import WorkloadError as WorkloadError
+    from floatgate.life.advice import Advice as Advice
+    from floatgate.life.advice import advise as advise
+    from floatgate.life.forward import FastForward as FastForward
+    from floatgate.life.forward import demand_per_second as demand_per_second
+    from floatgate.life.forward import fast_forward as fast_forward
+    from floatgate.life.lifetime import lifetime as lifetime
+    from floatgate.lists import chips as chips
+    from floatgate.lists import drives as drives
+    from floatgate.lists import formats as formats
+    from floatgate.lists import generators as generators
+    from floatgate.lists import policies as policies
+    from floatgate.lists import schema as schema
+    from floatgate.physics.bench import bench as bench
+    from floatgate.pictures import view as view
+    from floatgate.policy.permission import allow_code as allow_code
+    from floatgate.result.comparison import Comparison as Comparison
+    from floatgate.result.run import Result as Result
+    from floatgate.result.tables import results as results
+    from floatgate.runs.compare import compare as compare
+    from floatgate.runs.run import resolve as resolve
+    from floatgate.runs.run import run as run
+    from floatgate.runs.sweep import Experiment as Experiment
+    from floatgate.runs.sweep import sweep as sweep
+    from floatgate.workloads.catalogue import traces as traces
+    from floatgate.workloads.convert import convert as convert
+    from floatgate.workloads.describe import Description as Description
+    from floatgate.workloads.describe import describe as describe
+    from floatgate.workloads.stand_ins import Profile as Profile
+    from floatgate.workloads.stand_ins import expected_error as expected_error
+    from floatgate.workloads.stand_ins import fit as fit
 
-__version__ = _version()
+    __version__: str
 
-__all__ = [
-    "Advice",
-    "Comparison",
-    "ConfigError",
-    "Description",
-    "Experiment",
-    "FastForward",
-    "InputError",
-    "InternalError",
-    "PolicyError",
-    "Profile",
-    "Result",
-    "WorkloadError",
-    "advise",
-    "allow_code",
-    "bench",
-    "chips",
-    "compare",
-    "convert",
-    "demand_per_second",
-    "describe",
-    "drives",
-    "expected_error",
-    "fast_forward",
-    "fit",
-    "formats",
-    "generators",
-    "lifetime",
-    "policies",
-    "report",
-    "resolve",
-    "results",
-    "run",
-    "schema",
-    "sweep",
-    "traces",
-    "view",
-]
+_MODULES = ("cluster", "physics", "policy", "report")
+_HOMES = {
+    name: module
+    for module, names in {
+        "engine": "ConfigError InputError InternalError PolicyError WorkloadError",
+        "life.advice": "Advice advise",
+        "life.forward": "FastForward demand_per_second fast_forward",
+        "life.lifetime": "lifetime",
+        "lists": "chips drives formats generators policies schema",
+        "physics.bench": "bench",
+        "pictures": "view",
+        "policy.permission": "allow_code",
+        "result.comparison": "Comparison",
+        "result.run": "Result",
+        "result.tables": "results",
+        "runs.compare": "compare",
+        "runs.run": "resolve run",
+        "runs.sweep": "Experiment sweep",
+        "workloads.catalogue": "traces",
+        "workloads.convert": "convert",
+        "workloads.describe": "Description describe",
+        "workloads.stand_ins": "Profile expected_error fit",
+    }.items()
+    for name in names.split()
+}
+"""Where each name lives: it is loaded when it is first asked for."""
+
+__all__ = sorted([*_MODULES, *_HOMES])
 
 
 def __getattr__(name: str) -> object:
-    # Reading experiments takes a while to load, and most commands have none.
-    if name == "Experiment":
-        from floatgate.experiments import Experiment
+    if name in _HOMES:
+        found = getattr(import_module(f"floatgate.{_HOMES[name]}"), name)
+    elif name in _MODULES:
+        found = import_module(f"floatgate.{name}")
+    elif name == "__version__":
+        found = import_module("floatgate.engine").version()
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
 
-        return Experiment
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
+def _run_in_words(run: Result) -> str:
+    from floatgate.text.result import page
+
+    return page(run)
+
+
+def _comparison_in_words(comparison: Comparison) -> str:
+    from floatgate.text.comparison import page
+
+    return page(comparison)
+
+
+def _report(comparison: Comparison, path: Path, title: str | None) -> Path:
+    from floatgate.report import of, save
+
+    return save(of(comparison, title), path)
+
+
+shown.by(shown.Showing(_run_in_words, _comparison_in_words, _report))

@@ -22,9 +22,11 @@ from typing import Any, NamedTuple
 
 from floatgate import build, engine
 from floatgate.engine import InputError
-from floatgate.result.folder import Recording, content, unfinished
+from floatgate.result.comparison import Failure
+from floatgate.result.files import content, unfinished
+from floatgate.result.folder import Recording
 from floatgate.result.run import Result
-from floatgate.runs.workers.pool import Failure, Job, Outcomes, Watch, Worker, stop
+from floatgate.runs.workers.pool import Job, Outcomes, Watch, Worker, stop
 from floatgate.workloads.catalogue import trace_folders
 
 Client = Any
@@ -318,7 +320,7 @@ def _outcome(future: Any, job: Job) -> Result | Failure | None:
         return result
     try:
         with Recording(job.out) as recording:
-            result.folder = recording.adopt(result, made.files)
+            result.folder = recording.adopt(result.data, made.files)
     except InputError as error:
         return Failure("input", str(error))
     return result

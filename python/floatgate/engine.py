@@ -1,5 +1,7 @@
 """The one door to the compiled engine: no other module imports `floatgate._core`."""
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 from floatgate._core import (
@@ -46,7 +48,31 @@ from floatgate._core import (
 if TYPE_CHECKING:
     from floatgate._core import Reading as Reading
 
+
+def _no_tables(*_: object) -> object:
+    raise InternalError("somebody has to say who opens tables")
+
+
+AS_IT_IS: Reading = {
+    "format": None,
+    "time_unit": None,
+    "columns": None,
+    "event": None,
+    "devices": (),
+    "process": None,
+    "skip_bad": False,
+    "traces": (),
+    "slice": None,
+    "first": None,
+    "footprint": None,
+    "speed": None,
+    "repeat": None,
+    "tables": _no_tables,
+}
+"""How a workload is read that nothing is said of."""
+
 __all__ = [
+    "AS_IT_IS",
     "Access",
     "Cell",
     "ConfigError",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import html
 
-from floatgate.migrate import Fate, convert, written
+from floatgate.migrate.convert import convert
 from floatgate.migrate.examples import EXAMPLES
+from floatgate.migrate.rules import Fate, written
 
 
 def tables() -> dict[str, str]:

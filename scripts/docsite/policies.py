@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import floatgate
 from floatgate import InputError, Result
-from floatgate.text.result import duration
+from floatgate.words import duration
 
 _SMALL: Mapping[str, object] = {
     "geometry.channels": 2,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from floatgate.runs.run import policies
+from floatgate.lists import policies
 
 
 def policy(incomplete: str) -> list[str]:

@@ -87,11 +87,11 @@ def convert(
     when both are given. What could not be carried over is said, with the reason; --list and --json
     have every parameter. Traces need no conversion: their formats are read as they are.
     """
-    from floatgate import migrate as moving
     from floatgate import pages
-    from floatgate.text import result as text
+    from floatgate.migrate import convert as theirs
+    from floatgate.text import migration
 
-    converted = moving.convert(*files, out=out)
+    converted = theirs.convert(*files, out=out)
     named = [name for each in converted for name in each.files]
     for name in named:
         if named.count(name) > 1:
@@ -99,7 +99,7 @@ def convert(
         if (out / name).exists() and not force:
             raise InputError(f"{out / name}: this is there already; --force replaces it")
     for each in converted:
-        moving.check(each)
+        theirs.check(each)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -133,6 +133,6 @@ def convert(
             ],
         )
         return
-    print(text.conversion(converted, out))
+    print(migration.conversion(converted, out))
     if list_all:
-        print(f"\n{text.fates(converted)}")
+        print(f"\n{migration.fates(converted)}")

@@ -13,6 +13,7 @@ import typer
 from floatgate import InputError
 from floatgate.cli.options import ClusterAddress, Json, Quiet, Traces, Workers, executor_of
 from floatgate.cli.show import fail, kept, print_json
+from floatgate.words import colour_wanted, duration, size
 
 Quick = Annotated[bool, typer.Option("--quick", help="The quick form, as the file has it.")]
 
@@ -46,10 +47,9 @@ def sweep(
     A sweep that was stopped, by Ctrl-C or otherwise, goes on where it was when it is started again.
     """
     from floatgate.cli.progress import RunsProgress
-    from floatgate.reproduce import claims as findings
+    from floatgate.reproduce import claims
     from floatgate.runs.sweep import carry_on, prepare
     from floatgate.text import comparison as comparison_text
-    from floatgate.text import result as text
 
     executor = executor_of(cluster, workers)
     with RunsProgress(quiet=quiet) as progress:
@@ -71,10 +71,10 @@ def sweep(
     failed = comparison_text.failures(comparison)
     if not comparison.runs:
         fail(failed, comparison.exit_code)
-    whole = findings.report_of(prepared.experiment, comparison)
+    whole = claims.report_of(prepared.experiment, comparison)
     page = Path(prepared.out) / "report.html"
     if report:
-        findings.save(whole, page)
+        claims.save(whole, page)
     with kept(lambda: f"the results are stored in {prepared.out}"):
         if as_json:
             print(json.dumps(comparison.data))
@@ -82,8 +82,8 @@ def sweep(
                 print(failed, file=sys.stderr)
         else:
             first = prepared.experiment.measures
-            parts = [comparison_text.page(comparison, colour=text.colour_wanted(), first=first)]
-            parts += [findings.table_text(table) for table in whole.tables]
+            parts = [comparison_text.page(comparison, colour=colour_wanted(), first=first)]
+            parts += [claims.table_text(table) for table in whole.tables]
             parts.append(f"Results: {prepared.out}" + (f"\nReport: {page}" if report else ""))
             print("\n\n".join(parts))
     sys.exit(comparison.exit_code)
@@ -153,7 +153,7 @@ def reproduce(
 ) -> None:
     """Make published results again, and a page that puts both side by side."""
     from floatgate.cli.progress import RunsProgress
-    from floatgate.reproduce import claims as findings
+    from floatgate.reproduce import claims
     from floatgate.reproduce.runner import known, measurements
     from floatgate.reproduce.runner import reproduce as make
 
@@ -199,7 +199,7 @@ def reproduce(
             missed=list(made.missed),
         )
     else:
-        parts = [made.report.title, *map(findings.table_text, made.report.tables)]
+        parts = [made.report.title, *map(claims.table_text, made.report.tables)]
         if made.missed:
             parts.append("Outside its tolerance:\n" + "\n".join(f"  {m}" for m in made.missed))
         parts.append(f"Report: {made.page}")
@@ -235,7 +235,6 @@ def _measure(
 
 def _dry_run(prepared: Any, workers: int | None, as_json: bool) -> None:
     from floatgate.runs.estimate import estimate
-    from floatgate.text.result import duration, size
 
     found = estimate(prepared.plans, workers)
     if as_json:

@@ -26,7 +26,8 @@ from floatgate.cli.options import (
     Workload,
 )
 from floatgate.cli.show import kept, place_of, print_json
-from floatgate.runs.run import Reading
+from floatgate.words import colour_wanted
+from floatgate.workloads.reading import Reading
 
 
 def lifetime(
@@ -79,7 +80,6 @@ def lifetime(
     from floatgate.cli.progress import Progress
     from floatgate.life.lifetime import lifetime_data
     from floatgate.text import lifetime as lifetime_text
-    from floatgate.text import result as text
 
     reading = Reading(
         format=format,
@@ -125,7 +125,7 @@ def lifetime(
             print_json("floatgate.lifetime/1", **lifetime_data(result), advice=found)
             return
         page = lifetime_text.page(
-            result, advised, counts_recovery=recovery is not None, colour=text.colour_wanted()
+            result, advised, counts_recovery=recovery is not None, colour=colour_wanted()
         )
         print(page)
         if result.folder is not None:

@@ -10,6 +10,7 @@ import floatgate
 from floatgate import InputError
 from floatgate.cli.options import Json
 from floatgate.cli.show import print_json
+from floatgate.words import colour_wanted
 
 
 def policies(
@@ -26,9 +27,9 @@ def policies(
     if as_json:
         print_json("floatgate.policies/1", policies=known)
         return
-    from floatgate.text import result as text
+    from floatgate.text import lists
 
-    print(text.policies(known, details=family is not None))
+    print(lists.policies(known, details=family is not None))
 
 
 def chips(
@@ -55,15 +56,14 @@ def chips(
     if as_json:
         print_json("floatgate.chips/1", chips=known)
         return
-    from floatgate.text import result as text
+    from floatgate.text import lists
 
-    print(text.chips(known) if name is None else text.chip(known[0]))
+    print(lists.chips(known) if name is None else lists.chip(known[0]))
 
 
 def _bench(name: str | None, blocks: int | None, seed: int | None, as_json: bool) -> None:
     from floatgate.physics.bench import BLOCKS
     from floatgate.text import bench as bench_text
-    from floatgate.text import result as text
 
     if name is None:
         raise InputError("`--bench` needs the NAME of a chip; `floatgate chips` lists them")
@@ -73,4 +73,4 @@ def _bench(name: str | None, blocks: int | None, seed: int | None, as_json: bool
     if as_json:
         print_json("floatgate.bench/1", **found)
         return
-    print(bench_text.page(found, colour=text.colour_wanted()))
+    print(bench_text.page(found, colour=colour_wanted()))

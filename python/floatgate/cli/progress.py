@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from floatgate.cli import interrupt
 from floatgate.terminal import control
-from floatgate.text import result as text
+from floatgate.words import duration, short
 
 if TYPE_CHECKING:
     from floatgate.runs.batch import Standing
@@ -100,7 +100,7 @@ class FramesProgress(_Line):
         """Draws the line anew."""
         interrupt.check()
         if self._on:
-            self._draw(f"{text.short(done)} of {text.short(total)} codewords")
+            self._draw(f"{short(done)} of {short(total)} codewords")
 
 
 def line(stage: str, done: int, total: int | None, now_ns: int, elapsed: float) -> str:
@@ -123,11 +123,11 @@ def line(stage: str, done: int, total: int | None, now_ns: int, elapsed: float) 
         share = min(done / total, 1.0)
         parts = [f"{stage}{100 * share:4.0f} % [{'#' * int(20 * share):<20}]"]
     else:
-        parts = [stage, f"{text.short(done)} {what}"]
+        parts = [stage, f"{short(done)} {what}"]
     if rate > 0:
-        parts.append(f"{text.short(round(rate))} {what}/s")
+        parts.append(f"{short(round(rate))} {what}/s")
     if stage == "running":
-        parts.append(f"drive at {text.duration(now_ns)}")
+        parts.append(f"drive at {duration(now_ns)}")
     if total and rate > 0:
         parts.append(_left(max(total - done, 0) / rate))
     return "  ".join(parts)
@@ -146,14 +146,14 @@ def runs_line(standing: Standing, elapsed: float) -> str:
     """
     if standing.checking:
         checked = f"checking run {standing.checking} of {standing.runs}"
-        return f"{checked}  {text.short(standing.read)} records read"
+        return f"{checked}  {short(standing.read)} records read"
     share = standing.share
     parts = [
         f"{standing.finished} of {standing.runs} runs"
         f"{100 * share:4.0f} % [{'#' * int(12 * share):<12}]"
     ]
     if standing.requests and elapsed > 0:
-        parts.append(f"{text.short(round(standing.requests / elapsed))} requests/s")
+        parts.append(f"{short(round(standing.requests / elapsed))} requests/s")
     if share > 0:
         parts.append(_left(elapsed * (1 - share) / share))
     if standing.reused:

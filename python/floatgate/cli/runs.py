@@ -42,6 +42,7 @@ from floatgate.cli.options import (
 from floatgate.cli.show import fail, kept, place_of
 from floatgate.result.folder import TABLES
 from floatgate.result.measures import MEASURES
+from floatgate.words import colour_wanted
 
 
 def run(
@@ -102,7 +103,7 @@ def run(
         if as_json:
             print(json.dumps(result.data))
             return
-        print(text.page(result, colour=text.colour_wanted()))
+        print(text.page(result, colour=colour_wanted()))
         if result.folder is not None:
             print(f"\nResult: {result.folder}")
 
@@ -182,7 +183,6 @@ def compare(
     from floatgate.cli.progress import RunsProgress
     from floatgate.runs.variants import expand, folder_name
     from floatgate.text import comparison as comparison_text
-    from floatgate.text import result as text
 
     if bars is not None and bars not in MEASURES:
         raise InputError(f"--bars: `{bars}` is not a measure; there are {', '.join(MEASURES)}")
@@ -231,7 +231,7 @@ def compare(
             if failed:
                 print(failed, file=sys.stderr)
         else:
-            print(comparison_text.page(comparison, colour=text.colour_wanted(), bars=bars))
+            print(comparison_text.page(comparison, colour=colour_wanted(), bars=bars))
             print(f"\nResults: {out}")
     sys.exit(comparison.exit_code)
 

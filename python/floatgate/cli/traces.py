@@ -95,7 +95,7 @@ def describe(
     """Say what WORKLOAD is like: mix, sizes, rate, order, and what its pages see."""
     from floatgate import pages
     from floatgate.cli.progress import Progress
-    from floatgate.text.result import colour_wanted
+    from floatgate.words import colour_wanted
     from floatgate.workloads.describe import text
 
     if plot is not None:
@@ -128,7 +128,7 @@ def describe(
     if as_json:
         print(json.dumps(description.data))
         return
-    print(text.page(description, colour=colour_wanted()))
+    print(text.page(description.name, description.data, colour=colour_wanted()))
     if plot is not None:
         print(f"\nPage: {plot}")
 
@@ -170,7 +170,7 @@ def convert(
     The file says where its requests come from; a stand-in stays one.
     """
     from floatgate.cli.progress import Progress
-    from floatgate.text.result import number
+    from floatgate.words import number
 
     with Progress(quiet=quiet) as progress:
         said = floatgate.convert(

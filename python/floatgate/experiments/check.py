@@ -15,7 +15,7 @@ from floatgate.experiments.errors import Mistake, Source, nearest
 from floatgate.experiments.toml import Path as At
 from floatgate.experiments.toml import inline, lines
 from floatgate.result.folder import CHOICES
-from floatgate.runs.run import Reading
+from floatgate.workloads.reading import Reading
 
 __all__ = ["BLOCK", "SCHEMA", "MistakeError", "nearest"]
 

@@ -6,24 +6,17 @@ import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from floatgate.experiments import check, toml
 from floatgate.experiments.axes import Axis, Part, axes_of, merged
 from floatgate.experiments.errors import Mistake, Source
 from floatgate.report.model import Plot
 from floatgate.result.folder import CHOICES
-from floatgate.runs.run import Reading
-from floatgate.runs.variants import same_value
+from floatgate.settings import same_value
 from floatgate.workloads.catalogue import Folders
 from floatgate.workloads.catalogue import traces as known_traces
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from floatgate.result.comparison import Comparison
-    from floatgate.runs.batch import Standing
-    from floatgate.runs.workers.pool import Executor
+from floatgate.workloads.reading import Reading
 
 
 class Published(NamedTuple):
@@ -56,22 +49,7 @@ class Planned(NamedTuple):
 
 
 class Experiment:
-    """Which runs to make, which numbers to look at, and what was published of them.
-
-    >>> experiment = Experiment(
-    ...     "spare",
-    ...     drive="agcr",
-    ...     workload="random-write",
-    ...     policy={"victim": ["greedy", "fifo"]},
-    ...     set={"ftl.spare-factor": {"from": 0.1, "to": 0.3, "steps": 3}},
-    ... )
-    >>> len(experiment.planned())
-    6
-    >>> Experiment.parse(experiment.to_toml()) == experiment
-    True
-
-    docs/experiments.md says what every key means; the arguments here are those keys. `folder` is
-    where relative names of drive files and traces are looked for.
+    """What an experiment file says. `floatgate.Experiment` is one that makes its runs by itself.
 
     Raises:
         ConfigError: Every mistake in it, with lines if it comes from a file.
@@ -100,7 +78,7 @@ class Experiment:
     @classmethod
     def parse(
         cls, text: str, name: str = "experiment", folder: str | os.PathLike[str] = ""
-    ) -> Experiment:
+    ) -> Self:
         """An experiment from the text of a file; `name` is what messages call that."""
         self = cls.__new__(cls)
         data, source = check.parsed(text, name)
@@ -108,7 +86,7 @@ class Experiment:
         return self
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Experiment:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Reads an experiment file."""
         return cls.parse(check.read(path), str(path), Path(path).parent)
 
@@ -162,9 +140,9 @@ class Experiment:
             for each in self.data.get("plots", ())
         ]
 
-    def quick(self) -> Experiment:
+    def quick(self) -> Self:
         """The experiment in its quick form: what `quick` says instead, and blocks without it."""
-        short = Experiment.__new__(Experiment)
+        short = type(self).__new__(type(self))
         data = {key: value for key, value in self.data.items() if key not in ("quick", "runs")}
         blocks = [block for _, block in self._blocks(quick=True)]
         own = [key for key in check.BLOCK if key in data]
@@ -173,7 +151,7 @@ class Experiment:
         short._take(data, Source(self.source.name), self.folder)
         return short
 
-    def with_other_traces(self, traces: Folders) -> Experiment:
+    def with_other_traces(self, traces: Folders) -> Self:
         """The experiment with the traces at hand that have no name in the catalogue.
 
         They stand first among the workloads of blocks that ask for them by `other-traces`, under
@@ -187,7 +165,7 @@ class Experiment:
             return self
         found = known_traces(traces)["also_there"]
         others = {os.path.basename(each["path"]): each["path"] for each in found}
-        extended = Experiment.__new__(Experiment)
+        extended = type(self).__new__(type(self))
         data = dict(self.data)
         if "runs" in data:
             data["runs"] = [_with_workloads(block, others) for block in data["runs"]]
@@ -264,19 +242,6 @@ class Experiment:
                     part = part.with_(choice.part)
                 runs.append(Planned(part, names, reading))
         return runs
-
-    def sweep(
-        self,
-        *,
-        out: str | os.PathLike[str] | None = None,
-        workers: int | None = None,
-        executor: Executor | None = None,
-        progress: Callable[[Standing], object] | None = None,
-    ) -> Comparison:
-        """Makes the runs that are not there yet: see `floatgate.sweep`."""
-        from floatgate.runs.sweep import sweep
-
-        return sweep(self, out=out, workers=workers, executor=executor, progress=progress)
 
 
 def _with_workloads(block: Mapping[str, Any], others: Mapping[str, str]) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 from floatgate.engine import InputError
 from floatgate.life.forward import demand_per_second, fast_forward
 from floatgate.life.lifetime import lifetime, recovery_of
-from floatgate.result.run import Numbers, Result
-from floatgate.runs.run import Policies, Reading, Settings, pairs, policies_of
+from floatgate.result.run import Result
+from floatgate.result.values import Numbers
+from floatgate.settings import Policies, Settings, pairs, policies_of
+from floatgate.workloads.reading import Reading
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from floatgate import build, engine
-from floatgate.result.run import Numbers
+from floatgate.result.values import Numbers
 from floatgate.runs.cache import cache
-from floatgate.runs.run import Policies, Reading, Settings, how_to_read, pairs, policies_of
+from floatgate.settings import Policies, Settings, pairs, policies_of
+from floatgate.workloads.reading import Reading, how_to_read
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -8,7 +8,9 @@ from typing import Any, Unpack
 
 from floatgate.engine import InputError
 from floatgate.result.run import Result
-from floatgate.runs.run import Policies, Reading, Settings, pairs, resolve, run
+from floatgate.runs.run import resolve, run
+from floatgate.settings import Policies, Settings, pairs
+from floatgate.workloads.reading import Reading
 
 MODEL = "reliability.model"
 RECOVERIES = ("printed", "fitted")

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from floatgate.engine import InputError
-from floatgate.migrate import (
+from floatgate.migrate.rules import (
     Converted,
     Fate,
     Rule,

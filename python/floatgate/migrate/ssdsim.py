@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from floatgate.engine import InputError
-from floatgate.migrate import (
+from floatgate.migrate.rules import (
     Converted,
     Fate,
     Rule,

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from floatgate import engine
+from floatgate.lists import chips
 from floatgate.policy.finder import Finder
-from floatgate.runs.run import chips
 
 BLOCKS = 16
 """Blocks of each sample, as many as Grupp et al. measured (MICRO 2009)."""

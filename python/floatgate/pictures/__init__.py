@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from floatgate.engine import InputError
 from floatgate.engine import version as engine_version
+from floatgate.result.files import reading
 from floatgate.result.folder import SNAPSHOTS
-from floatgate.result.shape import reading
-from floatgate.text.result import duration
+from floatgate.words import duration
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,7 +51,7 @@ def view(
         InputError: There is no such result, or it has no snapshots; or no file can be written.
     """
     from floatgate import pages
-    from floatgate.report.load import load
+    from floatgate.result.load import load
 
     path = Path(path)
     pages.check(path)

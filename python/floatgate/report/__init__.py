@@ -13,35 +13,19 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from floatgate.report.load import load
-from floatgate.report.model import Finding, Plot, Point, Report, Sheet, Table
+from floatgate import pages
+from floatgate.report import figures
+from floatgate.report.figures import FORMATS
+from floatgate.report.model import KINDS, Finding, Plot, Point, Report, Sheet, Table
+from floatgate.report.page import html, usual_title
 from floatgate.result.comparison import Comparison
+from floatgate.result.load import load
 
 SHAPES_RESULTS = False
-
-KINDS = {
-    "bars": "a measure as bars: for each run, or by `x` in the colours of `by`",
-    "lines": "a measure along `x`, which has numbers, a line for each value of `by`",
-    "cdf": "the distribution of latencies",
-    "percentiles": "latency from p50 to p99.99",
-    "time": "throughput, write amplification and latency over the drive's time",
-    "wear": "how erases are spread over the blocks",
-    "causes": "mean latency by cause",
-    "sources": "flash operations by who wanted them",
-    "levels": "flash operations by cost level",
-    "values": "numbers of the report's own, as bars by `x` in the colours of `by`",
-    "curves": "numbers of the report's own, as lines",
-}
-"""The kinds of plots, each with what it shows."""
-
-FORMATS = ("svg", "pdf")
-"""What figures can be."""
 
 
 def of(comparison: Comparison, title: str | None = None) -> Report:
     """The report of a comparison that says no more than its runs do."""
-    from floatgate.report.page import usual_title
-
     return Report(title or usual_title(comparison), comparison)
 
 
@@ -52,9 +36,6 @@ def save(report: Report, path: str | os.PathLike[str]) -> Path:
         InputError: A package of the extra `report` is missing, the place is no file's, there are
             no runs, or a plot names what is not there.
     """
-    from floatgate import pages
-    from floatgate.report.page import html
-
     path = Path(path)
     pages.check(path)
     return pages.write(path, html(report))
@@ -71,8 +52,6 @@ def save_figures(report: Report, folder: str | os.PathLike[str], format: str = "
     Raises:
         InputError: As for `save`, or the format is none of them.
     """
-    from floatgate.report import figures
-
     return figures.save(report, Path(folder), format)
 
 

@@ -27,7 +27,7 @@ from floatgate.report.drawing import (
 from floatgate.report.model import Plot
 from floatgate.report.names import Names
 from floatgate.result.measures import UNITS
-from floatgate.result.run import OPERATIONS
+from floatgate.result.values import OPERATIONS
 
 _UNRECORDED = "To have it, store the run with `--out DIR`, a sweep with `record`"
 _PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99")

@@ -9,12 +9,11 @@ from typing import Any
 
 from floatgate import pages
 from floatgate.engine import InputError
-from floatgate.report import FORMATS
 from floatgate.report.drawing import HEIGHT, STEP, Drawn, file_name
 from floatgate.report.model import Report
 from floatgate.report.names import Names
 from floatgate.report.plots import draw
-from floatgate.result.folder import make_folder
+from floatgate.result.files import make_folder
 
 WIDTH = 3.3 * 72
 """Points: a column of a page with two."""
@@ -40,6 +39,9 @@ _STACK = [
 ]
 _DASHES = [[1, 0], [4, 2], [1.5, 1.5], [6, 2, 1.5, 2], [8, 3], [3, 1, 1, 1, 1, 1]]
 _SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
+
+FORMATS = ("svg", "pdf")
+"""What figures can be."""
 
 
 def save(report: Report, folder: Path, format: str) -> list[Path]:

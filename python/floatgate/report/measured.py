@@ -27,7 +27,7 @@ from floatgate.report.drawing import (
 from floatgate.report.model import Plot
 from floatgate.report.names import SEED, Names, as_number
 from floatgate.result.measures import MEASURES, UNITS, Measure, find
-from floatgate.runs.variants import brief
+from floatgate.result.names import brief
 
 
 def bars(plot: Plot, names: Names) -> Iterator[Drawn]:

@@ -109,3 +109,19 @@ class Report(NamedTuple):
     plots: Sequence[Plot] = ()
     sheets: Sequence[Sheet] = ()
     measures: Sequence[str] = ()
+
+
+KINDS = {
+    "bars": "a measure as bars: for each run, or by `x` in the colours of `by`",
+    "lines": "a measure along `x`, which has numbers, a line for each value of `by`",
+    "cdf": "the distribution of latencies",
+    "percentiles": "latency from p50 to p99.99",
+    "time": "throughput, write amplification and latency over the drive's time",
+    "wear": "how erases are spread over the blocks",
+    "causes": "mean latency by cause",
+    "sources": "flash operations by who wanted them",
+    "levels": "flash operations by cost level",
+    "values": "numbers of the report's own, as bars by `x` in the colours of `by`",
+    "curves": "numbers of the report's own, as lines",
+}
+"""The kinds of plots, each with what it shows."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from floatgate.result.comparison import Comparison
+from floatgate.result.names import brief
 from floatgate.result.run import Result
-from floatgate.runs.variants import brief
 
 LONGEST = 26
 """Characters of a name that fits beside a bar on a narrow screen; longer ones are numbers."""

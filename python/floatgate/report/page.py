@@ -27,9 +27,10 @@ from floatgate.result.measures import (
     warnings,
     worth_showing,
 )
-from floatgate.result.run import Result, flat
-from floatgate.runs.variants import label, where
-from floatgate.text.result import duration, number
+from floatgate.result.names import label, where
+from floatgate.result.run import Result
+from floatgate.result.values import flat
+from floatgate.words import duration, number
 
 
 def html(report: Report) -> str:

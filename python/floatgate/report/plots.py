@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from floatgate.engine import InputError
-from floatgate.report import KINDS, curves, measured, own, splits
+from floatgate.report import curves, measured, own, splits
 from floatgate.report.drawing import Drawn
-from floatgate.report.model import Plot, Report
+from floatgate.report.model import KINDS, Plot, Report
 from floatgate.report.names import Names
 from floatgate.result.measures import MEASURES
 

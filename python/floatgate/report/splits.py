@@ -22,7 +22,8 @@ from floatgate.report.drawing import (
 from floatgate.report.model import Plot
 from floatgate.report.names import Names
 from floatgate.result.measures import UNITS
-from floatgate.result.run import OPERATIONS, SOURCES, Result, delays
+from floatgate.result.run import Result
+from floatgate.result.values import OPERATIONS, SOURCES, delays
 
 _CAUSES = {
     "throttle": "throttled",

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from floatgate.result.run import SOURCES, Result
-from floatgate.result.shape import reading
+from floatgate.result.files import reading
+from floatgate.result.run import Result
+from floatgate.result.values import SOURCES
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,8 +11,8 @@ from floatgate.report.model import Finding, Plot, Point, Report, Sheet, Table
 from floatgate.result import measures
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
-from floatgate.runs.variants import same_value
-from floatgate.text.result import number
+from floatgate.settings import same_value
+from floatgate.words import number
 
 UNITS: Mapping[str, tuple[float, str]] = {"share": (100.0, " %"), "x": (1.0, "")}
 

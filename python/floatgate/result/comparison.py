@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from floatgate.engine import InputError
-from floatgate.result.folder import RESULT, content, make_folder, replace
+from floatgate.result import shape
+from floatgate.result.files import make_folder, replace
+from floatgate.result.folder import RESULT
+from floatgate.result.lists import LIST, SCHEMA, read_list
 from floatgate.result.run import Result
+from floatgate.result.shown import showing
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from floatgate.runs.workers.pool import Failure
 
-LIST = "comparison.json"
-"""In a folder of results: which of them were compared, and what varied."""
+class Failure(NamedTuple):
+    """Why a run gave no result.
+
+    `kind` is `input` (the user's input, or no room to store the result), `internal` (a bug) or
+    `died` (the process ended, killed or out of memory).
+    """
+
+    kind: str
+    message: str
 
 
 class Comparison:
@@ -61,9 +70,7 @@ class Comparison:
         return cls([result for _, result in done], [variant for variant, _ in done], failed)
 
     def __str__(self) -> str:
-        from floatgate.text import comparison as comparison_text
-
-        return comparison_text.page(self)
+        return showing().comparison(self)
 
     def __repr__(self) -> str:
         failed = f", {len(self.failed)} failed" if self.failed else ""
@@ -128,9 +135,9 @@ class Comparison:
             InputError: The packages of the extra `report` are missing, it cannot be written, or
                 there is no run.
         """
-        from floatgate import report
-
-        return report.save(report.of(self, title), path)
+        save = showing().report
+        assert save is not None, "the package says it"
+        return save(self, path, title)
 
     def write_list(self, folder: str | os.PathLike[str]) -> Path:
         """Writes `FOLDER/comparison.json`: which of the results there were compared, and how.
@@ -140,7 +147,7 @@ class Comparison:
         path = Path(folder) / LIST
         make_folder(path.parent)
         value = self.data | {
-            "schema": _SCHEMA,
+            "schema": SCHEMA,
             "runs": [run.run_id for run in self.runs],
         }
         replace(path, json.dumps(value, indent=1) + "\n")
@@ -157,59 +164,8 @@ class Comparison:
         if not path.exists():
             raise InputError(f"{folder}: there is no `{LIST}` here; expected a stored comparison")
         value = read_list(path)
-        from floatgate.result import shape
-
         runs = [shape.load(path.parent / run_id / RESULT) for run_id in value["runs"]]
         return cls(runs, value["variants"], value["failed"])
-
-
-def read_list(path: Path) -> dict[str, Any]:
-    """The value of a `comparison.json`, with a variant for each of its runs.
-
-    Raises:
-        InputError: It cannot be read, or is none that this version reads.
-    """
-    try:
-        value = json.loads(content(path))
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"{path}: this cannot be read ({reason})") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: this is no JSON ({error}); expected a list of results") from None
-    if not isinstance(value, dict):
-        raise InputError(f"{path}: this is no list of results; expected a JSON object")
-    if value.get("schema") != _SCHEMA:
-        found = value.get("schema")
-        said = f"this is a `{found}`" if isinstance(found, str) else "this is no list of results"
-        raise InputError(f"{path}: {said}; expected `schema` to be `{_SCHEMA}`")
-    lists: list[Any] = [value.get(key) for key in ("runs", "variants", "failed")]
-    if not (all(isinstance(each, list) for each in lists) and _is_whole(*lists)):
-        raise InputError(
-            f"{path}: this list of results is damaged; the command that made it makes it anew"
-        )
-    return value
-
-
-def _is_whole(runs: list[Any], variants: list[Any], failed: list[Any]) -> bool:
-    """Whether the lists of a `comparison.json` hold what they must."""
-    return (
-        len(runs) == len(variants)
-        and all(isinstance(run, str) and NAME.fullmatch(run) for run in runs)
-        and all(map(is_variant, variants))
-        and all(isinstance(each, dict) and is_variant(each.get("variant")) for each in failed)
-        and all(isinstance(each.get(key), str) for each in failed for key in ("kind", "message"))
-    )
-
-
-_SCHEMA = "floatgate.comparison/1"
-
-NAME = re.compile(r"[0-9a-f]{16}")
-"""The name of a run."""
-
-
-def is_variant(value: object) -> bool:
-    """Whether this says what is a run's own."""
-    return isinstance(value, dict) and all(isinstance(word, str) for word in value.values())
 
 
 def typed(values: Sequence[str | None]) -> Sequence[str | float | None]:

@@ -6,35 +6,31 @@ Everything lies in a hidden folder beside its place until all is there.
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import hashlib
-import io
 import json
 import os
-import queue
 import shutil
-import stat
 import tempfile
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from floatgate.engine import InputError
-
-if TYPE_CHECKING:
-    import polars as pl
-    from _typeshed import ReadableBuffer
-    from numpy.typing import NDArray
-
-    from floatgate.result.run import Result
-
-Column = tuple[str, "NDArray[Any]", Sequence[str] | None, bool]
-"""Name, values, the words that the values count through, and whether a row may lack its value: then
-the greatest number stands there, or not a number."""
+from floatgate.result.files import (
+    content,
+    length,
+    locked,
+    prepare_folder,
+    reason,
+    replace,
+    settle,
+    unfinished,
+    write,
+)
+from floatgate.result.parquet import Column, ParquetFile
+from floatgate.result.values import run_id_of
 
 RESULT = "result.json"
 """The file that stands in a run's folder when all the others do."""
@@ -51,9 +47,6 @@ CHOICES = (*TABLES, "snapshots")
 SEAL = "stored"
 """The key of `result.json` that says what was stored: see `sealed`."""
 
-ROW_GROUP = 1 << 18
-"""Rows in a row group: as many as the engine hands over at once."""
-
 
 class Recording:
     """Keeps a run in `FOLDER/RUN-ID`; what is not in its place when the context ends is removed.
@@ -69,10 +62,10 @@ class Recording:
         try:
             prefix = unfinished("")
             self._unfinished = Path(tempfile.mkdtemp(prefix=prefix, dir=self._folder))
-            self._lock = _locked(self._unfinished)
+            self._lock = locked(self._unfinished)
         except OSError as error:
             self._remove_made()
-            message = f"{folder}: no result can be stored here ({_reason(error)})"
+            message = f"{folder}: no result can be stored here ({reason(error)})"
             raise InputError(message) from error
 
     def __enter__(self) -> Recording:
@@ -99,32 +92,32 @@ class Recording:
         except OSError as error:
             raise self._failure(error) from error
 
-    def keep(self, result: Result) -> Path:
-        """Puts everything in its place, `result.json` last; returns the run's folder."""
+    def keep(self, value: Mapping[str, Any]) -> Path:
+        """Puts all in its place, `result.json` of this value last; returns the run's folder."""
 
         def finish() -> None:
             for file in self._files.values():
                 file.finish()
 
-        return self._placed(result, finish)
+        return self._placed(value, finish)
 
-    def adopt(self, result: Result, files: Mapping[str, bytes]) -> Path:
+    def adopt(self, value: Mapping[str, Any], files: Mapping[str, bytes]) -> Path:
         """As `keep`, of a run that was recorded elsewhere: its files by name."""
 
         def finish() -> None:
             for name, data in files.items():
                 if name != RESULT:
-                    _write(self._unfinished / name, data)
+                    write(self._unfinished / name, data)
 
-        return self._placed(result, finish)
+        return self._placed(value, finish)
 
-    def _placed(self, result: Result, finish: Callable[[], None]) -> Path:
+    def _placed(self, value: Mapping[str, Any], finish: Callable[[], None]) -> Path:
         """Moves the tables that `finish` leaves into the run's folder, then `result.json`.
 
         That is the mark of a whole run, also after a power cut: whatever it speaks of is on the
         disk before it has its name.
         """
-        place = self._folder / result.run_id
+        place = self._folder / run_id_of(value)
         was_there = place.exists()
         try:
             finish()
@@ -132,16 +125,16 @@ class Recording:
             lengths = {path.stem: path.stat().st_size for path in tables}
             # An earlier recording of the same run may have left others.
             lengths = _whole(place) | lengths
-            text = json.dumps(sealed(result.data, lengths, _names(place)), indent=1) + "\n"
+            text = json.dumps(sealed(value, lengths, _names(place)), indent=1) + "\n"
             last = self._unfinished / RESULT
-            _write(last, text.encode())
+            write(last, text.encode())
             place.mkdir(exist_ok=True)
             for path in tables:
                 path.replace(place / path.name)
-            _settle(place)
+            settle(place)
             last.replace(place / RESULT)
-            _settle(place)
-            _settle(self._folder)
+            settle(place)
+            settle(self._folder)
         except BaseException as error:
             if not was_there:
                 shutil.rmtree(place, ignore_errors=True)
@@ -151,7 +144,7 @@ class Recording:
         return place
 
     def _failure(self, error: OSError) -> InputError:
-        return InputError(f"{self._folder}: the result cannot be stored ({_reason(error)})")
+        return InputError(f"{self._folder}: the result cannot be stored ({reason(error)})")
 
     def _remove_made(self) -> None:
         """Removes the folders that were made for this one, if they are empty."""
@@ -197,70 +190,39 @@ def _digest(value: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def flaw(result: Result, tables: Iterable[str] | None = None) -> str | None:
+def flaw(
+    value: Mapping[str, Any],
+    seal: Mapping[str, Any] | None,
+    folder: Path,
+    tables: Iterable[str] | None = None,
+) -> str | None:
     """What is wrong with a stored run, in words; None if it is whole.
 
     Args:
-        result: The run as it was read.
+        value: The result as it was read.
+        seal: What its file says of what was stored.
+        folder: Where it lies.
         tables: The tables that it must have; by default those that it says it has.
     """
-    if result.seal is None:
+    if seal is None:
         if tables is None:
             return None  # Stored before there were seals: nothing is known of it.
         return f"{RESULT} does not say how long its tables are"
     try:
-        if result.seal["sha256"] != _digest(result.data):
+        if seal["sha256"] != _digest(value):
             return f"{RESULT} is not what was stored"
-        lengths = dict(result.seal["table_bytes"])
+        lengths = dict(seal["table_bytes"])
     except (LookupError, TypeError, ValueError):
         return f"{RESULT} is damaged"
-    assert result.folder is not None
     for name in lengths if tables is None else tables:
         if name not in lengths:
             return f"{name}.parquet was not recorded"
-        found = length(result.folder / f"{name}.parquet")
+        found = length(folder / f"{name}.parquet")
         if found is None:
             return f"{name}.parquet is not there"
         if found != lengths[name]:
             return f"{name}.parquet has {found:,} of {lengths[name]:,} bytes"
     return None
-
-
-def length(path: Path) -> int | None:
-    """The bytes of a file; None if there is none."""
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_size if stat.S_ISREG(found.st_mode) else None
-
-
-def content(path: Path) -> bytes:
-    """What is in a file of results.
-
-    Raises:
-        OSError: It cannot be read, or is no file: a pipe would be waited for, a device has no end.
-    """
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode):
-        what = "is a folder" if stat.S_ISDIR(mode) else "is a pipe or a device"
-        raise OSError(errno.EINVAL, f"it {what}")
-    return path.read_bytes()
-
-
-def replace(path: Path, text: str) -> None:
-    """Writes a file, which appears whole or not at all.
-
-    Raises:
-        OSError: It cannot be written.
-    """
-    new = path.with_name(unfinished(path.name.replace("-", "_")))
-    try:
-        new.write_text(text, encoding="utf-8")
-        new.replace(path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
 
 
 def _whole(place: Path) -> dict[str, int]:
@@ -288,237 +250,3 @@ def _names(place: Path) -> set[str]:
     except (OSError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
         return set()
     return {name for name in names if isinstance(name, str)}
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Writes a file, which is on the disk when this returns."""
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _settle(folder: Path) -> None:
-    """Waits until the names in a folder are on the disk, where the file system can tell."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
-    finally:
-        os.close(handle)
-
-
-class ParquetFile:
-    """A Parquet file that is written by a thread while its rows come in.
-
-    `metadata` is written into the file with what comes last: until then it may change.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.metadata: dict[str, str] = {}
-        self._out = _Out(path)
-        self._rows: queue.Queue[Sequence[Column] | None] = queue.Queue(maxsize=1)
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._work, name=path.name, daemon=True)
-        self._thread.start()
-
-    def put(self, columns: Sequence[Column] | None) -> None:
-        """Adds rows, and waits while others are being written. None ends the file."""
-        while self._thread.is_alive():
-            with suppress(queue.Full):
-                self._rows.put(columns, timeout=0.1)
-                break
-        if self._error is not None:
-            raise self._error
-
-    def finish(self) -> None:
-        """Waits until everything is written."""
-        self.put(None)
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-
-    def abandon(self) -> None:
-        """Stops writing, unless everything is written."""
-        self._out.error = self._out.error or InterruptedError()
-        with suppress(BaseException):
-            self.finish()
-
-    def _work(self) -> None:
-        try:
-            with self._out:
-                self._write()
-                self._out.flush()
-                os.fsync(self._out.fileno())
-        except BaseException as error:
-            # What polars raises does not always say what happened to the file.
-            self._error = self._out.error or error
-
-    def _write(self) -> None:
-        from polars.io.plugins import register_io_source
-
-        frames = self._frames()
-        first = next(frames, None)
-        if first is None:
-            return
-
-        def source(*_: object) -> Iterator[pl.DataFrame]:
-            yield first
-            yield from frames
-
-        rows = register_io_source(source, schema=first.schema)
-        rows.sink_parquet(
-            self._out, row_group_size=ROW_GROUP, metadata=lambda _context: self.metadata
-        )
-
-    def _frames(self) -> Iterator[pl.DataFrame]:
-        while (columns := self._rows.get()) is not None:
-            if self._out.error is not None:
-                raise self._out.error  # polars would go on to the end
-            yield _frame(columns)
-
-
-class _Out(io.BufferedWriter):
-    """A file that remembers why it could not be written; then all that follows fails."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(io.FileIO(path, "w"))
-        self.error: OSError | None = None
-
-    def write(self, data: ReadableBuffer, /) -> int:
-        """Writes all of the data."""
-        if self.error is not None:
-            raise self.error
-        try:
-            return super().write(data)
-        except OSError as error:
-            self.error = error
-            raise
-
-
-def _frame(columns: Sequence[Column]) -> pl.DataFrame:
-    import numpy as np
-    import polars as pl
-
-    def series(
-        name: str, values: NDArray[Any], words: Sequence[str] | None, optional: bool
-    ) -> pl.Series:
-        column = pl.Series(name, values)
-        if words is not None:
-            return column.cat.to(pl.Enum(words))
-        if not optional:
-            return column
-        if column.dtype.is_float():
-            return column.fill_nan(None)
-        return column.replace(np.iinfo(values.dtype).max, None)
-
-    return pl.DataFrame([series(*column) for column in columns])
-
-
-_UNFINISHED = ".unfinished-"
-"""Begins the name of what is there only while a process is at work; see `unfinished`."""
-
-
-def unfinished(name: str) -> str:
-    """The name of a file or a folder that `tidy` removes when this process is gone.
-
-    The machine and the process stand in it; `name`, which tells those of one process apart, has no
-    dash.
-    """
-    return f"{_UNFINISHED}{os.uname().nodename}-{os.getpid()}-{name}"
-
-
-def tidy(folder: Path) -> None:
-    """Removes what processes of this machine that were killed have left in a folder of results."""
-    for left in folder.glob(f"{_UNFINISHED}*"):
-        host, _, rest = left.name.removeprefix(_UNFINISHED).rpartition("-")[0].rpartition("-")
-        if host != os.uname().nodename or not rest.isdigit() or _is_alive(int(rest)):
-            continue
-        if left.is_symlink() or not left.is_dir():
-            with suppress(OSError):
-                left.unlink()
-            continue
-        # Processes of a container have numbers of their own, and locks that others see.
-        with suppress(OSError):
-            lock = _locked(left)
-            shutil.rmtree(left, ignore_errors=True)
-            os.close(lock)
-
-
-def _locked(folder: Path) -> int:
-    """A handle that keeps a folder locked until it is closed.
-
-    Raises:
-        BlockingIOError: Somebody else has locked it.
-    """
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        raise
-    except OSError:
-        pass  # Some network file systems lock no folders: then the process alone counts.
-    return handle
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # It is somebody else's.
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return True  # No Linux, or it ends just now.
-    # A zombie does nothing more. Some stay: process 1 of many containers waits for no orphan.
-    return state not in "ZX"
-
-
-def _first_that_exists(folder: Path) -> Path:
-    """The folder, or the nearest above it that exists."""
-    there = folder.absolute()
-    while not there.exists():
-        there = there.parent
-    return there
-
-
-def prepare_folder(folder: Path) -> list[Path]:
-    """As `make_folder`, for results; what killed processes have left in the folder goes.
-
-    Raises:
-        InputError: None can be stored there.
-    """
-    there = _first_that_exists(folder)
-    if not there.is_dir():
-        raise InputError(f"{folder}: no result can be stored here, `{there}` is not a folder")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise InputError(f"{folder}: no result can be stored here, `{there}` is not writable")
-    try:
-        made = make_folder(folder)
-    except OSError as error:
-        message = f"{folder}: no result can be stored here ({_reason(error)})"
-        raise InputError(message) from error
-    if not made:
-        tidy(folder)
-    return made
-
-
-def make_folder(folder: Path) -> list[Path]:
-    """Makes a folder and those above it; returns the ones that were not there, innermost first."""
-    missing = []
-    while not folder.exists():
-        missing.append(folder)
-        folder = folder.parent
-    for new in reversed(missing):
-        new.mkdir(exist_ok=True)
-    return missing
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from floatgate.engine import InputError
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
-from floatgate.text.result import duration, number, short, size
+from floatgate.words import duration, number, short, size
 
 
 class Unit(NamedTuple):

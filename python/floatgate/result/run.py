@@ -2,51 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from floatgate.engine import InputError
-from floatgate.result.folder import RESULT, SEAL, SNAPSHOTS, Recording, content, flaw
+from floatgate.result.files import content, reading
+from floatgate.result.folder import RESULT, SEAL, SNAPSHOTS, Recording, flaw
+from floatgate.result.shown import showing
+from floatgate.result.values import OPERATIONS, Numbers, delays, flat, run_id_of
 
 if TYPE_CHECKING:
     import polars as pl
-
-OPERATIONS = ("read", "write", "trim", "all")
-SOURCES = ("host", "gc", "wear", "refresh", "rewrite", "map")
-
-
-class Numbers(Mapping[str, Any]):
-    """A read-only table of the result: `host["write"]` and `host.write` are the same."""
-
-    def __init__(self, data: Mapping[str, Any]) -> None:
-        self._data = data
-
-    def __getitem__(self, key: str) -> Any:
-        value = self._data[key]
-        return Numbers(value) if isinstance(value, dict) else value
-
-    def __getattr__(self, key: str) -> Any:
-        try:
-            return self[key]
-        except KeyError:
-            known = ", ".join(self._data)
-            raise AttributeError(f"no {key!r} in this result; there are {known}") from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._data)
-
-    def __len__(self) -> int:
-        return len(self._data)
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._data]
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({dict(self._data)!r})"
 
 
 class Result(Numbers):
@@ -70,9 +39,7 @@ class Result(Numbers):
         self.seal = seal
 
     def __str__(self) -> str:
-        from floatgate.text import result as text
-
-        return text.page(self)
+        return showing().run(self)
 
     def __repr__(self) -> str:
         return f"<Result {self.name}: {self.end.state}, WAF {self.waf}>"
@@ -98,14 +65,15 @@ class Result(Numbers):
     @property
     def run_id(self) -> str:
         """Names the run by what went in: build, resolved drive, workload and seed."""
-        provenance = self.data["provenance"]
-        return identity(
-            provenance["config"],
-            provenance["workload"],
-            provenance["seed"],
-            # Before there were builds, it was the version.
-            provenance.get("build") or provenance["version"],
-        )
+        return run_id_of(self.data)
+
+    def flaw(self, tables: Iterable[str] | None = None) -> str | None:
+        """What is wrong with a stored result, in words; None if it is whole.
+
+        Args:
+            tables: The tables that it must have; by default those that it says it has.
+        """
+        return None if self.folder is None else flaw(self.data, self.seal, self.folder, tables)
 
     def to_json(self) -> str:
         """The whole value as JSON, on lines of their own."""
@@ -121,7 +89,7 @@ class Result(Numbers):
             InputError: It cannot be stored there.
         """
         with Recording(folder) as recording:
-            return recording.keep(self) / RESULT
+            return recording.keep(self.data) / RESULT
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
@@ -187,8 +155,6 @@ class Result(Numbers):
             raise InputError(f"this result has no {name}: only a run with `out=FOLDER` keeps them")
         path = self.table_file(name)
         if path is not None:
-            from floatgate.result.shape import reading
-
             with reading(path):
                 return pl.read_parquet(path, glob=False)
         if name == "requests" and not self.provenance.config.run["keep-requests"]:
@@ -210,7 +176,7 @@ class Result(Numbers):
         if self.seal is not None:
             if name not in self.seal["table_bytes"]:
                 return None
-            if (why := flaw(self, [name])) is not None:
+            if (why := self.flaw([name])) is not None:
                 raise InputError(f"{self.folder}: {why}; make the run again")
         return path if path.is_file() else None
 
@@ -247,35 +213,6 @@ class Result(Numbers):
         """
         row = dict(flat(self.data))
         return _frame([{"run_id": self.run_id} | row])
-
-
-def identity(config: Mapping[str, Any], workload: Mapping[str, Any], seed: int, build: str) -> str:
-    """The name of a run, from what is known of it before it starts.
-
-    `workload` has at least `name`, `format`, `sha256`, `reading` and `stand_in`.
-    """
-    what = [build, config, workload["sha256"], seed]
-    if workload["sha256"] is None:
-        # A generator: its settings stand in the configuration.
-        what.append({key: workload[key] for key in ("name", "format", "stand_in")})
-    if workload["reading"] is not None:
-        what.append(workload["reading"])
-    text = json.dumps(what, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def delays(host: Mapping[str, Any]) -> dict[str, float]:
-    """The mean delay of one host operation by cause; `queue.gc` is the wait behind GC."""
-    return dict(flat(host["delay_ns_by_cause"] or {}))
-
-
-def flat(value: object, path: str = "", *, lists: bool = False) -> Iterator[tuple[str, Any]]:
-    """Every value of nested tables with its path, `host.write.bytes`; lists if they are wanted."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from flat(inner, f"{path}.{key}" if path else key, lists=lists)
-    elif lists or not isinstance(value, list):
-        yield path, value
 
 
 def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from floatgate import engine
 from floatgate.engine import InputError
-from floatgate.result.folder import content, flaw
+from floatgate.result.files import content
 from floatgate.result.run import Result
 
 SHAPES_RESULTS = False
@@ -46,9 +46,9 @@ def load(path: Path) -> Result:
             "run it again with one version of floatgate"
         )
     result = Result.read(value, path.parent)
-    if result.seal is not None and (why := flaw(result, ())) is not None:
+    if result.seal is not None and (why := result.flaw(())) is not None:
         raise InputError(f"{path.parent}: {why}; make the run again")
-    misfit = next(_misfits(result.data, _sample(), ""), None)
+    misfit = next(_misfits(result.data, _known(), ""), None)
     if misfit is not None:
         raise InputError(
             f"{path}: `{misfit[0]}` {misfit[1]}; the file is damaged or of another version, make "
@@ -57,38 +57,36 @@ def load(path: Path) -> Result:
     return result
 
 
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """What is done with a table of a run. What is in it may be anything: its length alone is known.
-
-    Raises:
-        InputError: It cannot be done.
-    """
-    try:
-        yield
-    except (InputError, KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
-        raise
-    except BaseException as error:  # a panic of polars is no Exception
-        lines = str(error).strip().splitlines()
-        reason = f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
-        raise InputError(
-            f"{path}: this table is damaged or of another version ({reason}); make the run again"
-        ) from error
+@functools.cache
+def sample() -> dict[str, Any]:
+    """A result of this version: that of a moment on a tiny drive."""
+    tiny = ("geometry.channels=1", "geometry.blocks-per-plane=64", "workload.requests=100")
+    text = engine.run(
+        "agcr",
+        "random-write",
+        build="",
+        set=tiny,
+        policy=(),
+        seed=None,
+        reading=engine.AS_IT_IS,
+        cache=None,
+        progress=None,
+        rows=None,
+        tables=(),
+        finder=cast(Any, None),  # Nobody asks it: there are only built-in policies.
+    )
+    return dict(json.loads(text))
 
 
 @functools.cache
-def _sample() -> Mapping[str, Any]:
-    """A result of this version: that of a moment on a tiny drive."""
-    from floatgate.runs.run import run
-
-    tiny = {"geometry.channels": 1, "geometry.blocks-per-plane": 64, "workload.requests": 100}
-    data = run("agcr", "random-write", set=tiny).data
-    config = data["provenance"]["config"]
-    # Of a drive, what every drive has.
+def _known() -> Mapping[str, Any]:
+    """What every result has."""
+    provenance = sample()["provenance"]
+    config = provenance["config"]
+    # Of a drive, what every drive has; the first results had no build.
     known = {key: config[key] for key in ("geometry", "run", "policies")}
-    del data["provenance"]["build"]  # the first results had none
-    data["provenance"]["config"] = known
-    return data
+    others = {key: value for key, value in provenance.items() if key != "build"}
+    return sample() | {"provenance": others | {"config": known}}
 
 
 def _misfits(value: Any, known: Any, path: str) -> Iterator[tuple[str, str]]:

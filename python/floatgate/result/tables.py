@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from floatgate.engine import InputError
-from floatgate.result import comparison, shape
+from floatgate.result import shape
+from floatgate.result.comparison import typed
 from floatgate.result.folder import RESULT, SNAPSHOTS, TABLES
+from floatgate.result.lists import LIST, SWEEP, read_list, read_sweep
 from floatgate.result.run import Result
-from floatgate.runs.sweep import LIST as SWEEP
-from floatgate.runs.sweep import read_list
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,8 +47,7 @@ def _table(rows: Sequence[_Row]) -> pl.DataFrame:
     if not rows:
         return pl.DataFrame()
     varied = [
-        pl.Series(name, comparison.typed([variant.get(name) for _, _, variant in rows]))
-        for name in names
+        pl.Series(name, typed([variant.get(name) for _, _, variant in rows])) for name in names
     ]
     numbers = pl.concat([result.frame() for _, result, _ in rows], how="diagonal_relaxed")
     where = pl.Series("folder", [str(path) for path, _, _ in rows])
@@ -82,12 +81,12 @@ def _stored(folders: Folders) -> Iterator[_Row]:
 
 def _variants(folder: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
     """What runs of a folder were called in the comparison and the sweep there."""
-    if (folder / comparison.LIST).exists():
-        value = comparison.read_list(folder / comparison.LIST)
+    if (folder / LIST).exists():
+        value = read_list(folder / LIST)
         for run_id, variant in zip(value["runs"], value["variants"], strict=True):
             yield folder / run_id, variant
     if (folder / SWEEP).exists():
-        for run_id, variant in read_list(folder / SWEEP):
+        for run_id, variant in read_sweep(folder / SWEEP):
             yield folder / run_id, variant
 
 

@@ -15,13 +15,15 @@ from floatgate import build, engine
 from floatgate.engine import ConfigError, InputError
 from floatgate.policy.finder import Finder
 from floatgate.policy.permission import code_allowed, typed
-from floatgate.result.comparison import Comparison
-from floatgate.result.folder import call_also, prepare_folder, tidy
-from floatgate.result.run import Result, identity
+from floatgate.result.comparison import Comparison, Failure
+from floatgate.result.files import prepare_folder, tidy
+from floatgate.result.folder import call_also
+from floatgate.result.names import label, where
+from floatgate.result.run import Result
+from floatgate.result.values import identity
 from floatgate.runs.cache import cache
-from floatgate.runs.run import how_to_read
-from floatgate.runs.variants import label, where
-from floatgate.runs.workers.pool import Executor, Failure, Job, local, stored
+from floatgate.runs.workers.pool import Executor, Job, local, stored
+from floatgate.workloads.reading import how_to_read
 
 
 class Standing(NamedTuple):

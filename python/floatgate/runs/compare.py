@@ -9,9 +9,10 @@ from typing import Unpack
 from floatgate.result.comparison import Comparison
 from floatgate.result.folder import TABLES
 from floatgate.runs.batch import Standing, carry_out, check, together
-from floatgate.runs.run import Reading, tables_of
+from floatgate.runs.run import tables_of
 from floatgate.runs.variants import Lists, Names, Seeds, expand
 from floatgate.runs.workers.pool import Executor, Job
+from floatgate.workloads.reading import Reading
 
 
 def compare(

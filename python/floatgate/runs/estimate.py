@@ -22,8 +22,9 @@ from floatgate import build, engine
 from floatgate.policy.finder import Finder
 from floatgate.runs.batch import Plan
 from floatgate.runs.cache import cache
-from floatgate.runs.run import how_to_read, pairs
 from floatgate.runs.workers.pool import cores, finished
+from floatgate.settings import pairs
+from floatgate.workloads.reading import how_to_read
 
 STRETCHES = 5
 """Half drives that ageing writes at least, before it can know that it has come to an end."""

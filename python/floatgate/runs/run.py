@@ -3,49 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any
 
 from floatgate import build, engine
-from floatgate.policy.finder import Finder, name_of
-from floatgate.policy.permission import typed
 from floatgate.result.folder import CHOICES, SNAPSHOTS, TABLES, Recording
 from floatgate.result.run import Result
 from floatgate.runs.cache import cache
-from floatgate.workloads.catalogue import Folders, trace_folders
-from floatgate.workloads.parquet import open_table
+from floatgate.settings import Policies, Settings, pairs, policies_of
+from floatgate.workloads.catalogue import Folders
+from floatgate.workloads.reading import Devices, how_to_read
 
 if TYPE_CHECKING:
     from os import PathLike
-
-Settings = Mapping[str, object] | Iterable[str]
-"""`{"ftl.spare-factor": 0.2}` or `["ftl.spare-factor=0.2"]`."""
-
-Policies = Mapping[str, object] | Iterable[str]
-"""`{"victim": "d-choices:d=3"}` or `["victim=d-choices:d=3"]`; a value of the first form may also
-be a class written in Python, or an instance (see `floatgate.policy`)."""
-
-Devices = str | int | Iterable[str | int]
-"""`3`, `"3,7"` or `[3, "hm_0"]`."""
-
-
-class Reading(TypedDict, total=False):
-    """How a trace is to be read, and what is done to it; `run` says what each means."""
-
-    format: str | None
-    time_unit: str | None
-    columns: str | None
-    event: str | None
-    device: Devices
-    process: str | int | None
-    skip_bad: bool
-    traces: Folders
-    slice: str | None
-    first: int | None
-    footprint: float | None
-    speed: float | None
-    repeat: int | None
 
 
 def run(
@@ -151,7 +122,7 @@ def run(
         )
         result = Result(json.loads(text))
         if recording:
-            result.folder = recording.keep(result)
+            result.folder = recording.keep(result.data)
     return result
 
 
@@ -168,66 +139,6 @@ def resolve(
     return dict(json.loads(text)["config"])
 
 
-def generators() -> dict[str, str]:
-    """Returns the names of the generators of workloads, each with what it makes."""
-    return dict(engine.generators())
-
-
-def formats() -> dict[str, str]:
-    """Returns the names of the formats of traces, each with what it holds."""
-    return dict(engine.formats())
-
-
-def policies() -> list[dict[str, Any]]:
-    """Returns every built-in policy: family, name, summary, paper, parameters and so on."""
-    return list(json.loads(engine.policies()))
-
-
-def drives() -> list[str]:
-    """Returns the names of the drives that floatgate brings along."""
-    return [name for name, _ in engine.presets()]
-
-
-def chips(name: str | None = None) -> list[dict[str, Any]]:
-    """Lists the built-in chips; of one, also its pages and every setting with its source.
-
-    Raises:
-        InputError: There is no such chip.
-    """
-    found = engine.chips(name)
-    if found is None:
-        names = ", ".join(chip["name"] for chip in chips())
-        raise engine.InputError(f"`{name}` is not a chip; there are {names}")
-    known = json.loads(found)
-    return known if name is None else [known]
-
-
-def schema() -> dict[str, Any]:
-    """Returns the JSON Schema of drive files."""
-    return dict(json.loads(engine.schema()))
-
-
-def how_to_read(**reading: Unpack[Reading]) -> engine.Reading:
-    """The same for the engine."""
-    process = reading.get("process")
-    return {
-        "format": reading.get("format"),
-        "time_unit": reading.get("time_unit"),
-        "columns": reading.get("columns"),
-        "event": reading.get("event"),
-        "devices": _names(reading.get("device", ())),
-        "process": None if process is None else str(process),
-        "skip_bad": reading.get("skip_bad", False),
-        "traces": trace_folders(reading.get("traces")),
-        "slice": reading.get("slice"),
-        "first": reading.get("first"),
-        "footprint": reading.get("footprint"),
-        "speed": reading.get("speed"),
-        "repeat": reading.get("repeat"),
-        "tables": open_table,
-    }
-
-
 def tables_of(record: Iterable[str]) -> list[str]:
     """The tables that are to be stored, in the order of the documentation.
 
@@ -239,35 +150,3 @@ def tables_of(record: Iterable[str]) -> list[str]:
         if name not in CHOICES:
             raise engine.InputError(f"`{name}` is not a table; there are {', '.join(CHOICES)}")
     return [name for name in CHOICES if name in wanted]
-
-
-def _names(devices: Devices) -> list[str]:
-    if isinstance(devices, str):
-        return devices.split(",")
-    return [str(d) for d in ([devices] if isinstance(devices, int) else devices)]
-
-
-def pairs(settings: Settings) -> list[str]:
-    """Settings as the engine reads them: `key=value`, values as in TOML."""
-    if isinstance(settings, str):
-        return [settings]
-    if isinstance(settings, Mapping):
-        return [f"{key}={setting(value)}" for key, value in settings.items()]
-    return list(settings)
-
-
-def policies_of(policies: Policies, settings: Settings = ()) -> tuple[list[str], Finder]:
-    """Policies as the engine reads them, and who finds those that are written in Python."""
-    also = pairs(settings)
-    if not isinstance(policies, Mapping):
-        words = pairs(policies)
-        return words, Finder(typed([*words, *also]))
-    given = {k: v for k, v in policies.items() if not isinstance(v, str | int | float)}
-    named = {k: name_of(v) if k in given else v for k, v in policies.items()}
-    words = pairs(named)
-    return words, Finder(typed([*words, *also]), given)
-
-
-def setting(value: object) -> str:
-    """The value of a setting as the engine reads it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

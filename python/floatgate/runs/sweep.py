@@ -6,30 +6,62 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from floatgate import engine
+from floatgate import engine, experiments
 from floatgate.engine import ConfigError, InputError
+from floatgate.experiments.errors import Mistake, nearest
+from floatgate.experiments.model import Planned
+from floatgate.experiments.toml import Path as At
 from floatgate.policy.permission import code_allowed, named
-from floatgate.result.comparison import NAME, Comparison, is_variant
-from floatgate.result.folder import content, prepare_folder, replace
+from floatgate.result.comparison import Comparison
+from floatgate.result.files import prepare_folder, replace
+from floatgate.result.lists import SWEEP
+from floatgate.result.measures import MEASURES
+from floatgate.result.shape import sample
 from floatgate.runs.batch import Plan, Standing, carry_out, check, together
 from floatgate.runs.workers.pool import Executor, Job, finished
 from floatgate.workloads.catalogue import Folders, trace_folders
 
-if TYPE_CHECKING:
-    from floatgate.experiments import Experiment
-    from floatgate.experiments.model import Planned
-    from floatgate.experiments.toml import Path as At
 
-LIST = "sweep.json"
-"""In a folder of results: which runs an experiment has, and what each is called."""
+class Experiment(experiments.Experiment):
+    """Which runs to make, which numbers to look at, and what was published of them.
+
+    >>> experiment = Experiment(
+    ...     "spare",
+    ...     drive="agcr",
+    ...     workload="random-write",
+    ...     policy={"victim": ["greedy", "fifo"]},
+    ...     set={"ftl.spare-factor": {"from": 0.1, "to": 0.3, "steps": 3}},
+    ... )
+    >>> len(experiment.planned())
+    6
+    >>> Experiment.parse(experiment.to_toml()) == experiment
+    True
+
+    docs/experiments.md says what every key means; the arguments here are those keys. `folder` is
+    where relative names of drive files and traces are looked for.
+
+    Raises:
+        ConfigError: Every mistake in it, with lines if it comes from a file.
+    """
+
+    def sweep(
+        self,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        workers: int | None = None,
+        executor: Executor | None = None,
+        progress: Callable[[Standing], object] | None = None,
+    ) -> Comparison:
+        """Makes the runs that are not there yet: see `floatgate.sweep`."""
+        return sweep(self, out=out, workers=workers, executor=executor, progress=progress)
 
 
 class Prepared(NamedTuple):
     """An experiment that has been checked: every run, and what is its own."""
 
-    experiment: Experiment
+    experiment: experiments.Experiment
     plans: Sequence[Plan]
     variants: Sequence[Mapping[str, str]]
     out: str
@@ -40,7 +72,7 @@ class Prepared(NamedTuple):
 
 
 def sweep(
-    experiment: Experiment | str | os.PathLike[str],
+    experiment: experiments.Experiment | str | os.PathLike[str],
     *,
     quick: bool = False,
     out: str | os.PathLike[str] | None = None,
@@ -80,7 +112,7 @@ def sweep(
 
 
 def prepare(
-    experiment: Experiment | str | os.PathLike[str],
+    experiment: experiments.Experiment | str | os.PathLike[str],
     *,
     quick: bool = False,
     out: str | os.PathLike[str] | None = None,
@@ -92,10 +124,7 @@ def prepare(
     Raises:
         InputError: The experiment is wrong, or some run could not start; every mistake is listed.
     """
-    from floatgate.experiments import Experiment
-    from floatgate.experiments.errors import Mistake
-
-    if not isinstance(experiment, Experiment):
+    if not isinstance(experiment, experiments.Experiment):
         experiment = Experiment.load(experiment)
     if experiment.source.text:
         _check_code(experiment)
@@ -185,26 +214,6 @@ def _names(run: Planned, plan: Plan, names: Sequence[str]) -> dict[str, str]:
     return {name: run.names[name] if name in run.names else inside(name) for name in names}
 
 
-def read_list(path: Path) -> list[tuple[str, Mapping[str, str]]]:
-    """The runs of a `sweep.json` that have names: each with what it is called there.
-
-    Raises:
-        InputError: It cannot be read, or is none.
-    """
-    try:
-        runs = json.loads(content(path))["runs"]
-        if all(is_variant(run["variant"]) for run in runs):
-            named = [(run["run_id"], run["variant"]) for run in runs if run["run_id"] is not None]
-            if all(NAME.fullmatch(name) for name, _ in named):
-                return named
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"{path}: this cannot be read ({reason})") from error
-    except (ValueError, LookupError, TypeError, RecursionError):
-        pass
-    raise InputError(f"{path}: this list of runs is damaged; the same sweep makes it anew")
-
-
 def _write_list(prepared: Prepared) -> None:
     made = prepare_folder(Path(prepared.out))
     value = {
@@ -218,7 +227,7 @@ def _write_list(prepared: Prepared) -> None:
         ],
     }
     try:
-        replace(Path(prepared.out) / LIST, json.dumps(value, indent=1) + "\n")
+        replace(Path(prepared.out) / SWEEP, json.dumps(value, indent=1) + "\n")
     except OSError as error:
         for folder in made:
             folder.rmdir()
@@ -226,7 +235,7 @@ def _write_list(prepared: Prepared) -> None:
         raise InputError(f"{prepared.out}: no result can be stored here ({reason})") from error
 
 
-def _placed(experiment: Experiment, error: ConfigError) -> ConfigError:
+def _placed(experiment: experiments.Experiment, error: ConfigError) -> ConfigError:
     """The engine's errors, each with the line of the experiment that it is about."""
     texts = []
     for text in error.errors:
@@ -248,10 +257,8 @@ def _is_about(text: str, table: str | int, key: str | int) -> bool:
     return f"--{table} {key}=" in text or f"--{table} `{key}" in text or f"{key}=" in text
 
 
-def _check_code(experiment: Experiment) -> None:
+def _check_code(experiment: experiments.Experiment) -> None:
     """Whether an experiment that comes from a file may run the code that it names."""
-    from floatgate.experiments.errors import Mistake
-
     if code_allowed():
         return
     mistakes = [
@@ -279,11 +286,8 @@ def _texts(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[Any, 
             yield from _texts(inner, (*path, i))
 
 
-def _check_measures(experiment: Experiment) -> None:
+def _check_measures(experiment: experiments.Experiment) -> None:
     """Numbers that no result has are found now, and not when all runs are made."""
-    from floatgate.experiments.errors import Mistake, nearest
-    from floatgate.result.measures import MEASURES
-
     places: list[tuple[At, str]] = [
         (("measures", i), name) for i, name in enumerate(experiment.measures)
     ]
@@ -294,13 +298,9 @@ def _check_measures(experiment: Experiment) -> None:
     unknown = [(path, name) for path, name in places if name not in MEASURES]
     if not unknown:
         return
-    from floatgate.runs.run import run
-
-    tiny = {"geometry.channels": 1, "geometry.blocks-per-plane": 64, "workload.requests": 100}
-    sample = run("agcr", "random-write", set=tiny).data
     mistakes = []
     for path, name in unknown:
-        known = _paths_beside(sample, name)
+        known = _paths_beside(sample(), name)
         if known is not None:
             message = f"`{name}` is not a number of a result"
             mistakes.append(Mistake(path, message, nearest(name, [*MEASURES, *known])))

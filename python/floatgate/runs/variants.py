@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from floatgate.engine import InputError
-from floatgate.runs.run import setting
+from floatgate.result.names import brief
+from floatgate.settings import setting
 
 Names = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """One drive or workload, or several: `"agcr"`, `"agcr,modern-tlc"`, `["agcr", "mine.toml"]`."""
@@ -94,24 +95,6 @@ def split(text: str) -> list[str]:
     return [part.strip() for part in [*parts, text[start:]]]
 
 
-def label(varied: Mapping[str, str]) -> str:
-    """What distinguishes a run from the others, as it would be written on the command line."""
-    return " ".join(f"{name}={value}" for name, value in varied.items()) or "the only run"
-
-
-def brief(name: str, names: Iterable[str]) -> str:
-    """A setting's name without its section, where none of the other names ends like it.
-
-    >>> brief("ftl.spare-factor", ["cost", "ftl.spare-factor"])
-    'spare-factor'
-    >>> brief("timing.levels.low.read", ["timing.levels.low.read", "timing.levels.high.read"])
-    'timing.levels.low.read'
-    """
-    last = name.rpartition(".")[2]
-    others = [other for other in names if other.rpartition(".")[2] == last]
-    return last if len(others) == 1 else name
-
-
 def folder_name(variants: Sequence[Variant]) -> str:
     """A folder's name for the results: what was compared, and by what.
 
@@ -126,29 +109,6 @@ def folder_name(variants: Sequence[Variant]) -> str:
     if names:
         parts += ["by", *(brief(name, names) for name in names)]
     return re.sub(r"[^A-Za-z0-9_.+-]", "-", "-".join(parts))[:100]
-
-
-def where(some: Sequence[Mapping[str, str]], every: Sequence[Mapping[str, str]]) -> str:
-    """Some of all runs, named by what they have in common where that says which they are.
-
-    >>> runs = [{"cost": c, "seed": s} for c in ("low", "high") for s in "123"]
-    >>> where(runs, runs), where(runs[3:], runs)
-    ('every run', 'cost=high')
-    >>> where(runs[:1] + runs[5:], runs)
-    'cost=low seed=1; cost=high seed=3'
-    """
-    if len(some) == len(every):
-        return "every run"
-    for name, value in some[0].items():
-        if [run for run in every if run.get(name) == value] == list(some):
-            return f"{name}={value}"
-    shown = [label(run) for run in some[:_SHOWN]]
-    if len(some) > _SHOWN:
-        shown.append(f"and {len(some) - _SHOWN} more of {len(every)} runs")
-    return "; ".join(shown)
-
-
-_SHOWN = 4
 
 
 def _named(name: str, given: Names) -> Axis:
@@ -229,19 +189,3 @@ def _variant(axes: Sequence[Axis], values: Sequence[str]) -> Variant:
         seed=int(seeds[0]) if seeds else None,
         varied={a.name: v for a, v in zip(axes, values, strict=True) if len(a.values) > 1},
     )
-
-
-def same_value(label: str, value: object) -> bool:
-    """Whether a value that somebody names is the one that a run has; numbers count as such.
-
-    >>> same_value("0.1", 0.10), same_value("greedy", "greedy"), same_value("1", True)
-    (True, True, False)
-    """
-    if label == setting(value):
-        return True
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return False
-    try:
-        return float(label) == float(value)
-    except ValueError:
-        return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from floatgate.text.result import BOLD, Style, number, section, table, wrapped
+from floatgate.words import BOLD, Style, number, section, table, wrapped
 
 SHAPES_RESULTS = False
 

@@ -7,19 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from floatgate.result.comparison import Comparison
 from floatgate.result.measures import Measure, best, change, peers, tables, warnings, worth_showing
+from floatgate.result.names import brief, label, where
 from floatgate.result.run import Result
-from floatgate.runs.variants import brief, label, where
-from floatgate.text.result import (
-    BOLD,
-    RED,
-    WIDTH,
-    YELLOW,
-    Style,
-    duration,
-    hanging,
-    number,
-    section,
-)
+from floatgate.words import BOLD, RED, WIDTH, YELLOW, Style, duration, hanging, number, section
 
 SHAPES_RESULTS = False
 

@@ -6,15 +6,13 @@ from typing import Any
 
 from floatgate.life.advice import Advice
 from floatgate.result.run import Result
-from floatgate.text import result as text
-from floatgate.text.result import Style, duration, number, section, size, table
+from floatgate.text.cells import HOUR, error_rate, percent, simulated
+from floatgate.text.result import head, warnings
+from floatgate.words import YELLOW, Style, duration, number, section, size, table, wrapped
 
 SHAPES_RESULTS = False
 
-HOUR = 3_600e9
 DAYS_OF_A_YEAR = 365.0
-LEAST_RATE = 1e-20
-"""JESD218 asks for no less than 1e-16."""
 MOST_YEARS = 100
 """The equations of retention know nothing of longer times."""
 
@@ -29,54 +27,14 @@ def page(
     """What `floatgate lifetime` prints; `counts_recovery` is whether recovery was asked for."""
     style = Style(colour)
     sections = [
-        text.head(result, style),
+        head(result, style),
         _life(result, style, counts_recovery=counts_recovery),
         _advice(advice, style) if advice is not None else "",
         simulated(result, style),
         _classes(result, style),
-        text.warnings(result, style),
+        warnings(result, style),
     ]
     return "\n\n".join(part for part in sections if part)
-
-
-def simulated(result: Result, style: Style) -> str:
-    """What the run showed of cells and errors; nothing without the model of the cells."""
-    life = result.data["lifetime"]
-    if life is None:
-        return ""
-    seen = life["simulated"]
-    cycles, effective = seen["cycles"], seen["effective_cycles"]
-    reads = seen["pages_read_by_sensings"]
-    lost = seen["uncorrectable_pages"]["total"]
-    retired = seen["blocks_retired"]
-    erases = result.data["wear"]["erases"]
-    even = erases["mean"] / erases["max"] if erases["max"] else 1.0
-    lines = [
-        f"erases of a block in this run: {erases['min']} to {erases['max']}, mean "
-        f"{erases['mean']:.2f}, deviation {erases['stddev']:.2f} (mean / max {_percent(even)})",
-        f"P/E cycles of a block: mean {cycles['mean']:.1f}, max {cycles['max']:.1f} "
-        f"({number(cycles['before'])} before the run); {_percent(seen['used'])} of life used, "
-        f"at most {_percent(seen['used_max'])}",
-    ]
-    if effective["mean"] < cycles["mean"]:
-        lines.append(
-            f"after recovery they count as {effective['mean']:.1f}, max {effective['max']:.1f} "
-            f"({duration(seen['rest_hours'] * HOUR)} of rest between them)"
-        )
-    read = ", ".join(f"{number(n)} with {m}" for m, n in reads.items() if n)
-    if read:
-        retries = number(seen["failed_attempts"])
-        lines.append(f"pages read by sensings at each boundary: {read}; {retries} failed attempts")
-        lines.append(
-            f"highest raw bit error rate {seen['worst_rber']:.2e}; {number(lost)} uncorrectable "
-            f"pages (UBER {_rate(seen['uber'])})"
-        )
-    if any(retired.values()):
-        lines.append(
-            f"blocks retired: {number(retired['worn_out'])} worn out, "
-            f"{number(retired['unreadable'])} unreadable"
-        )
-    return section("Cells, as simulated", "\n".join(map(text.wrapped, lines)), style)
 
 
 def _life(result: Result, style: Style, *, counts_recovery: bool) -> str:
@@ -86,7 +44,7 @@ def _life(result: Result, style: Style, *, counts_recovery: bool) -> str:
         lines = [f"no life can be extrapolated: {life['why']}"]
         if life["waf"] is not None:
             lines.append(f"the run: {_rates(result)}")
-        return section("Life", "\n".join(map(text.wrapped, lines)), style)
+        return section("Life", "\n".join(map(wrapped, lines)), style)
     terms = {"rated": life["rated"]}
     model = life["with_recovery"]["model"]
     terms[f"recovery ({model})"] = life["with_recovery"]
@@ -101,20 +59,20 @@ def _life(result: Result, style: Style, *, counts_recovery: bool) -> str:
         rows.append(
             [name, _cell(term["years"]), _tb(term), _cell(term["dwpd"]), _cell(term["cycles"])]
         )
-    body = text.wrapped(first) + "\n" + table(rows)
+    body = wrapped(first) + "\n" + table(rows)
     if not life["with_recovery"]["supported"]:
-        body += f"\n{style(text.YELLOW, 'beyond what the recovery model has support for')}"
+        body += f"\n{style(YELLOW, 'beyond what the recovery model has support for')}"
     facts = [
         f"from {_rates(result)}; a cycle of every block takes "
         f"{duration(life['cycle_hours'] * HOUR)}",
         _before(result),
         f"after {target['years']:.4g} years: {number(round(target['cycles']))} cycles, "
-        f"{_percent(target['used'])} of life used ({_percent(target['used_effective'])} with "
+        f"{percent(target['used'])} of life used ({percent(target['used_effective'])} with "
         "recovery)",
         f"data keep for {_keep(target['retention_hours'])} then, for "
         f"{_keep(life['end_of_life']['retention_hours'])} at the end of the rated cycles",
     ]
-    body += "\n" + "\n".join(map(text.wrapped, facts))
+    body += "\n" + "\n".join(map(wrapped, facts))
     return section("Life, extrapolated", body, style)
 
 
@@ -136,7 +94,7 @@ def _before(result: Result) -> str:
     before = result.data["provenance"]["config"]["precondition"]
     words = {"none": "empty", "touched": "holding what is read", "full": "full"}
     fill = before["fill"]
-    filled = words[fill] if isinstance(fill, str) else f"{_percent(fill)} full"
+    filled = words[fill] if isinstance(fill, str) else f"{percent(fill)} full"
     aged = {
         "none": "not aged",
         "random": "aged by random writes",
@@ -166,14 +124,14 @@ def _advice(advice: Advice, style: Style) -> str:
         return ""
     title = f"To reach {data['target_years']:.4g} years"
     if data["why"]:
-        return section(title, text.wrapped(f"nothing can be said: {data['why']}"), style)
+        return section(title, wrapped(f"nothing can be said: {data['why']}"), style)
     rows = [["throttle", "programmed", "served", "page write", "mean", "p99", "longest"]]
     for each in data["throttles"]:
         delay, service = each["page_delay_ns"], each["page_write_ns"]
         times = (service, each["page_response_ns"], service + delay["p99"], service + delay["max"])
         name = each["policy"].removeprefix("throttle=").partition(":")[0]
         rate = f"{size(each['programmed_bytes_per_second'])}/s"
-        rows.append([name, rate, _percent(each["served_share"]), *map(duration, times)])
+        rows.append([name, rate, percent(each["served_share"]), *map(duration, times)])
     body = table(rows)
     facts = [
         "`page write` is without throttle; `mean`, `p99` and `longest` are page writes with it",
@@ -181,7 +139,7 @@ def _advice(advice: Advice, style: Style) -> str:
         _drive("capacity", data["capacity"]),
     ]
     facts.append(f"found by {data['runs']} runs of other drives, without throttle")
-    body += "\n" + "\n".join(map(text.wrapped, facts))
+    body += "\n" + "\n".join(map(wrapped, facts))
     return section(title, body, style)
 
 
@@ -193,7 +151,7 @@ def _drive(what: str, data: dict[str, Any]) -> str:
     terms = (
         f"{size(found['exported_bytes'])} of {size(found['physical_bytes'])} of flash (spare "
         f"factor {found['spare_factor']:.3f}, over-provisioning "
-        f"{_percent(found['over_provisioning'])}): write amplification {found['waf']:.3f}, "
+        f"{percent(found['over_provisioning'])}): write amplification {found['waf']:.3f}, "
         f"{_years(found['years'])}"
     )
     means = "the same flash exporting" if what == "over-provisioning" else "more flash, exporting"
@@ -205,32 +163,15 @@ def _classes(result: Result, style: Style) -> str:
     rows = [["", "kept for", "UBER limit", "end of life", "", "at target", ""]]
     for name, c in classes.items():
         verdicts = [_verdict(c["meets_end_of_life"]), _verdict(c["meets_at_target"])]
-        rates = [_rate(c["uber_end_of_life"]), _rate(c["uber_at_target"])]
+        rates = [error_rate(c["uber_end_of_life"]), error_rate(c["uber_at_target"])]
         kept = duration(c["retention_hours"] * HOUR)
         cells = [x for pair in zip(rates, verdicts, strict=True) for x in pair]
-        rows.append([name, kept, _rate(c["uber_limit"]), *cells])
+        rows.append([name, kept, error_rate(c["uber_limit"]), *cells])
     return section("JESD218, from the model of the cells", table(rows), style)
 
 
 def _verdict(meets: bool | None) -> str:
     return "" if meets is None else "meets" if meets else "FAILS"
-
-
-def _rate(rate: float | None) -> str:
-    """A rate of errors; what no device could show is not told apart.
-
-    >>> _rate(3.1e-05), _rate(2e-218), _rate(0.0), _rate(None)
-    ('3.1e-05', '< 1e-20', '0', '-')
-    """
-    if not rate:
-        return "-" if rate is None else "0"
-    return f"{rate:.1e}" if rate >= LEAST_RATE else f"< {LEAST_RATE:.0e}"
-
-
-def _percent(share: float | None) -> str:
-    if share is None:
-        return "-"
-    return f"{100 * share:.3g} %" if share < 10 else f"{100 * share:,.0f} %"
 
 
 def _tb(term: dict[str, Any]) -> str:

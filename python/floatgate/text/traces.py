@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from floatgate.engine import InputError
-from floatgate.text.result import WIDTH, duration, number, short, table
+from floatgate.words import WIDTH, duration, number, short, table
 
 SHAPES_RESULTS = False
 

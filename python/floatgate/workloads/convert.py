@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 from floatgate import engine
 from floatgate.engine import InputError
 from floatgate.policy.finder import Finder
-from floatgate.result.folder import ParquetFile
-from floatgate.runs.run import Reading, Settings, how_to_read, pairs
+from floatgate.result.parquet import ParquetFile
+from floatgate.settings import Settings, pairs
 from floatgate.workloads.parquet import METADATA, SCHEMA
+from floatgate.workloads.reading import Reading, how_to_read
 
 if TYPE_CHECKING:
     from os import PathLike

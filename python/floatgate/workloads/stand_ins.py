@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from floatgate import engine
 from floatgate.policy.finder import Finder
-from floatgate.runs.run import Reading, how_to_read
+from floatgate.workloads.reading import Reading, how_to_read
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from floatgate.build import digest
 from floatgate.engine import InputError, InternalError
 from floatgate.policy.permission import allow_code
-from floatgate.result.folder import RESULT, SNAPSHOTS, TABLES, flaw
+from floatgate.result.comparison import Failure
+from floatgate.result.folder import RESULT, SNAPSHOTS, TABLES
 from floatgate.result.run import Result
 from floatgate.runs.cache import cache
-from floatgate.runs.run import Reading, run
+from floatgate.runs.run import run
 from floatgate.runs.workers.locks import alone
+from floatgate.workloads.reading import Reading
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -50,17 +52,6 @@ class Job(NamedTuple):
     record: tuple[str, ...] = TABLES
     run_id: str | None = None
     code: bool = False
-
-
-class Failure(NamedTuple):
-    """Why a job gave no result.
-
-    `kind` is `input` (the user's input, or no room to store the result), `internal` (a bug) or
-    `died` (the process ended, killed or out of memory).
-    """
-
-    kind: str
-    message: str
 
 
 Watch = Callable[[int, str, int, int | None, int], object]
@@ -142,7 +133,7 @@ def stored(job: Job) -> Result | str | None:
     tables = [name for name in job.record if name != "requests" or recorded]
     if "snapshots" in tables:
         tables = [*dict.fromkeys([*tables, *SNAPSHOTS])]
-    return flaw(result, tables) or result
+    return result.flaw(tables) or result
 
 
 class Here:

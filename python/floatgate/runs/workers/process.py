@@ -10,8 +10,9 @@ from types import FrameType
 from typing import Any
 
 from floatgate.build import digest
+from floatgate.result.comparison import Failure
 from floatgate.result.run import Result
-from floatgate.runs.workers.pool import Failure, perform
+from floatgate.runs.workers.pool import perform
 
 _interrupted = False
 

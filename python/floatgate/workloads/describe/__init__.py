@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from floatgate import engine
 from floatgate.policy.finder import Finder
-from floatgate.result.run import Numbers
-from floatgate.runs.run import Reading, Settings, how_to_read, pairs
+from floatgate.result.values import Numbers
+from floatgate.settings import Settings, pairs
+from floatgate.workloads.describe import plots, text
+from floatgate.workloads.reading import Reading, how_to_read
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -57,7 +59,7 @@ def describe(
     Raises:
         InputError: The workload or an option is wrong; the message says where.
     """
-    text = engine.describe(
+    described = engine.describe(
         str(workload),
         page_size=page_size,
         epochs=None if epochs is None else list(epochs),
@@ -68,7 +70,7 @@ def describe(
         progress=progress,
         finder=Finder(),
     )
-    return Description(json.loads(text))
+    return Description(json.loads(described))
 
 
 class Description(Numbers):
@@ -84,9 +86,7 @@ class Description(Numbers):
         self.data = data
 
     def __str__(self) -> str:
-        from floatgate.workloads.describe import text
-
-        return text.page(self)
+        return text.page(self.name, self.data)
 
     def __repr__(self) -> str:
         return f"<Description of {self.name}: {self.data['workload']['requests']} requests>"
@@ -108,9 +108,7 @@ class Description(Numbers):
             InputError: The packages of the extra `report` are missing, or the file cannot be
                 written.
         """
-        from floatgate.workloads.describe import plots
-
-        return plots.save(self, Path(path))
+        return plots.save(self.name, self.data, Path(path))
 
     def over_time(self) -> pl.DataFrame:
         """One row per stretch of the span: its begin and what arrives in it. Empty without times.

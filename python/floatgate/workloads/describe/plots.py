@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from floatgate import pages
-from floatgate.text.result import duration, number, short, size
-from floatgate.workloads.describe.text import exact, length, percent
+from floatgate.words import duration, number, short, size
+from floatgate.workloads.describe.text import exact, length, page, percent
 
 if TYPE_CHECKING:
     import altair as alt
-
-    from floatgate.workloads.describe import Description
 
 SHAPES_RESULTS = False
 
@@ -22,27 +21,27 @@ Plot = Any
 _HEIGHT = 240
 
 
-def save(description: Description, path: Path) -> Path:
+def save(name: str, data: Mapping[str, Any], path: Path) -> Path:
     """Writes the page; the file appears whole or not at all."""
     pages.check(path)
-    return pages.write(path, html(description))
+    return pages.write(path, html(name, data))
 
 
-def html(description: Description) -> str:
+def html(name: str, data: Mapping[str, Any]) -> str:
     """The page as text."""
-    sections = _sections(description)
+    sections = _sections(data)
     return pages.render(
         "workloads/describe/page.html",
-        name=description.name,
-        facts=_facts(description.data),
+        name=name,
+        facts=_facts(data),
         sections=[(title, says) for title, says, _ in sections],
         specs=[chart.to_dict() for _, _, chart in sections],
-        text=str(description),
-        version=description.data["version"],
+        text=page(name, data),
+        version=data["version"],
     )
 
 
-def _facts(data: dict[str, Any]) -> list[tuple[str, str]]:
+def _facts(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The few numbers that a reader wants first."""
     requests, footprint = data["requests"], data["footprint"]
     facts = [
@@ -63,38 +62,37 @@ def _facts(data: dict[str, Any]) -> list[tuple[str, str]]:
     return facts
 
 
-def _sections(description: Description) -> list[tuple[str, str, Plot]]:
+def _sections(data: Mapping[str, Any]) -> list[tuple[str, str, Plot]]:
     """Title, what is to be seen, and the plot; what the workload has nothing of is left out."""
-    data = description.data
-    page = exact(data["page_bytes"])
+    each = exact(data["page_bytes"])
     sections: list[tuple[str, str, Plot]] = []
     if data["rate"]:
         width = duration(data["rate"]["series"]["width_ns"])
         says = f"Requests per second, in stretches of {width}."
-        sections.append(("Rate over time", says, _rate(description)))
+        sections.append(("Rate over time", says, _rate(data)))
         if data["rate"]["hours"]:
             says = "Requests per second by hour of the day. Hour 0 begins with the first request."
-            sections.append(("The day", says, _day(description)))
+            sections.append(("The day", says, _day(data)))
     says = "Requests by size, in powers of two."
-    sections.append(("Sizes", says, _sizes(description)))
+    sections.append(("Sizes", says, _sizes(data)))
     if data["footprint"]["pages"]:
         says = (
-            f"Pages of {page}, and the reads and writes on them, by the character of the page:"
+            f"Pages of {each}, and the reads and writes on them, by the character of the page:"
             " more than 95 % reads, more than 95 % writes, or interleaved (AGCR, Figure 2)."
         )
-        sections.append(("Page characters", says, _characters(description)))
+        sections.append(("Page characters", says, _characters(data)))
     if data["requests"]["write"]["requests"] and any(e["pairs"] for e in data["epochs"]):
         says = (
             "Share of the epochs whose write demand differs from that of the epoch before by at"
             " most so many percent, by length of epoch (READY, Figure 4)."
         )
-        sections.append(("Write demand of consecutive epochs", says, _epochs(description)))
+        sections.append(("Write demand of consecutive epochs", says, _epochs(data)))
     if data["reuse"]["again"]:
-        says = f"Share of the touches that an LRU cache of pages of {page} would hit, by its size."
-        sections.append(("Reuse distance", says, _reuse(description)))
+        says = f"Share of the touches that an LRU cache of pages of {each} would hit, by its size."
+        sections.append(("Reuse distance", says, _reuse(data)))
     if data["footprint"]["pages"]:
         says = "Share of the touches on the hottest part of the pages that have such touches."
-        sections.append(("Concentration", says, _concentration(description)))
+        sections.append(("Concentration", says, _concentration(data)))
     return sections
 
 
@@ -116,14 +114,13 @@ def _share(field: str, title: str, axis: Any) -> Any:
     return axis(f"{field}:Q", title=title).axis(format="%").scale(domain=[0, 1])
 
 
-def _ops(data: dict[str, Any]) -> list[str]:
+def _ops(data: Mapping[str, Any]) -> list[str]:
     return [op for op in ("read", "write", "trim") if data["requests"][op]["requests"]]
 
 
-def _rate(description: Description) -> Plot:
+def _rate(data: Mapping[str, Any]) -> Plot:
     import altair as alt
 
-    data = description.data
     series = data["rate"]["series"]
     seconds = series["width_ns"] * 1e-9
     unit, one = next(u for u in _UNITS if data["span_ns"] >= 2 * u[1] or u[1] == 1)
@@ -155,13 +152,13 @@ _UNITS = (
 )
 
 
-def _day(description: Description) -> Plot:
+def _day(data: Mapping[str, Any]) -> Plot:
     import altair as alt
 
     rows = [
         {"hour": hour["hour"], "operation": op, "rate": hour[f"{op}s_per_second"]}
         for op in ("read", "write")
-        for hour in description.data["rate"]["hours"]
+        for hour in data["rate"]["hours"]
     ]
     return (
         _chart(rows)
@@ -175,10 +172,9 @@ def _day(description: Description) -> Plot:
     )
 
 
-def _sizes(description: Description) -> Plot:
+def _sizes(data: Mapping[str, Any]) -> Plot:
     import altair as alt
 
-    data = description.data
     classes = data["sizes"]["histogram"]
     total = data["requests"]["all"]["requests"]
     rows = [
@@ -201,13 +197,13 @@ def _sizes(description: Description) -> Plot:
     )
 
 
-def _characters(description: Description) -> Plot:
+def _characters(data: Mapping[str, Any]) -> Plot:
     import altair as alt
 
     names = {"read_only": "read-only", "interleaved": "interleaved", "write_only": "write-only"}
     rows = []
     for of in ("pages", "reads", "writes"):
-        counts = description.data["characters"][of]
+        counts = data["characters"][of]
         for place, (key, name) in enumerate(names.items()):
             whole = sum(counts.values())
             if whole:
@@ -223,10 +219,10 @@ def _characters(description: Description) -> Plot:
     )
 
 
-def _epochs(description: Description) -> Plot:
+def _epochs(data: Mapping[str, Any]) -> Plot:
     import altair as alt
 
-    epochs = [e for e in description.data["epochs"] if e["pairs"]]
+    epochs = [e for e in data["epochs"] if e["pairs"]]
     order = [length(e["length_ns"]) for e in epochs]
     rows = [
         {"percent": at / 100, "epoch": length(e["length_ns"]), "share": share}
@@ -249,10 +245,9 @@ def _epochs(description: Description) -> Plot:
     )
 
 
-def _reuse(description: Description) -> Plot:
+def _reuse(data: Mapping[str, Any]) -> Plot:
     import altair as alt
 
-    data = description.data
     page = data["page_bytes"]
     rows = [
         {"bytes": below * page, "cache": size(below * page), "share": share}
@@ -275,15 +270,15 @@ def _reuse(description: Description) -> Plot:
     )
 
 
-def _concentration(description: Description) -> Plot:
+def _concentration(data: Mapping[str, Any]) -> Plot:
     import altair as alt
 
     rows = [
         {"operation": op, "pages": pages, "touches": touches}
         for op in ("read", "write")
-        for pages, touches in zip(*description.data[f"{op}s"]["curve"].values(), strict=True)
+        for pages, touches in zip(*data[f"{op}s"]["curve"].values(), strict=True)
     ]
-    ops = [op for op in ("read", "write") if description.data[f"{op}s"]["most"]]
+    ops = [op for op in ("read", "write") if data[f"{op}s"]["most"]]
     return (
         _chart(rows)
         .mark_line(point=True, strokeWidth=2)

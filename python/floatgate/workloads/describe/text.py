@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
-from floatgate.text.result import BOLD, WIDTH, YELLOW, Style, duration, number, short, size, table
-
-if TYPE_CHECKING:
-    from floatgate.workloads.describe import Description
+from floatgate.words import BOLD, WIDTH, YELLOW, Style, duration, number, short, size, table
 
 SHAPES_RESULTS = False
 
@@ -19,11 +17,10 @@ _BAR = 32
 _CACHES = [1 << shift for shift in range(20, 50, 4)]
 
 
-def page(description: Description, *, colour: bool = False) -> str:
+def page(name: str, data: Mapping[str, Any], *, colour: bool = False) -> str:
     """The whole description; what the workload has nothing of is left out."""
     style = Style(colour)
-    data = description.data
-    parts = [_head(description, style)]
+    parts = [_head(name, data, style)]
     for title, body in (
         _requests(data),
         _sizes(data),
@@ -74,17 +71,17 @@ def length(ns: int) -> str:
     return next((f"{ns // one} {unit}" for unit, one in units if ns % one == 0), f"{ns} ns")
 
 
-def _head(description: Description, style: Style) -> str:
-    workload = description.data["workload"]
+def _head(name: str, data: Mapping[str, Any], style: Style) -> str:
+    workload = data["workload"]
     generated = workload["format"] == workload["name"]
-    title = style(BOLD, description.name) + ("" if generated else f"  ({workload['format']})")
+    title = style(BOLD, name) + ("" if generated else f"  ({workload['format']})")
     line = f"{number(workload['requests'])} requests"
-    line += f" in {duration(description.data['span_ns'])}" if description.data["rate"] else ""
+    line += f" in {duration(data['span_ns'])}" if data["rate"] else ""
     line += f" over {size(workload['span_bytes'])} of addresses" if workload["span_bytes"] else ""
     return f"{title}\n{line}"
 
 
-def _requests(data: dict[str, Any]) -> tuple[str, str]:
+def _requests(data: Mapping[str, Any]) -> tuple[str, str]:
     rows = [["", "requests", "share", "data", "share", "mean size"]]
     for op, counts in data["requests"].items():
         if counts["requests"]:
@@ -101,7 +98,7 @@ def _requests(data: dict[str, Any]) -> tuple[str, str]:
     return "Requests", table(rows[:-1] if len(rows) == 3 else rows)
 
 
-def _sizes(data: dict[str, Any]) -> tuple[str, str]:
+def _sizes(data: Mapping[str, Any]) -> tuple[str, str]:
     sizes = data["sizes"]
     least, most, distinct = sizes["least_bytes"], sizes["most_bytes"], sizes["distinct"]
     if distinct <= 1:
@@ -122,7 +119,7 @@ def _sizes(data: dict[str, Any]) -> tuple[str, str]:
     )
 
 
-def _order(data: dict[str, Any]) -> tuple[str, str]:
+def _order(data: Mapping[str, Any]) -> tuple[str, str]:
     sequence, alignment = data["sequence"], data["alignment"]
     lines = [
         f"{percent(sequence['after_previous'])} of the requests start where the one before ended",
@@ -143,7 +140,7 @@ def _order(data: dict[str, Any]) -> tuple[str, str]:
     return "Order of addresses", "\n".join(map(_wrapped, lines))
 
 
-def _rate(data: dict[str, Any]) -> tuple[str, str]:
+def _rate(data: Mapping[str, Any]) -> tuple[str, str]:
     rate = data["rate"]
     if rate is None:
         return "", ""
@@ -195,7 +192,7 @@ def _three(value: float) -> float:
     return float(f"{value:.3g}")
 
 
-def _footprint(data: dict[str, Any]) -> tuple[str, str]:
+def _footprint(data: Mapping[str, Any]) -> tuple[str, str]:
     footprint = data["footprint"]
     title = f"Footprint: {size(footprint['bytes'])} in pages of {exact(data['page_bytes'])}"
     if not footprint["pages"]:
@@ -214,7 +211,7 @@ def _footprint(data: dict[str, Any]) -> tuple[str, str]:
     return title, "\n".join(map(_wrapped, lines))
 
 
-def _characters(data: dict[str, Any]) -> tuple[str, str]:
+def _characters(data: Mapping[str, Any]) -> tuple[str, str]:
     if not data["footprint"]["pages"]:
         return "", ""
     characters, identification = data["characters"], data["identification"]
@@ -234,7 +231,7 @@ def _characters(data: dict[str, Any]) -> tuple[str, str]:
     return "Page characters at 95 % (AGCR, Figures 2 and 6)", f"{table(rows)}\n{_wrapped(line)}"
 
 
-def _epochs(data: dict[str, Any]) -> tuple[str, str]:
+def _epochs(data: Mapping[str, Any]) -> tuple[str, str]:
     marks = (10, 25, 30, 50, 100)
     rows = [["epoch", "pairs", "mean", *(f"<= {mark} %" for mark in marks)]]
     for epochs in data["epochs"]:
@@ -254,7 +251,7 @@ def _epochs(data: dict[str, Any]) -> tuple[str, str]:
     return "Write demand, difference from the epoch before (READY, Figure 4)", table(rows)
 
 
-def _reuse(data: dict[str, Any]) -> tuple[str, str]:
+def _reuse(data: Mapping[str, Any]) -> tuple[str, str]:
     reuse, page_bytes = data["reuse"], data["page_bytes"]
     touches = reuse["first"] + reuse["again"]
     if not touches:
@@ -282,7 +279,7 @@ def _hits(reuse: dict[str, Any], pages: int) -> float:
     return float(below[-1]) if below else 0.0
 
 
-def _concentration(data: dict[str, Any]) -> tuple[str, str]:
+def _concentration(data: Mapping[str, Any]) -> tuple[str, str]:
     rows = [["", "mean", "most", "on top 1 %", "10 %", "20 % of the pages"]]
     for of in ("reads", "writes"):
         gathered = data[of]
@@ -293,7 +290,7 @@ def _concentration(data: dict[str, Any]) -> tuple[str, str]:
     return "Concentration: touches per page", table(rows) if rows[1:] else ""
 
 
-def _notes(data: dict[str, Any], style: Style) -> str:
+def _notes(data: Mapping[str, Any], style: Style) -> str:
     notes = list(data["workload"]["notes"])
     sampling = data["sampling"]
     if sampling["rate"] < 1:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from floatgate.report.model import Finding, Plot, Sheet, Table
-from floatgate.reproduce.runner import Analysis, Study
 from floatgate.reproduce.studies.agcr.beyond import beyond
 from floatgate.reproduce.studies.agcr.grid import (
     DRIVE,
@@ -21,6 +20,7 @@ from floatgate.reproduce.studies.agcr.grid import (
     settings,
     speed_of,
 )
+from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
 from floatgate.workloads.stand_ins import expected_error

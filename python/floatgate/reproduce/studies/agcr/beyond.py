@@ -8,7 +8,7 @@ from floatgate.report.model import Sheet
 from floatgate.reproduce.studies.agcr.grid import HEADLINE, TRADITIONAL, Runs, percent
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
-from floatgate.text.result import duration
+from floatgate.words import duration
 
 _SCHEMES = (TRADITIONAL, HEADLINE, "AGCR", "AGCR, first writes low", "expected", "ideal")
 

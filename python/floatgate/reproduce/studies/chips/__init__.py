@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from floatgate.physics.bench import BLOCKS, QUICK_BLOCKS, bench
 from floatgate.report.model import Finding, Plot, Sheet, Table
-from floatgate.reproduce.runner import Analysis, Study
 from floatgate.reproduce.studies.chips.published import DATASHEETS, NAMES, Chip, chip
+from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
 from floatgate.text.bench import places
-from floatgate.text.result import number
+from floatgate.words import number
 
 IN, OUT = "input", "output"
 REQUEST = 65_536

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from floatgate.runs.run import chips
+from floatgate.lists import chips
 
 NAMES = (
     "a-slc2", "a-slc4", "a-slc8", "b-slc2", "b-slc4", "e-slc8",

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from floatgate.report.model import Finding, Plot, Point, Table
-from floatgate.reproduce.runner import Analysis, Study
+from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from floatgate import engine
 from floatgate.reproduce.studies.ldpc.fit import fitted, where_logarithmic
-from floatgate.result.folder import make_folder
+from floatgate.result.files import make_folder
 
 TITLE = "LDPC (measured): correctable raw bit errors by sensings"
 SCHEMA = "floatgate.ldpc/1"

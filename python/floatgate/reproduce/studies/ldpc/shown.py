@@ -10,7 +10,7 @@ from typing import Any
 
 from floatgate import pages
 from floatgate.reproduce.studies.ldpc.fit import Fit
-from floatgate.text.result import table as aligned
+from floatgate.words import table as aligned
 
 COLOURS = {1: "#12355b", 3: "#d1495b", 7: "#2e7f8c"}
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from floatgate.report.model import Finding, Sheet, Table
-from floatgate.reproduce.runner import Analysis, Study
 from floatgate.reproduce.studies.mango.battery import battery_joules
+from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from floatgate.reproduce.runner import Analysis, Study
 from floatgate.reproduce.studies.physics import costs, errors, grupp, wear
+from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
 
 

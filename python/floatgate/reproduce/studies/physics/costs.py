@@ -8,7 +8,7 @@ from floatgate.physics import Cell, correctable, program_us, read_us
 from floatgate.report.model import Curve, Finding, Plot, Sheet, Table
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
-from floatgate.text.result import duration
+from floatgate.words import duration
 
 STEPS = {"high": 0.1875, "medium": 0.25, "low": 0.25 * 4 / 3}
 """Program steps of AGCR's levels, in V: its ratios 1 : 4/3 : 16/9, the traditional one at 0.25."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
+from floatgate.lists import chips
 from floatgate.report.model import Finding, Sheet, Table
-from floatgate.runs.run import chips
-from floatgate.text.result import duration, number
+from floatgate.words import duration, number
 
 Chip = Mapping[str, Any]
 

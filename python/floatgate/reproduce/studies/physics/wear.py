@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from floatgate.physics import Recovery
 from floatgate.report.model import Curve, Finding, Plot, Sheet, Table
-from floatgate.text.result import number
+from floatgate.words import number
 
 FIVE_YEARS = 5 * 365 * 24.0
 RATED = 3000

@@ -8,12 +8,12 @@ from copy import deepcopy
 from pathlib import Path
 
 from floatgate.experiments import Experiment
-from floatgate.reproduce.runner import Analysis, Study
 from floatgate.reproduce.studies.read_disturb import figures, order, why, workloads
 from floatgate.reproduce.studies.read_disturb.runs import ALL, SCHEMES, Runs
 from floatgate.reproduce.studies.read_disturb.workloads import BLOCK, EXTENT, PAGE, Sample
+from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
-from floatgate.result.folder import make_folder
+from floatgate.result.files import make_folder
 from floatgate.workloads import catalogue
 from floatgate.workloads.catalogue import Folders
 

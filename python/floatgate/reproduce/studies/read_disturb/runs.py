@@ -9,7 +9,8 @@ from typing import NamedTuple
 import polars as pl
 
 from floatgate.result.comparison import Comparison
-from floatgate.result.run import SOURCES, Result
+from floatgate.result.run import Result
+from floatgate.result.values import SOURCES
 
 BASELINE = "Baseline"
 SCHEMES = (BASELINE, "RedFTL", "RL", "HotLD", "IPR")

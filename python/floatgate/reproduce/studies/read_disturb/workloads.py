@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from floatgate import engine
 from floatgate.policy.finder import Finder
-from floatgate.result.folder import ROW_GROUP, ParquetFile
-from floatgate.runs.run import how_to_read
+from floatgate.result.parquet import ROW_GROUP, ParquetFile
 from floatgate.workloads.catalogue import Folders
 from floatgate.workloads.parquet import METADATA, OPERATIONS, SCHEMA
+from floatgate.workloads.reading import how_to_read
 
 EXTENT = 1 << 20
 PAGE = 32 << 10

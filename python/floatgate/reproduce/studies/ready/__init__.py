@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from floatgate.report.model import Plot, Sheet, Table
-from floatgate.reproduce.runner import Analysis, Study
 from floatgate.reproduce.studies.ready import beyond, demand, life, speed, waf
 from floatgate.reproduce.studies.ready.lives import Lives, headline, in_threads
 from floatgate.reproduce.studies.ready.paper import CONFIGURATIONS, TRACES
+from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
 
 

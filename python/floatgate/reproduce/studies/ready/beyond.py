@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from floatgate.engine import InputError
 from floatgate.life.forward import FastForward, demand_per_second, fast_forward
 from floatgate.report.model import Sheet
-from floatgate.reproduce.runner import Study
 from floatgate.reproduce.studies.ready.life import effective, example, years
 from floatgate.reproduce.studies.ready.lives import Lives, Progress, Question, in_threads
 from floatgate.reproduce.studies.ready.paper import CONFIGURATIONS, FIVE_YEARS, GIB, TIB, YEAR
 from floatgate.reproduce.studies.ready.waf import marked
+from floatgate.reproduce.study import Study
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from floatgate.report.model import Finding, Sheet, Table
-from floatgate.reproduce.runner import Analysis, Study
 from floatgate.reproduce.studies.wom.chips import Chip, measured_chips
 from floatgate.reproduce.studies.wom.pairs import (
     FIRST,
@@ -16,9 +15,10 @@ from floatgate.reproduce.studies.wom.pairs import (
     turned,
     value,
 )
+from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
-from floatgate.text.result import duration
+from floatgate.words import duration
 
 PLAIN = "plain"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from floatgate.lists import chips
 from floatgate.reproduce.studies.wom.pairs import PLAIN_TURNED, turned
-from floatgate.runs.run import chips
 
 
 class Energy(NamedTuple):

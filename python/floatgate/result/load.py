@@ -10,9 +10,11 @@ from typing import Any
 
 from floatgate.engine import InputError
 from floatgate.result import shape
-from floatgate.result.comparison import LIST, Comparison, read_list
-from floatgate.result.folder import RESULT, flaw
-from floatgate.result.run import Result, flat
+from floatgate.result.comparison import Comparison
+from floatgate.result.folder import RESULT
+from floatgate.result.lists import LIST, read_list
+from floatgate.result.run import Result
+from floatgate.result.values import flat
 
 
 def load(results: Sequence[str | PathLike[str]]) -> Comparison:
@@ -132,7 +134,7 @@ def _results(paths: Iterable[Path], mistakes: list[str]) -> list[Result]:
         except InputError as error:
             mistakes.append(str(error))
             continue
-        if (why := flaw(run)) is not None:
+        if (why := run.flaw()) is not None:
             mistakes.append(f"{path.parent}: {why}; make the run again")
         runs.append(run)
     return runs

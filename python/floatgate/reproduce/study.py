@@ -1,0 +1,84 @@
+"""What the module of a study is given, and what it gives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from floatgate.experiments import Experiment
+from floatgate.experiments.model import Planned
+from floatgate.life.forward import demand_per_second
+from floatgate.report.model import Plot, Sheet, Table
+from floatgate.result.comparison import Comparison
+from floatgate.runs.workers.pool import cores
+from floatgate.workloads.catalogue import Folders
+from floatgate.workloads.catalogue import traces as known_traces
+from floatgate.workloads.describe import Description, describe
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Analysis(NamedTuple):
+    """What the module of an experiment finds beyond look-ups, and what does not hold.
+
+    An experiment's folder may be a package with `analyse(comparison, study) -> Analysis`, and with
+    `prepare(experiment, traces, folder) -> Experiment` if files have to be made for its runs.
+    `shown` are the runs that the report shows one by one, where all would be too many.
+    """
+
+    tables: Sequence[Table] = ()
+    plots: Sequence[Plot] = ()
+    missed: Sequence[str] = ()
+    sheets: Sequence[Sheet] = ()
+    shown: Comparison | None = None
+
+
+class Study:
+    """What an analysis may ask for besides the runs.
+
+    `quick` says whether this is the quick form, and `workers` how many cores there are to use.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        traces: Folders,
+        *,
+        quick: bool = False,
+        workers: int | None = None,
+    ) -> None:
+        self.quick = quick
+        self.workers = workers or cores()
+        self._planned = experiment.planned()
+        self._traces = traces
+        self._described: dict[str, Description] = {}
+
+    def describe(self, workload: str) -> Description:
+        """What a workload of the experiment is like, read as its runs read it."""
+        if workload not in self._described:
+            planned = self._of(workload)
+            reading: Any = {"traces": self._traces} | planned.reading
+            self._described[workload] = describe(str(planned.part.workload), **reading)
+        return self._described[workload]
+
+    def demand(
+        self, workload: str, progress: Callable[[str, int, int | None, int], object] | None = None
+    ) -> pl.DataFrame:
+        """What a workload writes in each second, on the drive of its runs.
+
+        To its end, even if its runs read the first requests only.
+        """
+        planned = self._of(workload)
+        reading: Any = {"traces": self._traces} | planned.reading | {"first": None}
+        drive, name = str(planned.part.drive), str(planned.part.workload)
+        return demand_per_second(drive, name, set=planned.part.set, progress=progress, **reading)
+
+    def others(self) -> dict[str, str]:
+        """The traces at hand that have no name in the catalogue: their paths by file names."""
+        found = known_traces(self._traces)["also_there"]
+        return {os.path.basename(each["path"]): each["path"] for each in found}
+
+    def _of(self, workload: str) -> Planned:
+        return next(run for run in self._planned if run.names.get("workload") == workload)

@@ -1,0 +1,197 @@
+"""Files of results: read whole or not at all, written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from floatgate.engine import InputError
+
+
+def length(path: Path) -> int | None:
+    """The bytes of a file; None if there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
+def content(path: Path) -> bytes:
+    """What is in a file of results.
+
+    Raises:
+        OSError: It cannot be read, or is no file: a pipe would be waited for, a device has no end.
+    """
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        what = "is a folder" if stat.S_ISDIR(mode) else "is a pipe or a device"
+        raise OSError(errno.EINVAL, f"it {what}")
+    return path.read_bytes()
+
+
+def replace(path: Path, text: str) -> None:
+    """Writes a file, which appears whole or not at all.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    new = path.with_name(unfinished(path.name.replace("-", "_")))
+    try:
+        new.write_text(text, encoding="utf-8")
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def write(path: Path, data: bytes) -> None:
+    """Writes a file, which is on the disk when this returns."""
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def settle(folder: Path) -> None:
+    """Waits until the names in a folder are on the disk, where the file system can tell."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(handle)
+
+
+_UNFINISHED = ".unfinished-"
+"""Begins the name of what is there only while a process is at work; see `unfinished`."""
+
+
+def unfinished(name: str) -> str:
+    """The name of a file or a folder that `tidy` removes when this process is gone.
+
+    The machine and the process stand in it; `name`, which tells those of one process apart, has no
+    dash.
+    """
+    return f"{_UNFINISHED}{os.uname().nodename}-{os.getpid()}-{name}"
+
+
+def tidy(folder: Path) -> None:
+    """Removes what processes of this machine that were killed have left in a folder of results."""
+    for left in folder.glob(f"{_UNFINISHED}*"):
+        host, _, rest = left.name.removeprefix(_UNFINISHED).rpartition("-")[0].rpartition("-")
+        if host != os.uname().nodename or not rest.isdigit() or _is_alive(int(rest)):
+            continue
+        if left.is_symlink() or not left.is_dir():
+            with suppress(OSError):
+                left.unlink()
+            continue
+        # Processes of a container have numbers of their own, and locks that others see.
+        with suppress(OSError):
+            lock = locked(left)
+            shutil.rmtree(left, ignore_errors=True)
+            os.close(lock)
+
+
+def locked(folder: Path) -> int:
+    """A handle that keeps a folder locked until it is closed.
+
+    Raises:
+        BlockingIOError: Somebody else has locked it.
+    """
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise
+    except OSError:
+        pass  # Some network file systems lock no folders: then the process alone counts.
+    return handle
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # It is somebody else's.
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return True  # No Linux, or it ends just now.
+    # A zombie does nothing more. Some stay: process 1 of many containers waits for no orphan.
+    return state not in "ZX"
+
+
+def _first_that_exists(folder: Path) -> Path:
+    """The folder, or the nearest above it that exists."""
+    there = folder.absolute()
+    while not there.exists():
+        there = there.parent
+    return there
+
+
+def prepare_folder(folder: Path) -> list[Path]:
+    """As `make_folder`, for results; what killed processes have left in the folder goes.
+
+    Raises:
+        InputError: None can be stored there.
+    """
+    there = _first_that_exists(folder)
+    if not there.is_dir():
+        raise InputError(f"{folder}: no result can be stored here, `{there}` is not a folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise InputError(f"{folder}: no result can be stored here, `{there}` is not writable")
+    try:
+        made = make_folder(folder)
+    except OSError as error:
+        message = f"{folder}: no result can be stored here ({reason(error)})"
+        raise InputError(message) from error
+    if not made:
+        tidy(folder)
+    return made
+
+
+def make_folder(folder: Path) -> list[Path]:
+    """Makes a folder and those above it; returns the ones that were not there, innermost first."""
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    for new in reversed(missing):
+        new.mkdir(exist_ok=True)
+    return missing
+
+
+def reason(error: OSError) -> str:
+    """Why the system refused, in its words."""
+    return (error.strerror or str(error)).lower()
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """What is done with a table of a run. What is in it may be anything: its length alone is known.
+
+    Raises:
+        InputError: It cannot be done.
+    """
+    try:
+        yield
+    except (InputError, KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
+        raise
+    except BaseException as error:  # a panic of polars is no Exception
+        lines = str(error).strip().splitlines()
+        reason = f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
+        raise InputError(
+            f"{path}: this table is damaged or of another version ({reason}); make the run again"
+        ) from error

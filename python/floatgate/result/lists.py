@@ -1,0 +1,88 @@
+"""The lists in a folder of results: which runs were compared, which a sweep has."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from floatgate.engine import InputError
+from floatgate.result.files import content
+
+LIST = "comparison.json"
+"""In a folder of results: which of them were compared, and what varied."""
+
+SCHEMA = "floatgate.comparison/1"
+
+
+def read_list(path: Path) -> dict[str, Any]:
+    """The value of a `comparison.json`, with a variant for each of its runs.
+
+    Raises:
+        InputError: It cannot be read, or is none that this version reads.
+    """
+    try:
+        value = json.loads(content(path))
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"{path}: this cannot be read ({reason})") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: this is no JSON ({error}); expected a list of results") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: this is no list of results; expected a JSON object")
+    if value.get("schema") != SCHEMA:
+        found = value.get("schema")
+        said = f"this is a `{found}`" if isinstance(found, str) else "this is no list of results"
+        raise InputError(f"{path}: {said}; expected `schema` to be `{SCHEMA}`")
+    lists: list[Any] = [value.get(key) for key in ("runs", "variants", "failed")]
+    if not (all(isinstance(each, list) for each in lists) and _is_whole(*lists)):
+        raise InputError(
+            f"{path}: this list of results is damaged; the command that made it makes it anew"
+        )
+    return value
+
+
+def _is_whole(runs: list[Any], variants: list[Any], failed: list[Any]) -> bool:
+    """Whether the lists of a `comparison.json` hold what they must."""
+    return (
+        len(runs) == len(variants)
+        and all(isinstance(run, str) and NAME.fullmatch(run) for run in runs)
+        and all(map(is_variant, variants))
+        and all(isinstance(each, dict) and is_variant(each.get("variant")) for each in failed)
+        and all(isinstance(each.get(key), str) for each in failed for key in ("kind", "message"))
+    )
+
+
+NAME = re.compile(r"[0-9a-f]{16}")
+"""The name of a run."""
+
+
+def is_variant(value: object) -> bool:
+    """Whether this says what is a run's own."""
+    return isinstance(value, dict) and all(isinstance(word, str) for word in value.values())
+
+
+SWEEP = "sweep.json"
+"""In a folder of results: which runs an experiment has, and what each is called."""
+
+
+def read_sweep(path: Path) -> list[tuple[str, Mapping[str, str]]]:
+    """The runs of a `sweep.json` that have names: each with what it is called there.
+
+    Raises:
+        InputError: It cannot be read, or is none.
+    """
+    try:
+        runs = json.loads(content(path))["runs"]
+        if all(is_variant(run["variant"]) for run in runs):
+            named = [(run["run_id"], run["variant"]) for run in runs if run["run_id"] is not None]
+            if all(NAME.fullmatch(name) for name, _ in named):
+                return named
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"{path}: this cannot be read ({reason})") from error
+    except (ValueError, LookupError, TypeError, RecursionError):
+        pass
+    raise InputError(f"{path}: this list of runs is damaged; the same sweep makes it anew")

@@ -1,0 +1,36 @@
+"""How results are shown, of which they know nothing: `floatgate` itself says who can do it.
+
+Words and plots are made from results, so results cannot use either. What `print` and
+`Comparison.save_report` need is set when the package is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Showing(NamedTuple):
+    """Who makes what people see of results."""
+
+    run: Callable[[Any], str] = repr
+    """The page of a run in words."""
+    comparison: Callable[[Any], str] = repr
+    """The page of a comparison in words."""
+    report: Callable[[Any, Any, str | None], Path] | None = None
+    """Writes the report of a comparison to a path, with a title."""
+
+
+_showing = Showing()
+
+
+def by(showing: Showing) -> None:
+    """From here on, these show results."""
+    global _showing
+    _showing = showing
+
+
+def showing() -> Showing:
+    """Who shows results."""
+    return _showing

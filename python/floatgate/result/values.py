@@ -1,0 +1,80 @@
+"""The values of a result: names to reach them, and the name of the run that they make."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+OPERATIONS = ("read", "write", "trim", "all")
+
+
+SOURCES = ("host", "gc", "wear", "refresh", "rewrite", "map")
+
+
+class Numbers(Mapping[str, Any]):
+    """A read-only table of the result: `host["write"]` and `host.write` are the same."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self._data = data
+
+    def __getitem__(self, key: str) -> Any:
+        value = self._data[key]
+        return Numbers(value) if isinstance(value, dict) else value
+
+    def __getattr__(self, key: str) -> Any:
+        try:
+            return self[key]
+        except KeyError:
+            known = ", ".join(self._data)
+            raise AttributeError(f"no {key!r} in this result; there are {known}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._data]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({dict(self._data)!r})"
+
+
+def identity(config: Mapping[str, Any], workload: Mapping[str, Any], seed: int, build: str) -> str:
+    """The name of a run, from what is known of it before it starts.
+
+    `workload` has at least `name`, `format`, `sha256`, `reading` and `stand_in`.
+    """
+    what = [build, config, workload["sha256"], seed]
+    if workload["sha256"] is None:
+        # A generator: its settings stand in the configuration.
+        what.append({key: workload[key] for key in ("name", "format", "stand_in")})
+    if workload["reading"] is not None:
+        what.append(workload["reading"])
+    text = json.dumps(what, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def run_id_of(value: Mapping[str, Any]) -> str:
+    """The name of the run that gave a result."""
+    provenance = value["provenance"]
+    # Before there were builds, it was the version.
+    build = provenance.get("build") or provenance["version"]
+    return identity(provenance["config"], provenance["workload"], provenance["seed"], build)
+
+
+def delays(host: Mapping[str, Any]) -> dict[str, float]:
+    """The mean delay of one host operation by cause; `queue.gc` is the wait behind GC."""
+    return dict(flat(host["delay_ns_by_cause"] or {}))
+
+
+def flat(value: object, path: str = "", *, lists: bool = False) -> Iterator[tuple[str, Any]]:
+    """Every value of nested tables with its path, `host.write.bytes`; lists if they are wanted."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from flat(inner, f"{path}.{key}" if path else key, lists=lists)
+    elif lists or not isinstance(value, list):
+        yield path, value

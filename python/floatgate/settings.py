@@ -1,0 +1,58 @@
+"""Settings and policies as people give them, and as the engine reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from floatgate.policy.finder import Finder, name_of
+from floatgate.policy.permission import typed
+
+Settings = Mapping[str, object] | Iterable[str]
+"""`{"ftl.spare-factor": 0.2}` or `["ftl.spare-factor=0.2"]`."""
+
+
+Policies = Mapping[str, object] | Iterable[str]
+"""`{"victim": "d-choices:d=3"}` or `["victim=d-choices:d=3"]`; a value of the first form may also
+be a class written in Python, or an instance (see `floatgate.policy`)."""
+
+
+def pairs(settings: Settings) -> list[str]:
+    """Settings as the engine reads them: `key=value`, values as in TOML."""
+    if isinstance(settings, str):
+        return [settings]
+    if isinstance(settings, Mapping):
+        return [f"{key}={setting(value)}" for key, value in settings.items()]
+    return list(settings)
+
+
+def policies_of(policies: Policies, settings: Settings = ()) -> tuple[list[str], Finder]:
+    """Policies as the engine reads them, and who finds those that are written in Python."""
+    also = pairs(settings)
+    if not isinstance(policies, Mapping):
+        words = pairs(policies)
+        return words, Finder(typed([*words, *also]))
+    given = {k: v for k, v in policies.items() if not isinstance(v, str | int | float)}
+    named = {k: name_of(v) if k in given else v for k, v in policies.items()}
+    words = pairs(named)
+    return words, Finder(typed([*words, *also]), given)
+
+
+def setting(value: object) -> str:
+    """The value of a setting as the engine reads it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def same_value(label: str, value: object) -> bool:
+    """Whether a value that somebody names is the one that a run has; numbers count as such.
+
+    >>> same_value("0.1", 0.10), same_value("greedy", "greedy"), same_value("1", True)
+    (True, True, False)
+    """
+    if label == setting(value):
+        return True
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return False
+    try:
+        return float(label) == float(value)
+    except ValueError:
+        return False

@@ -1,0 +1,142 @@
+"""What comes along, as pages to read: policies and chips."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from floatgate.policy import FAMILIES
+from floatgate.words import (
+    BOLD,
+    Style,
+    duration,
+    hanging,
+    number,
+    section,
+    size,
+    table,
+    three,
+    wrapped,
+)
+
+
+def policies(known: Iterable[Mapping[str, Any]], *, details: bool = False) -> str:
+    """The policies by family; with details, their parameters and where they were proposed."""
+    lines: list[str] = []
+    family = None
+    for policy in known:
+        if policy["family"] != family:
+            family = policy["family"]
+            lines += ["", f"{family}: {policy['question']}"]
+        label = policy["name"] + (" *" if policy["default"] else "")
+        lines.append(hanging(f"  {label:<16} ", policy["summary"]))
+        if not details:
+            continue
+        facts = [
+            f"{p['name']}: {p['values']}, by default {p['default']}; {p['summary']}"
+            for p in policy["params"]
+        ]
+        facts += [f"{key} {', '.join(policy[key])}" for key in ("needs", "forbids") if policy[key]]
+        facts.append(f"from: {policy['paper']}")
+        lines += [hanging(" " * 19, fact) for fact in facts]
+    if details and family in FAMILIES:
+        own = f"Your own in Python: a class like floatgate.policy.{FAMILIES[family].__name__}."
+        lines.append(hanging("  py:module.Class  ", own))
+    lines += ["", "* the policy of a drive that names none"]
+    return "\n".join(lines).lstrip("\n")
+
+
+def chips(known: Iterable[Mapping[str, Any]]) -> str:
+    """The chips below each other: pages, times, endurance and the bandwidth that follows."""
+    rows = [
+        ["", "bits", "page", "read", "program", "erase", "cycles", "MB/s", "MB/s"],
+        ["", "/cell", "KiB", "us", "us", "ms", "", "read", "program"],
+    ]
+    rows += [
+        [
+            chip["name"],
+            number(chip["bits_per_cell"]),
+            number(chip["page_bytes"] / 1024),
+            _range(chip["read_ns"], 1e3),
+            _range(chip["program_ns"], 1e3),
+            _range([chip["erase_ns"]], 1e6),
+            number(chip["endurance"]),
+            three(chip["read_mb_per_s"]),
+            three(chip["program_mb_per_s"]),
+        ]
+        for chip in known
+    ]
+    about = (
+        "MB/s: page after page on one plane, transfers included.\n"
+        "`floatgate chips NAME` has more, and the source of every number."
+    )
+    return f"{table(rows)}\n\n{about}"
+
+
+def chip(known: Mapping[str, Any], *, colour: bool = False) -> str:
+    """One chip: its array, times and energies, and every setting under its source."""
+    style = Style(colour)
+    energy = known["energy_joules"]
+    array = [
+        f"{size(known['chip_bytes'])}: dies {number(known['dies_per_chip'])}, planes in each "
+        f"{number(known['planes_per_die'])}, blocks in each {number(known['blocks_per_plane'])}, "
+        f"pages in each {number(known['pages_per_block'])}, of {size(known['page_bytes'])}",
+        f"bits per cell {number(known['bits_per_cell'])}, "
+        f"rated cycles {number(known['endurance'])}",
+        _page_order(known),
+    ]
+    times = [
+        f"read {_range(known['read_ns'], 1e3)} us, program {_range(known['program_ns'], 1e3)} us, "
+        f"erase {duration(known['erase_ns'])}, transfer {duration(known['transfer_ns'])}",
+        f"page after page on one plane: read {three(known['read_mb_per_s'])} MB/s, "
+        f"program {three(known['program_mb_per_s'])} MB/s",
+    ]
+    sections = [
+        wrapped(f"{style(BOLD, known['name'])}  {known['summary']}"),
+        section("Array", "\n".join(map(wrapped, array)), style),
+        section("Times", "\n".join(map(wrapped, times)), style),
+    ]
+    if energy:
+        joules = [
+            f"read {_range(energy['read'], 1e-6)} uJ, program {_range(energy['program'], 1e-6)} "
+            f"uJ, erase {_range([energy['erase']], 1e-6)} uJ"
+        ]
+        if known["idle_watts"] is not None:
+            joules.append(f"idle {number(known['idle_watts'] * 1e3)} mW")
+        sections.append(section("Energy", "\n".join(map(wrapped, joules)), style))
+    sections.append(section("Sources", _by_source(known["settings"]), style))
+    return "\n\n".join(sections)
+
+
+def _range(values: Sequence[float], unit: float) -> str:
+    """A value in a unit; where page types differ, the least and the largest."""
+    low, high = min(values) / unit, max(values) / unit
+    return three(low) if low == high else f"{three(low)}-{three(high)}"
+
+
+def _page_order(known: Mapping[str, Any]) -> str:
+    """Which pages are of which type, and what programming a page again spoils."""
+    types, pages = known["page_types"], known["pages_per_block"]
+    if known["bits_per_cell"] == 1:
+        return "programming a page again disturbs no other page (WOM-safe: all)"
+    first = [page for page, kind in enumerate(types) if kind == 0]
+    last = [page for page, kind in enumerate(types) if kind == known["bits_per_cell"] - 1]
+    shown = [", ".join(map(str, some[:6])) + " ..., " + str(some[-1]) for some in (first, last)]
+    return (
+        f"pages {shown[0]} hold first bits, {shown[1]} last bits; programming one of the latter "
+        f"again spoils the earlier pages of its cells "
+        f"(WOM-safe: {number(known['wom_safe_pages'])} of {number(pages)})"
+    )
+
+
+def _by_source(settings: Mapping[str, Mapping[str, Any]]) -> str:
+    """Settings with their values, gathered under the source that they share."""
+    groups: dict[str, list[str]] = {}
+    for key, setting in settings.items():
+        value = setting["value"]
+        shown = "/".join(map(str, value)) if isinstance(value, list) else str(value)
+        groups.setdefault(setting["source"], []).append(f"{key} {shown}")
+    lines = []
+    for source, members in groups.items():
+        lines += [hanging("", f"{source}:"), hanging("    ", "; ".join(members))]
+    return "\n".join(lines)

@@ -1,0 +1,74 @@
+"""What became of other simulators' files, as pages to read."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from floatgate.words import WIDTH, hanging
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from floatgate.migrate.rules import Converted
+
+
+def conversion(all_of: Sequence[Converted], out: Path) -> str:
+    """What became of other simulators' files, on one screen."""
+    lines: list[str] = []
+    lost: dict[str, list[str]] = {}
+    for converted in all_of:
+        words = Counter(fate.word for fate in converted.fates)
+        lines += [
+            hanging(
+                f"{converted.source} ({converted.simulator}) -> ",
+                ", ".join(str(out / name) for name in converted.files if "-flow-" not in name),
+            ),
+            f"  {len(converted.fates)} parameters: {words['carried']} carried over, "
+            f"{words['settled']} with nothing to set, {words['lost']} not carried over",
+        ]
+        for fate in converted.lost:
+            names = lost.setdefault(fate.note, [])
+            if (name := fate.name.rpartition(": ")[2]) not in names:
+                names.append(name)
+    if lost:
+        lines += ["", "Not carried over:"]
+        for note, names in sorted(lost.items(), key=lambda item: -len(item[1])):
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            said = f"{names[0]}{more}: {note}"
+            lines.append("  " + textwrap.shorten(said, WIDTH - 2, placeholder=" …"))
+    missing = [name for converted in all_of for name in converted.missing]
+    if missing:
+        lines += ["", "Not there yet, and needed:", *(f"  {name}" for name in missing)]
+    runs = [run for converted in all_of for run in converted.runs]
+    if runs:
+        lines += ["", "Run them:"]
+        lines += [f"  floatgate run {out / drive} {out / work}" for drive, work in runs]
+    lines += ["", "`--list` says what each parameter became."]
+    return "\n".join(lines)
+
+
+def fates(all_of: Sequence[Converted]) -> str:
+    """What became of each parameter of other simulators' files."""
+    from floatgate.migrate.rules import written
+
+    heads = {
+        "carried": "carried over",
+        "settled": "with nothing to set",
+        "lost": "not carried over",
+    }
+    lines: list[str] = []
+    for converted in all_of:
+        for word, head in heads.items():
+            some = [fate for fate in converted.fates if fate.word == word]
+            if not some:
+                continue
+            total = len(converted.fates)
+            lines += ["", f"{converted.source}: {head} ({len(some)} of {total}):"]
+            for fate in some:
+                became = ", ".join(f"{key} = {written(value)}" for key, value in fate.ours.items())
+                what = f"{became} ({fate.note})" if became and fate.note else became or fate.note
+                lines += [f"  {fate.name} = {fate.value}", hanging("      ", what)]
+    return "\n".join(lines).lstrip("\n")
