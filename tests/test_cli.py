@@ -50,6 +50,16 @@ def test_help_is_instant_and_loads_nothing_heavy(
     assert not {"numpy", "polars", "rich", "altair", "pydantic"} & set(modules)
 
 
+def test_importing_the_package_loads_next_to_nothing() -> None:
+    probe = "import sys, floatgate; print(*(n for n in sys.modules if n.startswith('floatgate')))"
+    loaded = subprocess.run([sys.executable, "-c", probe], capture_output=True, check=True)
+    assert loaded.stdout.decode().split() == [
+        "floatgate.result",
+        "floatgate.result.shown",
+        "floatgate",
+    ]
+
+
 @pytest.mark.parametrize(
     "words",
     [

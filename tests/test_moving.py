@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ import floatgate
 from conftest import Floatgate
 from floatgate import InputError, Result
 from floatgate.migrate.convert import check, convert
-from floatgate.migrate.examples import EXAMPLES
 from floatgate.migrate.rules import Converted, Fate
+
+sys.path.append(str(Path(__file__).parent.parent / "scripts"))
+from docsite.examples import EXAMPLES
 
 MIB = 1 << 20
 

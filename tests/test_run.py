@@ -23,6 +23,15 @@ def test_devices_are_names_or_numbers() -> None:
     assert (_names(3), _names([3, "7"]), _names(())) == (["3"], ["3", "7"], [])
 
 
+def test_policies_are_listed_whole_or_by_family() -> None:
+    known = floatgate.policies()
+    families = dict.fromkeys(policy["family"] for policy in known)
+    assert len(families) >= 9
+    assert [policy for family in families for policy in floatgate.policies(family)] == known
+    with pytest.raises(floatgate.InputError, match=r"`vctim` is not a family; there are cost, "):
+        floatgate.policies("vctim")
+
+
 def test_both_forms_of_settings_give_the_same_run() -> None:
     one = floatgate.run("agcr", "random-write", set=SMALL, policy={"cost": "fixed:level=low"})
     two = floatgate.run(

@@ -5,11 +5,16 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import floatgate
 
 ROOT = Path(__file__).parent.parent
 
@@ -104,6 +109,138 @@ def test_one_python_module_knows_the_extension() -> None:
             if any(name.startswith("floatgate._core") for name in names):
                 importers.add(path.name)
     assert importers == {"engine.py"}
+
+
+# The parts of the Python package from the bottom up: each may use those named before it.
+LAYERS = [
+    "engine", "build", "terminal", "words", "result", "policy", "settings", "pages", "workloads",
+    "lists", "pictures", "report", "experiments", "runs", "cluster", "physics", "life", "migrate",
+    "text", "reproduce", "cli", "__main__",
+]  # fmt: skip
+PACKAGE = ROOT / "python" / "floatgate"
+Graph = dict[str, set[str]]
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the package by its name."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imported(source: str, known: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Each import of a module, wherever it stands, with the place: module, function or types."""
+    names = set(known)
+
+    def inside(node: ast.AST, place: str) -> Iterator[tuple[str, str]]:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            place = "function"
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            place = "types"
+        elif isinstance(node, ast.Import):
+            yield from ((each.name, place) for each in node.names if each.name in names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports name their module whole"
+            for each in node.names:
+                inner = f"{node.module}.{each.name}"
+                if inner in names or node.module in names:
+                    yield inner if inner in names else str(node.module), place
+        for child in ast.iter_child_nodes(node):
+            yield from inside(child, place)
+
+    return inside(ast.parse(source), "module")
+
+
+def circles(graph: Graph) -> list[set[str]]:
+    """Sets of modules each of which leads to all the others."""
+
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        todo = [start]
+        while todo:
+            for other in graph.get(todo.pop(), ()):
+                if other not in seen:
+                    seen.add(other)
+                    todo.append(other)
+        return seen
+
+    leads_to = {name: reached(name) for name in graph}
+    found = [{o for o in leads_to[n] if n in leads_to.get(o, ())} for n in graph]
+    return [each for i, each in enumerate(found) if each and each not in found[:i]]
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    known = modules()
+    assert len(known) >= 120
+    graph: Graph = {name: set() for name in known}
+    places: Counter[str] = Counter()
+    for name, path in known.items():
+        for other, place in imported(path.read_text(), known):
+            graph[name].add(other)
+            places[place] += 1
+    # What is named by a text only.
+    studies = {name for name in known if name.startswith("floatgate.reproduce.studies.")}
+    assert len(studies) >= 20
+    graph["floatgate.reproduce.runner"] |= studies
+    assert places["module"] >= 400
+    assert places["function"] >= 40
+    assert places["types"] >= 40
+    assert "floatgate.result.run" in graph["floatgate.runs.run"]
+    assert "floatgate.report" in graph["floatgate"], "under TYPE_CHECKING"
+    assert "floatgate.text.result" in graph["floatgate"], "in a function"
+    return graph
+
+
+def test_no_module_of_python_leads_to_itself(graph: Graph) -> None:
+    assert circles(graph) == []
+    closed = graph | {"floatgate.words": graph["floatgate.words"] | {"floatgate.cli.show"}}
+    assert any({"floatgate.words", "floatgate.cli.show"} <= each for each in circles(closed))
+
+
+def test_parts_of_the_python_package_use_what_stands_below_them(graph: Graph) -> None:
+    def part(name: str) -> str:
+        return name.removeprefix("floatgate").removeprefix(".").partition(".")[0]
+
+    assert {part(name) for name in graph} == {"", *LAYERS}
+    for name, others in graph.items():
+        for other in others:
+            if not part(name) or part(name) == part(other):
+                continue
+            if not part(other):
+                assert part(name) in ("cli", "__main__"), f"{name} uses what people use"
+                continue
+            assert LAYERS.index(part(other)) < LAYERS.index(part(name)), f"{name} uses {other}"
+    below = {part(other) for name in graph if part(name) == "result" for other in graph[name]}
+    assert below == {"engine", "words", "result"}
+
+
+def test_no_module_has_the_name_of_one_of_python_or_of_a_function_that_people_use() -> None:
+    names = {name.rpartition(".")[2] for name in modules()}
+    assert not names & sys.stdlib_module_names
+    tops = {name.partition(".")[2] for name in modules() if name.count(".") == 1}
+    assert tops & set(floatgate.__all__) == {"cluster", "physics", "policy", "report"}
+
+
+def test_what_people_use_is_what_is_listed() -> None:
+    tree = ast.parse((PACKAGE / "__init__.py").read_text())
+    (types,) = (node for node in tree.body if isinstance(node, ast.If))
+    typed = {
+        (n.module, a.name) for n in types.body if isinstance(n, ast.ImportFrom) for a in n.names
+    }
+    homes = {(f"floatgate.{home}", name) for name, home in floatgate._HOMES.items()}
+    assert typed == homes | {("floatgate", name) for name in floatgate._MODULES}
+    program = "import floatgate; print(*dir(floatgate))"
+    command = [sys.executable, "-c", program]
+    shown = subprocess.run(command, capture_output=True, check=True, text=True).stdout.split()
+    assert shown == sorted([*floatgate.__all__, "__version__"])
+    assert len(shown) >= 38
+    for name in shown:
+        assert getattr(floatgate, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'rum'"):
+        floatgate.rum  # noqa: B018
 
 
 def makefile_targets() -> set[str]:

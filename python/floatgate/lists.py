@@ -18,9 +18,22 @@ def formats() -> dict[str, str]:
     return dict(engine.formats())
 
 
-def policies() -> list[dict[str, Any]]:
-    """Returns every built-in policy: family, name, summary, paper, parameters and so on."""
-    return list(json.loads(engine.policies()))
+def policies(family: str | None = None) -> list[dict[str, Any]]:
+    """Returns the built-in policies: family, name, summary, paper, parameters and so on.
+
+    Args:
+        family: Only those of this family, such as `victim`.
+
+    Raises:
+        InputError: There is no such family.
+    """
+    known: list[dict[str, Any]] = json.loads(engine.policies())
+    families = dict.fromkeys(policy["family"] for policy in known)
+    if family is None:
+        return known
+    if family not in families:
+        raise engine.InputError(f"`{family}` is not a family; there are {', '.join(families)}")
+    return [policy for policy in known if policy["family"] == family]
 
 
 def drives() -> list[str]:

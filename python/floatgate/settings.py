@@ -10,7 +10,6 @@ from floatgate.policy.permission import typed
 Settings = Mapping[str, object] | Iterable[str]
 """`{"ftl.spare-factor": 0.2}` or `["ftl.spare-factor=0.2"]`."""
 
-
 Policies = Mapping[str, object] | Iterable[str]
 """`{"victim": "d-choices:d=3"}` or `["victim=d-choices:d=3"]`; a value of the first form may also
 be a class written in Python, or an instance (see `floatgate.policy`)."""

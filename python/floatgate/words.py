@@ -11,7 +11,6 @@ from floatgate.terminal import control
 
 SHAPES_RESULTS = False
 
-
 WIDTH = 80
 
 
@@ -129,9 +128,9 @@ def wrapped(text: str) -> str:
     return textwrap.fill(text, WIDTH - 2, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def hanging(label: str, text: str) -> str:
+def hanging(label: str, text: str, width: int = WIDTH - 2) -> str:
     """A paragraph whose lines stand beside its label."""
     indent = " " * len(label)
     return textwrap.fill(
-        text, WIDTH - 2, initial_indent=label, subsequent_indent=indent, break_on_hyphens=False
+        text, width, initial_indent=label, subsequent_indent=indent, break_on_hyphens=False
     )

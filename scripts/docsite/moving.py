@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import html
 
+from docsite.examples import EXAMPLES
 from floatgate.migrate.convert import convert
-from floatgate.migrate.examples import EXAMPLES
 from floatgate.migrate.rules import Fate, written
 
 

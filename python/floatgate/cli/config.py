@@ -14,6 +14,7 @@ from floatgate.cli.options import Drive, Json, Policy, Seed, Set, opens_files
 from floatgate.cli.show import print_json
 from floatgate.policy.finder import Finder
 from floatgate.policy.permission import typed
+from floatgate.result.files import reason
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
 
@@ -103,8 +104,7 @@ def convert(
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"{out}: this folder cannot be made ({reason})") from error
+        raise InputError(f"{out}: this folder cannot be made ({reason(error)})") from error
     for each in converted:
         for name, content in each.files.items():
             pages.write(out / name, content)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -12,9 +11,15 @@ import typer
 
 from floatgate import InputError
 from floatgate.cli.options import ClusterAddress, Json, Quiet, Traces, Workers, executor_of
-from floatgate.cli.show import fail, kept, print_json
+from floatgate.cli.show import print_json, several
 from floatgate.words import colour_wanted, duration, size
 
+Results = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", metavar="DIR", help="Where results go; by default floatgate-results/NAME."
+    ),
+]
 Quick = Annotated[bool, typer.Option("--quick", help="The quick form, as the file has it.")]
 
 
@@ -26,12 +31,7 @@ def sweep(
     traces: Traces = None,
     workers: Workers = None,
     cluster: ClusterAddress = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="DIR", help="Where results go; by default floatgate-results/NAME."
-        ),
-    ] = None,
+    out: Results = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Only say how many runs there are and what they take."),
@@ -68,25 +68,19 @@ def sweep(
             file=sys.stderr,
         )
         raise
-    failed = comparison_text.failures(comparison)
-    if not comparison.runs:
-        fail(failed, comparison.exit_code)
     whole = claims.report_of(prepared.experiment, comparison)
     page = Path(prepared.out) / "report.html"
-    if report:
+    if report and comparison.runs:
         claims.save(whole, page)
-    with kept(lambda: f"the results are stored in {prepared.out}"):
-        if as_json:
-            print(json.dumps(comparison.data))
-            if failed:
-                print(failed, file=sys.stderr)
-        else:
-            first = prepared.experiment.measures
-            parts = [comparison_text.page(comparison, colour=colour_wanted(), first=first)]
-            parts += [claims.table_text(table) for table in whole.tables]
-            parts.append(f"Results: {prepared.out}" + (f"\nReport: {page}" if report else ""))
-            print("\n\n".join(parts))
-    sys.exit(comparison.exit_code)
+
+    def words() -> str:
+        first = prepared.experiment.measures
+        parts = [comparison_text.page(comparison, colour=colour_wanted(), first=first)]
+        parts += [claims.table_text(table) for table in whole.tables]
+        parts.append(f"Results: {prepared.out}" + (f"\nReport: {page}" if report else ""))
+        return "\n\n".join(parts)
+
+    several(comparison, prepared.out, words, as_json)
 
 
 def results(
@@ -142,12 +136,7 @@ def reproduce(
     traces: Traces = None,
     workers: Workers = None,
     cluster: ClusterAddress = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="DIR", help="Where results go; by default floatgate-results/NAME."
-        ),
-    ] = None,
+    out: Results = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
 import floatgate
 from floatgate.cli.options import (
-    Columns,
-    Device,
     Drive,
-    Event,
-    Format,
     Json,
     Out,
     Policy,
-    Process,
     Quiet,
     Seed,
     Set,
-    SkipBad,
-    TimeUnit,
-    Traces,
     Workload,
+    reads,
 )
 from floatgate.cli.show import kept, place_of, print_json
 from floatgate.words import colour_wanted
 from floatgate.workloads.reading import Reading
 
 
+@reads
 def lifetime(
     drive: Drive,
     workload: Workload,
@@ -57,17 +51,10 @@ def lifetime(
     policy: Policy = [],  # noqa: B006
     set: Set = [],  # noqa: B006
     seed: Seed = None,
-    format: Format = None,
-    time_unit: TimeUnit = None,
-    columns: Columns = None,
-    event: Event = None,
-    device: Device = None,
-    process: Process = None,
-    skip_bad: SkipBad = False,
-    traces: Traces = None,
     out: Out = None,
     as_json: Json = False,
     quiet: Quiet = False,
+    **reading: Unpack[Reading],
 ) -> None:
     """Say how long DRIVE lasts under WORKLOAD, and what makes it last: TBW, DWPD, years.
 
@@ -81,16 +68,6 @@ def lifetime(
     from floatgate.life.lifetime import lifetime_data
     from floatgate.text import lifetime as lifetime_text
 
-    reading = Reading(
-        format=format,
-        time_unit=time_unit,
-        columns=columns,
-        event=event,
-        device=device or (),
-        process=process,
-        skip_bad=skip_bad,
-        traces=traces,
-    )
     with Progress(quiet=quiet) as progress:
         result = floatgate.lifetime(
             drive,

@@ -18,12 +18,7 @@ def policies(
     as_json: Json = False,
 ) -> None:
     """List the policies by family; of one FAMILY, with parameters and papers."""
-    known = floatgate.policies()
-    if family is not None:
-        families = list(dict.fromkeys(p["family"] for p in known))
-        known = [p for p in known if p["family"] == family]
-        if not known:
-            raise InputError(f"`{family}` is not a family; there are {', '.join(families)}")
+    known = floatgate.policies(family)
     if as_json:
         print_json("floatgate.policies/1", policies=known)
         return

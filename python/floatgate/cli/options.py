@@ -6,9 +6,9 @@ import functools
 import inspect
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -16,9 +16,27 @@ import floatgate
 from floatgate import InputError
 from floatgate.cli import completion
 from floatgate.policy import permission
+from floatgate.workloads.reading import Reading
 
 if TYPE_CHECKING:
     from floatgate.cluster import Cluster
+
+
+def _readings() -> Iterator[tuple[str, Any]]:
+    """The options of `Reading`, each with its name and its annotation."""
+    for name, hint in get_type_hints(Reading, include_extras=True).items():
+        (option,) = hint.__metadata__
+        shown = typer.Option(
+            f"--{name.replace('_', '-')}",
+            metavar=option.metavar or None,
+            help=option.help + (" Repeatable." if option.type == list[Path] else ""),
+            min=option.least,
+        )
+        flag = option.type is bool
+        yield name, Annotated[bool if flag else option.type | None, shown]
+
+
+READINGS = dict(_readings())
 
 Drive = Annotated[str, typer.Argument(metavar="DRIVE", help="A preset's name, or a TOML file.")]
 Workload = Annotated[
@@ -47,64 +65,7 @@ Policy = Annotated[
 Seed = Annotated[
     int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of every random stream.")
 ]
-Format = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The trace's format; by default it is sniffed.")
-]
-TimeUnit = Annotated[
-    str | None, typer.Option(metavar="UNIT", help="Unit of the trace's times: s, ms, us or ns.")
-]
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        metavar="MAP",
-        help="What a table's columns hold: time=1:us,op=2,offset=3,size=4:sectors,device=5; "
-        "of a Parquet file, names instead of numbers.",
-    ),
-]
-Event = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LETTER",
-        help="With which event of blkparse a request arrives: Q (queued), D (issued), "
-        "C (completed).",
-    ),
-]
-Device = Annotated[
-    str | None,
-    typer.Option(metavar="NAME[,NAME]...", help="Only requests to these devices of the trace."),
-]
-Process = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Only requests of this process, by name or number."),
-]
-SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Count records that cannot be read, and go on.")
-]
-Traces = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--traces",
-        metavar="DIR",
-        help="Where traces of the catalogue lie; by default FLOATGATE_TRACES. Repeatable.",
-    ),
-]
-Slice = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FROM..TO", help="Only this stretch of the workload's time: 10min..2h, 10min.."
-    ),
-]
-First = Annotated[int | None, typer.Option(metavar="N", min=1, help="Only so many requests.")]
-Footprint = Annotated[
-    float | None,
-    typer.Option(metavar="FACTOR", help="Move extents of 1 MiB to this part of their number: 0.5."),
-]
-Speed = Annotated[
-    float | None, typer.Option(metavar="FACTOR", help="Let requests arrive so many times as fast.")
-]
-Repeat = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="The workload so many times in a row.")
-]
+Traces = Annotated[list[Path] | None, get_args(READINGS["traces"])[1]]
 Json = Annotated[
     bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")
 ]
@@ -137,7 +98,6 @@ ClusterAddress = Annotated[
     ),
 ]
 
-
 AllowCode = Annotated[
     bool,
     typer.Option(
@@ -145,6 +105,13 @@ AllowCode = Annotated[
         help="Let the files that are named here run code: policies written in Python.",
     ),
 ]
+
+
+def reads(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with an option for each key of `Reading` in the place of its `**reading`."""
+    signature = inspect.signature(command, eval_str=True)
+    own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    return _with(command, own, READINGS)
 
 
 def opens_files(command: Callable[..., None]) -> Callable[..., None]:
@@ -156,13 +123,27 @@ def opens_files(command: Callable[..., None]) -> Callable[..., None]:
             permission.grant()
         command(*arguments, **options)
 
-    signature = inspect.signature(command, eval_str=True)
-    option = inspect.Parameter("allow_code", inspect.Parameter.KEYWORD_ONLY, default=False)
-    wrapped.__annotations__ = {**command.__annotations__, "allow_code": AllowCode}
-    wrapped.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*signature.parameters.values(), option.replace(annotation=AllowCode)]
-    )
-    return wrapped
+    own = list(inspect.signature(command, eval_str=True).parameters.values())
+    return _with(wrapped, own, {"allow_code": AllowCode})
+
+
+def _with(
+    command: Callable[..., None], own: Sequence[inspect.Parameter], more: Mapping[str, Any]
+) -> Callable[..., None]:
+    """A command as typer is to see it: with its own parameters, and options after them."""
+    options = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=False if get_args(hint)[0] is bool else None,
+            annotation=hint,
+        )
+        for name, hint in more.items()
+    ]
+    parameters = [*own, *options]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return command
 
 
 def executor_of(address: str | None, workers: int | None) -> Cluster | None:

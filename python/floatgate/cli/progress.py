@@ -6,7 +6,6 @@ import re
 import shutil
 import sys
 import time
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from floatgate.cli import interrupt
@@ -29,12 +28,7 @@ class _Line:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._on:
             self._draw("")
 

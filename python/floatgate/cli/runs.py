@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
@@ -14,60 +14,38 @@ from floatgate import InputError
 from floatgate.cli import completion
 from floatgate.cli.options import (
     ClusterAddress,
-    Columns,
-    Device,
     Drive,
-    Event,
-    First,
-    Footprint,
-    Format,
     Json,
     Out,
     Policy,
-    Process,
     Quiet,
-    Repeat,
     Seed,
     Set,
-    SkipBad,
-    Slice,
     Snapshots,
-    Speed,
-    TimeUnit,
-    Traces,
     Workers,
     Workload,
     executor_of,
+    reads,
 )
-from floatgate.cli.show import fail, kept, place_of
+from floatgate.cli.show import kept, place_of, several
 from floatgate.result.folder import TABLES
 from floatgate.result.measures import MEASURES
 from floatgate.words import colour_wanted
+from floatgate.workloads.reading import Reading
 
 
+@reads
 def run(
     drive: Drive,
     workload: Workload,
     policy: Policy = [],  # noqa: B006
     set: Set = [],  # noqa: B006
     seed: Seed = None,
-    format: Format = None,
-    time_unit: TimeUnit = None,
-    columns: Columns = None,
-    event: Event = None,
-    device: Device = None,
-    process: Process = None,
-    skip_bad: SkipBad = False,
-    traces: Traces = None,
-    slice: Slice = None,
-    first: First = None,
-    footprint: Footprint = None,
-    speed: Speed = None,
-    repeat: Repeat = None,
     out: Out = None,
     snapshots: Snapshots = False,
     as_json: Json = False,
     quiet: Quiet = False,
+    **reading: Unpack[Reading],
 ) -> None:
     """Run WORKLOAD on DRIVE: latency, write amplification and wear, split by cause."""
     from floatgate.cli.progress import Progress
@@ -82,22 +60,10 @@ def run(
             policy=policy,
             set=set,
             seed=seed,
-            format=format,
-            time_unit=time_unit,
-            columns=columns,
-            event=event,
-            device=device or (),
-            process=process,
-            skip_bad=skip_bad,
-            traces=traces,
-            slice=slice,
-            first=first,
-            footprint=footprint,
-            speed=speed,
-            repeat=repeat,
             out=out,
             record=_record(snapshots),
             progress=progress,
+            **reading,
         )
     with kept(lambda: place_of(result)):
         if as_json:
@@ -108,6 +74,7 @@ def run(
             print(f"\nResult: {result.folder}")
 
 
+@reads
 def compare(
     drive: Annotated[
         str,
@@ -142,19 +109,6 @@ def compare(
         str | None,
         typer.Option("--seed", metavar="N,...", help="Seeds of every random stream."),
     ] = None,
-    format: Format = None,
-    time_unit: TimeUnit = None,
-    columns: Columns = None,
-    event: Event = None,
-    device: Device = None,
-    process: Process = None,
-    skip_bad: SkipBad = False,
-    traces: Traces = None,
-    slice: Slice = None,
-    first: First = None,
-    footprint: Footprint = None,
-    speed: Speed = None,
-    repeat: Repeat = None,
     workers: Workers = None,
     cluster: ClusterAddress = None,
     bars: Annotated[
@@ -173,6 +127,7 @@ def compare(
     snapshots: Snapshots = False,
     as_json: Json = False,
     quiet: Quiet = False,
+    **reading: Unpack[Reading],
 ) -> None:
     """Run every combination of the values given, and show the results side by side.
 
@@ -198,42 +153,24 @@ def compare(
                 policy=policy,
                 set=set,
                 seed=seed,
-                format=format,
-                time_unit=time_unit,
-                columns=columns,
-                event=event,
-                device=device or (),
-                process=process,
-                skip_bad=skip_bad,
-                traces=traces,
-                slice=slice,
-                first=first,
-                footprint=footprint,
-                speed=speed,
-                repeat=repeat,
                 out=out,
                 record=_record(snapshots),
                 workers=workers,
                 executor=executor,
                 progress=progress,
+                **reading,
             )
     except KeyboardInterrupt:
         if out.exists():
             print(f"Results so far: {out}", file=sys.stderr)
             print("The same command goes on from there.", file=sys.stderr)
         raise
-    failed = comparison_text.failures(comparison)
-    if not comparison.runs:
-        fail(failed, comparison.exit_code)
-    with kept(lambda: f"the results are stored in {out}"):
-        if as_json:
-            print(json.dumps(comparison.data))
-            if failed:
-                print(failed, file=sys.stderr)
-        else:
-            print(comparison_text.page(comparison, colour=colour_wanted(), bars=bars))
-            print(f"\nResults: {out}")
-    sys.exit(comparison.exit_code)
+
+    def words() -> str:
+        page = comparison_text.page(comparison, colour=colour_wanted(), bars=bars)
+        return f"{page}\n\nResults: {out}"
+
+    several(comparison, out, words, as_json)
 
 
 def _record(snapshots: bool) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from floatgate import terminal
 
 if TYPE_CHECKING:
-    from floatgate import Result
+    from floatgate import Comparison, Result
 
 
 def print_json(schema: str, **values: Any) -> None:
@@ -49,6 +49,29 @@ def place_of(result: Result) -> str:
         return f"the result is kept in {result.save(place.unprinted).parent}"
     except InputError as error:
         return f"the result is lost, it could not be kept either: {error}"
+
+
+def several(
+    comparison: Comparison, out: object, words: Callable[[], str], as_json: bool
+) -> NoReturn:
+    """Shows what several runs gave, and ends the command as the worst of them did.
+
+    Args:
+        comparison: The runs.
+        out: Where they are stored.
+        words: Says what people read, and is asked where there are results.
+        as_json: Whether it is for a program.
+    """
+    from floatgate.text.comparison import failures
+
+    failed = failures(comparison)
+    if not comparison.runs:
+        fail(failed, comparison.exit_code)
+    with kept(lambda: f"the results are stored in {out}"):
+        print(json.dumps(comparison.data) if as_json else words())
+        if as_json and failed:
+            print(failed, file=sys.stderr)
+    sys.exit(comparison.exit_code)
 
 
 def fail(message: str, code: int) -> NoReturn:

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
 import floatgate
-from floatgate.cli.options import (
-    Columns,
-    Device,
-    Event,
-    First,
-    Footprint,
-    Format,
-    Json,
-    Process,
-    Quiet,
-    Repeat,
-    SkipBad,
-    Slice,
-    Speed,
-    TimeUnit,
-    Traces,
-    Workload,
-)
+from floatgate.cli.options import Json, Quiet, Traces, Workload, reads
 from floatgate.cli.show import print_json
+from floatgate.workloads.reading import Reading
+
+Covered = Annotated[
+    str, typer.Option(metavar="DRIVE", help="Covered by a generator without workload.span.")
+]
+SetUp = Annotated[
+    list[str],
+    typer.Option(
+        metavar="KEY=VALUE", help="Set the workload up: workload.requests=1000. Repeatable."
+    ),
+]
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
 
@@ -53,6 +47,7 @@ def list_traces(
 
 
 @app.command()
+@reads
 def describe(
     workload: Workload,
     page_size: Annotated[str, typer.Option(metavar="SIZE", help="What pages are.")] = "4KiB",
@@ -64,33 +59,14 @@ def describe(
         str | None,
         typer.Option(metavar="SIZE", help="For the records of pages; what is more is sampled."),
     ] = None,
-    drive: Annotated[
-        str, typer.Option(metavar="DRIVE", help="Covered by a generator without workload.span.")
-    ] = "agcr",
-    set: Annotated[
-        list[str],
-        typer.Option(
-            metavar="KEY=VALUE", help="Set the workload up: workload.requests=1000. Repeatable."
-        ),
-    ] = [],  # noqa: B006
-    format: Format = None,
-    time_unit: TimeUnit = None,
-    columns: Columns = None,
-    event: Event = None,
-    device: Device = None,
-    process: Process = None,
-    skip_bad: SkipBad = False,
-    traces: Traces = None,
-    slice: Slice = None,
-    first: First = None,
-    footprint: Footprint = None,
-    speed: Speed = None,
-    repeat: Repeat = None,
+    drive: Covered = "agcr",
+    set: SetUp = [],  # noqa: B006
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page with plots (HTML).")
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
+    **reading: Unpack[Reading],
 ) -> None:
     """Say what WORKLOAD is like: mix, sizes, rate, order, and what its pages see."""
     from floatgate import pages
@@ -108,20 +84,8 @@ def describe(
             memory=memory,
             drive=drive,
             set=set,
-            format=format,
-            time_unit=time_unit,
-            columns=columns,
-            event=event,
-            device=device or (),
-            process=process,
-            skip_bad=skip_bad,
-            traces=traces,
-            slice=slice,
-            first=first,
-            footprint=footprint,
-            speed=speed,
-            repeat=repeat,
             progress=progress,
+            **reading,
         )
     if plot is not None:
         description.save_page(plot)
@@ -134,36 +98,18 @@ def describe(
 
 
 @app.command()
+@reads
 def convert(
     workload: Workload,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="The file: NAME.parquet.")
     ],
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
-    drive: Annotated[
-        str, typer.Option(metavar="DRIVE", help="Covered by a generator without workload.span.")
-    ] = "agcr",
-    set: Annotated[
-        list[str],
-        typer.Option(
-            metavar="KEY=VALUE", help="Set the workload up: workload.requests=1000. Repeatable."
-        ),
-    ] = [],  # noqa: B006
-    format: Format = None,
-    time_unit: TimeUnit = None,
-    columns: Columns = None,
-    event: Event = None,
-    device: Device = None,
-    process: Process = None,
-    skip_bad: SkipBad = False,
-    traces: Traces = None,
-    slice: Slice = None,
-    first: First = None,
-    footprint: Footprint = None,
-    speed: Speed = None,
-    repeat: Repeat = None,
+    drive: Covered = "agcr",
+    set: SetUp = [],  # noqa: B006
     as_json: Json = False,
     quiet: Quiet = False,
+    **reading: Unpack[Reading],
 ) -> None:
     """Write WORKLOAD as a Parquet file, which every command reads back at once.
 
@@ -179,20 +125,8 @@ def convert(
             force=force,
             drive=drive,
             set=set,
-            format=format,
-            time_unit=time_unit,
-            columns=columns,
-            event=event,
-            device=device or (),
-            process=process,
-            skip_bad=skip_bad,
-            traces=traces,
-            slice=slice,
-            first=first,
-            footprint=footprint,
-            speed=speed,
-            repeat=repeat,
             progress=progress,
+            **reading,
         )
     size = out.stat().st_size
     if as_json:
@@ -204,6 +138,7 @@ def convert(
 
 
 @app.command()
+@reads
 def fit(
     trace: Annotated[
         str, typer.Argument(metavar="TRACE", help="A trace file, or a name of the catalogue.")
@@ -212,18 +147,9 @@ def fit(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Where to store it (TOML)."),
     ] = None,
-    format: Format = None,
-    time_unit: TimeUnit = None,
-    columns: Columns = None,
-    event: Event = None,
-    device: Device = None,
-    process: Process = None,
-    skip_bad: SkipBad = False,
-    traces: Traces = None,
-    slice: Slice = None,
-    first: First = None,
     as_json: Json = False,
     quiet: Quiet = False,
+    **reading: Unpack[Reading],
 ) -> None:
     """Print the profile that a stand-in of TRACE is made from: a workload, once stored.
 
@@ -236,17 +162,8 @@ def fit(
     with Progress(quiet=quiet) as progress:
         profile = floatgate.fit(
             trace,
-            format=format,
-            time_unit=time_unit,
-            columns=columns,
-            event=event,
-            device=device or (),
-            process=process,
-            skip_bad=skip_bad,
-            traces=traces,
-            slice=slice,
-            first=first,
             progress=progress,
+            **reading,
         )
     if output is not None:
         profile.save(output)

@@ -14,6 +14,7 @@ from floatgate.experiments.axes import MistakeError
 from floatgate.experiments.errors import Mistake, Source, nearest
 from floatgate.experiments.toml import Path as At
 from floatgate.experiments.toml import inline, lines
+from floatgate.result.files import reason
 from floatgate.result.folder import CHOICES
 from floatgate.workloads.reading import Reading
 
@@ -123,8 +124,7 @@ def read(path: str | os.PathLike[str]) -> str:
     except UnicodeDecodeError:
         raise InputError(f"{path}: this is not text; expected a TOML file") from None
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"{path}: it cannot be read ({reason})") from error
+        raise InputError(f"{path}: it cannot be read ({reason(error)})") from error
 
 
 def parsed(text: str, name: str) -> tuple[dict[str, Any], Source]:

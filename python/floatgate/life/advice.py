@@ -11,9 +11,9 @@ from floatgate.engine import InputError
 from floatgate.life.forward import demand_per_second, fast_forward
 from floatgate.life.lifetime import lifetime, recovery_of
 from floatgate.result.run import Result
-from floatgate.result.values import Numbers
+from floatgate.result.values import Value
 from floatgate.settings import Policies, Settings, pairs, policies_of
-from floatgate.workloads.reading import Reading
+from floatgate.workloads.reading import Reading, takes_reading
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,7 +33,6 @@ BLOCKS_STEP = 0.02
 BEYOND = 1.25
 """More blocks than the target asks for by what the drive's own flash stands, that are looked at."""
 
-
 _CAPACITIES = (
     "ftl.spare-factor=",
     "ftl.over-provisioning=",
@@ -42,12 +41,8 @@ _CAPACITIES = (
 )
 
 
-class Advice(Numbers):
+class Advice(Value):
     """What reaches the target. `data` is the value in JSON; its numbers are attributes."""
-
-    def __init__(self, data: dict[str, Any]) -> None:
-        super().__init__(data)
-        self.data = data
 
 
 class _Drive(NamedTuple):
@@ -90,6 +85,7 @@ class _Tried(NamedTuple):
         }
 
 
+@takes_reading
 def advise(
     result: Result,
     drive: str | PathLike[str],
@@ -121,7 +117,7 @@ def advise(
         progress: As in `floatgate.run`.
         candidates: Called before another drive is run, with its number, how many there will be at
             most, and what it is.
-        **reading: How a trace is to be read, as in `floatgate.run`.
+        **reading: How a trace is read, and what is done to it (docs/traces.md):
 
     Returns:
         `reached`, None where `result` names no years; and where it is not, `why` nothing can be

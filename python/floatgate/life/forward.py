@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from floatgate import build, engine
-from floatgate.result.values import Numbers
+from floatgate.result.values import Value
 from floatgate.runs.cache import cache
 from floatgate.settings import Policies, Settings, pairs, policies_of
-from floatgate.workloads.reading import Reading, how_to_read
+from floatgate.workloads.reading import Reading, how_to_read, takes_reading
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+@takes_reading
 def fast_forward(
     drive: str | PathLike[str],
     workload: str | PathLike[str] | None = None,
@@ -69,7 +70,7 @@ def fast_forward(
         seed: The seed of the run that measures `waf` and `page_write`.
         progress: Called some ten times a second with the stage (`preconditioning`, `running`,
             `fast-forward`), requests or periods done, how many there are, and a time in ns.
-        **reading: How a trace is to be read, as for `run`.
+        **reading: How a trace is read, and what is done to it (docs/traces.md):
 
     Returns:
         What came of it, with what was simulated and what extrapolated.
@@ -100,6 +101,7 @@ def fast_forward(
     return FastForward(json.loads(text))
 
 
+@takes_reading
 def demand_per_second(
     drive: str | PathLike[str],
     workload: str | PathLike[str],
@@ -120,7 +122,7 @@ def demand_per_second(
         set: Settings by key, as for `run`; those of the workload too.
         seed: The seed of a generated workload.
         progress: As for `fast_forward`; the stage is `reading`.
-        **reading: How a trace is to be read, as for `run`.
+        **reading: How a trace is read, and what is done to it (docs/traces.md):
 
     Returns:
         A row per second: `bytes`, and `pages`, the pages of the drive that they touch.
@@ -162,24 +164,16 @@ def _columns(
     return [float(rate) for rate in rates], None
 
 
-class FastForward(Numbers):
+class FastForward(Value):
     """What came of a fast-forward.
 
     The numbers of the JSON value are attributes: `life.programmed_bytes`, `life.delay.stops`. A
     part that does not exist, `worn_out` of a drive that lasts for example, is None.
     """
 
-    def __init__(self, data: dict[str, Any]) -> None:
-        super().__init__(data)
-        self.data = data
-
     def __repr__(self) -> str:
         years = self.data["life_seconds"] / (365 * 86_400)
         return f"<FastForward of {self.data['config']['name']}: {years:.2f} years>"
-
-    def to_json(self) -> str:
-        """The whole value as JSON, on lines of their own."""
-        return json.dumps(self.data, indent=1)
 
     def over_time(self) -> pl.DataFrame:
         """One row per span: its begin, its rate, the mean delay of a page, the share of stops.

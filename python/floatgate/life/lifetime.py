@@ -10,12 +10,13 @@ from floatgate.engine import InputError
 from floatgate.result.run import Result
 from floatgate.runs.run import resolve, run
 from floatgate.settings import Policies, Settings, pairs
-from floatgate.workloads.reading import Reading
+from floatgate.workloads.reading import Reading, takes_reading
 
 MODEL = "reliability.model"
 RECOVERIES = ("printed", "fitted")
 
 
+@takes_reading
 def lifetime(
     drive: str | PathLike[str],
     workload: str | PathLike[str],
@@ -49,7 +50,7 @@ def lifetime(
         seed: The seed of every random stream.
         out: The folder in which the run is stored.
         progress: As in `floatgate.run`.
-        **reading: How a trace is to be read, as in `floatgate.run`.
+        **reading: How a trace is read, and what is done to it (docs/traces.md):
 
     Returns:
         The result of the run.

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from floatgate.engine import InputError
+from floatgate.result.files import reason, replace
 
 SHAPES_RESULTS = False
 
@@ -47,14 +48,10 @@ def write(path: Path, content: str | bytes) -> Path:
     Raises:
         InputError: It cannot be written.
     """
-    new = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        new.write_bytes(content.encode() if isinstance(content, str) else content)
-        new.replace(path)
+        replace(path, content)
     except OSError as error:
-        new.unlink(missing_ok=True)
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"{path}: this cannot be written ({reason})") from error
+        raise InputError(f"{path}: this cannot be written ({reason(error)})") from error
     return path
 
 

@@ -13,7 +13,7 @@ from floatgate.report.drawing import HEIGHT, STEP, Drawn, file_name
 from floatgate.report.model import Report
 from floatgate.report.names import Names
 from floatgate.report.plots import draw
-from floatgate.result.files import make_folder
+from floatgate.result.files import make_folder, reason
 
 WIDTH = 3.3 * 72
 """Points: a column of a page with two."""
@@ -59,8 +59,7 @@ def save(report: Report, folder: Path, format: str) -> list[Path]:
     try:
         make_folder(folder)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"{folder}: no figures can be written here ({reason})") from error
+        raise InputError(f"{folder}: no figures can be written here ({reason(error)})") from error
     files = []
     for i, plot in enumerate(plots, 1):
         spec = for_print(plot)

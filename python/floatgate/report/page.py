@@ -17,16 +17,7 @@ from floatgate.report.names import Names
 from floatgate.report.plots import draw
 from floatgate.report.toml import as_toml, common, without
 from floatgate.result.comparison import Comparison
-from floatgate.result.measures import (
-    UNITS,
-    Measure,
-    best,
-    change,
-    peers,
-    tables,
-    warnings,
-    worth_showing,
-)
+from floatgate.result.measures import UNITS, change, columns, warnings
 from floatgate.result.names import label, where
 from floatgate.result.run import Result
 from floatgate.result.values import flat
@@ -232,41 +223,16 @@ def _failed_checks(comparison: Comparison) -> str:
     return where(some, comparison.variants) if some else ""
 
 
-class _Cell(NamedTuple):
-    shown: str
-    value: float | None
-    change: str
-    best: bool
-
-
 def _measures(report: Report, names: Names) -> list[tuple[str, list[str], list[Any]]]:
     """Tables: title, headers, and for each run its number, name and cells."""
     found = []
-    for title, measures in tables(report.measures):
-        columns = [(m, cells) for m in measures if (cells := _cells(m, report))]
-        if columns:
-            rows = [
-                (i + 1, label(variant), [cells[i] for _, cells in columns])
-                for i, variant in enumerate(names.variants)
-            ]
-            found.append((title, [measure.title for measure, _ in columns], rows))
+    for title, shown in columns(report.runs, report.measures):
+        rows = [
+            (i + 1, label(variant), [cells[i] for _, cells in shown])
+            for i, variant in enumerate(names.variants)
+        ]
+        found.append((title, [measure.title for measure, _ in shown], rows))
     return found
-
-
-def _cells(measure: Measure, report: Report) -> list[_Cell]:
-    """A cell for each run; empty if no run has anything to show."""
-    values = [measure.of(run) for run in report.runs.runs]
-    if not worth_showing(measure, values, report.measures):
-        return []
-    changes, marked = [""] * len(values), set()
-    for first, *others in peers(report.runs):
-        for i in others:
-            changes[i] = change(values[first], values[i])
-        marked |= {*best(measure, {i: values[i] for i in (first, *others)})}
-    return [
-        _Cell("-" if v is None else measure.show(v), v, changes[i], i in marked)
-        for i, v in enumerate(values)
-    ]
 
 
 def _ends(comparison: Comparison, names: Names) -> list[tuple[str, str]]:

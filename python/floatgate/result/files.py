@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import os
 import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from floatgate.engine import InputError
 
@@ -36,7 +38,21 @@ def content(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def replace(path: Path, text: str) -> None:
+def json_of(path: Path, what: str, **how: Any) -> Any:
+    """The value in a JSON file, which should hold `what`; `how` goes to `json.loads`.
+
+    Raises:
+        InputError: It cannot be read, or is no JSON.
+    """
+    try:
+        return json.loads(content(path), **how)
+    except OSError as error:
+        raise InputError(f"{path}: this cannot be read ({reason(error)})") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: this is no JSON ({error}); expected {what}") from None
+
+
+def replace(path: Path, text: str | bytes) -> None:
     """Writes a file, which appears whole or not at all.
 
     Raises:
@@ -44,7 +60,7 @@ def replace(path: Path, text: str) -> None:
     """
     new = path.with_name(unfinished(path.name.replace("-", "_")))
     try:
-        new.write_text(text, encoding="utf-8")
+        new.write_bytes(text.encode() if isinstance(text, str) else text)
         new.replace(path)
     except BaseException:
         new.unlink(missing_ok=True)

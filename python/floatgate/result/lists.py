@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from floatgate.engine import InputError
-from floatgate.result.files import content
+from floatgate.result.files import content, json_of, reason
 
 LIST = "comparison.json"
 """In a folder of results: which of them were compared, and what varied."""
@@ -23,13 +23,7 @@ def read_list(path: Path) -> dict[str, Any]:
     Raises:
         InputError: It cannot be read, or is none that this version reads.
     """
-    try:
-        value = json.loads(content(path))
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"{path}: this cannot be read ({reason})") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: this is no JSON ({error}); expected a list of results") from None
+    value = json_of(path, "a list of results")
     if not isinstance(value, dict):
         raise InputError(f"{path}: this is no list of results; expected a JSON object")
     if value.get("schema") != SCHEMA:
@@ -81,8 +75,7 @@ def read_sweep(path: Path) -> list[tuple[str, Mapping[str, str]]]:
             if all(NAME.fullmatch(name) for name, _ in named):
                 return named
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"{path}: this cannot be read ({reason})") from error
+        raise InputError(f"{path}: this cannot be read ({reason(error)})") from error
     except (ValueError, LookupError, TypeError, RecursionError):
         pass
     raise InputError(f"{path}: this list of runs is damaged; the same sweep makes it anew")

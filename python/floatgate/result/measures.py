@@ -182,11 +182,6 @@ def tables(first: Sequence[str] = ()) -> list[tuple[str, list[Measure]]]:
     return [(title, measures) for title, measures in every if measures]
 
 
-def worth_showing(measure: Measure, values: Sequence[float | None], named: Sequence[str]) -> bool:
-    """Whether a page has a column for a measure of these values: one that was named always has."""
-    return measure.key in named or any(values)
-
-
 def lookup(run: Result, path: str) -> float | None:
     """The number at a path of the result; None if there is none."""
     value: object = run.data
@@ -285,3 +280,40 @@ def warnings(comparison: Comparison) -> Iterator[tuple[str, str, list[Mapping[st
     for key, each in texts.items():
         others = "" if len({*each}) == 1 else " (the numbers are those of the first)"
         yield each[0], key[0], concerned[key], others
+
+
+class Cell(NamedTuple):
+    """A measure of one run as a page shows it."""
+
+    shown: str
+    value: float | None
+    change: str
+    """The difference to the first run with the same workload."""
+    best: bool
+
+
+def columns(
+    comparison: Comparison, first: Sequence[str] = ()
+) -> Iterator[tuple[str, list[tuple[Measure, list[Cell]]]]]:
+    """The tables of a page: a title, and by measure a cell for each run.
+
+    What no run has is left out, unless it is named among what is looked at `first`.
+    """
+    for title, measures in tables(first):
+        shown = [(m, _cells(m, comparison)) for m in measures]
+        kept = [(m, cells) for m, cells in shown if m.key in first or any(c.value for c in cells)]
+        if kept:
+            yield title, kept
+
+
+def _cells(measure: Measure, comparison: Comparison) -> list[Cell]:
+    values = [measure.of(run) for run in comparison.runs]
+    changes, marked = [""] * len(values), set[int]()
+    for first, *others in peers(comparison):
+        for i in others:
+            changes[i] = change(values[first], values[i])
+        marked |= {*best(measure, {i: values[i] for i in (first, *others)})}
+    return [
+        Cell("-" if v is None else measure.show(v), v, changes[i], i in marked)
+        for i, v in enumerate(values)
+    ]

@@ -12,13 +12,13 @@ from floatgate.engine import InputError
 from floatgate.result.files import content, reading
 from floatgate.result.folder import RESULT, SEAL, SNAPSHOTS, Recording, flaw
 from floatgate.result.shown import showing
-from floatgate.result.values import OPERATIONS, Numbers, delays, flat, run_id_of
+from floatgate.result.values import OPERATIONS, Value, delays, flat, run_id_of, table
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-class Result(Numbers):
+class Result(Value):
     """What one run gave.
 
     `result.waf`, `result.host.write.latency_ns.p99`, `result.flash.erase.gc` and so on are the
@@ -34,7 +34,6 @@ class Result(Numbers):
         seal: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(data)
-        self.data = data
         self.folder = folder
         self.seal = seal
 
@@ -74,10 +73,6 @@ class Result(Numbers):
             tables: The tables that it must have; by default those that it says it has.
         """
         return None if self.folder is None else flaw(self.data, self.seal, self.folder, tables)
-
-    def to_json(self) -> str:
-        """The whole value as JSON, on lines of their own."""
-        return json.dumps(self.data, indent=1)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Stores the result as `FOLDER/RUN-ID/result.json` and returns that path.
@@ -189,11 +184,11 @@ class Result(Numbers):
             rows.append(
                 {"operation": op, "requests": host["requests"], "bytes": host["bytes"]} | latency
             )
-        return _frame(rows)
+        return table(rows)
 
     def delays(self) -> pl.DataFrame:
         """One row per host operation and cause of delay, mean per request in ns."""
-        return _frame(
+        return table(
             [
                 {"operation": op, "cause": cause, "mean_ns": mean}
                 for op in OPERATIONS
@@ -204,7 +199,7 @@ class Result(Numbers):
     def flash_operations(self) -> pl.DataFrame:
         """One row per flash operation: its count by source (pages; erase: blocks)."""
         kinds = ("read", "program", "reprogram", "erase")
-        return _frame([{"operation": kind} | self.data["flash"][kind] for kind in kinds])
+        return table([{"operation": kind} | self.data["flash"][kind] for kind in kinds])
 
     def frame(self) -> pl.DataFrame:
         """One row with every number of the result, named by its path: `host.write.bytes`.
@@ -212,10 +207,4 @@ class Result(Numbers):
         Rows of several results can be put below each other with `polars.concat`.
         """
         row = dict(flat(self.data))
-        return _frame([{"run_id": self.run_id} | row])
-
-
-def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    import polars as pl
-
-    return pl.DataFrame(rows, infer_schema_length=None)
+        return table([{"run_id": self.run_id} | row])

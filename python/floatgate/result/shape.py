@@ -7,14 +7,13 @@ said once, in words, and not found out by whoever draws a plot.
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from floatgate import engine
 from floatgate.engine import InputError
-from floatgate.result.files import content
+from floatgate.result.files import json_of
 from floatgate.result.run import Result
 
 SHAPES_RESULTS = False
@@ -28,13 +27,7 @@ def load(path: Path) -> Result:
     Raises:
         InputError: It cannot be read, or is no result of this version.
     """
-    try:
-        value = json.loads(content(path), parse_constant=_no_number)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"{path}: this cannot be read ({reason})") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: this is no JSON ({error}); expected a stored result") from None
+    value = json_of(path, "a stored result", parse_constant=_no_number)
     if not isinstance(value, dict):
         raise InputError(f"{path}: this is no result of a run; expected a JSON object")
     schema = value.get("schema")
@@ -60,22 +53,9 @@ def load(path: Path) -> Result:
 @functools.cache
 def sample() -> dict[str, Any]:
     """A result of this version: that of a moment on a tiny drive."""
-    tiny = ("geometry.channels=1", "geometry.blocks-per-plane=64", "workload.requests=100")
-    text = engine.run(
-        "agcr",
-        "random-write",
-        build="",
-        set=tiny,
-        policy=(),
-        seed=None,
-        reading=engine.AS_IT_IS,
-        cache=None,
-        progress=None,
-        rows=None,
-        tables=(),
-        finder=cast(Any, None),  # Nobody asks it: there are only built-in policies.
+    return engine.tried(
+        "geometry.channels=1", "geometry.blocks-per-plane=64", "workload.requests=100"
     )
-    return dict(json.loads(text))
 
 
 @functools.cache

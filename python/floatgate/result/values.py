@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
 
 OPERATIONS = ("read", "write", "trim", "all")
-
 
 SOURCES = ("host", "gc", "wear", "refresh", "rewrite", "map")
 
@@ -41,6 +43,25 @@ class Numbers(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({dict(self._data)!r})"
+
+
+class Value(Numbers):
+    """A whole value in JSON: `data`, and its numbers as attributes."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        super().__init__(data)
+        self.data = data
+
+    def to_json(self) -> str:
+        """The whole value as JSON, on lines of their own."""
+        return json.dumps(self.data, indent=1)
+
+
+def table(rows: Any) -> pl.DataFrame:
+    """A frame of rows that may lack values."""
+    import polars as pl
+
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
 def identity(config: Mapping[str, Any], workload: Mapping[str, Any], seed: int, build: str) -> str:

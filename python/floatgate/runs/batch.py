@@ -16,7 +16,7 @@ from floatgate.engine import ConfigError, InputError
 from floatgate.policy.finder import Finder
 from floatgate.policy.permission import code_allowed, typed
 from floatgate.result.comparison import Comparison, Failure
-from floatgate.result.files import prepare_folder, tidy
+from floatgate.result.files import prepare_folder, reason, tidy
 from floatgate.result.folder import call_also
 from floatgate.result.names import label, where
 from floatgate.result.run import Result
@@ -241,8 +241,9 @@ def _write_list(comparison: Comparison, out: str) -> None:
     try:
         comparison.write_list(out)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"{out}: the list of results cannot be stored ({reason})") from error
+        raise InputError(
+            f"{out}: the list of results cannot be stored ({reason(error)})"
+        ) from error
 
 
 def _all_of(

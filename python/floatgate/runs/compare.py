@@ -12,9 +12,10 @@ from floatgate.runs.batch import Standing, carry_out, check, together
 from floatgate.runs.run import tables_of
 from floatgate.runs.variants import Lists, Names, Seeds, expand
 from floatgate.runs.workers.pool import Executor, Job
-from floatgate.workloads.reading import Reading
+from floatgate.workloads.reading import Reading, takes_reading
 
 
+@takes_reading
 def compare(
     drive: Names,
     workload: Names,
@@ -50,9 +51,7 @@ def compare(
         executor: Where to run instead of on this machine.
         progress: Called some ten times a second with how far all runs have come, also while they
             are checked.
-        **reading: How traces are to be read, as for `floatgate.run`: `format`, `time_unit`,
-            `columns`, `event`, `device`, `process`, `skip_bad`, `traces`; and what is done to the
-            workload: `slice`, `first`, `footprint`, `speed`, `repeat`.
+        **reading: How traces are read, and what is done to them (docs/traces.md):
 
     Returns:
         The results, in the order of the values whatever ended first. A run that fails is in

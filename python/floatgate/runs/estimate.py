@@ -11,20 +11,16 @@ ones, and whatever else the machine does, this is right within a factor of three
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from floatgate import build, engine
-from floatgate.policy.finder import Finder
+from floatgate import engine
 from floatgate.runs.batch import Plan
 from floatgate.runs.cache import cache
 from floatgate.runs.workers.pool import cores, finished
-from floatgate.settings import pairs
-from floatgate.workloads.reading import how_to_read
 
 STRETCHES = 5
 """Half drives that ageing writes at least, before it can know that it has come to an end."""
@@ -196,30 +192,15 @@ def _size(text: str) -> float:
 
 def _measured() -> Rates:
     """Runs a small drive for about half a second."""
-    small = {
-        "geometry.channels": 1,
-        "geometry.chips-per-channel": 1,
-        "geometry.blocks-per-plane": 512,
-        "ftl.spare-factor": 0.2,
-        "precondition.fill": "full",
-        "precondition.age": "random",
-        "workload.requests": 100_000,
-    }
-    text = engine.run(
-        "agcr",
-        "random-write",
-        build=build.digest(),
-        set=pairs(small),
-        policy=[],
-        seed=1,
-        reading=how_to_read(),
-        cache=None,
-        progress=None,
-        rows=None,
-        tables=[],
-        finder=Finder(),
+    value = engine.tried(
+        "geometry.channels=1",
+        "geometry.chips-per-channel=1",
+        "geometry.blocks-per-plane=512",
+        "ftl.spare-factor=0.2",
+        "precondition.fill=full",
+        "precondition.age=random",
+        "workload.requests=100_000",
     )
-    value = json.loads(text)
     flash, timing = value["flash"], value["timing"]
     done = flash["read"]["total"] + flash["program"]["total"]
     running = done / timing["page_ops_per_second"]

@@ -15,7 +15,7 @@ from floatgate.experiments.model import Planned
 from floatgate.experiments.toml import Path as At
 from floatgate.policy.permission import code_allowed, named
 from floatgate.result.comparison import Comparison
-from floatgate.result.files import prepare_folder, replace
+from floatgate.result.files import prepare_folder, reason, replace
 from floatgate.result.lists import SWEEP
 from floatgate.result.measures import MEASURES
 from floatgate.result.shape import sample
@@ -231,8 +231,9 @@ def _write_list(prepared: Prepared) -> None:
     except OSError as error:
         for folder in made:
             folder.rmdir()
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"{prepared.out}: no result can be stored here ({reason})") from error
+        raise InputError(
+            f"{prepared.out}: no result can be stored here ({reason(error)})"
+        ) from error
 
 
 def _placed(experiment: experiments.Experiment, error: ConfigError) -> ConfigError:

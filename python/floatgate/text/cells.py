@@ -7,7 +7,6 @@ from floatgate.words import Style, duration, number, section, wrapped
 
 HOUR = 3_600e9
 
-
 LEAST_RATE = 1e-20
 """JESD218 asks for no less than 1e-16."""
 

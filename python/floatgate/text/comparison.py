@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from floatgate.result.comparison import Comparison
-from floatgate.result.measures import Measure, best, change, peers, tables, warnings, worth_showing
+from floatgate.result.measures import Cell, Measure, columns, peers, tables, warnings
 from floatgate.result.names import brief, label, where
 from floatgate.result.run import Result
 from floatgate.words import BOLD, RED, WIDTH, YELLOW, Style, duration, hanging, number, section
@@ -37,11 +37,9 @@ def page(
         if _width(labels) > min(_WIDEST_LABELS, WIDTH - 4 - longest):
             sections.append(section("Runs", _legend(labels), style))
             labels = [[""], *([str(i)] for i in range(1, len(labels)))]
-        for title, measures in tables(first):
-            columns = (_cells(measure, comparison, first) for measure in measures)
-            blocks = _blocks(labels, filter(None, columns), style)
-            if blocks:
-                sections.append(section(title, "\n\n".join(blocks), style))
+        for title, shown in columns(comparison, first):
+            blocks = _blocks(labels, [_column(*each) for each in shown], style)
+            sections.append(section(title, "\n\n".join(blocks), style))
         sections.append(_bars(labels, comparison.runs, bars, first, style))
         sections.append(_ends(comparison, style))
         sections.append(_checks(comparison, style))
@@ -141,24 +139,15 @@ def _blocks(
     return ["\n".join(line.rstrip() for line in block) for block in blocks]
 
 
-def _cells(measure: Measure, comparison: Comparison, named: Sequence[str]) -> list[str]:
-    """A header, and a cell for each run; empty if no run has anything to show."""
-    values = [measure.of(run) for run in comparison.runs]
-    if not worth_showing(measure, values, named):
-        return []
-    shown = ["-" if value is None else measure.show(value) for value in values]
-    marks, changes = [""] * len(values), [""] * len(values)
-    for first, *others in peers(comparison):
-        for i in others:
-            changes[i] = change(values[first], values[i])
-        for i in best(measure, {i: values[i] for i in (first, *others)}):
-            marks[i] = "*"
-    width, beside = max(map(len, shown)), max(map(len, changes))
-    cells = [
-        f"{value:>{width}}{mark:1} {change:>{beside}}".rstrip()
-        for value, mark, change in zip(shown, marks, changes, strict=True)
+def _column(measure: Measure, cells: Sequence[Cell]) -> list[str]:
+    """A header, and a cell for each run."""
+    width = max(len(cell.shown) for cell in cells)
+    beside = max(len(cell.change) for cell in cells)
+    lines = [
+        f"{cell.shown:>{width}}{'*' if cell.best else '':1} {cell.change:>{beside}}".rstrip()
+        for cell in cells
     ]
-    return [measure.title, *cells]
+    return [measure.title, *lines]
 
 
 def _bars(

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from floatgate.engine import InputError
-from floatgate.words import WIDTH, duration, number, short, table
+from floatgate.words import WIDTH, duration, hanging, number, short, table
 
 SHAPES_RESULTS = False
 
@@ -250,16 +250,8 @@ _LABELS = {
 
 
 def _wrapped(text: str, indent: str = "") -> str:
-    return textwrap.fill(
-        text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
-    )
+    return hanging(indent, text, WIDTH)
 
 
 def _hanging(label: str, text: str, width: int = 13) -> str:
-    return textwrap.fill(
-        text,
-        WIDTH,
-        initial_indent=label.ljust(width),
-        subsequent_indent=" " * width,
-        break_on_hyphens=False,
-    )
+    return hanging(label.ljust(width), text, WIDTH)

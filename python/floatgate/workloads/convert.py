@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Any, Unpack
 from floatgate import engine
 from floatgate.engine import InputError
 from floatgate.policy.finder import Finder
+from floatgate.result.files import reason
 from floatgate.result.parquet import ParquetFile
 from floatgate.settings import Settings, pairs
 from floatgate.workloads.parquet import METADATA, SCHEMA
-from floatgate.workloads.reading import Reading, how_to_read
+from floatgate.workloads.reading import Reading, how_to_read, takes_reading
 
 if TYPE_CHECKING:
     from os import PathLike
 
 
+@takes_reading
 def convert(
     workload: str | PathLike[str],
     out: str | PathLike[str],
@@ -46,9 +48,7 @@ def convert(
         set: Settings of the workload by key, `{"workload.requests": 1000}`.
         progress: Called some ten times a second with the stage (`converting`), the requests
             done, how many there are (None where unknown) and the workload's time in ns.
-        **reading: How a trace is to be read and what is done to it, as for `floatgate.run`:
-            `format`, `time_unit`, `columns`, `event`, `device`, `process`, `skip_bad`, `traces`,
-            `slice`, `first`, `footprint`, `speed`, `repeat`.
+        **reading: How a trace is read, and what is done to it (docs/traces.md):
 
     Returns:
         What the file says of itself: `requests`, `span_bytes`, `timed`, `origin_ns`, `stand_in`
@@ -105,7 +105,7 @@ def _check(place: Path, *, force: bool) -> None:
 
 
 def _failure(place: Path, error: OSError) -> InputError:
-    return InputError(f"{place}: it cannot be written ({(error.strerror or str(error)).lower()})")
+    return InputError(f"{place}: it cannot be written ({reason(error)})")
 
 
 def _umask() -> int:

@@ -1,9 +1,23 @@
-"""How a trace is to be read."""
+"""How a trace is read: the one list of what can be said of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypedDict, Unpack
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import (
+    Annotated,
+    Any,
+    NamedTuple,
+    ParamSpec,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    get_type_hints,
+)
 
 from floatgate import engine
 from floatgate.workloads.catalogue import Folders, trace_folders
@@ -12,47 +26,114 @@ from floatgate.workloads.parquet import open_table
 Devices = str | int | Iterable[str | int]
 """`3`, `"3,7"` or `[3, "hm_0"]`."""
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Option(NamedTuple):
+    """How the command line asks for a way to read: what it shows, and the type that it takes."""
+
+    metavar: str
+    help: str
+    type: Any = str
+    least: int | None = None
+
 
 class Reading(TypedDict, total=False):
-    """How a trace is to be read, and what is done to it; `run` says what each means."""
+    """How a trace is read, and what is done to it; `floatgate.run` says what each means.
 
-    format: str | None
-    time_unit: str | None
-    columns: str | None
-    event: str | None
-    device: Devices
-    process: str | int | None
-    skip_bad: bool
-    traces: Folders
-    slice: str | None
-    first: int | None
-    footprint: float | None
-    speed: float | None
-    repeat: int | None
+    Functions take these as keywords, commands as options, experiments as keys of `reading`.
+    """
+
+    format: Annotated[str | None, Option("NAME", "The trace's format; its content by default.")]
+    time_unit: Annotated[str | None, Option("UNIT", "Unit of the trace's times: s, ms, us or ns.")]
+    columns: Annotated[
+        str | None,
+        Option(
+            "MAP",
+            "What a table's columns hold: time=1:us,op=2,offset=3,size=4:sectors,device=5; "
+            "of a Parquet file, names instead of numbers.",
+        ),
+    ]
+    event: Annotated[
+        str | None,
+        Option(
+            "LETTER",
+            "With which event of blkparse a request arrives: Q (queued), D (issued), "
+            "C (completed).",
+        ),
+    ]
+    device: Annotated[
+        Devices | None, Option("NAME[,NAME]...", "Only requests to these devices of the trace.")
+    ]
+    process: Annotated[
+        str | int | None, Option("NAME", "Only requests of this process, by name or number.")
+    ]
+    skip_bad: Annotated[bool, Option("", "Count records that cannot be read, and go on.", bool)]
+    traces: Annotated[
+        Folders,
+        Option(
+            "DIR",
+            "Where traces of the catalogue lie; by default FLOATGATE_TRACES.",
+            list[Path],
+        ),
+    ]
+    slice: Annotated[
+        str | None,
+        Option("FROM..TO", "Only this stretch of the workload's time: 10min..2h, 10min.."),
+    ]
+    first: Annotated[int | None, Option("N", "Only so many requests.", int, 1)]
+    footprint: Annotated[
+        float | None,
+        Option("FACTOR", "Move extents of 1 MiB to this part of their number: 0.5.", float),
+    ]
+    speed: Annotated[
+        float | None, Option("FACTOR", "Let requests arrive so many times as fast.", float)
+    ]
+    repeat: Annotated[int | None, Option("N", "The workload so many times in a row.", int, 1)]
+
+
+def takes_reading(function: Callable[P, R]) -> Callable[P, R]:
+    """A function whose `**reading` is a `Reading`: signature and docstring have each key."""
+    signature = inspect.signature(function)
+    own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    keys, said = [], ""
+    for key, kind in get_type_hints(Reading, include_extras=True).items():
+        default = False if key == "skip_bad" else None
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        keys.append(inspect.Parameter(key, keyword, default=default, annotation=kind.__origin__))
+        said += f"\n\\1{key}: {kind.__metadata__[0].help}"
+    function.__signature__ = signature.replace(parameters=[*own, *keys])  # type: ignore[attr-defined]
+    function.__doc__ = re.sub(r"(?m)^( *)\*\*reading: .*$", rf"\g<0>{said}", function.__doc__ or "")
+    return function
 
 
 def how_to_read(**reading: Unpack[Reading]) -> engine.Reading:
-    """The same for the engine."""
+    """The same for the engine.
+
+    Raises:
+        TypeError: Something is no key of `Reading`.
+    """
+    if unknown := sorted(reading.keys() - Reading.__annotations__.keys()):
+        near = difflib.get_close_matches(unknown[0], Reading.__annotations__, 1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        raise TypeError(f"unexpected keyword argument `{unknown[0]}`{hint}")
     process = reading.get("process")
-    return {
-        "format": reading.get("format"),
-        "time_unit": reading.get("time_unit"),
-        "columns": reading.get("columns"),
-        "event": reading.get("event"),
-        "devices": _names(reading.get("device", ())),
-        "process": None if process is None else str(process),
-        "skip_bad": reading.get("skip_bad", False),
-        "traces": trace_folders(reading.get("traces")),
-        "slice": reading.get("slice"),
-        "first": reading.get("first"),
-        "footprint": reading.get("footprint"),
-        "speed": reading.get("speed"),
-        "repeat": reading.get("repeat"),
-        "tables": open_table,
-    }
+    given = {key: value for key, value in reading.items() if key in engine.AS_IT_IS}
+    found = (
+        engine.AS_IT_IS
+        | given
+        | {
+            "devices": _names(reading.get("device")),
+            "process": None if process is None else str(process),
+            "traces": trace_folders(reading.get("traces")),
+            "tables": open_table,
+        }
+    )
+    return cast("engine.Reading", found)
 
 
-def _names(devices: Devices) -> list[str]:
+def _names(devices: Devices | None) -> list[str]:
     if isinstance(devices, str):
         return devices.split(",")
-    return [str(d) for d in ([devices] if isinstance(devices, int) else devices)]
+    return [str(d) for d in ([devices] if isinstance(devices, int) else devices or ())]

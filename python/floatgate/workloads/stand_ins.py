@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from floatgate import engine
 from floatgate.policy.finder import Finder
-from floatgate.workloads.reading import Reading, how_to_read
+from floatgate.workloads.reading import Reading, how_to_read, takes_reading
 
 if TYPE_CHECKING:
     from os import PathLike
 
 
+@takes_reading
 def fit(
     trace: str | PathLike[str],
     *,
@@ -31,7 +32,7 @@ def fit(
             not there, the profile is that of its published statistics.
         progress: Called some ten times a second with the stage (`looking`, `fitting`), the
             requests done, how many there are (None where unknown) and the trace's time in ns.
-        **reading: How a trace is to be read, as for `floatgate.run`.
+        **reading: How a trace is read, and what is done to it (docs/traces.md):
 
     Returns:
         The profile. Saved as a file it is a workload: `run("agcr", "profile.toml")`.

@@ -57,7 +57,6 @@ class Job(NamedTuple):
 Watch = Callable[[int, str, int, int | None, int], object]
 """Called with the number of a job, then as the `progress` of `floatgate.run`."""
 
-
 Outcomes = Generator[tuple[int, Result | Failure], None, None]
 """The number of a job and what became of it, as each one ends, in any order."""
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from floatgate import engine
 from floatgate.policy.finder import Finder
-from floatgate.result.values import Numbers
+from floatgate.result.values import Value, table
 from floatgate.settings import Settings, pairs
 from floatgate.workloads.describe import plots, text
-from floatgate.workloads.reading import Reading, how_to_read
+from floatgate.workloads.reading import Reading, how_to_read, takes_reading
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 CLASSES = ("read_only", "write_only", "interleaved")
 
 
+@takes_reading
 def describe(
     workload: str | PathLike[str],
     page_size: str = "4KiB",
@@ -49,9 +50,7 @@ def describe(
         set: Settings of the workload by key, `{"workload.requests": 1000}`.
         progress: Called some ten times a second with the stage (`describing`), the requests
             done, how many there are (None where unknown) and the workload's time in ns.
-        **reading: How a trace is to be read, as for `floatgate.run`: `format`, `time_unit`,
-            `columns`, `event`, `device`, `process`, `skip_bad`, `traces`; and what is done to the
-            workload: `slice`, `first`, `footprint`, `speed`, `repeat`.
+        **reading: How a trace is read, and what is done to it (docs/traces.md):
 
     Returns:
         The description.
@@ -73,17 +72,13 @@ def describe(
     return Description(json.loads(described))
 
 
-class Description(Numbers):
+class Description(Value):
     """What a workload is like.
 
     `description.requests.read.bytes`, `description.footprint.pages` and so on are the numbers of
     the JSON value; the methods give its tables as polars frames; `print(description)` is the page
     that the command line prints.
     """
-
-    def __init__(self, data: dict[str, Any]) -> None:
-        super().__init__(data)
-        self.data = data
 
     def __str__(self) -> str:
         return text.page(self.name, self.data)
@@ -96,10 +91,6 @@ class Description(Numbers):
         """The workload's name, a stand-in marked as one."""
         workload = self.data["workload"]
         return f"{workload['name']}{' [stand-in]' if workload['stand_in'] else ''}"
-
-    def to_json(self) -> str:
-        """The whole value as JSON, on lines of their own."""
-        return json.dumps(self.data, indent=1)
 
     def save_page(self, path: str | PathLike[str]) -> Path:
         """Writes a page with plots: one HTML file that needs nothing else.
@@ -116,32 +107,32 @@ class Description(Numbers):
         The columns `reads`, `writes`, `trims`, `read_bytes`, `written_bytes` are counts.
         """
         if self.data["rate"] is None:
-            return _frame({"begin_ns": []})
+            return table({"begin_ns": []})
         series = dict(self.data["rate"]["series"])
         width = series.pop("width_ns")
-        return _frame({"begin_ns": [width * i for i in range(len(series["reads"]))]} | series)
+        return table({"begin_ns": [width * i for i in range(len(series["reads"]))]} | series)
 
     def over_day(self) -> pl.DataFrame:
         """One row per hour of the day, from the first request on; empty below a day."""
         rate = self.data["rate"]
-        return _frame((rate and rate["hours"]) or [])
+        return table((rate and rate["hours"]) or [])
 
     def size_classes(self) -> pl.DataFrame:
         """One row per power of two: the requests whose size lies in it."""
-        return _frame(self.data["sizes"]["histogram"])
+        return table(self.data["sizes"]["histogram"])
 
     def frequent_sizes(self) -> pl.DataFrame:
         """One row per size, the most frequent first, at most ten."""
-        return _frame(self.data["sizes"]["frequent"])
+        return table(self.data["sizes"]["frequent"])
 
     def runs(self) -> pl.DataFrame:
         """One row per power of two: sequential runs of so many requests."""
-        return _frame(self.data["sequence"]["histogram"])
+        return table(self.data["sequence"]["histogram"])
 
     def page_characters(self) -> pl.DataFrame:
         """One row per class of page: its pages, and the reads and writes on them."""
         characters = self.data["characters"]
-        return _frame(
+        return table(
             [
                 {"character": name} | {of: characters[of][name] for of in _COUNTED}
                 for name in CLASSES
@@ -150,11 +141,11 @@ class Description(Numbers):
 
     def accuracy(self) -> pl.DataFrame:
         """One row per length of the history window: how often it identifies a page rightly."""
-        return _frame(self.data["identification"]["windows"])
+        return table(self.data["identification"]["windows"])
 
     def demand_differences(self) -> pl.DataFrame:
         """One row per length of epoch and percentage: the share of epochs that differ less."""
-        return _frame(
+        return table(
             [
                 {"epoch_ns": epochs["length_ns"], "percent": percent, "share": share}
                 for epochs in self.data["epochs"]
@@ -165,11 +156,11 @@ class Description(Numbers):
     def reuse_distances(self) -> pl.DataFrame:
         """One row per number of pages: the hit ratio of an LRU cache of that size."""
         reuse = self.data["reuse"]
-        return _frame({key: reuse[key] for key in ("below_pages", "share")})
+        return table({key: reuse[key] for key in ("below_pages", "share")})
 
     def concentration(self) -> pl.DataFrame:
         """One row per operation and share of pages: the share of touches on the hottest."""
-        return _frame(
+        return table(
             [
                 {"operation": op, "pages": pages, "touches": touches}
                 for op in ("read", "write")
@@ -179,7 +170,7 @@ class Description(Numbers):
 
     def touches_per_page(self) -> pl.DataFrame:
         """One row per operation and power of two: the pages with so many touches."""
-        return _frame(
+        return table(
             [
                 {"operation": op, "from_touches": least, "pages": pages}
                 for op in ("read", "write")
@@ -189,7 +180,7 @@ class Description(Numbers):
 
     def hot_pages(self) -> pl.DataFrame:
         """One row per operation and page, the most touched first: at most ten of each."""
-        return _frame(
+        return table(
             [
                 {"operation": op} | page
                 for op in ("read", "write")
@@ -199,9 +190,3 @@ class Description(Numbers):
 
 
 _COUNTED = ("pages", "reads", "writes")
-
-
-def _frame(rows: Any) -> pl.DataFrame:
-    import polars as pl
-
-    return pl.DataFrame(rows, infer_schema_length=None)

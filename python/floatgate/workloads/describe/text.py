@@ -6,7 +6,17 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from floatgate.words import BOLD, WIDTH, YELLOW, Style, duration, number, short, size, table
+from floatgate.words import (
+    BOLD,
+    YELLOW,
+    Style,
+    duration,
+    number,
+    short,
+    size,
+    table,
+    wrapped,
+)
 
 SHAPES_RESULTS = False
 
@@ -104,7 +114,7 @@ def _sizes(data: Mapping[str, Any]) -> tuple[str, str]:
     if distinct <= 1:
         return "Sizes", f"all {exact(most)}"
     frequent = [f"{exact(s['bytes'])} {percent(s['share'])}" for s in sizes["frequent"][:5]]
-    body = _wrapped(f"most frequent: {', '.join(frequent)}")
+    body = wrapped(f"most frequent: {', '.join(frequent)}")
     total = data["requests"]["all"]["requests"]
     ops = [op for op in ("read", "write", "trim") if data["requests"][op]["requests"]]
     rows = [["from", *(f"{op}s" for op in ops), ""]]
@@ -137,7 +147,7 @@ def _order(data: Mapping[str, Any]) -> tuple[str, str]:
             f" {percent(alignment['at_4k_shifted'])} would start on a multiple of 4 KiB"
             f" (--set workload.shift={data['workload']['shift_bytes'] + best}B)"
         )
-    return "Order of addresses", "\n".join(map(_wrapped, lines))
+    return "Order of addresses", "\n".join(map(wrapped, lines))
 
 
 def _rate(data: Mapping[str, Any]) -> tuple[str, str]:
@@ -166,7 +176,7 @@ def _rate(data: Mapping[str, Any]) -> tuple[str, str]:
         lines.append(table(rows))
     gaps = rate["gaps"]
     lines.append(
-        _wrapped(
+        wrapped(
             f"between requests: mean {duration(gaps['mean_ns'])},"
             f" median {duration(gaps['p50_ns'])}, p99 {duration(gaps['p99_ns'])},"
             f" longest {duration(gaps['max_ns'])}; variation {number(_three(gaps['variation']))}"
@@ -208,7 +218,7 @@ def _footprint(data: Mapping[str, Any]) -> tuple[str, str]:
             f"{percent(footprint['overwrites'])} of the page writes overwrite an earlier one:"
             f" {number(footprint['writes_per_written_page'])} writes to a written page in the mean"
         )
-    return title, "\n".join(map(_wrapped, lines))
+    return title, "\n".join(map(wrapped, lines))
 
 
 def _characters(data: Mapping[str, Any]) -> tuple[str, str]:
@@ -228,7 +238,7 @@ def _characters(data: Mapping[str, Any]) -> tuple[str, str]:
         f"identified by a history window of {', '.join(windows)}"
         f" of the touches with a history (all but {percent(identification['without_history'])})"
     )
-    return "Page characters at 95 % (AGCR, Figures 2 and 6)", f"{table(rows)}\n{_wrapped(line)}"
+    return "Page characters at 95 % (AGCR, Figures 2 and 6)", f"{table(rows)}\n{wrapped(line)}"
 
 
 def _epochs(data: Mapping[str, Any]) -> tuple[str, str]:
@@ -270,7 +280,7 @@ def _reuse(data: Mapping[str, Any]) -> tuple[str, str]:
         ]
         if hits:
             lines.append(f"an LRU cache would hit: {', '.join(hits)}")
-    return "Reuse of pages", "\n".join(map(_wrapped, lines))
+    return "Reuse of pages", "\n".join(map(wrapped, lines))
 
 
 def _hits(reuse: dict[str, Any], pages: int) -> float:
@@ -300,9 +310,5 @@ def _notes(data: Mapping[str, Any], style: Style) -> str:
             f" {number(sampling['pages'])} pages in {number(sampling['groups'])} groups of 16;"
             " the rest is exact",
         )
-    lines = [_wrapped(f"- {note}") for note in notes]
+    lines = [wrapped(f"- {note}") for note in notes]
     return f"{style(YELLOW, 'Notes')}\n" + textwrap.indent("\n".join(lines), "  ") if lines else ""
-
-
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, WIDTH - 2, subsequent_indent="  ", break_on_hyphens=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import polars as pl
 
@@ -365,13 +365,3 @@ def plots(runs: Runs) -> Iterator[Plot]:
             yield Plot(
                 "values", f"{title}, against Baseline", x="workload", by="scheme", values=values
             )
-
-
-def unsettled(runs: Runs, schemes: Sequence[str] = SCHEMES) -> list[str]:
-    """Runs whose shares had not settled, in words."""
-    return [
-        f"{workload}, {scheme}"
-        for workload in runs.there(ALL)
-        for scheme in schemes
-        if (run := runs.get(workload, scheme)) and not run.is_steady
-    ]
