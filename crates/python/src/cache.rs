@@ -1,7 +1,7 @@
 //! Preconditioned drives, and what is known of traces, kept in a folder between runs. A cache may
 //! lose what it was given: what cannot be written or read is made anew, and never fails a run.
 //!
-//! The folder is floatgate's alone (`python/floatgate/cache.py` makes it and marks it), and still
+//! The folder is floatgate's alone (`python/floatgate/runs/cache.py` makes it and marks it), and still
 //! nothing is deleted there but what has a name that is given here.
 
 use std::fs::{self, File};

@@ -1,6 +1,6 @@
 //! Policies written in Python: found before a run, made for it, and asked during it.
 //!
-//! The Python side of finding is `python/floatgate/finder.py`; asking is in `policy.rs`.
+//! The Python side of finding is `python/floatgate/policy/finder.py`; asking is in `policy.rs`.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +24,7 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    /// `finder` is a `floatgate.finder.Finder`.
+    /// `finder` is a `floatgate.policy.finder.Finder`.
     pub(crate) fn new(finder: Py<PyAny>) -> Arc<Self> {
         let (used, stop, busy, raised) = Default::default();
         Arc::new(Self { finder, used, stop, busy, raised })
@@ -82,7 +82,7 @@ impl Outside {
 /// Finds policies in Python.
 pub(crate) struct Finder(pub(crate) Arc<Outside>);
 
-/// `floatgate.finder.Found`.
+/// `floatgate.policy.finder.Found`.
 #[derive(FromPyObject)]
 struct Found {
     make: Py<PyAny>,

@@ -1,5 +1,5 @@
 //! Parquet files: polars reads them, and hands pieces of some hundred thousand rows over as columns
-//! of numpy. `python/floatgate/parquet.py` is the other side.
+//! of numpy. `python/floatgate/workloads/parquet.py` is the other side.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(crate) const FORMAT: &str = "parquet";
 pub(crate) const SUMMARY: &str =
     "columns time_ns, op, offset, size, prio, or others named with --columns (floatgate, polars)";
 
-/// `floatgate.parquet.open_table`.
+/// `floatgate.workloads.parquet.open_table`.
 #[derive(Clone)]
 pub(crate) struct Opener(Arc<Py<PyAny>>);
 
@@ -97,7 +97,7 @@ pub(crate) fn glance(path: &Path, how: &How) -> PyResult<()> {
     opened(path, how).map(drop)
 }
 
-/// One file. `opened` is a `floatgate.parquet.Opened`.
+/// One file. `opened` is a `floatgate.workloads.parquet.Opened`.
 struct File {
     name: Arc<str>,
     opened: Arc<Py<PyAny>>,
@@ -119,7 +119,7 @@ impl Table for File {
     }
 }
 
-/// One way through a file. `pieces` is a `floatgate.parquet.Pieces`.
+/// One way through a file. `pieces` is a `floatgate.workloads.parquet.Pieces`.
 struct Reading {
     name: Arc<str>,
     pieces: Py<PyAny>,
@@ -182,7 +182,7 @@ fn attached<T>(
         || fail(Spot::Whole, "Python has ended".into(), "an interpreter".into(), String::new());
     Python::try_attach(|py| {
         call(py).map_err(|e| {
-            // A `floatgate.parquet.TableError`.
+            // A `floatgate.workloads.parquet.TableError`.
             type Said = (Option<u64>, String, String, String);
             let said = e.value(py).getattr("said").and_then(|said| said.extract::<Said>());
             match said {

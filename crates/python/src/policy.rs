@@ -19,7 +19,7 @@ use crate::views;
 /// A method, if the policy has it.
 type Hook = Option<Py<PyAny>>;
 
-/// The methods that a policy may have; `python/floatgate/policy.py` describes them.
+/// The methods that a policy may have; `python/floatgate/policy` describes them.
 #[derive(Default)]
 struct Hooks {
     attach: Hook,
