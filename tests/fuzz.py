@@ -3,7 +3,7 @@
 `python tests/fuzz.py [--seconds N] [--inputs N] [--seed N] [READER...]`, or `make fuzz`. Whatever
 the input, the answer must be something sound or an `InputError`. An input that gets another answer
 is kept in `fuzz-failures/`. Traces and drive files go through whole runs here; `fuzz/` has the
-readers of the Rust crates alone, by coverage, and `damage.py` those of results.
+readers of the Rust crates alone, by coverage, and `damage.py` pages and lists of results.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import argparse
 import faulthandler
 import functools
 import gzip
+import json
 import lzma
 import random
 import resource
@@ -25,8 +26,10 @@ from pathlib import Path
 from typing import Any
 
 import floatgate
+from damage import value_of
 from floatgate import engine
 from floatgate.experiments.model import Experiment
+from floatgate.result.folder import RESULT, SEAL
 from floatgate.result.run import Result
 from floatgate.workloads import parquet
 
@@ -201,7 +204,7 @@ def experiment(rng: random.Random, folder: Path) -> None:
 
 @functools.cache
 def stored() -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The value of a stored result, and the tables beside it."""
+    """The value of a stored result's file, and the tables beside it."""
     with tempfile.TemporaryDirectory() as name:
         set: dict[str, float] = {
             "workload.requests": 50,
@@ -212,13 +215,34 @@ def stored() -> tuple[dict[str, Any], dict[str, bytes]]:
         result = floatgate.run("agcr", "random-write", set=set, out=name)
         assert result.folder is not None
         tables = {path.stem: path.read_bytes() for path in result.folder.glob("*.parquet")}
+        value = json.loads((result.folder / RESULT).read_bytes())
     assert len(tables) >= 3
-    return result.data, tables
+    return value, tables
+
+
+def result(rng: random.Random, folder: Path) -> None:
+    """A result's file, with what it says of itself or without; and all that is made of it."""
+    value, _ = stored()
+    path = folder / RESULT
+    if rng.random() < 0.2:
+        value = {key: inside for key, inside in value.items() if key != SEAL}
+    raw = json.dumps(value, indent=1).encode()
+    path.write_bytes(raw)
+    if rng.random() < 0.4:
+        path.write_bytes(damage(rng, raw))
+    else:
+        value_of(rng, path)
+    read = Result.load(path)
+    str((read, repr(read), read.run_id, read.to_json()))
+    assert read.frame().height == 1
+    for rows in (read.latencies(), read.delays(), read.flash_operations()):
+        assert rows.height > 0
 
 
 def table(rng: random.Random, folder: Path) -> None:
     """A Parquet table: of a run, whatever its result says of it; or as a trace."""
-    data, tables = stored()
+    value, tables = stored()
+    data = {key: inside for key, inside in value.items() if key != SEAL}
     name = rng.choice(sorted(tables))
     raw = requests() if rng.random() < 0.5 else tables[name]
     path = folder / f"{name}.parquet"
@@ -268,7 +292,7 @@ def whole_run(rng: random.Random, folder: Path) -> None:
 
 
 READERS: dict[str, Callable[[random.Random, Path], None]] = {
-    "runs": whole_run, "experiments": experiment, "tables": table,
+    "runs": whole_run, "experiments": experiment, "results": result, "tables": table,
 }  # fmt: skip
 
 

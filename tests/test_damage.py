@@ -63,7 +63,7 @@ def test_what_is_wrong_in_a_result_is_named(
     whole: Path, tmp_path: Path, change: Any, said: str
 ) -> None:
     place = _edited(whole, tmp_path, change)
-    for read in (fg.report.load, lambda of: fg.results(of)):
+    for read in (fg.report.load, lambda of: fg.results(of), lambda of: fg.Result.load(*of)):
         with pytest.raises(fg.InputError, match=re.escape(said)):
             read([place])
 

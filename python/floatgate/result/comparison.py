@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from floatgate.engine import InputError
-from floatgate.result import shape
 from floatgate.result.files import make_folder, replace
 from floatgate.result.folder import RESULT
 from floatgate.result.lists import LIST, SCHEMA, read_list
@@ -164,7 +163,7 @@ class Comparison:
         if not path.exists():
             raise InputError(f"{folder}: there is no `{LIST}` here; expected a stored comparison")
         value = read_list(path)
-        runs = [shape.load(path.parent / run_id / RESULT) for run_id in value["runs"]]
+        runs = [Result.load(path.parent / run_id / RESULT) for run_id in value["runs"]]
         return cls(runs, value["variants"], value["failed"])
 
 

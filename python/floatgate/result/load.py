@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from floatgate.engine import InputError
-from floatgate.result import shape
 from floatgate.result.comparison import Comparison
 from floatgate.result.folder import RESULT
 from floatgate.result.lists import LIST, read_list
@@ -130,7 +129,7 @@ def _results(paths: Iterable[Path], mistakes: list[str]) -> list[Result]:
     runs = []
     for path in paths:
         try:
-            run = shape.load(path)
+            run = Result.load(path)
         except InputError as error:
             mistakes.append(str(error))
             continue

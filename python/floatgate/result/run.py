@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from floatgate.engine import InputError
-from floatgate.result.files import content, reading
+from floatgate.result import shape
+from floatgate.result.files import reading
 from floatgate.result.folder import RESULT, SEAL, SNAPSHOTS, Recording, flaw
 from floatgate.result.shown import showing
 from floatgate.result.values import OPERATIONS, Value, delays, flat, run_id_of, table
@@ -88,10 +88,18 @@ class Result(Value):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Result:
-        """Reads a stored result: its `result.json`, or the folder that holds it."""
+        """Reads a stored result: its `result.json`, or the folder that holds it.
+
+        Raises:
+            InputError: It cannot be read, or lacks what a result of this version has.
+        """
         path = Path(path)
         path = path / RESULT if path.is_dir() else path
-        return cls.read(json.loads(content(path)), path.parent)
+        result = cls.read(shape.value_of(path), path.parent)
+        if result.seal is not None and (why := result.flaw(())) is not None:
+            raise InputError(f"{path.parent}: {why}; make the run again")
+        shape.check(result.data, path)
+        return result
 
     @classmethod
     def read(cls, value: Any, folder: Path) -> Result:

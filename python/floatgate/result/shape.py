@@ -14,18 +14,17 @@ from typing import Any
 from floatgate import engine
 from floatgate.engine import InputError
 from floatgate.result.files import json_of
-from floatgate.result.run import Result
 
 SHAPES_RESULTS = False
 
 SCHEMA = "floatgate.run/1"
 
 
-def load(path: Path) -> Result:
-    """Reads a `result.json`, and looks whether all is there that this version knows.
+def value_of(path: Path) -> dict[str, Any]:
+    """The value of a `result.json` that says that it is a result of this version.
 
     Raises:
-        InputError: It cannot be read, or is no result of this version.
+        InputError: It cannot be read, or says something else.
     """
     value = json_of(path, "a stored result", parse_constant=_no_number)
     if not isinstance(value, dict):
@@ -38,16 +37,21 @@ def load(path: Path) -> Result:
             f"{path}: this is a `{schema}`, and this version reads `{SCHEMA}`; "
             "run it again with one version of floatgate"
         )
-    result = Result.read(value, path.parent)
-    if result.seal is not None and (why := result.flaw(())) is not None:
-        raise InputError(f"{path.parent}: {why}; make the run again")
-    misfit = next(_misfits(result.data, _known(), ""), None)
+    return value
+
+
+def check(value: Mapping[str, Any], path: Path) -> None:
+    """Looks whether all is there that this version knows.
+
+    Raises:
+        InputError: Something is missing, or of another type.
+    """
+    misfit = next(_misfits(value, _known(), ""), None)
     if misfit is not None:
         raise InputError(
             f"{path}: `{misfit[0]}` {misfit[1]}; the file is damaged or of another version, make "
             "the run again"
         )
-    return result
 
 
 @functools.cache

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from floatgate.engine import InputError
-from floatgate.result import shape
 from floatgate.result.comparison import typed
 from floatgate.result.folder import RESULT, SNAPSHOTS, TABLES
 from floatgate.result.lists import LIST, SWEEP, read_list, read_sweep
@@ -75,7 +74,7 @@ def _stored(folders: Folders) -> Iterator[_Row]:
             above = path.parent.parent
             if above not in variants:
                 variants[above] = dict(_variants(above))
-            result = shape.load(path)
+            result = Result.load(path)
             yield path.parent, result, variants[above].get(path.parent, {})
 
 

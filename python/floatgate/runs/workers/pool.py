@@ -6,6 +6,7 @@ way to carry them out, on other machines say, is another class with the same one
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from floatgate.build import digest
 from floatgate.engine import InputError, InternalError
 from floatgate.policy.permission import allow_code
 from floatgate.result.comparison import Failure
+from floatgate.result.files import content
 from floatgate.result.folder import RESULT, SNAPSHOTS, TABLES
 from floatgate.result.run import Result
 from floatgate.runs.cache import cache
@@ -121,7 +123,7 @@ def stored(job: Job) -> Result | str | None:
         return None
     folder = Path(job.out) / job.run_id
     try:
-        result = Result.load(folder)
+        result = Result.read(json.loads(content(folder / RESULT)), folder)
         if result.run_id != job.run_id:
             return f"{RESULT} is that of another run"
         recorded = result.provenance.config.run["keep-requests"]
