@@ -98,6 +98,35 @@ def test_quick_tests_come_first_and_golden_results_last() -> None:
     assert names == [["a", "b"], ["quick"], ["law"], ["all"]]
 
 
+def test_what_takes_long_or_fails_judges_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    binary = tmp_path / "waf"
+    binary.write_bytes(b"")
+    tests = [Case(str(binary), ".", "waf", name) for name in ("quick", "bad", "law")]
+    taken = {"quick": 0.5, "bad": 0.5, "law": 12.0}
+    asked = []
+
+    def execute(some: list[Case], settings: dict[str, str], seconds: int) -> tuple[str, float]:
+        name = some[0].name
+        asked.append(name)
+        Path(settings["FLOATGATE_REACHED"]).write_text("7\n3\n")
+        failed = "waf law hangs" if taken[name] > seconds else "waf bad" * (name == "bad")
+        return failed, min(taken[name], seconds)
+
+    monkeypatch.setattr(run, "execute", execute)
+    kept = tmp_path / "reach.jsonl"
+    assert run.survey(tests, 1, kept, 10) == [Reach(tests[0], 0.5, frozenset({3, 7}))]
+    said = capsys.readouterr().out
+    assert "1 tests judge nothing, as they take 10 s or more" in said
+    assert "left out, for it fails without any mutant: waf bad" in said
+    assert asked == ["quick", "bad", "law"]
+    # A higher limit asks anew for what a lower one cut short, and for what failed.
+    assert [r.test.name for r in run.survey(tests, 1, kept, 20)] == ["quick", "law"]
+    assert asked[3:] == ["bad", "law"]
+    assert [r.test.name for r in run.survey(tests, 1, kept, 10)] == ["quick"]
+
+
 def test_a_survivor_without_an_explanation_is_no_success(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,7 +6,8 @@ a switch that is read once from the environment, so there is one build. A first 
 test alone, and records its processor time and the mutants that it reaches. Then each mutant is
 switched on for the tests that reach it, the quickest first and the golden results last, until one
 fails. Processor time is limited, not time on the clock: tests that take five times as much, and ten
-seconds, hang.
+seconds, hang. Tests that take long to begin with judge nothing, as survivors would take the time of
+them all: what they alone would catch counts as a survivor.
 
     make mutants N=300 SEED=1
     scripts/mutants/run.py --n 300 --seed 1 --only 17,203    these alone, anew
@@ -22,6 +23,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import os
 import re
 import signal
@@ -56,6 +58,7 @@ LAST = "golden"  # results of our own: caught by them alone is caught by no expe
 
 MEMORY = 6 << 30  # bytes: a mutant that grows without end dies
 SURVIVED, UNREACHED = "survived", "unreached"
+LONGEST = 10  # seconds of processor time that a test may take and still judge
 STALLED = 3600  # seconds on the clock, for what waits for ever and takes no processor time
 
 
@@ -311,8 +314,11 @@ class Reach:
     mutants: frozenset[int]
 
 
-def survey(tests: Sequence[Case], jobs: int, kept: Path) -> list[Reach]:
-    """Runs each test alone, with every mutant off; `kept` is told, and asked: builds differ."""
+def survey(tests: Sequence[Case], jobs: int, kept: Path, longest: float) -> list[Reach]:
+    """Runs each test alone, with every mutant off; `kept` is told, and asked: builds differ.
+
+    Returns those that judge: tests that pass within `longest` seconds of processor time.
+    """
     builds = {
         b: hashlib.sha256(Path(b).read_bytes()).hexdigest() for b in {t.binary for t in tests}
     }
@@ -324,9 +330,11 @@ def survey(tests: Sequence[Case], jobs: int, kept: Path) -> list[Reach]:
 
     def one(test: Case) -> tuple[str, Reach]:
         entry = known.get((builds[test.binary], test.name))
-        if entry is None:
+        # What was cut short under a lower limit says nothing under this one.
+        if entry is None or (entry["failed"] and entry["seconds"] < longest):
             with tempfile.NamedTemporaryFile("r") as reached:
-                failed, spent = execute([test], {"FLOATGATE_REACHED": reached.name}, 3600)
+                settings = {"FLOATGATE_REACHED": reached.name}
+                failed, spent = execute([test], settings, math.ceil(longest))
                 numbers = sorted(set(map(int, reached.read().split())))
             entry = {"build": builds[test.binary], "test": test.name, "failed": failed}
             entry |= {"seconds": spent, "mutants": numbers}
@@ -336,10 +344,12 @@ def survey(tests: Sequence[Case], jobs: int, kept: Path) -> list[Reach]:
 
     with ThreadPoolExecutor(jobs) as pool:
         results = list(pool.map(one, tests))
+    long = [r for failed, r in results if r.seconds >= longest or failed.endswith(" hangs")]
+    say(f"  {len(long)} tests judge nothing, as they take {longest:g} s or more")
     for failed, reach in results:
-        if failed:
+        if failed and reach not in long:
             say(f"  left out, for it fails without any mutant: {failed} ({reach.test.target})")
-    return [reach for failed, reach in results if not failed]
+    return [reach for failed, reach in results if not failed and reach not in long]
 
 
 def portions(reached: Iterable[Reach]) -> list[list[Reach]]:
@@ -384,7 +394,7 @@ def explanations() -> dict[str, str]:
     return {entry["name"]: entry["why"] for entry in listed}
 
 
-def run(n: int, seed: int, jobs: int, only: Sequence[int]) -> int:
+def run(n: int, seed: int, jobs: int, only: Sequence[int], longest: float) -> int:
     """Carries it all out. Returns the exit status."""
     began = time.monotonic()
     WORK.mkdir(parents=True, exist_ok=True)
@@ -399,9 +409,10 @@ def run(n: int, seed: int, jobs: int, only: Sequence[int]) -> int:
     built = time.monotonic()
     say(f"{len(viable)} compile; {len(tests)} tests, each alone ({built - began:.0f} s so far)")
 
-    surveyed = survey(tests, jobs, WORK / "reach.jsonl")
+    surveyed = survey(tests, jobs, WORK / "reach.jsonl", longest)
     total = sum(r.seconds for r in surveyed)
-    say(f"tests take {total:.0f} s of processor time ({time.monotonic() - began:.0f} s so far)")
+    took = f"{time.monotonic() - began:.0f} s so far"
+    say(f"{len(surveyed)} that judge take {total:.0f} s of processor time ({took})")
 
     log = WORK / "verdicts.jsonl"
     verdicts: dict[int, str] = {}
@@ -462,10 +473,16 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=300, help="how many are sampled")
     parser.add_argument("--seed", type=int, default=1, help="which")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="tests at once")
+    parser.add_argument(
+        "--longest",
+        type=float,
+        default=LONGEST,
+        help="seconds that a test may take and still judge",
+    )
     parser.add_argument("--only", default="", help="numbers of mutants, separated by commas")
     args = parser.parse_args()
     only = [int(k) for k in args.only.split(",") if k]
-    sys.exit(run(args.n, args.seed, args.jobs, only))
+    sys.exit(run(args.n, args.seed, args.jobs, only, args.longest))
 
 
 if __name__ == "__main__":
