@@ -112,7 +112,7 @@ def test_what_takes_long_or_fails_judges_nothing(
         asked.append(name)
         Path(settings["FLOATGATE_REACHED"]).write_text("7\n3\n")
         failed = "waf law hangs" if taken[name] > seconds else "waf bad" * (name == "bad")
-        return failed, min(taken[name], seconds)
+        return failed, min(taken[name], seconds - 0.5)
 
     monkeypatch.setattr(run, "execute", execute)
     kept = tmp_path / "reach.jsonl"
