@@ -198,7 +198,9 @@ def experiment(rng: random.Random, folder: Path) -> None:
     given = Experiment.load(path)
     given.planned()
     str((given.published, given.plots, given.prose))
-    assert Experiment.parse(given.to_toml(), folder=folder) == given
+    text = given.to_toml()
+    # What is written is the same, not what is read: NaN differs from itself.
+    assert Experiment.parse(text, folder=folder).to_toml() == text
     given.quick()
 
 
