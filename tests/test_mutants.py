@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -90,7 +91,7 @@ def test_a_sample_changes_little_when_the_code_does() -> None:
 
 def test_quick_tests_come_first_and_golden_results_last() -> None:
     def reach(target: str, name: str, seconds: float) -> Reach:
-        return Reach(Case(target, ".", target, name), seconds, frozenset({1}))
+        return Reach(Case(target, ".", target, name), "b", seconds, frozenset({1}))
 
     tests = [reach("golden", "all", 0.1), reach("waf", "law", 9.0), reach("lib", "a", 0.01)]
     tests += [reach("waf", "quick", 0.01), reach("lib", "b", 0.02)]
@@ -116,7 +117,9 @@ def test_what_takes_long_or_fails_judges_nothing(
 
     monkeypatch.setattr(run, "execute", execute)
     kept = tmp_path / "reach.jsonl"
-    assert run.survey(tests, 1, kept, 10) == [Reach(tests[0], 0.5, frozenset({3, 7}))]
+    assert run.survey(tests, 1, kept, 10) == [
+        Reach(tests[0], sha256(b"").hexdigest(), 0.5, frozenset({3, 7}))
+    ]
     said = capsys.readouterr().out
     assert "1 tests judge nothing, as they take 10 s or more" in said
     assert "left out, for it fails without any mutant: waf bad" in said
@@ -125,6 +128,33 @@ def test_what_takes_long_or_fails_judges_nothing(
     assert [r.test.name for r in run.survey(tests, 1, kept, 20)] == ["quick", "law"]
     assert asked[3:] == ["bad", "law"]
     assert [r.test.name for r in run.survey(tests, 1, kept, 10)] == ["quick"]
+
+
+def test_a_test_that_passed_runs_again_only_if_it_is_another(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def reach(build: str, name: str) -> Reach:
+        return Reach(Case("waf", ".", "waf", name), build, 2.0, frozenset({1}))
+
+    ran: list[str] = []
+
+    def execute(some: list[Case], *_: object) -> tuple[str, float]:
+        ran.extend(test.name for test in some)
+        return "waf c" * (some[0].name == "c"), 0.1
+
+    monkeypatch.setattr(run, "execute", execute)
+
+    def judge(*tests: Reach) -> tuple[str, list[str]]:
+        ran.clear()
+        return run.judge(1, "m", tests, run.Passed(tmp_path / "passed.jsonl")), ran
+
+    first = [reach("x", "a"), reach("y", "b")]
+    assert judge(*first) == (run.SURVIVED, ["a", "b"])
+    assert judge(*first) == (run.SURVIVED, [])
+    assert judge(first[0], reach("z", "b")) == (run.SURVIVED, ["b"])
+    assert judge(*first, reach("y", "c")) == ("waf c", ["c"])
+    assert judge(*first, reach("y", "c")) == ("waf c", ["c"])
+    assert judge() == (run.UNREACHED, [])
 
 
 def test_a_survivor_without_an_explanation_is_no_success(

@@ -6,15 +6,16 @@ a switch that is read once from the environment, so there is one build. A first 
 test alone, and records its processor time and the mutants that it reaches. Then each mutant is
 switched on for the tests that reach it, the quickest first and the golden results last, until one
 fails. Processor time is limited, not time on the clock: tests that take five times as much, and ten
-seconds, hang. Tests that take long to begin with judge nothing, as survivors would take the time of
-them all: what they alone would catch counts as a survivor.
+seconds, hang. Tests that take long to begin with judge nothing, for survivors would take the time
+of them all, and of searches by seeds only the first few judge: what the rest alone would catch
+counts as a survivor.
 
     make mutants N=300 SEED=1
     scripts/mutants/run.py --n 300 --seed 1 --only 17,203    these alone, anew
 
 The copy and the build lie in target/mutants, and a verdict for each mutant as soon as there is one:
 what was stopped goes on. What was caught stays caught until a source changes; survivors are tried
-anew when tests change. Survivors that `accepted.toml` explains are counted apart. Exit status 1:
+on tests that changed. Survivors that `accepted.toml` explains are counted apart. Exit status 1:
 there are survivors without an explanation.
 """
 
@@ -54,11 +55,12 @@ CHANGED = [
 ]  # fmt: skip
 NOT_CHANGED = {"crates/ftl/src/space/check.rs"}
 PACKAGES = ["floatgate-ftl", "floatgate-policies", "floatgate-ssd"]
-LAST = "golden"  # results of our own: caught by them alone is caught by no expectation
+LAST = ("golden", "sixty")  # results of our own: caught by them alone, by no expectation
 
 MEMORY = 6 << 30  # bytes: a mutant that grows without end dies
 SURVIVED, UNREACHED = "survived", "unreached"
 LONGEST = 5  # seconds of processor time that a test may take and still judge
+SEEDS = "..24"  # searches: the first two dozen of their own seeds
 STALLED = 3600  # seconds on the clock, for what waits for ever and takes no processor time
 
 
@@ -279,7 +281,8 @@ def execute(tests: Sequence[Case], settings: dict[str, str], seconds: int) -> tu
     command = ["sh", "-c", limits, "sh", tests[0].binary, "--exact", "--test-threads=1"]
     ours = {k for k in os.environ if k.startswith("FLOATGATE_") and k != "FLOATGATE_TRACES"}
     environment = {k: v for k, v in os.environ.items() if k not in ours}
-    environment |= {"RUST_BACKTRACE": "0", "CARGO_MANIFEST_DIR": tests[0].folder, **settings}
+    environment |= {"RUST_BACKTRACE": "0", "CARGO_MANIFEST_DIR": tests[0].folder}
+    environment |= {"FLOATGATE_SEED": SEEDS, **settings}
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             [*command, *(t.name for t in tests)], cwd=tests[0].folder, env=environment,
@@ -307,9 +310,10 @@ def execute(tests: Sequence[Case], settings: dict[str, str], seconds: int) -> tu
 
 @dataclass(frozen=True)
 class Reach:
-    """What one test costs, and which mutants it reaches."""
+    """What one test costs, and which mutants it reaches; of which build."""
 
     test: Case
+    build: str
     seconds: float
     mutants: frozenset[int]
 
@@ -342,7 +346,8 @@ def survey(tests: Sequence[Case], jobs: int, kept: Path, longest: float) -> list
             entry |= {"seconds": spent, "mutants": numbers}
             with lock, kept.open("a") as f:
                 f.write(json.dumps(entry) + "\n")
-        return entry["failed"], Reach(test, entry["seconds"], frozenset(entry["mutants"]))
+        reached = frozenset(entry["mutants"])
+        return entry["failed"], Reach(test, entry["build"], entry["seconds"], reached)
 
     with ThreadPoolExecutor(jobs) as pool:
         results = list(pool.map(one, tests))
@@ -357,7 +362,7 @@ def survey(tests: Sequence[Case], jobs: int, kept: Path, longest: float) -> list
 def portions(reached: Iterable[Reach]) -> list[list[Reach]]:
     """Tests in the order in which they are tried, those of one binary in portions."""
     order = sorted(
-        reached, key=lambda r: (r.test.target == LAST, round(r.seconds, 1), r.test.binary)
+        reached, key=lambda r: (r.test.target in LAST, round(r.seconds, 1), r.test.binary)
     )
     parts: list[list[Reach]] = []
     for r in order:
@@ -370,15 +375,38 @@ def portions(reached: Iterable[Reach]) -> list[list[Reach]]:
     return parts
 
 
-def judge(k: int, surveyed: Sequence[Reach]) -> str:
+class Passed:
+    """Which tests have passed with which mutant: those of the same build need not run again."""
+
+    def __init__(self, kept: Path) -> None:
+        self._kept = kept
+        self._lock = threading.Lock()
+        self._known: set[tuple[str, str, str]] = set()
+        for line in kept.read_text().splitlines() if kept.exists() else []:
+            entry = json.loads(line)
+            self._known |= {(entry["mutant"], *test) for test in entry["tests"]}
+
+    def has(self, mutant: str, reach: Reach) -> bool:
+        """Whether a test has passed with a mutant, whose name tells it."""
+        return (mutant, reach.build, reach.test.name) in self._known
+
+    def note(self, mutant: str, part: Sequence[Reach]) -> None:
+        """Tests have passed with a mutant."""
+        entry = {"mutant": mutant, "tests": [(r.build, r.test.name) for r in part]}
+        with self._lock, self._kept.open("a") as f:
+            f.write(json.dumps(entry) + "\n")
+
+
+def judge(k: int, mutant: str, surveyed: Sequence[Reach], passed: Passed) -> str:
     """Which test catches mutant `k`; `unreached` or `survived` if none does."""
-    parts = portions(r for r in surveyed if k in r.mutants)
-    for part in parts:
+    reached = [r for r in surveyed if k in r.mutants]
+    for part in portions(r for r in reached if not passed.has(mutant, r)):
         seconds = 10 + int(5 * sum(r.seconds for r in part))
         failed, _ = execute([r.test for r in part], {"FLOATGATE_MUTANT": str(k)}, seconds)
         if failed:
             return failed
-    return SURVIVED if parts else UNREACHED
+        passed.note(mutant, part)
+    return SURVIVED if reached else UNREACHED
 
 
 def digest(files: Iterable[str], *more: str) -> str:
@@ -429,8 +457,10 @@ def run(n: int, seed: int, jobs: int, only: Sequence[int], longest: float) -> in
     if len(todo) < len(viable) and not only:
         say(f"{len(viable) - len(todo)} verdicts are known")
 
+    passed = Passed(WORK / "passed.jsonl")
+
     def one(k: int) -> None:
-        verdict = judge(k, surveyed)
+        verdict = judge(k, viable[k].name, surveyed, passed)
         verdicts[k] = verdict
         entry = {"name": viable[k].name, "verdict": verdict}
         entry |= {"sources": of_sources, "all": of_all}
@@ -453,7 +483,7 @@ def summary(mutants: dict[int, Mutant], viable: dict[int, Mutant], verdicts: dic
     left = {k: m for k, m in viable.items() if verdicts[k] in (SURVIVED, UNREACHED)}
     explained = {k for k, m in left.items() if m.name in why}
     caught = len(viable) - len(left)
-    by_golden = sum(v.startswith(f"{LAST} ") for v in verdicts.values())
+    by_golden = sum(v.partition(" ")[0] in LAST for v in verdicts.values())
     hangs = sum(v.endswith(" hangs") for v in verdicts.values())
     by_kind = Counter(m.kind for m in viable.values())
     lost = Counter(m.kind for m in left.values())

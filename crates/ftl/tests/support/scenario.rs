@@ -338,8 +338,8 @@ where
 
 /// Runs one scenario for each seed; a failure is one line that says how to see it again.
 ///
-/// `FLOATGATE_SEED` replaces the seeds: `17`, or `1000..50000` for a longer search. Then the answer
-/// is `None`, for there is nothing to say about coverage.
+/// `FLOATGATE_SEED` replaces the seeds: `17`, or `1000..50000` for a longer search; `..4` leaves the
+/// first four of them. Then the answer is `None`, for there is nothing to say about coverage.
 pub(crate) fn sweep(
     seeds: impl IntoIterator<Item = u64>,
     scenario: impl Fn(u64) -> Scenario,
@@ -349,11 +349,13 @@ pub(crate) fn sweep(
     #[allow(clippy::disallowed_methods)]
     let replayed = std::env::var("FLOATGATE_SEED").ok();
     let number = |s: &str| s.parse::<u64>().expect("FLOATGATE_SEED is a seed or a range of seeds");
-    let only = replayed.as_ref().map(|s| match s.split_once("..") {
-        Some((first, end)) => number(first)..number(end),
-        None => number(s)..number(s) + 1,
-    });
-    let all: Vec<u64> = only.clone().map_or_else(|| seeds.into_iter().collect(), Iterator::collect);
+    let seeds = seeds.into_iter();
+    let all: Vec<u64> = match replayed.as_ref().map(|s| s.split_once("..").ok_or(s)) {
+        None => seeds.collect(),
+        Some(Ok(("", count))) => seeds.take(number(count) as usize).collect(),
+        Some(Ok((first, end))) => (number(first)..number(end)).collect(),
+        Some(Err(one)) => vec![number(one)],
+    };
     let mut seen = Seen::default();
     for seed in all {
         let scenario = scenario(seed);
@@ -379,5 +381,5 @@ pub(crate) fn sweep(
             env!("CARGO_CRATE_NAME"),
         );
     }
-    only.is_none().then_some(seen)
+    replayed.is_none().then_some(seen)
 }

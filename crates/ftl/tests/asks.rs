@@ -1,0 +1,245 @@
+//! When policies are asked, and what becomes of their plans: by hand, on one plane of eight blocks of
+//! four pages.
+
+extern crate floatgate_ftl as ftl;
+
+mod support;
+
+use ftl::{
+    Config, Cost, Dest, Ftl, FtlView, GcMarks, Interests, Lpn, Plain, Plan, ReadDisturb, State,
+    Step, StreamId, Traditional, Watch, WriteCtx,
+};
+use kernel::{BitSet, Bytes, IndexVec, Prio, Time};
+use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, Shape, Source, Tag};
+use policies::PolicySet;
+use support::{Mix, policies_of};
+
+/// Wakes at a time of the test's choice, with plans of its choice.
+#[derive(Default)]
+struct Planner {
+    at: Option<Time>,
+    plan: Vec<Step>,
+    background: bool,
+    woken: u32,
+    closed: Vec<BlockId>,
+}
+
+impl Watch for Planner {
+    fn interests(&self) -> Interests {
+        Interests::TIMER.with(Interests::BLOCK)
+    }
+
+    fn on_close(&mut self, block: BlockId, _: Time) {
+        self.closed.push(block);
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.at
+    }
+
+    fn on_timer(&mut self, _: &FtlView<'_>, _: Time, plan: &mut Plan) {
+        self.woken += 1;
+        plan.background = self.background;
+        for step in self.plan.drain(..) {
+            plan.push(step);
+        }
+    }
+}
+
+impl ReadDisturb for Planner {
+    fn limit(&self, _: Mode) -> Option<u32> {
+        None
+    }
+}
+
+type Drive = Ftl<Mix<Traditional, Planner, Plain>>;
+
+fn geometry() -> Geometry {
+    Geometry::new(Shape {
+        channels: 1,
+        chips_per_channel: 1,
+        dies_per_chip: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 8,
+        pages_per_block: 4,
+        page_size: Bytes::kib(4),
+        bits_per_cell: 1,
+    })
+    .expect("a drive")
+}
+
+fn drive(gc_start: u32) -> Drive {
+    let config = Config {
+        geometry: geometry(),
+        layouts: Layouts::new(4),
+        logical_pages: 16,
+        gc: GcMarks { start: gc_start, stop: gc_start, background_stop: 0, one_by_one: false },
+        endurance: 0,
+        seed: 1,
+    };
+    let set = PolicySet::resolve(&[], None).expect("the default policies");
+    Ftl::new(config, policies_of(&set, Traditional, Planner::default(), Plain))
+}
+
+const NOW: Time = Time::ZERO;
+const DIE: DieId = DieId::from_u32(0);
+
+/// Which version does not matter here, but whose.
+fn data(lpn: u32) -> u64 {
+    u64::from(lpn + 1) << 32
+}
+
+/// Blocks that hold pages 0 to 3, 4 to 7, and so on.
+fn filled(blocks: u32, gc_start: u32) -> (Drive, Vec<BlockId>) {
+    let mut ftl = drive(gc_start);
+    for lpn in 0..4 * blocks {
+        assert!(ftl.write_now(Lpn::from_u32(lpn), data(lpn), NOW));
+    }
+    let at = |ftl: &Drive, n: u32| {
+        let ppn = ftl.map().lookup(Lpn::from_u32(4 * n)).expect("it was written");
+        ftl.geometry().block_of(ppn)
+    };
+    let blocks = (0..blocks).map(|n| at(&ftl, n)).collect();
+    (ftl, blocks)
+}
+
+fn write(ftl: &mut Drive, lpn: u32, prio: Prio) {
+    let (waiting, mut idle) = (IndexVec::filled(0, 1), BitSet::new(1));
+    idle.put(0, true);
+    let lpn = Lpn::from_u32(lpn);
+    let ppn = ftl.write(lpn, prio, &waiting, &idle, NOW).expect("there is room");
+    let tag = Tag { source: Source::Host, demand: Source::Host, prio };
+    ftl.program_done(lpn, ppn, data(lpn.as_u32()), tag, NOW);
+}
+
+fn reclaim(block: BlockId) -> Step {
+    Step::Reclaim { block, to: Dest::Stream(StreamId::GC) }
+}
+
+/// Refreshes and wear levelling have a source of their own. All others want data written elsewhere.
+#[test]
+fn each_family_has_its_source() {
+    let mut sources = Vec::new();
+    drive(2).policies.each_as(|source, _| sources.push(source));
+    let mut expected = [Source::Rewrite; 9];
+    // Cost, throttle, read disturb, page choice, coding, victim, placement, wear, order.
+    (expected[2], expected[7]) = (Source::Refresh, Source::Wear);
+    assert_eq!(sources, expected);
+}
+
+/// The level is the same whether it is asked for once or for every write.
+#[test]
+fn a_level_that_never_changes_is_that_of_every_write() {
+    let w = WriteCtx {
+        now: NOW,
+        lpn: Lpn::from_u32(0),
+        die: DIE,
+        tag: Tag::of(Source::Host),
+        stored: None,
+        waiting_die: 0,
+        waiting_channel: 0,
+        waiting_device: 0,
+    };
+    assert_eq!(Traditional.constant(), Some(Level::Medium));
+    assert_eq!((Traditional.level(&w), Traditional.initial()), (Level::Medium, Level::Medium));
+}
+
+#[test]
+fn a_policy_is_woken_at_its_time_and_not_before() {
+    let (mut ftl, blocks) = filled(2, 2);
+    let at = |ns| Time::from_ns(ns);
+    ftl.policies.read_disturb.plan = vec![reclaim(blocks[0])];
+    ftl.policies.read_disturb.at = Some(at(10));
+    assert_eq!(ftl.next_timer(), Some(at(10)));
+    ftl.on_timer(at(9));
+    assert_eq!((ftl.policies.read_disturb.woken, ftl.has_ready()), (0, false));
+    ftl.on_timer(at(10));
+    assert_eq!((ftl.policies.read_disturb.woken, ftl.has_ready()), (1, true));
+    ftl.settle(at(10));
+    assert_eq!(ftl.blocks().state(blocks[0]), State::Free);
+    assert_eq!(ftl.counts().erase[Source::Refresh], 1);
+    // Without a time there is nothing to wake it for.
+    ftl.policies.read_disturb.at = None;
+    assert_eq!(ftl.next_timer(), None);
+    ftl.on_timer(at(11));
+    assert_eq!(ftl.policies.read_disturb.woken, 1);
+}
+
+#[test]
+fn idle_work_is_done_in_the_order_in_which_it_was_asked_for() {
+    let (mut ftl, blocks) = filled(2, 2);
+    assert!(!ftl.offers_idle_work());
+    for block in [blocks[1], blocks[0]] {
+        let policy = &mut ftl.policies.read_disturb;
+        (policy.at, policy.background, policy.plan) = (Some(NOW), true, vec![reclaim(block)]);
+        ftl.on_timer(NOW);
+    }
+    assert!(!ftl.has_ready() && ftl.offers_idle_work());
+    for (block, left) in [(blocks[1], true), (blocks[0], false)] {
+        assert_eq!(ftl.blocks().state(block), State::Closed);
+        let id = ftl.idle_job(DIE).expect("there is work");
+        assert!(ftl.job(id).is_background());
+        ftl.run_job(id, NOW);
+        assert_eq!(ftl.blocks().state(block), State::Free);
+        assert_eq!(ftl.offers_idle_work(), left);
+    }
+    assert_eq!(ftl.idle_job(DIE), None);
+}
+
+/// A block that is complete is reported once, when its last page is programmed.
+#[test]
+fn a_block_is_closed_when_its_last_page_is_programmed() {
+    let (mut ftl, blocks) = filled(2, 2);
+    assert_eq!(ftl.policies.read_disturb.closed, blocks);
+    for lpn in 8..11 {
+        write(&mut ftl, lpn, Prio::Normal);
+    }
+    assert_eq!(ftl.policies.read_disturb.closed.len(), 2);
+    write(&mut ftl, 11, Prio::Normal);
+    assert_eq!(ftl.policies.read_disturb.closed.len(), 3);
+}
+
+/// Whoever comes last.
+#[test]
+fn a_collector_is_as_urgent_as_whoever_needs_it_most() {
+    use Prio::{High, Normal};
+    for (first, second, most) in
+        [(Normal, High, High), (High, Normal, High), (Normal, Normal, Normal)]
+    {
+        // Four blocks are taken. The second that is opened leaves two, and sets off collection; the
+        // third leaves one.
+        let (mut ftl, _) = filled(4, 3);
+        for lpn in 0..4 {
+            write(&mut ftl, lpn, Normal);
+        }
+        assert!(!ftl.has_ready());
+        write(&mut ftl, 4, first);
+        let id = ftl.take_ready().expect("a collector");
+        assert_eq!((ftl.job(id).tag().source, ftl.job(id).tag().prio), (Source::Gc, first));
+        for lpn in [5, 6, 7] {
+            write(&mut ftl, lpn, Normal);
+        }
+        write(&mut ftl, 8, second);
+        assert_eq!(ftl.job(id).tag().prio, most);
+        assert!(!ftl.has_ready(), "one collector at a time");
+    }
+}
+
+/// A block is not erased as long as reads are on their way to it, to the last of them.
+#[test]
+fn a_job_waits_for_the_last_read() {
+    let (mut ftl, blocks) = filled(2, 2);
+    let reads = [0, 1].map(|lpn| ftl.read(Lpn::from_u32(lpn), NOW).expect("it was written"));
+    ftl.policies.read_disturb.plan = vec![reclaim(blocks[0])];
+    ftl.policies.read_disturb.at = Some(NOW);
+    ftl.on_timer(NOW);
+    ftl.settle(NOW);
+    assert_eq!(ftl.blocks().state(blocks[0]), State::Moving);
+    ftl.read_done(reads[0]);
+    assert!(!ftl.has_ready());
+    ftl.read_done(reads[1]);
+    assert!(ftl.has_ready());
+    ftl.settle(NOW);
+    assert_eq!(ftl.blocks().state(blocks[0]), State::Free);
+    assert_eq!(ftl.job_waits(), 1);
+}
