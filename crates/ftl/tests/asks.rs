@@ -6,8 +6,8 @@ extern crate floatgate_ftl as ftl;
 mod support;
 
 use ftl::{
-    Config, Cost, Dest, Ftl, FtlView, GcMarks, Interests, Lpn, Plain, Plan, ReadDisturb, State,
-    Step, StreamId, Traditional, Watch, WriteCtx,
+    Config, Cost, Dest, Ftl, FtlView, GcMarks, Interests, Lpn, Plain, Plan, ReadDisturb, Role,
+    State, Step, StreamId, StreamSpec, Traditional, Watch, WriteCtx,
 };
 use kernel::{BitSet, Bytes, IndexVec, Prio, Time};
 use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, Shape, Source, Tag};
@@ -22,15 +22,27 @@ struct Planner {
     background: bool,
     woken: u32,
     closed: Vec<BlockId>,
+    erased: Vec<BlockId>,
+    /// Of which blocks it was asked where their pages go.
+    asked: Vec<BlockId>,
+    protected: Option<BlockId>,
 }
+
+/// A role and a stream of its own.
+const ROLE: Role = Role(1);
+const OWN: StreamId = StreamId(StreamId::BUILT_IN as u8);
 
 impl Watch for Planner {
     fn interests(&self) -> Interests {
-        Interests::TIMER.with(Interests::BLOCK)
+        Interests::TIMER.with(Interests::BLOCK).with(Interests::READ)
     }
 
     fn on_close(&mut self, block: BlockId, _: Time) {
         self.closed.push(block);
+    }
+
+    fn on_erase(&mut self, block: BlockId, _: Time) {
+        self.erased.push(block);
     }
 
     fn next_timer(&self) -> Option<Time> {
@@ -48,7 +60,20 @@ impl Watch for Planner {
 
 impl ReadDisturb for Planner {
     fn limit(&self, _: Mode) -> Option<u32> {
-        None
+        Some(1_000)
+    }
+
+    fn streams(&self) -> Vec<StreamSpec> {
+        vec![StreamSpec { fallback: Some(StreamId::GC), ..StreamSpec::REGULAR }]
+    }
+
+    fn protects(&self, _: &FtlView<'_>, block: BlockId) -> bool {
+        self.protected == Some(block)
+    }
+
+    fn on_reclaim(&mut self, _: &FtlView<'_>, block: BlockId, _: Tag) -> Dest {
+        self.asked.push(block);
+        Dest::Stream(OWN)
     }
 }
 
@@ -242,4 +267,50 @@ fn a_job_waits_for_the_last_read() {
     ftl.settle(NOW);
     assert_eq!(ftl.blocks().state(blocks[0]), State::Free);
     assert_eq!(ftl.job_waits(), 1);
+}
+
+/// Four full blocks, of which the second has lost two pages and the others one: garbage collection is
+/// about to begin. The second has a role of the policy's own if it is given one.
+fn about_to_collect(role: bool) -> (Drive, Vec<BlockId>) {
+    let (mut ftl, blocks) = filled(4, 3);
+    if role {
+        ftl.policies.read_disturb.plan = vec![Step::SetRole(blocks[1], ROLE)];
+        ftl.policies.read_disturb.at = Some(NOW);
+        ftl.on_timer(NOW);
+        ftl.settle(NOW);
+        assert_eq!(ftl.blocks().role(blocks[1]), ROLE);
+    }
+    for lpn in [4, 5, 8, 12, 0] {
+        write(&mut ftl, lpn, Prio::Normal);
+    }
+    assert!(ftl.has_ready());
+    (ftl, blocks)
+}
+
+/// Where the pages of a block with a role go is asked of whoever gave it; others are not its business.
+#[test]
+fn whoever_gave_a_role_says_where_the_pages_go() {
+    for role in [false, true] {
+        let (mut ftl, blocks) = about_to_collect(role);
+        ftl.settle(NOW);
+        let policy = &ftl.policies.read_disturb;
+        assert_eq!(policy.erased[0], blocks[1], "the one that gains most");
+        let expected = if role { vec![blocks[1]] } else { vec![] };
+        assert_eq!(policy.asked, expected);
+        for lpn in [6, 7] {
+            let at = ftl.map().lookup(Lpn::from_u32(lpn)).expect("it has moved");
+            let stream = ftl.blocks().stream(ftl.geometry().block_of(at));
+            assert_eq!(stream, if role { OWN } else { StreamId::GC }, "page {lpn}");
+        }
+    }
+}
+
+#[test]
+fn a_protected_block_is_left_alone_as_long_as_others_gain() {
+    let (mut ftl, blocks) = about_to_collect(true);
+    ftl.policies.read_disturb.protected = Some(blocks[1]);
+    ftl.settle(NOW);
+    // The first of those that gain one page, and in the end the other.
+    let erased = &ftl.policies.read_disturb.erased;
+    assert_eq!((erased[0], erased.contains(&blocks[1])), (blocks[0], true));
 }
