@@ -330,10 +330,12 @@ def survey(tests: Sequence[Case], jobs: int, kept: Path, longest: float) -> list
     for line in kept.read_text().splitlines() if kept.exists() else []:
         entry = json.loads(line)
         known[entry["build"], entry["test"]] = entry
+    # What took long in another build takes long in this one.
+    slow = {(e["target"], e["test"]): e for e in known.values() if e["seconds"] >= longest}
     lock = threading.Lock()
 
     def one(test: Case) -> tuple[str, Reach]:
-        entry = known.get((builds[test.binary], test.name))
+        entry = known.get((builds[test.binary], test.name)) or slow.get((test.target, test.name))
         # What was cut short under a lower limit says nothing under this one.
         if entry is None or (entry["failed"] and entry["seconds"] < longest):
             with tempfile.NamedTemporaryFile("r") as reached:
@@ -342,8 +344,8 @@ def survey(tests: Sequence[Case], jobs: int, kept: Path, longest: float) -> list
                 if failed.endswith(" hangs"):
                     spent = max(spent, longest)  # it ends a little before or after
                 numbers = sorted(set(map(int, reached.read().split())))
-            entry = {"build": builds[test.binary], "test": test.name, "failed": failed}
-            entry |= {"seconds": spent, "mutants": numbers}
+            entry = {"build": builds[test.binary], "target": test.target, "test": test.name}
+            entry |= {"failed": failed, "seconds": spent, "mutants": numbers}
             with lock, kept.open("a") as f:
                 f.write(json.dumps(entry) + "\n")
         reached = frozenset(entry["mutants"])

@@ -12,6 +12,7 @@ use ftl::{
 use kernel::{BitSet, Bytes, IndexVec, Prio, Time};
 use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, Shape, Source, Tag};
 use policies::PolicySet;
+use serde_json::Map;
 use support::{Mix, policies_of};
 
 /// Wakes at a time of the test's choice, with plans of its choice.
@@ -167,6 +168,35 @@ fn a_level_that_never_changes_is_that_of_every_write() {
     };
     assert_eq!(Traditional.constant(), Some(Level::Medium));
     assert_eq!((Traditional.level(&w), Traditional.initial()), (Level::Medium, Level::Medium));
+}
+
+/// Where all pages are alike no column says how each was written.
+#[test]
+fn costs_of_one_level_say_so() {
+    let of = |name: &str, level: &str| {
+        let mut params = Map::new();
+        if name == "fixed" {
+            params.insert("level".into(), level.into());
+        }
+        let named = [("cost".to_owned(), name.to_owned(), params)];
+        PolicySet::resolve(&named, None).expect("it exists").build().cost.constant()
+    };
+    assert_eq!(of("ideal", ""), Some(Level::Medium));
+    assert_eq!(of("fixed", "low"), Some(Level::Low));
+    assert_eq!(of("agcr", ""), None);
+}
+
+/// Cells of one bit make blocks differ instead of pages: urgent writes and others then have a block
+/// each in every plane.
+#[test]
+fn mango_keeps_two_blocks_where_blocks_differ() {
+    for (bits_per_cell, pages) in [(1, 2 * 4), (2, 0), (3, 0)] {
+        let shape = Shape { bits_per_cell, pages_per_block: 12, ..*geometry().shape() };
+        let geometry = Geometry::new(shape).expect("a drive");
+        let named = [("page-choice".to_owned(), "mango".to_owned(), Map::new())];
+        let set = PolicySet::resolve(&named, None).expect("it exists");
+        assert_eq!(set.spare_slots(&geometry).0, pages * 3, "{bits_per_cell} bits");
+    }
 }
 
 #[test]

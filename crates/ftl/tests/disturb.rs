@@ -96,6 +96,7 @@ fn look<S: Store + 'static>(ftl: &Ftl<BuiltinWith<S>>, set: &PolicySet) -> Resul
     let cap = |name: &str| {
         percent(name).map_or(0, |p| geometry.blocks_per_plane() as u64 * p / 100) as usize
     };
+    let mut low_blocks = 0;
     for plane in (0..geometry.planes()).map(PlaneId::new) {
         let blocks = || geometry.blocks_of(plane).map(BlockId::new);
         let with = |role: u8| blocks().filter(|b| ftl.blocks().role(*b) == Role(role)).count();
@@ -109,12 +110,21 @@ fn look<S: Store + 'static>(ftl: &Ftl<BuiltinWith<S>>, set: &PolicySet) -> Resul
                 return Err(format!("{n} blocks of plane {plane} are {what}, of {cap} at most"));
             }
         }
+        low_blocks += blocks().filter(|b| ftl.blocks().role(*b) == Role(3)).count();
         if let Some(pool) = percent("pool") {
             let first = geometry.blocks_per_plane() as u64 * (100 - pool) / 100;
             let outside = blocks().filter(|b| u64::from(geometry.index_in_plane(*b)) + 1 < first);
             if let Some(b) = outside.into_iter().find(|b| ftl.array().mode(*b) == Mode::Low) {
                 return Err(format!("block {b} was reprogrammed outside the pool"));
             }
+        }
+    }
+    let counters = ftl.policies.read_disturb.counters();
+    if let Some((_, counted)) = counters.iter().find(|(name, _)| *name == "low_blocks") {
+        // A job has its place before its block is reprogrammed.
+        let most = low_blocks + ftl.running_jobs();
+        if !(low_blocks..=most).contains(&(*counted as usize)) {
+            return Err(format!("{counted} blocks count as low-density, and {low_blocks} are"));
         }
     }
     Ok(())

@@ -310,6 +310,17 @@ fn another_drives_state_is_refused() {
     assert!(empty(&s).restore(&bytes).is_ok());
 }
 
+/// All blocks of a plane may be free.
+#[test]
+fn an_empty_drive_is_a_state() {
+    let s = Scenario::random(1, &Needs::PLAIN);
+    let bytes = empty(&s).save().expect("an empty drive is quiet");
+    let mut restored = empty(&s);
+    assert!(restored.restore(&bytes).is_ok());
+    assert_eq!(state(&restored), state(&empty(&s)));
+    assert_eq!(restored.save(), Some(bytes));
+}
+
 #[test]
 fn a_drive_with_work_on_its_way_is_not_saved() {
     let s = Scenario { full: true, ..Scenario::random(3, &Needs::PLAIN) };

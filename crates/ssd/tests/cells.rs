@@ -183,6 +183,23 @@ fn more_of_anything_never_makes_a_read_quicker() {
     }
 }
 
+/// Data that was there before the run ages while it goes on: a year before it and a moment in it, or
+/// nothing before it and a year in it.
+#[test]
+fn data_ages_during_a_run_as_before_it() {
+    let worst = |days: u64, seconds: u64| {
+        let drive = worn(&[&format!("reliability.initial-retention={days}d")]);
+        let value = serve(&drive, vec![read(seconds * 1_000_000_000, 1)]);
+        number(&value["lifetime"]["simulated"]["worst_rber"])
+    };
+    let day = 86_400;
+    let year = worst(365, 0);
+    assert!(year > 1.5 * worst(1, 0), "age counts");
+    for days in [1, 100, 365] {
+        close("in the run", worst(365 - days, days * day), year, 1e-3);
+    }
+}
+
 #[test]
 fn reading_disturbs_until_a_read_takes_longer() {
     // Upper pages at 2999 cycles, fresh of age: the slope of the equations says after how many

@@ -135,3 +135,26 @@ fn agcr_moves_pages_at_the_level_that_it_is_told() {
         assert_eq!(found, levels, "moves={moves}");
     }
 }
+
+/// A window of three looks at two accesses before a write, as far as there were any: the second write of
+/// a page is write-only for all that is known.
+#[test]
+fn agcr_looks_back_no_further_than_it_knows() {
+    for (window, script, levels) in [
+        // High, low, low, low.
+        (3, "wwww", [1, 0, 3]),
+        (2, "wwww", [1, 0, 3]),
+        // High; interleaved while the read is in the window, and low again.
+        (2, "wrwww", [1, 1, 2]),
+        (3, "wrwww", [1, 2, 1]),
+    ] {
+        let policy = format!("policy cost=agcr:rewrite-from=none:window={window}");
+        let settings = [&EIGHT_BLOCKS[..], &[&policy]].concat();
+        let accesses = script.bytes().zip(0..).map(|(what, i)| match what {
+            b'w' => write(i * LATER, 0),
+            _ => read(i * LATER, 0),
+        });
+        let value = serve(&drive(&settings), accesses.collect());
+        assert_eq!(programs(&value), levels, "window={window}: {script}");
+    }
+}

@@ -48,6 +48,26 @@ fn urgent_writes_take_fast_pages_only_and_are_counted_apart() {
     assert_eq!((counter(&calm, "host_low_fast"), counter(&calm, "host_low_slow")), (4, 2));
 }
 
+/// Which pages are fast is a matter of their times, not of their numbers.
+#[test]
+fn urgent_writes_find_the_fast_pages_wherever_they_are() {
+    let settings = [
+        "geometry.bits-per-cell=2",
+        "geometry.pages-per-block=8",
+        "geometry.blocks-per-plane=32",
+        "pages.order=shadow",
+        "timing.program=[\"1400us\", \"300us\"]",
+        "policy page-choice=mango",
+    ];
+    // Pages 2, 4, 6, 7 of each block are fast.
+    let script = (0..6).map(|i| urgent(write(i * LATER, i))).collect();
+    let value = serve(&drive(&settings), script);
+    assert_eq!((counter(&value, "host_high_fast"), counter(&value, "host_high_slow")), (6, 0));
+    // Pages 0, 1, 3, 5 of one block, 0, 1, 3 of the next.
+    assert_eq!((counter(&value, "slow_skipped"), count(&value["flash"]["skipped_pages"])), (7, 7));
+    assert_eq!(count(&value["host"]["high"]["all"]["latency_ns"]["max"]), 300_000);
+}
+
 /// A bound of nothing is the order of pages, to the last byte of what was measured.
 #[test]
 fn without_room_to_pass_over_mango_is_in_order() {

@@ -7,9 +7,9 @@ mod common;
 use common::{PAGE, bytes, drive, urgent};
 use floatgate_ssd::record::{Sink, Table};
 use floatgate_ssd::{Drive, NoCache, generator, run_recorded};
-use kernel::Rng;
-use policies::{Family, Kind};
-use serde_json::Value;
+use kernel::{Dur, Rng};
+use policies::{Family, Kind, POLICIES, PolicyError, PolicySet};
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
@@ -455,4 +455,52 @@ fn every_option_has_a_row_with_every_word() {
     let missing: Vec<String> = options.filter(|of| !tried.contains(of)).collect();
     assert!(missing.is_empty(), "no row for {}", missing.join(", "));
     assert!(tried.len() >= 70, "the list has shrunk to {}", tried.len());
+}
+
+/// The ends of a range belong to it, and nothing beyond them does.
+#[test]
+fn ranges_end_where_they_say() {
+    let (mut taken, mut refused) = (0, 0);
+    for policy in POLICIES {
+        for param in policy.params {
+            let errors = |value: &str| {
+                let params = Map::from_iter([(param.name.to_owned(), value.into())]);
+                let named = [(policy.family.name().to_owned(), policy.name.to_owned(), params)];
+                let errors = PolicySet::resolve(&named, None).err().unwrap_or_default();
+                let says =
+                    |e: &PolicyError| e.message.starts_with(&format!("`{}` must be", param.name));
+                errors.iter().filter(|e| says(e)).count()
+            };
+            let (within, beyond): (Vec<String>, Vec<String>) = match param.kind {
+                Kind::Int { min, max } => {
+                    let beyond = [min.checked_sub(1), max.checked_add(1)].into_iter().flatten();
+                    (
+                        [min, max].map(|n| n.to_string()).into(),
+                        beyond.map(|n| n.to_string()).collect(),
+                    )
+                }
+                Kind::Real { min, max } => (
+                    [min, max].map(|x| x.to_string()).into(),
+                    [min.next_down(), max.next_up()].map(|x| format!("{x:?}")).into(),
+                ),
+                Kind::Dur { min } => {
+                    let less = min.as_ns().checked_sub(1).map(Dur::ns);
+                    (vec![min.to_string()], less.iter().map(ToString::to_string).collect())
+                }
+                Kind::Word(words) => {
+                    (words.iter().map(ToString::to_string).collect(), vec!["no-word".into()])
+                }
+            };
+            let of = format!("{}={}:{}", policy.family.name(), policy.name, param.name);
+            for value in &within {
+                assert_eq!(errors(value), 0, "{of}={value}");
+                taken += 1;
+            }
+            for value in &beyond {
+                assert_eq!(errors(value), 1, "{of}={value}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(taken > 150 && refused > 80, "{taken} values taken, {refused} refused");
 }

@@ -621,6 +621,27 @@ fn dies_are_busy_when_they_work() {
     assert_eq!(starts.last().zip(widths.last()).map(|(at, width)| at + width), Some(5_600_000));
 }
 
+/// A turn that lasts beyond an instant counts before it as far as it lies before it.
+#[test]
+fn channels_are_busy_when_they_send() {
+    // A page takes 2,048,000 ns at 2 MT/s and 300 ns for its command, and is sent at once. The first
+    // goes over from the first row to the third.
+    let bus = "timing.bus={ rate = \"2MT/s\", width-bits = 8, command = \"300ns\" }";
+    let drive = with_snapshots(drive(&["precondition.fill=full", bus]));
+    let (_, rows) = record_list(&drive, vec![write(0, 3), write(6_000_000, 3)]);
+    let o = Table::Occupancy;
+    let (starts, busy) = (rows.whole(o, "start_ns"), rows.whole(o, "busy_ns"));
+    let parts = rows.words(o, "part");
+    let found: BTreeMap<u64, u64> = (0..starts.len())
+        .filter(|&i| parts[i] == "channel")
+        .map(|i| (starts[i] / 1_000_000, busy[i]))
+        .collect();
+    let turn = 2_048_300;
+    let rest = turn - 2_000_000;
+    let expected = [1_000_000, 1_000_000, rest, 0, 0, 0, 1_000_000, 1_000_000, rest];
+    assert_eq!(found.into_values().take(9).collect::<Vec<_>>(), expected);
+}
+
 #[test]
 fn snapshots_follow_the_drive_to_its_end() {
     for (case, (own, pattern)) in BUSY.into_iter().enumerate() {
