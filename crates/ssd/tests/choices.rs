@@ -3,7 +3,8 @@
 
 mod common;
 
-use common::{class_of, count, drive, read, serve, write};
+use common::{class_of, close, count, drive, read, serve, write};
+use policies::throttle::Difference;
 use serde_json::Value;
 use workload::Request;
 
@@ -157,4 +158,17 @@ fn agcr_looks_back_no_further_than_it_knows() {
         let value = serve(&drive(&settings), accesses.collect());
         assert_eq!(programs(&value), levels, "window={window}: {script}");
     }
+}
+
+/// READY Eq. 6 relates a demand to the one before; from nothing to anything is all of it.
+#[test]
+fn a_difference_is_relative() {
+    for difference in [Difference::First, Difference::Least] {
+        close("half as much again", difference.of(4.0, 6.0), 0.5, 1e-12);
+        close("nothing at all", 1.0 + difference.of(0.0, 0.0), 1.0, 0.0);
+        close("from nothing", difference.of(0.0, 0.5), 1.0, 0.0);
+        close("from nothing", difference.of(0.0, 4.0), 1.0, 0.0);
+    }
+    close("to the first", Difference::First.of(4.0, 1.0), 0.75, 1e-12);
+    close("to the lesser", Difference::Least.of(4.0, 1.0), 3.0, 1e-12);
 }

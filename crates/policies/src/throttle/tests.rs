@@ -291,16 +291,3 @@ fn an_epoch_pays_what_the_last_one_owes() {
     // The half that was not used is spread anew: 97.5 MB over 97 periods.
     near(r.grant().bytes, 97.5 / 97.0 * MB);
 }
-
-/// READY Eq. 6 relates a demand to the one before; from nothing to anything is all of it.
-#[test]
-fn a_difference_is_relative() {
-    for difference in [Difference::First, Difference::Least] {
-        near(difference.of(4.0, 6.0), 0.5);
-        near(difference.of(0.0, 0.0), 0.0);
-        near(difference.of(0.0, 0.5), 1.0);
-        near(difference.of(0.0, 4.0), 1.0);
-    }
-    near(Difference::First.of(4.0, 1.0), 0.75);
-    near(Difference::Least.of(4.0, 1.0), 3.0);
-}
