@@ -8,7 +8,7 @@ use common::{PAGE, bytes, drive, urgent};
 use floatgate_ssd::record::{Sink, Table};
 use floatgate_ssd::{Drive, NoCache, generator, run_recorded};
 use kernel::{Dur, Rng};
-use policies::{Family, Kind, POLICIES, PolicyError, PolicySet};
+use policies::{Family, Kind, PolicyError, PolicySet};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -461,7 +461,7 @@ fn every_option_has_a_row_with_every_word() {
 #[test]
 fn ranges_end_where_they_say() {
     let (mut taken, mut refused) = (0, 0);
-    for policy in POLICIES {
+    for policy in policies::all() {
         for param in policy.params {
             let errors = |value: &str| {
                 let params = Map::from_iter([(param.name.to_owned(), value.into())]);
