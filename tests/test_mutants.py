@@ -183,6 +183,15 @@ def test_every_accepted_survivor_has_a_reason() -> None:
 
 
 @pytest.mark.verify
+def test_every_accepted_survivor_is_a_mutant() -> None:
+    if not shutil.which("cargo"):
+        pytest.skip("cargo is not on the path")
+    names = {m.name for m in run.candidates(run.tracked())}
+    assert len(names) > 5_000
+    assert run.explanations().keys() <= names
+
+
+@pytest.mark.verify
 def test_the_list_of_mutants_by_hand(tmp_path: Path) -> None:
     if not shutil.which("cargo"):
         pytest.skip("cargo is not on the path")
