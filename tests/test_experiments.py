@@ -139,6 +139,7 @@ def test_there_and_back() -> None:
         ({"from": "0.5us", "to": "2us", "factor": 2}, ["0.5us", "1us", "2us"]),
         ({"from": 0.001, "to": 1, "steps": 4, "scale": "log"}, [0.001, 0.01, 0.1, 1]),
         ({"from": 2, "to": 2, "by": 5}, [2]),
+        ({"from": 0.1, "to": 10**19, "steps": 3}, [0.1, 5e18, 10**19]),
     ],
 )
 def test_ranges(given: dict[str, Any], values: list[Any]) -> None:
@@ -163,6 +164,10 @@ def test_ranges(given: dict[str, Any], values: list[Any]) -> None:
         ({"from": "x", "to": 2}, "must be a number"),
         ({"from": 1, "to": 2, "scale": "log"}, "`scale` says"),
         ({"from": 0, "to": 2, "steps": 3, "scale": "log"}, "begin above 0"),
+        ({"from": 0.1, "to": 10**21, "steps": 3}, r"`to` must be 0, or from 1e-12 to 2\^64"),
+        ({"from": 0, "to": 10**400, "steps": 3}, "`to` must be 0"),
+        ({"from": 1e-300, "to": 1, "steps": 3, "scale": "log"}, "`from` must be 0"),
+        ({"from": 0, "to": 1, "by": 1e-13}, "`by` must be 0"),
     ],
 )
 def test_ranges_that_are_none(given: dict[str, Any], message: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any, NamedTuple
 
 MOST = 10_000
@@ -66,8 +66,10 @@ def expand(given: Mapping[str, Any]) -> list[int | float | str]:
         raise RangeError(f"a range has only one of {', '.join(how)}", how[1])
     if "scale" in given and ("steps" not in given or given["scale"] not in ("linear", "log")):
         raise RangeError('`scale` says how `steps` lie, "linear" or "log"', "scale")
-    values = _values(first.value, last.value, how[0] if how else None, given)
-    return [_plain(value, first.unit) for value in values]
+    # Twenty digits before the point, and more than twelve behind it.
+    with localcontext(prec=50):
+        values = _values(first.value, last.value, how[0] if how else None, given)
+        return [_plain(value, first.unit) for value in values]
 
 
 def _values(
@@ -114,12 +116,20 @@ def _rounded(value: Decimal) -> Decimal:
 
 
 def _number(key: str, given: object) -> _Number:
-    if isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given):
-        return _Number(Decimal(str(given)), "")
+    finite = isinstance(given, int) or (isinstance(given, float) and math.isfinite(given))
+    if finite and not isinstance(given, bool):
+        return _Number(_in_reach(key, Decimal(str(given))), "")
     match = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*([^\d\s.].*?)\s*", str(given))
     if isinstance(given, str) and match:
-        return _Number(Decimal(match[1]), match[2])
+        return _Number(_in_reach(key, Decimal(match[1])), match[2])
     raise RangeError(f"`{key}` must be a number, with or without a unit, not {given!r}", key)
+
+
+def _in_reach(key: str, value: Decimal) -> Decimal:
+    """A number with which a range can be reckoned: no setting is greater, or finer."""
+    if value and not Decimal("1e-12") <= abs(value) < 2**64:
+        raise RangeError(f"`{key}` must be 0, or from 1e-12 to 2^64, not {value}", key)
+    return value
 
 
 def _plain(value: Decimal, unit: str) -> int | float | str:
