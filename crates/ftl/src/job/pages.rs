@@ -207,7 +207,7 @@ impl<K: Kit> Ftl<K> {
                     NextLife::Erase(mode) => mode,
                     NextLife::SecondGeneration => Mode::Wom1, // it could have had one, and was not to
                 };
-                self.space.expect(mode);
+                self.space.widen_for(mode);
                 self.jobs.get_mut(id).doing = Doing::Erasing { block, mode, needed_by };
                 Some(Action::Erase(block))
             }

@@ -75,7 +75,7 @@ impl<S: Store> Space<S> {
 
     /// A block is going to be erased and begin its next life in `mode`.
     #[inline]
-    pub(crate) fn expect(&mut self, mode: Mode) {
+    pub(crate) fn widen_for(&mut self, mode: Mode) {
         if !self.plain {
             self.widest = self.widest.max(self.layouts.slots(mode));
         }
