@@ -78,7 +78,9 @@ def python() -> str:
         value = getattr(floatgate, name)
         lines += _documented(f"floatgate.{name}", value)
         if inspect.isclass(value) and not issubclass(value, Exception):
-            for method, each in vars(value).items():
+            ours = [base for base in value.__mro__ if base.__module__.startswith("floatgate")]
+            members = {k: v for base in reversed(ours) for k, v in vars(base).items()}
+            for method, each in members.items():
                 if method.startswith("_"):
                     continue
                 inner = each.__func__ if isinstance(each, classmethod | staticmethod) else each

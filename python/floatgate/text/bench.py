@@ -7,8 +7,6 @@ from typing import Any
 
 from floatgate.words import BOLD, Style, number, section, table, wrapped
 
-SHAPES_RESULTS = False
-
 
 def page(found: Mapping[str, Any], *, colour: bool = False) -> str:
     """What `floatgate chips NAME --bench` prints."""

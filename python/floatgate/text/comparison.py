@@ -11,8 +11,6 @@ from floatgate.result.names import brief, label, where
 from floatgate.result.run import Result
 from floatgate.words import BOLD, RED, WIDTH, YELLOW, Style, duration, hanging, number, section
 
-SHAPES_RESULTS = False
-
 
 def page(
     comparison: Comparison,

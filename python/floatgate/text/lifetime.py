@@ -10,8 +10,6 @@ from floatgate.text.cells import HOUR, error_rate, percent, simulated
 from floatgate.text.result import head, warnings
 from floatgate.words import YELLOW, Style, duration, number, section, size, table, wrapped
 
-SHAPES_RESULTS = False
-
 DAYS_OF_A_YEAR = 365.0
 MOST_YEARS = 100
 """The equations of retention know nothing of longer times."""

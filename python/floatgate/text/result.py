@@ -23,8 +23,6 @@ from floatgate.words import (
     wrapped,
 )
 
-SHAPES_RESULTS = False
-
 
 def page(result: Result, *, colour: bool = False) -> str:
     """The whole result, section by section; what did not happen is left out."""

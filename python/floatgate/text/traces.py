@@ -10,8 +10,6 @@ from typing import Any
 from floatgate.engine import InputError
 from floatgate.words import WIDTH, duration, hanging, number, short, table
 
-SHAPES_RESULTS = False
-
 Trace = Mapping[str, Any]
 
 
