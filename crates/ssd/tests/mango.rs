@@ -121,6 +121,9 @@ fn a_second_generation_reads_before_it_programs() {
         "ftl.spare-factor=0.75",
         "timing.read=50us",
         "timing.program=200us",
+        "energy.read=4uJ",
+        "energy.program=53uJ",
+        "energy.erase=825uJ",
         "policy coding=wom",
     ];
     // The same few pages again and again: blocks are empty when they are reclaimed.
@@ -138,6 +141,10 @@ fn a_second_generation_reads_before_it_programs() {
     let mean = number(&value["host"]["write"]["delay_ns_by_cause"]["array"]);
     // 300 us in the mean of a first generation, 375 us in that of a second.
     close("mean program", mean, 337_500.0, 0.03);
+    // Each is a read of the one level that there is, and takes its energy.
+    let reads = number(&value["flash"]["by_level"]["read"]["medium"]);
+    assert!(reads > 400.0, "{reads}");
+    close("energy of reads", number(&value["energy_joules"]["read"]), reads * 4e-6, 1e-9);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use common::{
     warnings, write,
 };
 use floatgate_ssd::sim::{Settings, Sim};
-use floatgate_ssd::{Drive, ftl_of};
+use floatgate_ssd::{Drive, NoCache, ftl_of, run};
 use ftl::{Cost, Watch, WriteCtx};
 use nand::Level;
 use policies::CostPolicy;
@@ -254,6 +254,15 @@ fn a_read_of_a_page_in_flight_waits_for_its_program() {
     let script = vec![write(0, 1), write(10, 2), write(20, 7), read(1_000, 7)];
     let (r, _) = both(&serve(&drive::<&str>(&[]), script));
     assert_eq!(r.max, 3 * PROGRAM - 1_000 + READ);
+}
+
+#[test]
+fn reads_that_wait_for_a_program_are_counted() {
+    let script = vec![write(0, 7), read(1, 7), read(2, 7), read(3 * PROGRAM, 7)];
+    let workload = Box::new(List::new("list", script).expect("it is in order"));
+    let drive = drive::<&str>(&[]);
+    let report = run(&drive, workload, &mut NoCache, &mut |_| true).expect("it runs");
+    assert_eq!(report.waits().program, 2);
 }
 
 #[test]
