@@ -24,7 +24,7 @@ from floatgate.result.tables import results
 
 READERS: dict[str, Callable[[Path, Path], object]] = {
     "report": lambda folder, page: report.save(report.of(report.load([folder])), page),
-    "view": lambda folder, page: view(next(folder.glob("*/result.json")).parent, page),
+    "view": lambda folder, page: view(next(folder.glob("[!.]*/result.json")).parent, page),
     "results": lambda folder, _: results(folder),
     "load": lambda folder, _: str(Comparison.load(folder)),
 }

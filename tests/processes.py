@@ -122,7 +122,7 @@ class Waits(Cost):
     def level(self, write):
         if not self.passed:
             self.passed = True
-            if len([*HERE.glob("{results}/*/result.json")]) >= {free}:
+            if len([*HERE.glob("{results}/[!.]*/result.json")]) >= {free}:
                 (HERE / f"{name}.{{os.getpid()}}").touch()
                 while not (HERE / "{name}.open").exists():
                     time.sleep(0.01)

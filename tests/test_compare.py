@@ -340,7 +340,7 @@ class Running:
         )
 
     def results(self) -> list[Path]:
-        return list(self.kept.glob("*/result.json"))
+        return list(self.kept.glob("[!.]*/result.json"))
 
     def wait_for_the_first(self) -> None:
         """Until the first run is there, and two others are in their middle."""

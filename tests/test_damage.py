@@ -35,7 +35,7 @@ def test_damaged_results_are_shown_or_refused(whole: Path, tmp_path: Path) -> No
 
 def _edited(whole: Path, tmp_path: Path, change: Any) -> Path:
     """A copy of one run whose result is changed and has no seal, as the first had none."""
-    run = next(whole.glob("*/result.json")).parent
+    run = next(whole.glob("[!.]*/result.json")).parent
     place = tmp_path / run.name
     shutil.copytree(run, place)
     value = json.loads((place / "result.json").read_bytes())

@@ -49,7 +49,7 @@ def test_every_number_of_a_stand_in_is_marked(made: Reproduction) -> None:
 
 def test_wins_are_what_the_results_say(made: Reproduction, tmp_path: Path) -> None:
     results = {}
-    for path in made.page.parent.glob("*/result.json"):
+    for path in made.page.parent.glob("[!.]*/result.json"):
         run = json.loads(path.read_text())
         cost = run["policies"]["cost"]
         name = run["provenance"]["workload"]["name"].partition(" ")[0]
@@ -67,7 +67,7 @@ def test_wins_are_what_the_results_say(made: Reproduction, tmp_path: Path) -> No
 def test_what_did_not_run_has_neither_sheet_nor_column(made: Reproduction) -> None:
     drives = {
         json.loads(path.read_text())["provenance"]["config"]["name"]
-        for path in made.page.parent.glob("*/result.json")
+        for path in made.page.parent.glob("[!.]*/result.json")
     }
     assert drives == {"agcr"}, "the quick form has the smaller drive alone"
     assert "128 GiB" not in made.page.read_text()

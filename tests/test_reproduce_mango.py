@@ -24,7 +24,9 @@ def wom(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
 
 
 def results(made: Reproduction) -> list[Result]:
-    return [Result(json.loads(path.read_text())) for path in made.page.parent.glob("*/result.json")]
+    return [
+        Result(json.loads(path.read_text())) for path in made.page.parent.glob("[!.]*/result.json")
+    ]
 
 
 def test_urgent_writes_are_quicker_and_at_most_as_much_as_pages_are(mango: Reproduction) -> None:

@@ -56,7 +56,7 @@ def many(
 def results(folder: Path) -> dict[str, str]:
     """What every stored run says, without what a clock said."""
     found = {}
-    for path in folder.glob("*/result.json"):
+    for path in folder.glob("[!.]*/result.json"):
         value = json.loads(path.read_bytes())
         del value["timing"]
         found[path.parent.name] = json.dumps(value)
@@ -193,7 +193,7 @@ def test_an_edited_form_or_clock_is_no_damage(tmp_path: Path) -> None:
 
 def test_progress_counts_what_was_there(tmp_path: Path) -> None:
     many().sweep(out=tmp_path, workers=2)
-    for path in list(tmp_path.glob("*/result.json"))[:6]:
+    for path in list(tmp_path.glob("[!.]*/result.json"))[:6]:
         path.unlink()
     seen: list[batch.Standing] = []
     many().sweep(out=tmp_path, workers=1, progress=seen.append)
@@ -405,7 +405,7 @@ class Running:
     def done(self) -> dict[str, int]:
         """The runs that are there, and when they were written."""
         return {
-            path.parent.name: path.stat().st_mtime_ns for path in self.out.glob("*/result.json")
+            path.parent.name: path.stat().st_mtime_ns for path in self.out.glob("[!.]*/result.json")
         }
 
     def goes_on(self) -> dict[str, Any]:
