@@ -387,7 +387,8 @@ fn enough_happened(part: usize, happened: [usize; 9]) {
 #[test]
 fn every_policy_of_their_time_is_among_them() {
     let all: BTreeSet<String> = listed().collect();
-    let named: BTreeSet<String> = kept(0..CASES as usize).iter().flat_map(|(case, _)| policies_of(case)).collect();
+    let named: BTreeSet<String> =
+        kept(0..CASES as usize).iter().flat_map(|(case, _)| policies_of(case)).collect();
     assert!(named.len() >= 35 && named.is_subset(&all), "{named:?}");
 }
 
