@@ -348,8 +348,8 @@ def survey(tests: Sequence[Case], jobs: int, kept: Path, longest: float) -> list
             entry |= {"failed": failed, "seconds": spent, "mutants": numbers}
             with lock, kept.open("a") as f:
                 f.write(json.dumps(entry) + "\n")
-        reached = frozenset(entry["mutants"])
-        return entry["failed"], Reach(test, entry["build"], entry["seconds"], reached)
+        mutants = frozenset(entry["mutants"])
+        return entry["failed"], Reach(test, entry["build"], entry["seconds"], mutants)
 
     with ThreadPoolExecutor(jobs) as pool:
         results = list(pool.map(one, tests))
