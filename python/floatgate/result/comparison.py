@@ -163,7 +163,7 @@ class Comparison:
         if not path.exists():
             raise InputError(f"{folder}: there is no `{LIST}` here; expected a stored comparison")
         value = read_list(path)
-        runs = [Result.load(path.parent / run_id / RESULT) for run_id in value["runs"]]
+        runs = [Result.from_file(path.parent / run_id / RESULT) for run_id in value["runs"]]
         return cls(runs, value["variants"], value["failed"])
 
 

@@ -129,7 +129,7 @@ def _results(paths: Iterable[Path], mistakes: list[str]) -> list[Result]:
     runs = []
     for path in paths:
         try:
-            run = Result.load(path)
+            run = Result.from_file(path)
         except InputError as error:
             mistakes.append(str(error))
             continue

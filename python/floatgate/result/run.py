@@ -94,7 +94,15 @@ class Result(Value):
             InputError: It cannot be read, or lacks what a result of this version has.
         """
         path = Path(path)
-        path = path / RESULT if path.is_dir() else path
+        return cls.from_file(path / RESULT if path.is_dir() else path)
+
+    @classmethod
+    def from_file(cls, path: Path) -> Result:
+        """Reads the file of a stored result, and nothing that lies in its place.
+
+        Raises:
+            InputError: It cannot be read, or lacks what a result of this version has.
+        """
         result = cls.read(shape.value_of(path), path.parent)
         if result.seal is not None and (why := result.flaw(())) is not None:
             raise InputError(f"{path.parent}: {why}; make the run again")

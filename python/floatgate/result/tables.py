@@ -74,7 +74,7 @@ def _stored(folders: Folders) -> Iterator[_Row]:
             above = path.parent.parent
             if above not in variants:
                 variants[above] = dict(_variants(above))
-            result = Result.load(path)
+            result = Result.from_file(path)
             yield path.parent, result, variants[above].get(path.parent, {})
 
 
