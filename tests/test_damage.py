@@ -52,6 +52,10 @@ def _edited(whole: Path, tmp_path: Path, change: Any) -> Path:
         (lambda v: v["flash"]["erase"].pop("gc"), "`flash.erase.gc` is not there"),
         (lambda v: v["wear"]["erases"].update(max="3"), "`wear.erases.max` is no number"),
         (lambda v: v.update(waf=float("nan")), "NaN is no number"),
+        (
+            lambda v: v["policies"]["coding"]["counters"].update(programs=10**40),
+            "`policies.coding.counters.programs` is no number",
+        ),
         (lambda v: v["capacity"].update(free_blocks=True), "`capacity.free_blocks` is no number"),
         (lambda v: v["end"].update(state=None), "`end.state` is no text"),
         (lambda v: v.update(warnings=[{"code": 1}]), "`warnings.code` is no text"),

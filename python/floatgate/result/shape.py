@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from floatgate import engine
 from floatgate.engine import InputError
 from floatgate.result.files import json_of
+from floatgate.result.values import flat
 
 SHAPES_RESULTS = False
 
@@ -44,9 +46,9 @@ def check(value: Mapping[str, Any], path: Path) -> None:
     """Looks whether all is there that this version knows.
 
     Raises:
-        InputError: Something is missing, or of another type.
+        InputError: Something is missing, of another type, or a number that no run can have.
     """
-    misfit = next(_misfits(value, _known(), ""), None)
+    misfit = next(chain(_misfits(value, _known(), ""), _beyond(value)), None)
     if misfit is not None:
         raise InputError(
             f"{path}: `{misfit[0]}` {misfit[1]}; the file is damaged or of another version, make "
@@ -110,6 +112,13 @@ def _misfits(value: Any, known: Any, path: str) -> Iterator[tuple[str, str]]:
         return  # What cannot be told is null.
     elif isinstance(value, bool) or not isinstance(value, int | float) or not _is_sane(value):
         yield path, "is no number that a result has"
+
+
+def _beyond(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Whole numbers that fit in no table, wherever they stand: counters have any name."""
+    for path, number in flat(value):
+        if isinstance(number, int) and not _is_sane(number):
+            yield path, "is no number that a result has"
 
 
 def _is_sane(number: int | float) -> bool:
