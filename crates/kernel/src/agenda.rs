@@ -15,10 +15,10 @@ use std::hint::select_unpredictable;
 /// `time:64 | sequence:40 | actor:24`, which bounds a run to 10^12 events.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// A complete binary tree: root at 1, leaves from `first_leaf` on; each node the least below.
+    /// A binary tree: root at 1, the actors' places in its second half, each node the least below.
+    /// That half need not be a power of two: only the order of equals depends on the shape, and
+    /// there are none.
     tree: Vec<Key>,
-    first_leaf: usize,
-    actors: usize,
     sequence: u64,
 }
 
@@ -46,14 +46,12 @@ impl Agenda {
     /// An empty agenda for actors `0..actors` (at most 2^24).
     pub fn new(actors: usize) -> Self {
         assert!(actors > 0 && actors < 1 << ACTOR_BITS, "{actors} actors do not fit the agenda");
-        let first_leaf = actors.next_power_of_two();
-        Self { tree: vec![NEVER; 2 * first_leaf], first_leaf, actors, sequence: 0 }
+        Self { tree: vec![NEVER; 2 * actors], sequence: 0 }
     }
 
     /// Lets `actor` act at `at`, replacing what it had planned.
     #[inline]
     pub fn set(&mut self, actor: usize, at: Time) {
-        debug_assert!(actor < self.actors);
         self.sequence += 1;
         assert!(self.sequence < SEQUENCE_LIMIT, "more than 10^12 events in one run");
         let order = self.sequence << ACTOR_BITS | actor as u64;
@@ -68,7 +66,7 @@ impl Agenda {
 
     /// When `actor` acts next, if it does.
     pub fn at(&self, actor: usize) -> Option<Time> {
-        let key = self.tree[self.first_leaf + actor];
+        let key = self.tree[self.tree.len() / 2 + actor];
         (key != NEVER).then(|| Time::from_ns(key.time))
     }
 
@@ -77,10 +75,8 @@ impl Agenda {
     #[inline]
     pub fn peek(&self) -> Option<(Time, usize)> {
         let key = self.tree[1];
-        if key == NEVER {
-            return None;
-        }
-        Some((Time::from_ns(key.time), key.order as usize & ((1 << ACTOR_BITS) - 1)))
+        let actor = key.order as usize & ((1 << ACTOR_BITS) - 1);
+        (key != NEVER).then(|| (Time::from_ns(key.time), actor))
     }
 
     /// How often a time was set: the number of events posted so far.
@@ -90,8 +86,8 @@ impl Agenda {
 
     #[inline]
     fn replay(&mut self, actor: usize, key: Key) {
-        let mut node = self.first_leaf + actor;
-        let tree = &mut self.tree[..2 * self.first_leaf];
+        let mut node = self.tree.len() / 2 + actor;
+        let tree = self.tree.as_mut_slice();
         tree[node] = key;
         let mut best = key;
         while node > 1 {
