@@ -95,3 +95,18 @@ def test_a_damaged_list_is_refused(whole: Path, tmp_path: Path, text: str) -> No
     for read in (fg.Comparison.load, lambda of: fg.report.load([of]), fg.results):
         with pytest.raises(fg.InputError, match=r"comparison\.json: this"):
             read(place)
+
+
+def test_a_page_with_fewer_than_no_values_ends_no_process(whole: Path, tmp_path: Path) -> None:
+    """In Thrift's compact protocol 50 values are 100, written 64; -50 are 99, written 63."""
+    rows = {"op": ["read"] * 50, "offset": [0] * 50, "size": [512] * 50, "time_ns": range(50)}
+    pl.DataFrame(rows).write_parquet(tmp_path / "some.parquet")
+    data = (tmp_path / "some.parquet").read_bytes()
+    assert data.count(b"\x2c\x15\x64") == 4  # The header of a column's only page.
+    (tmp_path / "some.parquet").write_bytes(data.replace(b"\x2c\x15\x64", b"\x2c\x15\x63", 1))
+    with pytest.raises(fg.InputError, match="a page that has fewer than no values"):
+        fg.run("agcr", tmp_path / "some.parquet", columns="time=time_ns:ns")
+    place = _edited(whole, tmp_path, lambda v: None)
+    shutil.copy(tmp_path / "some.parquet", place / "requests.parquet")
+    with pytest.raises(fg.InputError, match="a page that has fewer than no values"):
+        fg.Result.load(place).requests()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from floatgate.engine import InputError
+from floatgate.result.page_headers import check_pages
 
 
 def length(path: Path) -> int | None:
@@ -202,6 +203,7 @@ def reading(path: Path) -> Iterator[None]:
         InputError: It cannot be done.
     """
     try:
+        check_pages(path)
         yield
     except (InputError, KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
         raise

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from floatgate.engine import InputError, WorkloadError
+from floatgate.result.page_headers import check_pages
 
 if TYPE_CHECKING:
     import polars as pl
@@ -296,6 +298,7 @@ def _look(path: str) -> tuple[dict[str, pl.DataType], dict[str, str]]:
     if not os.path.isfile(path):
         raise WorkloadError(f"{path}: this is no file; expected one Parquet file")
     try:
+        check_pages(Path(path))
         return dict(pl.read_parquet_schema(path)), pl.read_parquet_metadata(path)
     except KeyboardInterrupt:
         raise
