@@ -73,6 +73,7 @@ impl Bench<'_> {
 /// Everything that the bench finds out about a built-in chip, as JSON; `None` if there is none of
 /// that name. `tick` is told what comes next, the how-manieth it is and of how many, and stops the
 /// bench by answering `false`; then the answer is `None` too.
+// Long for its steps, one after the other.
 pub fn bench(
     name: &str,
     plan: &Plan,

@@ -13,6 +13,7 @@ const LAST: [u32; 2] = [1_000_000, 100_000];
 ///
 /// Errors of a page are drawn for each read; pages of a type in one block at a time, because a sum
 /// of equal binomials is one. Per page they are drawn over the rated life.
+// Long for the loops of the protocol, whose order is that of the draws.
 pub(super) fn measure(bench: &Bench<'_>) -> Value {
     let plan = &bench.plan;
     let last = LAST[usize::from(bench.types() > 1)];

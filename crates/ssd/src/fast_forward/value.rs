@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 /// The result of a fast-forward, `floatgate.fast-forward/1`. `workload` names what was written, if
 /// it was no list of numbers; `measured` is the event simulation, if there was one; a page write
 /// takes `page_write_ns` without throttle.
+// Long for the keys of a result, which stand here in one place.
 pub fn value(
     drive: &Drive,
     workload: Option<&str>,

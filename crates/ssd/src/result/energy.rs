@@ -24,6 +24,7 @@ impl EnergyUse {
     ///
     /// `span_seconds` is how long it lasted, until the last operation was done. A chip idles while
     /// its dies do: each die for its share of the chip's idle power.
+    // Long for its sums, which go to the same totals by source.
     pub(crate) fn of(
         drive: &Drive,
         counts: &Counts,
@@ -68,6 +69,7 @@ impl EnergyUse {
         };
         let program = sum(&stats.programmed, 1, &|l, t| energy.program_joules(timing, l, t));
         if let (Some(reads), Some(moved)) = (reads, energy.transfer_out) {
+            // What correcting errors sends beyond plain reads.
             for (source, planes) in reads.extra_planes.into_iter().enumerate() {
                 let joules = planes as f64 * moved.as_joules();
                 *transfer.get_or_insert(0.0) += joules;
@@ -83,11 +85,10 @@ impl EnergyUse {
         let bits = geometry.shape().bits_per_cell as usize;
         let reprogram = counts.reprogrammed_pages as f64 * energy.reprogram_joules(bits);
         by_source[Source::Refresh as usize] += reprogram;
-        let idle = energy.idle.map(|power| {
-            let busy = stats.busy_ns.iter().sum::<u128>() as f64 * 1e-9;
-            let die = power.as_watts() / f64::from(geometry.shape().dies_per_chip);
-            die * (geometry.dies() as f64 * span_seconds - busy).max(0.0)
-        });
+        let dies = geometry.dies() as f64 * span_seconds;
+        let busy = stats.busy_ns.iter().sum::<u128>() as f64 * 1e-9;
+        let share = f64::from(geometry.shape().dies_per_chip);
+        let idle = energy.idle.map(|power| power.as_watts() / share * (dies - busy).max(0.0));
         Some(Self { read, program, erase, reprogram, transfer, idle, by_source, by_type })
     }
 

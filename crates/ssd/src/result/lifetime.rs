@@ -93,6 +93,7 @@ fn finite(x: f64) -> Option<f64> {
 
 /// The `lifetime` of a result; null where the cells are not modelled. Where the run's rate cannot be
 /// carried on, all that would follow from it is null.
+// Long for its numbers: each follows from those before it.
 pub(crate) fn lifetime<K: Kit>(
     drive: &Drive,
     counts: &Counts,
@@ -161,22 +162,6 @@ pub(crate) fn lifetime<K: Kit>(
         "reached_with_recovery": effective_at_target.map(|n| n <= rated),
         "retention_hours": at_target.and_then(|n| cells.retention(n)),
     });
-    let classes: Map<String, Value> = CLASSES
-        .iter()
-        .map(|class| {
-            let end_of_life = cells.uber(rated, class.retention_hours);
-            let at_target = at_target.map(|n| cells.uber(n, class.retention_hours));
-            let value = json!({
-                "retention_hours": class.retention_hours,
-                "uber_limit": class.uber,
-                "uber_end_of_life": end_of_life,
-                "meets_end_of_life": end_of_life <= class.uber,
-                "uber_at_target": at_target,
-                "meets_at_target": at_target.map(|uber| uber <= class.uber),
-            });
-            (class.name.to_owned(), value)
-        })
-        .collect();
     json!({
         "simulated": simulated(drive, counts, stats, &verdict, modelled.counts(), sim),
         "why": verdict.why(),
@@ -187,8 +172,26 @@ pub(crate) fn lifetime<K: Kit>(
         "with_recovery": with_recovery,
         "target": target,
         "end_of_life": { "retention_hours": cells.retention(rated) },
-        "jesd218": classes,
+        "jesd218": classes(&cells, rated, at_target),
     })
+}
+
+/// What JESD218 asks of each class of drive, and whether cells hold it at their rated cycles and at
+/// those that they will have at the target.
+fn classes(cells: &Cells, rated: f64, at_target: Option<f64>) -> Map<String, Value> {
+    let of = |class: &Class| {
+        let end_of_life = cells.uber(rated, class.retention_hours);
+        let at_target = at_target.map(|n| cells.uber(n, class.retention_hours));
+        json!({
+            "retention_hours": class.retention_hours,
+            "uber_limit": class.uber,
+            "uber_end_of_life": end_of_life,
+            "meets_end_of_life": end_of_life <= class.uber,
+            "uber_at_target": at_target,
+            "meets_at_target": at_target.map(|uber| uber <= class.uber),
+        })
+    };
+    CLASSES.iter().map(|class| (class.name.to_owned(), of(class))).collect()
 }
 
 /// What the run itself showed.
@@ -261,6 +264,7 @@ fn mean_erases<K: Kit>(ftl: &Ftl<K>) -> f64 {
 }
 
 /// Warnings about the model of the cells: what could not matter, and what must not be trusted.
+// Long for its sentences: one warning after the other.
 pub(crate) fn warn<K: Kit>(
     drive: &Drive,
     stats: &Stats,

@@ -74,6 +74,7 @@ impl Report {
 }
 
 /// The result of a run that is over.
+// Long for the keys of a result, which stand here in one place.
 pub(crate) fn report<K: Kit>(
     drive: &Drive,
     about: &About,

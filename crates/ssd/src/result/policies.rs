@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 /// Each policy with what it did. Counts that the mechanism keeps for a policy stand here; the
 /// policy adds its own.
+// Long for its list of families.
 pub(super) fn policies_of<K: Kit>(drive: &Drive, counts: &Counts, sim: &mut Sim<K>) -> Value {
     let (waits, merged) = (*sim.wait_stats(), sim.device_stats().merged);
     let policies = &mut sim.ftl_mut().policies;
