@@ -1,12 +1,12 @@
 //! The fluid model itself.
 
-use super::demand::{Demand, Step};
+use super::demand::Demand;
 use super::ledger::{Bin, Ledger};
 use crate::config::Drive;
 use crate::run::life_of;
 use ftl::Life;
 use kernel::Dur;
-use policies::throttle::{Cells, Epoch, Grant, Machine, Settings, Tally};
+use policies::throttle::{Cells, Epoch, Machine, Settings, Tally};
 
 /// What is to be advanced, and how far.
 #[derive(Clone, Debug)]
@@ -104,78 +104,12 @@ impl Position {
             self.step = 0;
         }
     }
-
-    /// Passes over whole periods in which nothing is asked for, and says over how many.
-    fn pass_quiet(&mut self, steps: &[Step], period: f64, most: u64) -> u64 {
-        let quiet = steps[self.step].quiet;
-        if quiet <= 1 {
-            return 0;
-        }
-        let still = f64::from(quiet) * self.length - self.done;
-        let skipped = ((still / period) as u64).min(most);
-        if skipped > 0 {
-            let served = self.done + skipped as f64 * period;
-            let whole = (served / self.length) as usize;
-            self.step = (self.step + whole) % steps.len();
-            self.passed += whole as u64;
-            self.done = (served - whole as f64 * self.length).max(0.0);
-        }
-        skipped
-    }
-
-    /// Serves the demand of one period, and says what of it came through.
-    fn serve(
-        &mut self,
-        plan: &Plan<'_>,
-        period: f64,
-        grant: &Grant,
-        machine: &mut Machine,
-        host_bytes: &mut f64,
-    ) -> Bin {
-        let (steps, length) = (&plan.demand.steps, plan.demand.step);
-        let (mut room, mut left) = (period, grant.bytes.max(0.0));
-        let mut bin = Bin::default();
-        while room > 0.0 {
-            let step = &steps[self.step];
-            let rest = length - self.done;
-            if step.quiet > 0 {
-                if rest > room {
-                    self.done += room;
-                    break;
-                }
-                room -= rest;
-                self.next_step(steps.len());
-                continue;
-            }
-            let rate = step.bytes * plan.waf;
-            let slow = 1.0 + grant.delay * step.pages;
-            let ends = rest * slow <= room;
-            let served = if ends { rest } else { room / slow };
-            let short = rate * served > left;
-            let (served, bytes) = if short { (left / rate, left) } else { (served, rate * served) };
-            machine.demand(self.at(), bytes);
-            left -= bytes;
-            bin.programmed += bytes;
-            bin.pages += served * step.pages;
-            *host_bytes += served * step.bytes;
-            if short {
-                // The capacity ends first: the rest of the period is a stop.
-                bin.stop = (room - served * slow).max(0.0);
-            } else if ends {
-                room -= rest * slow;
-                self.next_step(steps.len());
-                continue;
-            }
-            self.done += served;
-            break;
-        }
-        bin.delay = bin.pages * grant.delay;
-        bin
-    }
 }
 
 /// Advances a plan from a new drive to its target. `progress` gets periods done and in all; `None`
 /// if it answered `false`.
+// Long for its loop, which goes round up to 10^8 times: with its parts as functions it takes a fifth
+// longer.
 pub fn fast_forward(
     plan: &Plan<'_>,
     progress: &mut dyn FnMut(u64, u64) -> bool,
@@ -187,25 +121,75 @@ pub fn fast_forward(
     if let Some(regulator) = machine.regulator_mut() {
         regulator.keep_epochs(plan.epochs);
     }
+    let (steps, length) = (&plan.demand.steps, plan.demand.step);
     let (first, most) = plan.periods;
     let most = most.min(periods.saturating_sub(first) as usize);
     let mut ledger = Ledger::new(periods as f64 * period, plan.bins, first, most);
     let mut wear = Wear::new(plan);
-    let mut p = Position { step: 0, done: 0.0, passed: 0, length: plan.demand.step };
+    let mut p = Position { step: 0, done: 0.0, passed: 0, length };
     let (mut now, mut computed, mut report) = (0_u64, 0_u64, PROGRESS_EVERY);
     let (mut programmed, mut host_bytes) = (0.0, 0.0);
 
     while now < periods {
-        if now >= first.saturating_add(most as u64) {
-            let skipped = p.pass_quiet(&plan.demand.steps, period, periods - now);
+        let quiet = steps[p.step].quiet;
+        if quiet > 1 && now >= first.saturating_add(most as u64) {
+            let still = f64::from(quiet) * length - p.done;
+            let skipped = ((still / period) as u64).min(periods - now);
             if skipped > 0 {
+                let served = p.done + skipped as f64 * period;
+                let whole = (served / length) as usize;
+                p.step = (p.step + whole) % steps.len();
+                p.passed += whole as u64;
+                p.done = (served - whole as f64 * length).max(0.0);
                 now += skipped;
                 machine.skip(skipped, p.at());
                 continue;
             }
         }
         let grant = machine.grant();
-        let bin = p.serve(plan, period, &grant, &mut machine, &mut host_bytes);
+        let (mut room, mut left) = (period, grant.bytes.max(0.0));
+        let mut bin = Bin::default();
+        while room > 0.0 {
+            let step = &steps[p.step];
+            let rest = length - p.done;
+            if step.quiet > 0 {
+                if rest > room {
+                    p.done += room;
+                    break;
+                }
+                room -= rest;
+                p.next_step(steps.len());
+                continue;
+            }
+            let rate = step.bytes * plan.waf;
+            let slow = 1.0 + grant.delay * step.pages;
+            let ends = rest * slow <= room;
+            let served = if ends { rest } else { room / slow };
+            if rate * served > left {
+                // The capacity ends first: the rest of the period is a stop.
+                let served = left / rate;
+                machine.demand(p.at(), left);
+                bin.programmed += left;
+                bin.pages += served * step.pages;
+                host_bytes += served * step.bytes;
+                p.done += served;
+                bin.stop = (room - served * slow).max(0.0);
+                break;
+            }
+            machine.demand(p.at(), rate * served);
+            left -= rate * served;
+            bin.programmed += rate * served;
+            bin.pages += served * step.pages;
+            host_bytes += served * step.bytes;
+            if ends {
+                room -= rest * slow;
+                p.next_step(steps.len());
+            } else {
+                p.done += served;
+                break;
+            }
+        }
+        bin.delay = bin.pages * grant.delay;
         programmed += bin.programmed;
         machine.spend(bin.programmed, bin.pages);
         ledger.period(now, now as f64 * period, grant.delay, &bin);
