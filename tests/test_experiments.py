@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import floatgate as fg
+from floatgate.engine import located
 from floatgate.experiments import Experiment, Published
 from floatgate.experiments.check import BLOCK, READING
 from floatgate.experiments.ranges import RangeError, expand
-from floatgate.experiments.toml import lines, written
+from floatgate.experiments.toml import written
 from floatgate.report.model import Plot
 from floatgate.runs.sweep import prepare
 
@@ -194,7 +195,7 @@ WRONG = {
     "a policy by number": (BASE + "[policy]\nvictim = [1]\n", 6, "must be a text"),
     "a value twice": (BASE + '[policy]\nvictim = ["fifo", "fifo"]\n', 6, "`fifo` twice"),
     "a range": (BASE + "[set]\n'a.b' = { from = 1, too = 2 }\n", 6, "`too` is no part"),
-    "a date": (BASE + "[set]\n'a.b' = 2020-01-01\n", 6, "cannot be"),
+    "a date": (BASE + "[set]\n'a.b' = 2020-01-01\n", 6, "a date needs quotes"),
     "a seed": (BASE + 'seed = ["one"]\n', 5, "a seed must be"),
     "a case": (BASE + "[cases.scheme]\nfast = { polcy = {} }\n", 6, "did you mean `policy`?"),
     "cases that are none": (BASE + '[cases]\nscheme = "fast"\n', 6, "a table of cases"),
@@ -290,7 +291,7 @@ def test_lines_of_everything_that_toml_has() -> None:
             "]''' }]",
             '"e.f"."g\\"h" = "#"',
             "[[t]]",
-            "k = 1979-05-27",
+            "k = 1979",
             "[t.u]",
             "k = { l = [ ] }",
             "[[t]]",
@@ -298,8 +299,9 @@ def test_lines_of_everything_that_toml_has() -> None:
             "k = 2",
         ]
     )
-    tomllib.loads(text)
-    found = lines(text)
+    value, found, wrong = located(text)
+    assert value == tomllib.loads(text)
+    assert not wrong
     expected = {
         ("a",): 2,
         ("b", "c"): 5,

@@ -17,6 +17,7 @@ mod gate;
 mod known;
 mod ldpc;
 mod lists;
+mod located;
 mod memory;
 mod open;
 mod outside;
@@ -44,6 +45,8 @@ mod _core {
     #[pymodule_export]
     use crate::error::{ConfigError, InputError, InternalError, PolicyError, WorkloadError};
     use crate::known::{self, Place};
+    #[pymodule_export]
+    use crate::located::located;
     use crate::outside::Outside;
     #[pymodule_export]
     use crate::physics::{Cell, Recovery, correctable, program_us, read_us, reprogram_wear};

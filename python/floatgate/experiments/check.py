@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from floatgate import engine
 from floatgate.engine import InputError
 from floatgate.experiments.axes import MistakeError
 from floatgate.experiments.errors import Mistake, Source, nearest
 from floatgate.experiments.toml import Path as At
-from floatgate.experiments.toml import inline, lines
+from floatgate.experiments.toml import inline
 from floatgate.result.files import reason
 from floatgate.result.folder import CHOICES
 from floatgate.workloads.reading import Reading
@@ -133,15 +133,11 @@ def parsed(text: str, name: str) -> tuple[dict[str, Any], Source]:
     Raises:
         ConfigError: It is not TOML.
     """
-    try:
-        return tomllib.loads(text), Source(name, text, lines(text))
-    except tomllib.TOMLDecodeError as error:
-        message, _, place = str(error).partition(" (at ")
-        match = re.search(r"line (\d+)", place)
-        line = int(match[1]) if match else len(text.splitlines())
-        source = Source(name, text, {("",): max(min(line, len(text.splitlines())), 1)})
-        said = f"this is not TOML: {message[:1].lower()}{message[1:]}"
-        raise source.error([Mistake(("",) if text.strip() else (), said)]) from None
+    value, lines, wrong = engine.located(text)
+    if wrong:
+        source = Source(name, text, {(i,): line for i, (line, _) in enumerate(wrong)})
+        raise source.error(Mistake((i,), why) for i, (_, why) in enumerate(wrong))
+    return value, Source(name, text, lines)
 
 
 def plain(value: Any) -> Any:
