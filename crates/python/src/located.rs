@@ -16,7 +16,9 @@ pub(crate) fn located<'py>(py: Python<'py>, text: &str) -> PyResult<Located<'py>
     let mut reader = Reader { py, starts, lines: PyDict::new(py), wrong: Vec::new() };
     let (table, errors) = DeTable::parse_recoverable(text);
     for error in &errors {
-        let line = reader.line(error.span().map_or(0, |span| span.start));
+        // What is missing at the end is missing behind the last that is there.
+        let at = error.span().map_or(0, |span| span.start).min(text.trim_end().len());
+        let line = reader.line(at);
         reader.wrong.push((line, format!("this is not TOML: {}", error.message())));
     }
     // The parser goes on after an error: what is in the text then is guessed.

@@ -43,11 +43,12 @@ class Source(NamedTuple):
             bar = "  "
         else:
             width = len(str(line))
+            text = self.text.split("\n")[line - 1]
             bar = " " * (width + 1)
             parts += [
                 f"{' ' * width}--> {self.name}:{line}",
                 f"{bar}|",
-                f"{line} | {self.text.splitlines()[line - 1]}",
+                f"{line} | {text}",
                 f"{bar}|",
             ]
         if mistake.help:
