@@ -3,22 +3,28 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict, final, type_check_only
 
-from numpy import float64, int64
+from numpy import bool_, float64, int64, str_
 from numpy.typing import NDArray
 
 from floatgate.policy.finder import Finder
 
 __all__ = [
     "Access",
+    "Block",
     "Cell",
     "ConfigError",
     "Drive",
+    "Future",
     "InputError",
     "InternalError",
+    "Life",
+    "Load",
     "Plane",
+    "Point",
     "PolicyError",
     "Random",
     "Recovery",
+    "Waiting",
     "WorkloadError",
     "Write",
     "bench",
@@ -94,6 +100,15 @@ class Drive:
     def channels(self) -> int:
         """Channels."""
     @property
+    def chips_per_channel(self) -> int:
+        """Chips of one channel."""
+    @property
+    def dies_per_chip(self) -> int:
+        """Dies of one chip."""
+    @property
+    def planes_per_die(self) -> int:
+        """Planes of one die."""
+    @property
     def dies(self) -> int:
         """Dies of all channels."""
     @property
@@ -112,8 +127,11 @@ class Drive:
     def page_bytes(self) -> int:
         """Bytes of one page."""
     @property
+    def page_types(self) -> list[int]:
+        """The page type of each page of a block, from 0 on: which bit of its cells it is."""
+    @property
     def logical_pages(self) -> int:
-        """Pages that the drive exports."""
+        """Pages that the drive exports; 0 in `streams` and `spare_slots`: not known yet."""
 
 @final
 class Access:
@@ -146,6 +164,9 @@ class Write:
     def lpn(self) -> int:
         """The logical page."""
     @property
+    def die(self) -> int:
+        """The die that it is written to."""
+    @property
     def source(self) -> str:
         """Who writes: `host`, `gc`, `wear`, `refresh`, `rewrite` or `map`."""
     @property
@@ -169,7 +190,7 @@ class Write:
 
 @final
 class Plane:
-    """The blocks of one plane that may be reclaimed, in order of address.
+    """Blocks of one plane, in order of address: those that may be reclaimed, or all.
 
     Each property of the blocks is a read-only numpy array with one entry for each. It is made when
     it is first asked for, and does not change any more.
@@ -186,7 +207,7 @@ class Plane:
         """Pages of one block."""
     @property
     def blocks(self) -> NDArray[int64]:
-        """The number of each block: what `choose` returns one of."""
+        """The number of each block: what answers name one by."""
     @property
     def valid(self) -> NDArray[int64]:
         """Pages that hold data, and would have to move."""
@@ -202,8 +223,139 @@ class Plane:
     @property
     def age(self) -> NDArray[int64]:
         """Blocks of the whole drive that were written to their end after this one."""
+    @property
+    def reads(self) -> NDArray[int64]:
+        """Host reads since the last erase, where a read-disturb policy counts them; else 0."""
+    @property
+    def written(self) -> NDArray[int64]:
+        """The page from which on nothing was written yet."""
+    @property
+    def role(self) -> NDArray[int64]:
+        """The number of the block's role; 0: an ordinary block."""
+    @property
+    def mode(self) -> NDArray[str_]:
+        """The block's mode: `full`, `low`, `wom1` or `wom2`."""
+    @property
+    def state(self) -> NDArray[str_]:
+        """The block's state: `free`, `open`, `full`, `closed`, `moving` or `bad`."""
     def __len__(self) -> int:
-        """How many blocks may be reclaimed."""
+        """How many blocks there are."""
+
+@final
+class Block:
+    """One block and what lies in it."""
+
+    @property
+    def number(self) -> int:
+        """The number of the block."""
+    @property
+    def plane(self) -> int:
+        """The number of its plane."""
+    @property
+    def second_slots(self) -> int:
+        """Slots that a second generation of a write-once code would have; 0: it cannot have one."""
+    @property
+    def second_valid(self) -> int:
+        """Of these, the slots that hold data, which would have to move."""
+    @property
+    def state(self) -> str:
+        """Its state: `free`, `open`, `full`, `closed`, `moving` or `bad`."""
+    @property
+    def mode(self) -> str:
+        """Its mode: `full`, `low`, `wom1` or `wom2`."""
+    @property
+    def role(self) -> int:
+        """The number of its role; 0: an ordinary block."""
+    @property
+    def valid(self) -> int:
+        """Pages that hold data."""
+    @property
+    def erases(self) -> int:
+        """Erases since the run began."""
+    @property
+    def wear(self) -> float:
+        """Effective program/erase cycles since the run began."""
+    @property
+    def reads(self) -> int:
+        """Host reads since the last erase, where a read-disturb policy counts them; else 0."""
+    @property
+    def written(self) -> int:
+        """The page from which on nothing was written yet."""
+    @property
+    def lpns(self) -> NDArray[int64]:
+        """The logical page that each of its pages holds; -1: none. A read-only numpy array."""
+
+@final
+class Load:
+    """What the planes and dies of a drive have to do."""
+
+    @property
+    def writable(self) -> NDArray[bool_]:
+        """Whether each plane has room for a host write: a read-only numpy array."""
+    @property
+    def waiting(self) -> NDArray[int64]:
+        """Page operations that wait for or run on each die: a read-only numpy array."""
+    @property
+    def idle(self) -> NDArray[bool_]:
+        """Whether each die has nothing to do: a read-only numpy array."""
+
+@final
+class Waiting:
+    """One kind of operation that waits for a die: the first of those in its lane."""
+
+    @property
+    def kind(self) -> str:
+        """`read` or `write` of the host, or `job`: garbage collection, wear levelling, refresh."""
+    @property
+    def high_priority(self) -> bool:
+        """Whether the request is urgent."""
+    @property
+    def order(self) -> int:
+        """Smaller came to the die earlier; a job keeps the number with which it came."""
+
+@final
+class Point:
+    """Where a host write goes if nobody looks further."""
+
+    @property
+    def block(self) -> int:
+        """The open block."""
+    @property
+    def page(self) -> int:
+        """Its next page."""
+    @property
+    def may_open(self) -> bool:
+        """Whether another block may be opened in its place."""
+    @property
+    def may_pass(self) -> int:
+        """Pages of the plane that may still be passed over."""
+
+@final
+class Life:
+    """What there is to plan a drive's life with."""
+
+    @property
+    def raw_bytes(self) -> int:
+        """Bytes that one program/erase cycle of every block programs."""
+    @property
+    def page_bytes(self) -> int:
+        """Bytes of one page."""
+    @property
+    def cycles(self) -> int:
+        """The program/erase cycles that the flash is rated for."""
+    @property
+    def recovery(self) -> str:
+        """How it recovers between cycles, as `floatgate.physics.Recovery` takes it."""
+    @property
+    def pushes_back(self) -> bool:
+        """Whether the host sends later requests later by what earlier ones were held back."""
+
+@final
+class Future:
+    """How often each page will be read between two writes: what no drive can know."""
+
+    def reads(self, lpn: int, writes: int) -> int:
+        """Returns how often a page is read after so many writes; 255 stands for more too."""
 
 @final
 class Random:

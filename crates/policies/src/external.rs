@@ -3,26 +3,27 @@
 //!
 //! The module also has the words that such a policy is written with.
 
-use crate::info::Family;
+use crate::info::{Family, PolicyInfo};
 use crate::params::PolicyError;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::sync::Arc;
 
 pub use ftl::{
-    Access, AccessKind, Cost, FtlView, Interests, Lpn, PlaneView, Role, StreamId, Victim, Watch,
-    WriteCtx,
+    Access, AccessKind, Balance, Blocks, Coding, Cost, Dest, FreePick, FtlView, Future, Hold,
+    HostDest, Interests, LevelTimes, Life, Load, Lpn, NextLife, Op, OpView, Order, PageChoice,
+    Pages, Pick, Placement, Plan, PlaneView, Pool, Queues, ReadDisturb, Role, State, Step,
+    StreamId, StreamSpec, Throttle, Victim, Watch, Wear, WriteCtx, WritePoint,
 };
-pub use kernel::{Prio, Rng, Time};
-pub use nand::{BlockId, DieId, Geometry, Level, Ppn, Tag};
+pub use kernel::{Dur, Idx, Prio, Rng, Time};
+pub use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Source, Tag};
 
 /// Finds policies that are not on the list.
 pub trait Supplier {
     /// The names of its policies begin with this word and a colon.
     fn scheme(&self) -> &'static str;
 
-    /// The policy of a family in [`External::FAMILIES`] that has this name, the scheme included;
-    /// `params` are as written.
+    /// The policy of a family that has this name, the scheme included; `params` are as written.
     fn find(
         &self,
         family: Family,
@@ -36,13 +37,19 @@ pub trait Supplier {
     }
 }
 
-/// A policy that was made outside, of one of [`External::FAMILIES`].
-pub enum Made {
-    /// Of family cost.
-    Cost(Box<dyn Cost>),
-    /// Of family victim.
-    Victim(Box<dyn Victim>),
+macro_rules! made {
+    ($($family:ident),+) => {
+        /// A policy that was made outside.
+        pub enum Made {
+            $(
+                #[doc = concat!("Of family [`Family::", stringify!($family), "`].")]
+                $family(Box<dyn $family>),
+            )+
+        }
+    };
 }
+
+made!(Cost, Throttle, ReadDisturb, PageChoice, Coding, Victim, Placement, Wear, Order);
 
 /// A policy from outside, found and checked.
 #[derive(Clone)]
@@ -54,35 +61,11 @@ pub struct External {
     pub source: String,
     /// Whether name, parameters and source are enough to find it again.
     pub repeatable: bool,
+    /// A policy on the list that does no less to a drive: this one works where that one does, and
+    /// with the policies that it works with.
+    pub like: Option<&'static PolicyInfo>,
     /// Makes it in its first state, of the family that it was found for.
     pub make: Arc<dyn Fn() -> Made + Send + Sync>,
-}
-
-impl External {
-    /// The families whose policies may come from outside.
-    pub const FAMILIES: [Family; 2] = [Family::Cost, Family::Victim];
-
-    pub(crate) fn find(
-        supplier: &dyn Supplier,
-        family: Family,
-        name: &str,
-        params: &Map<String, Value>,
-    ) -> Result<Self, PolicyError> {
-        if Self::FAMILIES.contains(&family) {
-            return supplier.find(family, name, params);
-        }
-        Err(PolicyError {
-            family: family.name().to_owned(),
-            name: name.to_owned(),
-            key: None,
-            message: format!(
-                "`{name}` cannot be a policy of family `{}`: only those of {} may come from outside",
-                family.name(),
-                Self::FAMILIES.map(Family::name).join(" and "),
-            ),
-            suggestion: None,
-        })
-    }
 }
 
 impl fmt::Debug for External {

@@ -7,8 +7,7 @@
 /// is a match that the compiler sees through; a boxed variant takes a policy from outside. The
 /// first policy is the one of a drive that names none.
 macro_rules! family {
-    ($d:tt $(#[$doc:meta])* $name:ident: $trait:ident $(from $made:ident)?
-        { $($module:ident: $policy:ty),+ $(,)? }
+    ($d:tt $(#[$doc:meta])* $name:ident: $trait:ident { $($module:ident: $policy:ty),+ $(,)? }
         $($methods:tt)*) => {
         $(pub mod $module;)+
 
@@ -33,12 +32,11 @@ macro_rules! family {
             }
 
             /// A policy that was made outside.
-            #[allow(unused_variables)] // of most families nobody makes one
             pub(crate) fn made(made: $crate::external::Made) -> Self {
-                $(if let $crate::external::Made::$made(policy) = made {
-                    return Self::Custom(policy);
-                })?
-                unreachable!("a supplier makes a policy of the family it was asked for");
+                let $crate::external::Made::$trait(policy) = made else {
+                    unreachable!("a supplier makes a policy of the family it was asked for");
+                };
+                Self::Custom(policy)
             }
         }
 

@@ -71,6 +71,15 @@ impl Choice {
         format!("{}={}", self.family.name(), self.name)
     }
 
+    /// The entry whose conditions hold for it: its own, or that of the policy which one from outside
+    /// is like.
+    fn entry(&self) -> Option<&'static PolicyInfo> {
+        match &self.origin {
+            Origin::List(info) => Some(info),
+            Origin::Outside(external) => external.like,
+        }
+    }
+
     fn error(&self, message: String) -> PolicyError {
         PolicyError {
             family: self.family.name().to_owned(),
@@ -126,7 +135,7 @@ impl PolicySet {
             let (name, params) =
                 given.map_or((family.default(), &none), |(_, n, p)| (n.as_str(), p));
             if let Some(supplier) = supplier.filter(|s| s.supplies(name)) {
-                match External::find(supplier, family, name, params) {
+                match supplier.find(family, name, params) {
                     Ok(external) => choices.push(Choice {
                         family,
                         name: name.to_owned(),
@@ -158,15 +167,25 @@ impl PolicySet {
             let origin = Origin::List(info);
             choices.push(Choice { family, name: info.name.to_owned(), params, origin });
         }
-        let present: Vec<String> = choices.iter().map(Choice::full_name).collect();
-        for choice in &choices {
-            let Origin::List(info) = choice.origin else { continue };
-            let own = choice.full_name();
-            for need in info.needs.iter().filter(|n| !present.iter().any(|p| p == *n)) {
+        // Each by its name, and by what it is like.
+        let present: Vec<(String, String)> = choices
+            .iter()
+            .map(|c| {
+                let like = c.entry().map(|info| format!("{}={}", info.family.name(), info.name));
+                (c.full_name(), like.unwrap_or_else(|| c.full_name()))
+            })
+            .collect();
+        for (choice, (own, _)) in choices.iter().zip(&present) {
+            let Some(info) = choice.entry() else { continue };
+            for need in info.needs.iter().filter(|n| !present.iter().any(|(p, _)| p == *n)) {
                 errors.push(choice.error(format!("`{own}` does not work without `{need}`")));
             }
-            for foe in info.forbids.iter().filter(|n| present.iter().any(|p| p == *n)) {
-                errors.push(choice.error(format!("`{own}` does not work together with `{foe}`")));
+            for foe in info.forbids {
+                for (name, _) in present.iter().filter(|(_, like)| like == foe) {
+                    errors.push(
+                        choice.error(format!("`{own}` does not work together with `{name}`")),
+                    );
+                }
             }
         }
         if errors.is_empty() { Ok(Self { choices }) } else { Err(errors) }
@@ -192,6 +211,11 @@ impl PolicySet {
             from.choice(c.family).clone()
         };
         Self { choices: self.choices.iter().map(pick).collect() }
+    }
+
+    /// Whether a family's policy comes from outside.
+    pub fn is_from_outside(&self, family: Family) -> bool {
+        matches!(self.choice(family).origin, Origin::Outside(_))
     }
 
     /// The policies from outside, as family and name, that this set alone is not enough to find
@@ -243,8 +267,7 @@ impl PolicySet {
     /// Why the policies do not fit an array, if they do not.
     pub fn misfit(&self, geometry: &Geometry) -> Option<PolicyError> {
         self.choices.iter().find_map(|choice| {
-            let Origin::List(info) = choice.origin else { return None };
-            let why = (info.misfit)(geometry)?;
+            let why = (choice.entry()?.misfit)(geometry)?;
             Some(choice.error(format!("`{}` does not fit this drive: {why}", choice.full_name())))
         })
     }

@@ -6,6 +6,7 @@ use ssd::fast_forward::{
     Demand, DemandError, Plan, fast_forward, measure, page_program_ns, plan_of, value,
 };
 use ssd::kernel::Dur;
+use ssd::policies::Family;
 use ssd::workload::Workload;
 use ssd::{Drive, StateCache};
 
@@ -52,6 +53,13 @@ impl Asked {
         let step = step.map(|text| dur("step", text)).transpose()?;
         if step.is_some_and(|s| s < Dur::secs(1)) {
             return wrong("`step` must be at least 1s".to_owned());
+        }
+        if drive.policies.is_from_outside(Family::Throttle) {
+            let (name, _) = drive.policies.get(Family::Throttle);
+            return wrong(format!(
+                "`throttle={name}` answers for each write, and years go by in periods: only a \
+                 throttle on the list can be advanced so"
+            ));
         }
         let throttle = drive.policies.build().throttle.settings().copied();
         if let (Some(target), Some(own)) = (target, throttle.map(|t| t.target))

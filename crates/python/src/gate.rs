@@ -106,7 +106,11 @@ pub(crate) fn pass<T: Send + 'static>(
         (receive, heard) = listen(py, receive, wait);
         let mut raised = match heard {
             Ok(Said::Done(Ok(result))) => return result,
-            Ok(Said::Done(Err(panic))) => return Err(InternalError::new_err(message(&*panic))),
+            Ok(Said::Done(Err(panic))) => {
+                let said = message(&*panic);
+                shared.outside.blame(&said)?;
+                return Err(InternalError::new_err(said));
+            }
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(InternalError::new_err("the engine ended without an answer"));
             }

@@ -6,6 +6,7 @@
 #![allow(clippy::disallowed_methods, reason = "the rim may read the clock")]
 #![allow(clippy::needless_pass_by_value, reason = "arguments from Python arrive by value")]
 
+mod answers;
 mod cache;
 mod catalogue;
 mod columns;
@@ -51,7 +52,9 @@ mod _core {
     #[pymodule_export]
     use crate::physics::{Cell, Recovery, correctable, program_us, read_us, reprogram_wear};
     #[pymodule_export]
-    use crate::views::{Access, Drive, Plane, Random, Write};
+    use crate::views::{
+        Access, Block, Drive, Future, Life, Load, Plane, Point, Random, Waiting, Write,
+    };
     use crate::{catalogue, convert, describe, error, forward, gate, ldpc, lists, memory, open};
 
     /// The version, as Cargo knows it.

@@ -5,11 +5,13 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
-use ssd::policies::external::{External, Level, Made, Supplier};
-use ssd::policies::{Family, PolicyError};
+use ssd::policies::external::{External, Made, Supplier};
+use ssd::policies::{Family, PolicyError, PolicyInfo};
 
+use crate::error;
 use crate::policy::Policy;
 
 /// What one run and its policies share.
@@ -21,13 +23,15 @@ pub(crate) struct Outside {
     /// The thread that a policy runs on just now; 0: none.
     busy: AtomicU64,
     raised: Mutex<Option<PyErr>>,
+    /// The policies whose answers, each of them allowed, may leave a drive no way on.
+    trusted: Mutex<Vec<String>>,
 }
 
 impl Outside {
     /// `finder` is a `floatgate.policy.finder.Finder`.
     pub(crate) fn new(finder: Py<PyAny>) -> Arc<Self> {
-        let (used, stop, busy, raised) = Default::default();
-        Arc::new(Self { finder, used, stop, busy, raised })
+        let (used, stop, busy, raised, trusted) = Default::default();
+        Arc::new(Self { finder, used, stop, busy, raised, trusted })
     }
 
     /// Whether a policy was found.
@@ -50,6 +54,20 @@ impl Outside {
     pub(crate) fn verdict(&self) -> PyResult<()> {
         let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
         raised.map_or(Ok(()), Err)
+    }
+
+    /// Whose mistake it is that a check of the engine failed, if it may be a policy's: `said` is
+    /// what the check said.
+    pub(crate) fn blame(&self, said: &str) -> PyResult<()> {
+        self.verdict()?;
+        let trusted = self.trusted.lock().unwrap_or_else(PoisonError::into_inner);
+        if trusted.is_empty() {
+            return Ok(());
+        }
+        Err(error::PolicyError::new_err(format!(
+            "with the answers of {} the drive cannot go on: {said}",
+            trusted.join(" and ")
+        )))
     }
 
     /// Runs Python code of a policy on `thread`; `None` if the run is over or Python shuts down.
@@ -89,8 +107,6 @@ struct Found {
     params: String,
     source: String,
     repeatable: bool,
-    initial: Option<String>,
-    dram_bits_per_page: u32,
 }
 
 impl Supplier for Finder {
@@ -126,42 +142,72 @@ impl Supplier for Finder {
         })?;
         let params =
             serde_json::from_str(&found.params).map_err(|e| refuse((e.to_string(), None, None)))?;
-        let make = Maker {
-            outside: Arc::clone(&self.0),
-            name: format!("{}={name}", family.name()),
-            make: found.make,
-            initial: found.initial.and_then(|word| level(&word)).unwrap_or_default(),
-            dram_bits_per_page: found.dram_bits_per_page,
-        };
+        let maker = Maker { family, name: format!("{}={name}", family.name()), make: found.make };
+        let like = self.like(&maker).map_err(|message| refuse((message, None, None)))?;
         self.0.used.store(true, Ordering::Relaxed);
+        if matches!(
+            family,
+            Family::Placement | Family::ReadDisturb | Family::PageChoice | Family::Coding
+        ) {
+            let mut trusted = self.0.trusted.lock().unwrap_or_else(PoisonError::into_inner);
+            trusted.push(format!("`{}`", maker.name));
+        }
         let (source, repeatable) = (found.source, found.repeatable);
-        let make = Arc::new(move || match family {
-            Family::Cost => Made::Cost(Box::new(make.policy())),
-            _ => Made::Victim(Box::new(make.policy())),
-        });
-        Ok(External { params, source, repeatable, make })
+        let outside = Arc::clone(&self.0);
+        let make = Arc::new(move || maker.made(&outside));
+        Ok(External { params, source, repeatable, like, make })
     }
 }
 
-/// The level that a word names.
-pub(crate) fn level(word: &str) -> Option<Level> {
-    Level::ALL.into_iter().find(|level| level.name() == word)
+impl Finder {
+    /// Asks a policy what can be asked before there is a drive; returns the policy on the list that
+    /// it is like. The error says what is wrong with an answer.
+    fn like(&self, maker: &Maker) -> Result<Option<&'static PolicyInfo>, String> {
+        // The run is not to end for what goes wrong here.
+        let trial = Outside::new(Python::attach(|py| self.0.finder.clone_ref(py)));
+        let policy = maker.policy(&trial);
+        policy.introduce();
+        if let Err(error) = trial.verdict() {
+            return Err(Python::attach(|py| {
+                let cause = error.cause(py);
+                if let Some(cause) = cause.filter(|e| e.is_instance_of::<PyKeyboardInterrupt>(py)) {
+                    self.0.fail(cause);
+                }
+                error.value(py).to_string()
+            }));
+        }
+        // What their conditions are for, such a policy does too: it passes pages over, or writes
+        // blocks twice.
+        let name = match maker.family {
+            Family::PageChoice => "mango",
+            Family::Coding if policy.is_write_once() => "wom",
+            _ => return Ok(None),
+        };
+        let entry = maker.family.policies().iter().find(|info| info.name == name);
+        Ok(Some(entry.expect("it is on the list")))
+    }
 }
 
 /// Makes policies of one class.
 struct Maker {
-    outside: Arc<Outside>,
+    family: Family,
     name: String,
     make: Py<PyAny>,
-    initial: Level,
-    dram_bits_per_page: u32,
 }
 
 impl Maker {
-    fn policy(&self) -> Policy {
-        let (outside, name) = (Arc::clone(&self.outside), self.name.clone());
-        let mut policy = Policy::new(outside, name, self.initial, self.dram_bits_per_page);
-        policy.begin(&self.make);
-        policy
+    fn policy(&self, outside: &Arc<Outside>) -> Policy {
+        Policy::new(Arc::clone(outside), self.family, self.name.clone(), &self.make)
+    }
+
+    fn made(&self, outside: &Arc<Outside>) -> Made {
+        macro_rules! made {
+            ($($family:ident)+) => {
+                match self.family {
+                    $(Family::$family => Made::$family(Box::new(self.policy(outside))),)+
+                }
+            };
+        }
+        made!(Cost Throttle ReadDisturb PageChoice Coding Victim Placement Wear Order)
     }
 }

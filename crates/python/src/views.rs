@@ -2,19 +2,85 @@
 //! was true when they were made, so a policy may keep them. `python/floatgate/_core.pyi` describes
 //! them.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBytes;
-use ssd::policies::external as core;
+use ssd::physics::Recovery;
+use ssd::policies::external::{self as core, Idx};
+
+/// A read-only numpy array, made when it is first asked for.
+struct Column(PyOnceLock<Py<PyAny>>);
+
+impl Column {
+    const fn new() -> Self {
+        Self(PyOnceLock::new())
+    }
+
+    fn get<'py, T, const N: usize>(
+        &self,
+        py: Python<'py>,
+        dtype: &str,
+        rows: &[T],
+        of: impl Fn(&T) -> [u8; N],
+    ) -> PyResult<Bound<'py, PyAny>> {
+        static FROM_BUFFER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let made = self.0.get_or_try_init(py, || {
+            let bytes = PyBytes::new_with(py, rows.len() * N, |bytes| {
+                for (to, row) in bytes.chunks_exact_mut(N).zip(rows) {
+                    to.copy_from_slice(&of(row));
+                }
+                Ok(())
+            })?;
+            let from_buffer = FROM_BUFFER.import(py, "numpy", "frombuffer")?;
+            Ok::<_, PyErr>(from_buffer.call1((bytes, dtype))?.unbind())
+        });
+        Ok(made?.bind(py).clone())
+    }
+
+    fn whole<'py, T>(
+        &self,
+        py: Python<'py>,
+        rows: &[T],
+        of: impl Fn(&T) -> u32,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.get(py, "int64", rows, |row| i64::from(of(row)).to_ne_bytes())
+    }
+
+    /// Words of at most six letters, as numpy keeps them.
+    fn words<'py, T>(
+        &self,
+        py: Python<'py>,
+        rows: &[T],
+        of: impl Fn(&T) -> &'static str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.get(py, "U6", rows, |row| {
+            let mut all = [0_u8; 24];
+            for (to, letter) in all.chunks_exact_mut(4).zip(of(row).chars()) {
+                to.copy_from_slice(&u32::from(letter).to_ne_bytes());
+            }
+            all
+        })
+    }
+
+    fn flags<'py>(&self, py: Python<'py>, rows: &[bool]) -> PyResult<Bound<'py, PyAny>> {
+        self.get(py, "bool", rows, |row| [u8::from(*row)])
+    }
+}
 
 /// The drive that a policy works for.
 #[pyclass(frozen, get_all, module = "floatgate.policy")]
 pub(crate) struct Drive {
     /// Channels.
     channels: usize,
+    /// Chips of one channel.
+    chips_per_channel: u32,
+    /// Dies of one chip.
+    dies_per_chip: u32,
+    /// Planes of one die.
+    planes_per_die: u32,
     /// Dies of all channels.
     dies: usize,
     /// Planes of all dies.
@@ -27,20 +93,28 @@ pub(crate) struct Drive {
     pages_per_block: u32,
     /// Bytes of one page.
     page_bytes: u64,
-    /// Pages that the drive exports.
+    /// The page type of each page of a block, from 0 on: which bit of its cells it is.
+    page_types: Vec<u32>,
+    /// Pages that the drive exports; 0 in `streams` and `spare_slots`: not known yet.
     logical_pages: u32,
 }
 
 impl Drive {
     pub(crate) fn new(geometry: &core::Geometry, logical_pages: u32) -> Self {
+        let shape = geometry.shape();
+        let pages = 0..geometry.pages_per_block();
         Self {
             channels: geometry.channels(),
+            chips_per_channel: shape.chips_per_channel,
+            dies_per_chip: shape.dies_per_chip,
+            planes_per_die: shape.planes_per_die,
             dies: geometry.dies(),
             planes: geometry.planes(),
             blocks: geometry.blocks(),
             blocks_per_plane: geometry.blocks_per_plane(),
             pages_per_block: geometry.pages_per_block(),
             page_bytes: geometry.page_size().get(),
+            page_types: pages.map(|page| geometry.page_type(page) as u32).collect(),
             logical_pages,
         }
     }
@@ -84,6 +158,8 @@ pub(crate) struct Write {
     now_ns: u64,
     /// The logical page.
     lpn: u32,
+    /// The die that it is written to.
+    die: u32,
     /// Who writes: `host`, `gc`, `wear`, `refresh`, `rewrite` or `map`.
     source: &'static str,
     /// Who made it necessary: for `gc`, whose write needed the space; else the source.
@@ -105,6 +181,7 @@ impl Write {
         Self {
             now_ns: w.now.as_ns(),
             lpn: w.lpn.as_u32(),
+            die: w.die.as_u32(),
             source: w.tag.source.name(),
             demand: w.tag.demand.name(),
             high_priority: w.tag.prio == core::Prio::High,
@@ -116,17 +193,44 @@ impl Write {
     }
 }
 
-/// One block that may be reclaimed.
-pub(crate) struct Candidate {
+/// What is known of one block.
+pub(crate) struct Row {
     pub(crate) block: u32,
     valid: u32,
     gain: u32,
     erases: u32,
     wear: u32,
     closed_at: u32,
+    reads: u32,
+    written: u32,
+    role: u8,
+    mode: core::Mode,
+    state: core::State,
 }
 
-/// The blocks of one plane that may be reclaimed, in order of address.
+impl Row {
+    fn of(ftl: &core::FtlView<'_>, b: core::BlockId) -> Self {
+        Self {
+            block: b.as_u32(),
+            valid: ftl.blocks.valid(b),
+            gain: ftl.blocks.gain(b),
+            erases: ftl.erases[b],
+            wear: ftl.wear[b],
+            closed_at: ftl.blocks.closed_at(b),
+            reads: ftl.reads.get(b.index()).copied().unwrap_or(0),
+            written: ftl.blocks.written(b),
+            role: ftl.blocks.role(b).0,
+            mode: ftl.modes[b],
+            state: ftl.blocks.state(b),
+        }
+    }
+
+    fn cycles(&self) -> f64 {
+        f64::from(self.wear) * 1e-3
+    }
+}
+
+/// Blocks of one plane, in order of address: those that may be reclaimed, or all.
 ///
 /// Each property of the blocks is a read-only numpy array with one entry for each. It is made when
 /// it is first asked for, and does not change any more.
@@ -142,110 +246,350 @@ pub(crate) struct Plane {
     #[pyo3(get)]
     pages_per_block: u32,
     closings: u32,
-    candidates: Vec<Candidate>,
-    columns: [PyOnceLock<Py<PyAny>>; 6],
+    rows: Vec<Row>,
+    columns: [Column; 11],
 }
 
 impl Plane {
-    pub(crate) fn new(plane: &core::PlaneView<'_>) -> Self {
-        let ftl = &plane.ftl;
-        let candidate = |b: core::BlockId| Candidate {
-            block: b.as_u32(),
-            valid: ftl.blocks.valid(b),
-            gain: ftl.blocks.gain(b),
-            erases: ftl.erases[b],
-            wear: ftl.wear[b],
-            closed_at: ftl.blocks.closed_at(b),
-        };
-        let mut candidates = Vec::with_capacity(plane.len() as usize);
-        candidates.extend(plane.candidates().map(candidate));
+    /// Those that may be reclaimed.
+    pub(crate) fn candidates(plane: &core::PlaneView<'_>) -> Self {
+        let most = plane.len() as usize;
+        Self::of(&plane.ftl, plane.plane, plane.now, most, plane.candidates())
+    }
+
+    /// All of them.
+    pub(crate) fn all(ftl: &core::FtlView<'_>, plane: core::PlaneId, now: core::Time) -> Self {
+        let all = ftl.geometry.blocks_of(plane);
+        Self::of(ftl, plane, now, all.len(), all.map(core::BlockId::new))
+    }
+
+    fn of(
+        ftl: &core::FtlView<'_>,
+        plane: core::PlaneId,
+        now: core::Time,
+        most: usize,
+        blocks: impl Iterator<Item = core::BlockId>,
+    ) -> Self {
+        let mut rows = Vec::with_capacity(most);
+        rows.extend(blocks.map(|b| Row::of(ftl, b)));
         Self {
-            index: plane.plane.as_u32(),
-            now_ns: plane.now.as_ns(),
+            index: plane.as_u32(),
+            now_ns: now.as_ns(),
             pages_per_block: ftl.geometry.pages_per_block(),
             closings: ftl.blocks.closings(),
-            candidates,
-            columns: [const { PyOnceLock::new() }; 6],
+            rows,
+            columns: [const { Column::new() }; 11],
         }
     }
 
-    /// The candidates in order of address.
-    pub(crate) fn candidates(&self) -> &[Candidate] {
-        &self.candidates
-    }
-
-    /// A column, made when it is first asked for.
-    fn column<'py, const N: usize>(
-        &self,
-        py: Python<'py>,
-        number: usize,
-        dtype: &str,
-        of: impl Fn(&Candidate) -> [u8; N],
-    ) -> PyResult<Bound<'py, PyAny>> {
-        static FROM_BUFFER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let made = self.columns[number].get_or_try_init(py, || {
-            let bytes = PyBytes::new_with(py, self.candidates.len() * N, |bytes| {
-                for (to, candidate) in bytes.chunks_exact_mut(N).zip(&self.candidates) {
-                    to.copy_from_slice(&of(candidate));
-                }
-                Ok(())
-            })?;
-            let from_buffer = FROM_BUFFER.import(py, "numpy", "frombuffer")?;
-            Ok::<_, PyErr>(from_buffer.call1((bytes, dtype))?.unbind())
-        });
-        Ok(made?.bind(py).clone())
-    }
-
-    fn whole<'py>(
-        &self,
-        py: Python<'py>,
-        number: usize,
-        of: impl Fn(&Candidate) -> u32,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.column(py, number, "int64", |c| i64::from(of(c)).to_ne_bytes())
+    /// Its blocks in order of address.
+    pub(crate) fn rows(&self) -> &[Row] {
+        &self.rows
     }
 }
 
 #[pymethods]
 impl Plane {
     fn __len__(&self) -> usize {
-        self.candidates.len()
+        self.rows.len()
     }
 
-    /// The number of each block: what `choose` returns one of.
+    /// The number of each block: what answers name one by.
     #[getter]
     fn blocks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.whole(py, 0, |c| c.block)
+        self.columns[0].whole(py, &self.rows, |row| row.block)
     }
 
     /// Pages that hold data, and would have to move.
     #[getter]
     fn valid<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.whole(py, 1, |c| c.valid)
+        self.columns[1].whole(py, &self.rows, |row| row.valid)
     }
 
     /// Pages won by reclaiming the block.
     #[getter]
     fn gain<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.whole(py, 2, |c| c.gain)
+        self.columns[2].whole(py, &self.rows, |row| row.gain)
     }
 
     /// Erases since the run began.
     #[getter]
     fn erases<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.whole(py, 3, |c| c.erases)
+        self.columns[3].whole(py, &self.rows, |row| row.erases)
     }
 
     /// Effective program/erase cycles since the run began.
     #[getter]
     fn wear<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.column(py, 4, "float64", |c| (f64::from(c.wear) * 1e-3).to_ne_bytes())
+        self.columns[4].get(py, "float64", &self.rows, |row| row.cycles().to_ne_bytes())
     }
 
     /// Blocks of the whole drive that were written to their end after this one.
     #[getter]
     fn age<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.whole(py, 5, |c| self.closings.wrapping_sub(c.closed_at))
+        let age = |row: &Row| self.closings.wrapping_sub(row.closed_at);
+        self.columns[5].whole(py, &self.rows, age)
+    }
+
+    /// Host reads since the last erase, where a read-disturb policy counts them; else 0.
+    #[getter]
+    fn reads<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.columns[6].whole(py, &self.rows, |row| row.reads)
+    }
+
+    /// The page from which on nothing was written yet.
+    #[getter]
+    fn written<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.columns[7].whole(py, &self.rows, |row| row.written)
+    }
+
+    /// The number of the block's role; 0: an ordinary block.
+    #[getter]
+    fn role<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.columns[8].whole(py, &self.rows, |row| row.role.into())
+    }
+
+    /// The block's mode: `full`, `low`, `wom1` or `wom2`.
+    #[getter]
+    fn mode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.columns[9].words(py, &self.rows, |row| row.mode.name())
+    }
+
+    /// The block's state: `free`, `open`, `full`, `closed`, `moving` or `bad`.
+    #[getter]
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.columns[10].words(py, &self.rows, |row| row.state.name())
+    }
+}
+
+/// One block and what lies in it.
+#[pyclass(frozen, module = "floatgate.policy")]
+pub(crate) struct Block {
+    /// The number of the block.
+    #[pyo3(get)]
+    number: u32,
+    /// The number of its plane.
+    #[pyo3(get)]
+    plane: u32,
+    row: Row,
+    /// Slots that a second generation of a write-once code would have; 0: it cannot have one.
+    #[pyo3(get)]
+    second_slots: u32,
+    /// Of these, the slots that hold data, which would have to move.
+    #[pyo3(get)]
+    second_valid: u32,
+    owners: Vec<Option<core::Lpn>>,
+    column: Column,
+}
+
+impl Block {
+    pub(crate) fn new(ftl: &core::FtlView<'_>, block: core::BlockId) -> Self {
+        let owner = |slot| {
+            let valid = ftl.map.is_valid(block, slot);
+            valid.then(|| ftl.map.owner(ftl.geometry.ppn(block, slot))).flatten()
+        };
+        let owners = (0..ftl.geometry.pages_per_block()).map(owner).collect();
+        let row = Row::of(ftl, block);
+        let (mut second_slots, mut second_valid) = (0, 0);
+        if Self::may_be_written_again(ftl, block) {
+            let again = |from| ftl.layouts.slot_from(core::Mode::Wom2, from);
+            for slot in std::iter::successors(again(0), |slot| again(slot + 1)) {
+                second_slots += 1;
+                second_valid += u32::from(ftl.map.is_valid(block, slot));
+            }
+        }
+        let plane = ftl.geometry.plane_of(block).as_u32();
+        let (number, column) = (row.block, Column::new());
+        Self { number, plane, row, second_slots, second_valid, owners, column }
+    }
+
+    /// Whether a block is complete in the first generation of a write-once code.
+    pub(crate) fn may_be_written_again(ftl: &core::FtlView<'_>, block: core::BlockId) -> bool {
+        let (mode, written) = (ftl.modes[block], ftl.blocks.written(block));
+        mode == core::Mode::Wom1 && ftl.layouts.slot_from(mode, written).is_none()
+    }
+}
+
+#[pymethods]
+impl Block {
+    /// Its state: `free`, `open`, `full`, `closed`, `moving` or `bad`.
+    #[getter]
+    fn state(&self) -> &'static str {
+        self.row.state.name()
+    }
+
+    /// Its mode: `full`, `low`, `wom1` or `wom2`.
+    #[getter]
+    fn mode(&self) -> &'static str {
+        self.row.mode.name()
+    }
+
+    /// The number of its role; 0: an ordinary block.
+    #[getter]
+    fn role(&self) -> u8 {
+        self.row.role
+    }
+
+    /// Pages that hold data.
+    #[getter]
+    fn valid(&self) -> u32 {
+        self.row.valid
+    }
+
+    /// Erases since the run began.
+    #[getter]
+    fn erases(&self) -> u32 {
+        self.row.erases
+    }
+
+    /// Effective program/erase cycles since the run began.
+    #[getter]
+    fn wear(&self) -> f64 {
+        self.row.cycles()
+    }
+
+    /// Host reads since the last erase, where a read-disturb policy counts them; else 0.
+    #[getter]
+    fn reads(&self) -> u32 {
+        self.row.reads
+    }
+
+    /// The page from which on nothing was written yet.
+    #[getter]
+    fn written(&self) -> u32 {
+        self.row.written
+    }
+
+    /// The logical page that each of its pages holds; -1: none. A read-only numpy array.
+    #[getter]
+    fn lpns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let lpn = |owner: &Option<core::Lpn>| owner.map_or(-1, |lpn| i64::from(lpn.as_u32()));
+        self.column.get(py, "int64", &self.owners, |owner| lpn(owner).to_ne_bytes())
+    }
+}
+
+/// What the planes and dies of a drive have to do.
+#[pyclass(frozen, module = "floatgate.policy")]
+pub(crate) struct Load {
+    writable: Vec<bool>,
+    waiting: Vec<u32>,
+    idle: Vec<bool>,
+    columns: [Column; 3],
+}
+
+impl Load {
+    pub(crate) fn new(load: &core::Load<'_>) -> Self {
+        let dies = load.waiting.len();
+        Self {
+            writable: (0..load.geometry.planes()).map(|plane| load.writable.get(plane)).collect(),
+            waiting: load.waiting.as_slice().to_vec(),
+            idle: (0..dies).map(|die| load.idle.get(die)).collect(),
+            columns: [const { Column::new() }; 3],
+        }
+    }
+}
+
+#[pymethods]
+impl Load {
+    /// Whether each plane has room for a host write: a read-only numpy array.
+    #[getter]
+    fn writable<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.columns[0].flags(py, &self.writable)
+    }
+
+    /// Page operations that wait for or run on each die: a read-only numpy array.
+    #[getter]
+    fn waiting<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.columns[1].whole(py, &self.waiting, |n| *n)
+    }
+
+    /// Whether each die has nothing to do: a read-only numpy array.
+    #[getter]
+    fn idle<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.columns[2].flags(py, &self.idle)
+    }
+}
+
+/// One kind of operation that waits for a die: the first of those in its lane.
+#[pyclass(frozen, get_all, module = "floatgate.policy")]
+pub(crate) struct Waiting {
+    /// `read` or `write` of the host, or `job`: garbage collection, wear levelling, refresh.
+    kind: &'static str,
+    /// Whether the request is urgent.
+    high_priority: bool,
+    /// Smaller came to the die earlier; a job keeps the number with which it came.
+    order: u64,
+}
+
+impl Waiting {
+    pub(crate) fn new(head: &core::OpView) -> Self {
+        Self {
+            kind: match head.op {
+                core::Op::Read => "read",
+                core::Op::Write => "write",
+                core::Op::Job => "job",
+            },
+            high_priority: head.prio == core::Prio::High,
+            order: head.seq,
+        }
+    }
+}
+
+/// Where a host write goes if nobody looks further.
+#[pyclass(frozen, get_all, module = "floatgate.policy")]
+pub(crate) struct Point {
+    /// The open block.
+    block: u32,
+    /// Its next page.
+    page: u32,
+    /// Whether another block may be opened in its place.
+    may_open: bool,
+    /// Pages of the plane that may still be passed over.
+    may_pass: u32,
+}
+
+impl Point {
+    pub(crate) fn new(at: &core::WritePoint, may_pass: u32) -> Self {
+        Self { block: at.block.as_u32(), page: at.next, may_open: at.may_open, may_pass }
+    }
+}
+
+/// What there is to plan a drive's life with.
+#[pyclass(frozen, get_all, module = "floatgate.policy")]
+pub(crate) struct Life {
+    /// Bytes that one program/erase cycle of every block programs.
+    raw_bytes: u64,
+    /// Bytes of one page.
+    page_bytes: u64,
+    /// The program/erase cycles that the flash is rated for.
+    cycles: u32,
+    /// How it recovers between cycles, as `floatgate.physics.Recovery` takes it.
+    recovery: &'static str,
+    /// Whether the host sends later requests later by what earlier ones were held back.
+    pushes_back: bool,
+}
+
+impl Life {
+    pub(crate) fn new(life: &core::Life) -> Self {
+        let core::Life { raw_bytes, page_bytes, cycles, pushes_back, .. } = *life;
+        let recovery = if life.recovery == Recovery::PRINTED { "printed" } else { "fitted" };
+        Self { raw_bytes, page_bytes, cycles, recovery, pushes_back }
+    }
+}
+
+/// How often each page will be read between two writes: what no drive can know.
+#[pyclass(frozen, module = "floatgate.policy")]
+pub(crate) struct Future(pub(crate) Arc<core::Future>);
+
+#[pymethods]
+impl Future {
+    /// Returns how often a page is read after so many writes; 255 stands for more too.
+    fn reads(&self, lpn: u32, writes: u32) -> PyResult<u8> {
+        if lpn as usize + 1 >= self.0.first.len() {
+            return Err(PyIndexError::new_err(format!("the drive has no page {lpn}")));
+        }
+        let writes = writes.min(self.0.reads.len() as u32);
+        Ok(self.0.reads(core::Lpn::from_u32(lpn), writes))
     }
 }
 

@@ -84,7 +84,7 @@ impl Supplier for Own {
             Family::Cost => Made::Cost(Box::new(make.clone())),
             _ => Made::Victim(Box::new(make.clone())),
         });
-        Ok(External { params, source, repeatable, make })
+        Ok(External { params, source, repeatable, like: None, make })
     }
 }
 
@@ -177,8 +177,8 @@ fn a_state_is_kept_under_the_code_that_made_it() {
 #[test]
 fn what_a_supplier_cannot_supply_is_refused_with_its_place() {
     let refused = |text: &str, policies: &[&str]| load(&KNOWN, text, policies).unwrap_err();
-    let shown = refused(BASE, &["order=own:greedy"]);
-    assert!(shown.contains("only those of cost and victim may come from outside"), "{shown}");
+    let shown = refused(BASE, &["order=own:gredy"]);
+    assert!(shown.contains("no such thing"), "{shown}");
     assert!(shown.contains("--policy argument 1"), "{shown}");
     let shown = refused(&format!("{BASE}\n[policies]\nvictim = \"own:gredy\"\n"), &[]);
     assert!(shown.contains("no such thing") && shown.contains("test.toml:25:10"), "{shown}");

@@ -1,7 +1,7 @@
 """Policies of your own in Python: what floatgate asks of them, and what it shows them.
 
-A policy is a class with the methods of its family, `Victim` or `Cost`. It need not inherit from
-them: they say what is asked, and let a type checker look at yours. Name it in a drive file or on
+A policy is a class with the methods of its family: one of the classes below. It need not inherit
+from it: they say what is asked, and let a type checker look at yours. Name it in a drive file or on
 the command line as `victim=py:module.Class:key=value`, or give `floatgate.run` the class, or an
 instance:
 
@@ -30,21 +30,90 @@ equal.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import SupportsIndex
 
-from floatgate.engine import Access, Drive, Plane, Random, Write
+from floatgate.engine import (
+    Access,
+    Block,
+    Drive,
+    Future,
+    Life,
+    Load,
+    Plane,
+    Point,
+    Random,
+    Waiting,
+    Write,
+)
+from floatgate.policy.plans import (
+    GC,
+    HOST,
+    OWN,
+    URGENT,
+    WEAR,
+    Append,
+    Copy,
+    Fresh,
+    Plan,
+    Reclaim,
+    ResetReads,
+    Seal,
+    SetRole,
+    Step,
+    Stream,
+)
 
-__all__ = ["FAMILIES", "Access", "Cost", "Drive", "Plane", "Policy", "Random", "Victim", "Write"]
+__all__ = [
+    "FAMILIES",
+    "GC",
+    "HOST",
+    "OWN",
+    "URGENT",
+    "WEAR",
+    "Access",
+    "Append",
+    "Block",
+    "Coding",
+    "Copy",
+    "Cost",
+    "Drive",
+    "Fresh",
+    "Future",
+    "Life",
+    "Load",
+    "Order",
+    "PageChoice",
+    "Placement",
+    "Plan",
+    "Plane",
+    "Point",
+    "Policy",
+    "Random",
+    "ReadDisturb",
+    "Reclaim",
+    "ResetReads",
+    "Seal",
+    "SetRole",
+    "Step",
+    "Stream",
+    "Throttle",
+    "Victim",
+    "Waiting",
+    "Wear",
+    "Write",
+]
 
 
 class Policy:
-    """What a policy of either family may watch; a method is called only if you define it.
+    """What a policy of any family may watch; a method is called only if you define it.
 
-    Blocks, logical pages (`lpn`) and physical pages (`ppn`) are numbers from 0; page
-    `ppn` lies in block `ppn // drive.pages_per_block`. Times are simulated, in ns from the
-    beginning of the run, and 0 while the drive is preconditioned. Levels are `high`, `medium` and
-    `low`; sources `host`, `gc`, `wear`, `refresh`, `rewrite` and `map`.
+    Blocks, planes, dies, logical pages (`lpn`) and physical pages (`ppn`) are numbers from 0; page
+    `ppn` lies in block `ppn // drive.pages_per_block`, block `b` in plane
+    `b // drive.blocks_per_plane`, plane `p` in die `p // drive.planes_per_die`, and die `d` on
+    channel `d % drive.channels`. Times are simulated, in ns from the beginning of the run, and 0
+    while the drive is preconditioned. Levels are `high`, `medium` and `low`; sources `host`, `gc`,
+    `wear`, `refresh`, `rewrite` and `map`.
 
     >>> class Counting(Policy):
     ...     def __init__(self) -> None:
@@ -56,7 +125,7 @@ class Policy:
     """
 
     def attach(self, drive: Drive) -> None:
-        """Called once, before anything else: the place to size columns."""
+        """Called once, before a policy is asked about the drive: the place to size columns."""
 
     def on_access(self, access: Access) -> None:
         """The host reads, writes or trims a page; in order of arrival."""
@@ -70,18 +139,286 @@ class Policy:
     def on_move(self, lpn: int, old: int, new: int, source: str) -> None:
         """A page moved from one physical page to another."""
 
-    def on_open(self, block: int) -> None:
-        """A block was opened for writing."""
+    def on_open(self, block: int, stream: int, role: int) -> None:
+        """A block was opened for writing, for a stream and with a role."""
 
     def on_close(self, block: int, now_ns: int) -> None:
         """A block was written to its end, and may be reclaimed from now on."""
 
     def on_erase(self, block: int, now_ns: int) -> None:
-        """A block was erased."""
+        """A block was erased, or begins to be written a second time without an erase."""
+
+    def next_timer(self) -> int | None:
+        """Returns when the policy wants to be woken, in ns; None: not at all. Asked often."""
+        return None
+
+    def on_timer(self, planes: Sequence[Plane], now_ns: int) -> Plan | None:
+        """Returns what is to be done, now that the time has come; None: nothing.
+
+        From here on `next_timer` must return a later time.
+
+        Args:
+            planes: All blocks of each plane.
+            now_ns: The time.
+        """
+        return None
 
     def counters(self) -> Mapping[str, float]:
         """What the policy did, as numbers by name; they stand in `result.policies`."""
         return {}
+
+
+class Cost(Policy, ABC):
+    """Family cost: at which level is a page programmed, and is it worth writing anew?
+
+    >>> class QuickUnderLoad(Cost):
+    ...     def initial(self) -> str:
+    ...         return "medium"
+    ...     def level(self, write: Write) -> str:
+    ...         return "low" if write.waiting_die >= 4 else "high"
+    """
+
+    @abstractmethod
+    def initial(self) -> str:
+        """Returns the level of data that was there before the run."""
+
+    @abstractmethod
+    def level(self, write: Write) -> str:
+        """Returns the level of this program. Asked for moved pages too."""
+
+    def follow(self, access: Access, stored: str | None) -> bool:
+        """Returns whether a page that the host reads is worth writing anew when its die is idle.
+
+        Args:
+            access: The read.
+            stored: The level at which the page was programmed; None if it holds nothing.
+        """
+        return False
+
+    def rewrite(self, lpn: int) -> bool:
+        """Returns whether a page that `follow` marked still is worth it, now that its die is idle.
+
+        Where it is not defined, every marked page is written anew.
+        """
+        return True
+
+    def queues(self) -> str:
+        """Returns which waiting operations are counted for `level`: `all`, `die` or `none`.
+
+        Others are 0 then, and the run is faster.
+        """
+        return "all"
+
+    def learn_times(self, program: Mapping[str, int], read: Mapping[str, int]) -> None:
+        """What the levels cost on this drive: array times in ns by level, means of page types.
+
+        Called once, before `attach`.
+        """
+
+    def foresee(self, future: Future) -> None:
+        """What will be read how often, if you define this; the workload is gone through twice."""
+
+    def is_ideal(self) -> bool:
+        """Returns whether all reads and programs take the time of their cheapest level: a bound."""
+        return False
+
+    def dram_bits_per_page(self) -> int:
+        """Returns the memory that the policy needs for each logical page: 0 to 64 bits."""
+        return 0
+
+
+class Throttle(Policy, ABC):
+    """Family throttle: how long must a write wait before the FTL sees it?
+
+    >>> class EveryMillisecond(Throttle):
+    ...     def __init__(self) -> None:
+    ...         self.next = 0
+    ...     def admit(self, now_ns: int, bytes: int) -> int:
+    ...         self.next = max(now_ns, self.next + 1_000_000)
+    ...         return self.next
+    """
+
+    @abstractmethod
+    def admit(self, now_ns: int, bytes: int) -> int:
+        """Returns the earliest time in ns at which a write may enter: `now_ns` or later.
+
+        Asked once for each write request, in order of arrival.
+
+        Args:
+            now_ns: When it arrived.
+            bytes: How much it writes.
+        """
+
+    def learn_life(self, life: Life) -> None:
+        """What there is to plan with. Called once, before `attach`."""
+
+    def dram_bytes(self) -> int:
+        """Returns the memory that the policy needs, in bytes."""
+        return 0
+
+
+class ReadDisturb(Policy, ABC):
+    """Family read-disturb: what moves where when a block nears its read limit?
+
+    Modes that hold less (`low`) are not at hand here: see docs/policies-in-python.md.
+
+    >>> class Refresh(ReadDisturb):
+    ...     def limit(self, mode: str) -> int:
+    ...         return 10_000
+    ...     def on_limit(self, block: Block, plane: Plane) -> Plan:
+    ...         return Plan([Reclaim(block.number)])
+    """
+
+    @abstractmethod
+    def limit(self, mode: str) -> int | None:
+        """Returns the host reads that a block of this mode endures, from 1 on; None: any number.
+
+        Asked once for each mode, after `attach`. A read that comes to a block at its limit waits
+        until the block's counter begins anew, or the page has moved.
+        """
+
+    @abstractmethod
+    def on_limit(self, block: Block, plane: Plane) -> Plan | None:
+        """Returns what is to be done about a block that has reached its limit.
+
+        Unless the block's state is `moving`, the plan must reclaim the block or reset its reads.
+
+        Args:
+            block: The block.
+            plane: All blocks of its plane.
+        """
+
+    def on_read(self, block: Block, page: int, now_ns: int) -> Plan | None:
+        """Returns what is to be done when the host reads a page of a block with a role."""
+        return None
+
+    def on_reclaim(self, block: Block, demand: str) -> int:
+        """Returns the stream that the pages of a block with a role go to when it is reclaimed.
+
+        Args:
+            block: The block, chosen by the victim policy.
+            demand: The source of the write that needs the space.
+        """
+        return GC
+
+    def protects(self, block: Block) -> bool:
+        """Returns whether garbage collection spares a block with a role while others gain.
+
+        Asked for every such block of a plane whenever a victim is chosen.
+        """
+        return False
+
+    def streams(self, drive: Drive) -> Sequence[Stream]:
+        """Returns streams of its own; they get the numbers from `OWN` on. May be asked often."""
+        return ()
+
+    def role_names(self) -> Sequence[str]:
+        """Returns what results call its roles, which have the numbers from 1 on."""
+        return ()
+
+    def spare_slots(self, drive: Drive) -> int:
+        """Returns the pages of each plane that the policy's blocks keep from data.
+
+        Where it is not defined: one block for each stream.
+        """
+        return len(self.streams(drive)) * drive.pages_per_block
+
+    def on_reset(self, block: int, now_ns: int) -> None:
+        """A block's counter of reads begins anew because a plan said so."""
+
+    def on_erased(self, block: int, role: int, reads: int, source: str, now_ns: int) -> None:
+        """A block with a role was erased by a source after so many host reads."""
+
+    def dram_bytes(self) -> int:
+        """Returns the memory that the policy needs, in bytes. Asked after `attach`."""
+        return 0
+
+
+class PageChoice(Policy, ABC):
+    """Family page-choice: which page of the open block takes a write?
+
+    Works where `mango` does. Only host writes are asked about: garbage collection that passed over
+    as many pages as it wins would never end.
+
+    >>> class UrgentOnFirstBits(PageChoice):
+    ...     def attach(self, drive: Drive) -> None:
+    ...         self.types = drive.page_types
+    ...     def pick(self, write: Write, point: Point) -> int:
+    ...         ahead = self.types[point.page : point.page + point.may_pass + 1]
+    ...         return point.page + (ahead.index(0) if write.high_priority and 0 in ahead else 0)
+    """
+
+    @abstractmethod
+    def pick(self, write: Write, point: Point) -> int | None:
+        """Returns the page of `point.block` that a write of the host takes.
+
+        Args:
+            write: The write; its queues are not counted.
+            point: Where it goes if nobody looks further. The page must be `point.page` or a later
+                one; those between, `point.may_pass` at most, are given up until the block is
+                erased. None: the first page of another block, if `point.may_open`; the rest of
+                this one is given up. At most half of a plane's spare pages are given up at a time.
+        """
+
+    def learn_times(self, program: Sequence[int]) -> None:
+        """How long a program of each page type takes, in ns, by type. Called before `attach`."""
+
+    def streams(self, drive: Drive) -> Sequence[Stream]:
+        """Returns streams of its own. May be asked often."""
+        return ()
+
+    def learn_streams(self, first: int) -> None:
+        """The number of the first of them; the others follow."""
+
+    def stream(self, to: int, source: str, high_priority: bool) -> int:
+        """Returns the stream of a write that is meant for the stream `to`: that, or its own."""
+        return to
+
+    def urgent_stream(self) -> int | None:
+        """Returns that of its streams which only urgent writes go to, if there is one."""
+        return None
+
+    def gc_pick(self) -> str | None:
+        """Returns which free block garbage collection opens, as `Stream.pick`; None: the oldest."""
+        return None
+
+    def spare_slots(self, drive: Drive) -> int:
+        """Returns the pages of each plane that its streams keep from data; as for `ReadDisturb`."""
+        return len(self.streams(drive)) * drive.pages_per_block
+
+
+class Coding(Policy, ABC):
+    """Family coding: how do bits lie on cells, and may a block be written twice?
+
+    Blocks of mode `full` hold bits as they come; those of mode `wom1` hold the first generation of
+    a write-once code and may be written a second time (`wom2`) before they are erased. A policy
+    that uses the code works where `wom` does.
+
+    >>> class ForWornBlocks(Coding):
+    ...     def write_once(self) -> bool:
+    ...         return True
+    ...     def next_life(self, block: Block) -> str:
+    ...         if block.mode == "wom1" and block.second_slots > 2 * block.second_valid:
+    ...             return "wom2"
+    ...         return "wom1" if block.wear > 100 else "full"
+    """
+
+    @abstractmethod
+    def next_life(self, block: Block) -> str:
+        """Returns the mode of a block's next life: `full`, or `wom1` or `wom2`.
+
+        Asked when the block closes (to rank it as a victim) and when it is reclaimed. `wom2` is
+        for a block of mode `wom1` that is written to its end: its pages outside the second
+        generation stay, and it is not erased.
+        """
+
+    def first_life(self, block: int) -> str:
+        """Returns the mode of a block that was never written: `full` or `wom1`."""
+        return "full"
+
+    def write_once(self) -> bool:
+        """Returns whether blocks may hold the code, so that the drive keeps space for it."""
+        return False
 
 
 class Victim(Policy, ABC):
@@ -108,43 +445,100 @@ class Victim(Policy, ABC):
         """
 
 
-class Cost(Policy, ABC):
-    """Family cost: at which level is a page programmed, and is it worth writing anew?
+class Placement(Policy, ABC):
+    """Family placement: which plane takes the next page?
 
-    >>> class QuickUnderLoad(Cost):
-    ...     def initial(self) -> str:
-    ...         return "medium"
-    ...     def level(self, write: Write) -> str:
-    ...         return "low" if write.waiting_die >= 4 else "high"
+    >>> class InTurn(Placement):
+    ...     def attach(self, drive: Drive) -> None:
+    ...         self.planes = drive.planes
+    ...     def place(self, load: Load, lpn: int, high_priority: bool) -> int | None:
+    ...         plane = lpn % self.planes
+    ...         return plane if load.writable[plane] else None
+    ...     def spread(self, lpn: int) -> int:
+    ...         return lpn % self.planes
+    ...     def is_free(self) -> bool:
+    ...         return False
     """
 
-    dram_bits_per_page: int = 0
-    """Memory that a drive with this policy would need for each logical page, in bits."""
-
     @abstractmethod
-    def initial(self) -> str:
-        """Returns the level of data that was there before the run. Asked once."""
-
-    @abstractmethod
-    def level(self, write: Write) -> str:
-        """Returns the level of this program. Asked for moved pages too."""
-
-    def follow(self, access: Access, stored: str | None) -> bool:
-        """Returns whether a page that the host reads is worth writing anew when its die is idle.
+    def place(self, load: Load, lpn: int, high_priority: bool) -> SupportsIndex | None:
+        """Returns a plane with room for a write of the host; None: the write waits for room.
 
         Args:
-            access: The read.
-            stored: The level at which the page was programmed; None if it holds nothing.
+            load: Which planes have room, and what the dies have to do.
+            lpn: The logical page.
+            high_priority: Whether the request is urgent.
         """
-        return False
 
-    def rewrite(self, lpn: int) -> bool:
-        """Returns whether a page that `follow` marked still is worth it, now that its die is idle.
+    @abstractmethod
+    def spread(self, lpn: int) -> SupportsIndex:
+        """Returns a plane for data that was there before the run: evenly, whatever the load."""
 
-        Where it is not defined, every marked page is written anew.
-        """
+    def is_free(self) -> bool:
+        """Returns whether a page may go to any plane; False: only where `spread` puts it."""
         return True
 
 
-FAMILIES: dict[str, type[Policy]] = {"cost": Cost, "victim": Victim}
-"""The families of which a policy may be written in Python."""
+class Wear(Policy, ABC):
+    """Family wear: which cold data moves to which worn block?
+
+    >>> class Coldest(Wear):
+    ...     def balance(self, plane: Plane, blocks: Plane, erased: int) -> Plan | None:
+    ...         worn = blocks.wear[erased - blocks.blocks[0]]
+    ...         if len(plane) == 0 or worn - plane.wear.min() <= 20:
+    ...             return None
+    ...         return Plan([Reclaim(int(plane.blocks[plane.wear.argmin()]), WEAR)])
+    """
+
+    @abstractmethod
+    def balance(self, plane: Plane, blocks: Plane, erased: int) -> Plan | None:
+        """Returns what is to be done, now that a block was erased; None: nothing.
+
+        Asked after each erase of garbage collection or of a refresh, unless the plane's last plan
+        is still under way.
+
+        Args:
+            plane: The blocks of its plane that may be reclaimed.
+            blocks: All blocks of its plane.
+            erased: The number of the block.
+        """
+
+    def learn_life(self, life: Life) -> None:
+        """What the flash stands. Called once, before `attach`."""
+
+
+class Order(Policy, ABC):
+    """Family order: which flash operation goes next on a free die?
+
+    >>> class JobsLast(Order):
+    ...     def pick(self, heads: Sequence[Waiting], now_ns: int) -> int:
+    ...         last = [(head.kind == "job", head.order) for head in heads]
+    ...         return last.index(min(last))
+    """
+
+    @abstractmethod
+    def pick(self, heads: Sequence[Waiting], now_ns: int) -> int:
+        """Returns the position in `heads` of what goes next. Asked when there is a choice.
+
+        Args:
+            heads: The first operation of each kind that waits for the die; two or more.
+            now_ns: The time.
+        """
+
+    def uses_priority(self) -> bool:
+        """Returns whether urgent requests have lines and, for writes, blocks of their own."""
+        return False
+
+
+FAMILIES: dict[str, type[Policy]] = {
+    "cost": Cost,
+    "throttle": Throttle,
+    "read-disturb": ReadDisturb,
+    "page-choice": PageChoice,
+    "coding": Coding,
+    "victim": Victim,
+    "placement": Placement,
+    "wear": Wear,
+    "order": Order,
+}
+"""The class of each family, in the order of drive files."""

@@ -16,7 +16,6 @@ from floatgate.policy.permission import code_allowed
 
 Method = Callable[..., object]
 
-LEVELS = ("high", "medium", "low")
 RESERVED = ("name", "source")
 """Keys of a drive file's entry that are no parameters."""
 
@@ -30,8 +29,6 @@ class Found(NamedTuple):
     """Its parameters, complete, as JSON."""
     source: str
     repeatable: bool
-    initial: str | None
-    dram_bits_per_page: int
 
 
 class Refusal(NamedTuple):
@@ -146,24 +143,12 @@ def _found(
     base = FAMILIES[family]
     for key, method in _methods(base, policy).items():
         _check_arguments(name, key, method, getattr(base, key))
-    initial = None
-    if family == "cost":
-        initial = _tried(f"`initial` of `{name}` failed", policy.initial)
-        if not (isinstance(initial, str) and initial in LEVELS):
-            raise RefusalError(
-                f"`initial` of `{name}` must return one of {', '.join(LEVELS)}, not {initial!r}"
-            )
-    bits = getattr(policy, "dram_bits_per_page", 0)
-    if not (isinstance(bits, int) and 0 <= bits <= 64):
-        raise RefusalError(f"`dram_bits_per_page` of `{name}` must be 0 to 64, not {bits!r}")
     source = code.digest_of_module(module) if module else None
     return Found(
         make=lambda: _methods(base, construct()),
         params=json.dumps({_kebab(k): v for k, v in values.items() if _is_plain(v)}),
         source=source or code.digest_in_memory(cls),
         repeatable=source is not None,
-        initial=initial,
-        dram_bits_per_page=bits,
     )
 
 

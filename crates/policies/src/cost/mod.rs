@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 crate::family::family! { $
     /// Family cost.
-    CostPolicy: Cost from Cost {
+    CostPolicy: Cost {
         fixed: fixed::Fixed,
         conflict: conflict::Conflict,
         wu: wu::Wu,

@@ -6,7 +6,7 @@ use nand::{BlockId, Tag};
 
 crate::family::family! { $
     /// Family victim.
-    VictimPolicy: Victim from Victim {
+    VictimPolicy: Victim {
         greedy: greedy::Greedy,
         fifo: fifo::Fifo,
         random: random::Random,

@@ -20,7 +20,6 @@ use super::rate::Rate;
 use super::text::Place;
 use kernel::{Bytes, Dur, Energy, ParseDurError, Power};
 use policies::Family;
-use policies::external::External;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -644,13 +643,9 @@ impl Field for Choices {
                 .iter()
                 .flat_map(|p| [p.name].into_iter().chain(p.aliases.iter().copied()))
                 .collect();
-            let listed = json!({ "enum": names });
             // A name with a colon is that of a policy from outside.
-            let word = if External::FAMILIES.contains(&family) {
-                json!({ "anyOf": [listed, { "type": "string", "pattern": "^[a-z]+:." }] })
-            } else {
-                listed
-            };
+            let outside = json!({ "type": "string", "pattern": "^[a-z]+:." });
+            let word = json!({ "anyOf": [{ "enum": names }, outside] });
             let named = json!({ "type": "object", "properties": { "name": word } });
             let entry = json!({
                 "description": family.question(),

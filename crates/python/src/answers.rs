@@ -1,0 +1,288 @@
+//! What Python answered, read and checked: values, and the plans of policies.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyMapping, PyString};
+use ssd::policies::external::{
+    BlockId, Dest, FreePick, Geometry, Hold, Level, Mode, Pages, Plan, Queues, Role, Step,
+    StreamId, StreamSpec, Time,
+};
+
+/// Why a call gave no answer.
+pub(crate) enum Trouble {
+    /// Python raised.
+    Raised(PyErr),
+    /// The answer is none to this question.
+    Wrong(String),
+}
+
+impl From<PyErr> for Trouble {
+    fn from(error: PyErr) -> Self {
+        Self::Raised(error)
+    }
+}
+
+pub(crate) type Read<T> = Result<T, Trouble>;
+
+/// A value that is no answer, and what would be one.
+pub(crate) fn wrong(answer: &Bound<'_, PyAny>, must: &str) -> Trouble {
+    Trouble::Wrong(format!("returned {}; it must be {must}", shown(answer)))
+}
+
+/// A value as Python prints it, not too long.
+pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
+    let text = value.repr().map_or_else(|_| "something".into(), |text| text.to_string());
+    let mut short: String = text.chars().take(60).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+/// Yes or no.
+pub(crate) fn truth(answer: &Bound<'_, PyAny>) -> Read<bool> {
+    answer.extract().map_err(|_| wrong(answer, "a bool"))
+}
+
+/// A whole number from `least` to `most`; `what` says of what.
+pub(crate) fn whole(answer: &Bound<'_, PyAny>, least: u64, most: u64, what: &str) -> Read<u64> {
+    let number = answer.extract().ok().filter(|n| (least..=most).contains(n));
+    number.ok_or_else(|| wrong(answer, &format!("{what}, a whole number from {least} to {most}")))
+}
+
+/// The number of one of `n` things.
+pub(crate) fn one_of(answer: &Bound<'_, PyAny>, n: usize, what: &str) -> Read<u32> {
+    Ok(whole(answer, 0, n as u64 - 1, what)? as u32)
+}
+
+/// None, or what `read` makes of the answer.
+pub(crate) fn optional<T>(
+    answer: &Bound<'_, PyAny>,
+    read: impl FnOnce(&Bound<'_, PyAny>) -> Read<T>,
+) -> Read<Option<T>> {
+    if answer.is_none() { Ok(None) } else { read(answer).map(Some) }
+}
+
+/// Whatever one of these words stands for.
+fn word<T: Copy>(answer: &Bound<'_, PyAny>, words: &[(&str, T)]) -> Read<T> {
+    let given = answer.cast::<PyString>().ok().and_then(|text| text.to_str().ok());
+    let found = given.and_then(|given| words.iter().find(|(word, _)| *word == given));
+    found.map(|(_, meaning)| *meaning).ok_or_else(|| {
+        let quoted: Vec<String> = words.iter().map(|(word, _)| format!("'{word}'")).collect();
+        let (last, others) = quoted.split_last().expect("there are words");
+        wrong(answer, &format!("{} or {last}", others.join(", ")))
+    })
+}
+
+/// A level that Python named.
+pub(crate) fn level(answer: &Bound<'_, PyAny>) -> Read<Level> {
+    word(answer, &Level::ALL.map(|level| (level.name(), level)))
+}
+
+/// Which queues are looked at.
+pub(crate) fn queues(answer: &Bound<'_, PyAny>) -> Read<Queues> {
+    word(answer, &[("none", Queues::None), ("die", Queues::Die), ("all", Queues::All)])
+}
+
+/// A mode in which blocks begin, or begin again.
+pub(crate) fn mode(answer: &Bound<'_, PyAny>, written_once: bool, again: bool) -> Read<Mode> {
+    let all = [Mode::Full, Mode::Wom1, Mode::Wom2].map(|mode| (mode.name(), mode));
+    let found = word(answer, &all)?;
+    if found != Mode::Full && !written_once {
+        return Err(wrong(answer, "'full' where `write_once` does not return True"));
+    }
+    if found == Mode::Wom2 && !again {
+        let must = "'full' or 'wom1': only a block complete in mode 'wom1' can be written again";
+        return Err(wrong(answer, must));
+    }
+    Ok(found)
+}
+
+/// Which free block is opened.
+pub(crate) fn pick(answer: &Bound<'_, PyAny>) -> Read<FreePick> {
+    let all = [
+        ("oldest", FreePick::Oldest),
+        ("least-worn", FreePick::LeastWorn),
+        ("most-worn", FreePick::MostWorn),
+    ];
+    word(answer, &all)
+}
+
+/// Named numbers.
+pub(crate) fn numbers(answer: &Bound<'_, PyAny>) -> Read<Vec<(String, f64)>> {
+    let wrong = || {
+        Trouble::Wrong(format!("returned {}; it must map names to finite numbers", shown(answer)))
+    };
+    let items = answer.cast::<PyMapping>().map_err(|_| wrong())?.items()?;
+    let pairs: Option<Vec<(String, f64)>> = items.iter().map(|item| item.extract().ok()).collect();
+    pairs.filter(|pairs| pairs.iter().all(|(_, n)| n.is_finite())).ok_or_else(wrong)
+}
+
+/// A list of words.
+pub(crate) fn words(answer: &Bound<'_, PyAny>) -> Read<Vec<String>> {
+    let all = answer.extract::<Vec<String>>();
+    all.map_err(|_| wrong(answer, "a sequence of words"))
+}
+
+/// An instant not before `now`.
+pub(crate) fn not_before(answer: &Bound<'_, PyAny>, now: Time) -> Read<Time> {
+    // So far ahead that nothing added to it overflows: 146 years.
+    let at = whole(answer, now.as_ns(), u64::MAX / 4, "a time in ns that has not passed")?;
+    Ok(Time::from_ns(at))
+}
+
+/// Streams of a policy's own; `chained`: data may fall back to its own earlier ones.
+pub(crate) fn streams(
+    answer: &Bound<'_, PyAny>,
+    chained: bool,
+    roles: usize,
+) -> Read<Vec<StreamSpec>> {
+    let list: Vec<Bound<'_, PyAny>> =
+        answer.extract().map_err(|_| wrong(answer, "a sequence of streams"))?;
+    if list.len() > 100 {
+        return Err(wrong(answer, "at most 100 streams"));
+    }
+    let stream = |(at, stream): (usize, &Bound<'_, PyAny>)| {
+        let (role, pick_, fallback, cap) = parts(stream, "Stream")?;
+        let before = StreamId::BUILT_IN + if chained { at } else { 0 };
+        Ok(StreamSpec {
+            role: Role(one_of(&role, roles + 1, "a role")? as u8),
+            pick: pick(&pick_)?,
+            // One before it, so that looking for a block comes to an end.
+            fallback: Some(StreamId(one_of(&fallback, before, "a stream before it")? as u8)),
+            cap: optional(&cap, |n| whole(n, 0, u32::MAX.into(), "a number of blocks"))?
+                .map(|n| n as u32),
+            ..StreamSpec::REGULAR
+        })
+    };
+    list.iter().enumerate().map(stream).collect()
+}
+
+/// The parts of a named tuple of this class.
+fn parts<'py, T>(value: &Bound<'py, PyAny>, class: &str) -> Read<T>
+where
+    T: for<'a> FromPyObject<'a, 'py>,
+{
+    value.extract().map_err(|_| wrong(value, &format!("a floatgate.policy.{class}")))
+}
+
+type One<'py> = (Bound<'py, PyAny>,);
+type Two<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
+type Three<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
+
+/// Who may plan what.
+pub(crate) struct Planner<'a> {
+    pub(crate) geometry: &'a Geometry,
+    /// The policy's own streams.
+    pub(crate) own: std::ops::Range<u8>,
+    /// Its own roles; `None`: it may not give roles, nor begin to count reads anew.
+    pub(crate) roles: Option<usize>,
+}
+
+impl Planner<'_> {
+    /// Reads a plan; what `plan` is when that goes wrong does not change.
+    pub(crate) fn read(&self, answer: &Bound<'_, PyAny>, plan: &mut Plan) -> Read<()> {
+        if answer.is_none() {
+            return Ok(());
+        }
+        let (list, background, hold): Three<'_> = parts(answer, "Plan")?;
+        let list: Vec<Bound<'_, PyAny>> =
+            list.extract().map_err(|_| wrong(&list, "a sequence of steps"))?;
+        let background = truth(&background)?;
+        let holds = [("place", Hold::Place), ("die", Hold::Die), ("nothing", Hold::Nothing)];
+        let hold = word(&hold, &holds)?;
+        let mut home = None;
+        let steps: Vec<Step> =
+            list.iter().map(|step| self.step(step, &mut home)).collect::<Read<_>>()?;
+        (plan.background, plan.hold) = (background, hold);
+        plan.steps.extend(steps);
+        Ok(())
+    }
+
+    /// A step; `home` is the plane of those before it.
+    fn step(&self, step: &Bound<'_, PyAny>, home: &mut Option<u32>) -> Read<Step> {
+        let class = step.get_type().name()?.to_string();
+        let counted = || {
+            let only = "a step that every policy may plan (roles and counters of reads belong to \
+                        the family read-disturb)";
+            self.roles.ok_or_else(|| wrong(step, only))
+        };
+        let mut block = |number: &Bound<'_, PyAny>| self.block(number, home);
+        Ok(match class.as_str() {
+            "Copy" => {
+                let (from, to, pages): Three<'_> = parts(step, &class)?;
+                let from = block(&from)?;
+                let to = match to.get_type().name()?.to_string().as_str() {
+                    "Append" => Dest::Block(block(&parts::<One<'_>>(&to, "Append")?.0)?),
+                    "Fresh" => Dest::Fresh(self.own(&parts::<One<'_>>(&to, "Fresh")?.0)?),
+                    _ => Dest::Stream(self.stream(&to)?),
+                };
+                let pages = optional(&pages, |pages| self.pages(pages))?;
+                Step::Copy { from, pages: pages.map_or(Pages::All, Pages::Some), to }
+            }
+            "Reclaim" => {
+                let (number, to, at_limit): Three<'_> = parts(step, &class)?;
+                let (block, to) = (block(&number)?, Dest::Stream(self.stream(&to)?));
+                if truth(&at_limit)? {
+                    counted()?;
+                    Step::ReclaimAtLimit { block, to }
+                } else {
+                    Step::Reclaim { block, to }
+                }
+            }
+            "SetRole" => {
+                let (number, role): Two<'_> = parts(step, &class)?;
+                let role = one_of(&role, counted()? + 1, "a role")? as u8;
+                Step::SetRole(block(&number)?, Role(role))
+            }
+            "ResetReads" => {
+                counted()?;
+                Step::ResetReads(block(&parts::<One<'_>>(step, &class)?.0)?)
+            }
+            "Seal" => Step::Seal(block(&parts::<One<'_>>(step, &class)?.0)?),
+            _ => return Err(wrong(step, "a step of a plan: Copy, Reclaim, Seal, …")),
+        })
+    }
+
+    fn block(&self, number: &Bound<'_, PyAny>, home: &mut Option<u32>) -> Read<BlockId> {
+        let block = BlockId::from_u32(one_of(number, self.geometry.blocks(), "a block")?);
+        let plane = self.geometry.plane_of(block).as_u32();
+        if *home.get_or_insert(plane) != plane {
+            return Err(wrong(number, "a block of the plane that the plan's first step is about"));
+        }
+        Ok(block)
+    }
+
+    fn pages(&self, pages: &Bound<'_, PyAny>) -> Read<Vec<u16>> {
+        let most = self.geometry.pages_per_block();
+        let list = pages.extract::<Vec<u16>>().ok();
+        let ascending = |list: &Vec<u16>| {
+            list.is_sorted_by(|a, b| a < b) && list.last().is_none_or(|n| u32::from(*n) < most)
+        };
+        list.filter(ascending)
+            .ok_or_else(|| wrong(pages, &format!("pages from 0 to {}, ascending", most - 1)))
+    }
+
+    /// A stream of the policy's own.
+    pub(crate) fn own(&self, number: &Bound<'_, PyAny>) -> Read<StreamId> {
+        let own = number.extract().ok().filter(|n| self.own.contains(n));
+        own.map(StreamId).ok_or_else(|| wrong(number, &self.streams("")))
+    }
+
+    /// A stream that moved pages may go to.
+    pub(crate) fn stream(&self, number: &Bound<'_, PyAny>) -> Read<StreamId> {
+        let common = [StreamId::GC, StreamId::WEAR];
+        let found = number.extract().ok().map(StreamId).filter(|s| common.contains(s));
+        found.map_or_else(|| self.own(number), Ok).map_err(|_| {
+            let common = common.map(|s| s.0.to_string()).join(", ");
+            wrong(number, &self.streams(&format!("{common}, ")))
+        })
+    }
+
+    fn streams(&self, others: &str) -> String {
+        let own = &self.own;
+        match own.len() {
+            0 => format!("the number of a stream ({others}and the policy has none of its own)"),
+            _ => format!("the number of a stream ({others}{} to {})", own.start, own.end - 1),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+"""What policies plan: pages that move, blocks that are reclaimed, and where their data goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+HOST, GC, WEAR, URGENT = range(4)
+"""The streams that every drive has: host writes, data moved by garbage collection, cold data moved
+by wear levelling (onto the most worn free blocks), and urgent host writes."""
+
+OWN = 4
+"""The number of the first stream of a read-disturb policy's own; the others follow."""
+
+
+class Stream(NamedTuple):
+    """What is written together: each plane has an open block for each stream.
+
+    A drive keeps one block of each plane from data for each stream of a policy, unless the policy's
+    `spare_slots` says otherwise.
+    """
+
+    role: int = 0
+    """The role of its blocks; 0: ordinary ones. Others are those of `ReadDisturb.role_names`."""
+    pick: str = "oldest"
+    """Which free block is opened: `oldest` (free longest), `least-worn` or `most-worn`."""
+    fallback: int = GC
+    """The stream that takes the data where there is no block to open: one of the four that every
+    drive has, or an earlier one of a read-disturb policy's own."""
+    cap: int | None = None
+    """How many blocks of a plane may hold its data at a time; None: any number."""
+
+
+class Append(NamedTuple):
+    """Where pages are copied to: behind what a partly written block holds, in the same plane."""
+
+    block: int
+
+
+class Fresh(NamedTuple):
+    """Where pages are copied to: a block opened for them, which stays partly written.
+
+    `on_open` says which. Pages that do not fit go to the open block of the stream, one of the
+    policy's own.
+    """
+
+    stream: int
+
+
+class Copy(NamedTuple):
+    """Moves pages of a block; the block stays."""
+
+    block: int
+    to: int | Append | Fresh
+    """A stream (garbage collection's, wear levelling's, or one of the policy's own) or a block."""
+    pages: Sequence[int] | None = None
+    """Pages of the block in ascending order; None: all. Those without data are passed over."""
+
+
+class Reclaim(NamedTuple):
+    """Moves what is valid in a block to a stream, then erases the block."""
+
+    block: int
+    to: int = GC
+    at_limit: bool = False
+    """Only if the block is at its read limit still, when the step's turn comes (read-disturb)."""
+
+
+class Seal(NamedTuple):
+    """Makes a partly written block complete: the rest of its pages is given up."""
+
+    block: int
+
+
+class SetRole(NamedTuple):
+    """Gives a block another role (read-disturb only)."""
+
+    block: int
+    role: int
+
+
+class ResetReads(NamedTuple):
+    """Sets a block's counter of reads to zero (read-disturb only)."""
+
+    block: int
+
+
+Step = Copy | Reclaim | Seal | SetRole | ResetReads
+
+
+class Plan(NamedTuple):
+    """What a policy wants done, step by step: all in the plane of the first step's block.
+
+    A step whose block was erased since the plan was made is dropped.
+    """
+
+    steps: Sequence[Step]
+    background: bool = False
+    """Only in idle time, giving way to everything else between two flash operations."""
+    hold: str = "place"
+    """How it shares its die: `place` (it keeps its place in the line; the order policy chooses
+    between two operations), `die` (it keeps the die until it is done or has to wait) or `nothing`
+    (after each operation it goes to the end of the line)."""
