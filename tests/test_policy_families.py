@@ -626,8 +626,8 @@ REQUIRED = {
 WRONG: dict[str, tuple[str, str, str]] = {
     "a time that has passed": (
         "throttle",
-        "def admit(self, now_ns, bytes): return now_ns - 1",
-        "`admit` of the policy `throttle=py:wrong.X` returned ",
+        "def admit(self, now_ns, bytes): return now_ns // 2",
+        "it must be a time in ns that has not passed, a whole number from",
     ),
     "no time": ("throttle", "def admit(self, now_ns, bytes): return 0.5", "a whole number from"),
     "a negative size": ("throttle", "def dram_bytes(self): return -1", "a size in bytes"),
