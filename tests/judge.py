@@ -2,7 +2,8 @@
 
 A profile is fitted to each trace by its statistics alone. Trace and stand-ins (of three seeds) then
 run on the same small, full and aged drive. `python tests/judge.py --write` renews the tables of
-`docs/stand-ins.md` and `python/floatgate/workloads/stand_in_errors.json`; `make verify` compares.
+`docs/measured/stand-ins.md` and `python/floatgate/workloads/stand_in_errors.json`; `make verify`
+compares.
 """
 
 import json
@@ -19,7 +20,7 @@ from typing import Any
 import floatgate as api
 
 ROOT = Path(__file__).parent.parent
-DOCUMENT = ROOT / "docs/stand-ins.md"
+DOCUMENT = ROOT / "docs/measured/stand-ins.md"
 ERRORS = ROOT / "python/floatgate/workloads/stand_in_errors.json"
 SEEDS = (1, 2, 3)
 

@@ -56,7 +56,21 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "docs/reports.md",
         "docs/view.md",
     ),
-    "Understand": ("docs/model.md", "docs/physics.md", "docs/verification.md"),
+    "Understand": (
+        "docs/model.md",
+        "docs/physics.md",
+        "docs/cells.md",
+        "docs/read-disturb.md",
+        "docs/throttling.md",
+        "docs/mango.md",
+        "docs/wom.md",
+        "docs/ldpc.md",
+        "docs/bench.md",
+    ),
+    "Measured": (
+        "docs/verification.md",
+        *(str(p.relative_to(ROOT)) for p in sorted(ROOT.glob("docs/measured/*.md"))),
+    ),
     "Extend": ("docs/extending.md", "docs/policies-in-python.md", "CONTRIBUTING.md"),
 }
 """What stands where; pages that are named nowhere come under `More`."""

@@ -25,7 +25,8 @@ def fit(
 ) -> Profile:
     """Fits the model of stand-ins to a trace, in two passes over it.
 
-    `docs/stand-ins.md` says what the parameters mean and how far a stand-in can be trusted.
+    `docs/stand-ins.md` says what the parameters mean, `docs/measured/stand-ins.md` how far a
+    stand-in can be trusted.
 
     Args:
         trace: A trace file, or a trace of the catalogue such as `msr:hm_0`. Where its files are
@@ -74,8 +75,8 @@ class Profile:
 def expected_error(measure: str) -> float | None:
     """Returns the error to expect when a stand-in takes the place of its trace.
 
-    Measured as `docs/stand-ins.md` says: the median, over the traces that the model is judged on,
-    of the size of the error, relative to the trace; of shares, the difference.
+    Measured as `docs/measured/stand-ins.md` says: the median, over the traces that the model is
+    judged on, of the size of the error, relative to the trace; of shares, the difference.
 
     Args:
         measure: As in results and descriptions: `"waf"`, `"host.read.latency_ns.mean"`,
@@ -107,5 +108,5 @@ def expectation() -> str:
             parts.append(f"{name} {100 * error:.0f} %")
     return (
         f"a stand-in has the statistics of its trace, not its requests: expect errors of about "
-        f"{', '.join(parts)} (docs/stand-ins.md)"
+        f"{', '.join(parts)} (docs/measured/stand-ins.md)"
     )

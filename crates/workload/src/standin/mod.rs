@@ -11,7 +11,7 @@
 //!   pages that none has touched (`stream.rs`).
 //! * *How large*: sizes come from the distributions of what starts and of what goes on.
 //!
-//! `docs/stand-ins.md` says how far a simulator can tell a stand-in from its trace.
+//! `docs/measured/stand-ins.md` says how far a simulator can tell a stand-in from its trace.
 
 mod cascade;
 mod draw;

@@ -16,7 +16,7 @@ const TRAFFIC_PAGE: f64 = 32768.0;
 
 // What is assumed where nothing is published. Shares of the classes: the means of AGCR (FAST 2016,
 // Figure 2). Touches per page and mean size: medians of the catalogue (a test compares). The rest:
-// medians, rounded, of the traces that the model is judged on (docs/stand-ins.md).
+// medians, rounded, of the traces that the model is judged on (docs/measured/stand-ins.md).
 
 /// Reads on read-only pages.
 pub(super) const READS_ON_READ_ONLY: f64 = 0.85;
