@@ -7,7 +7,7 @@ use ssd::record::{CHUNK, Column, Sink, Table, Values};
 use ssd::workload::{BATCH, Op, Request, Workload};
 
 use crate::error::{WorkloadError, of_ours};
-use crate::gate::Progress;
+use crate::worker::Progress;
 
 /// The words of the columns that have words, in the order of the numbers that stand for them.
 const OPS: [&str; 3] = ["read", "write", "trim"];

@@ -13,9 +13,9 @@ use ssd::workload::describe::{Describer, Options};
 use ssd::workload::standin::{Fitter, Profile};
 
 use crate::error::{InputError, WorkloadError, of_ours};
-use crate::gate::Progress;
 use crate::open;
 use crate::outside::Outside;
+use crate::worker::Progress;
 
 /// The options as people write them.
 pub(crate) fn options(

@@ -11,8 +11,8 @@ use ssd::workload::Workload;
 use ssd::{Drive, StateCache};
 
 use crate::error::{InputError, WorkloadError, of_ours, of_run};
-use crate::gate::Progress;
 use crate::open::{self, How};
+use crate::worker::Progress;
 
 /// What is written.
 pub(crate) struct What<'a> {

@@ -14,7 +14,6 @@ mod convert;
 mod describe;
 mod error;
 mod forward;
-mod gate;
 mod known;
 mod ldpc;
 mod lists;
@@ -26,6 +25,7 @@ mod parquet;
 mod physics;
 mod policy;
 mod views;
+mod worker;
 
 /// What the package sees; `python/floatgate/_core.pyi` has the types.
 #[pyo3::pymodule]
@@ -55,7 +55,7 @@ mod _core {
     use crate::views::{
         Access, Block, Drive, Future, Life, Load, Plane, Point, Random, Waiting, Write,
     };
-    use crate::{catalogue, convert, describe, error, forward, gate, ldpc, lists, memory, open};
+    use crate::{catalogue, convert, describe, error, forward, ldpc, lists, memory, open, worker};
 
     /// The version, as Cargo knows it.
     #[pyfunction]
@@ -123,11 +123,11 @@ mod _core {
         finder: Py<PyAny>,
     ) -> PyResult<Option<String>> {
         let read = Tally::NONE;
-        gate::pass(py, Outside::new(finder), progress, None, read, move |tick, _| {
+        worker::run(py, Outside::new(finder), progress, None, read, move |tick, _| {
             let start = Instant::now();
             let plan = Plan { chips: samples, blocks, seed, ..Plan::PAPER };
             let found = ssd::bench::bench(&name, &plan, &mut |stage, done, total| {
-                tick(gate::Progress { stage, done, total: Some(total), now_ns: 0 })
+                tick(worker::Progress { stage, done, total: Some(total), now_ns: 0 })
             });
             Ok(found.map(|mut value| {
                 value["timing"] = json!({ "wall_seconds": start.elapsed().as_secs_f64() });
@@ -181,7 +181,7 @@ mod _core {
         let options = describe::options(page_size, epochs, memory)?;
         let outside = Outside::new(finder);
         let drive = describe::lender(drive, &set, &outside)?;
-        gate::pass(py, outside, progress, None, reading.tally(), move |tick, _| {
+        worker::run(py, outside, progress, None, reading.tally(), move |tick, _| {
             let start = Instant::now();
             let shift = drive.workload.shift;
             let workload = open::workload_alone(&drive, &workload, &reading)?;
@@ -204,7 +204,7 @@ mod _core {
     ) -> PyResult<String> {
         let reading = reading.checked(&trace)?;
         let read = reading.tally();
-        gate::pass(py, Outside::new(finder), progress, None, read, move |tick, _| {
+        worker::run(py, Outside::new(finder), progress, None, read, move |tick, _| {
             let profile = open::profile(&trace, &reading, |w| describe::fit(w, tick))?;
             Ok(profile.text())
         })
@@ -228,7 +228,7 @@ mod _core {
         let reading = reading.checked(&workload)?;
         let outside = Outside::new(finder);
         let drive = describe::lender(drive, &set, &outside)?;
-        gate::pass(py, outside, progress, Some(rows), reading.tally(), move |tick, sink| {
+        worker::run(py, outside, progress, Some(rows), reading.tally(), move |tick, sink| {
             let workload = open::workload_alone(&drive, &workload, &reading)?;
             let sink = sink.expect("there are rows to be taken");
             let shift = drive.workload.shift;
@@ -272,7 +272,7 @@ mod _core {
                 open::glance(&workload, &reading)?;
             }
             let drive = drive.clone();
-            about = gate::pass(py, outside, progress, None, reading.tally(), move |_, _| {
+            about = worker::run(py, outside, progress, None, reading.tally(), move |_, _| {
                 match open::workload(&drive, &workload, &reading) {
                     Ok(workload) => Ok(Some(workload.about().clone())),
                     // Its beginning is right: its run says what is wrong, and others can go on.
@@ -329,7 +329,7 @@ mod _core {
         drive.recording.snapshots = wanted(Table::Snapshots);
         memory::check(&drive)?;
         let read = reading.tally();
-        gate::pass(py, Arc::clone(&outside), progress, rows, read, move |tick, sink| {
+        worker::run(py, Arc::clone(&outside), progress, rows, read, move |tick, sink| {
             let workload = open::workload(&drive, &workload, &reading)?;
             let start = Instant::now();
             let mut running = start;
@@ -371,7 +371,7 @@ mod _core {
         let drive = open::drive(drive, &set, &[], seed, &outside)?;
         let drive = open::set_up(drive, &workload)?;
         let (bytes, pages) =
-            gate::pass(py, outside, progress, None, how.tally(), move |tick, _| {
+            worker::run(py, outside, progress, None, how.tally(), move |tick, _| {
                 Ok(forward::demand(&drive, &workload, &how, tick)?.columns())
             })?;
         Ok([bytes.into_pyarray(py), pages.into_pyarray(py)])
@@ -415,7 +415,7 @@ mod _core {
             memory::check(&drive)?;
         }
         let read = how.tally();
-        gate::pass(py, Arc::clone(&outside), progress, None, read, move |tick, _| {
+        worker::run(py, Arc::clone(&outside), progress, None, read, move |tick, _| {
             let start = Instant::now();
             let what = forward::What { workload: workload.as_deref(), demand, how };
             let value = forward::forward(&drive, &what, &asked, &mut cache, tick);

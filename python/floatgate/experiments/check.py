@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 from floatgate import engine
 from floatgate.engine import InputError
 from floatgate.experiments.axes import MistakeError
-from floatgate.experiments.errors import Mistake, Source, nearest
+from floatgate.experiments.errors import Mistake, Text, nearest
 from floatgate.experiments.toml import Path as At
 from floatgate.experiments.toml import inline
 from floatgate.result.files import reason
@@ -127,7 +127,7 @@ def read(path: str | os.PathLike[str]) -> str:
         raise InputError(f"{path}: it cannot be read ({reason(error)})") from error
 
 
-def parsed(text: str, name: str) -> tuple[dict[str, Any], Source]:
+def parsed(text: str, name: str) -> tuple[dict[str, Any], Text]:
     """A file's content, and where its lines are.
 
     Raises:
@@ -135,9 +135,9 @@ def parsed(text: str, name: str) -> tuple[dict[str, Any], Source]:
     """
     value, lines, wrong = engine.located(text)
     if wrong:
-        source = Source(name, text, {(i,): line for i, (line, _) in enumerate(wrong)})
+        source = Text(name, text, {(i,): line for i, (line, _) in enumerate(wrong)})
         raise source.error(Mistake((i,), why) for i, (_, why) in enumerate(wrong))
-    return value, Source(name, text, lines)
+    return value, Text(name, text, lines)
 
 
 def plain(value: Any) -> Any:

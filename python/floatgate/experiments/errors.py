@@ -18,7 +18,7 @@ class Mistake(NamedTuple):
     help: str = ""
 
 
-class Source(NamedTuple):
+class Text(NamedTuple):
     """The text that an experiment was read from; empty for one made in Python."""
 
     name: str = ""

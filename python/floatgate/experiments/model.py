@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from floatgate.experiments import check, toml
 from floatgate.experiments.axes import Axis, Part, axes_of, merged
-from floatgate.experiments.errors import Mistake, Source
+from floatgate.experiments.errors import Mistake, Text
 from floatgate.report.model import Plot
 from floatgate.result.folder import CHOICES
 from floatgate.settings import same_value
@@ -65,9 +65,9 @@ class Experiment:
         data = {"schema": check.SCHEMA, "name": name} | {
             key.replace("_", "-"): value for key, value in keys.items()
         }
-        self._take(check.plain(data), Source(), Path(folder))
+        self._take(check.plain(data), Text(), Path(folder))
 
-    def _take(self, data: dict[str, Any], source: Source, folder: Path) -> None:
+    def _take(self, data: dict[str, Any], source: Text, folder: Path) -> None:
         self.data, self.source, self.folder = data, source, folder
         mistakes = list(check.mistakes(data))
         if not mistakes:
@@ -148,7 +148,7 @@ class Experiment:
         own = [key for key in check.BLOCK if key in data]
         data = {key: value for key, value in data.items() if key not in own}
         data["runs"] = [{k: v for k, v in block.items() if k != "quick"} for block in blocks]
-        short._take(data, Source(self.source.name), self.folder)
+        short._take(data, Text(self.source.name), self.folder)
         return short
 
     def with_other_traces(self, traces: Folders) -> Self:

@@ -50,7 +50,7 @@ class Standing(NamedTuple):
 Report = Callable[[Standing], object]
 
 
-class Plan(NamedTuple):
+class Checked(NamedTuple):
     """A run that has been checked.
 
     `config` is its resolved drive; `workload` what is known of it without a run, None if a run
@@ -77,7 +77,7 @@ class Plan(NamedTuple):
 
 def check(
     jobs: Sequence[Job], varied: Sequence[Mapping[str, str]], progress: Report | None = None
-) -> list[Plan]:
+) -> list[Checked]:
     """What each job will be: its resolved drive, its name, the preconditioned drive that it needs.
 
     Args:
@@ -89,7 +89,7 @@ def check(
         InputError: Some job could not start, or two would be the same; every mistake is listed
             with the jobs that it concerns.
     """
-    plans: list[Plan] = []
+    plans: list[Checked] = []
     mistakes: dict[str, list[Mapping[str, str]]] = {}
     kinds: list[type[InputError]] = []
     same: dict[tuple[str, str, str], int] = {}
@@ -120,14 +120,14 @@ def check(
 
 
 def together(
-    plans: Sequence[Plan], varied: Sequence[Mapping[str, str]]
-) -> tuple[list[Plan], list[Mapping[str, str]]]:
+    plans: Sequence[Checked], varied: Sequence[Mapping[str, str]]
+) -> tuple[list[Checked], list[Mapping[str, str]]]:
     """Runs of one name as one, which is called what all of them are.
 
     Two traces of the same bytes under two names are the same requests, so they are one run.
     """
     first: dict[str, int] = {}
-    kept: list[Plan] = []
+    kept: list[Checked] = []
     called: list[list[Mapping[str, str]]] = []
     for plan, variant in zip(plans, varied, strict=True):
         name = plan.job.run_id
@@ -155,7 +155,7 @@ def _merged(variants: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
     }
 
 
-def planned(job: Job, progress: Callable[..., object] | None = None) -> Plan:
+def planned(job: Job, progress: Callable[..., object] | None = None) -> Checked:
     """What a job will be.
 
     Raises:
@@ -185,11 +185,11 @@ def planned(job: Job, progress: Callable[..., object] | None = None) -> Plan:
         run_id=run_id,
         code=code_allowed(),
     )
-    return Plan(job, config, workload, value["memory"])
+    return Checked(job, config, workload, value["memory"])
 
 
 def carry_out(
-    plans: Sequence[Plan],
+    plans: Sequence[Checked],
     varied: Sequence[Mapping[str, str]],
     *,
     out: str | None,

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from floatgate import engine
-from floatgate.runs.batch import Plan
+from floatgate.runs.batch import Checked
 from floatgate.runs.cache import cache
 from floatgate.runs.workers.pool import cores, finished
 
@@ -59,7 +59,7 @@ class _Work(NamedTuple):
     running: float
 
 
-def estimate(plans: Sequence[Plan], workers: int | None = None) -> Estimate:
+def estimate(plans: Sequence[Checked], workers: int | None = None) -> Estimate:
     """What the runs that are not there yet will take; makes a run of half a second to find out."""
     left, factors = [], []
     for plan in plans:
@@ -89,7 +89,7 @@ def estimate(plans: Sequence[Plan], workers: int | None = None) -> Estimate:
     return Estimate(len(plans), len(plans) - len(left), total, sum(memory), count, how)
 
 
-def _seconds(plans: Sequence[Plan], rates: Rates, *, cached: bool = True) -> list[float]:
+def _seconds(plans: Sequence[Checked], rates: Rates, *, cached: bool = True) -> list[float]:
     """The time of each run; a preconditioned drive is made once."""
     known: set[str] = set()
     seconds = []
@@ -106,7 +106,7 @@ def _seconds(plans: Sequence[Plan], rates: Rates, *, cached: bool = True) -> lis
     return seconds
 
 
-def _work(plan: Plan) -> _Work:
+def _work(plan: Checked) -> _Work:
     config = plan.config
     physical, logical = _pages(config)
     geometry = config["geometry"]
@@ -150,7 +150,7 @@ def amplification(rho: float, *, random: bool = False) -> float:
     return 1 / (1 - x)
 
 
-def _mix(plan: Plan, geometry: Mapping[str, Any]) -> tuple[float, float]:
+def _mix(plan: Checked, geometry: Mapping[str, Any]) -> tuple[float, float]:
     """The share of reads, and the pages of a request."""
     page = _size(geometry["page-size"])
     if plan.workload is None or plan.workload["sha256"] is not None or plan.workload["stand_in"]:

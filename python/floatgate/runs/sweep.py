@@ -19,7 +19,7 @@ from floatgate.result.files import prepare_folder, reason, replace
 from floatgate.result.lists import SWEEP
 from floatgate.result.measures import MEASURES
 from floatgate.result.shape import sample
-from floatgate.runs.batch import Plan, Standing, carry_out, check, together
+from floatgate.runs.batch import Checked, Standing, carry_out, check, together
 from floatgate.runs.workers.pool import Executor, Job, finished
 from floatgate.workloads.catalogue import Folders, trace_folders
 
@@ -62,7 +62,7 @@ class Prepared(NamedTuple):
     """An experiment that has been checked: every run, and what is its own."""
 
     experiment: experiments.Experiment
-    plans: Sequence[Plan]
+    plans: Sequence[Checked]
     variants: Sequence[Mapping[str, str]]
     out: str
 
@@ -193,7 +193,7 @@ def _several(runs: Sequence[Planned]) -> list[str]:
     return [name for name in names if len({run.names.get(name) for run in runs}) > 1]
 
 
-def _names(run: Planned, plan: Plan, names: Sequence[str]) -> dict[str, str]:
+def _names(run: Planned, plan: Checked, names: Sequence[str]) -> dict[str, str]:
     """What a run is called; where its block does not say it, what its drive has."""
     known: dict[str, Any] = {"drive": run.part.drive, "workload": run.part.workload}
     known["seed"] = plan.config["run"]["seed"]

@@ -17,12 +17,12 @@ pub struct Settings {
     /// The length of a period.
     pub period: Dur,
     /// How it throttles.
-    pub kind: Kind,
+    pub pace: Pace,
 }
 
 /// How a throttle works.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub enum Kind {
+pub enum Pace {
     /// A fixed rate.
     Fixed,
     /// Dynamically; `cells` says which recovery it counts on, and the rules' target and period
@@ -49,7 +49,7 @@ pub enum Counted {
 impl Settings {
     /// A fixed rate.
     pub(super) fn fixed(params: &Params) -> Self {
-        Self { target: params.dur("target"), period: params.dur("period"), kind: Kind::Fixed }
+        Self { target: params.dur("target"), period: params.dur("period"), pace: Pace::Fixed }
     }
 
     /// What throttles that foresee demand share; they differ in what they count on.
@@ -78,18 +78,18 @@ impl Settings {
             misses: params.int("misses") as u32,
             nand_pages: params.word("pages") == "nand",
         };
-        Self { target, period, kind: Kind::Dynamic { cells, rules } }
+        Self { target, period, pace: Pace::Dynamic { cells, rules } }
     }
 
     /// The machine for a drive.
     pub fn machine(&self, life: &Life) -> Machine {
         let raw = life.raw_bytes as f64;
-        match self.kind {
-            Kind::Fixed => {
+        match self.pace {
+            Pace::Fixed => {
                 let periods = self.target.as_ns() as f64 / self.period.as_ns() as f64;
                 Machine::Fixed(FixedRate::new(raw * f64::from(life.cycles) / periods))
             }
-            Kind::Dynamic { cells, rules } => {
+            Pace::Dynamic { cells, rules } => {
                 let of = |recovery| Cells::new(f64::from(life.cycles), recovery);
                 let cells = match cells {
                     Counted::Rated => of(None),

@@ -1,4 +1,4 @@
-//! The gate between Python and the engine. The engine works on a thread of its own with the
+//! The engine at work while Python looks on. It works on a thread of its own with the
 //! interpreter released; the calling thread looks after it some ten times a second: it hears
 //! Ctrl-C at once, whatever the engine is doing, and tells how far the run has come. Rows of the
 //! run's tables go through a channel with one place: whoever takes them holds the engine back.
@@ -70,7 +70,7 @@ enum Said<T> {
 /// `rows` wants them. Until it first does, `read` tells how many records it has read. What Python raises meanwhile, Ctrl-C or an exception of `progress` or `rows`,
 /// is raised here without waiting for `work`, whose result is then nobody's. Only policies in
 /// Python are interrupted, and given a moment: they should not outlive the run.
-pub(crate) fn pass<T: Send + 'static>(
+pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     outside: Arc<Outside>,
     progress: Option<Py<PyAny>>,
