@@ -192,10 +192,13 @@ def test_findings_stand_beside_what_was_published(tmp_path: Path) -> None:
         "WAF Fig. 7", "mean Table 2 [stand-in]expected error 10 %", "best Sec. 5",
     ]  # fmt: skip
     assert [row[1:] for row in table] == [
-        ["2.000", "2.100", "+5.0 %"], ["1.20 ms", "1.50 ms", "+25 %"], ["greedy", "greedy", "="],
+        ["2.000", "2.100", "+5.0 %", "reproduced"], ["1.20 ms", "1.50 ms", "+25 %", "direction"],
+        ["greedy", "greedy", "=", "reproduced"],
     ]  # fmt: skip
     assert 'data-value="1200000.0"' in page
     assert "Some &lt;b&gt;prose&lt;/b&gt;." in page
+    said = "Of 3 published claims 2 are reproduced and 1 holds in direction; 1 of the 3 rests on"
+    assert page.index("<h1>") < page.index(said) < page.index("Some &lt;b&gt;")
     assert "not with the trace itself" in page
     plain = Report("A page", report.runs, tables=[Table("T", findings[:1])])
     assert "[stand-in]" not in page_of(plain, tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated, Any
 
 import typer
@@ -142,6 +143,7 @@ def reproduce(
 ) -> None:
     """Make published results again, and a page that puts both side by side."""
     from floatgate.cli.progress import RunsProgress
+    from floatgate.report.verdicts import RULE, counts, sentence, verdict
     from floatgate.reproduce import claims
     from floatgate.reproduce.runner import known, measurements
     from floatgate.reproduce.runner import reproduce as make
@@ -175,7 +177,10 @@ def reproduce(
         raise
     if as_json:
         tables = [
-            {"title": table.title, "rows": [row._asdict() for row in table.rows]}
+            {
+                "title": table.title,
+                "rows": [row._asdict() | {"verdict": verdict(row)} for row in table.rows],
+            }
             for table in made.report.tables
         ]
         print_json(
@@ -183,12 +188,16 @@ def reproduce(
             name=name,
             quick=quick,
             report=str(made.page),
+            verdicts=counts(made.report.tables),
             tables=tables,
             sheets=[asdict(sheet) for sheet in made.report.sheets],
             missed=list(made.missed),
         )
     else:
-        parts = [made.report.title, *map(claims.table_text, made.report.tables)]
+        parts = [made.report.title]
+        if said := sentence(made.report.tables):
+            parts.append(fill(f"{said} {RULE}", 78))
+        parts += map(claims.table_text, made.report.tables)
         if made.missed:
             parts.append("Outside its tolerance:\n" + "\n".join(f"  {m}" for m in made.missed))
         parts.append(f"Report: {made.page}")

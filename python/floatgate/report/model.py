@@ -14,7 +14,10 @@ class Finding(NamedTuple):
 
     `where` is the place in the publication (`Table 2`, `Fig. 7`). A statement that is no number
     stands as a text. `unit` is one of the units of `floatgate.result.measures`, and empty for plain
-    numbers. `stand_in` marks what came from stand-ins of traces that are not at hand.
+    numbers. `stand_in` marks what came from stand-ins of traces that are not at hand. `kind` is
+    `output` of the model, `input` that was given to it or fitted and can only agree, or a `check`
+    of runs against a formula rather than a claim of the publication. `band` says how far
+    ours may be from the published number, as a share of it: see `floatgate.report.verdicts`.
     """
 
     what: str
@@ -24,6 +27,8 @@ class Finding(NamedTuple):
     unit: str = ""
     stand_in: bool = False
     note: str = ""
+    kind: str = "output"
+    band: float | None = None
 
 
 class Table(NamedTuple):

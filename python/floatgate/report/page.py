@@ -12,6 +12,7 @@ from floatgate import pages
 from floatgate.engine import InputError
 from floatgate.engine import version as engine_version
 from floatgate.pictures import ROWS, has_snapshots, picture
+from floatgate.report import verdicts
 from floatgate.report.model import Finding, Report
 from floatgate.report.names import Names
 from floatgate.report.plots import draw
@@ -40,6 +41,8 @@ def html(report: Report) -> str:
         title=report.title,
         facts=_facts(report.runs, names),
         failed_checks=_failed_checks(report.runs),
+        verdict=verdicts.sentence(report.tables),
+        rule=verdicts.RULE,
         prose=list(report.prose),
         tables=[(t.title, t.text, [_row(f) for f in t.rows]) for t in report.tables],
         sheets=report.sheets,
@@ -138,6 +141,7 @@ class _Row(NamedTuple):
     published: str
     ours: str
     difference: str
+    verdict: str
     stand_in: bool
     note: str
     values: tuple[float | str | None, float | str | None]
@@ -161,6 +165,7 @@ def _row(finding: Finding) -> _Row:
         shown(finding.published),
         shown(finding.ours),
         difference(finding),
+        verdicts.verdict(finding),
         finding.stand_in,
         finding.note,
         (finding.published, finding.ours),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from floatgate.experiments import Experiment, Published
 from floatgate.report.model import Finding, Plot, Point, Report, Sheet, Table
+from floatgate.report.verdicts import verdict
 from floatgate.result import measures
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
@@ -40,7 +42,7 @@ def report_of(
 
 
 def findings(experiment: Experiment, comparison: Comparison) -> Iterator[Finding]:
-    """A row for each number and statement that was published; none for runs that are not there."""
+    """A row for each number and statement that was published; `ours` is None without its runs."""
     for published in experiment.published:
         if published.text:
             yield Finding(
@@ -48,8 +50,6 @@ def findings(experiment: Experiment, comparison: Comparison) -> Iterator[Finding
             )
             continue
         found, stand_in = _ours(published, comparison)
-        if found is None:
-            continue
         note = published.note
         if published.tolerance is not None:
             within = f"to lie within {100 * published.tolerance:g} %"
@@ -62,6 +62,7 @@ def findings(experiment: Experiment, comparison: Comparison) -> Iterator[Finding
             published.unit or ("share" if published.against else ""),
             stand_in,
             note,
+            band=published.tolerance,
         )
 
 
@@ -145,33 +146,43 @@ def save(report: Report, page: Path) -> None:
 
 
 def table_text(table: Table) -> str:
-    """A table as text: what | paper | ours | difference.
+    """A table as text: what | paper | ours | difference | verdict, and below it what rows note.
 
-    >>> rows = [Finding("greedy", "", 2.6, 2.613), Finding("x", "", "y", 1)]
+    >>> rows = [Finding("greedy", "", 2.6, 2.613), Finding("x", "", "y", 1, note="by eye")]
     >>> print(table_text(Table("WAF", rows)))
     WAF
-               paper    ours   difference
-      greedy   2.600   2.613       +0.5 %
-      x            y       1
+               paper    ours   difference      verdict
+      greedy   2.600   2.613       +0.5 %   reproduced
+      x (1)        y       1
+      (1) by eye
     """
-    rows = [("", "paper", "ours", "difference")]
+    rows = [("", "paper", "ours", "difference", "verdict")]
+    notes: dict[str, int] = {}
     for row in table.rows:
         mark = " [stand-in]" if row.stand_in else ""
+        if row.note:
+            mark += f" ({notes.setdefault(row.note, len(notes) + 1)})"
         rows.append(
             (
                 row.what + mark,
                 _shown(row.published, row.unit),
                 _shown(row.ours, row.unit),
                 _difference(row),
+                verdict(row),
             )
         )
-    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    widths = [max(len(row[i]) for row in rows) for i in range(5)]
     lines = [
         f"  {row[0]:<{widths[0]}}  "
         + "  ".join(f"{cell:>{width + 1}}" for cell, width in zip(row[1:], widths[1:], strict=True))
         for row in rows
     ]
-    return "\n".join([table.title, *(line.rstrip() for line in lines)])
+    below = [
+        line
+        for note, i in notes.items()
+        for line in wrap(f"({i}) {note}", 78, initial_indent="  ", subsequent_indent="      ")
+    ]
+    return "\n".join([table.title, *(line.rstrip() for line in lines), *below])
 
 
 def _shown(value: float | str | None, unit: str) -> str:

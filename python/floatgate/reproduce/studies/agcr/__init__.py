@@ -126,8 +126,9 @@ def _figure_2(runs: Runs, study: Study) -> Iterator[Finding]:
             }
             note = "an input of stand-ins" if stand_in else ""
             ours = mean([*shares.values()])
+            kind = "input" if stand_in else "output"
             yield Finding(
-                f"{what}, mean of {group}", "Fig. 2", published, ours, "share", stand_in, note
+                f"{what}, mean of {group}", "Fig. 2", published, ours, "share", stand_in, note, kind
             )
             for workload, share in shares.items():
                 yield Finding(f"{what}, {workload}", "Fig. 2", None, share, "share", stand_in, note)
@@ -194,7 +195,8 @@ def _figure_9(runs: Runs) -> Iterator[Finding]:
         # Two bits for each logical page, here for 64 GiB of pages of 4 KiB as in the paper.
         bytes_per_page = run.policies.cost.dram_bytes / (run.capacity.logical_bytes / 4096)
         ours = bytes_per_page * 2**24
-        yield Finding("history and tags of 64 GB in pages of 4 KB", "3.4", 4 * 2**20, ours, "bytes")
+        what = "history and tags of 64 GB in pages of 4 KB"
+        yield Finding(what, "3.4", 4 * 2**20, ours, "bytes", kind="check")
 
 
 def _rewrites(run: Result) -> float:

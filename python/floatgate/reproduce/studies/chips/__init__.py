@@ -69,7 +69,7 @@ def _row(
     note: str = "",
     unit: str = "",
 ) -> Finding:
-    return Finding(f"{what} [{kind}]", where, published, ours, unit, note=note)
+    return Finding(f"{what} [{kind}]", where, published, ours, unit, note=note, kind=kind)
 
 
 # ── Energy ──────────────────────────────────────────────────────────────────────────────────────

@@ -27,7 +27,15 @@ def analyse(comparison: Comparison, _study: Study) -> Analysis:
         law, expected, tolerance = LAWS[victim(run)[0]].name, predicted(run), allowed(run)
         name = variant.get("victim", victim(run)[0])
         block = run.provenance.config.geometry["pages-per-block"]
-        row = Finding(f"{name}, {block} pages, spare {spare(run):.2f}", law, expected, run.waf, "x")
+        row = Finding(
+            f"{name}, {block} pages, spare {spare(run):.2f}",
+            law,
+            expected,
+            run.waf,
+            "x",
+            kind="check",
+            band=tolerance,
+        )
         rows.setdefault(f"{name}, {block} pages in a block", []).append(row)
         points.append(Point(variant, expected, "formula"))
         if abs(run.waf / expected - 1) > tolerance:

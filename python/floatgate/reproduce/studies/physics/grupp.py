@@ -48,7 +48,8 @@ def tables(known: Mapping[str, Chip]) -> Iterator[Table]:
     yield Table("Grupp Table 1: ranges of datasheets", rows, text)
     rows = [
         Finding(f"{name.upper()}, Gbit", "Grupp Table 2", float(gbit),
-                known[name]["chip_bytes"] * 8 / 2**30, note="output: product of its columns")
+                known[name]["chip_bytes"] * 8 / 2**30, note="output: product of its columns",
+                kind="check", band=0.0)
         for name, gbit in _GBIT.items()
     ]  # fmt: skip
     yield Table("Grupp Table 2: capacities", rows)

@@ -33,7 +33,13 @@ def tables() -> Iterator[Table]:
     rows = [Finding("cycles without recovery", "READY 2", 3000.0, cycles, note="output of Eq. 1")]
     yield Table("READY: cycles of a block that never rests", rows)
     rows = [
-        Finding(f"C' of {name}, TB", "READY Table 2", published, _capacity(name, "fitted"))
+        Finding(
+            f"C' of {name}, TB",
+            "READY Table 2",
+            published,
+            _capacity(name, "fitted"),
+            kind="input",
+        )
         for name, _, published, _ in TABLE_2
     ]
     yield Table(

@@ -37,7 +37,8 @@ def figure_1() -> Table:
         ours = sustainable(FIVE_YEARS / 3600, recovery)
         published = None if recovery == "printed" else 1077.8 * 1024 / 128
         what = f"cycles spread over five years, {recovery} recovery"
-        rows.append(Finding(what, "Table 2, READY on exchange", published, round(ours)))
+        where = "Table 2, READY on exchange"
+        rows.append(Finding(what, where, published, round(ours), kind="input"))
     return Table("Figure 1: cycles that rest makes achievable", rows, _FIGURE_1)
 
 

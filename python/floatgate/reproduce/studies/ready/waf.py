@@ -78,7 +78,7 @@ def _rows(measured: Measured, found: Found) -> Iterator[Finding]:
         note = "an input of stand-ins" if stand_in else ""
         yield Finding(
             f"{trace.name}, GiB written an hour", "Table 1", trace.gib_per_hour, hourly, "",
-            stand_in, note,
+            stand_in, note, kind="input" if stand_in else "output",
         )  # fmt: skip
         note = f"a stand-in may be off by {100 * (error or 0):.0f} % here" if stand_in else ""
         yield Finding(
