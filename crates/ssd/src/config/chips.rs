@@ -1,19 +1,17 @@
 //! The chip library as people look at it: what a chip is, what follows from it, and where every
 //! number comes from.
 
-use super::drive::{Drive, Order};
+use super::drive::{Drive, order_name};
 use super::error::Log;
 use super::field::Field;
-use super::keys::Sources;
+use super::keys::{NOT_OF_A_CHIP, Sources};
 use super::layers::Layers;
 use super::load;
-use super::node::{Node, Table, Value, parse};
-use super::text::{Origin, Text};
+use super::node::{Table, built_in};
 use crate::presets;
 use kernel::Dur;
 use nand::{Bus, Level};
 use serde_json::{Map, Value as Json, json};
-use std::sync::Arc;
 
 /// Every built-in chip: sizes, times, endurance, and the bandwidth that follows.
 pub fn chips() -> Json {
@@ -94,7 +92,7 @@ fn about(name: &str, drive: &Drive) -> Map<String, Json> {
         "page_bytes": shape.page_size.get(),
         "block_bytes": block,
         "chip_bytes": block * geometry.blocks() as u64,
-        "page_order": Order::from(geometry.order()).name(),
+        "page_order": order_name(geometry.order()),
         "wom_safe_pages": safe.count(),
         "read_ns": ns(read),
         "program_ns": ns(program),
@@ -112,51 +110,41 @@ fn about(name: &str, drive: &Drive) -> Map<String, Json> {
     about
 }
 
-/// The file of a built-in chip, and its sources.
-fn file_of(name: &str) -> (Table, Sources) {
-    let body = presets::named(presets::chips(), name).unwrap_or_default();
-    let text =
-        Arc::new(Text { name: name.into(), body: body.into(), origin: Origin::Chip, order: 0 });
-    let mut log = Log::default();
-    let table = parse(&text, &mut log).unwrap_or_default();
-    let sources = table.get("sources").and_then(|node| Sources::read(node, "sources", &mut log));
-    (table, sources.unwrap_or_default())
+/// The file of a built-in chip.
+fn file_of(name: &str) -> Table {
+    built_in(name, presets::named(presets::chips(), name).unwrap_or_default())
 }
 
 /// Every setting of a chip: its value as written, where it comes from, whether that is a derivation
 /// or an assumption.
 fn settings(drive: &Drive, name: &str) -> Map<String, Json> {
-    let (table, sources) = file_of(name);
-    let mut settings = Map::new();
-    let mut put = |path: &str, value: Json, source: &str| {
+    let file = file_of(name);
+    let sources = file.at("sources").and_then(|at| Sources::read(at, "", &mut Log::default()));
+    let sources = sources.unwrap_or_default();
+    let mut leaves = Vec::new();
+    file.leaves("", &mut leaves);
+    let measured = leaves.iter().filter(|(path, _)| path.starts_with("measured."));
+    let measured = measured.map(|(path, entry)| (path, entry.node.to_json(), sources.of(path)));
+    let of_a_chip = |path: &str| !NOT_OF_A_CHIP.iter().any(|not| path.starts_with(not));
+    let own =
+        drive.sources.iter().filter(|(path, source)| of_a_chip(path) && *source != "drive file");
+    let own = own.filter_map(|(path, source)| {
+        let value = drive.resolved.pointer(&format!("/{}", path.replace('.', "/")))?;
+        Some((path, value.clone(), Some(source.as_str())))
+    });
+    let setting = |(path, value, source): (&String, Json, Option<&str>)| {
+        let source = source.unwrap_or_default();
         let setting = json!({
             "value": value,
             "source": source,
             "derived": source.starts_with("derived"),
             "assumed": source.starts_with("assumed"),
         });
-        settings.insert(path.to_owned(), setting);
+        (path.clone(), setting)
     };
-    for (path, source) in &drive.sources {
-        let own = ["geometry.", "pages.", "timing.", "energy.", "reliability."]
-            .iter()
-            .any(|section| path.starts_with(section));
-        let value = drive.resolved.pointer(&format!("/{}", path.replace('.', "/")));
-        if let (true, false, Some(value)) = (own, source == "drive file", value) {
-            put(path, value.clone(), source);
-        }
-    }
-    let mut measured = Vec::new();
-    if let Some(Node { value: Value::Table(table), .. }) = table.get("measured") {
-        table.leaves("measured", &mut measured);
-    }
-    for (path, node) in measured {
-        put(&path, node.to_json(), sources.of(&path).unwrap_or_default());
-    }
-    settings
+    own.chain(measured).map(setting).collect()
 }
 
 fn summary(name: &str) -> String {
-    let (table, _) = file_of(name);
-    table.text("summary").map_or(String::new(), |(summary, _)| summary.to_owned())
+    file_of(name).text("summary").map_or(String::new(), |(summary, _)| summary.to_owned())
 }

@@ -127,15 +127,9 @@ impl Fill {
         matches!(self, Self::Share(_) | Self::Full)
     }
 
-    /// As a drive file has it.
-    pub(crate) fn to_json(self) -> Value {
-        match self {
-            Self::None => FillWord::None.name().into(),
-            Self::Touched => FillWord::Touched.name().into(),
-            Self::Share(share) => share.into(),
-            Self::Full => FillWord::Full.name().into(),
-        }
-    }
+    /// The words in the drive file.
+    pub(crate) const WORDS: [(&str, Self); 3] =
+        [("none", Self::None), ("touched", Self::Touched), ("full", Self::Full)];
 }
 
 impl Reliability {
@@ -201,16 +195,6 @@ words! {
         Page = "page",
     }
 
-    /// In which order the pages of a block take up the bits of its cells.
-    pub(crate) enum Order {
-        /// Wordline by wordline.
-        Cyclic = "cyclic",
-        /// A wordline ahead.
-        Shadow = "shadow",
-        /// A wordline ahead, in pairs of pages.
-        ShadowPairs = "shadow-pairs",
-    }
-
     /// What a read of a page that holds nothing costs.
     pub enum UnmappedRead {
         /// Like any other read.
@@ -267,16 +251,6 @@ words! {
         Compact = "compact",
     }
 
-    /// What is written before the run, where a word says it.
-    pub(crate) enum FillWord {
-        /// Nothing.
-        None = "none",
-        /// The pages that the workload reads before it writes them.
-        Touched = "touched",
-        /// Every page.
-        Full = "full",
-    }
-
     /// How a filled drive is worn in, until its write amplification is steady.
     pub enum Age {
         /// Not at all.
@@ -322,22 +296,14 @@ words! {
     }
 }
 
-impl From<Order> for nand::PageOrder {
-    fn from(order: Order) -> Self {
-        match order {
-            Order::Cyclic => Self::Cyclic,
-            Order::Shadow => Self::Shadow,
-            Order::ShadowPairs => Self::ShadowPairs,
-        }
-    }
-}
+/// `pages.order`.
+pub(crate) const ORDERS: [(&str, nand::PageOrder); 3] = [
+    ("cyclic", nand::PageOrder::Cyclic),
+    ("shadow", nand::PageOrder::Shadow),
+    ("shadow-pairs", nand::PageOrder::ShadowPairs),
+];
 
-impl From<nand::PageOrder> for Order {
-    fn from(order: nand::PageOrder) -> Self {
-        match order {
-            nand::PageOrder::Cyclic => Self::Cyclic,
-            nand::PageOrder::Shadow => Self::Shadow,
-            nand::PageOrder::ShadowPairs => Self::ShadowPairs,
-        }
-    }
+/// What a drive file calls an order.
+pub(crate) fn order_name(order: nand::PageOrder) -> &'static str {
+    ORDERS.iter().find(|(_, known)| *known == order).expect("every order has its word").0
 }

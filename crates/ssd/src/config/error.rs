@@ -1,59 +1,40 @@
 //! What can be wrong with a configuration, and the list it is gathered in.
 
+use super::field::named;
 use super::text::Place;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use thiserror::Error;
 
-/// The kinds of error, each with a stable name for machines.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// The text is not TOML.
-    Syntax,
-    /// A command-line argument is not of the form asked for.
-    Argument,
-    /// A key that is not a setting.
-    UnknownKey,
-    /// A value of another type than the setting has.
-    Type,
-    /// A time, size or rate without its unit, or with a wrong one.
-    Unit,
-    /// A value that the setting does not allow.
-    Value,
-    /// A setting without a default is not given.
-    Missing,
-    /// Settings that exclude each other.
-    Conflict,
-    /// A `base` or `chip` that is not there, is of the wrong kind, or leads back to itself.
-    Inherit,
-    /// Sizes that make no drive.
-    Geometry,
-    /// More capacity exported than there is flash.
-    OverCapacity,
-    /// Too few spare blocks for garbage collection.
-    TooFewSpare,
-    /// A policy, or a combination of policies, that does not work.
-    Policy,
-}
-
-impl Kind {
-    /// The name shown in brackets: `config::unknown-key`.
-    pub const fn code(self) -> &'static str {
-        match self {
-            Self::Syntax => "config::syntax",
-            Self::Argument => "config::argument",
-            Self::UnknownKey => "config::unknown-key",
-            Self::Type => "config::type",
-            Self::Unit => "config::unit",
-            Self::Value => "config::value",
-            Self::Missing => "config::missing",
-            Self::Conflict => "config::conflict",
-            Self::Inherit => "config::inherit",
-            Self::Geometry => "config::geometry",
-            Self::OverCapacity => "config::over-capacity",
-            Self::TooFewSpare => "config::too-few-spare",
-            Self::Policy => "config::policy",
-        }
+named! {
+    /// The kinds of error, each with a stable name for machines.
+    pub enum Kind {
+        /// The text is not TOML.
+        Syntax = "config::syntax",
+        /// A command-line argument is not of the form asked for.
+        Argument = "config::argument",
+        /// A key that is not a setting.
+        UnknownKey = "config::unknown-key",
+        /// A value of another type than the setting has.
+        Type = "config::type",
+        /// A time, size or rate without its unit, or with a wrong one.
+        Unit = "config::unit",
+        /// A value that the setting does not allow.
+        Value = "config::value",
+        /// A setting without a default is not given.
+        Missing = "config::missing",
+        /// Settings that exclude each other.
+        Conflict = "config::conflict",
+        /// A `base` or `chip` that is not there, is of the wrong kind, or leads back to itself.
+        Inherit = "config::inherit",
+        /// Sizes that make no drive.
+        Geometry = "config::geometry",
+        /// More capacity exported than there is flash.
+        OverCapacity = "config::over-capacity",
+        /// Too few spare blocks for garbage collection.
+        TooFewSpare = "config::too-few-spare",
+        /// A policy, or a combination of policies, that does not work.
+        Policy = "config::policy",
     }
 }
 
@@ -105,15 +86,6 @@ impl ConfigError {
         self
     }
 
-    /// Adds a mark where there is a place.
-    #[must_use]
-    pub(crate) fn at_some(self, place: Option<&Place>, label: impl Into<String>) -> Self {
-        match place {
-            Some(place) => self.at(place, label),
-            None => self,
-        }
-    }
-
     #[must_use]
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
@@ -128,6 +100,8 @@ pub(crate) struct Log {
     errors: Vec<ConfigError>,
     broken: BTreeSet<String>,
     missing: BTreeMap<String, Vec<String>>,
+    /// Whether all layers are one by now, so that what is not there is missing.
+    complete: bool,
     /// Something that could have given the missing settings was not found.
     inherits_nothing: bool,
 }
@@ -167,9 +141,14 @@ impl Log {
         !self.is_broken(path) && !self.broken.iter().any(within)
     }
 
+    /// From here on what is not there is missing: nothing more is to come.
+    pub(crate) fn complete(&mut self) {
+        self.complete = true;
+    }
+
     /// Notes that a setting is not given; one error per section comes of it.
     pub(crate) fn miss(&mut self, path: &str) {
-        if !self.is_broken(path) && !self.inherits_nothing {
+        if self.complete && !self.is_broken(path) && !self.inherits_nothing {
             let (section, key) = path.rsplit_once('.').unwrap_or(("", path));
             self.missing.entry(section.to_owned()).or_default().push(key.to_owned());
         }

@@ -22,8 +22,6 @@
 
 mod chips;
 mod drive;
-mod emit;
-mod energy;
 mod error;
 mod field;
 mod keys;
@@ -45,12 +43,12 @@ pub use drive::{
     Age, Drive, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, OutOfRange, ProgramSpeed,
     ReadStart, Recording, Recovery, SHORTEST, Uncorrectable, UnmappedRead, Workload,
 };
-pub(crate) use emit::before_run;
 pub use error::{ConfigError, Kind, Mark};
 pub use keys::{Buffer, Ftl, GcMarks, Host, Precondition, Reliability};
 pub use layers::Layers;
-pub use rate::{ParseRateError, Rate};
+pub use rate::Rate;
 pub use render::render;
+pub(crate) use resolve::before_run;
 pub use schema::schema;
 pub use text::Place;
 

@@ -1,9 +1,11 @@
 //! A drive file as a tree in which every key and value knows its place.
 
 use super::error::{ConfigError, Kind, Log};
-use super::text::{Place, Text};
+use super::text::{Origin, Place, Text};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::num::IntErrorKind;
+use std::ops::Range;
 use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
@@ -52,6 +54,18 @@ impl Node {
         }
     }
 
+    pub(crate) fn table(&self) -> Option<&Table> {
+        match &self.value {
+            Value::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// A key of a table.
+    pub(crate) fn key(&self, key: &str) -> Option<&Entry> {
+        self.table()?.0.get(key)
+    }
+
     /// The value as JSON; dates become text.
     pub(crate) fn to_json(&self) -> serde_json::Value {
         match &self.value {
@@ -76,23 +90,48 @@ impl Node {
 }
 
 impl Table {
-    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
-        self.0.get(key).map(|entry| &entry.node)
+    /// A table of one key.
+    pub(crate) fn one(key: &str, place: &Place, node: Node) -> Self {
+        Self([(key.to_owned(), Entry { key: place.clone(), node })].into())
     }
 
-    /// The value at a path such as `ftl.gc.start`.
-    pub(crate) fn at(&self, path: &str) -> Option<&Node> {
+    /// The key at a path such as `ftl.gc.start`.
+    pub(crate) fn entry(&self, path: &str) -> Option<&Entry> {
         match path.split_once('.') {
-            None => self.get(path),
-            Some((key, rest)) => match &self.get(key)?.value {
-                Value::Table(inner) => inner.at(rest),
-                _ => None,
-            },
+            None => self.0.get(path),
+            Some((key, rest)) => self.0.get(key)?.node.table()?.entry(rest),
+        }
+    }
+
+    /// The value at a path.
+    pub(crate) fn at(&self, path: &str) -> Option<&Node> {
+        self.entry(path).map(|entry| &entry.node)
+    }
+
+    /// The path and the value of a field of the section at `path`, which this is.
+    pub(crate) fn field(&self, path: &str, name: &str) -> (String, Option<&Node>) {
+        let key = name.replace('_', "-");
+        (join(path, &key), self.at(&key))
+    }
+
+    /// Takes out the key at a path.
+    pub(crate) fn remove(&mut self, path: &str) -> Option<Entry> {
+        match path.split_once('.') {
+            None => self.0.remove(path),
+            Some((key, rest)) => self.section(key)?.remove(rest),
+        }
+    }
+
+    /// The table under a key.
+    pub(crate) fn section(&mut self, key: &str) -> Option<&mut Self> {
+        match &mut self.0.get_mut(key)?.node.value {
+            Value::Table(table) => Some(table),
+            _ => None,
         }
     }
 
     pub(crate) fn text(&self, key: &str) -> Option<(&str, &Place)> {
-        match self.get(key)? {
+        match self.at(key)? {
             Node { place, value: Value::Text(text) } => Some((text, place)),
             _ => None,
         }
@@ -103,27 +142,25 @@ impl Table {
     }
 
     /// Puts `high` over this table: tables merge, everything else is replaced.
-    pub(crate) fn overlay(&mut self, high: Table) {
+    pub(crate) fn overlay(&mut self, high: Self) {
         for (key, entry) in high.0 {
-            match (self.0.get_mut(&key), entry) {
-                (
-                    Some(Entry { node: Node { value: Value::Table(low), .. }, .. }),
-                    Entry { node: Node { value: Value::Table(high), .. }, .. },
-                ) => low.overlay(high),
-                (_, entry) => {
-                    self.0.insert(key, entry);
+            match (self.section(&key), entry.node.value) {
+                (Some(low), Value::Table(high)) => low.overlay(high),
+                (_, value) => {
+                    let node = Node { value, ..entry.node };
+                    self.0.insert(key, Entry { node, ..entry });
                 }
             }
         }
     }
 
     /// Every value that is not a table, with its path.
-    pub(crate) fn leaves<'a>(&'a self, path: &str, out: &mut Vec<(String, &'a Node)>) {
+    pub(crate) fn leaves<'a>(&'a self, path: &str, out: &mut Vec<(String, &'a Entry)>) {
         for (key, entry) in &self.0 {
             let path = join(path, key);
             match &entry.node.value {
                 Value::Table(table) => table.leaves(&path, out),
-                _ => out.push((path, &entry.node)),
+                _ => out.push((path, entry)),
             }
         }
     }
@@ -143,72 +180,86 @@ pub(crate) fn parse(text: &Arc<Text>, log: &mut Log) -> Option<Table> {
         // The parser goes on after an error; a second one on the same line is only its echo.
         if !lines.contains(&place.line()) {
             lines.push(place.line());
-            log.push(
-                ConfigError::new(Kind::Syntax, "this is not TOML").at(&place, error.message()),
-            );
+            let found = ConfigError::new(Kind::Syntax, "this is not TOML");
+            log.push(found.at(&place, error.message()));
         }
     }
     if !errors.is_empty() {
         return None;
     }
     let before = log.len();
-    let table = convert_table(table.into_inner(), text, 0, log);
+    let table = Reading { text, shift: 0, log: &mut *log }.table(table.into_inner());
     (log.len() == before).then_some(table)
 }
 
+/// The tree of a text that comes with floatgate.
+pub(crate) fn built_in(name: &str, body: &str) -> Table {
+    let (name, body) = (name.to_owned(), body.to_owned());
+    let text = Arc::new(Text { name, body, origin: Origin::Default, order: 0 });
+    parse(&text, &mut Log::default()).expect("what comes with floatgate is TOML")
+}
+
 /// Reads part of a command-line argument as a value: as TOML where it is that, else as text.
-pub(crate) fn parse_value(text: &Arc<Text>, range: std::ops::Range<usize>, log: &mut Log) -> Node {
+pub(crate) fn parse_value(text: &Arc<Text>, range: Range<usize>, log: &mut Log) -> Node {
     let word = &text.body[range.clone()];
-    let plain =
-        || Node { place: Place::new(text, range.clone()), value: Value::Text(word.to_owned()) };
-    if word.contains('\n') {
-        return plain();
-    }
     // The parser takes `25GiB` for a number that is yet to be looked at.
-    match DeValue::parse(word).map(|value| (is_sound(value.get_ref()), value)) {
-        Ok((true, value)) => convert(value, text, range.start, log),
-        _ => plain(),
-    }
-}
-
-fn convert_table(table: DeTable<'_>, text: &Arc<Text>, shift: usize, log: &mut Log) -> Table {
-    let mut entries = BTreeMap::new();
-    for (key, value) in table {
-        let place = Place::new(text, moved(key.span(), shift));
-        let node = convert(value, text, shift, log);
-        entries.insert(key.into_inner().into_owned(), Entry { key: place, node });
-    }
-    Table(entries)
-}
-
-fn convert(value: Spanned<DeValue<'_>>, text: &Arc<Text>, shift: usize, log: &mut Log) -> Node {
-    let place = Place::new(text, moved(value.span(), shift));
-    let value = match value.into_inner() {
-        DeValue::String(s) => Value::Text(s.into_owned()),
-        DeValue::Integer(n) => Value::Int(whole(&n).unwrap_or_else(|why| {
-            let error = ConfigError::new(Kind::Value, "this is not a whole number");
-            let label = match why {
-                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
-                    format!("whole numbers lie between {} and {}", i64::MIN, i64::MAX)
-                }
-                _ => "text needs quotes".to_owned(),
-            };
-            log.push(error.at(&place, label));
-            0
-        })),
-        DeValue::Float(x) => Value::Float(x.as_str().parse().unwrap_or_else(|_| {
-            let error = ConfigError::new(Kind::Value, "this is not a number");
-            log.push(error.at(&place, "text needs quotes"));
-            0.0
-        })),
-        DeValue::Boolean(b) => Value::Bool(b),
-        DeValue::Datetime(d) => Value::Date(d.to_string()),
-        DeValue::Array(items) => {
-            Value::List(items.into_iter().map(|v| convert(v, text, shift, log)).collect())
+    match DeValue::parse(word) {
+        Ok(value) if is_sound(value.get_ref()) && !word.contains('\n') => {
+            Reading { text, shift: range.start, log }.node(value)
         }
-        DeValue::Table(table) => Value::Table(convert_table(table, text, shift, log)),
-    };
-    Node { place, value }
+        _ => Node { place: Place::new(text, range.clone()), value: Value::Text(word.to_owned()) },
+    }
+}
+
+/// A text, or what of it begins at `shift`, on its way into a tree.
+struct Reading<'a> {
+    text: &'a Arc<Text>,
+    shift: usize,
+    log: &'a mut Log,
+}
+
+impl Reading<'_> {
+    fn place(&self, range: Range<usize>) -> Place {
+        Place::new(self.text, range.start + self.shift..range.end + self.shift)
+    }
+
+    fn table(&mut self, table: DeTable<'_>) -> Table {
+        let entry = |(key, value): (Spanned<Cow<'_, str>>, _)| {
+            let place = self.place(key.span());
+            (key.into_inner().into_owned(), Entry { key: place, node: self.node(value) })
+        };
+        Table(table.into_iter().map(entry).collect())
+    }
+
+    fn node(&mut self, value: Spanned<DeValue<'_>>) -> Node {
+        let place = self.place(value.span());
+        let mut wrong = |what: &str, label: &str| {
+            let error = ConfigError::new(Kind::Value, format!("this is not {what}"));
+            self.log.push(error.at(&place, label));
+        };
+        let value = match value.into_inner() {
+            DeValue::String(s) => Value::Text(s.into_owned()),
+            DeValue::Integer(n) => Value::Int(whole(&n).unwrap_or_else(|why| {
+                let label = match why {
+                    IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
+                        &format!("whole numbers lie between {} and {}", i64::MIN, i64::MAX)
+                    }
+                    _ => "text needs quotes",
+                };
+                wrong("a whole number", label);
+                0
+            })),
+            DeValue::Float(x) => Value::Float(x.as_str().parse().unwrap_or_else(|_| {
+                wrong("a number", "text needs quotes");
+                0.0
+            })),
+            DeValue::Boolean(b) => Value::Bool(b),
+            DeValue::Datetime(d) => Value::Date(d.to_string()),
+            DeValue::Array(items) => Value::List(items.into_iter().map(|v| self.node(v)).collect()),
+            DeValue::Table(table) => Value::Table(self.table(table)),
+        };
+        Node { place, value }
+    }
 }
 
 fn whole(n: &DeInteger<'_>) -> Result<i64, IntErrorKind> {
@@ -223,8 +274,4 @@ fn is_sound(value: &DeValue<'_>) -> bool {
         DeValue::Datetime(_) => false,
         _ => true,
     }
-}
-
-fn moved(range: std::ops::Range<usize>, by: usize) -> std::ops::Range<usize> {
-    range.start + by..range.end + by
 }

@@ -1,31 +1,30 @@
 //! From settings as written to a drive: multiplied out, checked against each other, nothing open.
 
-use super::drive::{Drive, Order, Recording, SHORTEST, Workload, limits};
-use super::emit::{emit, sources};
+use super::drive::{Drive, Recording, Workload, limits, order_name};
 use super::error::{ConfigError, Kind, Log};
-use super::field::{At, Field, Setting, all_of, given, need};
+use super::field::{Field, Key, Offset, Reach, all, all_of};
 use super::keys::{
-    Buffer, Choice, DriveFile, Ftl, FtlKeys, GcKeys, Host, Interval, Limits, Reliability, Run,
-    WorkloadKeys,
+    Buffer, Choices, DRIVE, EnergySettings, Ftl, Host, Pages, Precondition, Reliability, Run,
+    Sizes, TimingSettings, WorkloadSettings,
 };
-use super::layers::{CAPACITY, Merged};
+use super::layers::{Merged, WAYS};
 use super::node::{Node, Table, Value};
-use super::text::{Origin, Place, Text};
+use super::text::{Origin, Place};
+use super::times::spread;
 use kernel::Bytes;
-use nand::{Geometry, GeometryError, Shape};
+use nand::{Energies, Geometry, GeometryError, PageOrder, Shape};
 use policies::external::Supplier;
 use policies::{PolicyError, PolicySet};
 use serde_json::{Value as Json, json};
-use std::collections::BTreeMap;
-use std::fmt::Display;
-use std::sync::Arc;
-use workload::Arrivals;
-
-/// A page is at most this large.
-const PAGE_LIMIT: Bytes = Bytes::gib(1);
 
 /// A write buffer holds at most so many pages.
 const BUFFER_PAGES: u64 = 1 << 30;
+
+/// The keys of which a drive gives exactly one.
+const CAPACITY: [&str; 3] = ["ftl.over-provisioning", "ftl.spare-factor", "ftl.logical-capacity"];
+
+/// The keys of the cells that every drive asks for.
+const ALWAYS: [&str; 3] = ["model", "endurance", "recovery"];
 
 /// Makes the drive of all layers. `None` if something is wrong; `log` says what.
 pub(crate) fn resolve(
@@ -33,57 +32,75 @@ pub(crate) fn resolve(
     supplier: Option<&dyn Supplier>,
     log: &mut Log,
 ) -> Option<Drive> {
-    let file = &merged.file;
-    let root = Node { place: Place::new(file, 0..0), value: Value::Table(merged.tree.clone()) };
-    // What is wrong within single keys was reported when their layer was read.
-    let written = DriveFile::read(&root, "", &mut Log::default()).unwrap_or_default();
-    let mut work = Work { log, written: &written, tree: &merged.tree };
-
-    let name = work.name(merged, file);
-    let geometry = work.geometry();
-    let reliability = work.reliability(geometry.as_ref());
-    let timing = work.timing(geometry.as_ref(), reliability.as_ref());
-    let (energy, energy_json) = work.energy(geometry.as_ref()).unzip();
+    log.complete();
+    let mut work = Work { log, tree: &merged.tree };
+    work.ways();
+    let name = work.name(merged);
+    let sizes = work.take::<Sizes>("geometry");
+    let pages = work.take::<Pages>("pages");
+    let geometry = sizes.as_ref().and_then(|sizes| work.geometry(sizes));
+    let geometry = geometry.and_then(|geometry| work.ordered(geometry, pages.as_ref()?.order));
+    let g = geometry.as_ref();
+    work.page_types(g);
+    let reliability = work.reliability(g);
+    let times = work.take::<TimingSettings>("timing");
+    let timing = work.timing(times.as_ref(), g, reliability.as_ref());
+    // A section without keys says nothing.
+    let says = |key: &Key| merged.tree.at(&format!("energy.{}", key.name())).is_some();
+    let has_energy = EnergySettings::KEYS.iter().any(says);
+    let energy = has_energy.then(|| work.take::<EnergySettings>("energy")).flatten();
     let ftl = work.ftl();
-    let capacity = work.capacity(geometry.as_ref());
-    let host = work.host(geometry.as_ref());
-    let buffer = work.buffer(geometry.as_ref());
+    let logical_pages = work.capacity(g);
+    let host = work.host(g);
+    let buffer = work.buffer(g);
     let workload = work.workload();
-    let precondition = work.take(written.precondition.as_ref(), "precondition");
+    let precondition = work.take::<Precondition>("precondition");
     let policies = work.policies(supplier);
-    work.fits(geometry.as_ref(), policies.as_ref());
-    work.spare(geometry.as_ref(), capacity, ftl, policies.as_ref());
-    let run = work.run();
-    report_missing(&merged.tree, file, work.log);
-
+    work.fits(g, policies.as_ref());
+    work.spare(g, logical_pages, ftl, policies.as_ref());
+    let run = work.take::<Run>("run");
+    work.missing(merged);
     if !log.is_empty() {
         return None;
     }
-    let (geometry, timing, logical_pages) = (geometry?, timing?, capacity?);
+
+    let (geometry, timing, logical_pages, run) = (geometry?, timing?, logical_pages?, run?);
     let (physical, logical) = (geometry.pages() as f64, f64::from(logical_pages));
-    let summary = merged.head.summary.clone();
-    let based = merged.head.base.as_ref().map(|base| format!("based on {base}"));
-    let (mut ftl, run) = (ftl?, run?);
+    let text = |key| merged.tree.text(key).map(|(text, _)| text);
+    let based = || text("base").map(|base| format!("based on {base}"));
     // However it was given, a drive says what it exports.
     let exported = Bytes::new(u64::from(logical_pages) * geometry.page_size().get());
-    (ftl.over_provisioning, ftl.spare_factor) = (None, None);
-    ftl.logical_capacity = Some(exported);
-    let set = |place: &Place| place.text.origin == Origin::Set;
+    let ftl = Ftl {
+        over_provisioning: None,
+        spare_factor: None,
+        logical_capacity: Some(exported),
+        ..ftl?
+    };
+    let from = |path: &str, origin| {
+        merged.tree.at(path).is_some_and(|node| node.place.text.origin == origin)
+    };
     let mut drive = Drive {
-        name: name?,
-        summary: summary.or(based).unwrap_or_default(),
+        name,
+        summary: text("summary").map(str::to_owned).or_else(based).unwrap_or_default(),
         geometry,
         has_levels: timing.has_levels,
         timing: timing.timing,
         soft_reads: timing.soft_reads,
-        energy,
+        energy: energy.as_ref().map(|energy| Energies {
+            read: spread(&energy.read),
+            program: spread(&energy.program),
+            erase: energy.erase,
+            transfer_out: energy.transfer_out,
+            transfer_in: energy.transfer_in,
+            idle: energy.idle_power,
+        }),
         logical_pages,
         over_provisioning: (physical - logical) / logical,
         spare_factor: (physical - logical) / physical,
         ftl,
         host: host?,
         buffer: buffer?,
-        workload,
+        workload: workload?,
         precondition: precondition?,
         reliability: reliability?,
         policies: policies?,
@@ -94,317 +111,271 @@ pub(crate) fn resolve(
             snapshots: false,
         },
         build: crate::BUILD.to_owned(),
-        sources: sources(merged),
-        insists_on_mode: keys_of(written.host.as_ref()).mode.is_some_and(|at| set(&at.place)),
+        sources: merged.sources(),
+        insists_on_mode: from("host.mode", Origin::Set),
         resolved: Json::Null,
     };
-    drive.resolved = emit(&drive, &timing.json, energy_json, &run, &merged.tree);
+    let mut reliability = drive.reliability.echo();
+    if !drive.reliability.model_on() {
+        // What only the model of the cells asks for is echoed where somebody gave it.
+        let given = |key: &str| !from(&format!("reliability.{key}"), Origin::Default);
+        reliability.retain(|key, _| ALWAYS.contains(&key.as_str()) || given(key));
+    }
+    let mut workload = drive.workload.generator.clone();
+    if drive.workload.shift != 0 {
+        workload.insert("shift".into(), Offset(drive.workload.shift).to_string().into());
+    }
+    drive.resolved = json!({
+        "schema": "floatgate.drive/1",
+        "name": drive.name,
+        "summary": drive.summary,
+        "geometry": sizes?.echo(),
+        "timing": times?.echo(),
+        "reliability": reliability,
+        "ftl": drive.ftl.echo(),
+        "host": drive.host.echo(),
+        "buffer": drive.buffer.echo(),
+        "precondition": drive.precondition.echo(),
+        "policies": drive.policies.to_json(),
+        "run": run.echo(),
+    });
+    if geometry.order() != PageOrder::Cyclic {
+        drive.resolved["pages"] = pages?.echo().into();
+    }
+    if let Some(energy) = &energy {
+        drive.resolved["energy"] = energy.echo().into();
+    }
+    if !workload.is_empty() {
+        drive.resolved["workload"] = workload.into();
+    }
     Some(drive)
 }
 
-/// The keys of a section; of one that is absent, none.
-pub(crate) fn keys_of<S: Clone + Default>(section: Option<&At<S>>) -> S {
-    section.map(|at| at.value.clone()).unwrap_or_default()
-}
-
-/// Where a value stands.
-pub(crate) fn place_of<T>(at: Option<&At<T>>) -> Option<Place> {
-    at.map(|at| at.place.clone())
+/// What of a resolved drive can shape its state before the run, but for the policies and what they
+/// are told; `by_requests`: the state is made from the workload.
+pub(crate) fn before_run(resolved: &Json, by_requests: bool) -> Json {
+    let mut left = resolved.clone();
+    for (path, key) in all(DRIVE) {
+        if key.reach.is_none_or(|reach| reach == Reach::Requests && by_requests) {
+            continue;
+        }
+        let (section, key) = path.rsplit_once('.').unwrap_or(("", &path));
+        let section = if section.is_empty() { String::new() } else { format!("/{section}") };
+        let section = left.pointer_mut(&section.replace('.', "/")).and_then(Json::as_object_mut);
+        section.and_then(|section| section.remove(key));
+    }
+    left
 }
 
 /// Resolving in progress.
 pub(crate) struct Work<'a> {
     pub(crate) log: &'a mut Log,
-    pub(crate) written: &'a DriveFile,
     pub(crate) tree: &'a Table,
 }
 
-/// The sizes of the array as they are taken from the section.
-struct Sizes {
-    places: BTreeMap<&'static str, Place>,
-    complete: bool,
-}
-
-impl Sizes {
-    /// A size; one that is missing is taken for `one`, so that the others can be checked.
-    fn take<T>(&mut self, log: &mut Log, key: &'static str, at: Option<At<T>>, one: T) -> T {
-        let Some(at) = at else {
-            log.miss(&format!("geometry.{key}"));
-            self.complete = false;
-            return one;
-        };
-        self.places.insert(key, at.place);
-        at.value
-    }
-}
-
 impl Work<'_> {
-    /// A setting that must be there.
-    pub(crate) fn need<T>(&mut self, path: &str, value: Option<At<T>>) -> Option<T> {
-        need(value, path, self.log)
-    }
-
-    /// A section as the table of keys has it.
-    pub(crate) fn take<S: Setting + Clone>(
-        &mut self,
-        section: Option<&At<S>>,
-        path: &str,
-    ) -> Option<S::Plain> {
-        S::take(section.cloned(), path, self.log)
-    }
-
-    pub(crate) fn fail(
-        &mut self,
-        path: &str,
-        kind: Kind,
-        message: impl Into<String>,
-        place: &Place,
-        label: &str,
-    ) {
-        self.log.fail(path, ConfigError::new(kind, message).at(place, label));
-    }
-
-    /// The drive's name: as given, or that of its file.
-    fn name(&mut self, merged: &Merged, file: &Text) -> Option<String> {
-        let Some((name, place)) = &merged.head.name else {
-            let shown = file.name.rsplit(['/', '\\']).next().unwrap_or("");
-            let stem = shown.strip_suffix(".toml").unwrap_or(shown);
-            return Some(if stem.is_empty() { "drive".into() } else { stem.to_owned() });
-        };
-        if name.trim().is_empty() || name.chars().any(char::is_control) {
-            self.fail("name", Kind::Value, "`name` must be one line of text", place, "");
-            return None;
+    /// A section, or what it is where no file has it.
+    fn take<T: Field>(&mut self, path: &str) -> Option<T::Plain> {
+        match self.tree.at(path) {
+            Some(node) => T::read(node, path, self.log),
+            None => T::absent(path, self.log),
         }
-        Some(name.clone())
     }
 
-    fn geometry(&mut self) -> Option<Geometry> {
-        let keys = keys_of(self.written.geometry.as_ref());
-        let mut sizes = Sizes { places: BTreeMap::new(), complete: true };
-        let mut shape = Shape {
-            channels: sizes.take(self.log, "channels", keys.channels, 1),
-            chips_per_channel: sizes.take(self.log, "chips-per-channel", keys.chips_per_channel, 1),
-            dies_per_chip: sizes.take(self.log, "dies-per-chip", keys.dies_per_chip, 1),
-            planes_per_die: sizes.take(self.log, "planes-per-die", keys.planes_per_die, 1),
-            blocks_per_plane: sizes.take(self.log, "blocks-per-plane", keys.blocks_per_plane, 1),
-            pages_per_block: sizes.take(self.log, "pages-per-block", keys.pages_per_block, 1),
-            page_size: sizes.take(self.log, "page-size", keys.page_size, Bytes::new(1)),
-            bits_per_cell: sizes.take(self.log, "bits-per-cell", keys.bits_per_cell, 1),
-        };
-        let mut sound = sizes.complete;
-        let place = |key: &str| sizes.places.get(key);
-        if shape.page_size > PAGE_LIMIT {
-            let message = format!("`geometry.page-size` must be at most {PAGE_LIMIT}");
-            let error = ConfigError::new(Kind::Geometry, message).at_some(place("page-size"), "");
-            self.log.fail("geometry.page-size", error);
-            sound = false;
-        }
-        // `Geometry` names the first thing wrong; with that mended it names the next.
-        loop {
-            let error = match Geometry::new(shape) {
-                Ok(geometry) if sound => return self.ordered(geometry),
-                Ok(_) => return None,
-                Err(error) => error,
+    /// A single setting, if it is given and nothing is wrong with it.
+    pub(crate) fn get<T: Field>(&self, path: &str) -> Option<T::Plain> {
+        let node = self.tree.at(path).filter(|_| self.log.is_sound(path))?;
+        T::read(node, path, &mut Log::default())
+    }
+
+    /// Where a setting stands, in a text that the user wrote.
+    fn place(&self, path: &str) -> Option<&Place> {
+        let node = self.tree.at(path)?;
+        Some(&node.place).filter(|place| place.text.origin != Origin::Default)
+    }
+
+    /// An error about settings, with what to say at each.
+    fn error(&self, kind: Kind, message: impl Into<String>, marks: &[(&str, &str)]) -> ConfigError {
+        let marks = marks.iter().filter_map(|(path, label)| Some((self.place(path)?, *label)));
+        marks.fold(ConfigError::new(kind, message), |error, (place, label)| error.at(place, label))
+    }
+
+    /// Reports an error about settings, the culprit first.
+    pub(crate) fn fail(&mut self, kind: Kind, message: impl Into<String>, marks: &[(&str, &str)]) {
+        let error = self.error(kind, message, marks);
+        self.log.fail(marks[0].0, error);
+    }
+
+    /// Reports ways of saying one thing that are given side by side.
+    fn ways(&mut self) {
+        for (section, ways, help) in WAYS {
+            let first = |way: &&[&str]| {
+                let mut paths = way.iter().map(|key| format!("{section}.{key}"));
+                paths.find(|path| self.tree.at(path).is_some())
             };
-            sound = false;
-            let message = format!("{error}").replace("`dies`", "the number of dies");
-            match error {
-                GeometryError::Zero(key) | GeometryError::Limit { key, .. } if key != "dies" => {
-                    let message =
-                        message.replace(&format!("`{key}`"), &format!("`geometry.{key}`"));
-                    let error = ConfigError::new(Kind::Geometry, message).at_some(place(key), "");
-                    self.log.fail(&format!("geometry.{key}"), error);
-                    match key {
-                        "channels" => shape.channels = 1,
-                        "chips-per-channel" => shape.chips_per_channel = 1,
-                        "dies-per-chip" => shape.dies_per_chip = 1,
-                        "planes-per-die" => shape.planes_per_die = 1,
-                        "blocks-per-plane" => shape.blocks_per_plane = 1,
-                        "pages-per-block" => shape.pages_per_block = 1,
-                        "bits-per-cell" => shape.bits_per_cell = 1,
-                        "page-size" => shape.page_size = Bytes::new(1),
-                        _ => return None,
-                    }
-                }
-                _ => {
-                    let whole = matches!(error, GeometryError::TooManyPages(_));
-                    let key = if whole { "blocks-per-plane" } else { "channels" };
-                    let error = ConfigError::new(Kind::Geometry, message).at_some(place(key), "");
-                    self.log.fail("geometry", error);
-                    return None;
+            let mut given: Vec<String> = ways.iter().filter_map(first).collect();
+            given.sort_by_key(|path| self.place(path).map(Place::order));
+            if given.len() > 1 {
+                let message = format!("{} exclude each other", all_of(&given));
+                let marks: Vec<_> = given.iter().map(|path| (path.as_str(), "")).collect();
+                let error = self.error(Kind::Conflict, message, &marks).help(help);
+                for path in given {
+                    self.log.fail(&path, error.clone());
                 }
             }
         }
     }
 
+    /// The drive's name: as given, or that of its file.
+    fn name(&mut self, merged: &Merged) -> String {
+        let Some((name, place)) = self.tree.text("name") else {
+            let shown = merged.file.name.rsplit(['/', '\\']).next().unwrap_or("");
+            let stem = shown.strip_suffix(".toml").unwrap_or(shown);
+            return if stem.is_empty() { "drive".into() } else { stem.to_owned() };
+        };
+        if name.trim().is_empty() || name.chars().any(char::is_control) {
+            let error = ConfigError::new(Kind::Value, "`name` must be one line of text");
+            self.log.fail("name", error.at(place, ""));
+        }
+        name.to_owned()
+    }
+
+    fn geometry(&mut self, sizes: &Sizes) -> Option<Geometry> {
+        let shape = Shape {
+            channels: sizes.channels,
+            chips_per_channel: sizes.chips_per_channel,
+            dies_per_chip: sizes.dies_per_chip,
+            planes_per_die: sizes.planes_per_die,
+            blocks_per_plane: sizes.blocks_per_plane,
+            pages_per_block: sizes.pages_per_block,
+            page_size: sizes.page_size,
+            bits_per_cell: sizes.bits_per_cell,
+        };
+        let wrong = |error: GeometryError| {
+            let many = matches!(error, GeometryError::TooManyPages(_));
+            let path = if many { "geometry.blocks-per-plane" } else { "geometry.channels" };
+            let message = error.to_string().replace("`dies`", "the number of dies");
+            self.fail(Kind::Geometry, message, &[(path, "")]);
+        };
+        Geometry::new(shape).map_err(wrong).ok()
+    }
+
     /// The array with the pages of its blocks in the order that is asked for.
-    fn ordered(&mut self, geometry: Geometry) -> Option<Geometry> {
-        let Some(order) = keys_of(self.written.pages.as_ref()).order else { return Some(geometry) };
-        let ordered = geometry.with_order(order.value.into());
+    fn ordered(&mut self, geometry: Geometry, order: Option<PageOrder>) -> Option<Geometry> {
+        let order = order.unwrap_or_default();
+        let ordered = geometry.with_order(order);
         if ordered.is_none() {
-            let pages = if order.value == Order::ShadowPairs { "a multiple of 4" } else { "even" };
+            let pages = if order == PageOrder::ShadowPairs { "a multiple of 4" } else { "even" };
             let message = format!(
                 "`pages.order` \"{}\" is for cells of two bits, and blocks with a number of pages \
                  that is {pages}",
-                order.value.name()
+                order_name(order)
             );
-            self.fail("pages.order", Kind::Conflict, message, &order.place, "");
+            self.fail(Kind::Conflict, message, &[("pages.order", "")]);
         }
         ordered
     }
 
-    pub(crate) fn reliability(&mut self, geometry: Option<&Geometry>) -> Option<Reliability> {
-        let keys = keys_of(self.written.reliability.as_ref());
-        if let (Some(cycles), Some(endurance)) = (&keys.initial_cycles, &keys.endurance)
-            && cycles.value >= endurance.value.get()
+    /// Whether lists by page type have a value for each.
+    fn page_types(&mut self, geometry: Option<&Geometry>) {
+        let Some(types) = geometry.map(|g| g.shape().bits_per_cell as usize) else { return };
+        for (path, _) in all(DRIVE).into_iter().filter(|(_, key)| key.by_page_type) {
+            let Some(Value::List(values)) = self.tree.at(&path).map(|node| &node.value) else {
+                continue;
+            };
+            if values.len() != 1 && values.len() != types && self.log.is_sound(&path) {
+                let cell = if types == 1 { "1 page type" } else { &format!("{types} page types") };
+                let message = format!(
+                    "`{path}` has {} values, and the cells have {cell} (`geometry.bits-per-cell`)",
+                    values.len(),
+                );
+                self.fail(Kind::Value, message, &[(&path, "give one for all, or one for each")]);
+            }
+        }
+    }
+
+    fn reliability(&mut self, geometry: Option<&Geometry>) -> Option<Reliability> {
+        let mut all = self.take::<Reliability>("reliability");
+        let (cycles, endurance) = ("reliability.initial-cycles", "reliability.endurance");
+        if let (Some(n), Some(limit)) = (self.get::<u32>(cycles), self.get::<u32>(endurance))
+            && n >= limit
         {
             let message = format!(
-                "`reliability.initial-cycles` is {}, and blocks endure {}: the drive would be worn \
-                 out before the run",
-                cycles.value, endurance.value
+                "`{cycles}` is {n}, and blocks endure {limit}: the drive would be worn out before \
+                 the run"
             );
-            let error = ConfigError::new(Kind::Conflict, message)
-                .at_some(written(Some(&cycles.place)), "cycles before the run")
-                .at_some(written(Some(&endurance.place)), "cycles that a block endures");
-            self.log.fail("reliability.initial-cycles", error);
+            let marks =
+                [(cycles, "cycles before the run"), (endurance, "cycles that a block endures")];
+            self.fail(Kind::Conflict, message, &marks);
         }
-        if let Some(At { value: Limits(rates), place }) = keys.correctable
+        if let Some(rates) = all.as_ref().map(|all| all.correctable)
             && limits(rates).is_none()
         {
             let message = format!("`reliability.correctable` is {rates:?}");
             let label = "three numbers that rise, above 0 and below 0.5";
-            self.fail("reliability.correctable", Kind::Value, message, &place, label);
+            self.fail(Kind::Value, message, &[("reliability.correctable", label)]);
             return None;
         }
-        let mut all = self.take(self.written.reliability.as_ref(), "reliability")?;
-        if let Some(geometry) = geometry {
+        if let (Some(all), Some(geometry)) = (&mut all, geometry) {
             all.codeword = all.codeword.min(geometry.page_size());
         }
-        Some(all)
+        all
     }
 
     fn ftl(&mut self) -> Option<Ftl> {
-        let GcKeys { start, stop, background_stop: background, .. } =
-            keys_of(keys_of(self.written.ftl.as_ref()).gc.as_ref());
-        // A mark that is wrong in itself has a default here, which is not what the user meant.
-        let own = |log: &Log, key: &str| !log.is_broken(&format!("ftl.gc.{key}"));
-        let [own_start, own_stop, own_background] =
-            ["start", "stop", "background-stop"].map(|key| own(self.log, key));
-        if let (Some(start), Some(stop)) = (&start, &stop)
-            && own_start
-            && own_stop
-            && stop.value < start.value
+        let [start, stop, background] =
+            ["start", "stop", "background-stop"].map(|key| format!("ftl.gc.{key}"));
+        let value = |path: &str| self.get::<u32>(path);
+        let marks = (value(&start), value(&stop), value(&background));
+        if let (Some(from), Some(to), _) = marks
+            && to < from
         {
-            let (from, to) = (start.value, stop.value);
-            let message = format!("`ftl.gc.stop` is {to}, below `ftl.gc.start`, {from}");
-            let error = ConfigError::new(Kind::Value, message)
-                .at_some(written(Some(&stop.place)), "collection ends here")
-                .at_some(written(Some(&start.place)), "before it begins");
-            self.log.fail("ftl.gc.stop", error);
+            let message = format!("`{stop}` is {to}, below `{start}`, {from}");
+            let marks = [(&*stop, "collection ends here"), (&*start, "before it begins")];
+            self.fail(Kind::Value, message, &marks);
         }
-        if let (Some(stop), Some(background)) = (&stop, &background)
-            && own_stop
-            && own_background
-            && (1..stop.value).contains(&background.value)
+        if let (_, Some(most), Some(least)) = marks
+            && (1..most).contains(&least)
         {
-            let (least, most) = (background.value, stop.value);
-            let message =
-                format!("`ftl.gc.background-stop` is {least}, below `ftl.gc.stop`, {most}");
-            let error = ConfigError::new(Kind::Value, message)
-                .at(&background.place, "0 (no background collection), or at least `ftl.gc.stop`")
-                .at_some(written(Some(&stop.place)), "");
-            self.log.fail("ftl.gc.background-stop", error);
+            let message = format!("`{background}` is {least}, below `{stop}`, {most}");
+            let label = "0 (no background collection), or at least `ftl.gc.stop`";
+            self.fail(Kind::Value, message, &[(&background, label), (&stop, "")]);
         }
-        self.take(self.written.ftl.as_ref(), "ftl")
+        self.take::<Ftl>("ftl")
     }
 
     /// How many pages the drive exports.
     fn capacity(&mut self, geometry: Option<&Geometry>) -> Option<u32> {
-        let FtlKeys {
-            over_provisioning: over, spare_factor: spare, logical_capacity: logical, ..
-        } = keys_of(self.written.ftl.as_ref());
-        let (over, spare, logical) = (given(over), given(spare), given(logical));
-        if CAPACITY.iter().any(|key| self.log.is_broken(&format!("ftl.{key}"))) {
+        if CAPACITY.iter().any(|path| self.log.is_broken(path)) {
             return None;
         }
-        let places =
-            [place_of(over.as_ref()), place_of(spare.as_ref()), place_of(logical.as_ref())];
-        let mut ways: Vec<(&str, &Place)> = CAPACITY
-            .into_iter()
-            .zip(&places)
-            .filter_map(|(key, place)| Some((key, place.as_ref()?)))
-            .collect();
-        ways.sort_by_key(|(_, place)| place.order());
-        match ways.as_slice() {
-            [_] => {}
-            [] => {
-                self.log.miss("ftl.spare-factor");
-                return None;
-            }
-            [(first, at), rest @ ..] => {
-                let names: Vec<String> = ways.iter().map(|(key, _)| (*key).to_owned()).collect();
-                let message = format!("{} exclude each other", all_of(&names));
-                let mut error = ConfigError::new(Kind::Conflict, message).at(at, "");
-                for (_, at) in rest {
-                    error = error.at(at, "");
-                }
-                let error = error.help("each says how much the drive exports: give exactly one");
-                self.log.fail(&format!("ftl.{first}"), error);
-                return None;
-            }
-        }
-        if let Some(At { value: x, place }) = &over
-            && *x <= 0.0
-        {
-            let message = format!("`ftl.over-provisioning` is {x}, and it must be above 0");
-            self.fail("ftl.over-provisioning", Kind::Value, message, place, "(P - L) / L");
+        let [over, spare, logical] = CAPACITY;
+        let Some(path) = CAPACITY.into_iter().find(|path| self.tree.at(path).is_some()) else {
+            self.log.miss(spare);
             return None;
-        }
-        if let Some(At { value: x, place }) = &spare
-            && (*x <= 0.0 || *x >= 1.0)
-        {
-            let message = format!("`ftl.spare-factor` is {x}, and it must lie between 0 and 1");
-            let label = if *x >= 1.0 { "a fraction: 7 % is 0.07" } else { "(P - L) / P" };
-            self.fail("ftl.spare-factor", Kind::Value, message, place, label);
-            return None;
-        }
-        let geometry = geometry?;
-        let physical = geometry.pages() as f64;
-        let page = geometry.page_size();
-        let pages = match (&over, &spare, &logical) {
-            (Some(at), ..) => whole_pages(physical / (1.0 + at.value)),
-            (_, Some(at), _) => whole_pages(physical * (1.0 - at.value)),
-            (_, _, Some(at)) => at.value.get().div_ceil(page.get()),
-            _ => return None,
         };
-        let (key, place) = ways[0];
-        let path = format!("ftl.{key}");
-        if pages > geometry.pages() as u64 {
-            let flash = Bytes::new(geometry.pages() as u64 * page.get());
-            let asked = place.text.body[place.range.clone()].trim_matches(['"', '\'']);
-            let message =
-                format!("{asked} exported, but the drive has {} of flash", readable(flash));
-            self.fail(&path, Kind::OverCapacity, message, place, "");
+        let geometry = geometry?;
+        let (flash, page) = (geometry.pages() as u64, geometry.page_size().get());
+        let pages = match (self.get::<f64>(over), self.get::<f64>(spare)) {
+            (Some(over), _) => whole_pages(flash as f64 / (1.0 + over)),
+            (_, Some(spare)) => whole_pages(flash as f64 * (1.0 - spare)),
+            _ => self.get::<Bytes>(logical)?.get().div_ceil(page),
+        };
+        if pages > flash {
+            let asked = self.tree.at(path)?.place.text().trim_matches(['"', '\'']);
+            let flash = readable(Bytes::new(flash * page));
+            let message = format!("{asked} exported, but the drive has {flash} of flash");
+            self.fail(Kind::OverCapacity, message, &[(path, "")]);
             return None;
         }
-        if pages < geometry.planes() as u64 {
-            let message = format!(
-                "{pages} pages exported, fewer than the drive has planes ({})",
-                geometry.planes()
-            );
-            self.fail(&path, Kind::Value, message, place, "at least one page for each plane");
+        let planes = geometry.planes();
+        if pages < planes as u64 {
+            let message =
+                format!("{pages} pages exported, fewer than the drive has planes ({planes})");
+            self.fail(Kind::Value, message, &[(path, "at least one page for each plane")]);
             return None;
         }
         Some(pages as u32)
-    }
-
-    /// Whether the policies fit the array.
-    fn fits(&mut self, geometry: Option<&Geometry>, policies: Option<&PolicySet>) {
-        let (Some(geometry), Some(policies)) = (geometry, policies) else { return };
-        let Some(error) = policies.misfit(geometry) else { return };
-        let choices = self.written.policies.as_ref().map_or(&[][..], |at| &at.value.0);
-        let found = policy_error(&error, choices);
-        self.log.fail(&format!("policies.{}", error.family), found);
     }
 
     /// Whether garbage collection has room.
@@ -419,8 +390,9 @@ impl Work<'_> {
         if self.log.is_broken("ftl.gc.stop") {
             return;
         }
+        let stop = ftl.gc.stop;
         // An open block for the host, and one for garbage collection.
-        let own = u64::from(ftl.gc.stop) + 2;
+        let own = u64::from(stop) + 2;
         let (kept, names) = policies.map_or((0, Vec::new()), |p| p.spare_slots(g));
         let kept = kept.div_ceil(g.pages_per_block().into());
         let blocks = own + kept;
@@ -436,193 +408,135 @@ impl Work<'_> {
             "{who} {blocks} free blocks per plane, this drive has {} spare",
             (per_plane * 100.0).floor() / 100.0
         );
-        let keys = keys_of(self.written.ftl.as_ref());
-        let stop = place_of(keys_of(keys.gc.as_ref()).stop.as_ref());
-        let capacity = place_of(keys.over_provisioning.as_ref())
-            .or(place_of(keys.spare_factor.as_ref()))
-            .or(place_of(keys.logical_capacity.as_ref()));
-        let mut need = format!(
-            "GC needs `ftl.gc.stop` ({}) blocks, an open one for the host and one for itself",
-            ftl.gc.stop
+        let mut help = format!(
+            "GC needs `ftl.gc.stop` ({stop}) blocks, an open one for the host and one for itself"
         );
         if let Some(who) = names {
-            need += &format!("; {who} keeps the pages of {kept} from data");
+            help += &format!("; {who} keeps the pages of {kept} from data");
         }
         let all = g.blocks_per_plane() as u64;
-        let help = if blocks >= all {
-            format!("{need}; a plane has {all} blocks in all, so give it more")
+        help += &if blocks >= all {
+            format!("; a plane has {all} blocks in all, so give it more")
         } else {
-            let least = blocks as f64 / all as f64;
-            let least = (least * 10_000.0).ceil() / 10_000.0;
-            format!("{need}; with {all} blocks per plane that is a spare-factor of {least} or more")
+            let least = (blocks as f64 / all as f64 * 10_000.0).ceil() / 10_000.0;
+            format!("; with {all} blocks per plane that is a spare-factor of {least} or more")
         };
-        let error = ConfigError::new(Kind::TooFewSpare, message)
-            .at_some(capacity.as_ref(), "too little spare")
-            .at_some(written(stop.as_ref()), "");
-        self.log.fail("ftl", error.help(help));
+        let given = CAPACITY.into_iter().find(|path| self.tree.at(path).is_some());
+        let marks = [(given.unwrap_or("ftl"), "too little spare"), ("ftl.gc.stop", "")];
+        let error = self.error(Kind::TooFewSpare, message, &marks);
+        self.log.push(error.help(help));
     }
 
     fn host(&mut self, geometry: Option<&Geometry>) -> Option<Host> {
-        let keys = keys_of(self.written.host.as_ref());
-        if let (Some(sector), Some(g)) = (keys.sector, geometry)
-            && self.log.is_sound("host.sector")
+        if let (Some(unit), Some(g)) = (self.get::<Bytes>("host.sector"), geometry)
+            && (unit.get() == 0 || g.page_size().get() % unit.get() != 0)
         {
-            let (page, unit) = (g.page_size(), sector.value);
-            if unit.get() == 0 || page.get() % unit.get() != 0 {
-                let message = format!("a page of {page} is no multiple of a sector of {unit}");
-                let page_place = keys_of(self.written.geometry.as_ref()).page_size;
-                let error = ConfigError::new(Kind::Value, message)
-                    .at_some(written(Some(&sector.place)), "the sector")
-                    .at_some(place_of(page_place.as_ref()).as_ref(), "the page");
-                self.log.fail("host.sector", error);
-            }
+            let page = g.page_size();
+            let message = format!("a page of {page} is no multiple of a sector of {unit}");
+            let marks = [("host.sector", "the sector"), ("geometry.page-size", "the page")];
+            self.fail(Kind::Value, message, &marks);
         }
-        self.take(self.written.host.as_ref(), "host")
+        self.take::<Host>("host")
     }
 
     fn buffer(&mut self, geometry: Option<&Geometry>) -> Option<Buffer> {
-        let keys = keys_of(self.written.buffer.as_ref());
-        if let (Some(At { value: size, place }), Some(g)) = (keys.size, geometry)
-            && size.get() > 0
-        {
+        if let (Some(size), Some(g)) = (self.get::<Bytes>("buffer.size"), geometry) {
             let pages = size.get() / g.page_size().get();
-            if !(1..=BUFFER_PAGES).contains(&pages) {
+            if size.get() > 0 && !(1..=BUFFER_PAGES).contains(&pages) {
                 let message = format!("`buffer.size` is {size}, which is {pages} pages");
                 let label = format!("0B, or 1 to {BUFFER_PAGES} pages of {}", g.page_size());
-                self.fail("buffer.size", Kind::Value, message, &place, &label);
+                self.fail(Kind::Value, message, &[("buffer.size", &label)]);
             }
         }
-        self.take(self.written.buffer.as_ref(), "buffer")
+        self.take::<Buffer>("buffer")
     }
 
-    fn workload(&mut self) -> Workload {
-        let keys = keys_of(self.written.workload.as_ref());
-        let (arrivals, rate) = (&keys.arrivals, &keys.rate);
-        if let (Some(arrivals), Some(rate)) = (arrivals, rate) {
-            let message = "`workload.arrivals` and `workload.rate` exclude each other";
-            let error = ConfigError::new(Kind::Conflict, message)
-                .at(&arrivals.place, "")
-                .at(&rate.place, "")
-                .help("`rate` is short for { poisson = { iops = … } }: give one of them");
-            self.log.fail("workload.rate", error);
-        }
-        if let Some(At { value: Some(x), place }) = rate
-            && !Arrivals::is_rate(*x)
-        {
-            let message = format!("`workload.rate` is {x}, not requests a second");
-            self.fail("workload.rate", Kind::Value, message, place, "above 0 and at most 1e9");
-        }
-        let given = self.take(self.written.workload.as_ref(), "workload");
-        let given = given.as_ref().and_then(WorkloadKeys::emit);
-        let mut generator = given.and_then(|all| all.as_object().cloned()).unwrap_or_default();
-        generator.remove("shift");
-        for (key, value) in &generator {
+    fn workload(&mut self) -> Option<Workload> {
+        let given = self.take::<WorkloadSettings>("workload");
+        for (key, _) in all(WorkloadSettings::KEYS).iter().filter(|(key, _)| key != "shift") {
             // What a key may hold, the generator itself knows best.
+            let path = format!("workload.{key}");
+            let node = self.tree.at(&path).filter(|_| self.log.is_sound(&path));
+            let Some(value) = node.map(Node::to_json) else { continue };
             let alone = json!({ "pattern": "random-write", key: value });
             if let Err(error) = serde_json::from_value::<workload::Generator>(alone) {
-                let path = format!("workload.{key}");
                 let message = format!("`{path}` is not what a generator takes");
-                let place = self.tree.at(&path).map(|node| node.place.clone());
-                let error = ConfigError::new(Kind::Value, message)
-                    .at_some(place.as_ref(), error.to_string());
-                self.log.fail(&path, error);
+                self.fail(Kind::Value, message, &[(&path, &error.to_string())]);
             }
         }
-        let shift = keys.shift.and_then(|at| at.value).map_or(0, |offset| offset.0);
-        Workload { shift, generator }
-    }
-
-    fn run(&mut self) -> Option<Run> {
-        let interval = keys_of(self.written.run.as_ref()).series_interval;
-        if let Some(At { value: Interval(Some(length)), place }) = interval
-            && length < SHORTEST
-        {
-            let message = format!("`run.series-interval` must be at least {SHORTEST}");
-            self.fail("run.series-interval", Kind::Value, message, &place, "");
-        }
-        self.take(self.written.run.as_ref(), "run")
+        let given = given?;
+        let shift = given.shift.map_or(0, |offset| offset.0);
+        let generator = WorkloadSettings { shift: None, ..given }.echo();
+        Some(Workload { shift, generator })
     }
 
     fn policies(&mut self, supplier: Option<&dyn Supplier>) -> Option<PolicySet> {
-        let choices = self.written.policies.as_ref().map_or(&[][..], |at| &at.value.0);
-        for choice in choices.iter().filter(|c| c.name.is_empty()) {
-            let path = format!("policies.{}", choice.family);
-            if self.log.is_sound(&path) {
+        let mut choices = self.take::<Choices>("policies")?;
+        for (family, ..) in choices.extract_if(.., |(_, name, _)| name.is_empty()) {
+            let path = format!("policies.{family}");
+            if let Some(entry) = self.tree.entry(&path).filter(|_| self.log.is_sound(&path)) {
                 let message = format!("`{path}` does not say which policy");
-                self.fail(
-                    &path,
-                    Kind::Policy,
-                    message,
-                    &choice.family_place,
-                    "its `name` is missing",
-                );
+                let error = ConfigError::new(Kind::Policy, message);
+                self.log.fail(&path, error.at(&entry.key, "its `name` is missing"));
             }
         }
-        let named = choices.iter().filter(|c| !c.name.is_empty());
-        let named: Vec<_> =
-            named.map(|c| (c.family.clone(), c.name.clone(), c.params.clone())).collect();
-        let set = PolicySet::resolve(&named, supplier).map_err(|errors| {
-            for error in errors {
-                let found = policy_error(&error, choices);
-                self.log.fail(&format!("policies.{}", error.family), found);
-            }
-        });
-        set.ok()
+        let set = PolicySet::resolve(&choices, supplier);
+        set.map_err(|errors| errors.iter().for_each(|error| self.policy_error(error))).ok()
     }
-}
 
-/// Puts a policy's error where it was written.
-fn policy_error(error: &PolicyError, choices: &[Choice]) -> ConfigError {
-    let choice = choices.iter().find(|c| c.family == error.family);
-    let unknown_family = !policies::Family::ALL.iter().any(|f| f.name() == error.family);
-    let place = choice.map(|c| match &error.key {
-        Some(key) => {
-            let declared = policies::all()
-                .filter(|p| p.name == error.name && p.family.name() == error.family)
-                .any(|p| p.params.iter().any(|param| param.name == key));
-            c.param_places
-                .get(key)
-                .map_or(&c.name_place, |(name, value)| if declared { value } else { name })
+    /// Whether the policies fit the array.
+    fn fits(&mut self, geometry: Option<&Geometry>, policies: Option<&PolicySet>) {
+        if let (Some(geometry), Some(policies)) = (geometry, policies)
+            && let Some(error) = policies.misfit(geometry)
+        {
+            self.policy_error(&error);
         }
-        None if unknown_family => &c.family_place,
-        None => &c.name_place,
-    });
-    let label = error.suggestion.as_ref().map_or(String::new(), |s| format!("did you mean `{s}`?"));
-    ConfigError::new(Kind::Policy, error.message.clone()).at_some(place, label)
-}
-
-/// A place worth showing: one in a text that the user wrote.
-pub(crate) fn written(place: Option<&Place>) -> Option<&Place> {
-    place.filter(|p| p.text.origin != Origin::Default)
-}
-
-/// Reports the settings that are missing, one error for each section.
-fn report_missing(tree: &Table, file: &Arc<Text>, log: &mut Log) {
-    for (path, keys) in log.take_missing() {
-        let place = path.split('.').try_fold((tree, None), |(table, _), key| {
-            let entry = table.0.get(key)?;
-            match &entry.node.value {
-                Value::Table(inner) => Some((inner, Some(entry.node.place.clone()))),
-                _ => None,
-            }
-        });
-        let place = place.and_then(|(_, place)| place);
-        let place = written(place.as_ref()).cloned();
-        let section = if path.is_empty() { "the file".into() } else { format!("`[{path}]`") };
-        let names = all_of(&keys)
-            .replace("`spare-factor`", "`over-provisioning`, `spare-factor` or `logical-capacity`");
-        let message = format!("{section} does not give {names}");
-        let place = place.unwrap_or_else(|| Place::new(file, 0..0));
-        let mut error = ConfigError::new(Kind::Missing, message).at(&place, "");
-        if path == "geometry" || path == "timing" {
-            error = error.help("inherit from a drive with `base`, or from a chip with `chip`");
-        }
-        log.push(error);
     }
-}
 
-pub(crate) fn text(value: impl Display) -> Json {
-    value.to_string().into()
+    /// Puts a policy's error where it was written.
+    fn policy_error(&mut self, error: &PolicyError) {
+        let family = format!("policies.{}", error.family);
+        let Some(chosen) = self.tree.at("policies").and_then(|all| all.key(&error.family)) else {
+            return self.log.fail(&family, ConfigError::new(Kind::Policy, &error.message));
+        };
+        let name = chosen.node.key("name").map_or(&chosen.node.place, |name| &name.node.place);
+        let place = match &error.key {
+            Some(key) => {
+                let declared = policies::all()
+                    .filter(|p| p.name == error.name && p.family.name() == error.family)
+                    .any(|p| p.params.iter().any(|param| param.name == key));
+                let param = chosen.node.key(key);
+                param.map_or(name, |param| if declared { &param.node.place } else { &param.key })
+            }
+            None if policies::Family::ALL.iter().any(|f| f.name() == error.family) => name,
+            None => &chosen.key,
+        };
+        let label = error.suggestion.as_ref().map(|s| format!("did you mean `{s}`?"));
+        let found = ConfigError::new(Kind::Policy, &error.message);
+        self.log.fail(&family, found.at(place, label.unwrap_or_default()));
+    }
+
+    /// Reports the settings that are missing, one error for each section.
+    fn missing(&mut self, merged: &Merged) {
+        for (path, keys) in self.log.take_missing() {
+            let section = if path.is_empty() { "the file".into() } else { format!("`[{path}]`") };
+            let names = all_of(&keys).replace(
+                "`spare-factor`",
+                "`over-provisioning`, `spare-factor` or `logical-capacity`",
+            );
+            let message = format!("{section} does not give {names}");
+            // The section as the user wrote it, or the one it lies in, or the file.
+            let outer = path.rmatch_indices('.').map(|(dot, _)| &path[..dot]);
+            let mut sections = [&*path].into_iter().chain(outer);
+            let place = sections.find_map(|path| self.place(path).cloned());
+            let place = place.unwrap_or_else(|| Place::new(&merged.file, 0..0));
+            let mut error = ConfigError::new(Kind::Missing, message).at(&place, "");
+            if path == "geometry" || path == "timing" {
+                error = error.help("inherit from a drive with `base`, or from a chip with `chip`");
+            }
+            self.log.push(error);
+        }
+    }
 }
 
 /// Rounds down, but not for what binary fractions lose: 0.9 of 10 pages are 9.

@@ -1,13 +1,13 @@
 //! The JSON Schema of drive files.
 
-use super::error::Log;
-use super::field::Field;
-use super::keys::DriveFile;
-use super::node::{Table, Value, parse};
-use super::text::{Origin, Text};
+use super::field::section_schema;
+use super::keys::DRIVE;
+use super::node::{Table, Value, built_in};
 use crate::presets;
 use serde_json::{Value as Json, json};
-use std::sync::Arc;
+
+const ABOUT: &str = "A drive file: a simulated SSD and how it is used. Times, sizes and rates are \
+                     text with a unit; a bare number there is an error.";
 
 /// The JSON Schema of drive files (draft 2020-12), with the defaults of the keys that have one.
 pub fn schema() -> Json {
@@ -15,18 +15,11 @@ pub fn schema() -> Json {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "floatgate drive file",
     });
-    if let (Some(root), Json::Object(rest)) = (schema.as_object_mut(), DriveFile::schema()) {
+    if let (Some(root), Json::Object(rest)) = (schema.as_object_mut(), section_schema(ABOUT, DRIVE))
+    {
         root.extend(rest);
     }
-    let text = Arc::new(Text {
-        name: "defaults".into(),
-        body: presets::DEFAULTS.into(),
-        origin: Origin::Default,
-        order: 0,
-    });
-    if let Some(defaults) = parse(&text, &mut Log::default()) {
-        add_defaults(&mut schema, &defaults);
-    }
+    add_defaults(&mut schema, &built_in("defaults", presets::DEFAULTS));
     schema
 }
 

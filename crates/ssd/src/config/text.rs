@@ -70,6 +70,11 @@ impl Place {
         before[line..].chars().count() + 1
     }
 
+    /// What stands there.
+    pub(crate) fn text(&self) -> &str {
+        &self.text.body[self.range.clone()]
+    }
+
     fn before(&self) -> &str {
         let mut end = self.range.start;
         while !self.text.body.is_char_boundary(end) {

@@ -7,7 +7,7 @@ mod mutate;
 mod presets;
 mod resolved;
 
-use super::{ConfigError, Drive, Kind, Layers, load, render};
+use super::{ConfigError, Drive, Kind, Layers, Rate, load, render};
 
 /// A small drive with nothing wrong.
 const GOOD: &str = r#"

@@ -2,14 +2,12 @@
 
 use super::*;
 use crate::config::error::Log;
-use crate::config::field::Field;
-use crate::config::keys::Sources;
-use crate::config::node::{Table, Value, parse};
-use crate::config::text::{Origin, Text};
+use crate::config::field::{Field, all};
+use crate::config::keys::{DRIVE, Sources};
+use crate::config::node::{Value, built_in};
 use crate::presets::{DEFAULTS, chips, presets};
 use kernel::{Bytes, Dur};
 use nand::{Bus, Level};
-use std::sync::Arc;
 
 fn preset(name: &str) -> Drive {
     file(format!("base = \"{name}\"")).drive()
@@ -69,15 +67,9 @@ const DEVICE: [&str; 8] =
 fn every_number_of_a_preset_has_a_source() {
     let mut seen = 0;
     for (name, text) in presets().iter().chain(chips()) {
-        let text = Arc::new(Text {
-            name: (*name).to_owned(),
-            body: (*text).to_owned(),
-            origin: Origin::File,
-            order: 0,
-        });
         let mut log = Log::default();
-        let table = parse(&text, &mut log).expect("a preset is TOML");
-        let sources = table.get("sources").expect("a preset has sources");
+        let table = built_in(name, text);
+        let sources = table.at("sources").expect("a preset has sources");
         let sources = Sources::read(sources, "sources", &mut log).expect("sources are text");
         let mut leaves = Vec::new();
         table.leaves("", &mut leaves);
@@ -110,14 +102,7 @@ fn every_number_of_a_preset_has_a_source() {
 
 #[test]
 fn the_defaults_are_settings() {
-    let text = Arc::new(Text {
-        name: "defaults".to_owned(),
-        body: DEFAULTS.to_owned(),
-        origin: Origin::Default,
-        order: 0,
-    });
-    let mut log = Log::default();
-    let table: Table = parse(&text, &mut log).expect("the defaults are TOML");
+    let table = built_in("defaults", DEFAULTS);
     assert!(table.0.values().all(|e| matches!(e.node.value, Value::Table(_))));
     // A drive that gives nothing else has nothing missing.
     let drive = file(GOOD).drive();
@@ -143,10 +128,23 @@ fn the_schema_is_current() {
 
 #[test]
 fn every_setting_is_documented() {
-    let mut all = Vec::new();
-    crate::config::keys::DriveFile::list("", &mut all);
+    let all = all(DRIVE);
     assert!(all.len() > 60, "only {} settings were looked at", all.len());
-    for (path, doc) in all {
-        assert!(doc.len() > 5, "`{path}`: describe it");
+    for (path, key) in all {
+        assert!(key.brief().len() > 5, "`{path}`: describe it");
     }
+}
+
+#[test]
+fn text_and_rate_round_trip() {
+    for text in ["333MT/s", "33.333333MT/s", "2400 MT/s", "1.6GT/s", "0.5kT/s", "0.000001MT/s"] {
+        let rate: Rate = text.parse().unwrap();
+        assert_eq!(rate.to_string().parse::<Rate>().unwrap(), rate, "{text}");
+    }
+    assert_eq!("1.6GT/s".parse::<Rate>().unwrap().to_string(), "1600MT/s");
+    let why = |text: &str| text.parse::<Rate>().unwrap_err();
+    assert_eq!(why("333"), "a rate needs a unit: kT/s, MT/s or GT/s");
+    assert_eq!(why("333MB/s"), "`MB/s` is not a unit of bus rate (kT/s, MT/s, GT/s)");
+    assert!(why("0MT/s").contains("up to 1000GT/s") && why("1001GT/s").contains("up to 1000GT/s"));
+    assert_eq!(why("fast"), "expected a number and a unit, such as \"333MT/s\"");
 }
