@@ -141,6 +141,7 @@ def test_mqsim_becomes_the_drive_that_it_describes(tmp_path: Path) -> None:
     assert result.capacity.logical_bytes == pytest.approx(logical * 8192, abs=8192)
     assert config["timing"]["program"] == "750us"
     assert config["timing"]["bus"]["rate"] == "333MT/s"
+    assert config["timing"]["bus"]["first"] == "data"
     assert config["policies"]["victim"] == {"name": "d-choices", "d": 11}
     assert config["policies"]["wear"]["threshold"] == 100
     assert config["host"]["out-of-range"] == "wrap"

@@ -207,7 +207,14 @@ fn draw(rng: &mut Rng, requests: u32) -> (Vec<String>, &'static str) {
         ("buffer.flush-above=", &["0", "0.5", "1"]),
         ("precondition.fill=", &["full", "full", "touched", "none"]),
         ("precondition.age=", &["none", "none", "none", "none", "workload"]),
-        ("timing.bus=", &["\"included\"", "{ rate = \"333MT/s\", command = \"300ns\" }"]),
+        (
+            "timing.bus=",
+            &[
+                "\"included\"",
+                "{ rate = \"333MT/s\", command = \"300ns\" }",
+                "{ rate = \"333MT/s\", command = \"300ns\", first = \"data\" }",
+            ],
+        ),
     ] {
         settings.push(format!("{key}{}", pick(rng, values)));
     }
@@ -339,7 +346,11 @@ fn one_of_everything_and_a_thousand_channels_are_drives() {
         (3, 5, 7, 2),
         (7, 1, 3, 5),
     ] {
-        for bus in ["\"included\"", "{ rate = \"800MT/s\", command = \"100ns\" }"] {
+        for bus in [
+            "\"included\"",
+            "{ rate = \"800MT/s\", command = \"100ns\" }",
+            "{ rate = \"800MT/s\", command = \"100ns\", first = \"data\" }",
+        ] {
             exercise(&[
                 format!("geometry.channels={channels}"),
                 format!("geometry.chips-per-channel={chips}"),

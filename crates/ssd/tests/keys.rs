@@ -260,6 +260,7 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ("timing.bus.rate", "bus", &[], "400MT/s"),
     ("timing.bus.width-bits", "bus", &[], "16"),
     ("timing.bus.command", "bus", &[], "400ns"),
+    ("timing.bus.first", "bus", &[], "data"),
     ("timing.erase", "closed", &[], "4ms"),
     ("timing.read", "closed", &[], "60us"),
     ("timing.program", "closed", &[], "700us"),

@@ -346,8 +346,16 @@ def _joint(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str,
         yield "GC_Block_Selection_Policy", _victims(values["GC_Block_Selection_Policy"], blocks)
     if "Channel_Transfer_Rate" in values:
         rate, width = whole(values["Channel_Transfer_Rate"]), values.get("Flash_Channel_Width", "1")
-        bus = {"rate": f"{rate}MT/s", "width-bits": 8 * whole(width), "command": "300ns"}
-        note = "the time of a command, 300 ns, is assumed: MQSim derives it in its code"
+        bus = {
+            "rate": f"{rate}MT/s",
+            "width-bits": 8 * whole(width),
+            "command": "300ns",
+            "first": "data",
+        }
+        note = (
+            "the time of a command, 300 ns, is assumed: MQSim derives it in its code; "
+            "data that was sensed goes before commands, as there"
+        )
         for key in ("Channel_Transfer_Rate", "Flash_Channel_Width"):
             yield key, _became({"timing.bus": bus}, note)
     bits = _bits(values.get("Flash_Technology", "MLC"))

@@ -23,6 +23,8 @@ pub struct Drive {
     pub timing: nand::Timing,
     /// What reading with more sensings takes.
     pub soft_reads: nand::SoftReads,
+    /// What goes first on a channel that becomes free, where it is modelled.
+    pub channel_first: ChannelFirst,
     /// Whether times depend on the cost level at which a page was written.
     pub has_levels: bool,
     /// Energies of the operations, where the drive gives them.
@@ -211,6 +213,14 @@ words! {
         Aligned = "aligned",
         /// Any of different planes.
         Any = "any",
+    }
+
+    /// What goes first on a channel that becomes free.
+    pub enum ChannelFirst {
+        /// Commands of new operations, then data that dies have sensed.
+        Commands = "commands",
+        /// Data that dies have sensed, then commands of new operations.
+        Data = "data",
     }
 
     /// How much a plane that has too few free blocks collects before it waits for idle time.

@@ -7,8 +7,8 @@
 //! (`=> Run`, see [`Reach`](super::field::Reach)): a key that says nothing is part of the name.
 
 use super::drive::{
-    Age, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, ORDERS, OutOfRange, ProgramSpeed,
-    ReadStart, Recovery, SHORTEST, Uncorrectable, UnmappedRead, order_name,
+    Age, ChannelFirst, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, ORDERS, OutOfRange,
+    ProgramSpeed, ReadStart, Recovery, SHORTEST, Uncorrectable, UnmappedRead, order_name,
 };
 use super::error::{ConfigError, Kind, Log};
 use super::field::{
@@ -244,6 +244,10 @@ settings! {
         width_bits: NonZeroU32 = 8 [1, 64, "must be at most 64", ""],
         /// Command and address cycles before each operation, up to a minute.
         command: Operation,
+        /// What goes first on a channel that becomes free: "commands" of new operations, so that
+        /// dies sense while others send; or "data" that dies have sensed, so that no operation
+        /// begins while data waits. By default "commands".
+        first: ChannelFirst = (ChannelFirst::Commands),
     }
 
     /// Endurance and the model of the cells.
@@ -466,7 +470,12 @@ values! {
     Bus [BusSettings::KEYS] => Self, json!({ "anyOf": [{ "const": "included" }, BusSettings::schema()] }),
         |bus| match bus {
             Self::Included => "included".into(),
-            Self::Modelled(bus) => json!(BusSettings::emit(bus)),
+            Self::Modelled(bus) => {
+                let mut echo = bus.echo();
+                // Not the default: drives keep the names that they had before there was a choice.
+                echo.retain(|key, _| key != "first" || bus.first != ChannelFirst::Commands);
+                echo.into()
+            }
         },
         |node, path, log| {
             if let Value::Table(_) = node.value {

@@ -40,8 +40,8 @@ mod tests;
 pub use chips::{chip, chips};
 pub(crate) use chips::{drive_of as chip_drive, is_chip};
 pub use drive::{
-    Age, Drive, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, OutOfRange, ProgramSpeed,
-    ReadStart, Recording, Recovery, SHORTEST, Uncorrectable, UnmappedRead, Workload,
+    Age, ChannelFirst, Drive, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, OutOfRange,
+    ProgramSpeed, ReadStart, Recording, Recovery, SHORTEST, Uncorrectable, UnmappedRead, Workload,
 };
 pub use error::{ConfigError, Kind, Mark};
 pub use keys::{Buffer, Ftl, GcMarks, Host, Precondition, Reliability};

@@ -1,11 +1,11 @@
 //! From settings as written to a drive: multiplied out, checked against each other, nothing open.
 
-use super::drive::{Drive, Recording, Workload, limits, order_name};
+use super::drive::{ChannelFirst, Drive, Recording, Workload, limits, order_name};
 use super::error::{ConfigError, Kind, Log};
 use super::field::{Field, Key, Offset, Reach, all, all_of};
 use super::keys::{
-    Buffer, Choices, DRIVE, EnergySettings, Ftl, Host, Pages, Precondition, Reliability, Run,
-    Sizes, TimingSettings, WorkloadSettings,
+    Buffer, Bus, BusSettings, Choices, DRIVE, EnergySettings, Ftl, Host, Pages, Precondition,
+    Reliability, Run, Sizes, TimingSettings, WorkloadSettings,
 };
 use super::layers::{Merged, WAYS};
 use super::node::{Node, Table, Value};
@@ -83,6 +83,10 @@ pub(crate) fn resolve(
         name,
         summary: text("summary").map(str::to_owned).or_else(based).unwrap_or_default(),
         geometry,
+        channel_first: match times.as_ref()?.bus {
+            Bus::Included => ChannelFirst::Commands,
+            Bus::Modelled(BusSettings { first, .. }) => first,
+        },
         has_levels: timing.has_levels,
         timing: timing.timing,
         soft_reads: timing.soft_reads,

@@ -136,7 +136,7 @@ impl Work<'_> {
 
     /// The bus, with the time of a page.
     fn bus(&mut self, bus: &Bus, geometry: &Geometry) -> Option<nand::Bus> {
-        let Bus::Modelled(BusSettings { rate, width_bits, command }) = *bus else {
+        let Bus::Modelled(BusSettings { rate, width_bits, command, .. }) = *bus else {
             return Some(nand::Bus::Included);
         };
         let bits = u128::from(geometry.page_size().get()) * 8;

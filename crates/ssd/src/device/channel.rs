@@ -11,14 +11,19 @@ use std::collections::VecDeque;
 /// served, the command would wait behind all data that is ready, and the dies would sense in
 /// lockstep while the bus is idle. So the turns of sensed data are given one at a time: the next
 /// when the one before is through.
+///
+/// A drive may have it the other way round (`timing.bus.first = "data"`). Then all turns are given one
+/// at a time, and commands have theirs when no data waits.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Channel {
     /// When everything that has its turn will be through.
     free_at: Time,
-    /// Some die has its turn to send.
-    sending: bool,
+    /// Some die has its turn, of those that are given one at a time.
+    taken: bool,
     /// Dies with data to send, in the order in which they sensed it.
-    waiting: VecDeque<DieId>,
+    data: VecDeque<DieId>,
+    /// Where data goes first, dies with a command to begin, in the order in which they asked.
+    commands: VecDeque<DieId>,
     /// The time of all turns that were given, in ns.
     busy_ns: u64,
 }
@@ -44,20 +49,26 @@ impl Channel {
     }
 
     /// A die has sensed: whether its turn to send has come. Otherwise it waits for
-    /// [`Channel::next_sender`].
+    /// [`Channel::pass_on`].
     pub(crate) fn ask_to_send(&mut self, die: DieId) -> bool {
-        if self.sending {
-            self.waiting.push_back(die);
-            return false;
+        if self.taken {
+            self.data.push_back(die);
         }
-        self.sending = true;
-        true
+        !std::mem::replace(&mut self.taken, true)
     }
 
-    /// A die has sent its data: the die whose turn it is now.
-    pub(crate) fn next_sender(&mut self) -> Option<DieId> {
-        let next = self.waiting.pop_front();
-        self.sending = next.is_some();
+    /// The same of a die that would begin a command, where data goes first.
+    pub(crate) fn ask_to_begin(&mut self, die: DieId) -> bool {
+        if self.taken {
+            self.commands.push_back(die);
+        }
+        !std::mem::replace(&mut self.taken, true)
+    }
+
+    /// A die's turn is through: the die whose turn it is now.
+    pub(crate) fn pass_on(&mut self) -> Option<DieId> {
+        let next = self.data.pop_front().or_else(|| self.commands.pop_front());
+        self.taken = next.is_some();
         next
     }
 }

@@ -58,6 +58,10 @@ pub(crate) enum Phase {
     /// Nothing at this instant: what it has done has consequences, and then it chooses. Whatever
     /// comes now waits in its lanes.
     Choosing,
+    /// Where data goes first: waits for a turn on the channel to begin.
+    Asking,
+    /// The same: takes its command, and data on its way in.
+    Beginning,
     /// The channel and the array; the data goes out afterwards.
     Sensing,
     /// Has sensed, and waits for its turn on the channel.

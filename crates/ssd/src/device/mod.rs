@@ -64,6 +64,8 @@ pub(crate) struct Device {
     /// The place of each running job in that order.
     job_places: Vec<u64>,
     timing: Timing,
+    /// Data goes over a channel before commands.
+    data_first: bool,
     multi_plane: MultiPlane,
     /// The waiting operations that the cost policy looks at.
     queues: Queues,
@@ -98,6 +100,7 @@ impl Device {
             seq: 0,
             job_places: Vec::new(),
             timing: if ideal { settings.timing.ideal() } else { settings.timing.clone() },
+            data_first: settings.data_first,
             multi_plane: settings.multi_plane,
             queues,
             by_wear: settings.program_by_wear.clone(),
@@ -278,6 +281,8 @@ impl Device {
         let end = if self.timing.bus == Bus::Included {
             d.phase = Phase::Finishing;
             clock.now + command.array
+        } else if self.data_first {
+            return self.ask_to_begin(clock, die);
         } else {
             d.phase = if command.pages_out > 0 { Phase::Sensing } else { Phase::Finishing };
             let parts = self.timing.bus.segments(&command);
@@ -294,14 +299,21 @@ impl Device {
             Phase::Finishing => return true,
             Phase::Gathering => self.dies[die].choose(clock.now),
             Phase::Sensing => {
-                if self.channels[self.geometry.channel_of(die)].ask_to_send(die) {
+                if self.channel_of(die).ask_to_send(die) {
                     self.send(clock, die);
                 } else {
                     self.dies[die].phase = Phase::Sensed;
                     clock.clear(Actor::Die(die));
                 }
             }
-            Phase::Idle | Phase::Choosing | Phase::Sensed => {
+            Phase::Beginning => {
+                let d = &mut self.dies[die];
+                d.phase = if d.command.pages_out > 0 { Phase::Sensing } else { Phase::Finishing };
+                let end = clock.now + d.command.array;
+                clock.plan(Actor::Die(die), end);
+                self.give_turn(clock, die);
+            }
+            Phase::Idle | Phase::Choosing | Phase::Asking | Phase::Sensed => {
                 unreachable!("a die that waits plans nothing")
             }
         }
@@ -357,9 +369,41 @@ impl Device {
 
     // ── The channel ─────────────────────────────────────────────────────────────────────────────
 
+    fn channel_of(&mut self, die: DieId) -> &mut Channel {
+        &mut self.channels[self.geometry.channel_of(die)]
+    }
+
     /// Gives a die the next turn on its channel; when that will be through.
     fn take_channel(&mut self, die: DieId, length: Dur, now: Time) -> Time {
-        self.channels[self.geometry.channel_of(die)].take(now, length)
+        self.channel_of(die).take(now, length)
+    }
+
+    /// Data goes first: the command of a die begins when no data waits.
+    #[cold]
+    fn ask_to_begin(&mut self, clock: &mut Clock, die: DieId) {
+        if self.channel_of(die).ask_to_begin(die) {
+            self.begin(clock, die);
+        } else {
+            self.dies[die].phase = Phase::Asking;
+            clock.clear(Actor::Die(die));
+        }
+    }
+
+    /// A die's command goes over the channel.
+    fn begin(&mut self, clock: &mut Clock, die: DieId) {
+        let parts = self.timing.bus.segments(&self.dies[die].command);
+        let end = self.take_channel(die, parts.before, clock.now);
+        self.dies[die].phase = Phase::Beginning;
+        clock.plan(Actor::Die(die), end);
+    }
+
+    /// A turn on the channel of a die is through: gives the next.
+    fn give_turn(&mut self, clock: &mut Clock, die: DieId) {
+        match self.channel_of(die).pass_on() {
+            Some(next) if self.dies[next].phase == Phase::Asking => self.begin(clock, next),
+            Some(next) => self.send(clock, next),
+            None => {}
+        }
     }
 
     /// A die's data goes over the channel.
@@ -370,14 +414,12 @@ impl Device {
         clock.plan(Actor::Die(die), end);
     }
 
-    /// A die has sent its data: the next on its channel that has some sends it.
+    /// A die has sent its data: gives the next turn on its channel.
     #[inline]
     pub(crate) fn pass_channel_on(&mut self, clock: &mut Clock, die: DieId, done: &Command) {
         if done.verb != Verb::Read || self.timing.bus == Bus::Included {
             return;
         }
-        if let Some(next) = self.channels[self.geometry.channel_of(die)].next_sender() {
-            self.send(clock, next);
-        }
+        self.give_turn(clock, die);
     }
 }

@@ -46,7 +46,8 @@ impl<K: Kit> Sim<K> {
         if self.device.is_choosing(die) {
             self.look_for_work(die);
         }
-        // 7. Its next command, if there is one, goes before the data that other dies have to send.
+        // 7. Its next command, if there is one, has asked for the channel: before the data that other
+        //    dies have to send, or behind it.
         self.device.pass_channel_on(&mut self.clock, die, &command);
     }
 

@@ -1,6 +1,6 @@
 //! What the loop needs to know of a drive.
 
-use crate::config::{Drive, HostMode, MultiPlane, ProgramSpeed, UnmappedRead};
+use crate::config::{ChannelFirst, Drive, HostMode, MultiPlane, ProgramSpeed, UnmappedRead};
 use kernel::Bytes;
 use nand::Timing;
 use nand::physics::program_time_factor;
@@ -10,6 +10,8 @@ use nand::physics::program_time_factor;
 pub struct Settings {
     /// Times of the operations.
     pub timing: Timing,
+    /// Whether data that dies have sensed goes over a channel before commands.
+    pub data_first: bool,
     /// Which operations share their array time.
     pub multi_plane: MultiPlane,
     /// What a read of a page that holds nothing costs.
@@ -36,6 +38,7 @@ impl Settings {
     pub fn of(drive: &Drive) -> Self {
         Self {
             timing: drive.timing.clone(),
+            data_first: drive.channel_first == ChannelFirst::Data,
             multi_plane: drive.ftl.multi_plane,
             unmapped_read: drive.ftl.unmapped_read,
             mode: drive.host.mode,

@@ -103,6 +103,24 @@ fn the_hash_is_of_what_is_simulated_not_of_how_it_is_written() {
 }
 
 #[test]
+fn what_goes_first_on_a_channel_is_echoed_where_it_is_not_the_default() {
+    let drive = |first: &str| {
+        let bus = format!("{{ rate = \"333MT/s\", command = \"300ns\"{first} }}");
+        file(with("\"included\"", &bus)).drive()
+    };
+    let (plain, commands, data) =
+        (drive(""), drive(", first = \"commands\""), drive(", first = \"data\""));
+    assert_eq!(plain.resolved["timing"]["bus"].as_object().unwrap().len(), 3);
+    assert_eq!(plain.hash(), commands.hash());
+    assert_eq!(data.resolved["timing"]["bus"]["first"], "data");
+    assert_eq!(
+        [&plain, &commands, &data].map(|drive| drive.channel_first.name()),
+        ["commands", "commands", "data"]
+    );
+    comes_back(&data);
+}
+
+#[test]
 fn the_hash_does_not_change_with_the_version() {
     // A change here makes every stored result a stranger: say so in the CHANGELOG.
     let hash = file(GOOD).drive().hash();

@@ -17,6 +17,7 @@ const PROGRAM: Dur = Dur::us(600);
 fn device(dies: u32, bus: Bus) -> (Device, Clock) {
     let settings = Settings {
         timing: Timing::uniform(READ, PROGRAM, Dur::ms(3), bus),
+        data_first: false,
         multi_plane: crate::config::MultiPlane::Off,
         unmapped_read: crate::config::UnmappedRead::Zero,
         mode: crate::config::HostMode::QueueDepth,
