@@ -64,7 +64,8 @@ pub(crate) fn resolve(
         return None;
     }
 
-    let (geometry, timing, logical_pages, run) = (geometry?, timing?, logical_pages?, run?);
+    let (geometry, logical_pages, run) = (geometry?, logical_pages?, run?);
+    let ((timing, soft_reads), times) = (timing?, times?);
     let (physical, logical) = (geometry.pages() as f64, f64::from(logical_pages));
     let text = |key| merged.tree.text(key).map(|(text, _)| text);
     let based = || text("base").map(|base| format!("based on {base}"));
@@ -83,13 +84,13 @@ pub(crate) fn resolve(
         name,
         summary: text("summary").map(str::to_owned).or_else(based).unwrap_or_default(),
         geometry,
-        channel_first: match times.as_ref()?.bus {
+        timing,
+        soft_reads,
+        channel_first: match times.bus {
             Bus::Included => ChannelFirst::Commands,
             Bus::Modelled(BusSettings { first, .. }) => first,
         },
-        has_levels: timing.has_levels,
-        timing: timing.timing,
-        soft_reads: timing.soft_reads,
+        has_levels: times.levels.is_some() || times.physics.is_some(),
         energy: energy.as_ref().map(|energy| Energies {
             read: spread(&energy.read),
             program: spread(&energy.program),
@@ -134,7 +135,7 @@ pub(crate) fn resolve(
         "name": drive.name,
         "summary": drive.summary,
         "geometry": sizes?.echo(),
-        "timing": times?.echo(),
+        "timing": times.echo(),
         "reliability": reliability,
         "ftl": drive.ftl.echo(),
         "host": drive.host.echo(),

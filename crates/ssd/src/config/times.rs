@@ -7,25 +7,19 @@ use kernel::Dur;
 use nand::physics::{ReadCost, STEP_VOLTS, program_us};
 use nand::{Geometry, SoftReads, Timing};
 
-/// The times, and what reading with more sensings takes.
-pub(crate) struct Times {
-    pub(crate) timing: Timing,
-    pub(crate) soft_reads: SoftReads,
-    pub(crate) has_levels: bool,
-}
-
 /// Values by page type from one for all, or one for each.
 pub(crate) fn spread<T: Copy>(values: &[T]) -> [T; 4] {
     std::array::from_fn(|i| values[i.min(values.len() - 1)])
 }
 
 impl Work<'_> {
+    /// The times, and what reading with more sensings takes.
     pub(crate) fn timing(
         &mut self,
         keys: Option<&TimingSettings>,
         geometry: Option<&Geometry>,
         reliability: Option<&Reliability>,
-    ) -> Option<Times> {
+    ) -> Option<(Timing, SoftReads)> {
         let given = |path| self.tree.at(path).is_some() || self.log.is_broken(path);
         if !given("timing.levels") && !given("timing.physics") {
             for path in ["timing.read", "timing.program"] {
@@ -55,20 +49,19 @@ impl Work<'_> {
                 reliability,
             );
         }
-        let (levels, times) = match (&keys.levels, &keys.read, &keys.program) {
+        let times = match (&keys.levels, &keys.read, &keys.program) {
             (Some(all), ..) => {
-                let all = [&all.high, &all.medium, &all.low];
-                (true, all.map(|level| [&level.read, &level.program]))
+                [&all.high, &all.medium, &all.low].map(|level| [&level.read, &level.program])
             }
-            (None, Some(read), Some(program)) => (false, [[read, program]; 3]),
+            (None, Some(read), Some(program)) => [[read, program]; 3],
             _ => return None,
         };
         let [read, program] = [0, 1].map(|which| times.map(|level| spread(level[which])));
         let timing = Timing { read, program, erase: keys.erase, bus };
-        if !levels {
+        if keys.levels.is_none() {
             let soft_reads =
                 SoftReads::of_plain(&timing, &reliability.cell(geometry), &reliability.ldpc());
-            return Some(Times { timing, soft_reads, has_levels: false });
+            return Some((timing, soft_reads));
         }
         let rising = SoftReads::of_levels(&timing);
         if rising.is_none() && reliability.model_on() {
@@ -78,7 +71,7 @@ impl Work<'_> {
             self.fail(Kind::Conflict, message, &[("timing.levels", label)]);
         }
         let soft_reads = rising.unwrap_or(SoftReads { array: timing.read, planes: [[0; 4]; 3] });
-        Some(Times { timing, soft_reads, has_levels: true })
+        Some((timing, soft_reads))
     }
 
     /// Times by level from the equations of the cells.
@@ -89,7 +82,7 @@ impl Work<'_> {
         erase: Dur,
         cell: &nand::physics::Cell,
         reliability: &Reliability,
-    ) -> Option<Times> {
+    ) -> Option<(Timing, SoftReads)> {
         let Physics { steps, retention, .. } = *physics;
         if !steps.is_sorted_by(|a, b| a < b) {
             let message = format!("`timing.physics.steps` is {steps:?}, and steps must rise");
@@ -131,7 +124,7 @@ impl Work<'_> {
             return None;
         }
         let timing = Timing { read, program, erase, bus };
-        Some(Times { timing, soft_reads, has_levels: true })
+        Some((timing, soft_reads))
     }
 
     /// The bus, with the time of a page.
