@@ -1,6 +1,7 @@
 """Policies in Python of every family: twins of built-in ones, and answers that cannot be."""
 
 import json
+import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -364,7 +365,7 @@ def test_page_choice_streams(urgent: str) -> None:
             self.opened: dict[int, int] = {}
 
         def streams(self, drive: Drive) -> Sequence[Stream]:
-            return [Stream(pick="most-worn", fallback=api.HOST)]
+            return [Stream(pick="most-worn")]
 
         def learn_streams(self, first: int) -> None:
             self.first = first
@@ -375,7 +376,7 @@ def test_page_choice_streams(urgent: str) -> None:
         def gc_pick(self) -> str:
             return "least-worn"
 
-        def stream(self, to: int, source: str, high_priority: bool) -> int:
+        def stream(self, to: int, high_priority: bool) -> int:
             return self.first if to in (api.HOST, api.URGENT) and high_priority else to
 
         def on_open(self, block: int, stream: int, role: int) -> None:
@@ -510,6 +511,96 @@ def test_read_disturb_gives_roles_and_plans_every_step() -> None:
     for what in ("read", "limit", "reset", "erased", "protects", "sealed_slots"):
         assert counters[what] > 0, what
     assert data["flash"]["erase"]["refresh"] > 20
+
+
+def test_no_plan_and_no_order_harms_a_drive() -> None:
+    class AnyOrder:
+        def attach(self, drive: Drive) -> None:
+            self.draw = random.Random(drive.blocks)
+
+        def pick(self, heads: Sequence[Waiting], now_ns: int) -> int:
+            return self.draw.randrange(len(heads))
+
+        def uses_priority(self) -> bool:
+            return True
+
+    class AnyPlan:
+        """Steps drawn at random: at limits, at reads, each hundredth of a second."""
+
+        def __init__(self, seed: int) -> None:
+            self.draw, self.at = random.Random(seed), 10_000_000
+            self.streams_of: dict[int, int] = {}
+
+        def attach(self, drive: Drive) -> None:
+            self.blocks, self.pages = drive.blocks_per_plane, range(drive.pages_per_block)
+
+        def limit(self, mode: str) -> int:
+            return 60
+
+        def role_names(self) -> Sequence[str]:
+            return ["one", "two"]
+
+        def streams(self, drive: Drive) -> Sequence[Stream]:
+            own = Stream(role=1, fallback=api.OWN, cap=3)
+            return [Stream(), own, own._replace(role=2, fallback=5, pick="most-worn", cap=None)]
+
+        def spare_slots(self, drive: Drive) -> int:
+            return 8 * drive.pages_per_block
+
+        def on_open(self, block: int, stream: int, role: int) -> None:
+            self.streams_of[block] = stream
+
+        def steps(self, plane: int) -> list[api.Step]:
+            draw, first = self.draw, plane * self.blocks
+            own = [
+                b for b, s in self.streams_of.items() if s >= api.OWN and b // self.blocks == plane
+            ]
+            steps: list[api.Step] = []
+            for _ in range(draw.randrange(1, 4)):
+                block = draw.randrange(first, first + self.blocks)
+                places: list[int | Append | Fresh] = [1, 2, 4, 5, 6, Fresh(5)]
+                to = draw.choice([*places, *map(Append, own)])
+                some = draw.choice([None, sorted(draw.sample(self.pages, 5))])
+                reclaim = Reclaim(block, draw.choice([1, 2, 4, 5, 6]), draw.random() < 0.5)
+                role = SetRole(block, draw.randrange(3))
+                copy, reset = Copy(block, to, some), ResetReads(block)
+                choice: list[api.Step] = [copy, reclaim, Seal(block), role, reset]
+                steps.append(draw.choice(choice))
+            return steps
+
+        def on_limit(self, block: Block, plane: Plane) -> Plan:
+            steps = [*self.steps(plane.index), Reclaim(block.number)]
+            return Plan(steps, self.draw.random() < 0.1, self.draw.choice(["place", "nothing"]))
+
+        def on_read(self, block: Block, page: int, now_ns: int) -> Plan | None:
+            return Plan(self.steps(block.plane)) if self.draw.random() < 0.01 else None
+
+        def protects(self, block: Block) -> bool:
+            return self.draw.random() < 0.3
+
+        def on_reclaim(self, block: Block, demand: str) -> int:
+            return self.draw.choice([1, 2, 4, 5, 6])
+
+        def next_timer(self) -> int:
+            return self.at
+
+        def on_timer(self, planes: Sequence[Plane], now_ns: int) -> Plan:
+            self.at += 10_000_000
+            steps = self.steps(self.draw.choice(planes).index)
+            return Plan(steps, background=self.draw.random() < 0.5)
+
+    settings = READ | {
+        "geometry.chips-per-channel": 2,
+        "geometry.pages-per-block": 24,
+        "workload.read-share": 0.6,
+        "workload.arrivals.poisson.iops": 300,
+        "ftl.spare-factor": 0.3,
+    }
+    for seed in range(3):
+        policy = {"read-disturb": AnyPlan(seed), "order": AnyOrder}
+        data = run("zipf", settings, policy, "read-disturb")
+        assert data["checks"]["passed"]
+        assert data["flash"]["erase"]["refresh"] > 500
 
 
 def test_cost_with_the_future_and_without() -> None:
@@ -665,6 +756,13 @@ WRONG: dict[str, tuple[str, str, str]] = {
         "  return Plan([Copy(block.number, 1, [2, 1]), Reclaim(block.number)])",
         "returned [2, 1]; it must be pages from 0 to 31, ascending",
     ),
+    "a block of the host": (
+        "read-disturb",
+        "def on_limit(self, block, plane):\n"
+        "  copy = Copy(block.number, Append(block.number))\n"
+        "  return Plan([copy, Reclaim(block.number)])",
+        "a block that was opened for a stream of the policy's own",
+    ),
     "no plan": (
         "read-disturb",
         "def on_limit(self, block, plane): return [Reclaim(block.number)]",
@@ -683,7 +781,7 @@ WRONG: dict[str, tuple[str, str, str]] = {
     "a fallback to itself": (
         "read-disturb",
         "def streams(self, drive): return [Stream(fallback=4)]",
-        "a stream before it, a whole number from 0 to 3",
+        "returned 4; it must be the number of a stream (1, 2, and the policy has none",
     ),
     "no streams": ("read-disturb", "def streams(self, drive): return 3", "a sequence of streams"),
     "words that are none": ("read-disturb", "def role_names(self): return [1]", "of words"),
@@ -699,8 +797,19 @@ WRONG: dict[str, tuple[str, str, str]] = {
     ),
     "a stream of others": (
         "page-choice",
-        "def stream(self, to, source, high_priority): return 2",
+        "def stream(self, to, high_priority): return 2",
         "returned 2; it must be the number of a stream",
+    ),
+    "a stream of urgent writes": (
+        "page-choice",
+        "def streams(self, drive): return [Stream()]\n def urgent_stream(self): return 4\n"
+        " def stream(self, to, high_priority): return 4",
+        "returned 4; it must be another stream: this one is for urgent writes alone",
+    ),
+    "blocks of host and jobs": (
+        "page-choice",
+        "def streams(self, drive): return [Stream(fallback=1)]",
+        "returned 1; it must be None: these are streams of the host's writes",
     ),
     "an odd pick": ("page-choice", "def gc_pick(self): return 'any'", "'least-worn' or 'most"),
     "no such mode": ("coding", "def next_life(self, block): return 'half'", "'wom1' or 'wom2'"),

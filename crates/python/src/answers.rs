@@ -1,9 +1,11 @@
 //! What Python answered, read and checked: values, and the plans of policies.
 
+use std::ops::Range;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyString};
 use ssd::policies::external::{
-    BlockId, Dest, FreePick, Geometry, Hold, Level, Mode, Pages, Plan, Queues, Role, Step,
+    BlockId, Blocks, Dest, FreePick, Geometry, Hold, Level, Mode, Pages, Plan, Queues, Role, Step,
     StreamId, StreamSpec, Time,
 };
 
@@ -130,10 +132,10 @@ pub(crate) fn not_before(answer: &Bound<'_, PyAny>, now: Time) -> Read<Time> {
     Ok(Time::from_ns(at))
 }
 
-/// Streams of a policy's own; `chained`: data may fall back to its own earlier ones.
+/// Streams of a policy's own: for what moves, of the family read-disturb, or for host writes.
 pub(crate) fn streams(
     answer: &Bound<'_, PyAny>,
-    chained: bool,
+    moved: bool,
     roles: usize,
 ) -> Read<Vec<StreamSpec>> {
     let list: Vec<Bound<'_, PyAny>> =
@@ -142,13 +144,22 @@ pub(crate) fn streams(
         return Err(wrong(answer, "at most 100 streams"));
     }
     let stream = |(at, stream): (usize, &Bound<'_, PyAny>)| {
-        let (role, pick_, fallback, cap) = parts(stream, "Stream")?;
-        let before = StreamId::BUILT_IN + if chained { at } else { 0 };
+        let (role, pick_, fallback, cap): Four<'_> = parts(stream, "Stream")?;
+        let first = StreamId::BUILT_IN as u8;
+        // What the host writes and what moves never share a block, and looking for one ends.
+        let fallback = match (fallback.is_none(), moved) {
+            (true, true) => StreamId::GC,
+            (_, true) if fallback.extract().is_ok_and(|n| MOVED.contains(&StreamId(n))) => {
+                StreamId(fallback.extract()?)
+            }
+            (_, true) => own_stream(&fallback, &(first..first + at as u8), "1, 2, ")?,
+            (true, _) => StreamId::HOST,
+            _ => return Err(wrong(&fallback, "None: these are streams of the host's writes")),
+        };
         Ok(StreamSpec {
             role: Role(one_of(&role, roles + 1, "a role")? as u8),
             pick: pick(&pick_)?,
-            // One before it, so that looking for a block comes to an end.
-            fallback: Some(StreamId(one_of(&fallback, before, "a stream before it")? as u8)),
+            fallback: Some(fallback),
             cap: optional(&cap, |n| whole(n, 0, u32::MAX.into(), "a number of blocks"))?
                 .map(|n| n as u32),
             ..StreamSpec::REGULAR
@@ -167,13 +178,15 @@ where
 
 type One<'py> = (Bound<'py, PyAny>,);
 type Two<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
+type Four<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 type Three<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// Who may plan what.
 pub(crate) struct Planner<'a> {
     pub(crate) geometry: &'a Geometry,
+    pub(crate) blocks: &'a Blocks,
     /// The policy's own streams.
-    pub(crate) own: std::ops::Range<u8>,
+    pub(crate) own: Range<u8>,
     /// Its own roles; `None`: it may not give roles, nor begin to count reads anew.
     pub(crate) roles: Option<usize>,
 }
@@ -212,8 +225,19 @@ impl Planner<'_> {
                 let (from, to, pages): Three<'_> = parts(step, &class)?;
                 let from = block(&from)?;
                 let to = match to.get_type().name()?.to_string().as_str() {
-                    "Append" => Dest::Block(block(&parts::<One<'_>>(&to, "Append")?.0)?),
-                    "Fresh" => Dest::Fresh(self.own(&parts::<One<'_>>(&to, "Fresh")?.0)?),
+                    "Append" => {
+                        let number = parts::<One<'_>>(&to, "Append")?.0;
+                        let to = block(&number)?;
+                        // What does not fit goes to the block's stream, where only jobs may write.
+                        if !self.own.contains(&self.blocks.stream(to).0) {
+                            let must = "a block that was opened for a stream of the policy's own";
+                            return Err(wrong(&number, must));
+                        }
+                        Dest::Block(to)
+                    }
+                    "Fresh" => {
+                        Dest::Fresh(own_stream(&parts::<One<'_>>(&to, "Fresh")?.0, &self.own, "")?)
+                    }
                     _ => Dest::Stream(self.stream(&to)?),
                 };
                 let pages = optional(&pages, |pages| self.pages(pages))?;
@@ -262,27 +286,28 @@ impl Planner<'_> {
             .ok_or_else(|| wrong(pages, &format!("pages from 0 to {}, ascending", most - 1)))
     }
 
-    /// A stream of the policy's own.
-    pub(crate) fn own(&self, number: &Bound<'_, PyAny>) -> Read<StreamId> {
-        let own = number.extract().ok().filter(|n| self.own.contains(n));
-        own.map(StreamId).ok_or_else(|| wrong(number, &self.streams("")))
-    }
-
     /// A stream that moved pages may go to.
     pub(crate) fn stream(&self, number: &Bound<'_, PyAny>) -> Read<StreamId> {
-        let common = [StreamId::GC, StreamId::WEAR];
-        let found = number.extract().ok().map(StreamId).filter(|s| common.contains(s));
-        found.map_or_else(|| self.own(number), Ok).map_err(|_| {
-            let common = common.map(|s| s.0.to_string()).join(", ");
-            wrong(number, &self.streams(&format!("{common}, ")))
-        })
+        let found = number.extract().ok().map(StreamId).filter(|s| MOVED.contains(s));
+        found.map_or_else(|| own_stream(number, &self.own, "1, 2, "), Ok)
     }
+}
 
-    fn streams(&self, others: &str) -> String {
-        let own = &self.own;
-        match own.len() {
-            0 => format!("the number of a stream ({others}and the policy has none of its own)"),
-            _ => format!("the number of a stream ({others}{} to {})", own.start, own.end - 1),
-        }
-    }
+/// The streams of every drive that moved pages may go to.
+const MOVED: [StreamId; 2] = [StreamId::GC, StreamId::WEAR];
+
+/// A stream of a policy's own; `others` could be named too.
+pub(crate) fn own_stream(
+    number: &Bound<'_, PyAny>,
+    own: &Range<u8>,
+    others: &str,
+) -> Read<StreamId> {
+    let found = number.extract().ok().filter(|n| own.contains(n));
+    found.map(StreamId).ok_or_else(|| {
+        let own = match own.len() {
+            0 => "and the policy has none of its own".to_owned(),
+            _ => format!("{} to {}", own.start, own.end - 1),
+        };
+        wrong(number, &format!("the number of a stream ({others}{own})"))
+    })
 }

@@ -4,6 +4,7 @@
 
 use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::call::PyCallArgs;
@@ -35,6 +36,8 @@ pub(crate) struct Policy {
     geometry: Option<Geometry>,
     /// The numbers of its own streams: the first, and the one behind the last.
     own: Cell<(u8, u8)>,
+    /// That of them which urgent writes have for themselves.
+    urgent: Cell<Option<StreamId>>,
     /// How many roles it has of its own.
     roles: Cell<usize>,
     write_once: OnceCell<bool>,
@@ -52,7 +55,7 @@ impl Policy {
     ) -> Self {
         let first = StreamId::BUILT_IN as u8;
         let (methods, random, geometry, roles, write_once) = Default::default();
-        let (marked, passed) = Default::default();
+        let (marked, passed, urgent) = Default::default();
         let thread = Python::try_attach(|py| {
             py.import("threading")?.call_method0("get_ident")?.extract::<u64>()
         });
@@ -67,6 +70,7 @@ impl Policy {
             random,
             geometry,
             own,
+            urgent,
             roles,
             write_once,
             marked,
@@ -185,15 +189,22 @@ impl Policy {
         })
     }
 
-    fn planner(&self) -> Planner<'_> {
-        let (first, end) = self.own.get();
+    fn planner<'a>(&self, view: &FtlView<'a>) -> Planner<'a> {
+        // Only streams of the family read-disturb are for what moves: a block whose pages are
+        // written by the host and by jobs would see them in any order.
+        let own = if self.family == Family::ReadDisturb { self.own() } else { 0..0 };
         let roles = (self.family == Family::ReadDisturb).then_some(self.roles.get());
-        Planner { geometry: self.drive(), own: first..end, roles }
+        Planner { geometry: view.geometry, blocks: view.blocks, own, roles }
+    }
+
+    fn own(&self) -> Range<u8> {
+        let (first, end) = self.own.get();
+        first..end
     }
 
     /// Reads a plan, all of it or nothing.
-    fn plan(&self, answer: &Bound<'_, PyAny>, plan: &mut Plan) -> Read<()> {
-        self.planner().read(answer, plan)
+    fn plan(&self, view: &FtlView<'_>, answer: &Bound<'_, PyAny>, plan: &mut Plan) -> Read<()> {
+        self.planner(view).read(answer, plan)
     }
 }
 
@@ -275,7 +286,7 @@ impl Watch for Policy {
             let planes = (0..view.geometry.planes()).map(PlaneId::new);
             planes.map(|plane| views::Plane::all(view, plane, now)).collect::<Vec<_>>()
         };
-        self.ask("on_timer", || (all(), now.as_ns()), |a| self.plan(a, plan));
+        self.ask("on_timer", || (all(), now.as_ns()), |a| self.plan(view, a, plan));
         if self.next_timer().is_some_and(|at| at <= now) {
             self.ask(
                 "next_timer",
@@ -482,7 +493,7 @@ impl Wear for Policy {
                 let Balance { plane, erased } = balance;
                 let all = views::Plane::all(&plane.ftl, plane.plane, plane.now);
                 (views::Plane::candidates(plane), all, erased.as_u32())
-            } => |a| self.plan(a, plan), else ();
+            } => |a| self.plan(&balance.plane.ftl, a, plan), else ();
     }
 }
 
@@ -539,6 +550,8 @@ impl PageChoice for Policy {
         let own = self.own_streams(self.drive()).len() as u8;
         self.own.set((first.0, first.0 + own));
         self.tell("learn_streams", || (first.0,));
+        // The policy of a run is not asked for it again.
+        self.urgent.set(self.urgent_stream());
     }
 
     fn spare_slots(&self, geometry: &Geometry) -> u64 {
@@ -560,19 +573,35 @@ impl PageChoice for Policy {
         pick
     }
 
+    /// Only the host's writes may go to a stream of its own: see `planner`.
+    fn stream(&mut self, to: StreamId, tag: Tag) -> StreamId {
+        if tag.source != Source::Host {
+            return to;
+        }
+        let urgent = tag.prio == Prio::High;
+        let answer = self.ask(
+            "stream",
+            || (to.0, urgent),
+            |a| {
+                if a.extract().is_ok_and(|n: u8| n == to.0) {
+                    return Ok(to);
+                }
+                let own = answers::own_stream(a, &self.own(), "")?;
+                if self.urgent.get() == Some(own) && !urgent {
+                    return Err(wrong(a, "another stream: this one is for urgent writes alone"));
+                }
+                Ok(own)
+            },
+        );
+        answer.unwrap_or(to)
+    }
+
     asked! {
         fn learn_times(&mut self, program: &[Dur; 4]) as (program.map(Dur::as_ns),);
         fn urgent_stream(&self) -> Option<StreamId>
-            as () => |a| optional(a, |a| self.planner().own(a)), else None;
+            as () => |a| optional(a, |a| answers::own_stream(a, &self.own(), "")), else None;
         fn gc_pick(&self) -> Option<FreePick>
             as () => |a| optional(a, answers::pick), else None;
-        fn stream(&mut self, to: StreamId, tag: Tag) -> StreamId
-            as (to.0, tag.source.name(), tag.prio == Prio::High)
-            => |a| if a.extract().is_ok_and(|n: u8| n == to.0) {
-                Ok(to)
-            } else {
-                self.planner().own(a)
-            }, else to;
     }
 }
 
@@ -688,13 +717,13 @@ impl ReadDisturb for Policy {
             as {
                 let (block, page) = view.geometry.split(ppn);
                 (views::Block::new(view, block), page, now.as_ns())
-            } => |a| self.plan(a, plan), else ();
+            } => |a| self.plan(view, a, plan), else ();
         fn on_limit(&mut self, view: &FtlView<'_>, block: BlockId, now: Time, plan: &mut Plan)
             as {
                 let plane = view.geometry.plane_of(block);
                 (views::Block::new(view, block), views::Plane::all(view, plane, now))
             } => |a| {
-                self.plan(a, plan)?;
+                self.plan(view, a, plan)?;
                 if ends_limit(view, block, plan) {
                     return Ok(());
                 }
@@ -708,7 +737,7 @@ impl ReadDisturb for Policy {
             };
         fn on_reclaim(&mut self, view: &FtlView<'_>, block: BlockId, why: Tag) -> Dest
             as (views::Block::new(view, block), why.demand.name())
-            => |a| Ok(Dest::Stream(self.planner().stream(a)?)), else Dest::Stream(StreamId::GC);
+            => |a| Ok(Dest::Stream(self.planner(view).stream(a)?)), else Dest::Stream(StreamId::GC);
     }
 }
 

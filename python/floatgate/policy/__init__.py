@@ -370,12 +370,15 @@ class PageChoice(Policy, ABC):
     def learn_streams(self, first: int) -> None:
         """The number of the first of them; the others follow."""
 
-    def stream(self, to: int, source: str, high_priority: bool) -> int:
-        """Returns the stream of a write that is meant for the stream `to`: that, or its own."""
+    def stream(self, to: int, high_priority: bool) -> int:
+        """Returns the stream of a host write that is meant for `to`: that, or one of its own."""
         return to
 
     def urgent_stream(self) -> int | None:
-        """Returns that of its streams which only urgent writes go to, if there is one."""
+        """Returns that of its streams which only urgent writes go to, if there is one.
+
+        Asked once, after `learn_streams`.
+        """
         return None
 
     def gc_pick(self) -> str | None:

@@ -24,15 +24,18 @@ class Stream(NamedTuple):
     """The role of its blocks; 0: ordinary ones. Others are those of `ReadDisturb.role_names`."""
     pick: str = "oldest"
     """Which free block is opened: `oldest` (free longest), `least-worn` or `most-worn`."""
-    fallback: int = GC
-    """The stream that takes the data where there is no block to open: one of the four that every
-    drive has, or an earlier one of a read-disturb policy's own."""
+    fallback: int | None = None
+    """The stream that takes the data where there is no block to open. Of a read-disturb policy:
+    `GC`, `WEAR` or an earlier one of its own; None: `GC`. Of a page-choice policy: None, `HOST`."""
     cap: int | None = None
     """How many blocks of a plane may hold its data at a time; None: any number."""
 
 
 class Append(NamedTuple):
-    """Where pages are copied to: behind what a partly written block holds, in the same plane."""
+    """Where pages are copied to: behind what a partly written block holds.
+
+    A block of the same plane, opened for one of the policy's own streams.
+    """
 
     block: int
 
