@@ -1,0 +1,755 @@
+//! What the schemes against read disturb plan, step by step and by hand, on one plane of ten blocks
+//! of six pages. That data survives their plans is in `disturb.rs`.
+
+extern crate floatgate_ftl as ftl;
+
+mod support;
+
+use ftl::{
+    Config, Dest, Ftl, FtlView, GcMarks, Interests, Lpn, Pages, Plain, Plan, Pool, ReadDisturb,
+    Role, State, Step, StreamId, StreamSpec, Traditional, Watch,
+};
+use kernel::{Bytes, Time};
+use nand::{BlockId, Geometry, Layout, Layouts, Mode, Shape, Source, Tag};
+use policies::{PolicySet, ReadDisturbPolicy};
+use serde_json::{Value, json};
+use std::ops::Range;
+use support::{Mix, policies_of};
+
+const REGULAR: Role = Role::REGULAR;
+const MONITOR: Role = Role(1);
+const READ_HOT: Role = Role(2);
+const LOW: Role = Role(3);
+const SHADOW: Role = Role(4);
+
+const fn stream(n: u8) -> StreamId {
+    StreamId(StreamId::BUILT_IN as u8 + n)
+}
+
+const REFRESHED: StreamId = stream(0);
+const MONITORED: StreamId = stream(1);
+const HOT: StreamId = stream(2);
+
+const LIMIT: u32 = 10;
+const LOW_LIMIT: u32 = 40;
+
+/// Carries out whatever the test says.
+struct Puppet {
+    plan: Vec<Step>,
+    hot: StreamSpec,
+}
+
+impl Watch for Puppet {
+    fn interests(&self) -> Interests {
+        Interests::TIMER
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(Time::ZERO)
+    }
+
+    fn on_timer(&mut self, _: &FtlView<'_>, _: Time, plan: &mut Plan) {
+        plan.steps = std::mem::take(&mut self.plan);
+    }
+}
+
+impl ReadDisturb for Puppet {
+    fn streams(&self) -> Vec<StreamSpec> {
+        let monitored = StreamSpec { role: MONITOR, ..StreamSpec::REGULAR };
+        vec![StreamSpec::REGULAR, monitored, self.hot]
+    }
+}
+
+/// A drive in a state of the test's choice, and beside it the policy that is asked about it.
+struct Scene {
+    ftl: Ftl<Mix<Traditional, Puppet, Plain>>,
+    policy: ReadDisturbPolicy,
+    /// What the policy is told of host reads of each block.
+    reads: Vec<u32>,
+}
+
+fn block(n: u32) -> BlockId {
+    BlockId::from_u32(n)
+}
+
+fn at(ns: u64) -> Time {
+    Time::from_ns(ns)
+}
+
+fn reclaim(n: u32, to: StreamId) -> Step {
+    Step::Reclaim { block: block(n), to: Dest::Stream(to) }
+}
+
+fn copy(from: u32, slots: &[u16], to: Dest) -> Step {
+    Step::Copy { from: block(from), pages: Pages::Some(slots.to_vec()), to }
+}
+
+impl Scene {
+    /// An empty drive. Read-hot pages go to blocks of `hot`.
+    fn new(scheme: &str, params: &Value, hot: StreamSpec) -> Self {
+        let geometry = Geometry::new(Shape {
+            channels: 1,
+            chips_per_channel: 1,
+            dies_per_chip: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 10,
+            pages_per_block: 6,
+            page_size: Bytes::kib(4),
+            bits_per_cell: 3,
+        })
+        .expect("a drive");
+        // Guard levels are no code, which has slots of its own.
+        let layouts = Layouts::new(6).with(Mode::Wom1, Layout::plain());
+        let layouts = layouts.with(Mode::Wom2, Layout::plain());
+        let config = Config {
+            geometry,
+            layouts,
+            logical_pages: 36,
+            gc: GcMarks { start: 1, stop: 1, background_stop: 0, one_by_one: false },
+            endurance: 0,
+            seed: 1,
+        };
+        let mut params = params.as_object().expect("a table").clone();
+        params.insert("limit".into(), LIMIT.into());
+        let set = PolicySet::resolve(&[("read-disturb".into(), scheme.into(), params)], None);
+        let set = set.expect("a scheme and its settings");
+        let mut policy = set.build().read_disturb;
+        policy.attach(&geometry, 36);
+        let puppet = Puppet { plan: Vec::new(), hot };
+        let ftl = Ftl::new(config, policies_of(&set, Traditional, puppet, Plain));
+        Self { ftl, policy, reads: vec![0; 10] }
+    }
+
+    /// The host writes pages, which fill blocks in the order of their numbers at first.
+    fn write(&mut self, pages: Range<u32>) {
+        for lpn in pages {
+            assert!(self.ftl.write_now(Lpn::from_u32(lpn), u64::from(lpn + 1) << 32, Time::ZERO));
+        }
+    }
+
+    /// The host gives pages up.
+    fn trim(&mut self, pages: impl IntoIterator<Item = u32>) {
+        for lpn in pages {
+            assert!(self.ftl.trim(Lpn::from_u32(lpn), Time::ZERO), "page {lpn} was there");
+        }
+    }
+
+    /// Steps are carried out, whatever the policy thinks.
+    fn carry_out(&mut self, steps: Vec<Step>) {
+        self.ftl.policies.read_disturb.plan = steps;
+        self.ftl.on_timer(Time::ZERO);
+        self.ftl.settle(Time::ZERO);
+        assert_eq!(self.ftl.running_jobs(), 0);
+        self.ftl.check().expect("a sound drive");
+    }
+
+    fn set_role(&mut self, n: u32, role: Role) {
+        self.carry_out(vec![Step::SetRole(block(n), role)]);
+    }
+
+    /// A block whose pages are counted: these were read twice, and the others not at all.
+    fn monitor(&mut self, n: u32, slots: Range<u32>) {
+        self.set_role(n, MONITOR);
+        self.policy.on_open(block(n), MONITORED, MONITOR);
+        let (geometry, mut plan) = (*self.ftl.geometry(), Plan::of(Source::Refresh));
+        let view = view(&self.ftl, &self.reads);
+        for slot in slots.clone().chain(slots) {
+            self.policy.on_read(&view, geometry.ppn(block(n), slot), Time::ZERO, &mut plan);
+        }
+        assert!(plan.is_empty());
+    }
+
+    /// What is planned for a block that has reached its limit.
+    fn at_limit(&mut self, n: u32, now: Time) -> Vec<Step> {
+        let mut plan = Plan::of(Source::Refresh);
+        self.policy.on_limit(&view(&self.ftl, &self.reads), block(n), now, &mut plan);
+        plan.steps
+    }
+
+    fn protects(&self, n: u32) -> bool {
+        self.policy.protects(&view(&self.ftl, &self.reads), block(n))
+    }
+
+    fn may_reprogram(&mut self, n: u32) -> bool {
+        self.policy.may_reprogram(&view(&self.ftl, &self.reads), block(n))
+    }
+
+    fn erased(&mut self, n: u32, role: Role, reads: u32, now: Time) {
+        self.policy.on_erased(block(n), role, reads, Tag::of(Source::Refresh), now);
+    }
+
+    fn count(&self, name: &str) -> f64 {
+        let counters = self.policy.counters();
+        counters.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("no {name}")).1
+    }
+
+    fn state(&self, n: u32) -> State {
+        self.ftl.blocks().state(block(n))
+    }
+
+    fn valid(&self, n: u32) -> u32 {
+        self.ftl.blocks().valid(block(n))
+    }
+}
+
+fn view<'a>(ftl: &'a Ftl<Mix<Traditional, Puppet, Plain>>, reads: &'a [u32]) -> FtlView<'a> {
+    FtlView {
+        geometry: ftl.geometry(),
+        layouts: &ftl.config().layouts,
+        map: ftl.map(),
+        blocks: ftl.blocks(),
+        modes: ftl.array().modes(),
+        erases: ftl.array().erases(),
+        wear: ftl.array().wear(),
+        reads,
+    }
+}
+
+// ── Which blocks hold read-hot pages ────────────────────────────────────────────────────────────
+
+/// A block that was refreshed is read-hot if it reaches its limit again sooner than blocks do on
+/// average. What the host wrote has no interval.
+#[test]
+fn a_block_is_early_by_the_mean_interval() {
+    for scheme in ["redftl", "read-leveling", "hot-low-density", "ipr"] {
+        let mut s = Scene::new(scheme, &json!({}), StreamSpec::REGULAR);
+        s.write(0..30);
+        let to = |s: &mut Scene, n, now| {
+            let steps = s.at_limit(n, at(now));
+            let [Step::Reclaim { block: of, to: Dest::Stream(to) }] = steps[..] else {
+                panic!("{scheme}: {steps:?}");
+            };
+            assert_eq!(of, block(n));
+            to
+        };
+        s.policy.on_open(block(0), StreamId::HOST, REGULAR);
+        s.policy.on_open(block(1), StreamId::GC, REGULAR);
+        assert_eq!([to(&mut s, 0, 30), to(&mut s, 1, 40)], [REFRESHED; 2], "{scheme}");
+        assert_eq!(s.count("intervals"), 0.0, "{scheme}");
+        // Blocks are opened at the time of the last erase or limit: here 100.
+        s.erased(9, REGULAR, 0, at(100));
+        (2..5).for_each(|n| s.policy.on_open(block(n), REFRESHED, REGULAR));
+        // After 100 ns, of which there is no mean yet; after 100 again; after 99, of 100.
+        assert_eq!(to(&mut s, 2, 200), REFRESHED, "{scheme}");
+        assert_eq!(to(&mut s, 3, 200), REFRESHED, "{scheme}");
+        assert_eq!(to(&mut s, 4, 199), MONITORED, "{scheme}");
+        // What is opened now is from 199. Of 299 in all a third is 99.67.
+        s.policy.on_open(block(2), MONITORED, REGULAR);
+        s.policy.on_open(block(3), MONITORED, REGULAR);
+        assert_eq!(to(&mut s, 2, 299), REFRESHED, "{scheme}");
+        // Of 399 a quarter is 99.75.
+        assert_eq!(to(&mut s, 3, 298), MONITORED, "{scheme}");
+        assert_eq!(s.count("intervals"), 5.0, "{scheme}");
+        assert_eq!(s.count("short_intervals"), 2.0, "{scheme}");
+    }
+}
+
+/// A page is read-hot if it is read more than the average valid page of its monitor block. A block
+/// that takes the row of one that was erased starts from nothing.
+#[test]
+fn pages_are_hot_by_the_mean_of_their_block() {
+    let params = json!({ "monitors": 10, "shadows": 50, "pages": 6 });
+    let mut s = Scene::new("redftl", &params, StreamSpec::REGULAR);
+    s.write(0..30);
+    let hot = |s: &mut Scene, n| {
+        let steps = s.at_limit(n, at(2));
+        match &steps[..] {
+            [Step::Seal(_), Step::Copy { from, pages: Pages::Some(slots), .. }, _] => {
+                assert_eq!((*from, &steps[2]), (block(n), &reclaim(n, REFRESHED)));
+                slots.clone()
+            }
+            _ => {
+                assert_eq!(steps, [Step::Seal(block(n)), reclaim(n, REFRESHED)]);
+                Vec::new()
+            }
+        }
+    };
+    s.monitor(1, 0..4);
+    // Eight reads of six pages.
+    assert_eq!(hot(&mut s, 1), [0, 1, 2, 3]);
+    // Without the two that were not read all are alike.
+    s.trim([10, 11]);
+    assert!(hot(&mut s, 1).is_empty());
+    s.erased(1, MONITOR, 10, at(2));
+    s.monitor(2, 0..0);
+    assert!(hot(&mut s, 2).is_empty());
+    assert_eq!(s.count("hot_pages_found"), 4.0);
+    assert_eq!(s.count("monitor_blocks_opened"), 2.0);
+    assert_eq!(s.count("monitor_blocks_most"), 1.0);
+    assert_eq!(s.count("monitor_blocks_allowed"), 1.0);
+    // Block 0 has no counters.
+    s.set_role(0, MONITOR);
+    assert!(hot(&mut s, 0).is_empty());
+}
+
+// ── Shadow blocks ───────────────────────────────────────────────────────────────────────────────
+
+const SHADOWED: StreamSpec = StreamSpec { role: SHADOW, ..StreamSpec::REGULAR };
+
+/// Read-hot pages fill up shadow blocks that are there, then open others, as far as the share goes;
+/// one is kept for pages that must leave another.
+#[test]
+fn shadow_blocks_are_filled_up_before_others_open() {
+    let fresh = Dest::Fresh(HOT);
+    let scene = |shadows: u64| {
+        let params = json!({ "monitors": 20, "shadows": shadows, "pages": 3 });
+        let mut s = Scene::new("redftl", &params, SHADOWED);
+        s.write(0..30);
+        s.monitor(1, 0..5);
+        s
+    };
+    let admitted = |copies: &[Step]| {
+        let mut all = vec![Step::Seal(block(1))];
+        all.extend(copies.iter().cloned());
+        all.push(reclaim(1, REFRESHED));
+        all
+    };
+    let counts = |s: &Scene| (s.count("hot_pages_admitted"), s.count("hot_pages_refused"));
+
+    // Three of ten blocks are two and one that is kept.
+    let mut s = scene(30);
+    let all = [copy(1, &[0, 1, 2], fresh), copy(1, &[3, 4], fresh)];
+    assert_eq!(s.at_limit(1, at(1)), admitted(&all));
+    assert_eq!(counts(&s), (5.0, 0.0));
+    // One of three is there, so one more.
+    s.policy.on_open(block(9), HOT, SHADOW);
+    assert_eq!(s.at_limit(1, at(1)), admitted(&all[..1]));
+    assert_eq!(counts(&s), (8.0, 2.0));
+    s.policy.on_open(block(8), HOT, SHADOW);
+    assert_eq!(s.at_limit(1, at(1)), admitted(&[]));
+    assert_eq!(counts(&s), (8.0, 7.0));
+    let blocks = ["shadow_blocks", "shadow_blocks_most", "shadow_blocks_opened"];
+    assert_eq!(blocks.map(|name| s.count(name)), [2.0; 3]);
+    s.erased(9, SHADOW, 0, at(1));
+    assert_eq!(s.at_limit(1, at(1)), admitted(&all[..1]));
+    assert_eq!(blocks.map(|name| s.count(name)), [1.0, 2.0, 2.0]);
+    assert_eq!(s.count("shadow_blocks_erased"), 1.0);
+    // The share is of two: with one there, none opens.
+    let mut s = scene(20);
+    s.policy.on_open(block(9), HOT, SHADOW);
+    assert_eq!(s.at_limit(1, at(1)), admitted(&[]));
+
+    // Block 5 is a shadow block that is there, with one page of three.
+    let mut s = scene(30);
+    s.carry_out(vec![copy(2, &[0], fresh)]);
+    s.policy.on_open(block(5), HOT, SHADOW);
+    assert_eq!((s.state(5), s.valid(5)), (State::Open, 1));
+    let there = Dest::Block(block(5));
+    let both = [copy(1, &[0, 1], there), copy(1, &[2, 3, 4], fresh)];
+    assert_eq!(s.at_limit(1, at(1)), admitted(&both));
+    // At its limit it takes no more.
+    s.reads[5] = LIMIT - 1;
+    assert_eq!(s.at_limit(1, at(1)), admitted(&both));
+    s.reads[5] = LIMIT;
+    assert_eq!(s.at_limit(1, at(1)), admitted(&all[..1]));
+    s.reads[5] = 0;
+    // An open block of another role is none.
+    s.set_role(5, REGULAR);
+    assert_eq!(s.at_limit(1, at(1)), admitted(&all[..1]));
+    s.set_role(5, SHADOW);
+    // Five of its slots are written, of which one is valid: there is one left.
+    for slot in 1..5 {
+        s.carry_out(vec![copy(2, &[slot], there)]);
+    }
+    s.trim(13..17);
+    assert_eq!((s.state(5), s.valid(5)), (State::Open, 1));
+    let one = [copy(1, &[0], there), copy(1, &[1, 2, 3], fresh)];
+    assert_eq!(s.at_limit(1, at(1)), admitted(&one));
+    // None: a block that is complete is no place for more.
+    s.carry_out(vec![copy(2, &[5], there)]);
+    assert_eq!(s.at_limit(1, at(1)), admitted(&all[..1]));
+    // Six pages, of which three may be in a shadow block: it is full.
+    let mut s = scene(30);
+    s.carry_out(vec![copy(2, &[0, 1, 2], fresh)]);
+    s.policy.on_open(block(5), HOT, SHADOW);
+    assert_eq!(s.at_limit(1, at(1)), admitted(&all[..1]));
+}
+
+/// At its limit a shadow block moves to another; with Read Leveling within itself, if its unused
+/// pages suffice.
+#[test]
+fn a_shadow_block_at_its_limit_is_emptied_or_levelled() {
+    let away = |n| {
+        let all = Step::Copy { from: block(n), pages: Pages::All, to: Dest::Fresh(HOT) };
+        vec![all, reclaim(n, REFRESHED)]
+    };
+    for scheme in ["redftl", "read-leveling"] {
+        let levels = scheme == "read-leveling";
+        let params = json!({ "monitors": 0, "shadows": 50, "pages": 3 });
+        let mut s = Scene::new(scheme, &params, SHADOWED);
+        s.write(0..24);
+        s.carry_out(vec![copy(2, &[0, 1, 2], Dest::Fresh(HOT))]);
+        let within = vec![copy(4, &[0, 1, 2], Dest::Block(block(4))), Step::ResetReads(block(4))];
+        let expected = if levels { within } else { away(4) };
+        assert_eq!(s.at_limit(4, at(1)), expected, "{scheme}");
+        // Four of six: two are left for four.
+        s.carry_out(vec![copy(2, &[3], Dest::Block(block(4)))]);
+        assert_eq!(s.at_limit(4, at(1)), away(4), "{scheme}");
+        // Two of them are given up, and two suffice.
+        s.trim([12, 13]);
+        let within = vec![copy(4, &[2, 3], Dest::Block(block(4))), Step::ResetReads(block(4))];
+        let expected = if levels { within } else { away(4) };
+        assert_eq!(s.at_limit(4, at(1)), expected, "{scheme}");
+        // A complete one has no unused pages.
+        s.carry_out(vec![Step::Seal(block(4))]);
+        assert_eq!(s.state(4), State::Closed);
+        assert_eq!(s.at_limit(4, at(1)), away(4), "{scheme}");
+        // Nothing is left to copy.
+        s.trim([14, 15]);
+        assert_eq!(s.at_limit(4, at(1)), [reclaim(4, REFRESHED)], "{scheme}");
+        assert_eq!(s.count("shadow_refreshes"), 5.0, "{scheme}");
+        assert_eq!(s.count("shadow_reuses"), if levels { 2.0 } else { 0.0 }, "{scheme}");
+    }
+}
+
+/// A shadow block is worth keeping as long as half of its pages are valid.
+#[test]
+fn half_a_shadow_block_is_protected() {
+    for (pages, least) in [(3, 2), (4, 2), (6, 3), (9, 3)] {
+        let params = json!({ "monitors": 0, "shadows": 20, "pages": pages });
+        let mut s = Scene::new("redftl", &params, SHADOWED);
+        s.write(0..30);
+        s.set_role(1, SHADOW);
+        for valid in (0..=6).rev() {
+            assert_eq!(s.valid(1), valid);
+            assert_eq!(s.protects(1), valid >= least, "{valid} of {pages}");
+            if valid > 0 {
+                s.trim([5 + valid]);
+            }
+        }
+        s.set_role(2, MONITOR);
+        assert!(!s.protects(2) && !s.protects(3));
+    }
+}
+
+/// Of two times six slots for open blocks, and what the shadow blocks leave unused.
+#[test]
+fn slots_that_schemes_keep_from_data() {
+    for (scheme, params, slots) in [
+        ("redftl", json!({ "shadows": 30, "pages": 2 }), 2 * 6 + 3 * 4),
+        ("read-leveling", json!({ "shadows": 20, "pages": 6 }), 2 * 6),
+        // Guard levels take every third page.
+        ("hot-low-density", json!({ "low-density": 30 }), 3 * 6 + 3 * 2),
+        ("ipr", json!({ "low-density": 20, "pool-reserve": 3 }), (4 + 3) * 6 + 2 * 2),
+    ] {
+        let s = Scene::new(scheme, &params, StreamSpec::REGULAR);
+        assert_eq!(s.policy.spare_slots(s.ftl.geometry()), slots, "{scheme}");
+    }
+}
+
+// ── Guard levels ────────────────────────────────────────────────────────────────────────────────
+
+const GUARDED: StreamSpec = StreamSpec { role: LOW, mode: Mode::Low, ..StreamSpec::REGULAR };
+
+/// Five read-hot pages need two blocks of four slots, and one more is kept for blocks that must move:
+/// beyond the share the block that was read least for its time is given up for each.
+#[test]
+fn hot_low_density_gives_up_what_is_read_least() {
+    // Of three blocks so many have guard levels: the fourth and the third block of the drive.
+    let scene = |low: usize| {
+        let params = json!({ "monitors": 20, "low-density": 30, "low-limit": LOW_LIMIT });
+        let mut s = Scene::new("hot-low-density", &params, GUARDED);
+        s.write(0..30);
+        s.monitor(1, 0..5);
+        for (n, since) in [(4, 0), (3, 50)].into_iter().take(low) {
+            s.set_role(n, LOW);
+            s.erased(9, REGULAR, 0, at(since));
+            s.policy.on_open(block(n), HOT, LOW);
+        }
+        // One tenth of a read in a nanosecond, and 0.12.
+        (s.reads[4], s.reads[3]) = (10, 6);
+        s
+    };
+    let planned = |given_up: &[u32]| {
+        let mut all: Vec<Step> = given_up.iter().map(|n| reclaim(*n, REFRESHED)).collect();
+        all.push(Step::Seal(block(1)));
+        all.push(copy(1, &[0, 1, 2, 3, 4], Dest::Stream(HOT)));
+        all.push(reclaim(1, REFRESHED));
+        all
+    };
+    assert_eq!(scene(0).at_limit(1, at(100)), planned(&[]));
+    // With one of three, the first new block leaves one for others, and the second does not.
+    assert_eq!(scene(1).at_limit(1, at(100)), planned(&[4]));
+    let mut s = scene(2);
+    assert_eq!(s.at_limit(1, at(100)), planned(&[4, 3]));
+    // They are given up once.
+    assert_eq!(s.at_limit(1, at(100)), planned(&[]));
+    assert_eq!(s.count("low_blocks_given_up"), 2.0);
+    assert_eq!((s.count("low_blocks"), s.count("low_blocks_most")), (2.0, 2.0));
+    assert_eq!(s.count("low_blocks_allowed"), 3.0);
+    // When they are erased there is room again, and how far they were used is counted.
+    s.erased(4, LOW, 20, at(100));
+    s.erased(3, LOW, LOW_LIMIT, at(100));
+    assert_eq!(s.at_limit(1, at(100)), planned(&[]));
+    assert_eq!((s.count("low_blocks"), s.count("low_blocks_most")), (0.0, 2.0));
+    assert_eq!((s.count("low_used_50"), s.count("low_used_100")), (1.0, 1.0));
+
+    // The other order of reads for their time; a block at its limit goes by itself.
+    let mut s = scene(2);
+    (s.reads[4], s.reads[3]) = (14, 6);
+    assert_eq!(s.at_limit(1, at(100)), planned(&[3, 4]));
+    let mut s = scene(2);
+    s.reads[4] = LOW_LIMIT;
+    assert_eq!(s.at_limit(1, at(100)), planned(&[3]));
+
+    // A block of the stream that is open has three slots left of four: one more block is needed, so
+    // with one of three there is still one for others.
+    let mut s = scene(1);
+    s.carry_out(vec![copy(2, &[0], Dest::Stream(HOT))]);
+    assert_eq!((s.state(5), s.ftl.array().mode(block(5))), (State::Open, Mode::Low));
+    assert_eq!(s.at_limit(1, at(100)), planned(&[]));
+    let mut s = scene(2);
+    s.carry_out(vec![copy(2, &[0], Dest::Stream(HOT))]);
+    assert_eq!(s.at_limit(1, at(100)), planned(&[4]));
+    // Nothing hot: nothing is given up.
+    let mut s = scene(2);
+    s.trim([11]);
+    assert_eq!(s.at_limit(1, at(100)), [reclaim(1, REFRESHED)]);
+    // A block with guard levels moves to another.
+    assert_eq!(s.at_limit(4, at(100)), [reclaim(4, HOT)]);
+}
+
+/// Worth keeping: three quarters of the pages that it was given are valid.
+#[test]
+fn a_block_with_guard_levels_is_protected_while_three_quarters_are_valid() {
+    for scheme in ["hot-low-density", "ipr"] {
+        let mut s = Scene::new(scheme, &json!({}), GUARDED);
+        s.write(0..24);
+        s.carry_out(vec![copy(2, &[0, 1, 2, 3], Dest::Stream(HOT))]);
+        assert_eq!((s.state(4), s.valid(4)), (State::Closed, 4));
+        assert!(s.protects(4), "{scheme}");
+        s.trim([12]);
+        assert!(s.protects(4), "{scheme}: three of four");
+        s.trim([13]);
+        assert!(!s.protects(4), "{scheme}: two of four");
+        // As it fills: two of two, two of three.
+        s.carry_out(vec![copy(3, &[0, 1], Dest::Stream(HOT))]);
+        assert!(s.protects(5), "{scheme}");
+        s.carry_out(vec![copy(3, &[2], Dest::Stream(HOT))]);
+        s.trim([18]);
+        assert!(!s.protects(5), "{scheme}");
+        s.set_role(1, READ_HOT);
+        assert!(!s.protects(1), "{scheme}");
+    }
+}
+
+// ── In-place reprogramming ──────────────────────────────────────────────────────────────────────
+
+/// Blocks 5 to 9 are the pool. Of these 7 is open, for read-hot pages, with four of its six slots
+/// left, and the others hold one, two, three and four pages. Block 2 holds five; 0 and 1 are free.
+fn pool(gain: u64) -> Scene {
+    let params = json!({ "pool": 50, "pool-gain": gain, "monitors": 20, "low-limit": LOW_LIMIT });
+    let hot = StreamSpec { role: READ_HOT, pool: Pool::Highest(500), ..StreamSpec::REGULAR };
+    let mut s = Scene::new("ipr", &params, hot);
+    s.write(0..30);
+    for n in [0, 1] {
+        s.write(6 * n..6 * n + 6);
+        s.carry_out(vec![reclaim(n, StreamId::GC)]);
+    }
+    s.carry_out(vec![copy(2, &[0], Dest::Stream(HOT)), copy(3, &[0], Dest::Stream(HOT))]);
+    s.write(18..30);
+    let states = [0, 1, 2, 5, 6, 7, 8, 9].map(|n| s.state(n));
+    let (free, closed) = (State::Free, State::Closed);
+    assert_eq!(states, [free, free, closed, closed, closed, State::Open, closed, closed]);
+    s.trim((1..6).chain(8..12).chain(21..24).chain(28..30));
+    assert_eq!([2, 3, 4, 5, 6, 8, 9].map(|n| s.valid(n)), [5, 0, 0, 1, 2, 3, 4]);
+    s
+}
+
+/// Read-hot pages need room in the pool: an open block, a free one, or one that is reclaimed, the
+/// emptiest of those that may be.
+#[test]
+fn ipr_reclaims_a_block_of_the_pool_when_it_needs_one() {
+    // Block 2 moves into the pool; whose place it takes.
+    let victim = |s: &mut Scene| {
+        s.set_role(2, LOW);
+        let steps = s.at_limit(2, at(1));
+        let [others @ .., last] = &steps[..] else { panic!("nothing is planned") };
+        assert_eq!(*last, reclaim(2, HOT));
+        match others {
+            [] => None,
+            [Step::Reclaim { block, to: Dest::Stream(StreamId::GC) }] => Some(block.as_u32()),
+            _ => panic!("{others:?}"),
+        }
+    };
+    let mut s = pool(0);
+    assert_eq!(victim(&mut s), Some(5), "the emptiest of the pool, though 3 and 4 are empty");
+    s.set_role(5, READ_HOT);
+    assert_eq!(victim(&mut s), Some(6), "that holds no read-hot pages");
+    s.set_role(6, LOW);
+    assert_eq!(victim(&mut s), Some(8), "nor has guard levels");
+    s.reads[8] = LIMIT - 1;
+    assert_eq!(victim(&mut s), Some(8));
+    s.reads[8] = LIMIT;
+    assert_eq!(victim(&mut s), Some(9), "nor is at its limit");
+    assert_eq!(s.count("pool_blocks_collected"), 5.0);
+    s.set_role(9, LOW);
+    assert_eq!(victim(&mut s), None, "there is no other");
+    assert_eq!(s.count("pool_without_victim"), 1.0);
+    s.set_role(9, MONITOR);
+    assert_eq!(victim(&mut s), Some(9));
+    // Block 2 has as many pages as the open one has slots left.
+    s.trim([13]);
+    assert_eq!(victim(&mut s), None);
+    assert_eq!(s.count("pool_without_victim"), 1.0, "none was looked for");
+    // A third slot is written, so that one is missing; and a block of the pool is free.
+    s.carry_out(vec![copy(2, &[5], Dest::Stream(HOT))]);
+    s.trim([17]);
+    assert_eq!(s.valid(2), 3);
+    assert_eq!(victim(&mut s), None);
+    s.carry_out(vec![copy(6, &[0], Dest::Stream(HOT))]);
+    assert_eq!(victim(&mut s), Some(9));
+    s.carry_out(vec![reclaim(5, StreamId::GC)]);
+    assert_eq!(victim(&mut s), None);
+    // Of a block of six, five are 83.3 %.
+    assert_eq!(victim(&mut pool(83)), Some(5));
+    let mut s = pool(84);
+    assert_eq!(victim(&mut s), None);
+    assert_eq!((s.count("pool_blocks_collected"), s.count("pool_without_victim")), (0.0, 1.0));
+    // Of equals the first; what wear levelling wrote is cold, and stays.
+    let mut s = pool(0);
+    s.trim([6]);
+    assert_eq!((s.valid(5), s.valid(6)), (1, 1));
+    assert_eq!(victim(&mut s), Some(5));
+}
+
+/// What wear levelling wrote into the pool stays there.
+#[test]
+fn ipr_leaves_cold_data_in_the_pool() {
+    let hot = StreamSpec { role: READ_HOT, pool: Pool::Highest(500), ..StreamSpec::REGULAR };
+    let mut s = Scene::new("ipr", &json!({ "pool": 50 }), hot);
+    s.write(0..30);
+    s.write(0..6);
+    // Block 5 is the one that was erased, so it takes what is cold; its own pages are in block 6.
+    let cold = copy(2, &[0, 1, 2, 3, 4, 5], Dest::Stream(StreamId::WEAR));
+    s.carry_out(vec![reclaim(5, StreamId::GC), cold]);
+    s.carry_out(vec![reclaim(0, StreamId::GC), reclaim(2, StreamId::GC)]);
+    s.write(18..24);
+    s.carry_out(vec![copy(6, &[0], Dest::Stream(HOT))]);
+    s.write(24..30);
+    s.trim(12..18);
+    assert_eq!(s.ftl.blocks().stream(block(5)), StreamId::WEAR);
+    assert_eq!([5, 6, 7, 8, 9].map(|n| s.valid(n)), [0, 5, 6, 1, 6]);
+    // Six pages, where block 8 has five slots left.
+    s.set_role(1, LOW);
+    assert_eq!(s.at_limit(1, at(1)), [reclaim(6, StreamId::GC), reclaim(1, HOT)]);
+}
+
+/// A monitor block: its read-hot pages go to the pool, where room is made for them, and it is
+/// completed first.
+#[test]
+fn ipr_moves_read_hot_pages_to_the_pool() {
+    let mut s = pool(0);
+    s.monitor(2, 1..4);
+    let planned = |victim: Option<u32>| {
+        let mut all: Vec<Step> = victim.iter().map(|n| reclaim(*n, StreamId::GC)).collect();
+        all.push(Step::Seal(block(2)));
+        all.push(copy(2, &[1, 2, 3], Dest::Stream(HOT)));
+        all.push(reclaim(2, REFRESHED));
+        all
+    };
+    assert_eq!(s.at_limit(2, at(1)), planned(None));
+    s.carry_out(vec![copy(6, &[0, 1], Dest::Stream(HOT))]);
+    assert_eq!(s.at_limit(2, at(1)), planned(Some(6)), "two slots are left");
+    // Nothing hot.
+    let mut s = pool(0);
+    s.monitor(2, 1..6);
+    assert_eq!(s.at_limit(2, at(1)), [reclaim(2, REFRESHED)]);
+}
+
+/// A read-hot block of the pool keeps two pages of each wordline; outside the pool it moves.
+#[test]
+fn ipr_reprograms_in_the_pool_only() {
+    for (pool, in_pool) in [(90, true), (80, false)] {
+        let mut s = Scene::new("ipr", &json!({ "pool": pool }), StreamSpec::REGULAR);
+        s.write(0..30);
+        s.set_role(1, READ_HOT);
+        let top = |slots: &[u16]| {
+            vec![
+                Step::Seal(block(1)),
+                copy(1, slots, Dest::Stream(HOT)),
+                Step::Reprogram { block: block(1), surcharge: 200, role: LOW, keep_reads: false },
+                Step::ReclaimAtLimit { block: block(1), to: Dest::Stream(HOT) },
+            ]
+        };
+        let expected = if in_pool { top(&[2, 5]) } else { vec![reclaim(1, HOT)] };
+        assert_eq!(s.at_limit(1, at(1)), expected);
+        s.trim([8]);
+        let expected = if in_pool { top(&[5]) } else { vec![reclaim(1, HOT)] };
+        assert_eq!(s.at_limit(1, at(1)), expected);
+        assert_eq!(s.count("read_hot_refreshes"), 2.0);
+        assert_eq!(s.count("skipped_outside_pool"), if in_pool { 0.0 } else { 2.0 });
+        // Erases are counted in the pool: of one block, the first of it, or none.
+        (0..2).for_each(|n| s.erased(n, REGULAR, 0, at(2)));
+        assert_eq!(s.count("pool_erases"), if in_pool { 1.0 } else { 0.0 });
+    }
+}
+
+/// The surcharge by how often a block is reprogrammed: of a rate of 1/20 0.8 cycles, of 2/20 0.4, and
+/// from 1/5 on 0.2.
+#[test]
+fn ipr_charges_wear_by_the_rate_of_reprogramming() {
+    let params = json!({ "pool": 100, "wear": "rate", "keep-reads": "yes" });
+    let mut s = Scene::new("ipr", &params, StreamSpec::REGULAR);
+    s.write(0..30);
+    s.set_role(1, READ_HOT);
+    let surcharge = |s: &mut Scene| {
+        let steps = s.at_limit(1, at(1));
+        let Some(Step::Reprogram { surcharge, keep_reads: true, .. }) = steps.get(2) else {
+            panic!("{steps:?}");
+        };
+        *surcharge
+    };
+    assert_eq!(surcharge(&mut s), 200);
+    (1..20).for_each(|_| s.erased(1, REGULAR, 0, at(1)));
+    assert_eq!(surcharge(&mut s), 800);
+    s.policy.on_reprogrammed(block(1), at(1));
+    assert_eq!(surcharge(&mut s), 400);
+    (0..20).for_each(|_| s.erased(1, REGULAR, 0, at(1)));
+    assert_eq!(surcharge(&mut s), 800);
+    (0..6).for_each(|_| s.policy.on_reprogrammed(block(1), at(1)));
+    assert_eq!(surcharge(&mut s), 200);
+}
+
+/// At the share of blocks with guard levels the one that was read least for its time is given up, and
+/// where none is, the read-hot block moves.
+#[test]
+fn ipr_gives_up_what_is_read_least() {
+    let params = json!({ "pool": 100, "low-density": 20, "low-limit": LOW_LIMIT });
+    let mut s = Scene::new("ipr", &params, StreamSpec::REGULAR);
+    s.write(0..30);
+    s.set_role(1, READ_HOT);
+    let given_up = |s: &mut Scene| {
+        let steps = s.at_limit(1, at(100));
+        match &steps[..] {
+            [Step::Reclaim { block, to: Dest::Stream(REFRESHED) }, Step::Seal(_), ..] => {
+                Some(block.as_u32())
+            }
+            [Step::Seal(_), ..] => None,
+            _ => {
+                assert_eq!(steps, [reclaim(1, HOT)]);
+                Some(1)
+            }
+        }
+    };
+    assert_eq!(given_up(&mut s), None);
+    // Two may have guard levels, and get them at 0 and at 50.
+    for (n, since) in [(2, 0), (3, 50)] {
+        assert!(s.may_reprogram(n));
+        s.set_role(n, LOW);
+        s.policy.on_reprogrammed(block(n), at(since));
+    }
+    assert!(!s.may_reprogram(4), "two are all");
+    assert_eq!((s.count("low_blocks"), s.count("low_blocks_allowed")), (2.0, 2.0));
+    (s.reads[2], s.reads[3]) = (10, 6);
+    assert_eq!(given_up(&mut s), Some(2));
+    assert_eq!(given_up(&mut s), Some(3));
+    assert_eq!(given_up(&mut s), Some(1), "both are about to go");
+    assert_eq!(s.count("skipped_at_cap"), 1.0);
+    s.erased(2, LOW, 39, at(100));
+    assert!(s.may_reprogram(4) && !s.may_reprogram(4));
+    assert_eq!(s.count("low_used_90"), 1.0);
+    // The block that was given up, with guard levels once more, may be given up once more.
+    s.policy.on_reprogrammed(block(2), at(90));
+    assert_eq!(given_up(&mut s), Some(2));
+}
