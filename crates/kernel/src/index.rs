@@ -71,6 +71,13 @@ pub struct IndexVec<I, T> {
     index: PhantomData<fn(I) -> T>,
 }
 
+impl<I, T> Default for IndexVec<I, T> {
+    /// No entries: a column before its size is known.
+    fn default() -> Self {
+        Self { raw: Vec::new(), index: PhantomData }
+    }
+}
+
 impl<I: Idx, T> IndexVec<I, T> {
     /// `n` copies of `value`.
     pub fn filled(value: T, n: usize) -> Self

@@ -107,10 +107,10 @@ impl<S: Store> Space<S> {
             if written > self.geometry.pages_per_block() {
                 return Err(Damaged);
             }
-            let state = match word as u8 {
+            let is_closed = match word as u8 {
                 0 if (word, closed_at) == (0, 0) => continue,
-                1 if closed_at == 0 => State::Open,
-                3 => State::Closed,
+                1 if closed_at == 0 => false,
+                3 => true,
                 _ => return Err(Damaged),
             };
             let Some(spec) = self.streams.get(stream.index()) else { return Err(Damaged) };
@@ -119,7 +119,7 @@ impl<S: Store> Space<S> {
             self.blocks.set_written(b, written);
             // Nothing was on its way: what was given away was programmed.
             self.array.adopt(b, written);
-            if state == State::Closed {
+            if is_closed {
                 closed.push((closed_at, b));
             }
         }

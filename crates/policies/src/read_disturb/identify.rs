@@ -13,6 +13,7 @@ use nand::{BlockId, Geometry, Ppn};
 const NO_ROW: u32 = u32::MAX;
 
 /// Finds read-hot pages.
+#[derive(Default)]
 pub(super) struct Identifier {
     /// Percent of a plane's blocks that may be monitored.
     percent: u64,
@@ -38,22 +39,7 @@ pub(super) struct Identifier {
 
 impl Identifier {
     pub(super) fn new(percent: u64) -> Self {
-        Self {
-            percent,
-            pages: 0,
-            refreshed: IndexVec::filled(None, 0),
-            now: Time::ZERO,
-            intervals: 0,
-            sum_ns: 0,
-            row: IndexVec::filled(NO_ROW, 0),
-            free_rows: Vec::new(),
-            reads: Vec::new(),
-            monitored: 0,
-            most: 0,
-            rows: 0,
-            shorter: 0,
-            hot_pages: 0,
-        }
+        Self { percent, ..Self::default() }
     }
 
     pub(super) fn attach(&mut self, geometry: &Geometry) {
@@ -64,8 +50,6 @@ impl Identifier {
         self.row = IndexVec::filled(NO_ROW, blocks);
         self.free_rows = (0..self.rows as u32).rev().collect();
         self.reads = vec![0; self.rows * self.pages];
-        self.now = Time::ZERO;
-        (self.intervals, self.sum_ns) = (0, 0);
     }
 
     /// The stream of monitor blocks.

@@ -112,7 +112,7 @@ pub(crate) fn new(params: &Params) -> Ipr {
         reserve: params.int("pool-reserve") as u32,
         by_rate: params.word("wear") == "rate",
         keep_reads: params.word("keep-reads") == "yes",
-        cycles: IndexVec::filled((0, 0), 0),
+        cycles: IndexVec::default(),
         counts: Counts::default(),
     }
 }

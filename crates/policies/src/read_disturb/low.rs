@@ -22,6 +22,7 @@ const USED: [&str; 11] = [
 ];
 
 /// The blocks with guard levels.
+#[derive(Default)]
 pub(super) struct Lows {
     percent: u64,
     limit: u32,
@@ -39,17 +40,7 @@ pub(super) struct Lows {
 
 impl Lows {
     pub(super) fn new(percent: u64, limit: u32) -> Self {
-        Self {
-            percent,
-            limit,
-            cap: 0,
-            since: IndexVec::filled(None, 0),
-            leaving: IndexVec::filled(false, 0),
-            now: Vec::new(),
-            most: 0,
-            given_up: 0,
-            used: [0; 11],
-        }
+        Self { percent, limit, ..Self::default() }
     }
 
     pub(super) fn attach(&mut self, geometry: &Geometry) {
@@ -86,11 +77,10 @@ impl Lows {
 
     /// A block with guard levels is erased after so many reads.
     pub(super) fn end(&mut self, geometry: &Geometry, block: BlockId, reads: u32) {
-        self.since[block] = None;
         self.leaving[block] = false;
         self.now[geometry.plane_of(block).index()] -= 1;
         let tenths = u64::from(reads) * 10 / u64::from(self.limit);
-        self.used[tenths.min(10) as usize] += 1;
+        self.used[tenths as usize] += 1;
     }
 
     /// Takes the block of a plane that is read least for its time, to be given up.

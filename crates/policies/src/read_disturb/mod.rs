@@ -116,6 +116,7 @@ const SHADOWS: ParamInfo = ParamInfo {
 const WORD: u64 = 8;
 
 /// What each scheme does alike.
+#[derive(Default)]
 struct Common {
     limit: u32,
     hold: Hold,
@@ -132,18 +133,13 @@ impl Common {
         Self {
             limit: params.int("limit") as u32,
             hold: if params.word("preemptible") == "yes" { Hold::Nothing } else { Hold::Die },
-            geometry: None,
-            since: IndexVec::filled(None, 0),
-            refreshes: 0,
-            total_ns: 0,
-            longest_ns: 0,
+            ..Self::default()
         }
     }
 
     fn attach(&mut self, geometry: &Geometry) {
         self.geometry = Some(*geometry);
         self.since = IndexVec::filled(None, geometry.blocks());
-        (self.refreshes, self.total_ns, self.longest_ns) = (0, 0, 0);
     }
 
     fn geometry(&self) -> &Geometry {

@@ -24,7 +24,7 @@ use crate::sim::{Actor, Clock, Settings};
 use die::Phase;
 use ftl::{JobId, Queues};
 use kernel::{BitSet, Dur, Idx, IndexVec, Time};
-use nand::{Bus, ChannelId, Command, DieId, Geometry, Source, Timing, Verb};
+use nand::{Bus, ChannelId, Command, DieId, Geometry, Timing, Verb};
 
 /// Physical pages by source, by the level at which they are written, and by page type.
 pub type PageCounts = [[[u64; 4]; 3]; 6];
@@ -252,7 +252,6 @@ impl Device {
         if d.phase == Phase::Idle {
             d.choose(clock.now);
             d.phase = Phase::Gathering;
-            d.command.source = Source::Host;
             self.idle.clear(die.index());
             clock.plan(Actor::Die(die), clock.now);
         }
