@@ -209,6 +209,7 @@ impl std::ops::IndexMut<u32> for Ops {
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Lane {
     pub(crate) head: u32,
+    /// Of an empty lane nobody asks.
     tail: u32,
 }
 
@@ -220,9 +221,10 @@ impl Lane {
         self.head == NONE
     }
 
+    /// Puts an operation at the end. It comes alone: it is new, or was taken out of a lane.
     #[inline]
     pub(crate) fn push(&mut self, ops: &mut Ops, id: u32) {
-        ops[id].next = NONE;
+        debug_assert_eq!(ops[id].next, NONE);
         if self.head == NONE {
             self.head = id;
         } else {
@@ -257,9 +259,6 @@ impl Lane {
     pub(crate) fn pop(&mut self, ops: &mut Ops) -> u32 {
         let id = self.head;
         self.head = ops[id].next;
-        if self.head == NONE {
-            self.tail = NONE;
-        }
         ops[id].next = NONE;
         id
     }
@@ -295,6 +294,26 @@ mod tests {
     fn op(seq: u64) -> PageOp {
         let new = PageOp::new(Owner::Host(0), Work::Read, Prio::Normal, None, Time::ZERO);
         PageOp { seq, ..new }
+    }
+
+    /// A program of 100 ns, with 50 on the bus and 30 for errors, that had waited 400 behind garbage
+    /// collection and 200 behind wear levelling: of 300 ns that somebody waited for it 180 are the
+    /// host's own, and 120 are shared by what it waited for.
+    #[test]
+    fn who_waits_for_an_operation_waits_for_what_it_waited_for() {
+        let mut spent = Spent { bus: 50, array: 100, ecc: 30, ..Spent::default() };
+        spent.queue[Source::Gc as usize] = 400;
+        spent.queue[Source::Wear as usize] = 200;
+        let queue = |waited| {
+            let spent = spent.behind(Dur::ns(waited));
+            assert_eq!((spent.bus, spent.array, spent.ecc), (0, 0, 0));
+            [Source::Host, Source::Gc, Source::Wear].map(|source| spent.queue[source as usize])
+        };
+        assert_eq!(queue(300), [180, 80, 40]);
+        assert_eq!(queue(181), [181, 0, 0]);
+        assert_eq!(queue(180), [180, 0, 0]);
+        // All that it waited, and something before it.
+        assert_eq!(queue(800), [200, 400, 200]);
     }
 
     #[test]
