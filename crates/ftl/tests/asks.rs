@@ -6,13 +6,14 @@ extern crate floatgate_ftl as ftl;
 mod support;
 
 use ftl::{
-    Config, Cost, Dest, Ftl, FtlView, GcMarks, Interests, Lpn, Plain, Plan, ReadDisturb, Role,
-    State, Step, StreamId, StreamSpec, Traditional, Watch, WriteCtx,
+    Action, Config, Cost, Dest, Ftl, FtlView, GcMarks, Interests, Lpn, Plain, Plan, PlaneView,
+    ReadDisturb, Role, State, Step, StreamId, StreamSpec, Traditional, Watch, WriteCtx,
 };
-use kernel::{BitSet, Bytes, IndexVec, Prio, Time};
-use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, Shape, Source, Tag};
+use kernel::{BitSet, Bytes, Idx, IndexVec, Prio, Rng, Time};
+use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Shape, Source, Tag};
 use policies::PolicySet;
 use serde_json::Map;
+use std::collections::BTreeSet;
 use support::{Mix, policies_of};
 
 /// Wakes at a time of the test's choice, with plans of its choice.
@@ -95,10 +96,14 @@ fn geometry() -> Geometry {
 }
 
 fn drive(gc_start: u32) -> Drive {
+    drive_of(16, gc_start)
+}
+
+fn drive_of(logical_pages: u32, gc_start: u32) -> Drive {
     let config = Config {
         geometry: geometry(),
         layouts: Layouts::new(4),
-        logical_pages: 16,
+        logical_pages,
         gc: GcMarks { start: gc_start, stop: gc_start, background_stop: 0, one_by_one: false },
         endurance: 0,
         seed: 1,
@@ -117,7 +122,7 @@ fn data(lpn: u32) -> u64 {
 
 /// Blocks that hold pages 0 to 3, 4 to 7, and so on.
 fn filled(blocks: u32, gc_start: u32) -> (Drive, Vec<BlockId>) {
-    let mut ftl = drive(gc_start);
+    let mut ftl = drive_of(16.max(4 * blocks), gc_start);
     for lpn in 0..4 * blocks {
         assert!(ftl.write_now(Lpn::from_u32(lpn), data(lpn), NOW));
     }
@@ -168,6 +173,18 @@ fn a_level_that_never_changes_is_that_of_every_write() {
     };
     assert_eq!(Traditional.constant(), Some(Level::Medium));
     assert_eq!((Traditional.level(&w), Traditional.initial()), (Level::Medium, Level::Medium));
+}
+
+/// What keeps a single page is named too: with one page in a block, an open block.
+#[test]
+fn whoever_keeps_a_page_is_named() {
+    let shape = Shape { pages_per_block: 1, ..*geometry().shape() };
+    let geometry = Geometry::new(shape).expect("a drive");
+    let named = [("read-disturb".to_owned(), "refresh".to_owned(), Map::new())];
+    let set = PolicySet::resolve(&named, None).expect("it exists");
+    assert_eq!(set.spare_slots(&geometry), (1, vec!["read-disturb=refresh".to_owned()]));
+    let set = PolicySet::resolve(&[], None).expect("the default policies");
+    assert_eq!(set.spare_slots(&geometry), (0, vec![]));
 }
 
 /// Where all pages are alike no column says how each was written.
@@ -335,6 +352,71 @@ fn whoever_gave_a_role_says_where_the_pages_go() {
     }
 }
 
+/// A policy may narrow the candidates of a plane down: here those of the second of two, whose seven
+/// full blocks have lost 0 to 3 pages, and 0 to 2.
+#[test]
+fn a_victim_is_sought_among_some_candidates() {
+    let shape = Shape { planes_per_die: 2, ..*geometry().shape() };
+    let geometry = Geometry::new(shape).expect("a drive");
+    let config = Config {
+        geometry,
+        layouts: Layouts::new(4),
+        logical_pages: 64,
+        gc: GcMarks { start: 0, stop: 0, background_stop: 0, one_by_one: false },
+        endurance: 0,
+        seed: 1,
+    };
+    let set = PolicySet::resolve(&[], None).expect("the default policies");
+    let policies = policies_of(&set, Traditional, Planner::default(), Plain);
+    let mut ftl: Drive = Ftl::new(config, policies);
+    let mut all = (0..64).map(Lpn::from_u32);
+    let written = all.all(|lpn| ftl.write_now(lpn, data(lpn.as_u32()), NOW));
+    assert!(!written, "the last block of a plane is for garbage collection");
+    let plane = PlaneId::from_u32(1);
+    for (at, block) in geometry.blocks_of(plane).map(BlockId::new).take(7).enumerate() {
+        assert_eq!(ftl.blocks().state(block), State::Closed);
+        for slot in 0..at as u32 % 4 {
+            let owner = ftl.map().owner(geometry.ppn(block, slot)).expect("it was written");
+            assert!(ftl.trim(owner, NOW));
+        }
+    }
+    let view = PlaneView {
+        ftl: FtlView {
+            geometry: ftl.geometry(),
+            layouts: &ftl.config().layouts,
+            map: ftl.map(),
+            blocks: ftl.blocks(),
+            modes: ftl.array().modes(),
+            erases: ftl.array().erases(),
+            wear: ftl.array().wear(),
+            reads: ftl.reads(),
+        },
+        plane,
+        now: NOW,
+        from: 0,
+        excluded: None,
+    };
+    let at = |index: u32| geometry.block_in(plane, index);
+    let all = |view: &PlaneView<'_>| -> Vec<BlockId> { view.candidates().collect() };
+    assert_eq!((all(&view), view.len()), ((0..7).map(at).collect(), 8));
+    assert_eq!((view.most_gain(), view.candidate(7)), (Some(at(3)), None));
+    // The last four, of which one is free.
+    let some = PlaneView { from: 4, ..view };
+    assert_eq!((all(&some), some.len()), (vec![at(4), at(5), at(6)], 4));
+    assert_eq!((some.most_gain(), some.candidate(0)), (Some(at(6)), Some(at(4))));
+    let mut excluded = BitSet::new(8);
+    excluded.set(6);
+    let fewer = PlaneView { excluded: Some(&excluded), ..some };
+    assert_eq!((all(&fewer), fewer.most_gain()), (vec![at(4), at(5)], Some(at(5))));
+    let mut rng = Rng::named(1, "test/random");
+    let drawn: BTreeSet<BlockId> = (0..200).filter_map(|_| fewer.random(&mut rng)).collect();
+    assert_eq!(drawn, BTreeSet::from([at(4), at(5)]));
+    let none = PlaneView { from: 8, ..view };
+    assert!(none.is_empty() && none.most_gain().is_none() && none.random(&mut rng).is_none());
+    let free = PlaneView { from: 7, ..view };
+    assert!(!free.is_empty() && free.most_gain().is_none() && free.random(&mut rng).is_none());
+}
+
 #[test]
 fn a_protected_block_is_left_alone_as_long_as_others_gain() {
     let (mut ftl, blocks) = about_to_collect(true);
@@ -343,4 +425,26 @@ fn a_protected_block_is_left_alone_as_long_as_others_gain() {
     // The first of those that gain one page, and in the end the other.
     let erased = &ftl.policies.read_disturb.erased;
     assert_eq!((erased[0], erased.contains(&blocks[1])), (blocks[0], true));
+}
+
+/// Seven blocks of eight are full and nothing can be gained, so the plane starves. A job that was to
+/// empty a block of these finds no slot for the first page, and gives the block back: by then one of
+/// its pages is gone, so that garbage collection, which keeps the last block for itself, goes on.
+#[test]
+fn a_block_that_is_given_back_feeds_a_plane_that_starves() {
+    let (mut ftl, blocks) = filled(7, 2);
+    assert_eq!((ftl.counts().starved, ftl.has_ready()), (1, false));
+    let policy = &mut ftl.policies.read_disturb;
+    (policy.at, policy.plan) = (Some(NOW), vec![reclaim(blocks[3])]);
+    ftl.on_timer(NOW);
+    let id = ftl.take_ready().expect("the plan");
+    assert!(matches!(ftl.advance(id, NOW), Action::Read(_)));
+    assert!(ftl.trim(Lpn::from_u32(15), NOW));
+    assert!(!ftl.has_ready(), "the block is no candidate");
+    assert!(matches!(ftl.advance(id, NOW), Action::Wait));
+    assert!(ftl.has_ready(), "garbage collection");
+    ftl.settle(NOW);
+    assert_eq!((ftl.blocks().state(blocks[3]), ftl.running_jobs()), (State::Free, 0));
+    assert_eq!(ftl.counts().program[Source::Gc], 3);
+    ftl.check().expect("a sound drive");
 }

@@ -6,8 +6,8 @@ extern crate floatgate_ftl as ftl;
 mod support;
 
 use ftl::{
-    Config, Dest, Ftl, FtlView, GcMarks, Interests, Lpn, Pages, Plain, Plan, Pool, ReadDisturb,
-    Role, State, Step, StreamId, StreamSpec, Traditional, Watch,
+    Action, Config, Dest, FreePick, Ftl, FtlView, GcMarks, Hold, Interests, Lpn, Pages, Plain,
+    Plan, Pool, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Traditional, Watch,
 };
 use kernel::{Bytes, Time};
 use nand::{BlockId, Geometry, Layout, Layouts, Mode, Shape, Source, Tag};
@@ -160,10 +160,15 @@ impl Scene {
     }
 
     /// What is planned for a block that has reached its limit.
-    fn at_limit(&mut self, n: u32, now: Time) -> Vec<Step> {
+    fn plan(&mut self, n: u32, now: Time) -> Plan {
         let mut plan = Plan::of(Source::Refresh);
         self.policy.on_limit(&view(&self.ftl, &self.reads), block(n), now, &mut plan);
-        plan.steps
+        plan
+    }
+
+    /// Its steps.
+    fn at_limit(&mut self, n: u32, now: Time) -> Vec<Step> {
+        self.plan(n, now).steps
     }
 
     fn protects(&self, n: u32) -> bool {
@@ -205,6 +210,160 @@ fn view<'a>(ftl: &'a Ftl<Mix<Traditional, Puppet, Plain>>, reads: &'a [u32]) -> 
     }
 }
 
+const SCHEMES: [&str; 5] = ["refresh", "redftl", "read-leveling", "hot-low-density", "ipr"];
+
+/// From the last read that a block endures to its erase, or until its counter begins anew.
+#[test]
+fn how_long_refreshes_take() {
+    for scheme in SCHEMES {
+        let mut s = Scene::new(scheme, &json!({}), StreamSpec::REGULAR);
+        s.write(0..30);
+        (1..4).for_each(|n| assert_eq!(s.at_limit(n, at(100)).len(), 1, "{scheme}"));
+        s.erased(1, REGULAR, LIMIT, at(150));
+        s.erased(2, REGULAR, LIMIT, at(130));
+        // This one was erased for the space.
+        s.erased(0, REGULAR, 2, at(190));
+        let mut expected = [2.0, 80.0, 50.0];
+        let anew = match scheme {
+            "redftl" | "read-leveling" => Some(ReadDisturbPolicy::on_reset as fn(&mut _, _, _)),
+            "ipr" => Some(ReadDisturbPolicy::on_reprogrammed as fn(&mut _, _, _)),
+            _ => None,
+        };
+        if let Some(anew) = anew {
+            anew(&mut s.policy, block(3), at(170));
+            expected = [3.0, 150.0, 70.0];
+        }
+        let counters = ["refreshes", "refresh_ns_total", "refresh_ns_max"];
+        assert_eq!(counters.map(|name| s.count(name)), expected, "{scheme}");
+    }
+}
+
+#[test]
+fn a_refresh_keeps_its_die_unless_it_is_preemptible() {
+    for scheme in SCHEMES {
+        for (preemptible, hold) in [("no", Hold::Die), ("yes", Hold::Nothing)] {
+            let params = json!({ "preemptible": preemptible });
+            let mut s = Scene::new(scheme, &params, StreamSpec::REGULAR);
+            s.write(0..6);
+            let plan = s.plan(0, at(1));
+            assert_eq!(plan.hold, hold, "{scheme}");
+            assert_eq!(plan.steps, [reclaim(0, REFRESHED)], "{scheme}");
+        }
+    }
+}
+
+/// Whoever empties a block already frees it too.
+#[test]
+fn a_block_that_is_being_emptied_needs_no_plan() {
+    for scheme in SCHEMES {
+        let mut s = Scene::new(scheme, &json!({}), StreamSpec::REGULAR);
+        s.write(0..6);
+        s.ftl.policies.read_disturb.plan = vec![reclaim(0, StreamId::GC)];
+        s.ftl.on_timer(Time::ZERO);
+        let id = s.ftl.take_ready().expect("the plan");
+        assert!(matches!(s.ftl.advance(id, Time::ZERO), Action::Read(_)));
+        assert_eq!(s.state(0), State::Moving);
+        assert_eq!(s.at_limit(0, at(1)), [], "{scheme}");
+    }
+}
+
+/// Guard levels endure more, where there are any.
+#[test]
+fn limits_are_those_of_the_settings() {
+    for (scheme, low) in SCHEMES.into_iter().zip([LIMIT, LIMIT, LIMIT, LOW_LIMIT, LOW_LIMIT]) {
+        let has_low = matches!(scheme, "hot-low-density" | "ipr");
+        let params = if has_low { json!({ "low-limit": LOW_LIMIT }) } else { json!({}) };
+        let s = Scene::new(scheme, &params, StreamSpec::REGULAR);
+        assert_eq!(s.policy.limit(Mode::Full), Some(LIMIT), "{scheme}");
+        assert_eq!(s.policy.limit(Mode::Low), Some(low), "{scheme}");
+        assert_eq!(s.policy.limit(Mode::Wom1), Some(LIMIT), "{scheme}");
+    }
+}
+
+/// Of ten blocks of six pages: a word for each block, another for the time of its last refresh where
+/// intervals are measured, a third where blocks have guard levels; two bytes for each page of the two
+/// blocks that may be monitored.
+#[test]
+fn memory_is_counted_by_block_and_page() {
+    let bytes = [80, 80 + 80 + 24, 80 + 80 + 24, 160 + 80 + 24, 160 + 80 + 24];
+    for (scheme, bytes) in SCHEMES.into_iter().zip(bytes) {
+        let params = if scheme == "refresh" { json!({}) } else { json!({ "monitors": 20 }) };
+        let s = Scene::new(scheme, &params, StreamSpec::REGULAR);
+        assert_eq!(s.policy.dram_bytes(), bytes, "{scheme}");
+    }
+}
+
+/// The streams of each scheme, and whose blocks count towards a share.
+#[test]
+fn streams_have_their_shares_and_pools() {
+    let refreshed = StreamSpec { fallback: Some(StreamId::GC), ..StreamSpec::REGULAR };
+    let monitored = StreamSpec {
+        role: MONITOR,
+        fallback: Some(REFRESHED),
+        cap: Some(2),
+        ..StreamSpec::REGULAR
+    };
+    let shadow =
+        StreamSpec { role: SHADOW, fallback: Some(REFRESHED), cap: Some(3), ..StreamSpec::REGULAR };
+    let low = StreamSpec { role: LOW, mode: Mode::Low, ..shadow };
+    let pool = Pool::Highest(300);
+    let anywhere = StreamSpec { role: READ_HOT, ..refreshed };
+    let hot = StreamSpec { pool, fallback: Some(stream(3)), ..anywhere };
+    let outside = |spec| StreamSpec { pick: FreePick::OutsideFirst(pool), ..spec };
+    for (scheme, params, keeps, streams) in [
+        ("refresh", json!({}), None, vec![refreshed]),
+        ("redftl", json!({ "shadows": 30 }), None, vec![refreshed, monitored, shadow]),
+        ("read-leveling", json!({ "shadows": 30 }), None, vec![refreshed, monitored, shadow]),
+        ("hot-low-density", json!({ "low-density": 30 }), None, vec![refreshed, monitored, low]),
+        (
+            "ipr",
+            json!({ "pool": 30, "pool-reserve": 0 }),
+            None,
+            vec![refreshed, monitored, hot, anywhere],
+        ),
+        (
+            "ipr",
+            json!({ "pool": 30, "pool-reserve": 1 }),
+            Some((pool, 1)),
+            vec![outside(refreshed), outside(monitored), hot, outside(anywhere)],
+        ),
+    ] {
+        let mut params = params;
+        if scheme != "refresh" {
+            params["monitors"] = 20.into();
+        }
+        let s = Scene::new(scheme, &params, StreamSpec::REGULAR);
+        assert_eq!((s.policy.streams(), s.policy.keeps()), (streams, keeps), "{scheme}");
+    }
+}
+
+/// A stream takes the block that has been free longest of those of its pool.
+#[test]
+fn a_stream_takes_the_first_free_block_of_its_pool() {
+    let hot = StreamSpec { pool: Pool::Highest(300), ..StreamSpec::REGULAR };
+    let mut s = Scene::new("ipr", &json!({}), hot);
+    s.write(0..6);
+    s.carry_out(vec![copy(0, &[0, 1], Dest::Stream(HOT))]);
+    s.carry_out(vec![copy(0, &[2], Dest::Fresh(HOT))]);
+    assert_eq!([1, 6, 7, 8, 9].map(|n| s.valid(n)), [0, 0, 2, 1, 0]);
+}
+
+/// In-place reprogramming is dropped if a page that it would lose is still valid.
+#[test]
+fn a_block_whose_top_pages_are_valid_is_not_reprogrammed() {
+    let step = |n| Step::Reprogram { block: block(n), surcharge: 0, role: LOW, keep_reads: false };
+    let mut s = Scene::new("ipr", &json!({}), StreamSpec::REGULAR);
+    s.write(0..12);
+    s.trim([2]);
+    s.carry_out(vec![step(0)]);
+    assert_eq!((s.ftl.counts().dropped, s.ftl.counts().reprogram), (1, 0));
+    assert_eq!((s.state(0), s.ftl.array().mode(block(0))), (State::Closed, Mode::Full));
+    s.trim([5]);
+    s.carry_out(vec![step(0)]);
+    assert_eq!((s.ftl.counts().dropped, s.ftl.counts().reprogram), (1, 1));
+    assert_eq!((s.state(0), s.ftl.array().mode(block(0))), (State::Closed, Mode::Low));
+}
+
 // ── Which blocks hold read-hot pages ────────────────────────────────────────────────────────────
 
 /// A block that was refreshed is read-hot if it reaches its limit again sooner than blocks do on
@@ -233,7 +392,7 @@ fn a_block_is_early_by_the_mean_interval() {
         assert_eq!(to(&mut s, 2, 200), REFRESHED, "{scheme}");
         assert_eq!(to(&mut s, 3, 200), REFRESHED, "{scheme}");
         assert_eq!(to(&mut s, 4, 199), MONITORED, "{scheme}");
-        // What is opened now is from 199. Of 299 in all a third is 99.67.
+        // What is opened now is from 199, which was heard of last. Of 299 in all a third is 99.67.
         s.policy.on_open(block(2), MONITORED, REGULAR);
         s.policy.on_open(block(3), MONITORED, REGULAR);
         assert_eq!(to(&mut s, 2, 299), REFRESHED, "{scheme}");
@@ -241,6 +400,49 @@ fn a_block_is_early_by_the_mean_interval() {
         assert_eq!(to(&mut s, 3, 298), MONITORED, "{scheme}");
         assert_eq!(s.count("intervals"), 5.0, "{scheme}");
         assert_eq!(s.count("short_intervals"), 2.0, "{scheme}");
+        if scheme == "ipr" {
+            // From 400 on: 90 ns, of 497 for five.
+            s.policy.on_reprogrammed(block(9), at(400));
+            s.policy.on_open(block(2), REFRESHED, REGULAR);
+            assert_eq!(to(&mut s, 2, 490), MONITORED);
+        }
+    }
+}
+
+/// Blocks with a role have an interval too, and it counts; to be reprogrammed is no refresh.
+#[test]
+fn the_interval_of_every_refresh_counts() {
+    for (scheme, role, counts) in [
+        ("redftl", MONITOR, 1.0),
+        ("redftl", SHADOW, 1.0),
+        ("hot-low-density", MONITOR, 1.0),
+        ("hot-low-density", LOW, 1.0),
+        ("ipr", MONITOR, 1.0),
+        ("ipr", LOW, 1.0),
+        ("ipr", READ_HOT, 0.0),
+    ] {
+        let mut s = Scene::new(scheme, &json!({}), StreamSpec::REGULAR);
+        s.write(0..30);
+        // The last block is in the pool that `ipr` has.
+        s.set_role(9, role);
+        s.policy.on_open(block(9), HOT, role);
+        s.at_limit(9, at(100));
+        assert_eq!(s.count("intervals"), counts, "{scheme}: {role:?}");
+    }
+}
+
+/// Counters of pages are given back with their block.
+#[test]
+fn monitor_blocks_take_turns() {
+    for scheme in ["redftl", "read-leveling", "hot-low-density", "ipr"] {
+        let mut s = Scene::new(scheme, &json!({ "monitors": 10 }), StreamSpec::REGULAR);
+        s.write(0..30);
+        for n in 1..4 {
+            s.monitor(n, 0..1);
+            s.erased(n, MONITOR, 1, at(1));
+        }
+        assert_eq!(s.count("monitor_blocks_opened"), 3.0, "{scheme}");
+        assert_eq!(s.count("monitor_blocks_most"), 1.0, "{scheme}");
     }
 }
 
@@ -280,6 +482,20 @@ fn pages_are_hot_by_the_mean_of_their_block() {
     // Block 0 has no counters.
     s.set_role(0, MONITOR);
     assert!(hot(&mut s, 0).is_empty());
+
+    // Two blocks at a time, each with counters of its own, on any number of planes.
+    let params = json!({ "monitors": 20, "shadows": 50, "pages": 6 });
+    let mut s = Scene::new("redftl", &params, StreamSpec::REGULAR);
+    s.write(0..30);
+    s.monitor(1, 0..2);
+    s.monitor(2, 3..6);
+    assert_eq!((hot(&mut s, 1), hot(&mut s, 2)), (vec![0, 1], vec![3, 4, 5]));
+    assert_eq!(s.count("monitor_blocks_most"), 2.0);
+    let two_planes = Shape { planes_per_die: 2, ..*s.ftl.geometry().shape() };
+    s.policy.attach(&Geometry::new(two_planes).expect("a drive"), 36);
+    assert_eq!(s.count("monitor_blocks_allowed"), 4.0);
+    s.policy.on_open(block(1), MONITORED, MONITOR);
+    assert_eq!(s.count("monitor_blocks_most"), 2.0);
 }
 
 // ── Shadow blocks ───────────────────────────────────────────────────────────────────────────────
@@ -434,7 +650,24 @@ fn slots_that_schemes_keep_from_data() {
     ] {
         let s = Scene::new(scheme, &params, StreamSpec::REGULAR);
         assert_eq!(s.policy.spare_slots(s.ftl.geometry()), slots, "{scheme}");
+        // A tenth of 990 blocks are 99.
+        let tenth = match scheme {
+            "redftl" | "read-leveling" => json!({ "shadows": 10, "pages": 5 }),
+            _ => json!({ "low-density": 10 }),
+        };
+        let lost = if tenth.get("shadows").is_some() { 99 } else { 99 * 2 };
+        let open = match scheme {
+            "hot-low-density" => 3,
+            "ipr" => 4 + 1,
+            _ => 2,
+        };
+        let large = Shape { blocks_per_plane: 990, ..*s.ftl.geometry().shape() };
+        let large = Geometry::new(large).expect("a drive");
+        let s = Scene::new(scheme, &tenth, StreamSpec::REGULAR);
+        assert_eq!(s.policy.spare_slots(&large), open * 6 + lost, "{scheme}");
     }
+    let s = Scene::new("refresh", &json!({}), StreamSpec::REGULAR);
+    assert_eq!(s.policy.spare_slots(s.ftl.geometry()), 6);
 }
 
 // ── Guard levels ────────────────────────────────────────────────────────────────────────────────
@@ -445,19 +678,19 @@ const GUARDED: StreamSpec = StreamSpec { role: LOW, mode: Mode::Low, ..StreamSpe
 /// beyond the share the block that was read least for its time is given up for each.
 #[test]
 fn hot_low_density_gives_up_what_is_read_least() {
-    // Of three blocks so many have guard levels: the fourth and the third block of the drive.
+    // Of three blocks that may have guard levels so many have them: blocks 4, 3 and 2.
     let scene = |low: usize| {
         let params = json!({ "monitors": 20, "low-density": 30, "low-limit": LOW_LIMIT });
         let mut s = Scene::new("hot-low-density", &params, GUARDED);
         s.write(0..30);
         s.monitor(1, 0..5);
-        for (n, since) in [(4, 0), (3, 50)].into_iter().take(low) {
+        for (n, since) in [(4, 0), (3, 50), (2, 99)].into_iter().take(low) {
             s.set_role(n, LOW);
             s.erased(9, REGULAR, 0, at(since));
             s.policy.on_open(block(n), HOT, LOW);
         }
-        // One tenth of a read in a nanosecond, and 0.12.
-        (s.reads[4], s.reads[3]) = (10, 6);
+        // One tenth of a read in a nanosecond, 0.12, and one.
+        (s.reads[4], s.reads[3], s.reads[2]) = (10, 6, 1);
         s
     };
     let planned = |given_up: &[u32]| {
@@ -470,6 +703,7 @@ fn hot_low_density_gives_up_what_is_read_least() {
     assert_eq!(scene(0).at_limit(1, at(100)), planned(&[]));
     // With one of three, the first new block leaves one for others, and the second does not.
     assert_eq!(scene(1).at_limit(1, at(100)), planned(&[4]));
+    assert_eq!(scene(3).at_limit(1, at(100)), planned(&[4, 3]));
     let mut s = scene(2);
     assert_eq!(s.at_limit(1, at(100)), planned(&[4, 3]));
     // They are given up once.
@@ -491,6 +725,26 @@ fn hot_low_density_gives_up_what_is_read_least() {
     let mut s = scene(2);
     s.reads[4] = LOW_LIMIT;
     assert_eq!(s.at_limit(1, at(100)), planned(&[3]));
+
+    // One that has guard levels since now, for one nanosecond, beside one for two.
+    for (reads, first) in [((2, 5), 3), ((3, 5), 4)] {
+        let mut s = scene(0);
+        for (n, since) in [(4, 99), (3, 100)] {
+            s.set_role(n, LOW);
+            s.erased(9, REGULAR, 0, at(since));
+            s.policy.on_open(block(n), HOT, LOW);
+        }
+        (s.reads[3], s.reads[4]) = reads;
+        let second = 7 - first;
+        assert_eq!(s.at_limit(1, at(101)), planned(&[first, second]));
+    }
+    // A block that is open stays, however seldom it was read.
+    let mut s = scene(1);
+    s.carry_out(vec![copy(2, &[0], Dest::Fresh(HOT))]);
+    s.policy.on_open(block(5), HOT, LOW);
+    s.carry_out(vec![copy(2, &[1, 2, 3, 4], Dest::Stream(HOT))]);
+    assert_eq!((s.state(5), s.state(6)), (State::Open, State::Closed));
+    assert_eq!(s.at_limit(1, at(100)), planned(&[4]));
 
     // A block of the stream that is open has three slots left of four: one more block is needed, so
     // with one of three there is still one for others.
@@ -606,7 +860,18 @@ fn ipr_reclaims_a_block_of_the_pool_when_it_needs_one() {
     let mut s = pool(84);
     assert_eq!(victim(&mut s), None);
     assert_eq!((s.count("pool_blocks_collected"), s.count("pool_without_victim")), (0.0, 1.0));
-    // Of equals the first; what wear levelling wrote is cold, and stays.
+    // Of six, three are a half.
+    let mut s = pool(50);
+    s.trim([7]);
+    [5, 6].into_iter().for_each(|n| s.set_role(n, LOW));
+    assert_eq!((s.valid(8), victim(&mut s)), (3, Some(8)));
+    // One page needs room too, where no block is open, and one that others write is none.
+    let mut s = pool(0);
+    s.carry_out(vec![Step::Seal(block(7))]);
+    s.trim(14..18);
+    assert_eq!((s.state(7), s.valid(2)), (State::Closed, 1));
+    assert_eq!(victim(&mut s), Some(5));
+    // Of equals the first.
     let mut s = pool(0);
     s.trim([6]);
     assert_eq!((s.valid(5), s.valid(6)), (1, 1));
@@ -655,6 +920,25 @@ fn ipr_moves_read_hot_pages_to_the_pool() {
     let mut s = pool(0);
     s.monitor(2, 1..6);
     assert_eq!(s.at_limit(2, at(1)), [reclaim(2, REFRESHED)]);
+}
+
+/// A read-hot block of the pool: room is made for its top pages.
+#[test]
+fn ipr_makes_room_for_top_pages() {
+    let mut s = pool(0);
+    s.set_role(9, READ_HOT);
+    s.trim([24]);
+    // Of block 9 pages 1 to 3 are valid, and of these the third is a top one. Three slots are written
+    // beside the two, and one left; then none.
+    s.carry_out(vec![copy(8, &[0, 1, 2], Dest::Stream(HOT))]);
+    let top = |s: &mut Scene| {
+        let steps = s.at_limit(9, at(1));
+        assert!(steps.contains(&copy(9, &[2], Dest::Stream(HOT))));
+        steps[0].clone()
+    };
+    assert_eq!(top(&mut s), Step::Seal(block(9)));
+    s.carry_out(vec![copy(2, &[1], Dest::Stream(HOT))]);
+    assert_eq!(top(&mut s), reclaim(8, StreamId::GC));
 }
 
 /// A read-hot block of the pool keeps two pages of each wordline; outside the pool it moves.

@@ -5,9 +5,9 @@ extern crate floatgate_ftl as ftl;
 
 mod support;
 
-use ftl::{Ftl, Lpn, State, seal};
-use kernel::{BitSet, IndexVec, Prio, Rng, Time};
-use nand::{BlockId, Layouts, PlaneId, Store, Versions};
+use ftl::{Config, Ftl, GcMarks, Lpn, State, seal};
+use kernel::{BitSet, Bytes, IndexVec, Prio, Rng, Time};
+use nand::{BlockId, Geometry, Layouts, PlaneId, Shape, Store, Versions};
 use policies::{BuiltinWith, Family, PolicySet};
 use serde_json::Map;
 use std::cell::RefCell;
@@ -115,6 +115,47 @@ fn a_restored_drive_has_the_same_future() {
     // The last one is a drive that was saved while a plane looked in vain for something to gain.
     let Some(seen) = sweep((0..120).chain([691]), scenario, run) else { return };
     assert!(seen.runs == 121 && seen.erase.total() > 10_000, "{seen:?}");
+}
+
+/// Seven blocks of eight are full, and nothing can be gained: the plane starves, until a page dies.
+#[test]
+fn a_plane_that_starves_does_so_when_it_is_restored() {
+    let shape = Shape {
+        channels: 1,
+        chips_per_channel: 1,
+        dies_per_chip: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 8,
+        pages_per_block: 4,
+        page_size: Bytes::kib(4),
+        bits_per_cell: 1,
+    };
+    let config = Config {
+        geometry: Geometry::new(shape).expect("a drive"),
+        layouts: Layouts::new(4),
+        logical_pages: 28,
+        gc: GcMarks { start: 2, stop: 2, background_stop: 0, one_by_one: false },
+        endurance: 0,
+        seed: 1,
+    };
+    let set = PolicySet::resolve(&[], None).expect("the default policies");
+    let empty = || Ftl::<Kit>::new(config.clone(), builtin::<Versions>(&set));
+    let mut saved = empty();
+    for lpn in 0..28 {
+        let data = Versions::stamp(lpn, 1);
+        assert!(saved.write_now(Lpn::from_u32(lpn), data, Time::ZERO));
+    }
+    assert_eq!(saved.counts().starved, 1);
+    let mut restored = empty();
+    restored.restore(&saved.save().expect("a quiet drive")).expect("its own state");
+    for mut ftl in [saved, restored] {
+        assert!(!ftl.has_ready());
+        ftl.trim(Lpn::from_u32(9), Time::ZERO);
+        assert!(ftl.has_ready(), "garbage collection has something to gain");
+        ftl.settle(Time::ZERO);
+        assert_eq!(ftl.free_blocks(PlaneId::from_u32(0)), 1);
+        assert_eq!(ftl.blocks().state(BlockId::from_u32(2)), State::Free);
+    }
 }
 
 #[test]

@@ -329,6 +329,17 @@ mod tests {
     }
 
     #[test]
+    fn one_family_can_be_put_back_to_its_default() {
+        let mut named = one(Family::Victim, "fifo");
+        named.extend(one(Family::Order, "read-first"));
+        let set = PolicySet::resolve(&named, None).unwrap().with_default(Family::Victim);
+        for family in Family::ALL {
+            let name = if family == Family::Order { "read-first" } else { family.default() };
+            assert_eq!(set.get(family).0, name);
+        }
+    }
+
+    #[test]
     fn every_family_has_its_default() {
         let set = PolicySet::resolve(&[], None).unwrap();
         for family in Family::ALL {

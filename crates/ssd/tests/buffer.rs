@@ -79,6 +79,15 @@ fn reads_of_what_is_in_the_buffer_take_no_flash() {
     let list = vec![half(0, Op::Write, 0), half(1, Op::Read, 0), half(2, Op::Read, 1)];
     let value = serve(&buffered(4, 1.0, &[]), list);
     assert_eq!(buffer(&value, "read_hits"), 1);
+    // Of 64 parts that a page has, all but the last, which lacks a byte at its end; without the first
+    // byte the first.
+    for (from, len, hits) in [(0, PAGE - 1, 63), (1, PAGE - 1, 63), (1, PAGE - 2, 62)] {
+        let part = |i: u64| bytes(1 + i, Op::Read, 3 * PAGE + i * 64, 64);
+        let mut list = vec![bytes(0, Op::Write, 3 * PAGE + from, len)];
+        list.extend((0..64).map(part));
+        let value = serve(&buffered(4, 1.0, &[]), list);
+        assert_eq!(buffer(&value, "read_hits"), hits, "{len} bytes from {from}");
+    }
 }
 
 #[test]

@@ -505,3 +505,15 @@ fn toml_of(drive: &Drive) -> String {
     resolved["policies"] = serde_json::json!({});
     toml::to_string(&resolved).expect("it is a drive file")
 }
+
+/// Where every read takes the time of the quickest sensing, errors cost no time.
+#[test]
+fn an_ideal_drive_senses_once() {
+    let needs = ["reliability.correctable=[3.5e-3, 7e-3, 1e-2]", "reliability.read-start=needed"];
+    for (cost, expected) in [("fixed:level=medium", 170_000_u32), ("ideal", 70_000)] {
+        let policy = format!("policy cost={cost}");
+        let ecc = f64::from(expected - 70_000);
+        let found = single(&worn(&[&policy[..], needs[0], needs[1]]), 1);
+        assert_eq!(found, (u64::from(expected), 70_000.0, ecc, 0.0), "{cost}");
+    }
+}

@@ -94,6 +94,15 @@ fn cost_benefit_takes_an_old_block_before_an_emptier_one() {
     assert_eq!(moved_of("policy victim=cost-benefit", blocks, 5), 2);
 }
 
+/// The last of six blocks keeps one page of four: worth one and a half times its age, and it is one
+/// closing old already. The first is worth a sixth of its six, and the others less.
+#[test]
+fn a_block_that_was_completed_just_now_has_an_age() {
+    let blocks =
+        [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], [12, 13, 14, 15], [0, 4, 8, 12], [0, 0, 0, 0]];
+    assert_eq!(moved_of("policy victim=cost-benefit", blocks, 4), 1);
+}
+
 /// Levels of programs: high, medium, low.
 fn programs(value: &Value) -> [u64; 3] {
     ["high", "medium", "low"].map(|level| count(&value["flash"]["by_level"]["program"][level]))

@@ -2,15 +2,21 @@
 
 mod common;
 
-use common::{BASE, run_with, warnings, without_timing};
+use common::{BASE, drive, read, run_with, warnings, without_timing};
 use floatgate_ssd::config::{Layers, load_with, render};
-use floatgate_ssd::{Drive, StateCache, generator};
+use floatgate_ssd::sim::{Settings, Sim};
+use floatgate_ssd::{Drive, NoCache, Progress, Stage, StateCache, ftl_of, generator, run};
+use ftl::{Dest, Plan, Step};
+use nand::Source;
 use policies::external::{
-    BlockId, Cost, External, Level, Made, PlaneView, Rng, Supplier, Tag, Victim, Watch, WriteCtx,
+    BlockId, Cost, External, FtlView, Interests, Level, Lpn, Made, PlaneView, Rng, StreamId,
+    Supplier, Tag, Time, Victim, Watch, WriteCtx,
 };
-use policies::{Family, PolicyError};
+use policies::{Family, PolicyError, VictimPolicy};
 use serde_json::{Map, Value};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use workload::{List, Workload};
 
 /// The built-in greedy and fixed again, under names of their own: `own:greedy`, `own:fixed`.
 #[derive(Clone, Default)]
@@ -192,4 +198,92 @@ fn a_policy_that_gains_nothing_is_told_of() {
     let (value, _) = result(&load(&KNOWN, BASE, &["victim=own:greedy:contrary=true"]).unwrap());
     assert!(value["policies"]["victim"]["counters"]["overridden"].as_u64() > Some(0));
     assert!(warnings(&value).contains(&"victim-overridden"));
+}
+
+// ── Timers ──────────────────────────────────────────────────────────────────────────────────────
+
+const MS: u64 = 1_000_000;
+
+/// Greedy that wants to be woken every millisecond, and the first time has a block reclaimed by
+/// whichever die has nothing else to do.
+struct Waker {
+    next: u64,
+    woken: Arc<AtomicU64>,
+    reclaims: Option<BlockId>,
+}
+
+impl Watch for Waker {
+    fn interests(&self) -> Interests {
+        Interests::TIMER
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(Time::from_ns(self.next))
+    }
+
+    fn on_timer(&mut self, _: &FtlView<'_>, now: Time, plan: &mut Plan) {
+        assert_eq!(now, Time::from_ns(self.next), "it is woken in time");
+        self.next += MS;
+        self.woken.fetch_add(1, Relaxed);
+        plan.background = true;
+        if let Some(block) = self.reclaims.take() {
+            plan.push(Step::Reclaim { block, to: Dest::Stream(StreamId::GC) });
+        }
+    }
+}
+
+impl Victim for Waker {
+    fn choose(&mut self, plane: &PlaneView<'_>, _: Tag, _: &mut Rng) -> Option<BlockId> {
+        plane.most_gain()
+    }
+}
+
+/// A page is read at 0 and at 10.5 ms: until then the policy is woken ten times, and once more for the
+/// time that it had asked for by then. A die that does nothing does what was planned.
+#[test]
+fn a_policy_is_woken_while_the_host_has_requests() {
+    for reclaims in [None, Some(BlockId::from_u32(0))] {
+        let drive = drive::<&str>(&[]);
+        let woken = Arc::new(AtomicU64::new(0));
+        let mut policies = drive.policies.build();
+        let waker = Waker { next: MS, woken: Arc::clone(&woken), reclaims };
+        policies.victim = VictimPolicy::Custom(Box::new(waker));
+        let mut ftl = ftl_of(&drive, policies);
+        for lpn in (0..drive.logical_pages).map(Lpn::from_u32) {
+            assert!(ftl.write_now(lpn, (), Time::ZERO));
+        }
+        let mut sim = Sim::new(Settings::of(&drive), ftl);
+        let list = List::new("list", vec![read(0, 8), read(21 * MS / 2, 8)]).unwrap();
+        sim.run(&mut *list.open().unwrap(), None, &mut |_| true).unwrap();
+        assert_eq!(woken.load(Relaxed), 11);
+        let counts = sim.ftl().counts();
+        assert_eq!(counts.erase.total(), u64::from(reclaims.is_some()));
+        assert_eq!(counts.program[Source::Rewrite], if reclaims.is_some() { 8 } else { 0 });
+        assert_eq!(sim.stats().end_ns, 21 * MS / 2 + 50_000);
+    }
+}
+
+// ── Progress ────────────────────────────────────────────────────────────────────────────────────
+
+/// Whoever watches hears of a run every 2^14 requests, once, and may stop it there.
+#[test]
+fn progress_is_told_every_so_many_requests() {
+    let drive = drive(&["workload.requests=40000"]);
+    for last in [u64::MAX, 16_384] {
+        let mut told = Vec::new();
+        let mut progress = |p: Progress| {
+            if p.stage == Stage::Running {
+                assert_eq!(p.total, Some(40_000));
+                told.push(p.done);
+            }
+            p.stage != Stage::Running || p.done < last
+        };
+        let workload = generator(&drive, "random-read").expect("a generator");
+        let stopped = run(&drive, workload, &mut NoCache, &mut progress).is_err();
+        let all = [0, 16_384, 32_768];
+        assert_eq!(
+            (told.as_slice(), stopped),
+            if last == 16_384 { (&all[..2], true) } else { (&all[..], false) }
+        );
+    }
 }

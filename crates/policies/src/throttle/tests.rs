@@ -211,6 +211,43 @@ fn a_selected_epoch_is_stretched_and_then_steady() {
     assert!(held > 0.95, "{held}: {:?}", r.tally());
 }
 
+/// The first selection needs two windows, and every later one as many misses in a row as the rules
+/// say.
+#[test]
+fn an_epoch_is_selected_at_first_and_after_misses() {
+    let mut r = regulator(Rules { selects: true, misses: 2, ..rules(4_000) }, 4_000.0 * MB);
+    let mut at = 0.0;
+    let mut window = |r: &mut Regulator, each: f64| {
+        for _ in 0..4 {
+            r.demand(at, each);
+            r.spend(each, each / 4096.0);
+            at += 1.0;
+            r.next(at);
+        }
+        r.tally().selections
+    };
+    let mut count = |each: f64| window(&mut r, each);
+    // Every window is an epoch. The third is the first that was predicted by an equal one.
+    assert_eq!([0.5, 0.5, 0.5, 0.5].map(|mb| count(mb * MB)), [0, 1, 1, 1]);
+    // A miss and a hit; a miss, and another.
+    assert_eq!([0.9, 0.9, 0.3, 0.3, 0.1, 0.4].map(|mb| count(mb * MB)), [1, 1, 1, 1, 1, 2]);
+}
+
+/// READY Eq. 3 takes the mean interval between the cycles so far, from the first byte on: half a cycle
+/// in four hours is one in eight. Before that there is none, and the cells rest for ever.
+#[test]
+fn achievable_cycles_follow_from_the_interval_so_far() {
+    let rules = Rules { period: 3600.0, capacity: Capacity::Paper, ..rules(40_000) };
+    let cells = Cells::new(3000.0, Some(Recovery::FITTED));
+    let mut r = Regulator::new(rules, cells, 8.0 * MB, 4096.0);
+    near(r.total_bytes(), 8.0 * MB * cells.extrapolated(f64::INFINITY));
+    r.spend(4.0 * MB, 1.0);
+    (1..=4).for_each(|hour| r.next(3600.0 * f64::from(hour)));
+    near(r.total_bytes(), 8.0 * MB * cells.extrapolated(8.0));
+    r.spend(12.0 * MB, 1.0);
+    near(r.total_bytes(), 8.0 * MB * cells.extrapolated(2.0));
+}
+
 #[test]
 fn a_fixed_rate_loses_what_is_unused_and_owes_what_is_too_much() {
     let mut m = FixedRate::new(10.0);

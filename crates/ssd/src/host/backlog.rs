@@ -145,3 +145,28 @@ impl Backlog {
         overloaded.then_some(Overload { arrivals, arriving, behind, outstanding, at_first })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1024 arrivals, a millisecond apart, of which each finds a little more outstanding than the one
+    /// before, up to `most`. Chance leaves 32 at the end.
+    fn growing_to(most: u32) -> Option<Overload> {
+        let mut backlog = Backlog::new();
+        for i in 0..1024 {
+            let at = Time::from_ns(u64::from(i) * 1_000_000);
+            backlog.arrival(at, most * i / 1023, false);
+        }
+        backlog.overload(Time::from_ns(1_100_000_000))
+    }
+
+    #[test]
+    fn three_times_what_chance_leaves_is_too_much() {
+        // The last arrival is outstanding too.
+        assert_eq!(growing_to(94), None);
+        let over = growing_to(95).expect("96 are three times 32");
+        assert_eq!((over.arrivals, over.outstanding), (1024, 96));
+        assert_eq!((over.arriving, over.behind), (Dur::ns(1_023_000_000), Dur::ns(77_000_000)));
+    }
+}
