@@ -248,6 +248,250 @@ fn achievable_cycles_follow_from_the_interval_so_far() {
     near(r.total_bytes(), 8.0 * MB * cells.extrapolated(2.0));
 }
 
+/// Windows of eight seconds bring 3 and 6 MB. Each by itself is the length that is selected: four
+/// periods for 6 MB, which four periods' share of 400 MB in the 392 that are left does not hold. So they
+/// take longer by that much, in whole periods, and every page of that share waits for its part.
+#[test]
+fn a_selected_epoch_takes_as_long_as_its_demand() {
+    let mut r = regulator(Rules { selects: true, period: 2.0, ..rules(400) }, 400.0 * MB);
+    for period in 0..8 {
+        let at = f64::from(2 * period);
+        r.demand(at, if period < 4 { 0.75 * MB } else { 1.5 * MB });
+        assert_eq!((r.tally().selections, r.epoch().length), (0, 4));
+        r.next(at + 2.0);
+    }
+    let epoch = r.epoch();
+    assert_eq!((r.tally().selections, epoch.start, epoch.length), (1, 8, 6));
+    let share = 4.0 * 400.0 / 392.0;
+    near(epoch.rate, share / 4.0 * MB);
+    near(epoch.predicted.expect("it is not the first"), 6.0 * MB);
+    near(epoch.delay, 8.0 * (6.0 / share - 1.0) / (share * MB / 4096.0));
+    // What a drive can do at once is not stretched, and not delayed.
+    let mut r = regulator(Rules { selects: true, ..rules(400) }, 4000.0 * MB);
+    for period in 0..8 {
+        r.demand(f64::from(period), 1.5 * MB);
+        r.next(f64::from(period + 1));
+    }
+    let epoch = r.epoch();
+    assert_eq!((r.tally().selections, epoch.length, epoch.delay), (1, 4, 0.0));
+    near(epoch.predicted.expect("it is not the first"), 6.0 * MB);
+}
+
+/// 12 MB in 12 periods: one in each.
+#[test]
+fn debts_are_waited_for_until_the_target_at_most() {
+    let pessimistic = Rules { enforcement: Enforcement::Pessimistic, ..rules(12) };
+    let mut r = regulator(pessimistic, 12.0 * MB);
+    let waits =
+        |r: &Regulator| [0.0, -0.5, -1.0, -2.5, -100.0].map(|mb| r.periods_until_more(mb * MB));
+    assert_eq!(waits(&r), [1, 1, 2, 3, 12]);
+    (1..=5).for_each(|at| r.next(f64::from(at)));
+    r.spend(1e-9, 0.0);
+    assert_eq!(r.periods_until_more(-100.0 * MB), 7);
+    (6..=13).for_each(|at| r.next(f64::from(at)));
+    assert_eq!((waits(&r), r.grant()), ([0; 5], Grant::FREE));
+    // Cells that take nothing never do.
+    let mut r = Regulator::new(pessimistic, Cells::new(0.0, None), MB, 4096.0);
+    r.next(1.0);
+    assert_eq!((r.epoch().rate, waits(&r)), (0.0, [11; 5]));
+}
+
+/// 100 MB in 100 periods, of which a tenth is spare. The first epoch borrows 6 MB, and nine tenths of
+/// its rate are left: of 90 MB those that follow are given 86.4, and the rest may be lent. The second
+/// borrows nothing: what is printed lends a tenth of all later epochs, what is guarded no more than leaves an
+/// even spread of nine tenths.
+#[test]
+fn spare_capacity_after_a_loan() {
+    let even = (100.0 - 13.6) / 92.0;
+    let left = 100.0 - 0.9 * 88.0 - 13.6 - 4.0 * even;
+    for (capacity, spare) in [(Capacity::Paper, 0.1 * even * 88.0), (Capacity::Guarded, left)] {
+        let mut r = regulator(Rules { capacity, ..rules(100) }, 100.0 * MB);
+        near(r.epoch().spare, 9.6 * MB);
+        r.keep_epochs(2);
+        serve(&mut r, &[10.0 * MB, 0.0, 0.0, 0.0]);
+        near(r.epoch().rate, 0.9 * MB);
+        near(r.epoch().spare, 3.6 * MB);
+        serve(&mut r, &[3.6 * MB, 0.0, 0.0, 0.0]);
+        near(r.epoch().rate, even * MB);
+        near(r.epoch().spare, spare * MB);
+        // The first two that ended are kept.
+        serve(&mut r, &[0.0; 4]);
+        let [first, second] = r.ended_epochs() else { panic!("{:?}", r.ended_epochs()) };
+        assert_eq!((first.start, first.end(), first.predicted), (0, 4, None));
+        assert_eq!((second.start, second.end(), second.predicted), (4, 8, Some(10.0 * MB)));
+        near(first.used, 10.0 * MB);
+        near(second.used, 3.6 * MB);
+        assert_eq!((r.tally().epochs, r.tally().borrowed), (3, 1));
+    }
+    // A loan that is pessimistic is none.
+    let none = Rules { enforcement: Enforcement::Pessimistic, ..rules(100) };
+    let mut r = regulator(none, 100.0 * MB);
+    assert_eq!(r.epoch().spare, 0.0);
+    r.spend(10.0 * MB, 1.0);
+    (1..=4).for_each(|at| r.next(f64::from(at)));
+    assert_eq!((r.epoch().spare, r.tally().borrowed), (0.0, 0));
+}
+
+/// The mean of the last epochs, here of two, is what is predicted; before there are so many the first
+/// stands for the others. A quarter more or less is a hit.
+#[test]
+fn predictions_are_means_and_hold_or_do_not() {
+    let mut r = regulator(Rules { average: 2, ..rules(400) }, 400.0 * MB);
+    let mut epoch = |mb: f64| {
+        serve(&mut r, &[mb * MB, 0.0, 0.0, 0.0]);
+        let tally = r.tally();
+        (r.epoch().predicted.map(|bytes| bytes / MB), tally.predictions, tally.hits)
+    };
+    assert_eq!(epoch(2.0), (Some(2.0), 0, 0));
+    assert_eq!(epoch(2.5), (Some(2.25), 1, 1));
+    assert_eq!(epoch(1.5), (Some(2.0), 2, 1));
+    assert_eq!(epoch(2.5), (Some(2.0), 3, 2));
+    assert_eq!(epoch(2.0), (Some(2.25), 4, 3));
+}
+
+/// The last epoch ends with the target, however long it was to be.
+#[test]
+fn the_last_epoch_is_cut_short() {
+    let mut r = regulator(rules(10), 10.0 * MB);
+    let lengths: Vec<(u64, u64)> = (1..=10)
+        .map(|at| {
+            let epoch = (r.epoch().start, r.epoch().length);
+            r.next(f64::from(at));
+            epoch
+        })
+        .collect();
+    assert_eq!(
+        lengths,
+        [(0, 4), (0, 4), (0, 4), (0, 4), (4, 4), (4, 4), (4, 4), (4, 4), (8, 2), (8, 2)]
+    );
+    assert_eq!((r.tally().epochs, r.grant()), (3, Grant::FREE));
+    // A life shorter than a window is one epoch.
+    assert_eq!(regulator(rules(3), MB).epoch().length, 3);
+    assert_eq!(regulator(rules(100), MB).dram_bytes(), 8 * (100 + 32));
+}
+
+/// Settings are rules: times in periods, rounded, and at least one; at least two windows are remembered.
+#[test]
+fn settings_become_rules() {
+    let of = |name: &str, params: serde_json::Value| {
+        let params = params.as_object().expect("a table").clone();
+        let named = [("throttle".to_owned(), name.to_owned(), params)];
+        let set = crate::PolicySet::resolve(&named, None).expect("settings that are legal");
+        *set.build().throttle.settings().expect("a throttle")
+    };
+    let ready = of(
+        "ready",
+        serde_json::json!({
+            "target": "1000s", "period": "2s", "window": "7s", "history": "100s", "average": 3,
+            "spare": 0.2, "epoch": "window", "difference": "least", "miss": 0.5, "misses": 9,
+            "pages": "nand", "enforcement": "pessimistic", "capacity": "paper", "recovery": "fitted",
+        }),
+    );
+    let rules = Rules {
+        target: 500,
+        period: 2.0,
+        enforcement: Enforcement::Pessimistic,
+        capacity: Capacity::Paper,
+        spare: 0.2,
+        average: 3,
+        window: 4,
+        selects: false,
+        history: 12,
+        difference: Difference::Least,
+        miss: 0.5,
+        misses: 9,
+        nand_pages: true,
+    };
+    let cells = Counted::Given(Recovery::FITTED);
+    assert_eq!(ready.pace, Pace::Dynamic { cells, rules });
+    assert_eq!((ready.target, ready.period), (Dur::secs(1000), Dur::secs(2)));
+    let short =
+        serde_json::json!({ "target": "1s", "period": "9s", "window": "3s", "history": "1s" });
+    let rules = Rules {
+        target: 1,
+        period: 9.0,
+        enforcement: Enforcement::Optimistic,
+        capacity: Capacity::Guarded,
+        spare: 0.1,
+        average: 1,
+        window: 1,
+        selects: true,
+        history: 2,
+        difference: Difference::First,
+        miss: 0.25,
+        misses: 3,
+        nand_pages: false,
+    };
+    let throttles = [("ready", Counted::Drive), ("dynamic", Counted::Rated)];
+    for (name, cells) in throttles {
+        assert_eq!(of(name, short.clone()).pace, Pace::Dynamic { cells, rules }, "{name}");
+    }
+    // Years in milliseconds would be more windows than are worth remembering.
+    let long =
+        of("ready", serde_json::json!({ "history": "9y", "window": "1ms", "period": "1ms" }));
+    let Pace::Dynamic { rules, .. } = long.pace else { panic!("{long:?}") };
+    assert_eq!(rules.history, 1 << 16);
+    let fixed = of("static", serde_json::json!({ "target": "100s", "period": "4s" }));
+    assert_eq!(fixed.pace, Pace::Fixed);
+    assert!(crate::PolicySet::resolve(&[], None).unwrap().build().throttle.settings().is_none());
+}
+
+/// 1000 bytes that take 50 cycles in 100 s: 2000 in each four.
+#[test]
+fn a_machine_is_what_its_settings_say() {
+    let life = Life {
+        raw_bytes: 1000,
+        page_bytes: 10,
+        cycles: 50,
+        recovery: Recovery::PRINTED,
+        pushes_back: true,
+    };
+    let settings = |pace| Settings { target: Dur::secs(100), period: Dur::secs(4), pace };
+    let mut fixed = settings(Pace::Fixed).machine(&life);
+    let Machine::Fixed(rate) = &fixed else { panic!("{fixed:?}") };
+    near(rate.per_period(), 2000.0);
+    near(fixed.grant().bytes, 2000.0);
+    assert_eq!((fixed.grant().delay, fixed.periods_until_more(-2000.0)), (0.0, 2));
+    fixed.demand(0.0, 1e9);
+    fixed.spend(9000.0, 1.0);
+    near(fixed.grant().bytes, -7000.0);
+    // One period pays 2000 of 9000, and each that follows as much.
+    fixed.next(4.0);
+    near(fixed.grant().bytes, 2000.0 - 7000.0);
+    fixed.skip(0, 8.0);
+    near(fixed.grant().bytes, 2000.0 - 7000.0);
+    fixed.skip(1, 8.0);
+    near(fixed.grant().bytes, 2000.0 - 5000.0);
+    fixed.skip(2, 16.0);
+    near(fixed.grant().bytes, 2000.0 - 1000.0);
+    assert!(fixed.regulator().is_none() && fixed.regulator_mut().is_none());
+
+    let rules = Rules { window: 5, ..rules(25) };
+    for (cells, all) in [
+        (Counted::Rated, 50.0),
+        (Counted::Drive, Cells::new(50.0, Some(Recovery::PRINTED)).limit(25.0 / 3600.0)),
+        (
+            Counted::Given(Recovery::FITTED),
+            Cells::new(50.0, Some(Recovery::FITTED)).limit(25.0 / 3600.0),
+        ),
+    ] {
+        let mut dynamic = settings(Pace::Dynamic { cells, rules }).machine(&life);
+        near(dynamic.regulator().expect("it is one").epoch().rate, 1000.0 * all / 25.0);
+        dynamic.spend(7.0, 1.0);
+        dynamic.next(1.0);
+        dynamic.skip(4, 5.0);
+        let regulator = dynamic.regulator_mut().expect("it is one");
+        assert_eq!((regulator.epoch().start, regulator.tally().epochs), (5, 1));
+        assert_eq!(regulator.epoch().predicted, Some(7.0));
+        assert_eq!(dynamic.periods_until_more(-1e9), 20);
+    }
+    let mut free = Machine::Free;
+    free.spend(1e9, 1.0);
+    free.next(1.0);
+    free.skip(3, 4.0);
+    assert_eq!((free.grant(), free.periods_until_more(0.0)), (Grant::FREE, 0));
+}
+
 #[test]
 fn a_fixed_rate_loses_what_is_unused_and_owes_what_is_too_much() {
     let mut m = FixedRate::new(10.0);

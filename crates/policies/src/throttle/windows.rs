@@ -152,6 +152,23 @@ mod tests {
         assert_eq!(w.mean_difference(2, Difference::First), 0.0);
     }
 
+    /// Each window by itself, then as well when others have come: the last one's demand.
+    #[test]
+    fn a_selection_starts_anew() {
+        let mut w = windows(&[1.0, 1.0]);
+        assert_eq!(
+            (w.select(Difference::First), w.len(), w.is_empty()),
+            (Some((1, 1.0)), 2, false)
+        );
+        w.add(1200.0, 5.0);
+        w.add(1800.0, 7.0);
+        w.add(2400.0, 0.0);
+        // Relative to the one before 0, 4 and 2/5; of pairs 5.
+        assert_eq!(w.select(Difference::First), Some((1, 7.0)));
+        assert_eq!(w.complete, [1.0, 1.0, 5.0, 7.0]);
+        assert!(Windows::new(600.0, 4).is_empty());
+    }
+
     #[test]
     fn a_cycle_is_found_whatever_its_length() {
         for cycle in 2..12 {
