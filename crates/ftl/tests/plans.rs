@@ -726,8 +726,8 @@ fn hot_low_density_gives_up_what_is_read_least() {
     s.reads[4] = LOW_LIMIT;
     assert_eq!(s.at_limit(1, at(100)), planned(&[3]));
 
-    // One that has guard levels since now, for one nanosecond, beside one for two.
-    for (reads, first) in [((2, 5), 3), ((3, 5), 4)] {
+    // One that has guard levels since a nanosecond, beside one for two; of equals the first.
+    for (reads, first) in [((2, 5), 3), ((2, 4), 3), ((3, 5), 4)] {
         let mut s = scene(0);
         for (n, since) in [(4, 99), (3, 100)] {
             s.set_role(n, LOW);
@@ -755,6 +755,16 @@ fn hot_low_density_gives_up_what_is_read_least() {
     let mut s = scene(2);
     s.carry_out(vec![copy(2, &[0], Dest::Stream(HOT))]);
     assert_eq!(s.at_limit(1, at(100)), planned(&[4]));
+    // With three pages in it there is one left: four pages need one more.
+    let mut s = scene(2);
+    s.carry_out(vec![copy(2, &[0, 1, 2], Dest::Stream(HOT))]);
+    assert_eq!((s.state(5), s.valid(5)), (State::Open, 3));
+    assert_eq!(s.at_limit(1, at(100)), planned(&[4]));
+    // What others write is no place for them.
+    let mut s = scene(2);
+    s.write(30..31);
+    assert_eq!((s.state(5), s.valid(5)), (State::Open, 1));
+    assert_eq!(s.at_limit(1, at(100)), planned(&[4, 3]));
     // Nothing hot: nothing is given up.
     let mut s = scene(2);
     s.trim([11]);

@@ -83,7 +83,8 @@ impl Lows {
         self.used[tenths as usize] += 1;
     }
 
-    /// Takes the block of a plane that is read least for its time, to be given up.
+    /// Takes the block of a plane that is read least for its time, of equals the first, to be given
+    /// up.
     pub(super) fn take_idlest(
         &mut self,
         view: &FtlView<'_>,

@@ -314,6 +314,9 @@ mod tests {
         assert_eq!(queue(180), [180, 0, 0]);
         // All that it waited, and something before it.
         assert_eq!(queue(800), [200, 400, 200]);
+        // A nanosecond cannot be shared, but one source can have it.
+        spent.queue[Source::Wear as usize] = 0;
+        assert_eq!(spent.behind(Dur::ns(181)).queue[Source::Gc as usize], 1);
     }
 
     #[test]
