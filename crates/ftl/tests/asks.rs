@@ -12,7 +12,7 @@ use ftl::{
 use kernel::{BitSet, Bytes, Idx, IndexVec, Prio, Rng, Time};
 use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Shape, Source, Tag};
 use policies::PolicySet;
-use serde_json::Map;
+use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use support::{Mix, policies_of};
 
@@ -447,4 +447,130 @@ fn a_block_that_is_given_back_feeds_a_plane_that_starves() {
     assert_eq!((ftl.blocks().state(blocks[3]), ftl.running_jobs()), (State::Free, 0));
     assert_eq!(ftl.counts().program[Source::Gc], 3);
     ftl.check().expect("a sound drive");
+}
+
+/// A drive of these policies, with the marks of garbage collection and cycles that it endures.
+fn drive_with(policies: &[(&str, &str, Value)], gc: GcMarks, endurance: u32) -> Drive {
+    let named = policies.iter().map(|(family, name, params)| {
+        let params = params.as_object().expect("a table").clone();
+        ((*family).to_owned(), (*name).to_owned(), params)
+    });
+    let set = PolicySet::resolve(&named.collect::<Vec<_>>(), None).expect("they exist");
+    let config = Config {
+        geometry: geometry(),
+        layouts: Layouts::new(4),
+        logical_pages: 16,
+        gc,
+        endurance,
+        seed: 1,
+    };
+    let policies = || policies_of(&set, Traditional, Planner::default(), Plain);
+    let mut ftl = Ftl::new(config, policies());
+    for lpn in 0..16 {
+        assert!(ftl.write_now(Lpn::from_u32(lpn), data(lpn), NOW));
+    }
+    ftl.begin_run(policies());
+    ftl
+}
+
+const FEW: GcMarks = GcMarks { start: 1, stop: 1, background_stop: 0, one_by_one: false };
+
+fn carry_out(ftl: &mut Drive, steps: Vec<Step>) {
+    let policy = &mut ftl.policies.read_disturb;
+    (policy.at, policy.plan) = (Some(NOW), steps);
+    ftl.on_timer(NOW);
+    ftl.settle(NOW);
+    assert_eq!(ftl.running_jobs(), 0);
+}
+
+/// Four pages go from block 3 through the free ones and back, by refreshes. With the second erase of block
+/// 3 the spread is two cycles, beyond the threshold of one, and the first of the blocks that were never
+/// erased moves.
+#[test]
+fn wear_levelling_is_asked_after_an_erase() {
+    let wear = ("wear", "static", json!({ "threshold": 1 }));
+    for (role, moved) in [(None, 0), (Some(0), 1)] {
+        let mut ftl = drive_with(&[wear.clone()], FEW, 0);
+        if let Some(n) = role {
+            // A block of the read-disturb policy's own is left alone.
+            carry_out(&mut ftl, vec![Step::SetRole(BlockId::from_u32(n), ROLE)]);
+        }
+        let block = BlockId::from_u32;
+        let at = |ftl: &Drive| {
+            let ppn = ftl.map().lookup(Lpn::from_u32(12)).expect("it was written");
+            ftl.geometry().block_of(ppn)
+        };
+        for expected in [3, 4, 5, 6, 7, 3] {
+            assert_eq!(ftl.counts().erase[Source::Wear], 0);
+            assert_eq!(at(&ftl), block(expected));
+            let from = at(&ftl);
+            carry_out(&mut ftl, vec![reclaim(from)]);
+        }
+        assert_eq!((at(&ftl), ftl.array().erases()[block(3)]), (block(4), 2));
+        assert_eq!(ftl.counts().erase[Source::Wear], 1);
+        assert_eq!(ftl.array().erases()[block(moved)], 1);
+        ftl.check().expect("a sound drive");
+    }
+}
+
+/// A block with a page that could not be read is emptied and retired; one that is free already, or out of
+/// service, is not.
+#[test]
+fn a_condemned_block_is_emptied_and_retired() {
+    let mut ftl = drive_with(&[], FEW, 1_000);
+    let block = BlockId::from_u32;
+    for free in [4, 7] {
+        ftl.condemn(block(free));
+    }
+    assert!(!ftl.has_ready());
+    ftl.condemn(block(1));
+    ftl.condemn(block(2));
+    let id = ftl.take_ready().expect("it is emptied");
+    assert_eq!((ftl.job(id).tag(), ftl.has_ready()), (Tag::of(Source::Refresh), false));
+    ftl.run_job(id, NOW);
+    let states = [1, 2].map(|n| ftl.blocks().state(block(n)));
+    assert_eq!(states, [State::Bad, State::Closed], "one at a time");
+    ftl.condemn(block(1));
+    assert!(!ftl.has_ready());
+    // The other is retired when somebody else empties it.
+    carry_out(&mut ftl, vec![reclaim(block(2))]);
+    assert_eq!(ftl.blocks().state(block(2)), State::Bad);
+    let counts = ftl.counts();
+    assert_eq!((counts.condemned, counts.retired), (2, 2));
+    assert_eq!(counts.moved[Source::Refresh], 8);
+    ftl.check().expect("a sound drive");
+    // Where nothing wears out nothing is retired.
+    let mut ftl = drive_with(&[], FEW, 0);
+    ftl.condemn(block(1));
+    assert!(!ftl.has_ready());
+}
+
+/// Four free blocks are fewer than the six that idle time is for. As soon as a block has something to
+/// gain, a die that has nothing else to do collects, one collector at a time.
+#[test]
+fn idle_time_is_for_collecting_ahead_of_need() {
+    let marks = GcMarks { background_stop: 6, ..FEW };
+    let mut ftl = drive_with(&[], marks, 0);
+    assert!(ftl.offers_idle_work() && !ftl.has_ready());
+    let id = ftl.idle_job(DIE).expect("there are too few");
+    let job = ftl.job(id);
+    assert_eq!((job.is_background(), job.tag().prio, job.home()), (true, Prio::Normal, DIE));
+    assert_eq!(ftl.idle_job(DIE), None, "there is a collector");
+    ftl.run_job(id, NOW);
+    // Nothing was to be gained: the plane starves until a page dies.
+    assert_eq!((ftl.counts().starved, ftl.idle_job(DIE)), (1, None));
+    for lpn in 0..8 {
+        ftl.trim(Lpn::from_u32(lpn), NOW);
+    }
+    ftl.settle(NOW);
+    let id = ftl.idle_job(DIE).expect("two blocks hold nothing");
+    ftl.run_job(id, NOW);
+    assert_eq!(ftl.free_blocks(PlaneId::from_u32(0)), 6);
+    assert_eq!(ftl.idle_job(DIE), None, "that is enough");
+    assert_eq!(
+        (ftl.counts().gc_erase_by_demand[Source::Host], ftl.counts().program.total()),
+        (2, 0)
+    );
+    let mut without = drive_with(&[], FEW, 0);
+    assert!(!without.offers_idle_work() && without.idle_job(DIE).is_none());
 }
