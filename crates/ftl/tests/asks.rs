@@ -6,8 +6,8 @@ extern crate floatgate_ftl as ftl;
 mod support;
 
 use ftl::{
-    Action, Config, Cost, Dest, Ftl, FtlView, GcMarks, Interests, Lpn, Plain, Plan, PlaneView,
-    ReadDisturb, Role, State, Step, StreamId, StreamSpec, Traditional, Watch, WriteCtx,
+    Action, Config, Cost, Dest, Ftl, FtlView, GcMarks, Hold, Interests, Lpn, Plain, Plan,
+    PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Traditional, Watch, WriteCtx,
 };
 use kernel::{BitSet, Bytes, Idx, IndexVec, Prio, Rng, Time};
 use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Shape, Source, Tag};
@@ -573,4 +573,39 @@ fn idle_time_is_for_collecting_ahead_of_need() {
     );
     let mut without = drive_with(&[], FEW, 0);
     assert!(!without.offers_idle_work() && without.idle_job(DIE).is_none());
+}
+
+/// Jobs start in the order in which they were wanted; those that wait for idle time are urgent once the
+/// drive is short.
+#[test]
+fn jobs_start_in_order_and_become_urgent() {
+    let mut ftl = drive_with(&[], FEW, 0);
+    for n in [2, 0, 1] {
+        let policy = &mut ftl.policies.read_disturb;
+        (policy.at, policy.plan) = (Some(NOW), vec![reclaim(BlockId::from_u32(n))]);
+        ftl.on_timer(NOW);
+    }
+    for n in [2, 0, 1] {
+        let id = ftl.take_ready().expect("one of three");
+        assert_eq!(ftl.job(id).hold(), Hold::Place, "unless a plan says otherwise");
+        ftl.run_job(id, NOW);
+        assert_eq!(ftl.blocks().state(BlockId::from_u32(n)), State::Free);
+    }
+    assert!(!ftl.has_ready());
+    assert!(Plan::of(Source::Refresh).is_empty());
+
+    // Four blocks are free, of which garbage collection keeps three, and idle time all.
+    let marks = GcMarks { start: 3, stop: 3, background_stop: 4, one_by_one: false };
+    let mut ftl = drive_with(&[], marks, 0);
+    write(&mut ftl, 0, Prio::Normal);
+    let id = ftl.idle_job(DIE).expect("three are fewer than four");
+    for lpn in [1, 2, 3] {
+        write(&mut ftl, lpn, Prio::Normal);
+    }
+    assert_eq!((ftl.take_promoted(), ftl.job(id).is_background()), (None, true));
+    write(&mut ftl, 4, Prio::High);
+    assert_eq!((ftl.take_promoted(), ftl.job(id).is_background()), (Some(id), false));
+    assert_eq!((ftl.take_promoted(), ftl.take_ready()), (None, None));
+    ftl.run_job(id, NOW);
+    assert_eq!(ftl.free_blocks(PlaneId::from_u32(0)), 3);
 }

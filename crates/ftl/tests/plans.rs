@@ -1223,3 +1223,18 @@ fn a_plan_is_about_the_blocks_as_they_were() {
     assert_eq!((s.ftl.blocks().role(block(0)), s.state(1)), (REGULAR, State::Free));
     assert_eq!(s.ftl.running_jobs(), 0);
 }
+
+/// A run begins with blocks that nobody has read.
+#[test]
+fn reads_before_the_run_do_not_count() {
+    let mut s = plain();
+    s.read(0, 7);
+    s.carry_out(vec![Step::ResetReads(block(1))]);
+    let set = PolicySet::resolve(&[], None).expect("the default policies");
+    let (reset, reprogrammed) = (Vec::new(), Vec::new());
+    let hot = StreamSpec::REGULAR;
+    let puppet = Puppet { plan: Vec::new(), hold: Hold::Place, hot, reset, reprogrammed };
+    s.ftl.begin_run(policies_of(&set, Traditional, puppet, Plain));
+    assert!(!s.ftl.take_relieved());
+    assert_eq!(s.ftl.reads(), [0; 10]);
+}
