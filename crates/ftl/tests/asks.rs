@@ -6,14 +6,16 @@ extern crate floatgate_ftl as ftl;
 mod support;
 
 use ftl::{
-    Action, Config, Cost, Dest, Ftl, FtlView, GcMarks, Hold, Interests, Lpn, Plain, Plan,
-    PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Traditional, Watch, WriteCtx,
+    Action, Coding, Config, Cost, Dest, Ftl, FtlView, GcMarks, Hold, Interests, Lpn, NextLife,
+    Plain, Plan, PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Traditional,
+    Watch, WriteCtx,
 };
 use kernel::{BitSet, Bytes, Idx, IndexVec, Prio, Rng, Time};
 use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Shape, Source, Tag};
 use policies::PolicySet;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
+use std::ops::Range;
 use support::{Mix, policies_of};
 
 /// Wakes at a time of the test's choice, with plans of its choice.
@@ -608,4 +610,56 @@ fn jobs_start_in_order_and_become_urgent() {
     assert_eq!((ftl.take_promoted(), ftl.take_ready()), (None, None));
     ftl.run_job(id, NOW);
     assert_eq!(ftl.free_blocks(PlaneId::from_u32(0)), 3);
+}
+
+/// Blocks begin with four slots of six pages. The first is erased to have six.
+struct Widening;
+
+impl Watch for Widening {}
+
+impl Coding for Widening {
+    fn first_life(&self, _: BlockId) -> Mode {
+        Mode::Wom1
+    }
+
+    fn next_life(&mut self, _: &FtlView<'_>, block: BlockId) -> NextLife {
+        let first = block == BlockId::from_u32(0);
+        NextLife::Erase(if first { Mode::Full } else { Mode::Wom1 })
+    }
+}
+
+/// What is kept free has to hold the valid pages of any victim: from the first block of six slots on
+/// that is six, so that the last free block is one of six.
+#[test]
+fn what_is_kept_free_grows_with_the_blocks() {
+    let shape = Shape { pages_per_block: 6, ..*geometry().shape() };
+    let config = Config {
+        geometry: Geometry::new(shape).expect("a drive"),
+        layouts: Layouts::new(6),
+        logical_pages: 40,
+        gc: GcMarks { start: 0, stop: 0, background_stop: 0, one_by_one: false },
+        endurance: 0,
+        seed: 1,
+    };
+    let set = PolicySet::resolve(&[], None).expect("the default policies");
+    let policies = policies_of(&set, Traditional, Planner::default(), Widening);
+    let mut ftl = Ftl::new(config, policies);
+    let write = |ftl: &mut Ftl<Mix<Traditional, Planner, Widening>>, pages: Range<u32>| {
+        let mut pages = pages.map(Lpn::from_u32);
+        pages.position(|lpn| !ftl.write_now(lpn, data(lpn.as_u32()), NOW))
+    };
+    assert_eq!(write(&mut ftl, 0..8), None);
+    for n in [0, 1] {
+        for lpn in 4 * n..4 * n + 4 {
+            ftl.trim(Lpn::from_u32(lpn), NOW);
+        }
+        let policy = &mut ftl.policies.read_disturb;
+        (policy.at, policy.plan) = (Some(NOW), vec![reclaim(BlockId::from_u32(n))]);
+        ftl.on_timer(NOW);
+        ftl.settle(NOW);
+    }
+    // Blocks 2 to 7, and 1, which has been free for less long than 0.
+    assert_eq!(write(&mut ftl, 0..40), Some(7 * 4));
+    let states = [0, 1].map(|n| ftl.blocks().state(BlockId::from_u32(n)));
+    assert_eq!(states, [State::Free, State::Closed]);
 }

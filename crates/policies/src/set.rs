@@ -360,6 +360,25 @@ mod tests {
         assert_eq!(hints, ["victim", "high", "read-first"]);
     }
 
+    /// The write-once code needs a drive without refresh, and does not work together with Mango.
+    #[test]
+    fn what_a_policy_needs_and_forbids_is_checked() {
+        let refused = |others: &[(Family, &str)]| -> Vec<String> {
+            let mut named = one(Family::Coding, "wom");
+            named.extend(others.iter().flat_map(|(family, name)| one(*family, name)));
+            let errors = PolicySet::resolve(&named, None).err().unwrap_or_default();
+            errors.into_iter().map(|e| e.message).collect()
+        };
+        let needs = "`coding=wom` does not work without `read-disturb=none`";
+        let forbids = [
+            "`page-choice=mango` does not work together with `coding=wom`",
+            "`coding=wom` does not work together with `page-choice=mango`",
+        ];
+        assert!(refused(&[]).is_empty());
+        assert_eq!(refused(&[(Family::ReadDisturb, "refresh")]), [needs]);
+        assert_eq!(refused(&[(Family::PageChoice, "mango")]), forbids);
+    }
+
     #[test]
     fn a_set_is_its_json_read_back() {
         let set = PolicySet::resolve(&one(Family::Victim, "d-choices"), None).unwrap();

@@ -100,6 +100,13 @@ fn the_pages_of_equation_4_are_the_hosts_unless_asked() {
         let pages = 2.8 * MB / 4096.0;
         near(r.epoch().delay, factor * 4.0 * (6.0 / 2.8 - 1.0) / pages);
     }
+    // A page of the host that 6 MB were programmed for; without any its bytes are what they are.
+    for (pages, share) in [(1.0, 2.8 / 6.0), (0.0, 2.8 * MB / 4096.0)] {
+        let mut r = regulator(Rules { spare: 0.3, ..rules(400) }, 400.0 * MB);
+        r.spend(6.0 * MB, pages);
+        (1..=4).for_each(|i| r.next(f64::from(i)));
+        near(r.epoch().delay, 4.0 * (6.0 / 2.8 - 1.0) / share);
+    }
 }
 
 /// Fig. 6: an epoch of 4 MB and four periods. 4.2 MB are wanted, 4.0 MB are written.
