@@ -103,6 +103,20 @@ fn two_halves_are_a_page_and_one_needs_the_old() {
     assert_eq!((count(&value["flash"]["rmw_reads"]), programs(&value)), (1, 5));
 }
 
+/// Writes enter in their order: a place that a trim leaves is not for one that comes later.
+#[test]
+fn a_write_waits_behind_one_that_waits() {
+    let script = |waits: bool| {
+        let mut script = vec![write(0, 0), write(1, 1), trim(3, 1), write(4, 3)];
+        if waits {
+            script.insert(2, write(2, 2));
+        }
+        script
+    };
+    let waited = |waits| buffer(&serve(&buffered(2, 1.0, &[]), script(waits)), "waited");
+    assert_eq!((waited(true), waited(false)), (2, 0));
+}
+
 #[test]
 fn what_is_trimmed_in_the_buffer_never_reaches_flash() {
     let value = serve(&buffered(4, 1.0, &[]), vec![write(0, 3), write(1, 4), trim(2, 3)]);

@@ -204,12 +204,13 @@ fn a_policy_that_gains_nothing_is_told_of() {
 
 const MS: u64 = 1_000_000;
 
-/// Greedy that wants to be woken every millisecond, and the first time has a block reclaimed by
-/// whichever die has nothing else to do.
+/// Greedy that wants to be woken every millisecond, and the first time has a block reclaimed, at once or
+/// when its die has nothing else to do.
 struct Waker {
     next: u64,
     woken: Arc<AtomicU64>,
     reclaims: Option<BlockId>,
+    background: bool,
 }
 
 impl Watch for Waker {
@@ -225,7 +226,7 @@ impl Watch for Waker {
         assert_eq!(now, Time::from_ns(self.next), "it is woken in time");
         self.next += MS;
         self.woken.fetch_add(1, Relaxed);
-        plan.background = true;
+        plan.background = self.background;
         if let Some(block) = self.reclaims.take() {
             plan.push(Step::Reclaim { block, to: Dest::Stream(StreamId::GC) });
         }
@@ -242,11 +243,12 @@ impl Victim for Waker {
 /// time that it had asked for by then. A die that does nothing does what was planned.
 #[test]
 fn a_policy_is_woken_while_the_host_has_requests() {
-    for reclaims in [None, Some(BlockId::from_u32(0))] {
+    let block = Some(BlockId::from_u32(0));
+    for (reclaims, background) in [(None, true), (block, true), (block, false)] {
         let drive = drive::<&str>(&[]);
         let woken = Arc::new(AtomicU64::new(0));
         let mut policies = drive.policies.build();
-        let waker = Waker { next: MS, woken: Arc::clone(&woken), reclaims };
+        let waker = Waker { next: MS, woken: Arc::clone(&woken), reclaims, background };
         policies.victim = VictimPolicy::Custom(Box::new(waker));
         let mut ftl = ftl_of(&drive, policies);
         for lpn in (0..drive.logical_pages).map(Lpn::from_u32) {

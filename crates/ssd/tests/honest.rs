@@ -427,6 +427,32 @@ fn a_run_shorter_than_a_second_has_finite_rates() {
     assert!((number(&value["simulated_seconds"]) - 1.900_05).abs() < 1e-12);
 }
 
+/// More than a year after the first one, a request still arrives at its nanosecond.
+#[test]
+fn a_late_arrival_is_exact() {
+    let at = 40_000_000_000_000_001;
+    let value = serve(&drive::<&str>(&[]), vec![read(0, 1), read(at, 2)]);
+    assert_eq!(count(&value["end"]["at_ns"]), at + 50_000);
+}
+
+/// Writes that wait for space do not end the life of a drive that has lost a block, as long as it has
+/// those that it needs: 8 for 64 pages of data, two at which garbage collection stops and two that are
+/// open, of sixteen.
+#[test]
+fn a_drive_goes_on_with_the_blocks_that_it_needs() {
+    let drive = drive(&[
+        "reliability.endurance=20",
+        "host.mode=queue-depth",
+        "host.queue-depth=16",
+        "workload.requests=100000",
+        "precondition.fill=full",
+    ]);
+    assert_eq!(drive.logical_pages, 64);
+    let value = generate(&drive, "random-write");
+    assert_eq!(value["end"]["state"], "worn-out");
+    assert_eq!(count(&value["capacity"]["bad_blocks"]), 5);
+}
+
 #[test]
 fn arrivals_decades_apart_are_no_trouble() {
     let year = 365 * 86_400 * 1_000_000_000;

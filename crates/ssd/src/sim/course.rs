@@ -98,6 +98,9 @@ mod tests {
                 }
             }
             assert!(course.marks.len() <= MOST);
+            // They are as far apart as they are said to be, and nearer only where the distance grew.
+            let gaps = course.marks.windows(2).map(|m| m[1].host_pages - m[0].host_pages);
+            gaps.for_each(|gap| assert!((course.step / 2..=course.step).contains(&gap), "{gap}"));
             let [first, second] = course.halves(Stretch::of(&counts)).unwrap();
             assert_eq!(first.host_pages + second.host_pages, requests);
             let off = first.host_pages.abs_diff(requests / 2);
