@@ -190,7 +190,9 @@ fn place(
     let geometry = three_dies();
     let set = |n: usize, of: &[usize]| {
         let mut set = BitSet::new(n);
-        of.iter().for_each(|i| set.set(*i));
+        for i in of {
+            set.set(*i);
+        }
         set
     };
     let (writable, idle) = (set(6, room), set(3, idle));

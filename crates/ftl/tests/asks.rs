@@ -490,9 +490,9 @@ fn carry_out(ftl: &mut Drive, steps: Vec<Step>) {
 /// erased moves.
 #[test]
 fn wear_levelling_is_asked_after_an_erase() {
-    let wear = ("wear", "static", json!({ "threshold": 1 }));
+    let wear = [("wear", "static", json!({ "threshold": 1 }))];
     for (role, moved) in [(None, 0), (Some(0), 1)] {
-        let mut ftl = drive_with(&[wear.clone()], FEW, 0);
+        let mut ftl = drive_with(&wear, FEW, 0);
         if let Some(n) = role {
             // A block of the read-disturb policy's own is left alone.
             carry_out(&mut ftl, vec![Step::SetRole(BlockId::from_u32(n), ROLE)]);

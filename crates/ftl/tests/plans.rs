@@ -230,9 +230,9 @@ impl Scene {
         self.policy.on_erased(block(n), role, reads, Tag::of(Source::Refresh), now);
     }
 
-    fn count(&self, name: &str) -> f64 {
+    fn count(&self, name: &str) -> u64 {
         let counters = self.policy.counters();
-        counters.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("no {name}")).1
+        counters.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("no {name}")).1 as u64
     }
 
     fn state(&self, n: u32) -> State {
@@ -270,7 +270,7 @@ fn how_long_refreshes_take() {
         s.erased(2, REGULAR, LIMIT, at(130));
         // This one was erased for the space.
         s.erased(0, REGULAR, 2, at(190));
-        let mut expected = [2.0, 80.0, 50.0];
+        let mut expected = [2, 80, 50];
         let anew = match scheme {
             "redftl" | "read-leveling" => Some(ReadDisturbPolicy::on_reset as fn(&mut _, _, _)),
             "ipr" => Some(ReadDisturbPolicy::on_reprogrammed as fn(&mut _, _, _)),
@@ -278,7 +278,7 @@ fn how_long_refreshes_take() {
         };
         if let Some(anew) = anew {
             anew(&mut s.policy, block(3), at(170));
-            expected = [3.0, 150.0, 70.0];
+            expected = [3, 150, 70];
         }
         let counters = ["refreshes", "refresh_ns_total", "refresh_ns_max"];
         assert_eq!(counters.map(|name| s.count(name)), expected, "{scheme}");
@@ -431,7 +431,7 @@ fn a_block_is_early_by_the_mean_interval() {
         s.policy.on_open(block(0), StreamId::HOST, REGULAR);
         s.policy.on_open(block(1), StreamId::GC, REGULAR);
         assert_eq!([to(&mut s, 0, 30), to(&mut s, 1, 40)], [REFRESHED; 2], "{scheme}");
-        assert_eq!(s.count("intervals"), 0.0, "{scheme}");
+        assert_eq!(s.count("intervals"), 0, "{scheme}");
         // Blocks are opened at the time of the last erase or limit: here 100.
         s.erased(9, REGULAR, 0, at(100));
         (2..5).for_each(|n| s.policy.on_open(block(n), REFRESHED, REGULAR));
@@ -445,8 +445,8 @@ fn a_block_is_early_by_the_mean_interval() {
         assert_eq!(to(&mut s, 2, 299), REFRESHED, "{scheme}");
         // Of 399 a quarter is 99.75.
         assert_eq!(to(&mut s, 3, 298), MONITORED, "{scheme}");
-        assert_eq!(s.count("intervals"), 5.0, "{scheme}");
-        assert_eq!(s.count("short_intervals"), 2.0, "{scheme}");
+        assert_eq!(s.count("intervals"), 5, "{scheme}");
+        assert_eq!(s.count("short_intervals"), 2, "{scheme}");
         if scheme == "ipr" {
             // From 400 on: 90 ns, of 497 for five.
             s.policy.on_reprogrammed(block(9), at(400));
@@ -460,13 +460,13 @@ fn a_block_is_early_by_the_mean_interval() {
 #[test]
 fn the_interval_of_every_refresh_counts() {
     for (scheme, role, counts) in [
-        ("redftl", MONITOR, 1.0),
-        ("redftl", SHADOW, 1.0),
-        ("hot-low-density", MONITOR, 1.0),
-        ("hot-low-density", LOW, 1.0),
-        ("ipr", MONITOR, 1.0),
-        ("ipr", LOW, 1.0),
-        ("ipr", READ_HOT, 0.0),
+        ("redftl", MONITOR, 1),
+        ("redftl", SHADOW, 1),
+        ("hot-low-density", MONITOR, 1),
+        ("hot-low-density", LOW, 1),
+        ("ipr", MONITOR, 1),
+        ("ipr", LOW, 1),
+        ("ipr", READ_HOT, 0),
     ] {
         let mut s = Scene::new(scheme, &json!({}), StreamSpec::REGULAR);
         s.write(0..30);
@@ -488,8 +488,8 @@ fn monitor_blocks_take_turns() {
             s.monitor(n, 0..1);
             s.erased(n, MONITOR, 1, at(1));
         }
-        assert_eq!(s.count("monitor_blocks_opened"), 3.0, "{scheme}");
-        assert_eq!(s.count("monitor_blocks_most"), 1.0, "{scheme}");
+        assert_eq!(s.count("monitor_blocks_opened"), 3, "{scheme}");
+        assert_eq!(s.count("monitor_blocks_most"), 1, "{scheme}");
     }
 }
 
@@ -502,16 +502,12 @@ fn pages_are_hot_by_the_mean_of_their_block() {
     s.write(0..30);
     let hot = |s: &mut Scene, n| {
         let steps = s.at_limit(n, at(2));
-        match &steps[..] {
-            [Step::Seal(_), Step::Copy { from, pages: Pages::Some(slots), .. }, _] => {
-                assert_eq!((*from, &steps[2]), (block(n), &reclaim(n, REFRESHED)));
-                slots.clone()
-            }
-            _ => {
-                assert_eq!(steps, [Step::Seal(block(n)), reclaim(n, REFRESHED)]);
-                Vec::new()
-            }
+        if let [Step::Seal(_), Step::Copy { from, pages: Pages::Some(slots), .. }, _] = &steps[..] {
+            assert_eq!((*from, &steps[2]), (block(n), &reclaim(n, REFRESHED)));
+            return slots.clone();
         }
+        assert_eq!(steps, [Step::Seal(block(n)), reclaim(n, REFRESHED)]);
+        Vec::new()
     };
     s.monitor(1, 0..4);
     // Eight reads of six pages.
@@ -522,10 +518,10 @@ fn pages_are_hot_by_the_mean_of_their_block() {
     s.erased(1, MONITOR, 10, at(2));
     s.monitor(2, 0..0);
     assert!(hot(&mut s, 2).is_empty());
-    assert_eq!(s.count("hot_pages_found"), 4.0);
-    assert_eq!(s.count("monitor_blocks_opened"), 2.0);
-    assert_eq!(s.count("monitor_blocks_most"), 1.0);
-    assert_eq!(s.count("monitor_blocks_allowed"), 1.0);
+    assert_eq!(s.count("hot_pages_found"), 4);
+    assert_eq!(s.count("monitor_blocks_opened"), 2);
+    assert_eq!(s.count("monitor_blocks_most"), 1);
+    assert_eq!(s.count("monitor_blocks_allowed"), 1);
     // Block 0 has no counters.
     s.set_role(0, MONITOR);
     assert!(hot(&mut s, 0).is_empty());
@@ -537,12 +533,12 @@ fn pages_are_hot_by_the_mean_of_their_block() {
     s.monitor(1, 0..2);
     s.monitor(2, 3..6);
     assert_eq!((hot(&mut s, 1), hot(&mut s, 2)), (vec![0, 1], vec![3, 4, 5]));
-    assert_eq!(s.count("monitor_blocks_most"), 2.0);
+    assert_eq!(s.count("monitor_blocks_most"), 2);
     let two_planes = Shape { planes_per_die: 2, ..*s.ftl.geometry().shape() };
     s.policy.attach(&Geometry::new(two_planes).expect("a drive"), 36);
-    assert_eq!(s.count("monitor_blocks_allowed"), 4.0);
+    assert_eq!(s.count("monitor_blocks_allowed"), 4);
     s.policy.on_open(block(1), MONITORED, MONITOR);
-    assert_eq!(s.count("monitor_blocks_most"), 2.0);
+    assert_eq!(s.count("monitor_blocks_most"), 2);
 }
 
 // ── Shadow blocks ───────────────────────────────────────────────────────────────────────────────
@@ -573,20 +569,20 @@ fn shadow_blocks_are_filled_up_before_others_open() {
     let mut s = scene(30);
     let all = [copy(1, &[0, 1, 2], fresh), copy(1, &[3, 4], fresh)];
     assert_eq!(s.at_limit(1, at(1)), admitted(&all));
-    assert_eq!(counts(&s), (5.0, 0.0));
+    assert_eq!(counts(&s), (5, 0));
     // One of three is there, so one more.
     s.policy.on_open(block(9), HOT, SHADOW);
     assert_eq!(s.at_limit(1, at(1)), admitted(&all[..1]));
-    assert_eq!(counts(&s), (8.0, 2.0));
+    assert_eq!(counts(&s), (8, 2));
     s.policy.on_open(block(8), HOT, SHADOW);
     assert_eq!(s.at_limit(1, at(1)), admitted(&[]));
-    assert_eq!(counts(&s), (8.0, 7.0));
+    assert_eq!(counts(&s), (8, 7));
     let blocks = ["shadow_blocks", "shadow_blocks_most", "shadow_blocks_opened"];
-    assert_eq!(blocks.map(|name| s.count(name)), [2.0; 3]);
+    assert_eq!(blocks.map(|name| s.count(name)), [2; 3]);
     s.erased(9, SHADOW, 0, at(1));
     assert_eq!(s.at_limit(1, at(1)), admitted(&all[..1]));
-    assert_eq!(blocks.map(|name| s.count(name)), [1.0, 2.0, 2.0]);
-    assert_eq!(s.count("shadow_blocks_erased"), 1.0);
+    assert_eq!(blocks.map(|name| s.count(name)), [1, 2, 2]);
+    assert_eq!(s.count("shadow_blocks_erased"), 1);
     // The share is of two: with one there, none opens.
     let mut s = scene(20);
     s.policy.on_open(block(9), HOT, SHADOW);
@@ -660,8 +656,8 @@ fn a_shadow_block_at_its_limit_is_emptied_or_levelled() {
         // Nothing is left to copy.
         s.trim([14, 15]);
         assert_eq!(s.at_limit(4, at(1)), [reclaim(4, REFRESHED)], "{scheme}");
-        assert_eq!(s.count("shadow_refreshes"), 5.0, "{scheme}");
-        assert_eq!(s.count("shadow_reuses"), if levels { 2.0 } else { 0.0 }, "{scheme}");
+        assert_eq!(s.count("shadow_refreshes"), 5, "{scheme}");
+        assert_eq!(s.count("shadow_reuses"), if levels { 2 } else { 0 }, "{scheme}");
     }
 }
 
@@ -755,15 +751,15 @@ fn hot_low_density_gives_up_what_is_read_least() {
     assert_eq!(s.at_limit(1, at(100)), planned(&[4, 3]));
     // They are given up once.
     assert_eq!(s.at_limit(1, at(100)), planned(&[]));
-    assert_eq!(s.count("low_blocks_given_up"), 2.0);
-    assert_eq!((s.count("low_blocks"), s.count("low_blocks_most")), (2.0, 2.0));
-    assert_eq!(s.count("low_blocks_allowed"), 3.0);
+    assert_eq!(s.count("low_blocks_given_up"), 2);
+    assert_eq!((s.count("low_blocks"), s.count("low_blocks_most")), (2, 2));
+    assert_eq!(s.count("low_blocks_allowed"), 3);
     // When they are erased there is room again, and how far they were used is counted.
     s.erased(4, LOW, 20, at(100));
     s.erased(3, LOW, LOW_LIMIT, at(100));
     assert_eq!(s.at_limit(1, at(100)), planned(&[]));
-    assert_eq!((s.count("low_blocks"), s.count("low_blocks_most")), (0.0, 2.0));
-    assert_eq!((s.count("low_used_50"), s.count("low_used_100")), (1.0, 1.0));
+    assert_eq!((s.count("low_blocks"), s.count("low_blocks_most")), (0, 2));
+    assert_eq!((s.count("low_used_50"), s.count("low_used_100")), (1, 1));
 
     // The other order of reads for their time; a block at its limit goes by itself.
     let mut s = scene(2);
@@ -893,16 +889,16 @@ fn ipr_reclaims_a_block_of_the_pool_when_it_needs_one() {
     assert_eq!(victim(&mut s), Some(8));
     s.reads[8] = LIMIT;
     assert_eq!(victim(&mut s), Some(9), "nor is at its limit");
-    assert_eq!(s.count("pool_blocks_collected"), 5.0);
+    assert_eq!(s.count("pool_blocks_collected"), 5);
     s.set_role(9, LOW);
     assert_eq!(victim(&mut s), None, "there is no other");
-    assert_eq!(s.count("pool_without_victim"), 1.0);
+    assert_eq!(s.count("pool_without_victim"), 1);
     s.set_role(9, MONITOR);
     assert_eq!(victim(&mut s), Some(9));
     // Block 2 has as many pages as the open one has slots left.
     s.trim([13]);
     assert_eq!(victim(&mut s), None);
-    assert_eq!(s.count("pool_without_victim"), 1.0, "none was looked for");
+    assert_eq!(s.count("pool_without_victim"), 1, "none was looked for");
     // A third slot is written, so that one is missing; and a block of the pool is free.
     s.carry_out(vec![copy(2, &[5], Dest::Stream(HOT))]);
     s.trim([17]);
@@ -916,11 +912,13 @@ fn ipr_reclaims_a_block_of_the_pool_when_it_needs_one() {
     assert_eq!(victim(&mut pool(83)), Some(5));
     let mut s = pool(84);
     assert_eq!(victim(&mut s), None);
-    assert_eq!((s.count("pool_blocks_collected"), s.count("pool_without_victim")), (0.0, 1.0));
+    assert_eq!((s.count("pool_blocks_collected"), s.count("pool_without_victim")), (0, 1));
     // Of six, three are a half.
     let mut s = pool(50);
     s.trim([7]);
-    [5, 6].into_iter().for_each(|n| s.set_role(n, LOW));
+    for n in [5, 6] {
+        s.set_role(n, LOW);
+    }
     assert_eq!((s.valid(8), victim(&mut s)), (3, Some(8)));
     // One page needs room too, where no block is open, and one that others write is none.
     let mut s = pool(0);
@@ -1018,11 +1016,11 @@ fn ipr_reprograms_in_the_pool_only() {
         s.trim([8]);
         let expected = if in_pool { top(&[5]) } else { vec![reclaim(1, HOT)] };
         assert_eq!(s.at_limit(1, at(1)), expected);
-        assert_eq!(s.count("read_hot_refreshes"), 2.0);
-        assert_eq!(s.count("skipped_outside_pool"), if in_pool { 0.0 } else { 2.0 });
+        assert_eq!(s.count("read_hot_refreshes"), 2);
+        assert_eq!(s.count("skipped_outside_pool"), if in_pool { 0 } else { 2 });
         // Erases are counted in the pool: of one block, the first of it, or none.
         (0..2).for_each(|n| s.erased(n, REGULAR, 0, at(2)));
-        assert_eq!(s.count("pool_erases"), if in_pool { 1.0 } else { 0.0 });
+        assert_eq!(s.count("pool_erases"), u64::from(in_pool));
     }
 }
 
@@ -1081,15 +1079,15 @@ fn ipr_gives_up_what_is_read_least() {
         s.policy.on_reprogrammed(block(n), at(since));
     }
     assert!(!s.may_reprogram(4), "two are all");
-    assert_eq!((s.count("low_blocks"), s.count("low_blocks_allowed")), (2.0, 2.0));
+    assert_eq!((s.count("low_blocks"), s.count("low_blocks_allowed")), (2, 2));
     (s.reads[2], s.reads[3]) = (10, 6);
     assert_eq!(given_up(&mut s), Some(2));
     assert_eq!(given_up(&mut s), Some(3));
     assert_eq!(given_up(&mut s), Some(1), "both are about to go");
-    assert_eq!(s.count("skipped_at_cap"), 1.0);
+    assert_eq!(s.count("skipped_at_cap"), 1);
     s.erased(2, LOW, 39, at(100));
     assert!(s.may_reprogram(4) && !s.may_reprogram(4));
-    assert_eq!(s.count("low_used_90"), 1.0);
+    assert_eq!(s.count("low_used_90"), 1);
     // The block that was given up, with guard levels once more, may be given up once more.
     s.policy.on_reprogrammed(block(2), at(90));
     assert_eq!(given_up(&mut s), Some(2));

@@ -22,7 +22,7 @@ impl Default for Rewrites {
         Self {
             wanted: BitSet::new(0),
             arrived: Vec::new(),
-            waiting: IndexVec::filled(VecDeque::new(), 0),
+            waiting: IndexVec::default(),
             asked: 0,
             begun: 0,
             forgotten: 0,
