@@ -12,7 +12,7 @@ use policies::external::{
     BlockId, Cost, External, FtlView, Interests, Level, Lpn, Made, PlaneView, Rng, StreamId,
     Supplier, Tag, Time, Victim, Watch, WriteCtx,
 };
-use policies::{Family, PolicyError, VictimPolicy};
+use policies::{Builtin, Family, PolicyError, VictimPolicy};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -239,30 +239,50 @@ impl Victim for Waker {
     }
 }
 
+/// A drive with such a policy that reads page 8 at these times; how often the policy was woken.
+fn wake(
+    drive: &Drive,
+    reclaims: Option<u32>,
+    background: bool,
+    reads: &[u64],
+) -> (Sim<Builtin>, u64) {
+    let woken = Arc::new(AtomicU64::new(0));
+    let mut policies = drive.policies.build();
+    let reclaims = reclaims.map(BlockId::from_u32);
+    let waker = Waker { next: MS, woken: Arc::clone(&woken), reclaims, background };
+    policies.victim = VictimPolicy::Custom(Box::new(waker));
+    let mut ftl = ftl_of(drive, policies);
+    for lpn in (0..drive.logical_pages).map(Lpn::from_u32) {
+        assert!(ftl.write_now(lpn, (), Time::ZERO));
+    }
+    let mut sim = Sim::new(Settings::of(drive), ftl);
+    let list = List::new("list", reads.iter().map(|at| read(*at, 8)).collect()).unwrap();
+    sim.run(&mut *list.open().unwrap(), None, &mut |_| true).unwrap();
+    (sim, woken.load(Relaxed))
+}
+
 /// A page is read at 0 and at 10.5 ms: until then the policy is woken ten times, and once more for the
 /// time that it had asked for by then. A die that does nothing does what was planned.
 #[test]
 fn a_policy_is_woken_while_the_host_has_requests() {
-    let block = Some(BlockId::from_u32(0));
-    for (reclaims, background) in [(None, true), (block, true), (block, false)] {
+    for reclaims in [None, Some(0)] {
         let drive = drive::<&str>(&[]);
-        let woken = Arc::new(AtomicU64::new(0));
-        let mut policies = drive.policies.build();
-        let waker = Waker { next: MS, woken: Arc::clone(&woken), reclaims, background };
-        policies.victim = VictimPolicy::Custom(Box::new(waker));
-        let mut ftl = ftl_of(&drive, policies);
-        for lpn in (0..drive.logical_pages).map(Lpn::from_u32) {
-            assert!(ftl.write_now(lpn, (), Time::ZERO));
-        }
-        let mut sim = Sim::new(Settings::of(&drive), ftl);
-        let list = List::new("list", vec![read(0, 8), read(21 * MS / 2, 8)]).unwrap();
-        sim.run(&mut *list.open().unwrap(), None, &mut |_| true).unwrap();
-        assert_eq!(woken.load(Relaxed), 11);
+        let (sim, woken) = wake(&drive, reclaims, true, &[0, 21 * MS / 2]);
+        assert_eq!(woken, 11);
         let counts = sim.ftl().counts();
         assert_eq!(counts.erase.total(), u64::from(reclaims.is_some()));
         assert_eq!(counts.program[Source::Rewrite], if reclaims.is_some() { 8 } else { 0 });
         assert_eq!(sim.stats().end_ns, 21 * MS / 2 + 50_000);
     }
+}
+
+/// What is planned for at once starts when the policy is woken: a read that comes a little later waits for
+/// eight pages to move, of 650 us each, and for an erase.
+#[test]
+fn what_a_timer_starts_begins_then() {
+    let drive = drive::<&str>(&[]);
+    let (sim, _) = wake(&drive, Some(0), false, &[0, MS + 10_000]);
+    assert_eq!(sim.stats().end_ns, MS + 8 * 650_000 + 3 * MS + 50_000);
 }
 
 // ── Progress ────────────────────────────────────────────────────────────────────────────────────
