@@ -23,6 +23,7 @@ fn start(device: &mut Device, clock: &mut Clock, die: DieId, work: Work, command
     device.start(clock, die, op, command);
 }
 
+/// Long for its course: each command, and what it leaves of the channel.
 #[test]
 fn a_move_within_a_plane_leaves_the_channel_to_others() {
     let bus = Bus::Modelled { command: CYCLES, page: PAGE };
