@@ -59,7 +59,12 @@ def main() -> None:
             _answer()
         except terminal.OutputError:
             raise
-        except BaseException:  # also the end of a command, which is a SystemExit
+        except SystemExit as end:
+            sys.stdout.flush()
+            if end.code == interrupt.STATUS:
+                interrupt.leave()
+            raise
+        except BaseException:
             sys.stdout.flush()
             raise
         sys.stdout.flush()
