@@ -228,7 +228,7 @@ def test_ctrl_c_ends_a_run_at_once(tmp_path: Path, words: tuple[str, ...]) -> No
     with at_once(run.pid):
         run.send_signal(signal.SIGINT)
         out, err = run.communicate(timeout=LONG)
-    assert (run.returncode, out) == (130, b"")
+    assert (run.returncode, out) == (130, b""), err.decode()
     assert b"Traceback" not in err
     assert list(tmp_path.iterdir()) == []
 

@@ -224,6 +224,7 @@ WRONG = {
         "there are 1, 2",
     ),
     "not TOML": (BASE + "seed = \n", 5, "this is not TOML"),
+    "not TOML to the end": (BASE + 'seed = """x\n\n', 5, "this is not TOML"),
     "nothing": ("", None, "`schema` is missing"),
 }
 
@@ -237,6 +238,13 @@ def test_a_mistake_has_its_line(text: str, line: int | None, message: str) -> No
     if line is not None:
         assert f"--> wrong.toml:{line}\n" in said
         assert f"{line} | {text.splitlines()[line - 1]}" in said
+
+
+def test_all_mistakes_of_toml_are_said_at_once_a_line_each() -> None:
+    text = BASE + "seed = 1\nset = 2 2\na = = =\nb = 3\nc = 'x\n"
+    with pytest.raises(fg.ConfigError) as raised:
+        Experiment.parse(text, "wrong.toml")
+    assert re.findall(r"wrong.toml:(\d+)", str(raised.value)) == ["6", "7", "9"]
 
 
 def test_all_mistakes_are_said_at_once() -> None:

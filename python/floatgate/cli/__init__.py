@@ -59,12 +59,7 @@ def main() -> None:
             _answer()
         except terminal.OutputError:
             raise
-        except SystemExit as end:
-            sys.stdout.flush()
-            if end.code == interrupt.STATUS:
-                interrupt.leave()
-            raise
-        except BaseException:
+        except BaseException:  # also the end of a command, which is a SystemExit
             sys.stdout.flush()
             raise
         sys.stdout.flush()

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import atexit
-import os
 import signal
-import sys
 from types import FrameType
 from typing import NoReturn
-
-STATUS = 130
-"""The exit status of a process that Ctrl-C ended."""
 
 _heard = False
 
@@ -29,17 +23,6 @@ def check() -> None:
     """Raises KeyboardInterrupt if Ctrl-C came and was not acted on."""
     if _heard:
         raise KeyboardInterrupt
-
-
-def leave() -> NoReturn:
-    """Ends the process after Ctrl-C, when all that was begun is tidied up.
-
-    Threads of the engine and of polars may still work, and nobody waits for them. An interpreter
-    that is torn down around one that comes back to it ends with an abort.
-    """
-    atexit._run_exitfuncs()
-    sys.stderr.flush()
-    os._exit(STATUS)
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
