@@ -179,6 +179,7 @@ def test_ranges_that_are_none(given: dict[str, Any], message: str) -> None:
 # ── Mistakes ────────────────────────────────────────────────────────────────────────────────────
 
 BASE = HEAD + 'drive = "agcr"\nworkload = "zipf"\n'
+CLAIM = BASE + '[[published]]\nwhat = "a"\nmeasure = "waf"\nvalue = 1\n'
 
 WRONG = {
     "no schema": ('name = "x"\n', None, "`schema` is missing"),
@@ -216,6 +217,16 @@ WRONG = {
         BASE + '[[published]]\nwhat = "a"\ntext = "b"\nvalue = 1\n',
         8,
         "has no `value`",
+    ),
+    "published in no form": (CLAIM + 'form = "factor"\n', 9, "is no `form`"),
+    "a form of nothing": (CLAIM + 'form = "ratio"\n', 9, "say by `against`"),
+    "over what": (CLAIM + 'over = "mediam"\n', 9, "did you mean `median`"),
+    "a span of one": (CLAIM + "span = [1]\n", 9, "a list of two numbers"),
+    "too little of what": (CLAIM + "least = { waf = true }\n", 9, "`waf` must be a number"),
+    "a relation that is none": (
+        BASE + '[[published]]\nwhat = "a"\nmeasure = "waf"\nvalue = "about 2"\n',
+        8,
+        "a number or a relation",
     ),
     "published of no run": (
         BASE + 'seed = [1, 2]\n[[published]]\nwhat = "a"\nmeasure = "waf"\nvalue = 1\n'

@@ -10,6 +10,7 @@ import pytest
 
 import floatgate as fg
 import floatgate.report
+import sample
 from conftest import Floatgate
 from floatgate.experiments import Published
 from floatgate.report.model import Report
@@ -86,6 +87,73 @@ def test_findings_are_means_and_changes(tmp_path: Path) -> None:
     text = findings.table_text(report.tables[0])
     assert "50.00 %" in text or "50 %" in text
     assert "points" in text
+
+
+def test_claims_take_runs_by_what_they_carry(tmp_path: Path) -> None:
+    greedy, random = {"victim": "greedy"}, {"victim": "random"}
+    plan = experiment(
+        Published("least", "waf", 2.0, random, over="least"),
+        Published("most", "waf", 2.0, random, over="most"),
+        Published("median", "waf", 2.0, random, over="median"),
+        Published("sum", "waf", 2.0, random, over="sum"),
+        Published("ratio", "waf", 2.0, random, greedy, form="ratio"),
+        Published("speed-up", "waf", 2.0, random, greedy, form="speed-up"),
+        # What is the same for all runs is carried as well, and what no run has is not.
+        Published("on the drive", "waf", 2.0, {"drive": "agcr", "seed": 1}, over="sum"),
+        Published("few", "read.mean", 2.0, greedy, least={"host.read.requests": 1}),
+        Published("no WAF", "waf", 2.0, greedy, span=(0.0, 0.5)),
+        Published("below", "waf", "at most 1.5", greedy, tolerance=0.1),
+    )
+    comparison = plan.sweep(out=tmp_path, workers=1)
+    one, two, three, four = (run.waf for run in comparison.runs)
+    rows = {row.what: row for row in findings.findings(plan, comparison)}
+    ours = {what: row.ours for what, row in rows.items()}
+    assert ours == {
+        "least": min(three, four),
+        "most": max(three, four),
+        "median": pytest.approx((three + four) / 2),
+        "sum": pytest.approx(three + four),
+        "ratio": pytest.approx((three / one + four / two) / 2),
+        "speed-up": pytest.approx((one / three - 1 + two / four - 1) / 2),
+        "on the drive": pytest.approx(one + three),
+        "few": None,
+        "no WAF": None,
+        "below": pytest.approx((one + two) / 2),
+    }
+    assert rows["ratio"].unit == "x"
+    assert [names["seed"] for names in rows["speed-up"].runs] == ["1", "1", "2", "2"]
+    assert {names["drive"] for names in rows["least"].runs} == {"agcr"}
+    assert rows["few"].note == "2 of 2 runs have less than 1 of host.read.requests and are left out"
+    assert "which is impossible: it lies within 0 to 0.5" in rows["no WAF"].note
+    own = Published("own", lambda run: 2 * run.waf, 2.0, random | {"seed": 1})
+    (row,) = findings.Evidence(plan, comparison).finding(own)
+    assert row.ours == 2 * three
+    assert list(findings.misses(plan, comparison)) == [], "a relation has its own verdict"
+
+
+def test_a_run_of_two_names_is_both_and_stand_ins_stand_alone() -> None:
+    def run(mean: float, stand_in: bool) -> fg.Result:
+        data = sample.result()
+        data["host"]["all"]["latency_ns"]["mean"] = mean
+        data["provenance"]["workload"]["stand_in"] = {"of": "hm_0"} if stand_in else None
+        return fg.Result(data)
+
+    plan = fg.Experiment(
+        "two",
+        drive="agcr",
+        workload=["zipf", "random-write"],
+        policy={"victim": ["greedy", "fifo"]},
+    )
+    names = [{"workload": name, "victim": "greedy = fifo"} for name in ("zipf", "random-write")]
+    evidence = findings.Evidence(plan, fg.Comparison([run(4.0, False), run(6.0, True)], names))
+    claim = Published("mean", "host.all.latency_ns.mean", 5.0, {"victim": "fifo"})
+    real, doubted = evidence.finding(claim)
+    assert (real.what, real.ours, real.stand_in) == ("mean, real traces", 4.0, False)
+    assert (doubted.what, doubted.ours, doubted.stand_in) == ("mean, stand-ins", 6.0, True)
+    (nothing,) = evidence.finding(claim._replace(where={"victim": "random"}))
+    assert (nothing.ours, nothing.stand_in) == (None, False)
+    (missing,) = evidence.finding(claim._replace(where={"cost": "agcr"}))
+    assert missing.ours is None, "what no run names, none carries"
 
 
 def test_a_sweep_prints_what_was_published(tmp_path: Path, floatgate: Floatgate) -> None:

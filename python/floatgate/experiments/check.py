@@ -14,6 +14,7 @@ from floatgate.experiments.axes import MistakeError
 from floatgate.experiments.errors import Mistake, Text, nearest
 from floatgate.experiments.toml import Path as At
 from floatgate.experiments.toml import inline
+from floatgate.report.verdicts import is_relation
 from floatgate.result.files import reason
 from floatgate.result.folder import CHOICES
 from floatgate.workloads.reading import Reading
@@ -38,7 +39,7 @@ BLOCK = (
 
 READING = tuple(key.replace("_", "-") for key in Reading.__annotations__)
 
-TEXT, NUMBER, FLAG, TABLE, TEXTS, WORDS, TABLE_LIST = (
+TEXT, NUMBER, FLAG, TABLE, TEXTS, WORDS, TABLE_LIST, NUMBERS = (
     "a text",
     "a number",
     "true or false",
@@ -46,6 +47,7 @@ TEXT, NUMBER, FLAG, TABLE, TEXTS, WORDS, TABLE_LIST = (
     "a list of texts",
     "a text, a list of texts, or a table of labels and texts",
     "a list of tables",
+    "a list of two numbers",
 )
 
 TOP = {
@@ -74,7 +76,7 @@ RUNS = {
 PUBLISHED = {
     "what": TEXT,
     "measure": TEXT,
-    "value": NUMBER,
+    "value": "",
     "where": TABLE,
     "against": TABLE,
     "unit": TEXT,
@@ -82,6 +84,16 @@ PUBLISHED = {
     "note": TEXT,
     "tolerance": NUMBER,
     "text": TEXT,
+    "form": TEXT,
+    "over": TEXT,
+    "least": TABLE,
+    "span": NUMBERS,
+    "kind": TEXT,
+}
+OF_PUBLISHED = {
+    "form": ("value", "change", "ratio", "speed-up"),
+    "over": ("mean", "median", "least", "most", "sum"),
+    "kind": ("output", "input", "check"),
 }
 PLOT = {"kind": TEXT, "title": TEXT, "measure": TEXT, "x": TEXT, "by": TEXT, "published": ""}
 CASE = {"drive": TEXT, "workload": TEXT, "policy": TABLE, "set": TABLE, "seed": NUMBER}
@@ -244,6 +256,23 @@ def _published(published: Mapping[str, Any], path: At) -> Iterator[Mistake]:
         if key not in published:
             help = "or a `text`, if it is a statement"
             yield Mistake(path, f"a published number needs `{key}`", help)
+    for key, choices in OF_PUBLISHED.items():
+        if published.get(key, choices[0]) not in choices:
+            message = f"`{published[key]}` is no `{key}` of a published number"
+            help = nearest(str(published[key]), choices)
+            yield Mistake((*path, key), message, help)
+    value = published.get("value", 0)
+    if not _is(value, NUMBER) and not (isinstance(value, str) and is_relation(value)):
+        message = f"`value` must be a number or a relation, not {_shown(value)}"
+        yield Mistake((*path, "value"), message, "such as `at most 0.01` or `1.5 to 2`")
+    against, form = bool(published.get("against")), published.get("form")
+    if form is not None and against == (form == "value"):
+        help = "leave it out" if against else "say by `against` which runs it compares with"
+        yield Mistake((*path, "form"), f"`{form}` does not go with this number", help)
+    for name, number in _table(published, "least").items():
+        if not _is(number, NUMBER):
+            message = f"`{name}` must be a number, not {_shown(number)}"
+            yield Mistake((*path, "least", name), message)
 
 
 def _keys(
@@ -265,6 +294,8 @@ def _is(value: Any, kind: str) -> bool:
         return isinstance(value, bool)
     if kind == TABLE:
         return isinstance(value, Mapping)
+    if kind == NUMBERS:
+        return isinstance(value, list) and len(value) == 2 and all(_is(v, NUMBER) for v in value)
     if kind == TABLE_LIST:
         return isinstance(value, list) and all(isinstance(each, Mapping) for each in value)
     texts = list(value.values()) if isinstance(value, Mapping) and kind == WORDS else value

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from floatgate.experiments import check, toml
 from floatgate.experiments.axes import Axis, Part, axes_of, merged
@@ -18,19 +18,28 @@ from floatgate.workloads.catalogue import Folders
 from floatgate.workloads.catalogue import traces as known_traces
 from floatgate.workloads.reading import Reading
 
+if TYPE_CHECKING:
+    from floatgate.result.run import Result
+
 
 class Published(NamedTuple):
-    """A number, or a statement, that stands in a publication.
+    """A claim of a publication: what it says, and which numbers of which runs judge that.
 
-    `measure` is a short name or the path of a number in the result, `where` says of which runs:
-    what varied, and its values. Of several runs the mean is taken. With `against`, the number is
-    the change against the runs that differ in this: `-0.15` for 15 % less. `tolerance` is a share
-    of the published value within which ours is to lie. A statement has a `text` and no `measure`.
+    `measure` is a short name, the path of a number in the result, or a function of one. `where`
+    says what the runs carry that it is about, each name with a value or a list of them; with
+    `against` each is compared with the run that differs in this alone. `form` is `value`,
+    `change` (`-0.15` for 15 % less), `ratio` or `speed-up` (the other's over ours, less one).
+    Of several runs, `over` takes the `mean`, `median`, `least`, `most` or `sum`; real traces and
+    stand-ins of traces are never taken together. Runs that have less than `least` of something (a
+    path of the result: the least number there) are left out, and a number beyond `span` is none.
+    `value` may be a relation (`at most 0.01`). `tolerance` is a share of it within which ours is
+    to lie. `kind` is `output` of the model, an `input` given to it, or a `check` against a formula.
+    A statement has a `text` and no `measure`.
     """
 
     what: str
-    measure: str = ""
-    value: float | None = None
+    measure: str | Callable[[Result], float | None] = ""
+    value: float | str | None = None
     where: Mapping[str, Any] = {}
     against: Mapping[str, Any] = {}
     unit: str = ""
@@ -38,6 +47,11 @@ class Published(NamedTuple):
     note: str = ""
     tolerance: float | None = None
     text: str = ""
+    form: str = ""
+    over: str = "mean"
+    least: Mapping[str, float] = {}
+    span: Sequence[float] = ()
+    kind: str = "output"
 
 
 class Planned(NamedTuple):

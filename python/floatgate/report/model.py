@@ -18,6 +18,7 @@ class Finding(NamedTuple):
     `output` of the model, `input` that was given to it or fitted and can only agree, or a `check`
     of runs against a formula rather than a claim of the publication. `band` says how far
     ours may be from the published number, as a share of it: see `floatgate.report.verdicts`.
+    `runs` are the names of the runs that ours was measured by.
     """
 
     what: str
@@ -29,6 +30,7 @@ class Finding(NamedTuple):
     note: str = ""
     kind: str = "output"
     band: float | None = None
+    runs: Sequence[Mapping[str, str]] = ()
 
 
 class Table(NamedTuple):

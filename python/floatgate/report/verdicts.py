@@ -71,6 +71,15 @@ def _holds(published: str, ours: float | str) -> bool | None:
     return None
 
 
+def is_relation(text: str) -> bool:
+    """Whether a verdict can tell if a number keeps it.
+
+    >>> is_relation("at most 1 %"), is_relation("1.5 to 2"), is_relation("slightly less")
+    (True, True, False)
+    """
+    return _holds(text, 0.0) is not None
+
+
 def counts(tables: Sequence[Table]) -> dict[str, int]:
     """How many claims have each verdict, all four in order; inputs and checks are no claims."""
     found = Counter(verdict(row) for row in _of(tables, "output"))

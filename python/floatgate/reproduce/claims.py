@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import fsum
 from pathlib import Path
+from statistics import fmean, median
 from textwrap import wrap
-from typing import Any
+from typing import Any, NamedTuple
 
 from floatgate.experiments import Experiment, Published
 from floatgate.report.model import Finding, Plot, Point, Report, Sheet, Table
@@ -41,87 +43,169 @@ def report_of(
     )
 
 
-def findings(experiment: Experiment, comparison: Comparison) -> Iterator[Finding]:
-    """A row for each number and statement that was published; `ours` is None without its runs."""
-    for published in experiment.published:
-        if published.text:
-            yield Finding(
-                published.what, published.source, published.text, None, note=published.note
-            )
-            continue
-        found, stand_in = _ours(published, comparison)
-        note = published.note
-        if published.tolerance is not None:
-            within = f"to lie within {100 * published.tolerance:g} %"
-            note = f"{note}; {within}" if note else within
-        yield Finding(
-            published.what,
-            published.source,
-            published.value,
-            found,
-            published.unit or ("share" if published.against else ""),
-            stand_in,
-            note,
-            band=published.tolerance,
+class Taken(NamedTuple):
+    """A run that a claim takes, with all that it carries: every axis of its experiment."""
+
+    names: Mapping[str, str]
+    run: Result
+
+    @property
+    def stand_in(self) -> bool:
+        """Whether a stand-in of a trace, or assumed numbers, are in its workload."""
+        workload = self.run.provenance.workload
+        return bool(workload.stand_in) or any("assumed" in note for note in workload.notes)
+
+
+class Evidence:
+    """The runs of an experiment by what they carry, never by what they lack."""
+
+    def __init__(self, experiment: Experiment, comparison: Comparison) -> None:
+        # A comparison leaves out what is the same for all of its runs.
+        common: dict[str, str] = {}
+        for planned in experiment.planned():
+            for name, value in planned.names.items():
+                if name not in comparison.varied:
+                    common.setdefault(name, value)
+        pairs = zip(comparison.variants, comparison.runs, strict=True)
+        self.runs = [Taken(common | names, run) for names, run in pairs]
+
+    def of(self, where: Mapping[str, Any]) -> list[Taken]:
+        """The runs that carry all of it; a value may be a list of those to take."""
+        return [taken for taken in self.runs if _carries(taken.names, where)]
+
+    def beside(self, taken: Taken, against: Mapping[str, Any]) -> Taken | None:
+        """The run that differs in this alone."""
+        same = {name: value for name, value in taken.names.items() if name not in against}
+        return next(
+            (other for other in self.of(against) if same.items() <= other.names.items()), None
         )
+
+    def finding(self, claim: Published) -> Iterator[Finding]:
+        """Rows for a claim: one, or one for real traces and one for stand-ins if it takes both."""
+        if claim.text:
+            yield Finding(claim.what, claim.source, claim.text, None, note=claim.note)
+            return
+        taken = self.of(claim.where)
+        both = {each.stand_in for each in taken}
+        for doubt in sorted(both) or [False]:
+            group = f", {'stand-ins' if doubt else 'real traces'}" if len(both) > 1 else ""
+            ours, used, notes = self._ours(claim, [t for t in taken if t.stand_in == doubt])
+            yield Finding(
+                claim.what + group,
+                claim.source,
+                claim.value,
+                ours,
+                claim.unit or _unit(claim),
+                doubt and bool(used),
+                "; ".join(note for note in (claim.note, *notes) if note),
+                claim.kind,
+                claim.tolerance,
+                [each.names for each in used],
+            )
+
+    def _ours(
+        self, claim: Published, taken: Sequence[Taken]
+    ) -> tuple[float | None, list[Taken], list[str]]:
+        """Our number, the runs that it rests on, and what is to be said of it."""
+        values: list[float] = []
+        used: list[Taken] = []
+        few = 0
+        for each in taken:
+            other = self.beside(each, claim.against) if claim.against else None
+            if claim.against and other is None:
+                continue
+            both = [run for run in (each, other) if run is not None]
+            if any(_evidence(run, claim.least) for run in both):
+                few += 1
+                continue
+            numbers = [_number(claim, run.run) for run in both]
+            value = _formed(claim, numbers)
+            if value is not None:
+                values.append(value)
+                used += both
+        notes = (
+            [f"to lie within {100 * claim.tolerance:g} %"] if claim.tolerance is not None else []
+        )
+        if few:
+            of = " and ".join(f"{number(n)} of {path}" for path, n in claim.least.items())
+            notes.append(f"{few} of {len(taken)} runs have less than {of} and are left out")
+        if not values:
+            return None, [], notes
+        ours = OVER[claim.over](values)
+        if claim.span and not claim.span[0] <= ours <= claim.span[1]:
+            bounds = f"{number(claim.span[0])} to {number(claim.span[1])}"
+            notes.append(f"{number(ours)} came out, which is impossible: it lies within {bounds}")
+            return None, [], notes
+        return ours, used, notes
+
+
+OVER: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "mean": fmean,
+    "median": median,
+    "least": min,
+    "most": max,
+    "sum": fsum,
+}
+
+
+def _evidence(taken: Taken, least: Mapping[str, float]) -> bool:
+    """Whether a run has too little of something."""
+    return any((measures.lookup(taken.run, path) or 0) < n for path, n in least.items())
+
+
+def _number(claim: Published, run: Result) -> float | None:
+    if callable(claim.measure):
+        return claim.measure(run)
+    return measures.find(claim.measure, [run]).of(run)
+
+
+def _formed(claim: Published, numbers: Sequence[float | None]) -> float | None:
+    """The number of a run, or what it is to the other's."""
+    ours, *others = numbers
+    if ours is None or not others:
+        return ours
+    (base,) = others
+    below = ours if claim.form == "speed-up" else base
+    if base is None or not below:
+        return None
+    if claim.form == "speed-up":
+        return base / ours - 1
+    return ours / base - (claim.form != "ratio")
+
+
+def _unit(claim: Published) -> str:
+    if not claim.against:
+        return ""
+    return "x" if claim.form == "ratio" else "share"
+
+
+def findings(experiment: Experiment, comparison: Comparison) -> Iterator[Finding]:
+    """The rows of what an experiment says was published; `ours` is None without its runs."""
+    evidence = Evidence(experiment, comparison)
+    for claim in experiment.published:
+        yield from evidence.finding(claim)
 
 
 def misses(experiment: Experiment, comparison: Comparison) -> list[str]:
     """Published numbers with a tolerance that ours do not keep, in words."""
-    missed = []
-    for published in experiment.published:
-        if published.tolerance is None or published.value is None:
-            continue
-        found, _ = _ours(published, comparison)
-        if found is not None and abs(found - published.value) > published.tolerance * abs(
-            published.value
-        ):
-            missed.append(f"{published.what}: {number(found)}, published {number(published.value)}")
-    return missed
+    return [
+        f"{row.what}: {number(row.ours)}, published {number(row.published)}"
+        for row in findings(experiment, comparison)
+        if row.band is not None
+        and isinstance(row.ours, int | float)
+        and isinstance(row.published, int | float)
+        and abs(row.ours - row.published) > row.band * abs(row.published)
+    ]
 
 
-def _ours(published: Published, comparison: Comparison) -> tuple[float | None, bool]:
-    """Our number, the mean over the runs that it is about, and whether a stand-in is in it."""
-    values, stand_in = [], False
-    pairs = list(zip(comparison.variants, comparison.runs, strict=True))
-    for variant, run in pairs:
-        if not _is_of(variant, run, published.where):
-            continue
-        value = measures.find(published.measure, [run]).of(run)
-        if value is None:
-            continue
-        if published.against:
-            other = _partner(variant, published.against, pairs)
-            base = None if other is None else measures.find(published.measure, [other]).of(other)
-            if not base:
-                continue
-            value = value / base - 1
-        values.append(value)
-        stand_in = stand_in or bool(run.provenance.workload.stand_in)
-    return (sum(values) / len(values) if values else None), stand_in
-
-
-def _is_of(variant: Mapping[str, str], run: Result, where: Mapping[str, Any]) -> bool:
-    """Whether a run is one of those; what does not vary is the same in all."""
+def _carries(names: Mapping[str, str], where: Mapping[str, Any]) -> bool:
+    """Whether a run carries this; one that stands for two equal ones has the names of both."""
     for name, values in where.items():
-        if name in variant:
-            several = values if isinstance(values, list) else [values]
-            if not any(same_value(variant[name], value) for value in several):
-                return False
+        labels = names[name].split(" = ") if name in names else []
+        several = values if isinstance(values, list | tuple) else [values]
+        if not any(same_value(label, value) for label in labels for value in several):
+            return False
     return True
-
-
-def _partner(
-    variant: Mapping[str, str],
-    against: Mapping[str, Any],
-    pairs: Sequence[tuple[Mapping[str, str], Result]],
-) -> Result | None:
-    """The run that differs only in what it is compared against."""
-    for other, run in pairs:
-        same = all(other[name] == value for name, value in variant.items() if name not in against)
-        if same and all(same_value(other.get(name, ""), value) for name, value in against.items()):
-            return run
-    return None
 
 
 def _plots(experiment: Experiment, comparison: Comparison) -> Iterator[Plot]:
@@ -133,7 +217,7 @@ def _plots(experiment: Experiment, comparison: Comparison) -> Iterator[Plot]:
             for published in experiment.published:
                 of_it = published.measure == plot.measure and not published.against
                 at = {name: str(value) for name, value in published.where.items() if name in varied}
-                if of_it and published.value is not None and at:
+                if of_it and isinstance(published.value, int | float) and at:
                     points.append(Point(at, published.value, published.source or published.what))
         yield plot._replace(points=points)
 
