@@ -187,6 +187,9 @@ class Write:
     @property
     def waiting_device(self) -> int:
         """The same for the whole drive."""
+    @property
+    def requests_inside(self) -> int:
+        """Requests of the host inside the drive besides this one's, waiting or in service."""
 
 @final
 class Plane:

@@ -58,6 +58,7 @@ impl<K: Kit> Ftl<K> {
             waiting_die: 0,
             waiting_channel: 0,
             waiting_device: 0,
+            requests_inside: 0,
         };
         let may_open = space.can_lend(plane);
         let at = WritePoint { block, next: *slot, may_open, reserved: space.reserves(plane) };

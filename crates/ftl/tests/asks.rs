@@ -172,6 +172,7 @@ fn a_level_that_never_changes_is_that_of_every_write() {
         waiting_die: 0,
         waiting_channel: 0,
         waiting_device: 0,
+        requests_inside: 0,
     };
     assert_eq!(Traditional.constant(), Some(Level::Medium));
     assert_eq!((Traditional.level(&w), Traditional.initial()), (Level::Medium, Level::Medium));

@@ -174,6 +174,8 @@ pub(crate) struct Write {
     waiting_channel: u32,
     /// The same for the whole drive.
     waiting_device: u32,
+    /// Requests of the host inside the drive besides this one's, waiting or in service.
+    requests_inside: u32,
 }
 
 impl Write {
@@ -189,6 +191,7 @@ impl Write {
             waiting_die: w.waiting_die,
             waiting_channel: w.waiting_channel,
             waiting_device: w.waiting_device,
+            requests_inside: w.requests_inside,
         }
     }
 }

@@ -205,6 +205,26 @@ fn conflict_looks_where_it_is_told() {
     }
 }
 
+/// In the second reading, requests in service stand in the queue still.
+#[test]
+fn conflict_counts_requests_in_service_if_it_is_told() {
+    let low = |scope: &str, requests: Vec<Request>| {
+        let own = format!("policy cost=conflict:scope={scope}");
+        let drive = priced(&["geometry.channels=2", "policy placement=static", &own]);
+        levels(&serve(&drive, requests), "program")[2]
+    };
+    // Pages 0 and 1 are on dies of their own: nobody waits, and the second meets one in service.
+    let apart = || vec![write(0, 0), write(10, 1)];
+    assert_eq!([low("device", apart()), low("requests", apart())], [0, 1]);
+    // The parts of one request are one request.
+    let one = || vec![bytes(0, Op::Write, 0, 4 * PAGE)];
+    assert_eq!([low("device", one()), low("requests", one())], [0, 0]);
+    // A read counts like any other, and only for as long as it is inside.
+    let after = |at| vec![write(0, 0), write(1, 1), read(LATER, 0), write(LATER + at, 1)];
+    assert_eq!(low("requests", after(10)), 2);
+    assert_eq!(low("requests", after(LATER)), 1);
+}
+
 #[test]
 fn wu_writes_at_high_cost_when_nobody_is_expected() {
     let value = |gap: u64| {

@@ -219,7 +219,7 @@ fn costs() -> Vec<Row> {
         |policy, option, values, with| row((Family::Cost, policy), option, values, (LEVELS, with));
     vec![
         of("fixed", "level", ALL_LEVELS, ""),
-        of("conflict", "scope", &["device", "channel", "die"], ""),
+        of("conflict", "scope", &["device", "channel", "die", "requests"], ""),
         of("conflict", "queue-min", &["1", "2", "5"], ""),
         of("conflict", "initial-level", ALL_LEVELS, ""),
         of("wu", "initial-level", ALL_LEVELS, ""),
@@ -230,6 +230,7 @@ fn costs() -> Vec<Row> {
         of("agcr", "moves", &["class", "preserve", "medium"], ""),
         of("expected", "rewrite-gain", &["0", "50"], ""),
         of("expected", "initial-level", ALL_LEVELS, ""),
+        of("expected", "bits", &["3", "6"], ""),
         of("oracle", "initial-level", ALL_LEVELS, ""),
     ]
 }

@@ -26,6 +26,8 @@ pub struct WriteCtx {
     pub waiting_channel: u32,
     /// The same for the whole drive.
     pub waiting_device: u32,
+    /// Requests of the host inside the drive besides this one's, waiting or in service.
+    pub requests_inside: u32,
 }
 
 /// What the levels of a drive cost: means over the page types.

@@ -599,6 +599,7 @@ where
             waiting_die: die,
             waiting_channel: die,
             waiting_device: device,
+            requests_inside: device,
         });
         self.levels[ppn.index()] = Some(level);
     }

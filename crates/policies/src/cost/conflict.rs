@@ -3,10 +3,13 @@
 //! A program is of low cost when at least `queue-min` page operations of other requests wait, and of
 //! high cost otherwise, so that later reads are quick. Moves follow the same rule. It knows nothing
 //! of pages: what is written in a burst is slow to read for as long as it stays.
+//!
+//! The paper says that requests wait in the queue of the device. What is in service may have left
+//! that queue (`device`, `channel`, `die`) or stand in it still (`requests`): both can be read.
 
 use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
-use ftl::{Cost, Watch, WriteCtx};
+use ftl::{Cost, Queues, Watch, WriteCtx};
 use nand::Level;
 
 /// The entry in the list.
@@ -19,15 +22,15 @@ pub const INFO: PolicyInfo = PolicyInfo {
     params: &[
         ParamInfo {
             name: "scope",
-            kind: Kind::Word(&["device", "channel", "die"]),
+            kind: Kind::Word(&["device", "channel", "die", "requests"]),
             default: "device",
-            doc: "where they wait",
+            doc: "where they wait; `requests`: those inside the drive, in service or not",
         },
         ParamInfo {
             name: "queue-min",
             kind: Kind::Int { min: 1, max: 64 },
             default: "1",
-            doc: "page operations of other requests that count as waiting",
+            doc: "page operations of other requests (`requests`: requests) that count as waiting",
         },
         ParamInfo {
             name: "initial-level",
@@ -43,6 +46,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
 #[derive(Copy, Clone, Debug)]
 pub struct Conflict {
     waiting: fn(&WriteCtx) -> u32,
+    queues: Queues,
     queue_min: u32,
     initial: Level,
     low: u64,
@@ -53,10 +57,17 @@ pub(crate) fn new(params: &Params) -> Conflict {
     let waiting: fn(&WriteCtx) -> u32 = match params.word("scope") {
         "device" => |w| w.waiting_device,
         "channel" => |w| w.waiting_channel,
+        "requests" => |w| w.requests_inside,
         _ => |w| w.waiting_die,
+    };
+    let queues = match params.word("scope") {
+        "die" => Queues::Die,
+        "requests" => Queues::None,
+        _ => Queues::All,
     };
     Conflict {
         waiting,
+        queues,
         queue_min: params.int("queue-min") as u32,
         initial: super::level_of(params.word("initial-level")),
         low: 0,
@@ -77,6 +88,10 @@ impl Cost for Conflict {
 
     fn initial(&self) -> Level {
         self.initial
+    }
+
+    fn queues(&self) -> Queues {
+        self.queues
     }
 
     fn level(&mut self, w: &WriteCtx) -> Level {

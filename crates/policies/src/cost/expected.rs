@@ -10,8 +10,14 @@
 //! times its speed). A page that is read is re-written in idle time when the reads still to be
 //! expected save enough.
 //!
-//! The same information as `agcr`, with costs in the place of a rule: a first write is not of high
-//! cost for reads that never come, and one read in between does not make a page expensive to write.
+//! Each copy is also read when collection moves it: how many copies are moved for each that is
+//! written says how many reads that adds. Where collection is busy, a copy lives shortly, and quick
+//! programs are worth less.
+//!
+//! It needs more than `agcr` (six bits a page against two, and the queue of the die), or three bits
+//! with `bits=3`, which tells apart only whether a life had none, one or more reads and whether this
+//! one has had any. With costs in the place of a rule, a first write is not of high cost for reads
+//! that never come, and one read in between does not make a page expensive to write.
 
 use super::rewrites::Rewrites;
 use crate::info::{Family, PolicyInfo};
@@ -39,6 +45,12 @@ pub const INFO: PolicyInfo = PolicyInfo {
             default: "high",
             doc: "the level of data that was there before the run",
         },
+        ParamInfo {
+            name: "bits",
+            kind: Kind::Word(&["6", "3"]),
+            default: "6",
+            doc: "memory for each page, in bits",
+        },
     ],
     ..PolicyInfo::of(Family::Cost)
 };
@@ -50,6 +62,21 @@ const READS: usize = 8;
 const KINDS: usize = 5;
 const BEFORE_THE_RUN: u8 = 0;
 const FIRST: u8 = 1;
+
+/// What is told apart of a page's lives.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+struct Form {
+    /// Bits for each page.
+    bits: u32,
+    /// Reads of one life are told apart up to this many, itself not among them.
+    reads: u8,
+    /// What the first life is called.
+    first: u8,
+}
+
+const WHOLE: Form = Form { bits: 6, reads: READS as u8, first: FIRST };
+/// Four kinds of life, and whether there was a read.
+const NARROW: Form = Form { bits: 3, reads: 2, first: BEFORE_THE_RUN };
 
 /// How often a page in each state was read once more.
 #[derive(Copy, Clone, Default, Debug)]
@@ -64,7 +91,7 @@ struct Life(u8);
 
 impl Life {
     fn new(kind: u8, reads: u8) -> Self {
-        Self(kind << 3 | reads.min(READS as u8 - 1))
+        Self(kind << 3 | reads)
     }
 
     fn kind(self) -> u8 {
@@ -76,22 +103,23 @@ impl Life {
     }
 
     /// The life that a write begins.
-    fn next(self) -> Self {
+    fn next(self, form: Form) -> Self {
         let kind = if self.kind() == BEFORE_THE_RUN && self.reads() == 0 {
-            FIRST
+            form.first
         } else {
             2 + self.reads().min(2)
         };
         Self::new(kind, 0)
     }
 
-    fn after_read(self) -> Self {
-        Self::new(self.kind(), self.reads() + 1)
+    fn after_read(self, form: Form) -> Self {
+        Self::new(self.kind(), (self.reads() + 1).min(form.reads - 1))
     }
 }
 
 /// Levels by the reads to be expected.
 pub struct Expected {
+    form: Form,
     initial: Level,
     /// As a fraction.
     rewrite_gain: f64,
@@ -103,6 +131,10 @@ pub struct Expected {
     /// Reads to be expected in each state; brought up to date now and then.
     reads: [[f64; READS]; KINDS],
     until_update: u32,
+    /// Copies that were written for the host, and for others, of late.
+    copies: [u32; 2],
+    /// Reads by which a copy is moved on, to be expected of each.
+    moves: f64,
     queue: Rewrites,
     levels: [u64; 3],
 }
@@ -112,6 +144,7 @@ const UPDATE: u32 = 1 << 10;
 
 pub(crate) fn new(params: &Params) -> Expected {
     let mut new = Expected {
+        form: if params.word("bits") == "3" { NARROW } else { WHOLE },
         initial: super::level_of(params.word("initial-level")),
         rewrite_gain: params.int("rewrite-gain") as f64 / 100.0,
         program: [0.0; 3],
@@ -120,6 +153,8 @@ pub(crate) fn new(params: &Params) -> Expected {
         chances: [[Chance::default(); READS]; KINDS],
         reads: [[0.0; READS]; KINDS],
         until_update: UPDATE,
+        copies: [0; 2],
+        moves: 0.0,
         queue: Rewrites::default(),
         levels: [0; 3],
     };
@@ -134,9 +169,10 @@ impl Expected {
         self.until_update = UPDATE;
         for (reads, chances) in self.reads.iter_mut().zip(&mut self.chances) {
             let chance = |c: &Chance| f64::from(c.read + 1) / f64::from(c.visits + 2);
-            let last = chance(&chances[READS - 1]);
-            reads[READS - 1] = last / (1.0 - last);
-            for r in (0..READS - 1).rev() {
+            let end = usize::from(self.form.reads) - 1;
+            let last = chance(&chances[end]);
+            reads[end] = last / (1.0 - last);
+            for r in (0..end).rev() {
                 reads[r] = chance(&chances[r]) * (1.0 + reads[r + 1]);
             }
             // What is long past counts less and less.
@@ -145,6 +181,19 @@ impl Expected {
                     *c = Chance { visits: c.visits / 2, read: c.read / 2 };
                 }
             }
+        }
+    }
+
+    /// A copy is written: what share of the copies are made of others, so that those are read.
+    fn count_copy(&mut self, moved: bool) {
+        self.copies[usize::from(moved)] += 1;
+        let [host, moves] = self.copies;
+        let all = host + moves;
+        if all.is_multiple_of(UPDATE) {
+            self.moves = f64::from(moves) / f64::from(all);
+        }
+        if all > 1 << 16 {
+            self.copies = [host / 2, moves / 2];
         }
     }
 
@@ -194,7 +243,8 @@ impl Cost for Expected {
     }
 
     fn level(&mut self, w: &WriteCtx) -> Level {
-        let reads = self.reads_of(self.pages[w.lpn]);
+        self.count_copy(w.tag.source != Source::Host);
+        let reads = self.reads_of(self.pages[w.lpn]) + self.moves;
         let waiting = 1.0 + f64::from(w.waiting_die);
         let total = |l: Level| self.program[l as usize] * waiting + self.read[l as usize] * reads;
         let level = match w.tag.source {
@@ -220,14 +270,14 @@ impl Cost for Expected {
                 self.queue.forget(access.lpn);
             }
             AccessKind::Write => {
-                let next = life.next();
+                let next = life.next(self.form);
                 self.visit(next);
                 self.pages[access.lpn] = next;
                 self.queue.forget(access.lpn);
             }
             AccessKind::Read => {
                 self.chances[usize::from(life.kind())][usize::from(life.reads())].read += 1;
-                let next = life.after_read();
+                let next = life.after_read(self.form);
                 self.visit(next);
                 self.pages[access.lpn] = next;
                 let Some(stored) = stored.filter(|level| *level != Level::High) else { return };
@@ -246,7 +296,7 @@ impl Cost for Expected {
     }
 
     fn dram_bits_per_page(&self) -> u32 {
-        6
+        self.form.bits
     }
 }
 
@@ -257,18 +307,22 @@ mod tests {
 
     #[test]
     fn lives_are_called_by_the_one_before() {
-        let kinds = |accesses: &str| -> Vec<u8> {
+        let kinds = |form: Form, accesses: &str| -> Vec<u8> {
             let mut life = Life::default();
             let step = |access: char| {
-                life = if access == 'w' { life.next() } else { life.after_read() };
+                life = if access == 'w' { life.next(form) } else { life.after_read(form) };
                 life.kind()
             };
             accesses.chars().map(step).collect()
         };
-        assert_eq!(kinds("wwrwrrwrrrrw"), [1, 2, 2, 3, 3, 3, 4, 4, 4, 4, 4, 4]);
-        assert_eq!(kinds("rrw"), [0, 0, 4]);
-        let many = (0..20).fold(Life::new(FIRST, 0), |life, _| life.after_read());
-        assert_eq!((many.kind(), many.reads()), (FIRST, 7));
+        assert_eq!(kinds(WHOLE, "wwrwrrwrrrrw"), [1, 2, 2, 3, 3, 3, 4, 4, 4, 4, 4, 4]);
+        assert_eq!(kinds(WHOLE, "rrw"), [0, 0, 4]);
+        // In three bits a first life is as if there had been none, and a read is a read.
+        assert_eq!(kinds(NARROW, "wwrwrrw"), [0, 0, 0, 3, 3, 3, 3]);
+        for (form, most) in [(WHOLE, 7), (NARROW, 1)] {
+            let many = (0..20).fold(Life::new(form.first, 0), |life, _| life.after_read(form));
+            assert_eq!((many.kind(), many.reads()), (form.first, most));
+        }
     }
 
     /// Pages that are read n times in every life: the expectation comes to n.
@@ -282,12 +336,12 @@ mod tests {
             policy.pages = IndexVec::filled(Life::default(), 1);
             let mut life = Life::default();
             for _ in 0..2_000 {
-                life = life.next();
+                life = life.next(WHOLE);
                 policy.visit(life);
                 for _ in 0..n {
                     let at = &mut policy.chances[usize::from(life.kind())];
                     at[usize::from(life.reads())].read += 1;
-                    life = life.after_read();
+                    life = life.after_read(WHOLE);
                     policy.visit(life);
                 }
             }
@@ -296,5 +350,46 @@ mod tests {
             let expected = policy.reads_of(Life::new(kind, 0));
             assert!((expected - f64::from(n)).abs() < 0.02, "{n}: {expected}");
         }
+    }
+
+    /// One read costs 450 + 310 at low and 600 + 170 at medium cost; where half of the copies are
+    /// moved on, half a read more turns that.
+    #[test]
+    fn what_collection_reads_is_charged() {
+        let set = crate::PolicySet::resolve(&[("cost".into(), "expected".into(), Map::new())], None);
+        let set = set.unwrap();
+        let level_after = |moved: bool| {
+            let mut policy = new(set.get(Family::Cost).1);
+            policy.pages = IndexVec::filled(Life::new(3, 0), 1);
+            let us = |n: [u64; 3]| n.map(kernel::Dur::us);
+            policy.learn_times(&LevelTimes {
+                program: us([800, 600, 450]),
+                read: us([70, 170, 310]),
+            });
+            // A life that had one read has one again.
+            policy.reads[3][0] = 1.0;
+            let mut write = |source| {
+                let tag = nand::Tag::of(source);
+                let (now, die, lpn) = (kernel::Time::ZERO, DieId::from_u32(0), Lpn::from_u32(0));
+                let (stored, requests_inside) = (None, 0);
+                let (waiting_die, waiting_channel, waiting_device) = (0, 0, 0);
+                policy.level(&WriteCtx {
+                    now,
+                    lpn,
+                    die,
+                    tag,
+                    stored,
+                    waiting_die,
+                    waiting_channel,
+                    waiting_device,
+                    requests_inside,
+                })
+            };
+            for i in 0..UPDATE {
+                write(if moved && i % 2 == 0 { Source::Gc } else { Source::Host });
+            }
+            write(Source::Host)
+        };
+        assert_eq!((level_after(false), level_after(true)), (Level::Low, Level::Medium));
     }
 }

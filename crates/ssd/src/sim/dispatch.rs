@@ -122,6 +122,7 @@ impl<K: Kit> Sim<K> {
             } else {
                 0
             },
+            requests_inside: self.requests.inside() - u32::from(matches!(owner, Owner::Host(_))),
         };
         self.ftl.decide_level(slot, || ctx);
     }
