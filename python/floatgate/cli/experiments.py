@@ -189,6 +189,7 @@ def reproduce(
             quick=quick,
             report=str(made.page),
             verdicts=counts(made.report.tables),
+            says=made.report.says,
             tables=tables,
             sheets=[asdict(sheet) for sheet in made.report.sheets],
             missed=list(made.missed),
@@ -196,8 +197,10 @@ def reproduce(
     else:
         parts = [made.report.title]
         if said := sentence(made.report.tables):
-            parts.append(fill(f"{said} {RULE}", 78))
+            parts.append(fill(" ".join(filter(None, (said, made.report.says, RULE))), 78))
         parts += map(claims.table_text, made.report.tables)
+        if any(row.stand_in for table in made.report.tables for row in table.rows):
+            parts.append(fill(f"[stand-in]: {made.report.doubt}.", 78))
         if made.missed:
             parts.append("Outside its tolerance:\n" + "\n".join(f"  {m}" for m in made.missed))
         parts.append(f"Report: {made.page}")

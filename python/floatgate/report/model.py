@@ -106,7 +106,8 @@ class Report(NamedTuple):
     """A page: prose, tables, plots and sheets over the runs of a comparison, then these runs.
 
     `measures` names numbers of the runs that stand ahead of the usual ones: by a short name, or the
-    path in the result with dots.
+    path in the result with dots. `says` is what matters, in a sentence or two; it stands first.
+    `doubt` is how far stand-ins may be off.
     """
 
     title: str
@@ -116,6 +117,8 @@ class Report(NamedTuple):
     plots: Sequence[Plot] = ()
     sheets: Sequence[Sheet] = ()
     measures: Sequence[str] = ()
+    says: str = ""
+    doubt: str = ""
 
 
 KINDS = {

@@ -42,6 +42,8 @@ def html(report: Report) -> str:
         facts=_facts(report.runs, names),
         failed_checks=_failed_checks(report.runs),
         verdict=verdicts.sentence(report.tables),
+        says=report.says,
+        doubt=report.doubt,
         rule=verdicts.RULE,
         prose=list(report.prose),
         tables=[(t.title, t.text, [_row(f) for f in t.rows]) for t in report.tables],

@@ -186,6 +186,11 @@ def findings(experiment: Experiment, comparison: Comparison) -> Iterator[Finding
         yield from evidence.finding(claim)
 
 
+def percent(change: float | None) -> str:
+    """A change in words; empty if there is none to tell."""
+    return "" if change is None else f"{100 * change:+.1f} %"
+
+
 def misses(experiment: Experiment, comparison: Comparison) -> list[str]:
     """Published numbers with a tolerance that ours do not keep, in words."""
     return [

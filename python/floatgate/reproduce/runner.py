@@ -21,6 +21,7 @@ from floatgate.runs.sweep import Experiment, sweep
 from floatgate.runs.workers.pool import Executor
 from floatgate.text.comparison import failures
 from floatgate.workloads.catalogue import Folders
+from floatgate.workloads.stand_ins import expectation
 
 FILE = "experiment.toml"
 PAGE = "report.html"
@@ -107,8 +108,8 @@ def _reported(
     # A short form has no runs for some columns.
     sheets = [sheet.without_empty_columns() for sheet in analysis.sheets]
     report = claims.report_of(experiment, comparison, analysis.tables, analysis.plots, sheets)
-    if analysis.shown is not None:
-        report = report._replace(runs=analysis.shown)
+    doubt = expectation()
+    report = report._replace(says=analysis.says, doubt=doubt, runs=analysis.shown or comparison)
     page = folder / PAGE
     claims.save(report, page)
     missed = [*claims.misses(experiment, comparison), *analysis.missed]

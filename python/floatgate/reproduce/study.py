@@ -25,7 +25,8 @@ class Analysis(NamedTuple):
 
     An experiment's folder may be a package with `analyse(comparison, study) -> Analysis`, and with
     `prepare(experiment, traces, folder) -> Experiment` if files have to be made for its runs.
-    `shown` are the runs that the report shows one by one, where all would be too many.
+    `says` is what matters of it, in a sentence or two, for the top of the page. `shown` are the
+    runs that the report shows one by one, where all would be too many.
     """
 
     tables: Sequence[Table] = ()
@@ -33,12 +34,14 @@ class Analysis(NamedTuple):
     missed: Sequence[str] = ()
     sheets: Sequence[Sheet] = ()
     shown: Comparison | None = None
+    says: str = ""
 
 
 class Study:
     """What an analysis may ask for besides the runs.
 
-    `quick` says whether this is the quick form, and `workers` how many cores there are to use.
+    `experiment` is the one that was run, `quick` says whether this is its quick form, and `workers`
+    how many cores there are to use.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Study:
         quick: bool = False,
         workers: int | None = None,
     ) -> None:
+        self.experiment = experiment
         self.quick = quick
         self.workers = workers or cores()
         self._planned = experiment.planned()

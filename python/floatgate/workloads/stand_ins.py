@@ -100,13 +100,16 @@ def expectation() -> str:
         "waf": "WAF",
         "host.read.latency_ns.mean": "mean read latency",
         "host.write.latency_ns.mean": "mean write latency",
+        "agcr.read": "what a policy changes of it, reads",
+        "agcr.write": "writes",
     }
-    parts = []
-    for measure, name in named.items():
-        error = expected_error(measure)
-        if error is not None:
-            parts.append(f"{name} {100 * error:.0f} %")
+    errors = {name: _errors()[measure] for measure, name in named.items()}
+    parts = [
+        f"{name} {100 * error['typical']:.0f} % (at worst {100 * error['worst']:.0f} %)"
+        for name, error in errors.items()
+    ]
     return (
-        f"a stand-in has the statistics of its trace, not its requests: expect errors of about "
-        f"{', '.join(parts)} (docs/measured/stand-ins.md)"
+        f"a stand-in has the statistics of its trace, not its requests: judged on traces that the "
+        f"model knows, errors are {', '.join(parts)} (docs/measured/stand-ins.md); one made "
+        "from published statistics alone is worse by an unknown amount"
     )

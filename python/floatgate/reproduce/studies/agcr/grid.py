@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from floatgate.reproduce.studies.agcr.figure_1 import ENOUGH
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
 
-SPEEDS = ("1", "4", "16")
-SCOPES = ("device", "channel", "die")
-QUEUES = ("1", "2", "4")
+SPEEDS = ("1", "16", "160")
+SCOPES = (
+    ("requests", "1"),
+    ("device", "1"),
+    ("device", "2"),
+    ("device", "4"),
+    ("channel", "1"),
+    ("die", "1"),
+)
+"""Where Li et al. look, and how many count."""
 OPS = ("read", "write", "all")
 
 DRIVE = "agcr"
 """The drive by the letter of the paper."""
 
+LOAD = "160"
+"""How many times as fast as they were recorded Fig. 1 has the traces: see the study `agcr-load`."""
+
 TRADITIONAL = "MCW/MCR"
-HEADLINE = "conflict device 1"
 
 
 class Setting(NamedTuple):
@@ -40,8 +50,22 @@ class Setting(NamedTuple):
         return "AGCR on medium" if self.initial == "medium" else "AGCR"
 
 
-HEAD = Setting("device", "1", "own", "1")
-"""The cell chosen before the first run."""
+class Reading(NamedTuple):
+    """A reading of what waits for Li et al., and its runs by the level of the data there."""
+
+    words: str
+    conflicts: dict[str, str]
+
+
+READINGS = (
+    Reading("waiting", {"high": "conflict device 1 on high", "medium": "conflict device 1"}),
+    Reading("in service", {"high": "conflict requests 1 on high", "medium": "conflict requests 1"}),
+)
+
+
+def equal_data(level: str) -> str:
+    """AGCR on data of this level."""
+    return "AGCR" if level == "high" else f"AGCR on {level}"
 
 
 def settings(speeds: Iterable[str] = SPEEDS) -> list[Setting]:
@@ -50,8 +74,7 @@ def settings(speeds: Iterable[str] = SPEEDS) -> list[Setting]:
         Setting(scope, queue_min, initial, speed)
         for speed in speeds
         for initial in ("own", "high", "medium")
-        for scope in SCOPES
-        for queue_min in QUEUES
+        for scope, queue_min in SCOPES
     ]
 
 
@@ -95,19 +118,19 @@ class Runs:
         """The name with its mark."""
         return f"{workload} [stand-in]" if workload in self.stand_ins else workload
 
-    def get(self, workload: str, scheme: str, speed: str = "1") -> Result | None:
+    def get(self, workload: str, scheme: str, speed: str = LOAD) -> Result | None:
         """The run, if it is there."""
         return self._runs.get((workload, speed, scheme))
 
-    def latency(self, workload: str, scheme: str, op: str, speed: str = "1") -> float | None:
-        """Mean latency in ns; None without such requests."""
+    def latency(self, workload: str, scheme: str, op: str, speed: str = LOAD) -> float | None:
+        """Mean latency in ns; None of too few requests."""
         run = self.get(workload, scheme, speed)
-        if run is None or not run.host[op].requests:
+        if run is None or run.host[op].requests < ENOUGH:
             return None
         return float(run.host[op].latency_ns.mean)
 
     def change(
-        self, workload: str, scheme: str, base: str, op: str, speed: str = "1"
+        self, workload: str, scheme: str, base: str, op: str, speed: str = LOAD
     ) -> float | None:
         """How much a mean latency differs from that of another scheme: -0.1 for 10 % less."""
         ours = self.latency(workload, scheme, op, speed)
@@ -115,7 +138,7 @@ class Runs:
         return ours / other - 1 if ours is not None and other else None
 
     def changes(
-        self, workloads: Iterable[str], scheme: str, base: str, op: str, speed: str = "1"
+        self, workloads: Iterable[str], scheme: str, base: str, op: str, speed: str = LOAD
     ) -> list[float]:
         """Those of several workloads, where both have such requests."""
         all_of_them = (self.change(w, scheme, base, op, speed) for w in workloads)
@@ -136,8 +159,3 @@ def speed_of(run: Result) -> str:
 def mean(values: Sequence[float]) -> float | None:
     """The mean; None of nothing."""
     return sum(values) / len(values) if values else None
-
-
-def percent(change: float | None) -> str:
-    """A change in words; empty if there is none to tell."""
-    return "" if change is None else f"{100 * change:+.1f} %"
