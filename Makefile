@@ -92,6 +92,10 @@ mutants: $(BIN)/python ## Change our own code in N places, which SEED picks; wha
 golden: ## Rewrite the golden results; review the difference, say why in CHANGELOG
 	FLOATGATE_BLESS=1 cargo test -p floatgate-ssd --profile fast --test golden --test sixty
 
+.PHONY: papers
+papers: $(EXTENSION) ## Run every study's quick form, and renew docs/papers.md
+	$(BIN)/python scripts/papers.py
+
 .PHONY: schema
 schema: ## Rewrite the JSON schema of drive files
 	FLOATGATE_BLESS=1 cargo test -p floatgate-ssd --profile fast --lib schema

@@ -15,7 +15,7 @@ from conftest import Floatgate
 from floatgate.experiments import Published
 from floatgate.report.model import Report
 from floatgate.reproduce import claims as findings
-from floatgate.reproduce.runner import known, measurements, reproduce
+from floatgate.reproduce.runner import known, measurements, reproduce, verdicts
 from floatgate.reproduce.studies import gc_laws
 from floatgate.reproduce.study import Study
 
@@ -178,7 +178,19 @@ def test_every_experiment_that_comes_along_is_whole(floatgate: Floatgate) -> Non
         assert each.prose
         assert len(each.quick().planned()) < len(each.planned())
     value = json.loads(floatgate("reproduce", "--json").stdout)
-    assert {each["name"] for each in value["experiments"]} == set(known()) | set(measurements())
+    by_name = {each["name"]: each for each in value["experiments"]}
+    assert set(by_name) == set(known()) | set(measurements())
+    became = verdicts()
+    assert set(became) == set(known()), "what became of each is stored"
+    paper = (Path(__file__).parent.parent / "docs/papers.md").read_text()
+    for name, stored in became.items():
+        assert by_name[name]["verdicts"] == stored["verdicts"]
+        said = ", ".join(f"{n} {word}" for word, n in stored["verdicts"].items() if n)
+        assert said in listed.stdout
+        assert (
+            f"`floatgate reproduce {name}`, {stored['form']} form: {said or 'checks only'}."
+            in paper
+        )
 
 
 # ── The laws of garbage collection ──────────────────────────────────────────────────────────────

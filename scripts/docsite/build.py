@@ -60,6 +60,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "docs/model.md",
         "docs/physics.md",
         "docs/cells.md",
+        "docs/cost.md",
         "docs/read-disturb.md",
         "docs/throttling.md",
         "docs/mango.md",
@@ -68,6 +69,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "docs/bench.md",
     ),
     "Measured": (
+        "docs/papers.md",
         "docs/verification.md",
         *(str(p.relative_to(ROOT)) for p in sorted(ROOT.glob("docs/measured/*.md"))),
     ),

@@ -145,17 +145,22 @@ def reproduce(
     from floatgate.cli.progress import RunsProgress
     from floatgate.report.verdicts import RULE, counts, sentence, verdict
     from floatgate.reproduce import claims
-    from floatgate.reproduce.runner import known, measurements
+    from floatgate.reproduce.runner import known, measurements, verdicts
     from floatgate.reproduce.runner import reproduce as make
 
     if name is None:
         titles = {n: e.title for n, e in known().items()} | measurements()
+        became = verdicts()
         if as_json:
-            listed = [{"name": n, "title": title} for n, title in titles.items()]
+            listed = [{"name": n, "title": t, **became.get(n, {})} for n, t in titles.items()]
             print_json("floatgate.reproduce/1", experiments=listed)
             return
         width = max(map(len, titles))
-        print("\n".join(f"{n:<{width}}  {title}" for n, title in titles.items()))
+        for n, title in titles.items():
+            print(f"{n:<{width}}  {title}")
+            of = became.get(n, {}).get("verdicts", {})
+            if said := ", ".join(f"{count} {word}" for word, count in of.items() if count):
+                print(f"{'':<{width}}  {became[n]['form']} form, without traces: {said}")
         return
     if name in measurements():
         _measure(name, quick, traces, workers, out, as_json, quiet)

@@ -254,8 +254,8 @@ def table_text(table: Table) -> str:
         rows.append(
             (
                 row.what + mark,
-                _shown(row.published, row.unit),
-                _shown(row.ours, row.unit),
+                shown(row.published, row.unit),
+                shown(row.ours, row.unit),
                 _difference(row),
                 verdict(row),
             )
@@ -274,7 +274,8 @@ def table_text(table: Table) -> str:
     return "\n".join([table.title, *(line.rstrip() for line in lines), *below])
 
 
-def _shown(value: float | str | None, unit: str) -> str:
+def shown(value: float | str | None, unit: str) -> str:
+    """A number of a finding as people read it; empty if there is none."""
     if value is None or isinstance(value, str):
         return value or ""
     factor, words = UNITS.get(unit, (1.0, f" {unit}" if unit else ""))

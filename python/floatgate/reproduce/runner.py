@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 from collections.abc import Callable, Sequence
 from importlib import resources
@@ -25,6 +26,8 @@ from floatgate.workloads.stand_ins import expectation
 
 FILE = "experiment.toml"
 PAGE = "report.html"
+VERDICTS = Path(__file__).parent / "verdicts.json"
+"""What became of the claims of each study, in which form, as of the version it names."""
 
 
 class Reproduction(NamedTuple):
@@ -45,6 +48,12 @@ def known() -> dict[str, Experiment]:
             experiment = Experiment.parse(text, str(file), str(folder))
             found[experiment.name] = experiment
     return dict(sorted(found.items()))
+
+
+def verdicts() -> dict[str, dict[str, Any]]:
+    """By the name of a study: the `form` that was run, and how many claims have which verdict."""
+    stored: dict[str, dict[str, Any]] = json.loads(VERDICTS.read_text(encoding="utf-8"))["studies"]
+    return stored
 
 
 def measurements() -> dict[str, str]:

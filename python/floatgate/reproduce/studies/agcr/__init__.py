@@ -86,14 +86,15 @@ says that accuracy rises with the window, and ever less."""
 _FIGURE_7 = f"""
 Both drives hold the same data when the trace begins, at high or at medium cost, and traces are \
 played at {LOAD} times their speed, which Fig. 1 sets; a mean needs 100 requests of its kind. \
-`waiting`: Li et al. write at low cost while operations of other requests wait; `in service`: \
-while other requests are inside the drive, which is what the published bound on writes implies, \
-as a drive whose queues are mostly empty would write nothing at low cost. Neither is chosen by \
-what comes out. The slides' averages of 32 % and 22 % cannot be reductions, as the paper's \
-maximum for writes is 20.4 %; as speed-ups (Li over AGCR, less one) the two agree, and so they \
-are computed here. AGCR writes pages at high cost that it has never seen: where first accesses \
-are most of the writes (a column of the sheet below), that is what its writes pay, so the \
-speed-up stands beside that of AGCR with low-cost first writes."""
+Waiting: Li et al. write at low cost while operations of other requests wait; in service: while \
+other requests are inside the drive, which is what the published bound on writes implies, as a \
+drive whose queues are mostly empty would write nothing at low cost. The speed is that of the \
+twelve volumes: other traces may be busier at it. Neither is chosen by what comes out. The \
+slides' averages of 32 % and 22 % cannot be reductions, as the paper's maximum for writes is \
+20.4 %; as speed-ups (Li over AGCR, less one) the two agree, and so they are computed here. AGCR \
+writes pages at high cost that it has never seen: where first accesses are most of the writes (a \
+column of the sheet below), that is what its writes pay, so the speed-up stands beside that of \
+AGCR with low-cost first writes."""
 
 _COST = "host.{}.latency_ns.mean"
 
@@ -126,15 +127,15 @@ def _says(rows: Sequence[Finding]) -> str:
             ours = [r.ours for r in rows if r.stand_in == group and r.what.startswith(what)]
             values = [v for v in ours if isinstance(v, float)]
             if values and what == "overall":
-                spans.append(f"mean latency changes by {_span(values)}")
+                spans.append(f"the mean latency by {_span(values)}")
             elif values:
-                spans.append(f"reads by {_span([1 / (1 + v) - 1 for v in values])}")
+                spans.append(f"that of reads by {_span([1 / (1 + v) - 1 for v in values])}")
         if spans:
             parts.append(f"{' and '.join(spans)} on {'stand-ins' if group else 'real traces'}")
     if not parts:
         return ""
     said = "; ".join(parts)
-    return f"On equal data AGCR's {said}, by what Li et al. count and what data lies there."
+    return f"On equal data AGCR changes {said}, by what Li et al. count and what data lies there."
 
 
 def _span(values: Sequence[float]) -> str:
