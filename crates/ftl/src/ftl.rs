@@ -1,14 +1,13 @@
-//! The FTL: its parts, and how it begins and ends. What it does lies in `host.rs`, `door.rs`,
+//! The FTL: its parts, and how it begins and ends. What it does lies in `host.rs`, `map.rs`,
 //! `place.rs` and `job`.
 
-use crate::ask::{Coding, Interests, Kit, Order, PageChoice, Policies, ReadDisturb, Wear};
-use crate::ask::{Placement, Watch};
+use crate::columns::{Levels, Reads};
 use crate::job::{Jobs, Victims};
-use crate::level::Levels;
-use crate::map::Map;
-use crate::reads::Reads;
-use crate::space::{Blocks, Damaged, Demands, Space};
-use crate::stream::{FreePick, Pool, StreamId, StreamSpec};
+use crate::space::{Demands, Space};
+use crate::{
+    Blocks, Coding, Damaged, FreePick, Interests, Kit, Map, Order, PageChoice, Placement, Policies,
+    Pool, ReadDisturb, StreamId, StreamSpec, Watch, Wear,
+};
 use nand::{Array, BlockId, BySource, Geometry, Layouts, Mode, PageRange, PlaneId, Ppn, Store};
 
 /// When garbage collection starts and stops, in free blocks of a plane.
@@ -225,9 +224,6 @@ impl<K: Kit> Ftl<K> {
     #[inline]
     pub fn program_pages(&self, ppn: Ppn) -> PageRange {
         let (block, slot) = self.space.geometry.split(ppn);
-        if self.space.plain {
-            return PageRange::new(slot, 1);
-        }
         self.space.layouts.program(self.array().mode(block), slot)
     }
 
@@ -245,12 +241,6 @@ impl<K: Kit> Ftl<K> {
     #[inline]
     pub fn page_of(&self, ppn: Ppn) -> Option<u32> {
         self.slots_are_pages().then(|| self.space.geometry.split(ppn).1)
-    }
-
-    /// Whether a slot's program is done.
-    #[inline]
-    pub fn is_written(&self, ppn: Ppn) -> bool {
-        self.space.array().is_written(ppn)
     }
 
     /// Whether a block became free since the last call: waiting writes may try again.

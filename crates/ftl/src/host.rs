@@ -1,12 +1,10 @@
 //! What the host does to the drive: reads, writes, trims; and who is told of it.
 
-use crate::ask::{Access, Cost, Interests, Kit, Placement, ReadDisturb, Watch, WriteCtx};
-use crate::ftl::{Ftl, NoSpace};
 use crate::job::Condition;
-use crate::map::Lpn;
-use crate::plan::Plan;
-use crate::stream::{Role, StreamId};
-use crate::view::{FtlView, Load};
+use crate::{
+    Access, Cost, Ftl, FtlView, Interests, Kit, Load, Lpn, NoSpace, Placement, Plan, ReadDisturb,
+    Role, StreamId, Watch, WriteCtx,
+};
 use kernel::{BitSet, IndexVec, Prio, Time};
 use nand::{BlockId, DieId, Level, PlaneId, Ppn, Source, Store, Tag};
 
@@ -236,22 +234,17 @@ impl<K: Kit> Ftl<K> {
         self.levels.get(ppn)
     }
 
-    /// The level of data that was there before the run.
-    pub fn initial_level(&self) -> Level {
-        self.policies.cost.initial()
-    }
-
     /// The level of every program, if there is one for all.
     #[inline]
     pub fn constant_level(&self) -> Option<Level> {
-        self.levels.constant()
+        self.levels.constant
     }
 
     /// Decides the level of a program when it is dispatched, and remembers it. `circumstances` is
     /// only evaluated if levels vary.
     #[inline]
     pub fn decide_level(&mut self, ppn: Ppn, circumstances: impl FnOnce() -> WriteCtx) -> Level {
-        if let Some(level) = self.levels.constant() {
+        if let Some(level) = self.levels.constant {
             return level;
         }
         let level = self.policies.cost.level(&circumstances());

@@ -7,29 +7,20 @@
 //! [`Ftl::check`] proves it.
 
 mod ask;
-mod door;
+mod columns;
 mod ftl;
 mod host;
 mod job;
-mod level;
 mod map;
 mod place;
 mod plan;
-mod reads;
 mod space;
-mod stream;
 mod view;
 
 pub use crate::ftl::{Config, Counts, Ftl, GcMarks, NoSpace};
-pub use ask::{
-    Access, AccessKind, Balance, Coding, Cost, Future, HostDest, InOrder, Interests, Kit,
-    LevelTimes, Life, NextLife, NoRefresh, NoThrottle, NoWear, Op, OpView, Order, PageChoice, Pick,
-    Placement, Plain, Policies, Queues, ReadDisturb, Throttle, Traditional, Victim, Watch, Wear,
-    WriteCtx, WritePoint,
-};
+pub use ask::*;
 pub use job::{Action, Job, JobId};
 pub use map::{Lpn, Map};
-pub use plan::{Dest, Hold, Pages, Plan, Step};
+pub use plan::*;
 pub use space::{Blocks, Damaged, RESERVE, State, seal};
-pub use stream::{FreePick, Pool, Role, StreamId, StreamSpec};
 pub use view::{FtlView, Load, PlaneView};

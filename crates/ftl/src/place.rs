@@ -1,10 +1,9 @@
 //! Slots for pages: streams and frontiers as policies want them, blocks that open and close.
 
-use crate::ask::{Interests, Kit, NextLife, PageChoice, Pick, ReadDisturb, WriteCtx, WritePoint};
-use crate::ftl::Ftl;
-use crate::map::Lpn;
-use crate::stream::StreamId;
-use crate::view::FtlView;
+use crate::{
+    Ftl, FtlView, Interests, Kit, Lpn, NextLife, PageChoice, Pick, ReadDisturb, StreamId, WriteCtx,
+    WritePoint,
+};
 use kernel::{Prio, Time};
 use nand::{BlockId, Mode, PlaneId, Ppn, Source, Tag};
 

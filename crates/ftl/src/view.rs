@@ -1,6 +1,6 @@
 //! What policies see: read-only, and only what their question needs.
 
-use crate::reads::Reads;
+use crate::columns::Reads;
 use crate::space::{Space, is_candidate_rank, least};
 use crate::{Blocks, Map};
 use kernel::{BitSet, IndexVec, Rng, Time};

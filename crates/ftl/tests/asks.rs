@@ -253,7 +253,7 @@ fn idle_work_is_done_in_the_order_in_which_it_was_asked_for() {
     for (block, left) in [(blocks[1], true), (blocks[0], false)] {
         assert_eq!(ftl.blocks().state(block), State::Closed);
         let id = ftl.idle_job(DIE).expect("there is work");
-        assert!(ftl.job(id).is_background());
+        assert!(ftl.job(id).background);
         ftl.run_job(id, NOW);
         assert_eq!(ftl.blocks().state(block), State::Free);
         assert_eq!(ftl.offers_idle_work(), left);
@@ -290,12 +290,12 @@ fn a_collector_is_as_urgent_as_whoever_needs_it_most() {
         assert!(!ftl.has_ready());
         write(&mut ftl, 4, first);
         let id = ftl.take_ready().expect("a collector");
-        assert_eq!((ftl.job(id).tag().source, ftl.job(id).tag().prio), (Source::Gc, first));
+        assert_eq!((ftl.job(id).tag.source, ftl.job(id).tag.prio), (Source::Gc, first));
         for lpn in [5, 6, 7] {
             write(&mut ftl, lpn, Normal);
         }
         write(&mut ftl, 8, second);
-        assert_eq!(ftl.job(id).tag().prio, most);
+        assert_eq!(ftl.job(id).tag.prio, most);
         assert!(!ftl.has_ready(), "one collector at a time");
     }
 }
@@ -529,7 +529,7 @@ fn a_condemned_block_is_emptied_and_retired() {
     ftl.condemn(block(1));
     ftl.condemn(block(2));
     let id = ftl.take_ready().expect("it is emptied");
-    assert_eq!((ftl.job(id).tag(), ftl.has_ready()), (Tag::of(Source::Refresh), false));
+    assert_eq!((ftl.job(id).tag, ftl.has_ready()), (Tag::of(Source::Refresh), false));
     ftl.run_job(id, NOW);
     let states = [1, 2].map(|n| ftl.blocks().state(block(n)));
     assert_eq!(states, [State::Bad, State::Closed], "one at a time");
@@ -557,7 +557,7 @@ fn idle_time_is_for_collecting_ahead_of_need() {
     assert!(ftl.offers_idle_work() && !ftl.has_ready());
     let id = ftl.idle_job(DIE).expect("there are too few");
     let job = ftl.job(id);
-    assert_eq!((job.is_background(), job.tag().prio, job.home()), (true, Prio::Normal, DIE));
+    assert_eq!((job.background, job.tag.prio, job.home), (true, Prio::Normal, DIE));
     assert_eq!(ftl.idle_job(DIE), None, "there is a collector");
     ftl.run_job(id, NOW);
     // Nothing was to be gained: the plane starves until a page dies.
@@ -590,7 +590,7 @@ fn jobs_start_in_order_and_become_urgent() {
     }
     for n in [2, 0, 1] {
         let id = ftl.take_ready().expect("one of three");
-        assert_eq!(ftl.job(id).hold(), Hold::Place, "unless a plan says otherwise");
+        assert_eq!(ftl.job(id).hold, Hold::Place, "unless a plan says otherwise");
         ftl.run_job(id, NOW);
         assert_eq!(ftl.blocks().state(BlockId::from_u32(n)), State::Free);
     }
@@ -605,9 +605,9 @@ fn jobs_start_in_order_and_become_urgent() {
     for lpn in [1, 2, 3] {
         write(&mut ftl, lpn, Prio::Normal);
     }
-    assert_eq!((ftl.take_promoted(), ftl.job(id).is_background()), (None, true));
+    assert_eq!((ftl.take_promoted(), ftl.job(id).background), (None, true));
     write(&mut ftl, 4, Prio::High);
-    assert_eq!((ftl.take_promoted(), ftl.job(id).is_background()), (Some(id), false));
+    assert_eq!((ftl.take_promoted(), ftl.job(id).background), (Some(id), false));
     assert_eq!((ftl.take_promoted(), ftl.take_ready()), (None, None));
     ftl.run_job(id, NOW);
     assert_eq!(ftl.free_blocks(PlaneId::from_u32(0)), 3);

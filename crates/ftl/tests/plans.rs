@@ -1205,10 +1205,7 @@ fn a_plan_is_about_the_blocks_as_they_were() {
     s.ftl.on_timer(Time::ZERO);
     let id = s.ftl.take_ready().expect("the plan");
     let job = s.ftl.job(id);
-    assert_eq!(
-        (job.hold(), job.is_background(), job.tag()),
-        (Hold::Die, false, Tag::of(Source::Refresh))
-    );
+    assert_eq!((job.hold, job.background, job.tag), (Hold::Die, false, Tag::of(Source::Refresh)));
     assert!(matches!(s.ftl.advance(id, Time::ZERO), Action::Read(_)));
     assert_eq!((s.ftl.blocks().role(block(0)), s.state(1)), (LOW, State::Moving));
     assert_eq!(s.ftl.running_jobs(), 1);

@@ -79,11 +79,6 @@ impl Agenda {
         (key != NEVER).then(|| (Time::from_ns(key.time), actor))
     }
 
-    /// How often a time was set: the number of events posted so far.
-    pub fn posted(&self) -> u64 {
-        self.sequence
-    }
-
     #[inline]
     fn replay(&mut self, actor: usize, key: Key) {
         let mut node = self.tree.len() / 2 + actor;

@@ -7,7 +7,7 @@
 #![allow(clippy::disallowed_methods)] // a bench reads the clock
 
 use floatgate_ssd::config::{Drive, Layers, load, render};
-use floatgate_ssd::sim::{Settings, Sim};
+use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{ftl_of, generator, precondition};
 use policies::Builtin;
 use std::path::Path;
@@ -34,8 +34,7 @@ fn measure(name: &str, budget: f64, drive: &Drive, workload: &dyn Workload) {
         precondition(drive, workload, &mut ftl, &mut |_| true).expect("nobody stops it");
         ftl.begin_run(drive.policies.build());
         prepare = prepare.min(start.elapsed().as_secs_f64());
-        let mut sim = Sim::new(Settings::of(drive), ftl);
-        sim.model_cells(drive);
+        let mut sim = Sim::new(drive, ftl);
         let mut source = workload.open().expect("it was opened before");
         let start = Instant::now();
         sim.run(&mut *source, None, &mut |_| true).expect("nobody stops it");

@@ -9,7 +9,7 @@
 #![allow(clippy::disallowed_methods)] // a bench reads the clock
 
 use floatgate_ssd::config::{Drive, Layers, load, render};
-use floatgate_ssd::sim::{Settings, Sim};
+use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{ftl_of, generator, precondition};
 use ftl::Policies;
 use policies::Builtin;
@@ -92,8 +92,7 @@ fn run(build: &Build, requests: u64) {
     let mut ftl = ftl_of::<Builtin>(drive, policies(drive));
     precondition(drive, &*workload, &mut ftl, &mut |_| true).expect("nobody stops it");
     ftl.begin_run(policies(drive));
-    let mut sim = Sim::new(Settings::of(drive), ftl);
-    sim.model_cells(drive);
+    let mut sim = Sim::new(drive, ftl);
     if build.recorded {
         sim.record(drive.recording, Box::new(|_, _| true));
     }

@@ -28,9 +28,9 @@ pub use {kernel, nand::physics, policies, workload};
 pub use config::{ConfigError, Drive, Layers};
 pub use precondition::{Preconditioned, precondition};
 pub use presets::presets;
-pub use result::{Report, Waits};
+pub use result::Report;
 pub use run::{
     NoCache, Planned, RunError, StateCache, capacity, ftl_of, generator, generator_alone, memory,
     planned, run, run_recorded,
 };
-pub use sim::{Progress, Stage};
+pub use sim::{Progress, Stage, WaitStats};

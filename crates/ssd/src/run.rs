@@ -4,7 +4,7 @@ use crate::config::{Age, Drive, Fill, Foreground, HostMode, before_run};
 use crate::precondition::{Preconditioned, precondition};
 use crate::record::Sink;
 use crate::result::{Report, report};
-use crate::sim::{Interrupted, Progress, Settings, Sim, Stage};
+use crate::sim::{Interrupted, Progress, Sim, Stage};
 use ftl::{
     Config, Cost, Ftl, Future, GcMarks, Kit, LevelTimes, Life, PageChoice, Policies, Throttle, Wear,
 };
@@ -169,7 +169,7 @@ pub fn run_recorded(
     let policies = || policies_of(drive, future.as_ref());
     let empty = || ftl_of::<Builtin>(drive, policies());
     let (mut ftl, state) = prepare(drive, &workload, empty, cache, progress)?;
-    let before = Before::of(&ftl);
+    let before = pages_in_use(&ftl);
     ftl.begin_run(policies());
 
     let total = workload.about().requests;
@@ -179,9 +179,8 @@ pub fn run_recorded(
     }
     let Flows { open, closed } = workload.flows()?;
     let mut source = Observed { inner: open, alignment: Alignment::new() };
-    let mut sim = Sim::new(Settings::of(drive), ftl);
+    let mut sim = Sim::new(drive, ftl);
     sim.close_loops(closed);
-    sim.model_cells(drive);
     if let Some(sink) = sink {
         sim.record(drive.recording, sink);
     }
@@ -310,19 +309,6 @@ fn closed_if_untimed(drive: &Drive, about: &About) -> Drive {
         drive.resolved["host"]["mode"] = HostMode::QueueDepth.name().into();
     }
     drive
-}
-
-/// What the report needs to know of the drive as it was when the run began.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Before {
-    /// Programmed pages in all blocks.
-    pub(crate) pages_in_use: u64,
-}
-
-impl Before {
-    pub(crate) fn of<K: Kit>(ftl: &Ftl<K>) -> Self {
-        Self { pages_in_use: pages_in_use(ftl) }
-    }
 }
 
 /// Programmed pages in all blocks.

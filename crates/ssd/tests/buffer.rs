@@ -9,7 +9,7 @@ use common::{
     PAGE, bytes, class_of, close, count, drive, generate, number, read, serve, trim, warnings,
     write,
 };
-use floatgate_ssd::sim::{Settings, Sim};
+use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, ftl_of};
 use ftl::Lpn;
 use kernel::Rng;
@@ -214,7 +214,7 @@ fn nothing_is_lost_and_nothing_comes_back() {
         let list = List::new("list", requests).unwrap();
         let mut ftl = ftl_of(&drive, drive.policies.build());
         ftl.begin_run(drive.policies.build());
-        let mut sim = Sim::new(Settings::of(&drive), ftl);
+        let mut sim = Sim::new(&drive, ftl);
         sim.run(&mut *list.open().unwrap(), None, &mut |_| true).unwrap();
         let map = sim.ftl().map();
         let mapped = (0..pages).filter(|&p| map.lookup(Lpn::from_u32(p)).is_some());
@@ -222,7 +222,7 @@ fn nothing_is_lost_and_nothing_comes_back() {
         sim.ftl().check().unwrap();
         assert_eq!(sim.buffer().unwrap().left, 0);
         collected += sim.ftl().counts().erase.total();
-        stalled += sim.wait_stats().stalled_writes;
+        stalled += sim.wait_stats().space;
         modified += sim.stats().rmw_reads;
     }
     assert!(

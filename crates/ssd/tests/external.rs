@@ -4,7 +4,7 @@ mod common;
 
 use common::{BASE, drive, read, run_with, warnings, without_timing};
 use floatgate_ssd::config::{Layers, load_with, render};
-use floatgate_ssd::sim::{Settings, Sim};
+use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, NoCache, Progress, Stage, StateCache, ftl_of, generator, run};
 use ftl::{Dest, Plan, Step};
 use nand::Source;
@@ -255,7 +255,7 @@ fn wake(
     for lpn in (0..drive.logical_pages).map(Lpn::from_u32) {
         assert!(ftl.write_now(lpn, (), Time::ZERO));
     }
-    let mut sim = Sim::new(Settings::of(drive), ftl);
+    let mut sim = Sim::new(drive, ftl);
     let list = List::new("list", reads.iter().map(|at| read(*at, 8)).collect()).unwrap();
     sim.run(&mut *list.open().unwrap(), None, &mut |_| true).unwrap();
     (sim, woken.load(Relaxed))

@@ -11,7 +11,7 @@ use common::{
     Class, PAGE, bytes, class_of, close, count, drive, generate, number, read, serve, trim, urgent,
     warnings, write,
 };
-use floatgate_ssd::sim::{Settings, Sim};
+use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, NoCache, ftl_of, run};
 use ftl::{Cost, Watch, WriteCtx};
 use nand::Level;
@@ -178,7 +178,7 @@ fn a_page_is_read_at_the_level_at_which_it_was_written() {
         let mut policies = drive.policies.build();
         policies.cost = CostPolicy::Custom(Box::new(ByPage));
         let list = List::new("levels", vec![write(0, page), read(LATER, page)]).unwrap();
-        let mut sim = Sim::new(Settings::of(&drive), ftl_of(&drive, policies));
+        let mut sim = Sim::new(&drive, ftl_of(&drive, policies));
         sim.run(&mut *list.open().unwrap(), None, &mut |_| true).unwrap();
         let [r, w, _] = &sim.stats().classes;
         assert_eq!(w.latency.percentiles().max, program, "{level}");

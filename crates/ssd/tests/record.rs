@@ -7,7 +7,7 @@ mod common;
 
 use common::{bytes, class_of, count, drive, number, read, trim, urgent, without_timing, write};
 use floatgate_ssd::record::{CHUNK, Column, Sink, Table, Values};
-use floatgate_ssd::sim::{Settings, Sim};
+use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, NoCache, RunError, ftl_of, generator, run, run_recorded};
 use serde_json::Value;
 use std::cell::RefCell;
@@ -512,7 +512,7 @@ fn a_run_without_requests_has_all_tables() {
     }
     let drive = drive::<&str>(&[]);
     let rows = Rows::default();
-    let mut sim = Sim::new(Settings::of(&drive), ftl_of(&drive, drive.policies.build()));
+    let mut sim = Sim::new(&drive, ftl_of(&drive, drive.policies.build()));
     sim.record(drive.recording, rows.sink());
     sim.run(&mut Nothing, None, &mut |_| true).unwrap();
     assert_eq!(rows.parts(Table::Requests), [0]);

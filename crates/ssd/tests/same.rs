@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Class, class_of, count, drive, generate, urgent, without_timing};
-use floatgate_ssd::sim::{Settings, Sim};
+use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, ftl_of, generator, precondition};
 use ftl::{Cost, FtlView, Interests, Lpn, Policies, Watch, WriteCtx};
 use kernel::{IndexVec, Rng, Time};
@@ -111,7 +111,7 @@ fn remember<S: Store + 'static>(drive: &Drive, workload: &dyn Workload) -> Sim<B
     let mut ftl = ftl_of::<BuiltinWith<S>>(drive, drive.policies.build().into_kit());
     precondition(drive, workload, &mut ftl, &mut |_| true).unwrap();
     ftl.begin_run(drive.policies.build().into_kit());
-    let mut sim = Sim::new(Settings::of(drive), ftl);
+    let mut sim = Sim::new(drive, ftl);
     sim.run(&mut *workload.open().unwrap(), None, &mut |_| true).unwrap();
     assert_eq!(sim.stats().served, workload.about().requests.unwrap());
     sim.ftl().check().unwrap_or_else(|fault| panic!("{fault}"));
@@ -242,7 +242,7 @@ fn writes_on_several_planes_keep_the_order_of_each_block() {
         let mut ftl = ftl_of(&drive, policies());
         precondition(&drive, &*workload, &mut ftl, &mut |_| true).unwrap();
         ftl.begin_run(policies());
-        let mut sim = Sim::new(Settings::of(&drive), ftl);
+        let mut sim = Sim::new(&drive, ftl);
         sim.run(&mut *workload.open().unwrap(), None, &mut |_| true).unwrap();
         let anew = sim.ftl().counts().program[Source::Rewrite];
         assert!(
@@ -320,7 +320,7 @@ fn an_old_copy_would_be_found() {
     let list = List::new("canary", vec![common::write(0, 3), read]).unwrap();
     let mut ftl = ftl_of(&drive, drive.policies.build().into_kit::<BuiltinWith<Ledger>>());
     precondition(&drive, &list, &mut ftl, &mut |_| true).unwrap();
-    let mut sim = Sim::new(Settings::of(&drive), ftl);
+    let mut sim = Sim::new(&drive, ftl);
     // The host believes in a write that the drive has not seen.
     let mut late = Late(list.open().unwrap());
     sim.run(&mut late, None, &mut |_| true).unwrap();
@@ -352,7 +352,7 @@ fn the_last_write_of_every_page_is_what_the_drive_holds() {
             let mut newest: BTreeMap<u32, u64> = BTreeMap::new();
             for n in 0..ftl.geometry().pages() as u32 {
                 let ppn = Ppn::from_u32(n);
-                if ftl.is_written(ppn) {
+                if ftl.array().is_written(ppn) {
                     let data = ftl.array().read(ppn);
                     let owner = (data >> 32) as u32 - 1;
                     let version = newest.entry(owner).or_default();

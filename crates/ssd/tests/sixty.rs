@@ -13,7 +13,7 @@ mod common;
 use common::{BASE, try_drive};
 use floatgate_ssd::policies::{self, Family};
 
-use floatgate_ssd::{NoCache, RunError, Waits, generator, run};
+use floatgate_ssd::{NoCache, RunError, WaitStats, generator, run};
 use kernel::{Prio, Rng, Time};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -39,7 +39,7 @@ struct Case {
 /// What came out.
 struct Outcome {
     result: Value,
-    waits: Waits,
+    waits: WaitStats,
 }
 
 // ── How the cases are drawn ─────────────────────────────────────────────────────────────────────

@@ -8,7 +8,7 @@
 mod common;
 
 use floatgate_ssd::ftl_of;
-use floatgate_ssd::sim::{Settings, Sim, Turn};
+use floatgate_ssd::sim::{Sim, Turn};
 use kernel::{Dur, Prio, Time};
 use workload::{Op, Request};
 
@@ -19,7 +19,7 @@ const REQUESTS: u64 = 40_000;
 fn two_flows_share_a_drive_by_their_weights() {
     for weights in [[1_u64, 1], [1, 2], [1, 4]] {
         let drive = common::drive::<&str>(&[]);
-        let mut sim = Sim::new(Settings::of(&drive), ftl_of(&drive, drive.policies.build()));
+        let mut sim = Sim::new(&drive, ftl_of(&drive, drive.policies.build()));
         let mut given = [0_u64; 2];
         let mut done = [0_u64; 2];
         let mut latency = [Dur::ZERO; 2];

@@ -12,7 +12,7 @@
 mod common;
 
 use common::{close, drive, generate, number, warnings};
-use floatgate_ssd::sim::{Settings, Sim};
+use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, ftl_of, generator, precondition};
 use ftl::Lpn;
 use kernel::{Rng, Time};
@@ -384,7 +384,7 @@ fn hot_cold(spare: f64, victim: &str, warm: u64, fills: u64) -> f64 {
         assert!(ftl.write_now(Lpn::from_u32(page as u32), (), Time::ZERO));
     }
     ftl.begin_run(drive.policies.build());
-    let mut sim = Sim::new(Settings::of(&drive), ftl);
+    let mut sim = Sim::new(&drive, ftl);
     sim.run(&mut *workload.open().unwrap(), None, &mut |_| true).unwrap();
     let counts = sim.ftl().counts();
     assert_eq!(counts.host_pages, fills * pages);

@@ -4,29 +4,13 @@
 //! may also watch ([`Watch`]), own columns of its own, and ask for a timer. What a policy does not
 //! ask for costs nothing: the FTL reads its [`Interests`] once.
 
-mod coding;
-mod cost;
-mod order;
-mod page_choice;
-mod placement;
-mod read_disturb;
-mod throttle;
-mod victim;
-mod watch;
-mod wear;
+mod families;
 
-pub use coding::{Coding, NextLife, Plain};
-pub use cost::{Cost, Future, LevelTimes, Queues, Traditional, WriteCtx};
-pub use order::{Op, OpView, Order};
-pub use page_choice::{InOrder, PageChoice, Pick, WritePoint};
-pub use placement::{HostDest, Placement};
-pub use read_disturb::{NoRefresh, ReadDisturb};
-pub use throttle::{Life, NoThrottle, Throttle};
-pub use victim::Victim;
-pub use watch::{Access, AccessKind, Interests, Watch};
-pub use wear::{Balance, NoWear, Wear};
+pub use families::*;
 
-use nand::{Source, Store};
+use crate::{FtlView, Lpn, Plan, Role, StreamId};
+use kernel::{Prio, Time};
+use nand::{BlockId, Geometry, Level, Ppn, Source, Store, Tag};
 
 /// The policies of one drive as types: static where they are built in, with a variant for a
 /// user's own.
@@ -128,5 +112,114 @@ impl<K: Kit> Policies<K> {
         let mut all = Interests::NONE;
         self.each(|w| all = all.with(w.interests()));
         all
+    }
+}
+
+/// What the host does to one logical page.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum AccessKind {
+    /// A read.
+    Read,
+    /// A write, whole or part.
+    Write,
+    /// Deallocation.
+    Trim,
+}
+
+/// One host access, as policies see it, in order of arrival.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// When it arrived at the FTL.
+    pub now: Time,
+    /// What it does.
+    pub kind: AccessKind,
+    /// To which page.
+    pub lpn: Lpn,
+    /// How urgent it is.
+    pub prio: Prio,
+    /// Page operations of the host in the drive, waiting or running.
+    pub waiting_device: u32,
+}
+
+/// What a policy wants to be told. The FTL reads this once, before the run.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub struct Interests(pub u16);
+
+impl Interests {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// [`Watch::on_access`].
+    pub const ACCESS: Self = Self(1);
+    /// [`Watch::on_program`].
+    pub const PROGRAM: Self = Self(2);
+    /// [`Watch::on_invalidate`].
+    pub const INVALIDATE: Self = Self(4);
+    /// [`Watch::on_move`].
+    pub const MOVE: Self = Self(8);
+    /// [`Watch::on_open`], [`Watch::on_close`] and [`Watch::on_erase`].
+    pub const BLOCK: Self = Self(16);
+    /// [`Watch::on_timer`].
+    pub const TIMER: Self = Self(32);
+    /// [`Cost::rewrite`] when a die is idle.
+    pub const IDLE: Self = Self(64);
+    /// [`ReadDisturb::on_read`] and the read counters of blocks.
+    pub const READ: Self = Self(128);
+
+    /// Whether `other` is among them.
+    #[inline(always)]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Both.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// What every family may observe. All methods default to nothing.
+#[allow(unused_variables)]
+pub trait Watch: Send {
+    /// What it wants to be told.
+    fn interests(&self) -> Interests {
+        Interests::NONE
+    }
+
+    /// Called once, before anything else: the place to size columns.
+    fn attach(&mut self, geometry: &Geometry, logical_pages: u32) {}
+
+    /// A host access, in order of arrival.
+    fn on_access(&mut self, access: &Access) {}
+
+    /// A slot was programmed at a level.
+    fn on_program(&mut self, lpn: Lpn, ppn: Ppn, level: Level, tag: Tag, now: Time) {}
+
+    /// A slot lost its data to a newer copy, a move or a trim; `gain` is the block's now.
+    fn on_invalidate(&mut self, block: BlockId, gain: u32, now: Time) {}
+
+    /// A page was moved.
+    fn on_move(&mut self, lpn: Lpn, from: Ppn, to: Ppn, tag: Tag) {}
+
+    /// A block was opened.
+    fn on_open(&mut self, block: BlockId, stream: StreamId, role: Role) {}
+
+    /// A block became complete.
+    fn on_close(&mut self, block: BlockId, now: Time) {}
+
+    /// A block was erased, or begins its next life without an erase.
+    fn on_erase(&mut self, block: BlockId, now: Time) {}
+
+    /// When the policy wants to be woken.
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+
+    /// The time asked for has come.
+    fn on_timer(&mut self, view: &FtlView<'_>, now: Time, plan: &mut Plan) {}
+
+    /// What the policy did, as named counts for the report.
+    fn counters(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
     }
 }

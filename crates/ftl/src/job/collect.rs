@@ -1,11 +1,7 @@
 //! Garbage collection: which block is reclaimed next, and for whom.
 
 use super::{Action, JobId, Task, pages::Leaving};
-use crate::ask::{Kit, ReadDisturb, Victim};
-use crate::ftl::{Config, Ftl};
-use crate::plan::Dest;
-use crate::stream::{Role, StreamId};
-use crate::view::{FtlView, PlaneView};
+use crate::{Config, Dest, Ftl, FtlView, Kit, PlaneView, ReadDisturb, Role, StreamId, Victim};
 use kernel::{BitSet, Idx, Rng, Time};
 use nand::{BlockId, PlaneId, Tag};
 

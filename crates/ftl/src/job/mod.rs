@@ -10,23 +10,17 @@ mod collect;
 mod list;
 mod pages;
 mod plan;
-mod rewrite;
 mod start;
-mod wait;
 
 pub(crate) use collect::Victims;
-pub(crate) use list::Jobs;
-pub(crate) use wait::Condition;
+pub(crate) use list::{Condition, Jobs};
 
-use crate::ask::Kit;
-use crate::ftl::Ftl;
-use crate::map::Lpn;
-use crate::plan::{Dest, Hold};
+use crate::{Dest, Ftl, Hold, Kit, Lpn, StreamId};
 use collect::Collect;
 use kernel::{Time, newtype_index};
 use nand::{BlockId, DieId, Mode, PlaneId, Ppn, Source, Store, Tag};
 use pages::{Leaving, Next};
-use plan::{Run, Squeeze};
+use plan::{At, Run, Squeeze};
 
 type Page<K> = <<K as Kit>::Store as Store>::Page;
 
@@ -83,8 +77,8 @@ impl Task {
     fn pages(&mut self) -> Option<&mut Leaving> {
         match self {
             Self::Collect(Collect::Empty(pages)) => Some(pages),
-            Self::Plan(run) => run.pages(),
-            Self::Collect(_) | Self::Rewrite(_) => None,
+            Self::Plan(Run { at: At::Pages(pages), .. }) => Some(pages),
+            Self::Collect(_) | Self::Plan(_) | Self::Rewrite(_) => None,
         }
     }
 
@@ -92,7 +86,7 @@ impl Task {
     fn end_pages(&mut self) {
         match self {
             Self::Collect(collect) => *collect = Collect::Yield,
-            Self::Plan(run) => run.end_pages(),
+            Self::Plan(run) => run.at = At::Next,
             Self::Rewrite(_) => {}
         }
     }
@@ -117,11 +111,15 @@ enum Doing<D> {
 
 /// A running job.
 pub struct Job<D> {
-    tag: Tag,
+    /// Who works, and for whom.
+    pub tag: Tag,
     plane: PlaneId,
-    home: DieId,
-    background: bool,
-    hold: Hold,
+    /// The die that it starts on.
+    pub home: DieId,
+    /// Whether it gives way to everything else.
+    pub background: bool,
+    /// How it shares its die.
+    pub hold: Hold,
     doing: Doing<D>,
     task: Task,
 }
@@ -132,29 +130,9 @@ impl<D> Job<D> {
         Self { tag, plane, home, background: false, hold, doing, task }
     }
 
-    /// Who works, and for whom.
-    pub fn tag(&self) -> Tag {
-        self.tag
-    }
-
-    /// The die that it starts on.
-    pub fn home(&self) -> DieId {
-        self.home
-    }
-
-    /// How it shares its die.
-    pub fn hold(&self) -> Hold {
-        self.hold
-    }
-
     /// The slot that the page being programmed came from.
     pub fn copied_from(&self) -> Option<Ppn> {
         if let Doing::Programming { from, .. } = self.doing { Some(from) } else { None }
-    }
-
-    /// Whether it gives way to everything else.
-    pub fn is_background(&self) -> bool {
-        self.background
     }
 }
 
@@ -217,7 +195,7 @@ impl<K: Kit> Ftl<K> {
             Doing::Nothing => return None,
             Doing::Reading { from, to } => {
                 if let Task::Plan(run) = &mut job.task {
-                    run.count_copy();
+                    run.copied += 1;
                 }
                 let data = self.space.read(from, tag.source);
                 self.unpin(from);
@@ -255,6 +233,20 @@ impl<K: Kit> Ftl<K> {
         self.commit_move(lpn, from, ppn, tag, now);
         self.jobs.get_mut(id).doing = Doing::Programming { lpn, from, to: ppn, data };
         Some(Action::Program { ppn, lpn })
+    }
+
+    /// Begins to write a page anew, unless nothing maps it; `None`: it was written, or dropped.
+    pub(super) fn rewrite(&mut self, id: JobId, lpn: Option<Lpn>) -> Action {
+        let Some(from) = lpn.and_then(|lpn| self.find(lpn)) else { return Action::Done };
+        let block = self.space.geometry.block_of(from);
+        if !self.space.array().is_written(from) {
+            return self.wait(id, Condition::Program(block));
+        }
+        let job = self.jobs.get_mut(id);
+        job.task = Task::Rewrite(None);
+        job.doing = Doing::Reading { from, to: Dest::Stream(StreamId::HOST) };
+        self.space.blocks.pin(block);
+        Action::Read(from)
     }
 
     /// A job waits.

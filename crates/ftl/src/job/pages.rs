@@ -1,14 +1,8 @@
 //! How pages leave a block, one after the other, and what becomes of the block.
 
 use super::{Action, Condition, Doing, JobId, Task};
-use crate::Map;
-use crate::ask::{Coding, Kit, NextLife};
-use crate::ftl::Ftl;
-use crate::map::Lpn;
-use crate::plan::Dest;
 use crate::space::Space;
-use crate::stream::StreamId;
-use crate::view::FtlView;
+use crate::{Coding, Dest, Ftl, FtlView, Kit, Lpn, Map, NextLife, StreamId};
 use kernel::Time;
 use nand::{BlockId, Mode, PlaneId, Ppn, Source, Store, Tag};
 

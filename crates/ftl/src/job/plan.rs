@@ -2,12 +2,7 @@
 
 use super::pages::{Leaving, Then};
 use super::{Action, Condition, Doing, Job, JobId, Task};
-use crate::State;
-use crate::ask::{Kit, ReadDisturb};
-use crate::ftl::Ftl;
-use crate::plan::{Dest, Pages, Plan, Step};
-use crate::stream::Role;
-use crate::view::FtlView;
+use crate::{Dest, Ftl, FtlView, Kit, Pages, Plan, ReadDisturb, Role, State, Step};
 use kernel::{Prio, Time};
 use nand::{BlockId, Mode, Source, Tag};
 
@@ -20,14 +15,14 @@ pub(super) struct Run {
     /// What is left of it, the next step last, with how often the block of each step was erased when
     /// the plan was made.
     steps: Vec<(Step, u32)>,
-    at: At,
+    pub(super) at: At,
     /// Pages that have been read since the last copying step began.
-    copied: u32,
+    pub(super) copied: u32,
 }
 
 /// What a plan is at.
 #[derive(Default)]
-enum At {
+pub(super) enum At {
     /// The next step.
     #[default]
     Next,
@@ -51,24 +46,10 @@ pub(super) struct Squeeze {
 }
 
 impl Run {
-    #[inline]
-    pub(super) fn pages(&mut self) -> Option<&mut Leaving> {
-        if let At::Pages(pages) = &mut self.at { Some(pages) } else { None }
-    }
-
-    pub(super) fn end_pages(&mut self) {
-        self.at = At::Next;
-    }
-
-    #[inline]
-    pub(super) fn count_copy(&mut self) {
-        self.copied += 1;
-    }
-
     /// The page of `slot` is to be read again later. `Some`: so is the block to be taken, which is to
     /// be given back.
     pub(super) fn put_off(&mut self, slot: u32) -> Option<BlockId> {
-        let pages = self.pages()?;
+        let At::Pages(pages) = &mut self.at else { return None };
         pages.cursor = slot;
         let (block, to) = (pages.block, pages.dest);
         if pages.then == Then::Stay {
@@ -162,7 +143,7 @@ impl<K: Kit> Ftl<K> {
                     self.space.blocks.begin_move(block);
                 }
             }
-            Step::SetRole(block, role) => self.space.blocks.set_role(block, role),
+            Step::SetRole(block, role) => self.space.blocks.role[block] = role,
             Step::ResetReads(block) => {
                 if self.reads.restart(block).is_some() {
                     self.policies.read_disturb.on_reset(block, now);

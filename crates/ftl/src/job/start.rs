@@ -1,12 +1,9 @@
 //! How jobs come about, and how they are run without time.
 
 use super::{Action, Job, JobId, Page, Task};
-use crate::State;
-use crate::ask::{Balance, Cost, Kit, Wear};
-use crate::ftl::Ftl;
-use crate::plan::{Dest, Plan, Step};
-use crate::stream::{Role, StreamId};
-use crate::view::{FtlView, PlaneView};
+use crate::{
+    Balance, Cost, Dest, Ftl, FtlView, Kit, Plan, PlaneView, Role, State, Step, StreamId, Wear,
+};
 use kernel::{Idx, Prio, Time};
 use nand::{BlockId, DieId, Source, Tag};
 

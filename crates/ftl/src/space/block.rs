@@ -1,6 +1,6 @@
 //! Blocks: one column for each property, sized once from the geometry.
 
-use crate::stream::{Role, StreamId};
+use crate::{Role, StreamId};
 use kernel::IndexVec;
 use nand::{BlockId, Geometry};
 
@@ -54,16 +54,16 @@ pub struct Blocks {
     /// Slots that the block's next life will lack against a full block.
     lost: IndexVec<BlockId, u16>,
     /// Slots given away: the next slot to write is the first at or after this page.
-    written: IndexVec<BlockId, u16>,
+    pub(super) written: IndexVec<BlockId, u16>,
     /// Reads on their way to this block: it is not erased before they are served.
     pins: IndexVec<BlockId, u16>,
-    state: IndexVec<BlockId, State>,
-    role: IndexVec<BlockId, Role>,
+    pub(super) state: IndexVec<BlockId, State>,
+    pub(crate) role: IndexVec<BlockId, Role>,
     /// The stream that writes it.
     stream: IndexVec<BlockId, StreamId>,
     /// The count of closings when it closed: the order of age.
-    closed_at: IndexVec<BlockId, u32>,
-    closings: u32,
+    pub(super) closed_at: IndexVec<BlockId, u32>,
+    pub(super) closings: u32,
     pages_per_block: u32,
 }
 
@@ -155,11 +155,6 @@ impl Blocks {
     }
 
     #[inline]
-    pub(super) fn set_written(&mut self, b: BlockId, page: u32) {
-        self.written[b] = page as u16;
-    }
-
-    #[inline]
     pub(crate) fn pin(&mut self, b: BlockId) {
         self.pins[b] += 1;
     }
@@ -180,14 +175,6 @@ impl Blocks {
         debug_assert_eq!((self.rank[b] & OUT, self.lost[b]), (OUT, 0));
     }
 
-    pub(super) fn set_full(&mut self, b: BlockId) {
-        self.state[b] = State::Full;
-    }
-
-    pub(crate) fn set_role(&mut self, b: BlockId, role: Role) {
-        self.role[b] = role;
-    }
-
     /// Makes the block a candidate whose next life lacks `lost` slots.
     pub(super) fn close(&mut self, b: BlockId, lost: u32) {
         let valid = self.valid(b);
@@ -196,16 +183,6 @@ impl Blocks {
         self.state[b] = State::Closed;
         self.closings = self.closings.wrapping_add(1);
         self.closed_at[b] = self.closings;
-    }
-
-    /// Puts a closed block's age back to what it was.
-    pub(super) fn set_age(&mut self, b: BlockId, closed_at: u32) {
-        self.closed_at[b] = closed_at;
-    }
-
-    /// Puts the clock of ages back to so many closings.
-    pub(super) fn set_closings(&mut self, closings: u32) {
-        self.closings = closings;
     }
 
     /// Takes the block out of the candidates: a job empties it.
@@ -228,21 +205,11 @@ impl Blocks {
         self.lost[b] = 0;
     }
 
-    /// Like [`Self::set_free`], of a block that keeps its valid slots.
-    pub(super) fn set_reusable(&mut self, b: BlockId) {
-        let valid = self.valid(b) as u16;
-        self.state[b] = State::Free;
-        self.role[b] = Role::REGULAR;
-        self.rank[b] = OUT | valid;
-        self.lost[b] = 0;
-        self.written[b] = 0;
-    }
-
+    /// The block is free, with the valid slots that it keeps: none, if it was erased.
     pub(super) fn set_free(&mut self, b: BlockId) {
-        debug_assert_eq!(self.valid(b), 0);
+        self.rank[b] = OUT | self.valid(b) as u16;
         self.state[b] = State::Free;
         self.role[b] = Role::REGULAR;
-        self.rank[b] = OUT;
         self.lost[b] = 0;
         self.written[b] = 0;
     }

@@ -1,8 +1,7 @@
 //! Structural checks: everything that must hold between two calls.
 
 use super::{Blocks, Space, State};
-use crate::map::{Lpn, Map};
-use crate::stream::{Role, StreamId};
+use crate::{Lpn, Map, Role, StreamId};
 use kernel::{BitSet, Idx};
 use nand::{BlockId, Mode, Store};
 
@@ -87,7 +86,7 @@ impl<S: Store> Space<S> {
     fn check_planes(&self) -> Result<(), Fault> {
         let mut listed = BitSet::new(self.geometry.blocks());
         for p in self.plane_ids() {
-            let plane = self.planes.get(p);
+            let plane = &self.planes.each[p];
             for stream in self.stream_ids() {
                 let Some(b) = self.planes.frontier(p, stream) else { continue };
                 let (state, owner) = (self.blocks.state(b), self.blocks.stream(b));
@@ -128,7 +127,7 @@ impl<S: Store> Space<S> {
             ensure!(self.writable.get(p.index()) == room, "plane {p}: writable is not {room}");
         }
         let starving = self.plane_ids().filter(|p| self.is_starved(*p)).count();
-        let counted = self.planes.starving();
+        let counted = self.planes.starving;
         ensure!(starving == counted as usize, "{starving} planes starve, counted {counted}");
         Ok(())
     }
@@ -213,8 +212,7 @@ impl<S: Store> Space<S> {
 mod tests {
     use super::*;
     use crate::space::{Demands, RESERVE};
-    use crate::stream::StreamSpec;
-    use crate::{Config, GcMarks};
+    use crate::{Config, GcMarks, StreamSpec};
     use kernel::{Bytes, Rng};
     use nand::{Array, Geometry, Layouts, Nothing, PlaneId, Ppn, Shape, Source, Tag};
 
@@ -396,33 +394,40 @@ mod tests {
                 d.space.blocks.add_valid(block);
             }),
             ("slot 3 valid, never written", &|d| {
-                d.space.blocks.set_written(d.block_in(State::Closed), 3);
+                let closed = d.block_in(State::Closed);
+                d.space.blocks.written[closed] = 3;
             }),
             ("has programs on their way", &|d| {
                 d.space.array.adopt(d.block_in(State::Closed), 2);
             }),
             ("are programmed, before", &|d| d.space.array.adopt(d.block_in(State::Open), 4)),
             ("is not erased", &|d| d.space.array.adopt(d.block_in(State::Free), 1)),
-            ("holds data", &|d| d.space.blocks.set_written(d.block_in(State::Free), 1)),
+            ("holds data", &|d| {
+                let free = d.block_in(State::Free);
+                d.space.blocks.written[free] = 1;
+            }),
             ("free blocks, listed", &|d| {
-                d.space.planes.get_mut(PLANE).free.pop_front();
+                d.space.planes.each[PLANE].free.pop_front();
             }),
             ("is listed as free", &|d| {
                 let closed = d.block_in(State::Closed);
-                d.space.planes.get_mut(PLANE).free.push_back(closed);
+                d.space.planes.each[PLANE].free.push_back(closed);
             }),
             ("listed as free twice", &|d| {
-                let free = &mut d.space.planes.get_mut(PLANE).free;
+                let free = &mut d.space.planes.each[PLANE].free;
                 free[0] = free[1];
             }),
-            ("is Full", &|d| d.space.blocks.set_full(d.block_in(State::Open))),
+            ("is Full", &|d| {
+                let open = d.block_in(State::Open);
+                d.space.blocks.state[open] = State::Full;
+            }),
             ("writable is not", &|d| {
                 d.space.planes.set_frontier(PLANE, StreamId::HOST, None);
-                for block in std::mem::take(&mut d.space.planes.get_mut(PLANE).free) {
+                for block in std::mem::take(&mut d.space.planes.each[PLANE].free) {
                     d.space.blocks.set_bad(block);
                 }
             }),
-            ("planes starve, counted", &|d| d.space.planes.get_mut(PLANE).starved = true),
+            ("planes starve, counted", &|d| d.space.planes.each[PLANE].starved = true),
             ("StreamId(0) has 5 blocks, counted 6", &|d| {
                 *d.space.planes.held_mut(PLANE, StreamId::HOST) += 1;
             }),

@@ -1,8 +1,8 @@
-//! The life of a block: opened, completed, emptied, free again or retired.
+//! The life of a block: opened, written slot by slot, completed, emptied, free again or retired.
 
 use super::{Space, State};
-use crate::stream::StreamId;
-use nand::{BlockId, Mode, PlaneId, Source, Store, Tag};
+use crate::{Role, StreamId};
+use nand::{BlockId, Mode, PlaneId, Ppn, Source, Store, Tag};
 
 impl<S: Store> Space<S> {
     /// Opens a block for a stream; it is not the frontier yet.
@@ -16,10 +16,8 @@ impl<S: Store> Space<S> {
         if !reserve && !self.can_lend(plane) {
             return None;
         }
-        let may = |at| reserve || self.can_lend_at(plane, at);
-        let wear = self.array.wear();
-        let at = self.planes.find_free(&self.geometry, wear, plane, spec.pool, spec.pick, may)?;
-        let block = self.planes.take_free(plane, at);
+        let at = self.find_free(plane, &spec, reserve)?;
+        let block = self.planes.each[plane].free.remove(at).expect("it was found there");
         self.blocks.open(block, stream, spec.role);
         if tag.source == Source::Refresh {
             self.owe(plane, i64::from(self.geometry.pages_per_block()));
@@ -62,7 +60,7 @@ impl<S: Store> Space<S> {
             self.planes.set_frontier(plane, self.blocks.stream(block), None);
             self.update_writable(plane);
         }
-        self.blocks.set_full(block);
+        self.blocks.state[block] = State::Full;
     }
 
     /// An open block is complete as far as it was written; how many slots it gives up.
@@ -89,7 +87,6 @@ impl<S: Store> Space<S> {
     pub(crate) fn reuse(&mut self, block: BlockId) {
         self.counts.kept += u64::from(self.blocks.valid(block));
         self.vacate(block);
-        self.blocks.set_reusable(block);
         self.join_free(block);
     }
 
@@ -99,9 +96,9 @@ impl<S: Store> Space<S> {
             let pages = i64::from(self.geometry.pages_per_block());
             self.owe(self.geometry.plane_of(block), -pages);
         }
+        debug_assert_eq!(self.blocks.valid(block), 0);
         self.vacate(block);
         if !self.retire(block) {
-            self.blocks.set_free(block);
             self.join_free(block);
         }
     }
@@ -114,8 +111,9 @@ impl<S: Store> Space<S> {
     }
 
     fn join_free(&mut self, block: BlockId) {
+        self.blocks.set_free(block);
         let plane = self.geometry.plane_of(block);
-        self.planes.get_mut(plane).free.push_back(block);
+        self.planes.each[plane].free.push_back(block);
         self.update_writable(plane);
     }
 
@@ -124,12 +122,10 @@ impl<S: Store> Space<S> {
         let healed = std::mem::take(&mut self.healed);
         let worn = self.array.wear()[block] >= self.endurance && !healed;
         let condemned = self.condemned.iter().position(|b| *b == block);
-        if !self.ages || (!worn && condemned.is_none()) {
-            return false;
-        }
+        let ends = self.ages && (worn || condemned.is_some());
         // Garbage collection may just have used the plane's reserve to empty this block. Then the
         // block takes its place for one more life, or the next victim would have nowhere to go.
-        if !self.reserves(self.geometry.plane_of(block)) {
+        if !ends || !self.reserves(self.geometry.plane_of(block)) {
             return false;
         }
         self.blocks.set_bad(block);
@@ -153,5 +149,97 @@ impl<S: Store> Space<S> {
             self.condemned.push(block);
         }
         true
+    }
+
+    // ── Slots ───────────────────────────────────────────────────────────────────────────────────
+
+    /// The next slot of an open block, and whether it is the last.
+    #[inline]
+    pub(crate) fn next_slot(&self, block: BlockId) -> Option<(u32, bool)> {
+        let next = self.blocks.written(block);
+        if self.plain {
+            let pages = self.geometry.pages_per_block();
+            return (next < pages).then_some((next, next + 1 == pages));
+        }
+        self.next_slot_of_mode(block, next)
+    }
+
+    #[inline(never)]
+    fn next_slot_of_mode(&self, block: BlockId, next: u32) -> Option<(u32, bool)> {
+        let mode = self.array.mode(block);
+        let slot = self.layouts.slot_from(mode, next)?;
+        Some((slot, self.layouts.slot_from(mode, slot + 1).is_none()))
+    }
+
+    /// Gives away a slot of an open block, at or after its next.
+    #[inline(always)] // a call costs more than it does
+    pub(crate) fn give(&mut self, block: BlockId, slot: u32, last: bool) -> Ppn {
+        self.blocks.written[block] = (slot + 1) as u16;
+        if last {
+            self.set_full(block);
+        }
+        self.geometry.ppn(block, slot)
+    }
+
+    /// The next slot of a partly written block that is nobody's frontier.
+    pub(crate) fn append(&mut self, block: BlockId) -> Option<Ppn> {
+        if self.blocks.state(block) != State::Open || self.is_frontier(block) {
+            return None; // a frontier is written through its stream
+        }
+        let (slot, last) = self.next_slot(block)?;
+        Some(self.give(block, slot, last))
+    }
+
+    /// A slot of a block was programmed; whether the block is complete now.
+    #[inline]
+    pub(crate) fn program(
+        &mut self,
+        block: BlockId,
+        ppn: Ppn,
+        data: S::Page,
+        source: Source,
+    ) -> bool {
+        if self.plain {
+            self.array.program(ppn, data);
+        } else {
+            self.array.program_slot(ppn, data);
+        }
+        self.counts.program[source] += 1;
+        self.blocks.state(block) == State::Full && self.is_programmed(block)
+    }
+
+    /// Whether no program of a block is on its way.
+    #[inline]
+    pub(crate) fn is_programmed(&self, block: BlockId) -> bool {
+        self.array.next_page(block) >= self.blocks.written(block)
+    }
+
+    /// What a slot holds, read for `source`.
+    #[inline]
+    pub(crate) fn read(&mut self, ppn: Ppn, source: Source) -> S::Page {
+        self.counts.read[source] += 1;
+        self.array.read(ppn)
+    }
+
+    /// A block is going to be erased and begin its next life in `mode`.
+    #[inline]
+    pub(crate) fn widen_for(&mut self, mode: Mode) {
+        if !self.plain {
+            self.widest = self.widest.max(self.layouts.slots(mode));
+        }
+    }
+
+    pub(crate) fn erase(&mut self, block: BlockId, mode: Mode, source: Source) {
+        self.array.erase(block, mode);
+        self.counts.erase[source] += 1;
+    }
+
+    /// A block loses pages in place; it is to be closed again.
+    pub(crate) fn reprogram(&mut self, block: BlockId, surcharge: u16, role: Role, pages: u32) {
+        self.array.reprogram_to_low(block, surcharge);
+        self.counts.reprogram += 1;
+        self.counts.reprogrammed_pages += u64::from(pages);
+        self.plain = false;
+        self.blocks.role[block] = role;
     }
 }

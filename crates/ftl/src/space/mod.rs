@@ -6,17 +6,14 @@ mod block;
 mod check;
 mod life;
 mod plane;
-mod reserve;
 mod saved;
-mod slots;
 
 pub use block::{Blocks, State};
 pub(crate) use block::{is_candidate_rank, least};
 pub use plane::RESERVE;
 pub use saved::{Damaged, seal};
 
-use crate::ftl::{Config, Counts};
-use crate::stream::{Pool, StreamId, StreamSpec};
+use crate::{Config, Counts, Pool, StreamId, StreamSpec};
 use kernel::BitSet;
 use nand::{Array, BlockId, Geometry, Layouts, Mode, PlaneId, Store};
 use plane::Planes;
@@ -120,7 +117,7 @@ impl<S: Store> Space<S> {
     /// Free blocks of a plane.
     #[inline]
     pub(crate) fn free_blocks(&self, plane: PlaneId) -> usize {
-        self.planes.get(plane).free.len()
+        self.planes.each[plane].free.len()
     }
 
     pub(crate) fn plane_ids(&self) -> impl Iterator<Item = PlaneId> + use<S> {

@@ -1,8 +1,9 @@
-//! Planes: free blocks and frontiers.
+//! Planes: free blocks and frontiers; what is kept free, who may have it, and who takes it.
 
-use crate::stream::{FreePick, Pool, StreamId};
+use super::Space;
+use crate::{FreePick, Pool, StreamId, StreamSpec};
 use kernel::IndexVec;
-use nand::{BlockId, Geometry, PlaneId};
+use nand::{BlockId, Geometry, PlaneId, Source, Store};
 use std::collections::VecDeque;
 
 /// Free blocks of each plane that only garbage collection may open: enough for the valid pages of
@@ -20,13 +21,14 @@ pub(super) struct Plane {
 /// All planes and their frontiers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Planes {
-    each: IndexVec<PlaneId, Plane>,
+    pub(super) each: IndexVec<PlaneId, Plane>,
     /// The open block of each stream in each plane: `plane * streams + stream`.
     frontiers: Vec<Option<BlockId>>,
     /// Blocks that hold data of each stream in each plane, likewise.
     held: Vec<u32>,
     streams: usize,
-    starving: u32,
+    /// Planes that starve.
+    pub(super) starving: u32,
 }
 
 impl Planes {
@@ -46,16 +48,6 @@ impl Planes {
             streams,
             starving: 0,
         }
-    }
-
-    #[inline]
-    pub(super) fn get(&self, plane: PlaneId) -> &Plane {
-        &self.each[plane]
-    }
-
-    #[inline]
-    pub(super) fn get_mut(&mut self, plane: PlaneId) -> &mut Plane {
-        &mut self.each[plane]
     }
 
     #[inline]
@@ -79,56 +71,158 @@ impl Planes {
         &mut self.held[at]
     }
 
-    /// Planes that starve.
-    pub(super) fn starving(&self) -> u32 {
-        self.starving
-    }
-
     /// Whether the plane starves from now on.
     pub(super) fn set_starved(&mut self, plane: PlaneId, starved: bool) {
         let known = std::mem::replace(&mut self.each[plane].starved, starved);
         self.starving = self.starving + u32::from(starved) - u32::from(known);
     }
 
-    /// Where in its plane's list a free block lies that is in `pool` and that may be taken, chosen
-    /// as `pick` says; `wear` in thousandths.
+    #[inline(always)]
+    fn at(&self, plane: PlaneId, stream: StreamId) -> usize {
+        plane.as_u32() as usize * self.streams + stream.index()
+    }
+}
+
+impl<S: Store> Space<S> {
+    pub(super) fn update_writable(&mut self, plane: PlaneId) {
+        let room = self.has_room(plane);
+        self.writable.put(plane.as_u32() as usize, room);
+    }
+
+    /// Where in its plane's list a free block lies that a stream may open, chosen as the stream says;
+    /// `reserve`: whatever is left then.
     pub(super) fn find_free(
         &self,
-        geometry: &Geometry,
-        wear: &IndexVec<BlockId, u32>,
         plane: PlaneId,
-        pool: Pool,
-        pick: FreePick,
-        may: impl Fn(usize) -> bool,
+        stream: &StreamSpec,
+        reserve: bool,
     ) -> Option<usize> {
-        let free = &self.each[plane].free;
-        if pool == Pool::All && pick == FreePick::Oldest && !free.is_empty() && may(0) {
+        let (geometry, wear) = (&self.geometry, self.array.wear());
+        let free = &self.planes.each[plane].free;
+        let may = |at| reserve || self.can_lend_at(plane, at);
+        let any = stream.pool == Pool::All && stream.pick == FreePick::Oldest;
+        if any && !free.is_empty() && may(0) {
             return Some(0);
         }
-        let from = pool.first_index(geometry);
-        let mut eligible = free
-            .iter()
-            .enumerate()
-            .filter(|(i, b)| geometry.index_in_plane(**b) >= from && may(*i));
-        let chosen = match pick {
+        let outside =
+            |b: &BlockId, pool: Pool| geometry.index_in_plane(*b) < pool.first_index(geometry);
+        let mut eligible =
+            free.iter().enumerate().filter(|(i, b)| !outside(b, stream.pool) && may(*i));
+        let chosen = match stream.pick {
             FreePick::Oldest => eligible.next(),
             FreePick::LeastWorn => eligible.min_by_key(|(i, b)| (wear[**b], *i)),
             FreePick::MostWorn => eligible.max_by_key(|(i, b)| (wear[**b], usize::MAX - i)),
-            FreePick::OutsideFirst(kept) => {
-                let first = kept.first_index(geometry);
-                eligible.min_by_key(|(i, b)| (geometry.index_in_plane(**b) >= first, *i))
-            }
+            FreePick::OutsideFirst(kept) => eligible.min_by_key(|(i, b)| (!outside(b, kept), *i)),
         };
         chosen.map(|(i, _)| i)
     }
 
-    /// Takes the free block at `at`.
-    pub(super) fn take_free(&mut self, plane: PlaneId, at: usize) -> BlockId {
-        self.each[plane].free.remove(at).expect("a free block was found there")
+    /// Whether the plane can take a host write.
+    pub(super) fn has_room(&self, plane: PlaneId) -> bool {
+        self.planes.frontier(plane, StreamId::HOST).is_some() || self.can_lend(plane)
     }
 
-    #[inline(always)]
-    fn at(&self, plane: PlaneId, stream: StreamId) -> usize {
-        plane.as_u32() as usize * self.streams + stream.index()
+    /// Whether the plane may lend a free block to someone who is not garbage collection: the others
+    /// have slots for the valid pages of any victim.
+    #[inline]
+    pub(crate) fn can_lend(&self, plane: PlaneId) -> bool {
+        let free = &self.planes.each[plane].free;
+        if self.plain {
+            return free.len() > RESERVE;
+        }
+        (0..free.len()).any(|at| self.can_lend_at(plane, at))
+    }
+
+    /// Whether it may be the block at `at`.
+    pub(super) fn can_lend_at(&self, plane: PlaneId, at: usize) -> bool {
+        let free = &self.planes.each[plane].free;
+        if self.plain {
+            return free.len() > RESERVE;
+        }
+        self.holds_victim(free.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, b)| *b))
+    }
+
+    /// Whether the plane's free blocks have slots for the valid pages of any victim.
+    pub(crate) fn reserves(&self, plane: PlaneId) -> bool {
+        let free = &self.planes.each[plane].free;
+        if self.plain {
+            return free.len() >= RESERVE;
+        }
+        self.holds_victim(free.iter().copied())
+    }
+
+    /// Whether erased blocks have slots for the valid pages of any victim. Those of modes with fewer
+    /// slots count for what they have.
+    fn holds_victim(&self, erased: impl Iterator<Item = BlockId>) -> bool {
+        let mut slots = 0;
+        erased.map(|b| self.layouts.slots(self.array.mode(b))).any(|n| {
+            slots += n;
+            slots >= self.widest
+        })
+    }
+
+    /// Whether garbage collection has to bring the plane to `mark` free blocks, or to as many as
+    /// it takes to lend one.
+    #[inline]
+    pub(crate) fn is_short(&self, plane: PlaneId, mark: u32) -> bool {
+        let free = self.planes.each[plane].free.len();
+        free < mark as usize + self.kept(plane) || (!self.plain && !self.can_lend(plane))
+    }
+
+    /// Free blocks of a plane that are kept for the read-disturb policy.
+    #[inline]
+    fn kept(&self, plane: PlaneId) -> usize {
+        let Some((pool, most)) = self.keeps else { return 0 };
+        let first = pool.first_index(&self.geometry);
+        let free = self.planes.each[plane].free.iter();
+        free.filter(|b| self.geometry.index_in_plane(**b) >= first).count().min(most as usize)
+    }
+
+    /// Whether a plane starves: reclaiming was needed and found nothing to gain.
+    pub(crate) fn is_starved(&self, plane: PlaneId) -> bool {
+        self.planes.each[plane].starved
+    }
+
+    /// Whether any plane starves.
+    #[inline]
+    pub(crate) fn any_starves(&self) -> bool {
+        self.planes.starving > 0
+    }
+
+    /// A plane has to be reclaimed and has nothing to gain.
+    pub(crate) fn starve(&mut self, plane: PlaneId) {
+        self.counts.starved += 1;
+        self.planes.set_starved(plane, true);
+    }
+
+    /// The plane that starved until now, if this block has something to gain.
+    pub(crate) fn feed(&mut self, block: BlockId) -> Option<PlaneId> {
+        let plane = self.geometry.plane_of(block);
+        let gains = self.blocks.is_candidate(block) && self.blocks.gain(block) > 0;
+        if !gains || !self.is_starved(plane) {
+            return None;
+        }
+        self.planes.set_starved(plane, false);
+        Some(plane)
+    }
+
+    /// Refreshes take space of a plane, or give it back.
+    pub(crate) fn owe(&mut self, plane: PlaneId, pages: i64) {
+        if let Some(owed) = self.owed.get_mut(plane.as_u32() as usize) {
+            *owed += pages;
+        }
+    }
+
+    /// For whom a victim is collected. A refresh that gives back the block that it took needs
+    /// nothing, even if it came when the plane was just short of space; what it keeps (blocks that
+    /// hold less, or are partly written) is collected for it, whoever comes then.
+    pub(crate) fn needed_by(&mut self, asked: Source, victim: BlockId) -> Source {
+        let plane = self.geometry.plane_of(victim);
+        let Some(owed) = self.owed.get_mut(plane.as_u32() as usize) else { return asked };
+        if *owed > 0 {
+            *owed -= i64::from(self.blocks.gain(victim));
+            return Source::Refresh;
+        }
+        if asked == Source::Refresh { Source::Host } else { asked }
     }
 }

@@ -8,8 +8,7 @@
 //! same bytes.
 
 use super::{Space, State};
-use crate::map::{Lpn, Map};
-use crate::stream::StreamId;
+use crate::{Lpn, Map, StreamId};
 use nand::{BlockId, Store};
 
 const MAGIC: u32 = 0x5347_4c46; // "FLGS"
@@ -48,7 +47,7 @@ impl<S: Store> Space<S> {
             }
         }
         for p in self.plane_ids() {
-            let plane = self.planes.get(p);
+            let plane = &self.planes.each[p];
             put(plane.free.len() as u32 | u32::from(plane.starved) << 31);
             for b in &plane.free {
                 put(b.as_u32());
@@ -88,9 +87,9 @@ impl<S: Store> Space<S> {
         }
         for (closed_at, b) in closed {
             self.blocks.close(b, 0);
-            self.blocks.set_age(b, closed_at);
+            self.blocks.closed_at[b] = closed_at;
         }
-        self.blocks.set_closings(closings);
+        self.blocks.closings = closings;
         self.plane_ids().for_each(|p| self.update_writable(p));
         Ok(())
     }
@@ -116,7 +115,7 @@ impl<S: Store> Space<S> {
             let Some(spec) = self.streams.get(stream.index()) else { return Err(Damaged) };
             self.blocks.open(b, stream, spec.role);
             *self.planes.held_mut(self.geometry.plane_of(b), stream) += 1;
-            self.blocks.set_written(b, written);
+            self.blocks.written[b] = written as u16;
             // Nothing was on its way: what was given away was programmed.
             self.array.adopt(b, written);
             if is_closed {
@@ -161,7 +160,7 @@ impl<S: Store> Space<S> {
                 return Err(Damaged);
             }
             let free = (0..n).map(|_| block(next()?)).collect::<Result<_, _>>()?;
-            self.planes.get_mut(p).free = free;
+            self.planes.each[p].free = free;
         }
         Ok(())
     }

@@ -315,7 +315,7 @@ where
             return Ok(());
         };
         self.serve(ppn)?;
-        let held = !self.sabotage.unpinned_reads || !self.ftl.is_written(ppn);
+        let held = !self.sabotage.unpinned_reads || !self.ftl.array().is_written(ppn);
         self.push(Some(ppn), Work::Read { lpn, expected, held });
         if !held {
             self.ftl.read_done(ppn);
@@ -420,7 +420,7 @@ where
             (None, Work::Job(_, Action::Erase(b) | Action::Reprogram { block: b, .. })) => {
                 geometry.die_of(b)
             }
-            (None, Work::Start(id) | Work::Job(id, _)) => self.ftl.job(id).home(),
+            (None, Work::Start(id) | Work::Job(id, _)) => self.ftl.job(id).home,
             (None, _) => unreachable!("host operations have slots"),
         };
         if matches!(work, Work::Program { .. } | Work::Read { .. }) {
@@ -439,7 +439,7 @@ where
     /// Whether the flash could finish this operation now.
     fn is_legal(&self, p: &Pending) -> bool {
         if let Work::Read { held, .. } = p.work {
-            return !held || self.ftl.is_written(p.ppn.expect("a read has a slot"));
+            return !held || self.ftl.array().is_written(p.ppn.expect("a read has a slot"));
         }
         let Some(block) = self.program_block(p) else { return true };
         self.sabotage.unordered_programs
@@ -552,7 +552,7 @@ where
             self.push(None, Work::Start(id));
         }
         while let Some(id) = self.ftl.take_promoted() {
-            assert!(!self.ftl.job(id).is_background(), "an urgent job gives way to nobody");
+            assert!(!self.ftl.job(id).background, "an urgent job gives way to nobody");
             self.seen.promoted += 1;
         }
     }
@@ -631,7 +631,7 @@ where
             }
             Work::Start(id) => self.advance(id),
             Work::Job(id, action) => {
-                let tag = self.ftl.job(id).tag();
+                let tag = self.ftl.job(id).tag;
                 match action {
                     Action::Read(ppn) => {
                         ensure!(self.ftl.read_pages(ppn).count > 0, "slot {ppn} has no page");
@@ -803,7 +803,7 @@ where
                 found.is_some() == (expected != 0),
                 "the plain map has version {expected:#x} of page {lpn}, the FTL has {found:?}"
             );
-            let Some(ppn) = found.filter(|ppn| self.ftl.is_written(*ppn)) else { continue };
+            let Some(ppn) = found.filter(|ppn| self.ftl.array().is_written(*ppn)) else { continue };
             let data = self.ftl.array().read(ppn);
             self.seen.compared += 1;
             ensure!(

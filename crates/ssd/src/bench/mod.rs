@@ -15,7 +15,7 @@ mod wear;
 
 use crate::config::{chip_drive, is_chip};
 use nand::Geometry;
-use nand::physics::Cell;
+use nand::physics::{Cell, STEP_VOLTS};
 use sample::Sample;
 use serde_json::{Value, json};
 
@@ -67,6 +67,11 @@ impl Bench<'_> {
 
     fn types(&self) -> usize {
         self.cell.bits() as usize
+    }
+
+    /// The raw bit error rate of a page type at some cycles, read at once.
+    fn rber(&self, page_type: usize, cycles: f64) -> f64 {
+        self.cell.rber(page_type, STEP_VOLTS, cycles, 0.0)
     }
 }
 
@@ -168,6 +173,3 @@ impl Spread {
         json!({ "mean": self.mean(), "deviation": self.deviation() })
     }
 }
-
-#[cfg(test)]
-mod tests;

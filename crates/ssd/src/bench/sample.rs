@@ -2,7 +2,7 @@
 
 use super::Bench;
 use kernel::{Dur, Rng};
-use nand::physics::{Cell, STEP_VOLTS, program_time_factor};
+use nand::physics::program_time_factor;
 use nand::{Array, BlockId, Bus, Layouts, Level, Mode, Nothing};
 
 /// A chip behind the referee, with a clock and a meter.
@@ -100,15 +100,5 @@ impl<'a> Sample<'a> {
         let transfer = energy.and_then(|e| e.transfer_out).map_or(0.0, kernel::Energy::as_joules);
         self.spend(time, self.bus().1, joules + transfer);
         (time, joules)
-    }
-
-    /// The raw bit error rate of a page type at some cycles, read at once.
-    pub(super) fn rber(bench: &Bench<'_>, page_type: usize, cycles: f64) -> f64 {
-        Self::rber_of(&bench.cell, page_type, cycles)
-    }
-
-    /// The same of a kind of cell.
-    pub(super) fn rber_of(cell: &Cell, page_type: usize, cycles: f64) -> f64 {
-        cell.rber(page_type, STEP_VOLTS, cycles, 0.0)
     }
 }

@@ -1,6 +1,6 @@
 //! Wear-out stress: errors and program time over life (Grupp Fig. 5 to 7 and 9).
 
-use super::{Bench, Sample};
+use super::Bench;
 use kernel::Rng;
 use nand::cells::{History, Voltages, errors};
 use nand::physics::STEP_VOLTS;
@@ -45,7 +45,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Value {
                     debug_assert_eq!(sample.cycles(block), begun + cycle);
                 }
                 for t in 0..types {
-                    let rate = Sample::rber(bench, t, f64::from(begun + cycle));
+                    let rate = bench.rber(t, f64::from(begun + cycle));
                     for _ in 0..plan.blocks {
                         let bits = pages_of_type[t] * bench.page_bits();
                         wrong[t] += errors(bits, rate, sample.rng());
@@ -54,7 +54,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Value {
                 if begun < bench.rated {
                     for (page, sum) in of_pages.iter_mut().enumerate() {
                         let t = bench.geometry.page_type(page as u32);
-                        let rate = Sample::rber(bench, t, f64::from(begun + cycle));
+                        let rate = bench.rber(t, f64::from(begun + cycle));
                         let bits = bench.page_bits() * u64::from(plan.blocks);
                         *sum += errors(bits, rate, sample.rng());
                     }
@@ -118,7 +118,7 @@ pub(super) fn of_cells(bench: &Bench<'_>) -> Value {
             }
         }
         let bits = (wordlines * words * 64) as f64 * f64::from(blocks * bench.plan.chips);
-        let closed: Vec<f64> = (0..types).map(|t| Sample::rber(bench, t, cycles)).collect();
+        let closed: Vec<f64> = (0..types).map(|t| bench.rber(t, cycles)).collect();
         json!({
             "cycles": cycles,
             "bits_of_type": bits,

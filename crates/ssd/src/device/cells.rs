@@ -103,8 +103,9 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// The cells of a drive at the beginning of a run; `None` if their model is off.
-    pub(crate) fn of(drive: &Drive) -> Option<Box<Self>> {
+    /// The cells of a drive at the beginning of a run; `None` if their model is off. `ideal`: every
+    /// read takes the time of the quickest sensing.
+    pub(super) fn of(drive: &Drive, ideal: bool) -> Option<Box<Self>> {
         let r = &drive.reliability;
         if !r.model_on() {
             return None;
@@ -119,7 +120,7 @@ impl Cells {
         let blocks = geometry.blocks();
         Some(Box::new(Self {
             table: ErrorTable::new(&cell, steps(drive), &r.ldpc()),
-            reads: drive.soft_reads.clone(),
+            reads: if ideal { drive.soft_reads.ideal() } else { drive.soft_reads.clone() },
             read_start: r.read_start,
             retire: r.uncorrectable == Uncorrectable::Retire,
             code,
@@ -141,11 +142,6 @@ impl Cells {
             rng: Rng::named(drive.seed, "cells/uncorrectable"),
             counts: CellCounts::default(),
         }))
-    }
-
-    /// Every read at the time of the quickest sensing.
-    pub(crate) fn make_ideal(&mut self) {
-        self.reads = self.reads.ideal();
     }
 
     /// Reads a page: how often and how finely it is sensed. `sensed` counts the attempts by way of

@@ -25,7 +25,7 @@ pub(crate) struct Channel {
     /// Where data goes first, dies with a command to begin, in the order in which they asked.
     commands: VecDeque<DieId>,
     /// The time of all turns that were given, in ns.
-    busy_ns: u64,
+    pub(super) busy_ns: u64,
 }
 
 impl Channel {
@@ -35,11 +35,6 @@ impl Channel {
         self.free_at = self.free_at.max(now) + length;
         self.busy_ns += length.as_ns();
         self.free_at
-    }
-
-    /// The time of all turns that were given, in ns.
-    pub(crate) fn busy_ns(&self) -> u64 {
-        self.busy_ns
     }
 
     /// What of it lies before an instant after which no turn was given: turns follow one another

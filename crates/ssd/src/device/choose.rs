@@ -125,7 +125,7 @@ impl Device {
             }
         }
         let Some((from, slot)) = first else { return (lane, op) };
-        d.insert_at(&mut self.ops, lane, op);
+        d.insert(&mut self.ops, lane, op);
         let wanted = |o: &PageOp| o.ppn == Some(slot) && o.work == Work::Program;
         let taken = d.take_all(&mut self.ops, from, wanted);
         let [first] = taken[..] else { unreachable!("a slot is programmed once") };

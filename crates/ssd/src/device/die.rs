@@ -82,7 +82,7 @@ pub(crate) struct Die {
     pub(super) command: Command,
     pub(super) started: Time,
     /// Time that each source has kept the die busy, up to the start of what runs now.
-    busy: [u64; 6],
+    pub(super) busy: [u64; 6],
 }
 
 impl Die {
@@ -126,7 +126,7 @@ impl Die {
     #[inline]
     pub(super) fn queue(&mut self, ops: &mut Ops, lane: LaneId, id: u32) {
         if matches!(lane, LaneId::Job | LaneId::Idle) {
-            self.insert(ops, lane, id);
+            self.insert(ops, lane as usize, id);
             return;
         }
         self.mask |= 1 << lane as u8;
@@ -135,25 +135,20 @@ impl Die {
 
     /// Whether there are any in the host's lanes.
     #[inline]
-    pub(super) fn has_host_operations(&self) -> bool {
+    pub(crate) fn has_host_operations(&self) -> bool {
         const HOST: u8 = (1 << LaneId::Job as u8) - 1;
         self.mask & HOST != 0
     }
 
     /// The operations in the host's lanes.
-    pub(super) fn host_operations<'a>(&self, ops: &'a Ops) -> impl Iterator<Item = &'a PageOp> {
+    pub(crate) fn host_operations<'a>(&self, ops: &'a Ops) -> impl Iterator<Item = &'a PageOp> {
         let host = [LaneId::ReadHigh, LaneId::WriteHigh, LaneId::Read, LaneId::Write];
         let lanes = host.map(|lane| self.lanes[lane as usize]);
         lanes.into_iter().flat_map(move |lane| lane.iter(ops))
     }
 
     #[inline]
-    pub(super) fn insert(&mut self, ops: &mut Ops, lane: LaneId, id: u32) {
-        self.insert_at(ops, lane as usize, id);
-    }
-
-    #[inline]
-    pub(super) fn insert_at(&mut self, ops: &mut Ops, lane: usize, id: u32) {
+    pub(super) fn insert(&mut self, ops: &mut Ops, lane: usize, id: u32) {
         self.mask |= 1 << lane;
         self.lanes[lane].insert(ops, id);
     }
@@ -222,12 +217,7 @@ impl Die {
         }
     }
 
-    /// Time that each source has kept the die busy.
-    pub(crate) fn busy(&self) -> &[u64; 6] {
-        &self.busy
-    }
-
-    /// The same up to an instant after which nothing has happened, what runs included.
+    /// Time that each source has kept the die busy, up to an instant after which nothing has happened, what runs included.
     pub(crate) fn busy_until(&self, at: Time) -> [u64; 6] {
         let mut busy = self.busy;
         if self.phase != Phase::Idle {

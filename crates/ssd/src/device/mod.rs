@@ -19,12 +19,13 @@ pub(crate) use channel::Channel;
 pub(crate) use die::{Die, LaneId};
 pub(crate) use lane::{Lane, NONE, Ops, Owner, PageOp, Spent, Work};
 
-use crate::config::{Drive, MultiPlane};
-use crate::sim::{Actor, Clock, Settings};
+use crate::config::{ChannelFirst, Drive, MultiPlane};
+use crate::sim::{Actor, Clock};
 use die::Phase;
-use ftl::{JobId, Queues};
+use ftl::{Cost, JobId, Queues};
 use kernel::{BitSet, Dur, Idx, IndexVec, Time};
 use nand::{Bus, ChannelId, Command, DieId, Geometry, Timing, Verb};
+use time::program_by_wear;
 
 /// Physical pages by source, by the level at which they are written, and by page type.
 pub type PageCounts = [[[u64; 4]; 3]; 6];
@@ -53,12 +54,13 @@ pub struct DeviceStats {
 pub(crate) struct Device {
     pub(crate) ops: Ops,
     geometry: Geometry,
-    dies: IndexVec<DieId, Die>,
-    channels: IndexVec<ChannelId, Channel>,
+    pub(crate) dies: IndexVec<DieId, Die>,
+    pub(crate) channels: IndexVec<ChannelId, Channel>,
     /// Host page operations waiting or running, by die.
-    waiting: IndexVec<DieId, u32>,
-    waiting_total: u32,
-    idle: BitSet,
+    pub(crate) waiting: IndexVec<DieId, u32>,
+    pub(crate) waiting_total: u32,
+    /// Dies that do nothing.
+    pub(crate) idle: BitSet,
     /// The order of arrival at the dies.
     seq: u64,
     /// The place of each running job in that order.
@@ -68,24 +70,19 @@ pub(crate) struct Device {
     data_first: bool,
     multi_plane: MultiPlane,
     /// The waiting operations that the cost policy looks at.
-    queues: Queues,
+    pub(crate) queues: Queues,
     /// Program time of a block after so many cycles, as a share of the fresh one; beyond the last
     /// it stays. `None`: it does not change.
     by_wear: Option<Vec<f64>>,
     /// Present where the cells are modelled.
-    cells: Option<Box<Cells>>,
-    stats: DeviceStats,
+    pub(crate) cells: Option<Box<Cells>>,
+    pub(crate) stats: DeviceStats,
 }
 
 impl Device {
-    /// The device of a drive on which nothing runs. `ideal`: every read and every program takes the
-    /// time of its cheapest level.
-    pub(crate) fn new(
-        settings: &Settings,
-        geometry: Geometry,
-        queues: Queues,
-        ideal: bool,
-    ) -> Self {
+    /// The device of a drive on which nothing runs.
+    pub(crate) fn new(drive: &Drive, cost: &impl Cost) -> Self {
+        let (geometry, ideal) = (drive.geometry, cost.is_ideal());
         let dies = geometry.dies();
         let mut idle = BitSet::new(dies);
         (0..dies).for_each(|d| idle.set(d));
@@ -99,87 +96,26 @@ impl Device {
             idle,
             seq: 0,
             job_places: Vec::new(),
-            timing: if ideal { settings.timing.ideal() } else { settings.timing.clone() },
-            data_first: settings.data_first,
-            multi_plane: settings.multi_plane,
-            queues,
-            by_wear: settings.program_by_wear.clone(),
-            cells: None,
+            timing: if ideal { drive.timing.ideal() } else { drive.timing.clone() },
+            data_first: drive.channel_first == ChannelFirst::Data,
+            multi_plane: drive.ftl.multi_plane,
+            queues: cost.queues(),
+            by_wear: program_by_wear(drive),
+            cells: Cells::of(drive, ideal),
             stats: DeviceStats::default(),
         }
-    }
-
-    /// Models the cells of the drive, if the drive says so.
-    pub(crate) fn model_cells(&mut self, drive: &Drive, ideal: bool) {
-        self.cells = Cells::of(drive);
-        if let Some(cells) = &mut self.cells
-            && ideal
-        {
-            cells.make_ideal();
-        }
-    }
-
-    /// The cells, where they are modelled.
-    pub(crate) fn cells(&self) -> Option<&Cells> {
-        self.cells.as_deref()
-    }
-
-    /// The same, to be told what happens to them.
-    #[inline]
-    pub(crate) fn cells_mut(&mut self) -> Option<&mut Cells> {
-        self.cells.as_deref_mut()
-    }
-
-    pub(crate) fn dies(&self) -> &[Die] {
-        self.dies.as_slice()
-    }
-
-    pub(crate) fn channels(&self) -> &[Channel] {
-        self.channels.as_slice()
-    }
-
-    /// Host page operations waiting or running, by die, and the dies that do nothing.
-    #[inline]
-    pub(crate) fn load(&self) -> (&IndexVec<DieId, u32>, &BitSet) {
-        (&self.waiting, &self.idle)
-    }
-
-    /// Host page operations waiting or running on all dies.
-    #[inline]
-    pub(crate) fn waiting_total(&self) -> u32 {
-        self.waiting_total
-    }
-
-    /// The waiting operations that the cost policy looks at.
-    pub(crate) fn queues(&self) -> Queues {
-        self.queues
-    }
-
-    /// The host operations in the lanes of a die.
-    pub(crate) fn host_operations(&self, die: DieId) -> impl Iterator<Item = &PageOp> {
-        self.dies[die].host_operations(&self.ops)
-    }
-
-    /// Whether there are any.
-    #[inline]
-    pub(crate) fn has_host_operations(&self, die: DieId) -> bool {
-        self.dies[die].has_host_operations()
-    }
-
-    pub(crate) fn stats(&self) -> &DeviceStats {
-        &self.stats
     }
 
     /// The run is over: brings the sums over dies and channels up to date.
     pub(crate) fn sum_up(&mut self) {
         self.stats.busy_ns = [0; 6];
         for die in self.dies.as_slice() {
-            for (sum, ns) in self.stats.busy_ns.iter_mut().zip(die.busy()) {
-                *sum += u128::from(*ns);
+            for (sum, ns) in self.stats.busy_ns.iter_mut().zip(die.busy) {
+                *sum += u128::from(ns);
             }
         }
         let channels = self.channels.as_slice().iter();
-        self.stats.channel_ns = channels.map(|channel| u128::from(channel.busy_ns())).sum();
+        self.stats.channel_ns = channels.map(|channel| u128::from(channel.busy_ns)).sum();
     }
 
     // ── Arrival ─────────────────────────────────────────────────────────────────────────────────
@@ -237,7 +173,7 @@ impl Device {
     /// An operation goes to its place in a lane, without an account of its wait or with one that
     /// has begun.
     pub(crate) fn insert(&mut self, die: DieId, lane: LaneId, op: u32) {
-        self.dies[die].insert(&mut self.ops, lane, op);
+        self.dies[die].insert(&mut self.ops, lane as usize, op);
     }
 
     /// A wait for a die begins that is no wait in a lane.
@@ -264,7 +200,7 @@ impl Device {
             let d = &mut self.dies[DieId::new(die)];
             let taken = d.take_all(&mut self.ops, LaneId::Idle as usize, |op| op.owner == owner);
             for op in taken {
-                d.insert(&mut self.ops, LaneId::Job, op);
+                d.insert(&mut self.ops, LaneId::Job as usize, op);
             }
         }
     }

@@ -3,8 +3,10 @@
 
 use super::cells::{Sensed, Target};
 use super::{Device, NONE, Owner, Work};
-use ftl::{Ftl, Kit};
+use crate::config::{Drive, ProgramSpeed};
+use ftl::{Cost, Ftl, Kit};
 use kernel::{Dur, Time};
+use nand::physics::program_time_factor;
 use nand::{Command, Level, Mode, Ppn, Source, Verb};
 
 impl Device {
@@ -13,7 +15,7 @@ impl Device {
     #[inline]
     pub(crate) fn command<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, now: Time) -> Command {
         let source = match self.ops[op].owner {
-            Owner::Job(id) => ftl.job(id).tag().source,
+            Owner::Job(id) => ftl.job(id).tag.source,
             Owner::Host(_) | Owner::Buffer(_) => Source::Host,
         };
         match self.ops[op].work {
@@ -35,7 +37,7 @@ impl Device {
         let mut at = op;
         while at != NONE {
             let slot = self.ops[at].ppn;
-            let level = slot.map_or_else(|| ftl.initial_level(), |slot| ftl.level_of(slot));
+            let level = slot.map_or_else(|| ftl.policies.cost.initial(), |slot| ftl.level_of(slot));
             self.stats.read_by_level[level as usize] += 1;
             let sensed = &mut self.stats.sensed[source as usize][level as usize];
             let mut time = Dur::ZERO;
@@ -81,7 +83,7 @@ impl Device {
                 sensed
             } else {
                 // There is nothing that could be wrong.
-                self.stats.read_by_level[ftl.initial_level() as usize] += 1;
+                self.stats.read_by_level[ftl.policies.cost.initial() as usize] += 1;
                 counts[0][0] += 1;
                 out += 1;
                 cells.nothing()
@@ -167,4 +169,16 @@ impl Device {
         }
         time
     }
+}
+
+/// Program times by the cycles of a block, those before the run included, as shares of the fresh
+/// one; `None`: they do not change.
+pub(super) fn program_by_wear(drive: &Drive) -> Option<Vec<f64>> {
+    if drive.reliability.program_speed == ProgramSpeed::Fresh {
+        return None;
+    }
+    let (rated, before) = (drive.reliability.endurance, drive.reliability.initial_cycles);
+    let bits = drive.geometry.shape().bits_per_cell;
+    let factor = |n: u32| program_time_factor(bits, f64::from(before + n) / f64::from(rated));
+    Some((0..=rated - before).map(factor).collect())
 }

@@ -13,9 +13,6 @@ mod ledger;
 mod measure;
 mod value;
 
-#[cfg(test)]
-mod tests;
-
 pub use demand::{Demand, DemandError};
 pub use flow::{Outcome, Plan, fast_forward, plan_of};
 pub use ledger::{Bin, Ledger};

@@ -3,13 +3,12 @@
 //! others may use as well.
 
 use super::backlog::Backlog;
-use super::closed::ClosedLoop;
 use super::{Completion, Overload};
-use crate::config::HostMode;
-use crate::sim::{Interrupted, Settings, Sim};
+use crate::config::{Host, HostMode};
+use crate::sim::{Interrupted, Sim};
 use ftl::Kit;
 use kernel::{Dur, Time};
-use workload::{BATCH, Loop, Request, Source as Requester, TraceError};
+use workload::{Alignment, BATCH, Loop, Request, Source as Requester, TraceError};
 
 /// Of a request: it belongs to no closed loop. The others have the number of theirs.
 const OPEN: u32 = u32::MAX;
@@ -39,6 +38,58 @@ impl Inbox {
     }
 }
 
+/// One closed loop of the workload in a run: it asks again when one of its own requests is answered.
+pub(crate) struct ClosedLoop {
+    inner: Loop,
+    batch: Vec<Request>,
+    next: usize,
+    /// Requests that may come at once.
+    places: u32,
+    alignment: Alignment,
+}
+
+impl ClosedLoop {
+    fn new(inner: Loop) -> Self {
+        let places = inner.depth;
+        let batch = Vec::with_capacity(BATCH);
+        Self { inner, batch, next: 0, places, alignment: Alignment::new() }
+    }
+
+    /// The next request, if there is a place for it, and one before the end.
+    fn take(&mut self, now: Time) -> Result<Option<Request>, TraceError> {
+        if self.places == 0 || now >= self.inner.until {
+            return Ok(None);
+        }
+        if self.next == self.batch.len() {
+            self.inner.source.fill(&mut self.batch)?;
+            self.alignment.observe(&self.batch);
+            self.next = 0;
+            if self.batch.is_empty() {
+                self.inner.until = now;
+                return Ok(None);
+            }
+        }
+        self.places -= 1;
+        self.next += 1;
+        Ok(Some(self.batch[self.next - 1]))
+    }
+
+    /// One of its requests is answered.
+    fn answered(&mut self) {
+        self.places += 1;
+    }
+
+    /// How its requests lie.
+    pub(crate) fn alignment(&self) -> &Alignment {
+        &self.alignment
+    }
+
+    /// Records that it passed over.
+    pub(crate) fn skipped(&self) -> u64 {
+        self.inner.source.skipped()
+    }
+}
+
 /// Pushes the requests of a workload.
 pub(crate) struct Feeder {
     mode: HostMode,
@@ -60,7 +111,7 @@ pub(crate) struct Feeder {
 }
 
 impl Feeder {
-    pub(crate) fn new(settings: &Settings) -> Self {
+    pub(crate) fn new(settings: &Host) -> Self {
         let open = matches!(settings.mode, HostMode::Timestamps | HostMode::Shifted);
         Self {
             mode: settings.mode,

@@ -5,6 +5,7 @@
 //! least recently written is sent first. A page keeps its place until its program is done. Once the
 //! host has nothing more to ask, everything is sent: a run ends with what it wrote in flash.
 
+use crate::config;
 use ftl::Lpn;
 use kernel::{Bytes, Prio};
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -35,15 +36,6 @@ impl Parts {
     }
 }
 
-/// What happened to a page that the host wrote.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Taken {
-    /// It is in the buffer.
-    Yes,
-    /// There is no room.
-    No,
-}
-
 /// A page to be written to flash.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Flush {
@@ -66,8 +58,6 @@ pub struct BufferCounts {
     pub read_hits: u64,
     /// Pages sent to flash.
     pub flushed: u64,
-    /// Writes that had to wait for a place.
-    pub waited: u64,
     /// Places taken at most.
     pub most: u32,
     /// Places taken in the end: none, unless the drive's life ended.
@@ -103,14 +93,14 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// A buffer of `size` bytes that sends pages as soon as more than a share of it is unsent.
-    pub(crate) fn new(size: Bytes, flush_above: f64, page: u64) -> Option<Self> {
-        let capacity = (size.get() / page) as u32;
+    /// The buffer of a drive with pages of this size; none, if it has no room for one.
+    pub(crate) fn new(settings: &config::Buffer, page: Bytes) -> Option<Self> {
+        let capacity = (settings.size.get() / page.get()) as u32;
         (capacity > 0).then(|| Self {
             entries: Vec::with_capacity(capacity as usize),
             places: FxHashMap::with_capacity_and_hasher(capacity as usize, FxBuildHasher),
             capacity,
-            keep: (f64::from(capacity) * flush_above) as u32,
+            keep: (f64::from(capacity) * settings.flush_above) as u32,
             free: END,
             taken: 0,
             unsent: 0,
@@ -121,8 +111,8 @@ impl Buffer {
         })
     }
 
-    /// Takes a page that the host writes, if there is room. `came_before`: writes wait for room.
-    pub(crate) fn write(&mut self, lpn: Lpn, parts: Parts, prio: Prio, came_before: bool) -> Taken {
+    /// Takes a page that the host writes; whether there was room. `came_before`: writes wait for it.
+    pub(crate) fn write(&mut self, lpn: Lpn, parts: Parts, prio: Prio, came_before: bool) -> bool {
         if let Some(&place) = self.places.get(&lpn)
             && !self.entries[place as usize].sent
         {
@@ -132,10 +122,10 @@ impl Buffer {
             self.counts.absorbed += 1;
             self.unlink(place);
             self.link(place);
-            return Taken::Yes;
+            return true;
         }
         if came_before || self.taken == self.capacity {
-            return Taken::No;
+            return false;
         }
         // What is written anew is not given up; older copies are placed before this one.
         let entries = &self.entries;
@@ -153,12 +143,7 @@ impl Buffer {
         self.link(place);
         self.taken += 1;
         self.counts.most = self.counts.most.max(self.taken);
-        Taken::Yes
-    }
-
-    /// A write could not be taken: it waits.
-    pub(crate) fn count_wait(&mut self) {
-        self.counts.waited += 1;
+        true
     }
 
     /// Whether the buffer can answer a read of these parts of a page.

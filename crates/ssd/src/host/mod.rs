@@ -4,13 +4,11 @@
 mod arrival;
 mod backlog;
 mod buffer;
-mod closed;
 mod queue;
 
-pub(crate) use arrival::Feeder;
+pub(crate) use arrival::{ClosedLoop, Feeder};
 pub use backlog::Overload;
 pub use buffer::BufferCounts;
-pub(crate) use buffer::{Buffer, Parts, Taken};
-pub(crate) use closed::ClosedLoop;
+pub(crate) use buffer::{Buffer, Parts};
 pub use queue::{Class, ClassStats, Completion, Stats};
 pub(crate) use queue::{Inside, Requests};

@@ -10,13 +10,11 @@ mod requests;
 mod series;
 mod snapshots;
 
-pub(crate) use requests::Completed;
-
 use crate::config::Recording;
-use crate::device::{Channel, Die};
-use crate::sim::Stats;
+use crate::device::{Channel, Die, Spent};
+use crate::host::{Inside, Stats};
 use ftl::{Ftl, Kit};
-use kernel::Time;
+use kernel::{Dur, Time};
 use nand::Source;
 use requests::Requests;
 use series::Series;
@@ -167,11 +165,11 @@ impl Recorder {
     }
 
     /// A request is done.
-    pub(crate) fn complete(&mut self, request: &Completed<'_>) {
-        self.series.complete(request);
+    pub(crate) fn complete(&mut self, request: &Inside, latency: Dur, spent: &Spent) {
+        self.series.complete(request.class, latency);
         let Some(requests) = &mut self.requests else { return };
         let full = (requests.len() == CHUNK).then(|| requests.take());
-        requests.push(request);
+        requests.push(request, latency, spent);
         if let Some(columns) = full {
             self.hand_over(Table::Requests, columns);
         }

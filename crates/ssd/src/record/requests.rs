@@ -2,20 +2,8 @@
 
 use super::{Column, OPERATIONS, PARTS, part_names, parts_ns};
 use crate::device::Spent;
-use crate::sim::Class;
-use kernel::{Dur, Prio, Time};
-
-/// A request that is done.
-pub(crate) struct Completed<'a> {
-    pub(crate) arrived: Time,
-    pub(crate) latency: Dur,
-    pub(crate) class: Class,
-    pub(crate) offset: u64,
-    pub(crate) bytes: u32,
-    pub(crate) prio: Prio,
-    pub(crate) throttle_ns: u64,
-    pub(crate) spent: &'a Spent,
-}
+use crate::host::Inside;
+use kernel::Dur;
 
 /// The rows that were not handed over yet.
 pub(super) struct Requests {
@@ -46,15 +34,15 @@ impl Requests {
         self.arrival_ns.len()
     }
 
-    pub(super) fn push(&mut self, r: &Completed<'_>) {
+    pub(super) fn push(&mut self, r: &Inside, latency: Dur, spent: &Spent) {
         self.arrival_ns.push(r.arrived.as_ns());
-        self.latency_ns.push(r.latency.as_ns());
+        self.latency_ns.push(latency.as_ns());
         self.operation.push(r.class as u8);
         self.offset_bytes.push(r.offset);
         self.size_bytes.push(r.bytes);
         self.priority.push(r.prio as u8);
-        let served = [r.spent.bus, r.spent.array, r.spent.ecc];
-        let parts = parts_ns(r.throttle_ns, r.spent.queue, served);
+        let served = [spent.bus, spent.array, spent.ecc];
+        let parts = parts_ns(r.throttle, spent.queue, served);
         for (column, part) in self.parts_ns.iter_mut().zip(parts) {
             column.push(part);
         }

@@ -5,7 +5,8 @@
 //! interval rows begin short; when there are [`ROWS`], every second copy goes, and they are twice
 //! as long. A run of any length has between half as many and as many.
 
-use super::{Column, Completed, Look, OPERATIONS, PARTS, part_names, parts_ns};
+use super::{Column, Look, OPERATIONS, PARTS, part_names, parts_ns};
+use crate::host::Class;
 use ftl::{Ftl, Kit};
 use kernel::{Dur, Time};
 use nand::{BySource, PlaneId, Source};
@@ -70,9 +71,9 @@ impl Series {
         self.row_end
     }
 
-    pub(super) fn complete(&mut self, request: &Completed<'_>) {
-        let greatest = &mut self.greatest_ns[request.class as usize];
-        *greatest = request.latency.as_ns().max(*greatest);
+    pub(super) fn complete(&mut self, class: Class, latency: Dur) {
+        let greatest = &mut self.greatest_ns[class as usize];
+        *greatest = latency.as_ns().max(*greatest);
     }
 
     /// Ends the current row at an instant.

@@ -2,7 +2,7 @@
 
 use crate::config::Drive;
 use crate::host::ClassStats;
-use crate::run::{Before, pages_in_use};
+use crate::run::pages_in_use;
 use crate::sim::{Sim, Stats};
 use ftl::{Counts, Kit};
 use nand::BlockId;
@@ -13,7 +13,7 @@ pub(super) fn check<K: Kit>(
     drive: &Drive,
     counts: &Counts,
     stats: &Stats,
-    before: Before,
+    used_before: u64,
     sim: &Sim<K>,
 ) -> Value {
     let inside = u64::from(sim.inside());
@@ -42,7 +42,7 @@ pub(super) fn check<K: Kit>(
     if !ended {
         law(programs == moves, "programs = host pages + moves");
         let erased = counts.erase.total() * u64::from(ftl.geometry().pages_per_block());
-        let used = before.pages_in_use + programs;
+        let used = used_before + programs;
         law(!plain || used == pages_in_use(ftl) + erased, "pages programmed = in use + erased");
     }
     let latencies: u128 = stats.classes.iter().map(|c| c.latency.sum_ns()).sum();

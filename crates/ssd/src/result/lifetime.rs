@@ -10,7 +10,7 @@ use crate::config::{Drive, Recovery};
 use crate::device::{CellCounts, DeviceStats, effective, steps};
 use crate::run::capacity;
 use crate::sim::{Sim, Stats};
-use ftl::{Counts, Ftl, Kit};
+use ftl::{Cost, Counts, Ftl, Kit};
 use kernel::IndexVec;
 use nand::physics::{Cell, Codeword, YEAR_SECONDS, drive_writes_per_day, programmable_bytes};
 use nand::{BlockId, Level, Source};
@@ -103,7 +103,7 @@ pub(crate) fn lifetime<K: Kit>(
 ) -> Value {
     let Some(modelled) = sim.cells() else { return Value::Null };
     let r = &drive.reliability;
-    let cells = Cells::of(drive, sim.ftl().initial_level(), sim.device_stats());
+    let cells = Cells::of(drive, sim.ftl().policies.cost.initial(), sim.device_stats());
     let rated = f64::from(r.endurance);
     let physical = drive.geometry.pages() as f64 * drive.geometry.page_size().get() as f64;
     let exported = capacity(drive).get() as f64;

@@ -14,8 +14,7 @@ mod warnings;
 use crate::config::Drive;
 use crate::device::Cells;
 use crate::precondition::Preconditioned;
-use crate::run::Before;
-use crate::sim::{Class, Sim};
+use crate::sim::{Class, Sim, WaitStats};
 use checks::check;
 use energy::EnergyUse;
 use ftl::Kit;
@@ -32,26 +31,7 @@ use workload::{About, Alignment};
 pub struct Report {
     value: Value,
     page_operations: u64,
-    waits: Waits,
-}
-
-/// How often something waited, by what for.
-#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
-pub struct Waits {
-    /// Host writes for a free block.
-    pub space: u64,
-    /// Host reads for the refresh of their block.
-    pub refresh: u64,
-    /// Host operations for a read-modify-write of their page.
-    pub page: u64,
-    /// Host writes for a place in the write buffer.
-    pub buffer: u64,
-    /// Host reads for a program on its way.
-    pub program: u64,
-    /// Write requests for the throttle.
-    pub throttle: u64,
-    /// Jobs for space, for reads on their way, for a program.
-    pub job: u64,
+    waits: WaitStats,
 }
 
 impl Report {
@@ -61,7 +41,7 @@ impl Report {
     }
 
     /// How often something waited, by what for.
-    pub fn waits(&self) -> Waits {
+    pub fn waits(&self) -> WaitStats {
         self.waits
     }
 
@@ -73,7 +53,7 @@ impl Report {
     }
 }
 
-/// The result of a run that is over.
+/// The result of a run that is over; `used_before`: the pages that were programmed when it began.
 // Long for the keys of a result, which stand here in one place.
 pub(crate) fn report<K: Kit>(
     drive: &Drive,
@@ -81,12 +61,12 @@ pub(crate) fn report<K: Kit>(
     skipped: u64,
     alignment: &Alignment,
     state: &Preconditioned,
-    before: Before,
+    used_before: u64,
     sim: &mut Sim<K>,
 ) -> Report {
     let counts = sim.ftl().counts();
     let stats = sim.stats().clone();
-    let checks = check(drive, &counts, &stats, before, sim);
+    let checks = check(drive, &counts, &stats, used_before, sim);
     let steadiness = Steadiness::of(drive, state, &counts, &stats, sim);
     let end_ns = sim.end().as_ns();
     let page_bytes = drive.geometry.page_size().get();
@@ -147,15 +127,6 @@ pub(crate) fn report<K: Kit>(
         "simulated_seconds": end_ns as f64 * 1e-9,
         "timing": { "wall_seconds": 0.0, "page_ops_per_second": 0.0 },
     });
-    let waited = sim.wait_stats();
-    let waits = Waits {
-        space: waited.stalled_writes,
-        refresh: waited.barred_reads,
-        page: waited.locked,
-        buffer: sim.buffer().map_or(0, |b| b.waited),
-        program: waited.parked_reads,
-        throttle: waited.held,
-        job: sim.ftl().job_waits(),
-    };
-    Report { value, page_operations: counts.read.total() + programs, waits }
+    let page_operations = counts.read.total() + programs;
+    Report { value, page_operations, waits: sim.wait_stats() }
 }

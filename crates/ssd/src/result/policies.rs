@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 /// policy adds its own.
 // Long for its list of families.
 pub(super) fn policies_of<K: Kit>(drive: &Drive, counts: &Counts, sim: &mut Sim<K>) -> Value {
-    let (waits, merged) = (*sim.wait_stats(), sim.device_stats().merged);
+    let (waits, merged) = (sim.wait_stats(), sim.device_stats().merged);
     let policies = &mut sim.ftl_mut().policies;
     let mut own: Vec<Vec<(&'static str, f64)>> = Vec::new();
     policies.each(|w| own.push(w.counters()));
@@ -46,7 +46,7 @@ pub(super) fn policies_of<K: Kit>(drive: &Drive, counts: &Counts, sim: &mut Sim<
             }
             Family::Placement => {
                 put("placed", counts.host_pages);
-                put("stalled", waits.stalled_writes);
+                put("stalled", waits.space);
             }
             Family::Order => {
                 put("operations", counts.read.total() + programs + counts.erase.total());
@@ -57,7 +57,7 @@ pub(super) fn policies_of<K: Kit>(drive: &Drive, counts: &Counts, sim: &mut Sim<
                 let refresh = counts.erase[Source::Refresh] + needed;
                 put("erases_for_refresh", refresh);
                 put("other_erases", counts.erase.total() - refresh);
-                put("waiting_reads", waits.barred_reads);
+                put("waiting_reads", waits.refresh);
                 put("reprogrammed_blocks", counts.reprogram);
                 put("sealed_slots", counts.sealed);
             }

@@ -148,7 +148,7 @@ pub(super) fn buffer<K: Kit>(sim: &Sim<K>) -> Value {
     sim.buffer().map_or(Value::Null, |b| {
         json!({
             "pages": b.places, "absorbed": b.absorbed, "read_hits": b.read_hits,
-            "flushed": b.flushed, "waited": b.waited, "most": b.most, "left": b.left,
+            "flushed": b.flushed, "waited": sim.wait_stats().buffer, "most": b.most, "left": b.left,
             "drain_ns": sim.drain().as_ns(),
         })
     })

@@ -78,9 +78,4 @@ impl Clock {
     pub(crate) fn planned(&self, actor: Actor) -> Option<Time> {
         self.agenda.at(self.place(actor))
     }
-
-    /// Events planned so far.
-    pub(crate) fn posted(&self) -> u64 {
-        self.agenda.posted()
-    }
 }

@@ -1,7 +1,7 @@
 //! What follows when a command is done, in order.
 
 use super::Sim;
-use crate::device::{Cells, LaneId, NONE, Owner, PageOp, Work};
+use crate::device::{LaneId, NONE, Owner, PageOp, Work};
 use ftl::{Kit, Lpn};
 use kernel::Prio;
 use nand::{DieId, Source, Store, Tag, Verb};
@@ -23,7 +23,7 @@ impl<K: Kit> Sim<K> {
         // 1. The die's books are closed, and the operations' accounts of time.
         let (command, mut op) = self.device.finish(die, self.clock.now);
         // 2. The cells take note, before the FTL does.
-        if self.device.cells().is_some() {
+        if self.device.cells.is_some() {
             self.age_cells(op);
         }
         // 3. One operation after the other: the FTL takes note of it, then whose it was.
@@ -108,7 +108,7 @@ impl<K: Kit> Sim<K> {
     #[cold]
     fn unpark(&mut self, die: DieId) {
         let ftl = &self.ftl;
-        let there = |ppn| ftl.is_written(ppn);
+        let there = |ppn| ftl.array().is_written(ppn);
         for op in self.waits.release_for_program(&mut self.device.ops, die, there) {
             let high = self.device.ops[op].prio == Prio::High;
             let lane = if high { LaneId::ReadHigh } else { LaneId::Read };
@@ -131,7 +131,7 @@ impl<K: Kit> Sim<K> {
         while op != NONE {
             let PageOp { work, ppn, next, .. } = self.device.ops[op];
             op = next;
-            let Some(cells) = self.device.cells_mut() else { return };
+            let Some(cells) = &mut self.device.cells else { return };
             match work {
                 Work::Program => cells.programmed(ppn.expect("a program has a slot"), now),
                 Work::Erase(block) => {
@@ -143,7 +143,7 @@ impl<K: Kit> Sim<K> {
                 Work::Read | Work::Reprogram(..) | Work::Turn => {}
             }
         }
-        while let Some(block) = self.device.cells_mut().and_then(Cells::take_failed) {
+        while let Some(block) = self.device.cells.as_mut().and_then(|cells| cells.take_failed()) {
             self.ftl.condemn(block);
         }
     }

@@ -78,21 +78,24 @@ impl<K: Kit> Sim<K> {
         let (tag, stored) = match owner {
             Owner::Job(id) => {
                 let job = self.ftl.job(id);
-                (job.tag(), job.copied_from().map(|from| self.ftl.level_of(from)))
+                (job.tag, job.copied_from().map(|from| self.ftl.level_of(from)))
             }
             Owner::Host(_) | Owner::Buffer(_) => (Tag::of(Source::Host), None),
         };
         let lpn = lpn.or_else(|| self.ftl.map().owner(slot));
         let lpn = lpn.expect("what is programmed has an owner");
-        let queues = self.device.queues();
+        let queues = self.device.queues;
         let (device, waits) = (&self.device, &self.waits);
         // A policy asks for a few at most, so counting stops early.
         let others = |dies: &mut dyn Iterator<Item = usize>| {
             let dies = dies.map(DieId::new);
-            let busy = dies
-                .filter(|d| device.has_host_operations(*d) || !waits.for_program(*d).is_empty());
+            let busy = dies.filter(|d| {
+                device.dies[*d].has_host_operations() || !waits.for_program(*d).is_empty()
+            });
             let waiting = busy.flat_map(|d| {
-                device.host_operations(d).chain(waits.for_program(d).iter(&device.ops))
+                device.dies[d]
+                    .host_operations(&device.ops)
+                    .chain(waits.for_program(d).iter(&device.ops))
             });
             waiting.filter(|o| o.owner != owner).take(COUNTED).count() as u32
         };

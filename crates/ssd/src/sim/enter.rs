@@ -5,7 +5,7 @@ use super::wait::Condition;
 use super::{Actor, Sim};
 use crate::config::UnmappedRead;
 use crate::device::{LaneId, Owner, PageOp, Spent, Work};
-use crate::host::{Class, Inside, Parts, Taken};
+use crate::host::{Class, Inside, Parts};
 use ftl::{Access, AccessKind, Kit, Lpn};
 use kernel::{Dur, Prio, Time};
 use nand::{DieId, Source};
@@ -92,7 +92,7 @@ impl<K: Kit> Sim<K> {
 
     #[inline]
     fn observe(&mut self, lpn: Lpn, kind: AccessKind, prio: Prio) {
-        let waiting_device = self.device.waiting_total();
+        let waiting_device = self.device.waiting_total;
         self.ftl.host_access(&Access { now: self.clock.now, kind, lpn, prio, waiting_device });
     }
 
@@ -115,8 +115,7 @@ impl<K: Kit> Sim<K> {
     fn complete(&mut self, id: u32, mut spent: Spent) {
         let request = self.requests.get(id);
         spent.queue[Source::Host as usize] += request.outside;
-        let latency = self.clock.now - request.arrived;
-        self.watch.complete(&self.requests, id, &spent, latency);
+        self.watch.complete(request, self.clock.now, &spent);
         self.requests.complete(id, &spent, self.clock.now);
     }
 
@@ -154,7 +153,7 @@ impl<K: Kit> Sim<K> {
         self.requests.stats.host_page_reads += u64::from(!o.modify);
         let Some(ppn) = self.ftl.read(lpn, self.clock.now) else {
             self.requests.stats.unmapped_reads += 1;
-            if self.settings.unmapped_read == UnmappedRead::Zero {
+            if self.unmapped_read == UnmappedRead::Zero {
                 self.page_done(op);
                 return;
             }
@@ -167,7 +166,7 @@ impl<K: Kit> Sim<K> {
             self.watch.unmet = None;
         }
         let die = self.ftl.geometry().die_of(self.ftl.geometry().block_of(ppn));
-        if self.ftl.is_written(ppn) {
+        if self.ftl.array().is_written(ppn) {
             self.enqueue(die, lane, op);
         } else {
             self.device.expect(die, op);
@@ -235,7 +234,7 @@ impl<K: Kit> Sim<K> {
     #[inline]
     fn try_place(&mut self, op: u32, lpn: Lpn) -> bool {
         let prio = self.device.ops[op].prio;
-        let (waiting, idle) = self.device.load();
+        let (waiting, idle) = (&self.device.waiting, &self.device.idle);
         let Ok(ppn) = self.ftl.write(lpn, prio, waiting, idle, self.clock.now) else {
             return false;
         };
@@ -274,12 +273,10 @@ impl<K: Kit> Sim<K> {
             return;
         }
         let parts = Parts::within(from, to, page);
-        match buffer.write(lpn, parts, o.prio, self.waits.for_room() > 0) {
-            Taken::Yes => self.page_done(op),
-            Taken::No => {
-                buffer.count_wait();
-                self.park(op, Condition::Room(parts));
-            }
+        if buffer.write(lpn, parts, o.prio, self.waits.for_room() > 0) {
+            self.page_done(op);
+        } else {
+            self.park(op, Condition::Room(parts));
         }
     }
 
@@ -320,7 +317,7 @@ impl<K: Kit> Sim<K> {
         {
             let o = &self.device.ops[waiter];
             let lpn = o.lpn.expect("a write has a page");
-            if buffer.write(lpn, parts, o.prio, false) == Taken::No {
+            if !buffer.write(lpn, parts, o.prio, false) {
                 break;
             }
             let waited = self.waits.release_first_for_room(&self.device.ops, now);

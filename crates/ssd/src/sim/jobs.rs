@@ -19,7 +19,7 @@ impl<K: Kit> Sim<K> {
     fn start_ready(&mut self) {
         while let Some(id) = self.ftl.take_ready() {
             let seq = self.device.place_job(id);
-            let die = self.ftl.job(id).home();
+            let die = self.ftl.job(id).home;
             self.queue_turn(die, id, seq);
             self.device.look_round(&mut self.clock, die);
         }
@@ -29,7 +29,7 @@ impl<K: Kit> Sim<K> {
     }
 
     fn lane_of(&self, id: JobId) -> LaneId {
-        if self.ftl.job(id).is_background() { LaneId::Idle } else { LaneId::Job }
+        if self.ftl.job(id).background { LaneId::Idle } else { LaneId::Job }
     }
 
     fn queue_turn(&mut self, die: DieId, id: JobId, seq: u64) {
@@ -40,7 +40,7 @@ impl<K: Kit> Sim<K> {
     /// Asks a job for its next action. If that is on `here`, which chooses, it starts; otherwise it
     /// is queued where it belongs. Returns whether `here` is busy now.
     pub(super) fn step_job(&mut self, here: DieId, id: JobId) -> bool {
-        let (lane, hold) = (self.lane_of(id), self.ftl.job(id).hold());
+        let (lane, hold) = (self.lane_of(id), self.ftl.job(id).hold);
         let action = self.ftl.advance(id, self.clock.now);
         let geometry = self.ftl.geometry();
         let (block, work, ppn) = match action {

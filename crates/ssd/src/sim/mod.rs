@@ -8,28 +8,24 @@
 
 mod clock;
 mod conclude;
-mod course;
 mod dispatch;
 mod enter;
-mod fresh;
 mod jobs;
-mod settings;
 mod wait;
 mod watch;
 
 pub(crate) use clock::{Actor, Clock};
-pub use course::Stretch;
-pub use settings::Settings;
 pub use wait::WaitStats;
+pub use watch::Stretch;
 
 pub use crate::device::{DeviceStats, PageCounts};
 pub use crate::host::{BufferCounts, Class, ClassStats, Completion, Overload, Stats};
 
-use crate::config::{Drive, Recording};
+use crate::config::{Drive, Recording, UnmappedRead};
 use crate::device::{Cells, Device};
 use crate::host::{Buffer, ClosedLoop, Feeder, Inside, Requests};
 use crate::record::Sink;
-use ftl::{Cost, Ftl, Kit, Lpn, Throttle};
+use ftl::{Ftl, Kit, Lpn, Throttle};
 use kernel::{Dur, Idx, Time};
 use nand::PlaneId;
 use wait::Waits;
@@ -94,7 +90,8 @@ const PROGRESS_EVERY: u64 = 1 << 14;
 /// Whoever has requests pushes them with [`Sim::submit`] and lets time pass with
 /// [`Sim::advance`]; [`Sim::run`] does so for a workload.
 pub struct Sim<K: Kit> {
-    settings: Settings,
+    /// What a read of a page that holds nothing costs.
+    unmapped_read: UnmappedRead,
     clock: Clock,
     requests: Requests,
     /// Whoever pushes requests has no more.
@@ -103,33 +100,27 @@ pub struct Sim<K: Kit> {
     waits: Waits,
     ftl: Ftl<K>,
     device: Device,
-    feeder: Feeder,
+    /// Pushes the requests of [`Sim::run`], which has it meanwhile.
+    feeder: Option<Feeder>,
     watch: Watch,
 }
 
 impl<K: Kit> Sim<K> {
     /// A drive at time zero around a preconditioned FTL.
-    pub fn new(settings: Settings, ftl: Ftl<K>) -> Self {
-        let geometry = *ftl.geometry();
-        let (ideal, queues) = (ftl.policies.cost.is_ideal(), ftl.policies.cost.queues());
-        let page = geometry.page_size().get();
+    pub fn new(drive: &Drive, ftl: Ftl<K>) -> Self {
+        let geometry = ftl.geometry();
         Self {
+            unmapped_read: drive.ftl.unmapped_read,
             clock: Clock::new(geometry.dies()),
             requests: Requests::new(),
             closed: false,
-            buffer: Buffer::new(settings.buffer, settings.flush_above, page),
+            buffer: Buffer::new(&drive.buffer, geometry.page_size()),
             waits: Waits::new(geometry.dies()),
-            device: Device::new(&settings, geometry, queues, ideal),
-            feeder: Feeder::new(&settings),
+            device: Device::new(drive, &ftl.policies.cost),
+            feeder: Some(Feeder::new(&drive.host)),
             watch: Watch::new(&ftl),
-            settings,
             ftl,
         }
-    }
-
-    /// Models the cells of the drive in the run that follows, if the drive says so.
-    pub fn model_cells(&mut self, drive: &Drive) {
-        self.device.model_cells(drive, self.ftl.policies.cost.is_ideal());
     }
 
     /// Records the run that follows.
@@ -140,7 +131,7 @@ impl<K: Kit> Sim<K> {
 
     /// Adds closed loops to the run that follows.
     pub fn close_loops(&mut self, loops: Vec<Loop>) {
-        self.feeder.close_loops(loops);
+        self.feeder.as_mut().expect("the run has not begun").close_loops(loops);
     }
 
     // ── The door ────────────────────────────────────────────────────────────────────────────────
@@ -246,9 +237,9 @@ impl<K: Kit> Sim<K> {
         total: Option<u64>,
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(), Interrupted> {
-        let mut feeder = std::mem::replace(&mut self.feeder, Feeder::new(&self.settings));
+        let mut feeder = self.feeder.take().expect("nothing else runs");
         let result = self.feed(&mut feeder, source, total, progress);
-        self.feeder = feeder;
+        self.feeder = Some(feeder);
         result?;
         self.finish();
         self.end_record()
@@ -306,7 +297,7 @@ impl<K: Kit> Sim<K> {
     /// No operation waits for a die or runs on one.
     #[cold]
     fn is_at_rest(&self) -> bool {
-        self.device.waiting_total() == 0
+        self.device.waiting_total == 0
             && self.device.ops.live() as usize == self.waits.apart()
             && !self.ftl.has_ready()
     }
@@ -386,7 +377,8 @@ impl<K: Kit> Sim<K> {
     /// What shows that the drive could not keep up with the arrivals, if it could not.
     pub fn overload(&self) -> Option<Overload> {
         let lives = self.worn_out_at().is_none();
-        lives.then(|| self.feeder.overload(Time::from_ns(self.stats().end_ns)))?
+        let feeder = self.feeder.as_ref().filter(|_| lives)?;
+        feeder.overload(Time::from_ns(self.stats().end_ns))
     }
 
     /// What the write buffer did, if there is one.
@@ -402,12 +394,12 @@ impl<K: Kit> Sim<K> {
 
     /// What dies and channels did.
     pub fn device_stats(&self) -> &DeviceStats {
-        self.device.stats()
+        &self.device.stats
     }
 
-    /// How often operations waited outside the lanes of the dies.
-    pub fn wait_stats(&self) -> &WaitStats {
-        self.waits.stats()
+    /// How often something waited outside the lanes of the dies.
+    pub fn wait_stats(&self) -> WaitStats {
+        WaitStats { job: self.ftl.job_waits(), ..self.waits.stats }
     }
 
     /// The FTL inside.
@@ -422,16 +414,11 @@ impl<K: Kit> Sim<K> {
 
     /// The cells, where they are modelled.
     pub(crate) fn cells(&self) -> Option<&Cells> {
-        self.device.cells()
+        self.device.cells.as_deref()
     }
 
     /// The closed loops.
     pub(crate) fn closed_loops(&self) -> &[ClosedLoop] {
-        self.feeder.closed_loops()
-    }
-
-    /// Events posted on the agenda so far.
-    pub fn events_posted(&self) -> u64 {
-        self.clock.posted()
+        self.feeder.as_ref().map_or(&[], Feeder::closed_loops)
     }
 }

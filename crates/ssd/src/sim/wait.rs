@@ -28,19 +28,23 @@ pub(crate) enum Condition {
     Program(DieId),
 }
 
-/// How often operations waited.
+/// How often something waited, by what for.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct WaitStats {
-    /// Host page writes that waited for a free block.
-    pub stalled_writes: u64,
-    /// Host page reads that waited for the refresh of their block.
-    pub barred_reads: u64,
-    /// Host page operations that waited for a read-modify-write of their page.
-    pub locked: u64,
-    /// Host page reads that waited for a program on its way.
-    pub parked_reads: u64,
-    /// Write requests that the throttle held back.
-    pub held: u64,
+    /// Host page writes for a free block.
+    pub space: u64,
+    /// Host page reads for the refresh of their block.
+    pub refresh: u64,
+    /// Host page operations for a read-modify-write of their page.
+    pub page: u64,
+    /// Host page writes for a place in the write buffer.
+    pub buffer: u64,
+    /// Host page reads for a program on its way.
+    pub program: u64,
+    /// Write requests for the throttle.
+    pub throttle: u64,
+    /// Jobs for space, for reads on their way, for a program.
+    pub job: u64,
 }
 
 /// Everything that waits outside the lanes.
@@ -53,7 +57,8 @@ pub(crate) struct Waits {
     programs: IndexVec<DieId, Lane>,
     /// Requests that the throttle holds back: until when, in which order, which.
     held: BinaryHeap<Reverse<(Time, u64, u32)>>,
-    stats: WaitStats,
+    /// Jobs are not among them.
+    pub(crate) stats: WaitStats,
 }
 
 impl Waits {
@@ -69,29 +74,28 @@ impl Waits {
         }
     }
 
-    pub(crate) fn stats(&self) -> &WaitStats {
-        &self.stats
-    }
-
     /// An operation waits from now on, behind those that wait for the same.
     pub(crate) fn park(&mut self, ops: &mut Ops, op: u32, on: Condition, now: Time) {
         ops[op].since = now;
         match on {
             Condition::Space => {
-                self.stats.stalled_writes += 1;
+                self.stats.space += 1;
                 self.space.push_back(op);
             }
             Condition::Refresh => {
-                self.stats.barred_reads += 1;
+                self.stats.refresh += 1;
                 self.refresh.push(op);
             }
             Condition::Page(lpn) => {
-                self.stats.locked += 1;
+                self.stats.page += 1;
                 self.pages.get_mut(&lpn).expect("the page is locked").push_back(op);
             }
-            Condition::Room(parts) => self.room.push_back((op, parts)),
+            Condition::Room(parts) => {
+                self.stats.buffer += 1;
+                self.room.push_back((op, parts));
+            }
             Condition::Program(die) => {
-                self.stats.parked_reads += 1;
+                self.stats.program += 1;
                 self.programs[die].push(ops, op);
             }
         }
@@ -211,8 +215,8 @@ impl Waits {
     /// A write request waits until the throttle lets it through. Returns when the first of all
     /// goes.
     pub(crate) fn hold(&mut self, request: u32, until: Time) -> Time {
-        self.stats.held += 1;
-        self.held.push(Reverse((until, self.stats.held, request)));
+        self.stats.throttle += 1;
+        self.held.push(Reverse((until, self.stats.throttle, request)));
         let Reverse((first, ..)) = *self.held.peek().expect("one was just pushed");
         first
     }

@@ -81,7 +81,7 @@ fn a_move_within_a_plane_leaves_the_channel_to_others() {
     device.sum_up();
     let cycles = CYCLES * (2 * u64::from(MOVES) + u64::from(sent));
     let channel = (cycles + PAGE * u64::from(sent)).as_ns();
-    assert_eq!(device.stats().channel_ns, u128::from(channel), "no page of a move crossed it");
+    assert_eq!(device.stats.channel_ns, u128::from(channel), "no page of a move crossed it");
     // The stream is as long as it would be alone, but for the moves' cycles.
     let each = READ + CYCLES + PAGE;
     let fewest = taken.as_ns() / (each + CYCLES).as_ns();

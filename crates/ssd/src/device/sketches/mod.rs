@@ -5,8 +5,9 @@ mod copyback;
 mod pause;
 
 use super::{Device, Owner, PageOp, Work};
-use crate::sim::{Clock, Settings};
-use ftl::Queues;
+use crate::config::{Drive, chip_drive};
+use crate::sim::Clock;
+use ftl::Traditional;
 use kernel::{Bytes, Dur, Prio, Time};
 use nand::{Bus, DieId, Geometry, Shape, Timing};
 
@@ -15,19 +16,6 @@ const PROGRAM: Dur = Dur::us(600);
 
 /// A device of one channel with so many dies of one plane, and its clock.
 fn device(dies: u32, bus: Bus) -> (Device, Clock) {
-    let settings = Settings {
-        timing: Timing::uniform(READ, PROGRAM, Dur::ms(3), bus),
-        data_first: false,
-        multi_plane: crate::config::MultiPlane::Off,
-        unmapped_read: crate::config::UnmappedRead::Zero,
-        mode: crate::config::HostMode::QueueDepth,
-        speed: 1.0,
-        queue_depth: 1,
-        queue_limit: 1,
-        buffer: Bytes::new(0),
-        flush_above: 1.0,
-        program_by_wear: None,
-    };
     let shape = Shape {
         channels: 1,
         chips_per_channel: dies,
@@ -39,7 +27,9 @@ fn device(dies: u32, bus: Bus) -> (Device, Clock) {
         bits_per_cell: 1,
     };
     let geometry = Geometry::new(shape).expect("a legal geometry");
-    let device = Device::new(&settings, geometry, Queues::None, false);
+    let timing = Timing::uniform(READ, PROGRAM, Dur::ms(3), bus);
+    let drive = Drive { geometry, timing, ..chip_drive("a-slc2") };
+    let device = Device::new(&drive, &Traditional);
     let clock = Clock::new(geometry.dies());
     (device, clock)
 }

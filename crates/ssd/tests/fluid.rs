@@ -2,7 +2,7 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-use super::*;
+use floatgate_ssd::fast_forward::{Demand, Outcome, Plan, fast_forward};
 use ftl::Life;
 use kernel::{Dur, Rng};
 use nand::physics::Recovery;

@@ -1,6 +1,8 @@
 //! The bench against what it was given and what must follow.
 
-use super::*;
+use floatgate_ssd::bench::{Plan, bench};
+use nand::physics::{Cell, STEP_VOLTS};
+use serde_json::Value;
 
 const SMALL: Plan = Plan { chips: 2, blocks: 2, cycles: 2, stress: 2_000, seed: 3 };
 
@@ -60,7 +62,7 @@ fn errors_over_life_are_drawn_at_the_rates_of_the_model() {
     for (i, begun) in cycles.iter().enumerate() {
         for t in 0..2 {
             let found = number(&chip["wear"]["rber_of_types"][t][i]);
-            let mean = (1..=2).map(|c| Sample::rber_of(&cell, t, number(begun) + f64::from(c)));
+            let mean = (1..=2).map(|c| cell.rber(t, STEP_VOLTS, number(begun) + f64::from(c), 0.0));
             let expected = mean.sum::<f64>() / 2.0;
             let bits = 4.0 * 64.0 * 65_536.0;
             let doubt = 5.0 * (expected / bits).sqrt();

@@ -1,0 +1,465 @@
+//! The families of policies: the question that each answers, and what with.
+
+use super::{Access, Watch};
+use crate::{
+    Dest, FreePick, FtlView, Load, Lpn, Plan, PlaneView, Pool, Role, StreamId, StreamSpec,
+};
+use kernel::{Dur, Prio, Rng, Time};
+use nand::physics::Recovery;
+use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Tag};
+use std::sync::Arc;
+
+/// The circumstances of one page program, known when it is dispatched.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct WriteCtx {
+    /// The simulated time.
+    pub now: Time,
+    /// The page.
+    pub lpn: Lpn,
+    /// Where it is written.
+    pub die: DieId,
+    /// Who writes it, and why.
+    pub tag: Tag,
+    /// For a move: the level of the copy that it is made from. `None` for host writes.
+    pub stored: Option<Level>,
+    /// Page operations of other requests waiting for the same die; counts end at 64.
+    pub waiting_die: u32,
+    /// The same for the channel.
+    pub waiting_channel: u32,
+    /// The same for the whole drive.
+    pub waiting_device: u32,
+    /// Requests of the host inside the drive besides this one's, waiting or in service.
+    pub requests_inside: u32,
+}
+
+/// What the levels of a drive cost: means over the page types.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub struct LevelTimes {
+    /// Array time of a program at each level, in the order of `Level::ALL`.
+    pub program: [Dur; 3],
+    /// Array time of a read of a page written at each level.
+    pub read: [Dur; 3],
+}
+
+/// How often each page will be read between two writes: what no drive can know. For each page in
+/// order, the reads before its first write, after that write, after the next, and so on; counts
+/// end at 255.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Future {
+    /// Where each page's counts begin, and behind the last page their number.
+    pub first: Vec<u32>,
+    /// The counts.
+    pub reads: Vec<u8>,
+}
+
+impl Future {
+    /// The reads of a page after so many writes.
+    pub fn reads(&self, lpn: Lpn, writes: u32) -> u8 {
+        let lpn = lpn.as_u32() as usize;
+        let at = self.first[lpn] + writes;
+        if at < self.first[lpn + 1] { self.reads[at as usize] } else { 0 }
+    }
+}
+
+/// Which waiting operations a cost policy looks at; counting others would be a waste of time.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Queues {
+    /// None: the counts of [`WriteCtx`] are zero.
+    None,
+    /// Those that wait for the same die; the other counts are zero.
+    Die,
+    /// All that there are.
+    All,
+}
+
+/// Family **cost**: at which level is a page programmed, and is a page worth a re-write?
+pub trait Cost: Watch {
+    /// The level that never changes, if there is one: then no column is kept and
+    /// [`Cost::level`] is never called.
+    fn constant(&self) -> Option<Level>;
+    /// The level of data that was there before the run.
+    fn initial(&self) -> Level;
+    /// The level of this program. Called at dispatch, for moves too.
+    fn level(&mut self, w: &WriteCtx) -> Level;
+    /// Which queues it looks at.
+    fn queues(&self) -> Queues {
+        Queues::All
+    }
+    /// What the levels cost on this drive. Called once, before anything else.
+    fn learn_times(&mut self, _: &LevelTimes) {}
+    /// Whether every read and every write takes the time of its cheapest level, which no device
+    /// can do: a bound.
+    fn is_ideal(&self) -> bool {
+        false
+    }
+    /// Whether it has to be told the future.
+    fn wants_future(&self) -> bool {
+        false
+    }
+    /// The future, where it was asked for, before the run.
+    fn foresee(&mut self, _: Arc<Future>) {}
+    /// A host access in order of arrival (with [`Interests::ACCESS`]); `stored` is the level of
+    /// the page's current copy.
+    fn follow(&mut self, _: &Access, _stored: Option<Level>) {}
+    /// A die is idle: a page on it to write anew, if any. The FTL drops it if it is unmapped.
+    fn rewrite(&mut self, _die: DieId, _view: &FtlView<'_>) -> Option<Lpn> {
+        None
+    }
+    /// Memory that the policy needs for each logical page.
+    fn dram_bits_per_page(&self) -> u32 {
+        0
+    }
+}
+
+/// Cost: everything at the medium level.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct Traditional;
+
+impl Watch for Traditional {}
+
+impl Cost for Traditional {
+    fn constant(&self) -> Option<Level> {
+        Some(Level::Medium)
+    }
+
+    fn initial(&self) -> Level {
+        Level::Medium
+    }
+
+    fn level(&mut self, _: &WriteCtx) -> Level {
+        Level::Medium
+    }
+}
+
+/// What a throttle plans a life with.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Life {
+    /// All flash, in bytes: what one program/erase cycle of every block programs.
+    pub raw_bytes: u64,
+    /// A page, in bytes.
+    pub page_bytes: u64,
+    /// The cycles that the flash is rated for.
+    pub cycles: u32,
+    /// How it recovers between cycles.
+    pub recovery: Recovery,
+    /// Whether the host sends later requests later by what earlier ones were held back. If not,
+    /// they arrive as they would have without a throttle.
+    pub pushes_back: bool,
+}
+
+/// Family **throttle**: how long must a write wait before the FTL sees it?
+pub trait Throttle: Watch {
+    /// What there is to plan with. Called once, before anything else.
+    fn learn_life(&mut self, _: &Life) {}
+    /// Memory that the policy needs, in bytes.
+    fn dram_bytes(&self) -> u64 {
+        0
+    }
+    /// The earliest time at which a write of `bytes` host bytes, arrived at `now`, may enter.
+    /// Asked once for each write request, in order of arrival.
+    fn admit(&mut self, now: Time, bytes: u64) -> Time;
+    /// Whether it ever delays anything; if not it is never asked.
+    fn active(&self) -> bool;
+}
+
+/// Throttle: nothing waits.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct NoThrottle;
+
+impl Watch for NoThrottle {}
+
+impl Throttle for NoThrottle {
+    fn admit(&mut self, now: Time, _: u64) -> Time {
+        now
+    }
+
+    fn active(&self) -> bool {
+        false
+    }
+}
+
+/// Family **read-disturb**: what moves where when a block nears its read limit?
+#[allow(unused_variables)]
+pub trait ReadDisturb: Watch {
+    /// Host reads that a block of this mode endures; `None`: no limit. Asked once for each mode,
+    /// before the run. Reads count when they are let in: one that comes to a block at its limit
+    /// waits until the counter begins anew or the page has moved, so a plan that
+    /// [`ReadDisturb::on_limit`] makes must come to one or the other.
+    fn limit(&self, mode: Mode) -> Option<u32> {
+        None
+    }
+    /// Streams of its own; they get the ids from [`StreamId::BUILT_IN`] on.
+    fn streams(&self) -> Vec<StreamSpec> {
+        Vec::new()
+    }
+    /// A pool, and how many free blocks of it each plane keeps for this policy: host writes and
+    /// garbage collection take blocks of the pool last, and collection sees to it that as many are
+    /// free beside those that are kept as without. Wear levelling takes any.
+    fn keeps(&self) -> Option<(Pool, u32)> {
+        None
+    }
+    /// What results call the roles above [`Role::REGULAR`], in order.
+    fn role_names(&self) -> &'static [&'static str] {
+        &[]
+    }
+    /// Slots of each plane that its blocks keep from data: what a legal drive needs as spare beside
+    /// what garbage collection needs.
+    fn spare_slots(&self, geometry: &Geometry) -> u64 {
+        0
+    }
+    /// Whether garbage collection leaves a block alone as long as others gain. Asked of blocks with
+    /// a role of the policy's own, which wear levelling leaves alone in any case.
+    fn protects(&self, view: &FtlView<'_>, block: BlockId) -> bool {
+        false
+    }
+    /// Whether a block may be reprogrammed now; if so it will be.
+    fn may_reprogram(&mut self, view: &FtlView<'_>, block: BlockId) -> bool {
+        true
+    }
+    /// A block's read counter begins anew, because [`Step::ResetReads`] said so.
+    fn on_reset(&mut self, block: BlockId, now: Time) {}
+    /// A block was reprogrammed in place.
+    fn on_reprogrammed(&mut self, block: BlockId, now: Time) {}
+    /// A block was erased after so many host reads (since its reprogramming, if it was
+    /// reprogrammed). `role` is what it was used for.
+    fn on_erased(&mut self, block: BlockId, role: Role, reads: u32, why: Tag, now: Time) {}
+    /// Memory that the policy needs, in bytes. Asked after [`Watch::attach`].
+    fn dram_bytes(&self) -> u64 {
+        0
+    }
+    /// A page of a block with a role of the policy's own is read by the host.
+    fn on_read(&mut self, view: &FtlView<'_>, ppn: Ppn, now: Time, plan: &mut Plan) {}
+    /// A block has reached its limit.
+    fn on_limit(&mut self, view: &FtlView<'_>, block: BlockId, now: Time, plan: &mut Plan) {}
+    /// Where the valid pages of a block reclaimed for someone else go.
+    fn on_reclaim(&mut self, view: &FtlView<'_>, block: BlockId, why: Tag) -> Dest {
+        Dest::Stream(StreamId::GC)
+    }
+}
+
+/// Read-disturb: reads are not counted.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct NoRefresh;
+
+impl Watch for NoRefresh {}
+impl ReadDisturb for NoRefresh {}
+
+/// The page that a write takes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Pick {
+    /// This slot of the open block, at or after its pointer; slots passed over are given up.
+    Slot(u32),
+    /// One of a block opened in this one's place, whose remaining slots are given up. Only where
+    /// [`WritePoint::may_open`].
+    NextBlock,
+}
+
+/// Where a write goes if nobody looks further.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct WritePoint {
+    /// The open block.
+    pub block: BlockId,
+    /// Its next slot.
+    pub next: u32,
+    /// Whether the plane can lend another block without its reserve.
+    pub may_open: bool,
+    /// Whether the plane has its reserve: without it, what garbage collection is about to move
+    /// needs every slot of the open block.
+    pub reserved: bool,
+}
+
+/// Family **page-choice**: which page of the open block takes this write?
+#[allow(unused_variables)]
+pub trait PageChoice: Watch {
+    /// Whether it always takes the next slot; then it is never asked.
+    fn in_order(&self) -> bool {
+        false
+    }
+    /// How long a program of each page type takes. Called once, before anything else.
+    fn learn_times(&mut self, program: &[Dur; 4]) {}
+    /// Streams of its own. Asked after [`Watch::attach`].
+    fn streams(&self) -> Vec<StreamSpec> {
+        Vec::new()
+    }
+    /// The id of the first of them; the others follow.
+    fn learn_streams(&mut self, first: StreamId) {}
+    /// That of them which only urgent writes go to, if there is one. Asked after
+    /// [`PageChoice::learn_streams`].
+    fn urgent_stream(&self) -> Option<StreamId> {
+        None
+    }
+    /// Which free block garbage collection opens, if that matters.
+    fn gc_pick(&self) -> Option<FreePick> {
+        None
+    }
+    /// Slots of each plane that its streams keep from data.
+    fn spare_slots(&self, geometry: &Geometry) -> u64 {
+        0
+    }
+    /// The stream that takes a write meant for `to`.
+    fn stream(&mut self, to: StreamId, tag: Tag) -> StreamId {
+        to
+    }
+    /// Chooses among the slots of a block from its next on.
+    fn pick(&mut self, view: &FtlView<'_>, at: &WritePoint, w: &WriteCtx) -> Pick;
+}
+
+/// Page-choice: the next page.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct InOrder;
+
+impl Watch for InOrder {}
+
+impl PageChoice for InOrder {
+    fn in_order(&self) -> bool {
+        true
+    }
+
+    fn pick(&mut self, _: &FtlView<'_>, at: &WritePoint, _: &WriteCtx) -> Pick {
+        Pick::Slot(at.next)
+    }
+}
+
+/// What becomes of a block whose data has moved away.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum NextLife {
+    /// It is erased and starts in this mode.
+    Erase(Mode),
+    /// It is written a second time as it is (a write-once-memory code's second generation).
+    SecondGeneration,
+}
+
+/// Family **coding**: how do bits lie on cells, and may a block be programmed again before an
+/// erase?
+pub trait Coding: Watch {
+    /// Whether every block is and stays plain; then it is never asked.
+    fn plain(&self) -> bool {
+        false
+    }
+    /// Where slots lie in the blocks of an array, for the modes that it uses.
+    fn layouts(&self, geometry: &Geometry) -> Layouts {
+        Layouts::new(geometry.pages_per_block())
+    }
+    /// Slots of each plane that it keeps from data.
+    fn spare_slots(&self, _: &Geometry) -> u64 {
+        0
+    }
+    /// The mode of a block that was never written.
+    fn first_life(&self, block: BlockId) -> Mode;
+    /// What becomes of this block. Asked when it closes (to rank it, by what an erase would gain)
+    /// and when it is reclaimed: for a second generation its pages outside the slots of
+    /// [`Mode::Wom2`] stay where they are.
+    fn next_life(&mut self, view: &FtlView<'_>, block: BlockId) -> NextLife;
+}
+
+/// Coding: bits as the host gave them.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct Plain;
+
+impl Watch for Plain {}
+
+impl Coding for Plain {
+    fn plain(&self) -> bool {
+        true
+    }
+
+    fn first_life(&self, _: BlockId) -> Mode {
+        Mode::Full
+    }
+
+    fn next_life(&mut self, _: &FtlView<'_>, _: BlockId) -> NextLife {
+        NextLife::Erase(Mode::Full)
+    }
+}
+
+/// Family **victim**: which block is reclaimed?
+pub trait Victim: Watch {
+    /// A candidate of the plane. The FTL checks it, and gives up when the plane has nothing to
+    /// gain. Asked once for each block reclaimed, never for each page.
+    fn choose(&mut self, plane: &PlaneView<'_>, why: Tag, rng: &mut Rng) -> Option<BlockId>;
+}
+
+/// The plane and stream of a host write.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct HostDest {
+    /// The plane.
+    pub plane: PlaneId,
+    /// The stream.
+    pub stream: StreamId,
+}
+
+/// Family **placement**: which plane takes the next page?
+pub trait Placement: Watch {
+    /// A plane with room (`load.writable`) for this page; `None` when the page must wait.
+    fn place(&mut self, load: &Load<'_>, lpn: Lpn, prio: Prio) -> Option<HostDest>;
+    /// A plane for data that was there before the run: spread evenly, without looking at load.
+    fn spread(&mut self, lpn: Lpn) -> PlaneId;
+    /// Whether a page may go to any plane, or only to the one that its number says.
+    fn is_free(&self) -> bool;
+}
+
+/// What a wear leveller may do after an erase.
+pub struct Balance<'a> {
+    /// The plane whose block was erased.
+    pub plane: PlaneView<'a>,
+    /// The block.
+    pub erased: BlockId,
+}
+
+/// Family **wear**: which cold data moves to which worn block?
+pub trait Wear: Watch {
+    /// What the flash stands. Called once, before anything else.
+    fn learn_life(&mut self, _: &Life) {}
+    /// Whether it ever moves anything; if not it is never asked.
+    fn active(&self) -> bool;
+    /// Asked after every erase that garbage collection or refresh caused.
+    fn balance(&mut self, balance: &Balance<'_>, plan: &mut Plan);
+}
+
+/// Wear: nothing is moved.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct NoWear;
+
+impl Watch for NoWear {}
+
+impl Wear for NoWear {
+    fn active(&self) -> bool {
+        false
+    }
+
+    fn balance(&mut self, _: &Balance<'_>, _: &mut Plan) {}
+}
+
+/// One kind of waiting operation on a die: the first of its lane.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct OpView {
+    /// What it does.
+    pub op: Op,
+    /// How urgent it is.
+    pub prio: Prio,
+    /// The order in which operations (or the jobs they belong to) came to the die.
+    pub seq: u64,
+}
+
+/// The lanes of a die, by what waits in them.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum Op {
+    /// A host read.
+    Read,
+    /// A host write.
+    Write,
+    /// A foreground job: garbage collection, wear levelling, refresh.
+    Job,
+}
+
+/// Family **order**: which flash operation goes next on a free die?
+pub trait Order: Watch {
+    /// The position in `heads` of the lane to serve. `heads` holds the first operation of each
+    /// lane that is not empty; never empty itself. Hazards stay with the scheduler.
+    fn pick(&mut self, heads: &[OpView], now: Time) -> usize;
+    /// Whether high-priority requests have lanes and a write stream of their own.
+    fn uses_priority(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,117 @@
+//! Columns that only some drives keep: the level at which each page was programmed, and the host's
+//! reads of each block.
+
+use crate::Cost;
+use kernel::Idx;
+use nand::{BlockId, Level, Mode, Ppn};
+
+/// The cost level at which each page was programmed: two bits a page, kept only when levels vary.
+pub(crate) struct Levels {
+    /// That of all pages, if levels do not vary.
+    pub(crate) constant: Option<Level>,
+    packed: Vec<u8>,
+}
+
+impl Levels {
+    /// `pages` pages, all at the policy's first level.
+    pub(crate) fn new(pages: usize, cost: &impl Cost) -> Self {
+        let constant = cost.constant();
+        let bytes = if constant.is_some() { 0 } else { pages.div_ceil(4) };
+        Self { constant, packed: vec![0b0101_0101 * cost.initial() as u8; bytes] }
+    }
+
+    /// The level of a page.
+    #[inline]
+    pub(crate) fn get(&self, ppn: Ppn) -> Level {
+        if let Some(level) = self.constant {
+            return level;
+        }
+        let i = ppn.index();
+        match self.packed[i / 4] >> (i % 4 * 2) & 3 {
+            0 => Level::High,
+            1 => Level::Medium,
+            _ => Level::Low,
+        }
+    }
+
+    /// Sets the level of a page; levels vary.
+    #[inline]
+    pub(crate) fn set(&mut self, ppn: Ppn, level: Level) {
+        let i = ppn.index();
+        let shift = i % 4 * 2;
+        let byte = &mut self.packed[i / 4];
+        *byte = *byte & !(3 << shift) | (level as u8) << shift;
+    }
+}
+
+/// Reads let in to each block since its last erase, as far as they are counted.
+pub(crate) struct Reads {
+    /// Empty when nobody counts.
+    each: Vec<u32>,
+    limits: [u32; Mode::ALL.len()],
+    /// A block that was at its limit is not any more.
+    pub(crate) relieved: bool,
+}
+
+impl Reads {
+    /// Of so many blocks, which endure so many reads in each mode; of none, when nobody counts.
+    pub(crate) fn new(blocks: usize, limits: [u32; Mode::ALL.len()]) -> Self {
+        Self { each: vec![0; blocks], limits, relieved: false }
+    }
+
+    #[inline]
+    pub(crate) fn are_counted(&self) -> bool {
+        !self.each.is_empty()
+    }
+
+    pub(crate) fn each(&self) -> &[u32] {
+        &self.each
+    }
+
+    /// Every block begins anew.
+    pub(crate) fn begin_run(&mut self) {
+        self.each.fill(0);
+        self.relieved = false;
+    }
+
+    pub(crate) fn is_at_limit(&self, block: BlockId, mode: Mode) -> bool {
+        self.each.get(block.index()).is_some_and(|n| *n >= self.limits[mode as usize])
+    }
+
+    /// Lets one more in; whether that was the last.
+    #[inline]
+    pub(crate) fn count(&mut self, block: BlockId, mode: Mode) -> bool {
+        let limit = self.limits[mode as usize];
+        let count = &mut self.each[block.index()];
+        assert!(
+            *count < limit,
+            "block {block} is read although it is at its limit of {limit} reads"
+        );
+        *count += 1;
+        *count == limit
+    }
+
+    /// A block's reads count from zero again, if they count; how many there were.
+    pub(crate) fn restart(&mut self, block: BlockId) -> Option<u32> {
+        let reads = self.each.get_mut(block.index())?;
+        self.relieved = true;
+        Some(std::mem::take(reads))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_do_not_touch() {
+        let packed = vec![0b0101_0101; 3];
+        let mut levels = Levels { constant: None, packed };
+        let p = Ppn::from_u32;
+        levels.set(p(4), Level::Low);
+        levels.set(p(5), Level::High);
+        let all: Vec<Level> = (0..9).map(|i| levels.get(p(i))).collect();
+        let m = Level::Medium;
+        assert_eq!(all, [m, m, m, m, Level::Low, Level::High, m, m, m]);
+    }
+}
