@@ -98,20 +98,3 @@ impl Reads {
         Some(std::mem::take(reads))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn neighbours_do_not_touch() {
-        let packed = vec![0b0101_0101; 3];
-        let mut levels = Levels { constant: None, packed };
-        let p = Ppn::from_u32;
-        levels.set(p(4), Level::Low);
-        levels.set(p(5), Level::High);
-        let all: Vec<Level> = (0..9).map(|i| levels.get(p(i))).collect();
-        let m = Level::Medium;
-        assert_eq!(all, [m, m, m, m, Level::Low, Level::High, m, m, m]);
-    }
-}

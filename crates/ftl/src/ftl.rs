@@ -50,10 +50,6 @@ impl Config {
     }
 }
 
-/// No plane that may take the page has room; it must wait until [`Ftl::take_freed`] says so.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct NoSpace;
-
 /// What the FTL has done so far. Pages, except erases: blocks.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct Counts {
@@ -179,11 +175,6 @@ impl<K: Kit> Ftl<K> {
     /// The drive's geometry.
     pub fn geometry(&self) -> &Geometry {
         &self.space.geometry
-    }
-
-    /// What it was built from.
-    pub fn config(&self) -> &Config {
-        &self.config
     }
 
     /// The block columns.

@@ -2,15 +2,16 @@
 
 use crate::job::Condition;
 use crate::{
-    Access, Cost, Ftl, FtlView, Interests, Kit, Load, Lpn, NoSpace, Placement, Plan, ReadDisturb,
-    Role, StreamId, Watch, WriteCtx,
+    Access, Cost, Ftl, FtlView, Interests, Kit, Load, Lpn, Placement, Plan, ReadDisturb, Role,
+    StreamId, Watch, WriteCtx,
 };
 use kernel::{BitSet, IndexVec, Prio, Time};
 use nand::{BlockId, DieId, Level, PlaneId, Ppn, Source, Store, Tag};
 
 impl<K: Kit> Ftl<K> {
     /// Gives a host write its slot and points the map there. The caller programs the slot and then
-    /// calls [`Ftl::program_done`].
+    /// calls [`Ftl::program_done`]. `None`: no plane that may take the page has room; it must wait
+    /// until [`Ftl::take_freed`] says so.
     #[inline]
     pub fn write(
         &mut self,
@@ -19,16 +20,16 @@ impl<K: Kit> Ftl<K> {
         waiting: &IndexVec<DieId, u32>,
         idle: &BitSet,
         now: Time,
-    ) -> Result<Ppn, NoSpace> {
+    ) -> Option<Ppn> {
         let (geometry, writable) = (&self.space.geometry, &self.space.writable);
         let load = Load { geometry, writable, waiting, idle };
-        let dest = self.policies.placement.place(&load, lpn, prio).ok_or(NoSpace)?;
+        let dest = self.policies.placement.place(&load, lpn, prio)?;
         let tag = Tag { source: Source::Host, demand: Source::Host, prio };
         let urgent = self.answers.priority && prio == Prio::High && dest.stream == StreamId::HOST;
         let stream = if urgent { StreamId::HOST_HIGH } else { dest.stream };
-        let (ppn, block, slot) = self.allocate(dest.plane, stream, lpn, tag, now).ok_or(NoSpace)?;
+        let (ppn, block, slot) = self.allocate(dest.plane, stream, lpn, tag, now)?;
         self.bind_host(lpn, ppn, block, slot, now);
-        Ok(ppn)
+        Some(ppn)
     }
 
     /// Whether host writes of a stream may overtake others: blocks of this one hold nothing else.
@@ -137,7 +138,8 @@ impl<K: Kit> Ftl<K> {
         }
         self.jobs.release(Condition::Program(block));
         if self.answers.interests.has(Interests::PROGRAM) {
-            self.watch_program(lpn, ppn, tag, now);
+            let level = self.level_of(ppn);
+            self.tell(&mut |w| w.on_program(lpn, ppn, level, tag, now));
         }
     }
 
@@ -155,13 +157,6 @@ impl<K: Kit> Ftl<K> {
     #[inline(never)]
     pub(crate) fn tell(&mut self, what: &mut dyn FnMut(&mut dyn Watch)) {
         self.policies.each(what);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn watch_program(&mut self, lpn: Lpn, ppn: Ppn, tag: Tag, now: Time) {
-        let level = self.level_of(ppn);
-        self.policies.each(|w| w.on_program(lpn, ppn, level, tag, now));
     }
 
     #[cold]

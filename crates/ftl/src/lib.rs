@@ -17,7 +17,11 @@ mod plan;
 mod space;
 mod view;
 
-pub use crate::ftl::{Config, Counts, Ftl, GcMarks, NoSpace};
+#[cfg(test)]
+#[path = "../tests/support/small.rs"]
+mod small;
+
+pub use crate::ftl::{Config, Counts, Ftl, GcMarks};
 pub use ask::*;
 pub use job::{Action, Job, JobId};
 pub use map::{Lpn, Map};

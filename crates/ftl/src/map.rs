@@ -214,38 +214,3 @@ impl<K: Kit> Ftl<K> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use kernel::Bytes;
-    use nand::Shape;
-
-    #[test]
-    fn valid_slots_are_found_in_order_across_words() {
-        let geometry = Geometry::new(Shape {
-            channels: 1,
-            chips_per_channel: 1,
-            dies_per_chip: 1,
-            planes_per_die: 1,
-            blocks_per_plane: 3,
-            pages_per_block: 130,
-            page_size: Bytes::kib(4),
-            bits_per_cell: 1,
-        })
-        .unwrap();
-        let mut map = Map::new(&geometry, 300);
-        let block = BlockId::from_u32(1);
-        let slots = [0, 5, 63, 64, 127, 128, 129];
-        for (n, slot) in slots.into_iter().enumerate() {
-            map.bind(Lpn::from_u32(n as u32), geometry.ppn(block, slot), block, slot);
-        }
-        for from in 0..140 {
-            let expected = slots.into_iter().find(|slot| *slot >= from);
-            assert_eq!(map.next_valid(block, from), expected, "from {from}");
-        }
-        assert_eq!(map.count_valid(block), 7);
-        assert_eq!(map.next_valid(BlockId::from_u32(0), 0), None);
-        assert_eq!(map.next_valid(BlockId::from_u32(2), 0), None);
-    }
-}

@@ -165,8 +165,7 @@ impl<K: Kit> Ftl<K> {
     /// Reclaims blocks of a plane that is short of free ones, because `demand` needs them.
     pub(crate) fn collect_if_short(&mut self, plane: PlaneId, demand: Source, prio: Prio) {
         if self.space.is_short(plane, self.config.gc.start) {
-            let home = self.space.geometry.die_of_plane(plane);
-            self.jobs.collect(plane, home, demand, prio);
+            self.jobs.collect(plane, demand, prio);
         }
     }
 }

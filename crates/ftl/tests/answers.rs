@@ -1,4 +1,5 @@
-//! What policies of placement, order, victim and wear answer: by hand, to a state that the test makes up.
+//! What policies of placement, order, victim and wear see and answer: by hand, in a state that the test
+//! makes up.
 //! For those against read disturb see `plans.rs`.
 
 extern crate floatgate_ftl as ftl;
@@ -6,15 +7,15 @@ extern crate floatgate_ftl as ftl;
 mod support;
 
 use ftl::{
-    Balance, Config, Dest, Ftl, FtlView, GcMarks, Life, Load, Lpn, Op, OpView, Order, Placement,
-    Plan, PlaneView, State, Step, StreamId, Victim, Watch, Wear,
+    Balance, Cost, Dest, Ftl, FtlView, Life, Load, Lpn, Op, OpView, Order, Placement, Plan,
+    PlaneView, State, Step, StreamId, Victim, Watch, Wear, WriteCtx,
 };
-use kernel::{BitSet, Bytes, IndexVec, Prio, Rng, Time};
-use nand::{BlockId, DieId, Geometry, Layouts, PlaneId, Shape, Source, Tag, Versions};
+use kernel::{BitSet, IndexVec, Prio, Rng, Time};
+use nand::{BlockId, DieId, Geometry, Level, PlaneId, Ppn, Shape, Source, Tag, Versions};
 use policies::{BuiltinWith, PolicySet};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use support::builtin;
+use support::{Mix, NoRefresh, Plain, SMALL, builtin, policies_of, small_config};
 
 type Drive = Ftl<BuiltinWith<Versions>>;
 
@@ -29,25 +30,7 @@ fn block(n: u32) -> BlockId {
 
 /// Seven full blocks of four pages, written one after the other, and one that is free.
 fn seven() -> Drive {
-    let geometry = Geometry::new(Shape {
-        channels: 1,
-        chips_per_channel: 1,
-        dies_per_chip: 1,
-        planes_per_die: 1,
-        blocks_per_plane: 8,
-        pages_per_block: 4,
-        page_size: Bytes::kib(4),
-        bits_per_cell: 1,
-    })
-    .expect("a drive");
-    let config = Config {
-        geometry,
-        layouts: Layouts::new(4),
-        logical_pages: 28,
-        gc: GcMarks { start: 1, stop: 1, background_stop: 0, one_by_one: false },
-        endurance: 0,
-        seed: 1,
-    };
+    let config = small_config(SMALL, 28, 1);
     let set = PolicySet::resolve(&[], None).expect("the default policies");
     let mut ftl = Drive::new(config, builtin::<Versions>(&set));
     for lpn in 0..28 {
@@ -64,7 +47,7 @@ fn seven() -> Drive {
 fn view<'a>(ftl: &'a Drive, wear: &'a IndexVec<BlockId, u32>) -> PlaneView<'a> {
     let view = FtlView {
         geometry: ftl.geometry(),
-        layouts: &ftl.config().layouts,
+        layouts: ftl.array().layouts(),
         map: ftl.map(),
         blocks: ftl.blocks(),
         modes: ftl.array().modes(),
@@ -204,17 +187,7 @@ fn place(
 }
 
 fn three_dies() -> Geometry {
-    Geometry::new(Shape {
-        channels: 3,
-        chips_per_channel: 1,
-        dies_per_chip: 1,
-        planes_per_die: 2,
-        blocks_per_plane: 8,
-        pages_per_block: 4,
-        page_size: Bytes::kib(4),
-        bits_per_cell: 1,
-    })
-    .expect("a drive")
+    Geometry::new(Shape { channels: 3, planes_per_die: 2, ..SMALL }).expect("a drive")
 }
 
 const ALL: [usize; 6] = [0, 1, 2, 3, 4, 5];
@@ -301,4 +274,90 @@ fn orders_of_what_waits() {
         }
         assert_eq!(order, served, "{name}");
     }
+}
+
+// ── What they see ───────────────────────────────────────────────────────────────────────────────
+
+/// Two blocks of 130 pages have been written; of the second seven pages are left, on both sides of
+/// the boundaries between words.
+#[test]
+fn valid_slots_are_found_in_order_across_words() {
+    let set = PolicySet::resolve(&[], None).expect("the default policies");
+    let config = small_config(Shape { pages_per_block: 130, ..SMALL }, 260, 1);
+    let mut ftl = Drive::new(config, builtin::<Versions>(&set));
+    for lpn in 0..260 {
+        assert!(ftl.write_now(Lpn::from_u32(lpn), u64::from(lpn + 1) << 32, Time::ZERO));
+    }
+    let slots = [0, 5, 63, 64, 127, 128, 129];
+    for slot in (0..130).filter(|slot| !slots.contains(slot)) {
+        assert!(ftl.trim(Lpn::from_u32(130 + slot), Time::ZERO));
+    }
+    let map = ftl.map();
+    for from in 0..140 {
+        let expected = slots.into_iter().find(|slot| *slot >= from);
+        assert_eq!(map.next_valid(block(1), from), expected, "from {from}");
+    }
+    let counts = [0, 1, 2].map(|n| map.count_valid(block(n)));
+    assert_eq!(counts, [130, 7, 0]);
+    assert_eq!((map.next_valid(block(0), 129), map.next_valid(block(0), 130)), (Some(129), None));
+    assert_eq!(map.next_valid(block(2), 0), None);
+}
+
+/// Blocks 3 and 4 gain two slots each, block 2 one; block 7 is free.
+#[test]
+fn the_most_to_gain_is_the_first_among_equals() {
+    let mut ftl = seven();
+    for lpn in [8, 12, 13, 18, 19] {
+        assert!(ftl.trim(Lpn::from_u32(lpn), Time::ZERO));
+    }
+    let wear = IndexVec::filled(0, 8);
+    let from = |from| PlaneView { from, ..view(&ftl, &wear) }.most_gain();
+    assert_eq!([0, 3, 4].map(from), [3, 3, 4].map(|n| Some(block(n))));
+    assert_eq!([5, 7, 8].map(from), [Some(block(5)), None, None], "free, or no block at all");
+}
+
+/// Every program at the level that its page's number says.
+struct Levelled;
+
+impl Watch for Levelled {}
+
+impl Cost for Levelled {
+    fn constant(&self) -> Option<Level> {
+        None
+    }
+
+    fn initial(&self) -> Level {
+        Level::Medium
+    }
+
+    fn level(&mut self, w: &WriteCtx) -> Level {
+        Level::ALL[w.lpn.as_u32() as usize]
+    }
+}
+
+/// Levels are packed, four to a byte.
+#[test]
+fn levels_of_neighbours_do_not_touch() {
+    let set = PolicySet::resolve(&[], None).expect("the default policies");
+    let policies = policies_of(&set, Levelled, NoRefresh, Plain);
+    let mut ftl = Ftl::<Mix<Levelled, NoRefresh, Plain>>::new(small_config(SMALL, 16, 1), policies);
+    let mut decide = |slot: u32, level: Level| {
+        let w = WriteCtx {
+            now: Time::ZERO,
+            lpn: Lpn::from_u32(level as u32),
+            die: DieId::from_u32(0),
+            tag: Tag::of(Source::Host),
+            stored: None,
+            waiting_die: 0,
+            waiting_channel: 0,
+            waiting_device: 0,
+            requests_inside: 0,
+        };
+        assert_eq!(ftl.decide_level(Ppn::from_u32(slot), || w), level);
+    };
+    decide(4, Level::Low);
+    decide(5, Level::High);
+    let all: Vec<Level> = (0..9).map(|i| ftl.level_of(Ppn::from_u32(i))).collect();
+    let m = Level::Medium;
+    assert_eq!(all, [m, m, m, m, Level::Low, Level::High, m, m, m]);
 }

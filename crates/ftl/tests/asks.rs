@@ -7,16 +7,15 @@ mod support;
 
 use ftl::{
     Action, Coding, Config, Cost, Dest, Ftl, FtlView, GcMarks, Hold, Interests, Lpn, NextLife,
-    Plain, Plan, PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Traditional,
-    Watch, WriteCtx,
+    Plan, PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Watch,
 };
-use kernel::{BitSet, Bytes, Idx, IndexVec, Prio, Rng, Time};
+use kernel::{BitSet, Idx, IndexVec, Prio, Rng, Time};
 use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Shape, Source, Tag};
 use policies::PolicySet;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::ops::Range;
-use support::{Mix, policies_of};
+use support::{Mix, Plain, SMALL, Traditional, policies_of, small_config};
 
 /// Wakes at a time of the test's choice, with plans of its choice.
 #[derive(Default)]
@@ -84,17 +83,7 @@ impl ReadDisturb for Planner {
 type Drive = Ftl<Mix<Traditional, Planner, Plain>>;
 
 fn geometry() -> Geometry {
-    Geometry::new(Shape {
-        channels: 1,
-        chips_per_channel: 1,
-        dies_per_chip: 1,
-        planes_per_die: 1,
-        blocks_per_plane: 8,
-        pages_per_block: 4,
-        page_size: Bytes::kib(4),
-        bits_per_cell: 1,
-    })
-    .expect("a drive")
+    Geometry::new(SMALL).expect("a drive")
 }
 
 fn drive(gc_start: u32) -> Drive {
@@ -102,14 +91,7 @@ fn drive(gc_start: u32) -> Drive {
 }
 
 fn drive_of(logical_pages: u32, gc_start: u32) -> Drive {
-    let config = Config {
-        geometry: geometry(),
-        layouts: Layouts::new(4),
-        logical_pages,
-        gc: GcMarks { start: gc_start, stop: gc_start, background_stop: 0, one_by_one: false },
-        endurance: 0,
-        seed: 1,
-    };
+    let config = small_config(SMALL, logical_pages, gc_start);
     let set = PolicySet::resolve(&[], None).expect("the default policies");
     Ftl::new(config, policies_of(&set, Traditional, Planner::default(), Plain))
 }
@@ -158,24 +140,6 @@ fn each_family_has_its_source() {
     // Cost, throttle, read disturb, page choice, coding, victim, placement, wear, order.
     (expected[2], expected[7]) = (Source::Refresh, Source::Wear);
     assert_eq!(sources, expected);
-}
-
-/// The level is the same whether it is asked for once or for every write.
-#[test]
-fn a_level_that_never_changes_is_that_of_every_write() {
-    let w = WriteCtx {
-        now: NOW,
-        lpn: Lpn::from_u32(0),
-        die: DIE,
-        tag: Tag::of(Source::Host),
-        stored: None,
-        waiting_die: 0,
-        waiting_channel: 0,
-        waiting_device: 0,
-        requests_inside: 0,
-    };
-    assert_eq!(Traditional.constant(), Some(Level::Medium));
-    assert_eq!((Traditional.level(&w), Traditional.initial()), (Level::Medium, Level::Medium));
 }
 
 /// What keeps a single page is named too: with one page in a block, an open block.
@@ -386,7 +350,7 @@ fn a_victim_is_sought_among_some_candidates() {
     let view = PlaneView {
         ftl: FtlView {
             geometry: ftl.geometry(),
-            layouts: &ftl.config().layouts,
+            layouts: ftl.array().layouts(),
             map: ftl.map(),
             blocks: ftl.blocks(),
             modes: ftl.array().modes(),

@@ -6,15 +6,15 @@ extern crate floatgate_ftl as ftl;
 mod support;
 
 use ftl::{
-    Action, Config, Dest, FreePick, Ftl, FtlView, GcMarks, Hold, Interests, Lpn, Pages, Plain,
-    Plan, Pool, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Traditional, Watch,
+    Action, Config, Dest, FreePick, Ftl, FtlView, GcMarks, Hold, Interests, Lpn, Pages, Plan, Pool,
+    ReadDisturb, Role, State, Step, StreamId, StreamSpec, Watch,
 };
 use kernel::{Bytes, Time};
 use nand::{BlockId, Geometry, Layout, Layouts, Mode, Shape, Source, Tag};
 use policies::{PolicySet, ReadDisturbPolicy};
 use serde_json::{Value, json};
 use std::ops::Range;
-use support::{Mix, policies_of};
+use support::{Mix, Plain, Traditional, policies_of};
 
 const REGULAR: Role = Role::REGULAR;
 const MONITOR: Role = Role(1);
@@ -247,7 +247,7 @@ impl Scene {
 fn view<'a>(ftl: &'a Ftl<Mix<Traditional, Puppet, Plain>>, reads: &'a [u32]) -> FtlView<'a> {
     FtlView {
         geometry: ftl.geometry(),
-        layouts: &ftl.config().layouts,
+        layouts: ftl.array().layouts(),
         map: ftl.map(),
         blocks: ftl.blocks(),
         modes: ftl.array().modes(),

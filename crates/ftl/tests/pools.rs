@@ -6,16 +6,18 @@ extern crate floatgate_ftl as ftl;
 mod support;
 
 use ftl::{
-    Dest, FreePick, Ftl, FtlView, GcMarks, InOrder, Interests, Kit, NoRefresh, NoThrottle, Pages,
-    Plain, Plan, PlaneView, Policies, Pool, ReadDisturb, Role, State, Step, StreamId, StreamSpec,
-    Traditional, Victim, Watch,
+    Dest, FreePick, Ftl, FtlView, GcMarks, Interests, Kit, Pages, Plan, PlaneView, Policies, Pool,
+    ReadDisturb, Role, State, Step, StreamId, StreamSpec, Victim, Watch,
 };
 use kernel::{BitSet, Idx, Rng, Time};
 use nand::{BlockId, Geometry, Layouts, Mode, PlaneId, Shape, Source, Tag, Versions};
 use policies::{OrderPolicy, PlacementPolicy, WearPolicy};
 use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
-use support::{Drive, Fault, Mix, Needs, Scenario, Seen, policies_of, run, sweep};
+use support::{
+    Drive, Fault, InOrder, Mix, Needs, NoRefresh, NoThrottle, Plain, Scenario, Seen, Traditional,
+    policies_of, run, sweep,
+};
 
 const STREAM: StreamId = StreamId(StreamId::BUILT_IN as u8);
 

@@ -5,14 +5,16 @@ extern crate floatgate_ftl as ftl;
 
 mod support;
 
-use ftl::{Config, Ftl, GcMarks, Lpn, State, seal};
-use kernel::{BitSet, Bytes, IndexVec, Prio, Rng, Time};
-use nand::{BlockId, Geometry, Layouts, PlaneId, Shape, Store, Versions};
+use ftl::{Ftl, Lpn, State, seal};
+use kernel::{BitSet, IndexVec, Prio, Rng, Time};
+use nand::{BlockId, Layouts, PlaneId, Store, Versions};
 use policies::{BuiltinWith, Family, PolicySet};
 use serde_json::Map;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use support::{Drive, Fault, Needs, Scenario, Seen, builtin, main_phase, sweep};
+use support::{
+    Drive, Fault, Needs, SMALL, Scenario, Seen, builtin, main_phase, small_config, sweep,
+};
 
 type Kit = BuiltinWith<Versions>;
 
@@ -120,24 +122,7 @@ fn a_restored_drive_has_the_same_future() {
 /// Seven blocks of eight are full, and nothing can be gained: the plane starves, until a page dies.
 #[test]
 fn a_plane_that_starves_does_so_when_it_is_restored() {
-    let shape = Shape {
-        channels: 1,
-        chips_per_channel: 1,
-        dies_per_chip: 1,
-        planes_per_die: 1,
-        blocks_per_plane: 8,
-        pages_per_block: 4,
-        page_size: Bytes::kib(4),
-        bits_per_cell: 1,
-    };
-    let config = Config {
-        geometry: Geometry::new(shape).expect("a drive"),
-        layouts: Layouts::new(4),
-        logical_pages: 28,
-        gc: GcMarks { start: 2, stop: 2, background_stop: 0, one_by_one: false },
-        endurance: 0,
-        seed: 1,
-    };
+    let config = small_config(SMALL, 28, 2);
     let set = PolicySet::resolve(&[], None).expect("the default policies");
     let empty = || Ftl::<Kit>::new(config.clone(), builtin::<Versions>(&set));
     let mut saved = empty();

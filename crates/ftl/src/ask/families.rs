@@ -111,26 +111,6 @@ pub trait Cost: Watch {
     }
 }
 
-/// Cost: everything at the medium level.
-#[derive(Copy, Clone, Default, Debug)]
-pub struct Traditional;
-
-impl Watch for Traditional {}
-
-impl Cost for Traditional {
-    fn constant(&self) -> Option<Level> {
-        Some(Level::Medium)
-    }
-
-    fn initial(&self) -> Level {
-        Level::Medium
-    }
-
-    fn level(&mut self, _: &WriteCtx) -> Level {
-        Level::Medium
-    }
-}
-
 /// What a throttle plans a life with.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Life {
@@ -160,22 +140,6 @@ pub trait Throttle: Watch {
     fn admit(&mut self, now: Time, bytes: u64) -> Time;
     /// Whether it ever delays anything; if not it is never asked.
     fn active(&self) -> bool;
-}
-
-/// Throttle: nothing waits.
-#[derive(Copy, Clone, Default, Debug)]
-pub struct NoThrottle;
-
-impl Watch for NoThrottle {}
-
-impl Throttle for NoThrottle {
-    fn admit(&mut self, now: Time, _: u64) -> Time {
-        now
-    }
-
-    fn active(&self) -> bool {
-        false
-    }
 }
 
 /// Family **read-disturb**: what moves where when a block nears its read limit?
@@ -237,13 +201,6 @@ pub trait ReadDisturb: Watch {
     }
 }
 
-/// Read-disturb: reads are not counted.
-#[derive(Copy, Clone, Default, Debug)]
-pub struct NoRefresh;
-
-impl Watch for NoRefresh {}
-impl ReadDisturb for NoRefresh {}
-
 /// The page that a write takes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Pick {
@@ -304,22 +261,6 @@ pub trait PageChoice: Watch {
     fn pick(&mut self, view: &FtlView<'_>, at: &WritePoint, w: &WriteCtx) -> Pick;
 }
 
-/// Page-choice: the next page.
-#[derive(Copy, Clone, Default, Debug)]
-pub struct InOrder;
-
-impl Watch for InOrder {}
-
-impl PageChoice for InOrder {
-    fn in_order(&self) -> bool {
-        true
-    }
-
-    fn pick(&mut self, _: &FtlView<'_>, at: &WritePoint, _: &WriteCtx) -> Pick {
-        Pick::Slot(at.next)
-    }
-}
-
 /// What becomes of a block whose data has moved away.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum NextLife {
@@ -350,26 +291,6 @@ pub trait Coding: Watch {
     /// and when it is reclaimed: for a second generation its pages outside the slots of
     /// [`Mode::Wom2`] stay where they are.
     fn next_life(&mut self, view: &FtlView<'_>, block: BlockId) -> NextLife;
-}
-
-/// Coding: bits as the host gave them.
-#[derive(Copy, Clone, Default, Debug)]
-pub struct Plain;
-
-impl Watch for Plain {}
-
-impl Coding for Plain {
-    fn plain(&self) -> bool {
-        true
-    }
-
-    fn first_life(&self, _: BlockId) -> Mode {
-        Mode::Full
-    }
-
-    fn next_life(&mut self, _: &FtlView<'_>, _: BlockId) -> NextLife {
-        NextLife::Erase(Mode::Full)
-    }
 }
 
 /// Family **victim**: which block is reclaimed?
@@ -414,20 +335,6 @@ pub trait Wear: Watch {
     fn active(&self) -> bool;
     /// Asked after every erase that garbage collection or refresh caused.
     fn balance(&mut self, balance: &Balance<'_>, plan: &mut Plan);
-}
-
-/// Wear: nothing is moved.
-#[derive(Copy, Clone, Default, Debug)]
-pub struct NoWear;
-
-impl Watch for NoWear {}
-
-impl Wear for NoWear {
-    fn active(&self) -> bool {
-        false
-    }
-
-    fn balance(&mut self, _: &Balance<'_>, _: &mut Plan) {}
 }
 
 /// One kind of waiting operation on a die: the first of its lane.

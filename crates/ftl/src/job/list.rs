@@ -1,7 +1,7 @@
 //! The running jobs, those whose turn it is, and those that wait.
 
-use super::{Collect, Job, JobId, Task};
-use crate::Counts;
+use super::{Collect, Doing, Job, JobId, Task};
+use crate::{Counts, Hold};
 use kernel::{IndexVec, Prio};
 use nand::{BlockId, DieId, Geometry, PlaneId, Source, Tag};
 use slab::Slab;
@@ -18,53 +18,21 @@ pub(crate) enum Condition {
     Program(BlockId),
 }
 
-/// Jobs that wait, in the order in which they came.
-#[derive(Default)]
-pub(super) struct Waits {
-    parked: Vec<(JobId, Condition)>,
-    /// How often a job has waited.
-    pub(super) parkings: u64,
-}
-
-impl Waits {
-    #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        self.parked.is_empty()
-    }
-
-    pub(super) fn holds(&self, job: JobId) -> bool {
-        self.parked.iter().any(|(parked, _)| *parked == job)
-    }
-
-    #[cold]
-    pub(super) fn park(&mut self, job: JobId, until: Condition) {
-        self.parkings += 1;
-        self.parked.push((job, until));
-    }
-
-    /// The condition holds: those who wait for it are ready.
-    #[cold]
-    pub(super) fn release(&mut self, now: Condition, ready: &mut VecDeque<JobId>) {
-        self.parked.retain(|(job, until)| {
-            if *until == now {
-                ready.push_back(*job);
-            }
-            *until != now
-        });
-    }
-}
-
 pub(crate) struct Jobs<D> {
     pub(super) running: Slab<Job<D>>,
     pub(super) ready: VecDeque<JobId>,
     /// Background jobs that turned urgent.
     pub(super) promoted: Vec<JobId>,
-    pub(super) waits: Waits,
+    /// Those that wait, in the order in which they came.
+    parked: Vec<(JobId, Condition)>,
+    /// How often a job has waited.
+    pub(super) parkings: u64,
     /// Background jobs of policies that have not started, by die.
     idle: IndexVec<DieId, VecDeque<JobId>>,
     pub(super) idle_total: usize,
     /// The job that reclaims blocks of each plane, if one runs.
     pub(super) collectors: IndexVec<PlaneId, Option<JobId>>,
+    geometry: Geometry,
     /// Their share of them.
     pub(crate) counts: Counts,
 }
@@ -75,12 +43,20 @@ impl<D> Jobs<D> {
             running: Slab::new(),
             ready: VecDeque::new(),
             promoted: Vec::new(),
-            waits: Waits::default(),
+            parked: Vec::new(),
+            parkings: 0,
             idle: IndexVec::filled(VecDeque::new(), geometry.dies()),
             idle_total: 0,
             collectors: IndexVec::filled(None, geometry.planes()),
+            geometry: *geometry,
             counts: Counts::default(),
         }
+    }
+
+    /// A job that has not begun.
+    pub(super) fn job(&self, task: Task, tag: Tag, plane: PlaneId) -> Job<D> {
+        let (home, doing) = (self.geometry.die_of_plane(plane), Doing::Nothing);
+        Job { tag, plane, home, background: false, hold: Hold::Place, doing, task }
     }
 
     pub(super) fn add(&mut self, job: Job<D>) -> JobId {
@@ -126,43 +102,51 @@ impl<D> Jobs<D> {
         Some(id)
     }
 
+    #[cold]
+    pub(super) fn park(&mut self, job: JobId, until: Condition) {
+        self.parkings += 1;
+        self.parked.push((job, until));
+    }
+
     /// A condition holds: the jobs that wait for it are ready.
     #[inline]
     pub(crate) fn release(&mut self, now: Condition) {
-        if !self.waits.is_empty() {
-            self.waits.release(now, &mut self.ready);
+        if !self.parked.is_empty() {
+            self.release_parked(now);
         }
+    }
+
+    #[cold]
+    fn release_parked(&mut self, now: Condition) {
+        self.parked.retain(|(job, until)| {
+            if *until == now {
+                self.ready.push_back(*job);
+            }
+            *until != now
+        });
     }
 
     // ── Collectors ──────────────────────────────────────────────────────────────────────────────
 
     /// Reclaims blocks of `plane` because `demand` needs space there, and how urgently.
-    pub(crate) fn collect(&mut self, plane: PlaneId, home: DieId, demand: Source, prio: Prio) {
+    pub(crate) fn collect(&mut self, plane: PlaneId, demand: Source, prio: Prio) {
         let Some(id) = self.collectors[plane] else {
-            let id = self.add_collector(plane, home, demand, prio, false);
+            let id = self.add_collector(plane, Tag { prio, ..Tag::gc_for(demand) }, false);
             self.ready.push_back(id);
             return;
         };
-        let job = self.get_mut(id);
-        job.tag.prio = job.tag.prio.max(prio);
+        let known = &mut self.get_mut(id).tag.prio;
+        *known = prio.max(*known);
         // Idle-time work that has become urgent goes on as a foreground job.
-        if std::mem::take(&mut job.background) && !self.waits.holds(id) {
+        let waits = self.parked.iter().any(|(parked, _)| *parked == id);
+        if std::mem::take(&mut self.get_mut(id).background) && !waits {
             self.promoted.push(id);
         }
     }
 
-    pub(super) fn add_collector(
-        &mut self,
-        plane: PlaneId,
-        home: DieId,
-        demand: Source,
-        prio: Prio,
-        background: bool,
-    ) -> JobId {
-        let tag = Tag { prio, ..Tag::gc_for(demand) };
-        let mut job = Job::new(Task::Collect(Collect::Choose), tag, plane, home);
-        job.background = background;
-        let id = self.add(job);
+    pub(super) fn add_collector(&mut self, plane: PlaneId, tag: Tag, background: bool) -> JobId {
+        let job = self.job(Task::Collect(Collect::Choose), tag, plane);
+        let id = self.add(Job { background, ..job });
         self.collectors[plane] = Some(id);
         id
     }
@@ -176,7 +160,7 @@ mod tests {
     fn those_who_wait_for_one_thing_go_on_in_the_order_in_which_they_came() {
         let [plane, other] = [0, 1].map(PlaneId::from_u32);
         let block = BlockId::from_u32(0);
-        let (mut waits, mut ready) = (Waits::default(), VecDeque::new());
+        let mut jobs = Jobs::<()>::new(&Geometry::new(crate::small::SMALL).expect("a drive"));
         let until = [
             Condition::Space(Some(plane)),
             Condition::Pins(block),
@@ -185,12 +169,12 @@ mod tests {
             Condition::Space(Some(plane)),
         ];
         for (n, until) in until.into_iter().enumerate() {
-            waits.park(JobId::from_u32(n as u32), until);
+            jobs.park(JobId::from_u32(n as u32), until);
         }
-        waits.release(Condition::Space(Some(plane)), &mut ready);
-        waits.release(Condition::Pins(block), &mut ready);
-        assert_eq!(ready, [0, 4, 1].map(JobId::from_u32));
-        assert!(waits.holds(JobId::from_u32(2)) && !waits.holds(JobId::from_u32(4)));
-        assert_eq!((waits.parked.len(), waits.parkings), (2, 5));
+        jobs.release(Condition::Space(Some(plane)));
+        jobs.release(Condition::Pins(block));
+        assert_eq!(jobs.ready, [0, 4, 1].map(JobId::from_u32));
+        assert_eq!(jobs.parked, [(JobId::from_u32(2), until[2]), (JobId::from_u32(3), until[3])]);
+        assert_eq!(jobs.parkings, 5);
     }
 }

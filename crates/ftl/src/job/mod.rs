@@ -125,11 +125,6 @@ pub struct Job<D> {
 }
 
 impl<D> Job<D> {
-    fn new(task: Task, tag: Tag, plane: PlaneId, home: DieId) -> Self {
-        let (hold, doing) = (Hold::Place, Doing::Nothing);
-        Self { tag, plane, home, background: false, hold, doing, task }
-    }
-
     /// The slot that the page being programmed came from.
     pub fn copied_from(&self) -> Option<Ppn> {
         if let Doing::Programming { from, .. } = self.doing { Some(from) } else { None }
@@ -252,7 +247,7 @@ impl<K: Kit> Ftl<K> {
     /// A job waits.
     #[cold]
     fn wait(&mut self, id: JobId, until: Condition) -> Action {
-        self.jobs.waits.park(id, until);
+        self.jobs.park(id, until);
         Action::Wait
     }
 

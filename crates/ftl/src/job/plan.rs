@@ -65,17 +65,14 @@ impl<K: Kit> Ftl<K> {
     pub(crate) fn spawn_plan(&mut self, plan: Plan) {
         let Some(block) = plan.steps.first().map(step_block) else { return };
         let plane = self.space.geometry.plane_of(block);
-        let home = self.space.geometry.die_of_plane(plane);
         let erases = self.space.array().erases();
         let steps = plan.steps.into_iter().rev().map(|step| {
             let life = erases[step_block(&step)];
             (step, life)
         });
         let run = Run { steps: steps.collect(), ..Run::default() };
-        let mut job = Job::new(Task::Plan(run), Tag::of(plan.source), plane, home);
-        job.background = plan.background;
-        job.hold = plan.hold;
-        self.jobs.start(job);
+        let job = self.jobs.job(Task::Plan(run), Tag::of(plan.source), plane);
+        self.jobs.start(Job { background: plan.background, hold: plan.hold, ..job });
     }
 
     /// Goes on with a plan. `None`: pages are to move.

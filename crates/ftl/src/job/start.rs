@@ -4,7 +4,7 @@ use super::{Action, Job, JobId, Page, Task};
 use crate::{
     Balance, Cost, Dest, Ftl, FtlView, Kit, Plan, PlaneView, Role, State, Step, StreamId, Wear,
 };
-use kernel::{Idx, Prio, Time};
+use kernel::{Idx, Time};
 use nand::{BlockId, DieId, Source, Tag};
 
 impl<K: Kit> Ftl<K> {
@@ -57,7 +57,7 @@ impl<K: Kit> Ftl<K> {
 
     /// How often a job has waited: for space, for reads on their way, for a program.
     pub fn job_waits(&self) -> u64 {
-        self.jobs.waits.parkings
+        self.jobs.parkings
     }
 
     /// The next job to start or to go on with; the driver asks until there is none.
@@ -108,10 +108,8 @@ impl<K: Kit> Ftl<K> {
         let lpn = self.policies.cost.rewrite(die, &view)?;
         let geometry = &self.space.geometry;
         let plane = geometry.plane_of(geometry.block_of(self.find(lpn)?));
-        let home = geometry.die_of_plane(plane);
-        let mut job = Job::new(Task::Rewrite(Some(lpn)), Tag::of(Source::Rewrite), plane, home);
-        job.background = true;
-        Some(self.jobs.add(job))
+        let job = self.jobs.job(Task::Rewrite(Some(lpn)), Tag::of(Source::Rewrite), plane);
+        Some(self.jobs.add(Job { background: true, ..job }))
     }
 
     fn idle_gc(&mut self, die: DieId) -> Option<JobId> {
@@ -126,8 +124,7 @@ impl<K: Kit> Ftl<K> {
                 && !self.space.is_starved(*plane)
                 && self.space.is_short(*plane, mark)
         })?;
-        let home = self.space.geometry.die_of_plane(plane);
-        Some(self.jobs.add_collector(plane, home, Source::Host, Prio::Normal, true))
+        Some(self.jobs.add_collector(plane, Tag::gc_for(Source::Host), true))
     }
 
     /// Carries out every ready job at once, without time: for tests and preconditioning.

@@ -229,15 +229,3 @@ pub(crate) fn least(ranks: &[u16]) -> Option<(usize, u16)> {
 pub(crate) fn is_candidate_rank(rank: u16) -> bool {
     rank < OUT
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn least_skips_blocks_that_are_out() {
-        assert_eq!(least(&[OUT, OUT | 3, 7, 5, 5, OUT]), Some((3, 5)));
-        assert_eq!(least(&[OUT, OUT | 1]), None);
-        assert_eq!(least(&[]), None);
-    }
-}

@@ -211,10 +211,11 @@ impl<S: Store> Space<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::small::SMALL;
     use crate::space::{Demands, RESERVE};
     use crate::{Config, GcMarks, StreamSpec};
-    use kernel::{Bytes, Rng};
-    use nand::{Array, Geometry, Layouts, Nothing, PlaneId, Ppn, Shape, Source, Tag};
+    use kernel::Rng;
+    use nand::{Array, Geometry, Layouts, Nothing, PlaneId, Ppn, Source, Tag};
 
     const PLANE: PlaneId = PlaneId::from_u32(0);
 
@@ -227,17 +228,7 @@ mod tests {
     impl Drive {
         /// A plane of eight blocks of four pages.
         fn new() -> Self {
-            let geometry = Geometry::new(Shape {
-                channels: 1,
-                chips_per_channel: 1,
-                dies_per_chip: 1,
-                planes_per_die: 1,
-                blocks_per_plane: 8,
-                pages_per_block: 4,
-                page_size: Bytes::kib(4),
-                bits_per_cell: 1,
-            });
-            let (geometry, layouts) = (geometry.unwrap(), Layouts::new(4));
+            let (geometry, layouts) = (Geometry::new(SMALL).expect("a drive"), Layouts::new(4));
             let gc = GcMarks { start: 2, stop: 2, background_stop: 0, one_by_one: false };
             let array = Array::new(geometry, layouts.clone());
             let config = Config { geometry, layouts, logical_pages: 16, gc, endurance: 0, seed: 1 };

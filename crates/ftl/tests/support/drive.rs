@@ -283,7 +283,7 @@ where
         (0..self.waiting.len()).for_each(|d| idle.set(d));
         self.pending.iter().for_each(|p| idle.clear(p.die.index()));
         let now = self.now();
-        let Ok(ppn) = self.ftl.write(lpn, prio, &self.waiting, &idle, now) else { return false };
+        let Some(ppn) = self.ftl.write(lpn, prio, &self.waiting, &idle, now) else { return false };
         let data = self.next_data(lpn);
         self.truth[lpn.index()] = data;
         self.push(Some(ppn), Work::Program { lpn, data, prio });

@@ -1,10 +1,11 @@
 //! Kits whose cells remember what was written, so that a lost or mixed-up page is seen.
 
-use ftl::{
-    Coding, Cost, InOrder, Kit, NoRefresh, NoThrottle, PageChoice, Plain, Policies, ReadDisturb,
-    Traditional,
-};
-use nand::{Store, Versions};
+use ftl::{Coding, Config, Cost, GcMarks, Kit, PageChoice, Policies, ReadDisturb, Watch, WriteCtx};
+use nand::{Geometry, Layouts, Level, Shape, Store, Versions};
+pub(crate) use policies::coding::plain::Plain;
+pub(crate) use policies::page_choice::in_order::InOrder;
+pub(crate) use policies::read_disturb::none::NoRefresh;
+pub(crate) use policies::throttle::none::NoThrottle;
 use policies::{BuiltinWith, OrderPolicy, PlacementPolicy, PolicySet, VictimPolicy, WearPolicy};
 use std::marker::PhantomData;
 
@@ -66,4 +67,36 @@ pub(crate) fn of_store<S: Store + 'static>(
     set: &PolicySet,
 ) -> Policies<Mix<Traditional, NoRefresh, Plain, S>> {
     policies_of(set, Traditional, NoRefresh, Plain).into_kit()
+}
+
+/// Cost: everything at the medium level.
+#[derive(Copy, Clone, Default, Debug)]
+pub(crate) struct Traditional;
+
+impl Watch for Traditional {}
+
+impl Cost for Traditional {
+    fn constant(&self) -> Option<Level> {
+        Some(Level::Medium)
+    }
+
+    fn initial(&self) -> Level {
+        Level::Medium
+    }
+
+    fn level(&mut self, _: &WriteCtx) -> Level {
+        Level::Medium
+    }
+}
+
+/// A drive of this shape whose collection keeps so many blocks free.
+pub(crate) fn small_config(shape: Shape, logical_pages: u32, free: u32) -> Config {
+    Config {
+        geometry: Geometry::new(shape).expect("a drive"),
+        layouts: Layouts::new(shape.pages_per_block),
+        logical_pages,
+        gc: GcMarks { start: free, stop: free, background_stop: 0, one_by_one: false },
+        endurance: 0,
+        seed: 1,
+    }
 }

@@ -12,9 +12,7 @@ mod twice;
 #[path = "../support/mod.rs"]
 mod support;
 
-use ftl::{
-    Coding, Cost, Ftl, NoRefresh, Plain, Pool, ReadDisturb, State, StreamId, Traditional, Watch,
-};
+use ftl::{Coding, Cost, Ftl, Pool, ReadDisturb, State, StreamId, Watch};
 use halved::Halved;
 use kernel::Idx;
 use nand::cells::Bits;
@@ -24,7 +22,9 @@ use rewriter::Rewriter;
 use squeezed::Squeezed;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use support::{Fault, Mix, Needs, Scenario, Seen, policies_of, run, sweep};
+use support::{
+    Fault, Mix, Needs, NoRefresh, Plain, Scenario, Seen, Traditional, policies_of, run, sweep,
+};
 use twice::Twice;
 
 /// What the policies say they did, summed over all seeds.
@@ -119,7 +119,7 @@ fn some_blocks_have_half_the_slots() {
         acts.run_and_look(s, layouts, families, |ftl| {
             let blocks = (0..ftl.geometry().blocks()).map(BlockId::new);
             for b in blocks.filter(|b| ftl.blocks().state(*b) == State::Closed) {
-                let slots = ftl.config().layouts.slots(ftl.array().mode(b));
+                let slots = ftl.array().layouts().slots(ftl.array().mode(b));
                 assert_eq!(ftl.blocks().gain(b), slots - ftl.blocks().valid(b), "block {b}");
             }
         })

@@ -6,7 +6,7 @@ use nand::{BlockId, Geometry, Layouts, Mode};
 crate::family::family! { $
     /// Family coding.
     CodingPolicy: Coding {
-        plain: ftl::Plain,
+        plain: plain::Plain,
         wom: wom::Wom,
     }
     fn plain(&self) -> bool;

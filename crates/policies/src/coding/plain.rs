@@ -2,7 +2,8 @@
 
 use crate::info::{Family, PolicyInfo};
 use crate::params::Params;
-use ftl::Plain;
+use ftl::{Coding, FtlView, NextLife, Watch};
+use nand::{BlockId, Mode};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
@@ -11,6 +12,26 @@ pub const INFO: PolicyInfo = PolicyInfo {
     paper: "folklore",
     ..PolicyInfo::of(Family::Coding)
 };
+
+/// Coding: bits as the host gave them.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct Plain;
+
+impl Watch for Plain {}
+
+impl Coding for Plain {
+    fn plain(&self) -> bool {
+        true
+    }
+
+    fn first_life(&self, _: BlockId) -> Mode {
+        Mode::Full
+    }
+
+    fn next_life(&mut self, _: &FtlView<'_>, _: BlockId) -> NextLife {
+        NextLife::Erase(Mode::Full)
+    }
+}
 
 pub(crate) fn new(_: &Params) -> Plain {
     Plain

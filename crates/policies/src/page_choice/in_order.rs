@@ -2,7 +2,7 @@
 
 use crate::info::{Family, PolicyInfo};
 use crate::params::Params;
-use ftl::InOrder;
+use ftl::{FtlView, PageChoice, Pick, Watch, WriteCtx, WritePoint};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
@@ -11,6 +11,22 @@ pub const INFO: PolicyInfo = PolicyInfo {
     paper: "folklore",
     ..PolicyInfo::of(Family::PageChoice)
 };
+
+/// Page-choice: the next page.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct InOrder;
+
+impl Watch for InOrder {}
+
+impl PageChoice for InOrder {
+    fn in_order(&self) -> bool {
+        true
+    }
+
+    fn pick(&mut self, _: &FtlView<'_>, at: &WritePoint, _: &WriteCtx) -> Pick {
+        Pick::Slot(at.next)
+    }
+}
 
 pub(crate) fn new(_: &Params) -> InOrder {
     InOrder

@@ -7,7 +7,7 @@ use nand::{Geometry, Tag};
 crate::family::family! { $
     /// Family page-choice.
     PageChoicePolicy: PageChoice {
-        in_order: ftl::InOrder,
+        in_order: in_order::InOrder,
         mango: Box<mango::Mango>,
     }
     fn in_order(&self) -> bool;

@@ -19,7 +19,7 @@ use nand::{BlockId, Geometry, Mode, PageOrder, Ppn, Tag};
 crate::family::family! { $
     /// Family read-disturb.
     ReadDisturbPolicy: ReadDisturb {
-        none: ftl::NoRefresh,
+        none: none::NoRefresh,
         refresh: refresh::Refresh,
         redftl: Box<Shadows>,
         read_leveling: Box<Shadows>,

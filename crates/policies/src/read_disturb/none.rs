@@ -2,7 +2,7 @@
 
 use crate::info::{Family, PolicyInfo};
 use crate::params::Params;
-use ftl::NoRefresh;
+use ftl::{ReadDisturb, Watch};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
@@ -11,6 +11,13 @@ pub const INFO: PolicyInfo = PolicyInfo {
     paper: "folklore",
     ..PolicyInfo::of(Family::ReadDisturb)
 };
+
+/// Read-disturb: reads are not counted.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct NoRefresh;
+
+impl Watch for NoRefresh {}
+impl ReadDisturb for NoRefresh {}
 
 pub(crate) fn new(_: &Params) -> NoRefresh {
     NoRefresh

@@ -29,7 +29,7 @@ use kernel::{Dur, Time};
 crate::family::family! { $
     /// Family throttle.
     ThrottlePolicy: Throttle {
-        none: ftl::NoThrottle,
+        none: none::NoThrottle,
         fixed: Box<Gate>,
         dynamic: Box<Gate>,
         ready: Box<Gate>,
@@ -48,7 +48,7 @@ trait Paced {
     }
 }
 
-impl Paced for ftl::NoThrottle {}
+impl Paced for none::NoThrottle {}
 impl Paced for Box<dyn Throttle> {}
 
 impl ThrottlePolicy {

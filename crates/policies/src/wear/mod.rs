@@ -5,7 +5,7 @@ use ftl::{Balance, Life, Plan, Wear};
 crate::family::family! { $
     /// Family wear.
     WearPolicy: Wear {
-        none: ftl::NoWear,
+        none: none::NoWear,
         cold_swap: cold_swap::StaticWear,
         hot_cold_swap: hot_cold_swap::HotColdSwap,
     }

@@ -2,7 +2,7 @@
 
 use crate::info::{Family, PolicyInfo};
 use crate::params::Params;
-use ftl::NoWear;
+use ftl::{Balance, Plan, Watch, Wear};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
@@ -11,6 +11,20 @@ pub const INFO: PolicyInfo = PolicyInfo {
     paper: "folklore",
     ..PolicyInfo::of(Family::Wear)
 };
+
+/// Wear: nothing is moved.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct NoWear;
+
+impl Watch for NoWear {}
+
+impl Wear for NoWear {
+    fn active(&self) -> bool {
+        false
+    }
+
+    fn balance(&mut self, _: &Balance<'_>, _: &mut Plan) {}
+}
 
 pub(crate) fn new(_: &Params) -> NoWear {
     NoWear

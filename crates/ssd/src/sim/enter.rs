@@ -235,7 +235,7 @@ impl<K: Kit> Sim<K> {
     fn try_place(&mut self, op: u32, lpn: Lpn) -> bool {
         let prio = self.device.ops[op].prio;
         let (waiting, idle) = (&self.device.waiting, &self.device.idle);
-        let Ok(ppn) = self.ftl.write(lpn, prio, waiting, idle, self.clock.now) else {
+        let Some(ppn) = self.ftl.write(lpn, prio, waiting, idle, self.clock.now) else {
             return false;
         };
         self.device.ops[op].ppn = Some(ppn);

@@ -7,7 +7,6 @@ mod pause;
 use super::{Device, Owner, PageOp, Work};
 use crate::config::{Drive, chip_drive};
 use crate::sim::Clock;
-use ftl::Traditional;
 use kernel::{Bytes, Dur, Prio, Time};
 use nand::{Bus, DieId, Geometry, Shape, Timing};
 
@@ -29,7 +28,7 @@ fn device(dies: u32, bus: Bus) -> (Device, Clock) {
     let geometry = Geometry::new(shape).expect("a legal geometry");
     let timing = Timing::uniform(READ, PROGRAM, Dur::ms(3), bus);
     let drive = Drive { geometry, timing, ..chip_drive("a-slc2") };
-    let device = Device::new(&drive, &Traditional);
+    let device = Device::new(&drive, &drive.policies.build().cost);
     let clock = Clock::new(geometry.dies());
     (device, clock)
 }
