@@ -47,7 +47,7 @@ impl Levels {
 /// Reads let in to each block since its last erase, as far as they are counted.
 pub(crate) struct Reads {
     /// Empty when nobody counts.
-    each: Vec<u32>,
+    pub(crate) each: Vec<u32>,
     limits: [u32; Mode::ALL.len()],
     /// A block that was at its limit is not any more.
     pub(crate) relieved: bool,
@@ -62,10 +62,6 @@ impl Reads {
     #[inline]
     pub(crate) fn are_counted(&self) -> bool {
         !self.each.is_empty()
-    }
-
-    pub(crate) fn each(&self) -> &[u32] {
-        &self.each
     }
 
     /// Every block begins anew.

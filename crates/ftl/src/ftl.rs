@@ -184,7 +184,7 @@ impl<K: Kit> Ftl<K> {
 
     /// Host reads let in to each block since its last erase; empty when nobody counts.
     pub fn reads(&self) -> &[u32] {
-        self.reads.each()
+        &self.reads.each
     }
 
     /// The flash array.
@@ -248,7 +248,9 @@ impl<K: Kit> Ftl<K> {
         let geometry = self.config.geometry;
         policies.each(|w| w.attach(&geometry, self.config.logical_pages));
         let own = policies.page_choice.streams().len();
-        policies.page_choice.learn_streams(StreamId((self.space.streams.len() - own) as u8));
+        policies
+            .page_choice
+            .learn_streams(StreamId((self.space.demands.streams.len() - own) as u8));
         self.policies = policies;
         self.jobs = Jobs::new(&geometry);
         self.victims = Victims::new(&self.config);

@@ -91,7 +91,7 @@ impl<K: Kit> Ftl<K> {
             self.space.set_frontier(block);
             return Some(block);
         }
-        let fallback = self.space.streams[stream.index()].fallback?;
+        let fallback = self.space.demands.streams[stream.index()].fallback?;
         let open = self.space.frontier(plane, fallback, tag);
         open.or_else(|| self.open_frontier(plane, fallback, tag))
     }
@@ -128,8 +128,7 @@ impl<K: Kit> Ftl<K> {
     /// free blocks with what it keeps.
     #[cold]
     pub(crate) fn begin_again(&mut self, block: BlockId, why: Tag, now: Time) {
-        if self.space.begin_second_generation(block) {
-            self.space.reuse(block);
+        if self.space.begin_again(block) {
             self.freed(block, now);
         } else {
             self.free(block, why, now);

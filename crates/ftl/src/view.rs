@@ -40,7 +40,7 @@ impl<'a> FtlView<'a> {
             modes: array.modes(),
             erases: array.erases(),
             wear: array.wear(),
-            reads: reads.each(),
+            reads: &reads.each,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Garbage collection: which block is reclaimed next, and for whom.
 
-use super::{Action, JobId, Task, pages::Leaving};
+use super::{Action, JobId, Leaving, Task};
 use crate::{Config, Dest, Ftl, FtlView, Kit, PlaneView, ReadDisturb, Role, StreamId, Victim};
 use kernel::{BitSet, Idx, Rng, Time};
 use nand::{BlockId, PlaneId, Tag};

@@ -1,7 +1,6 @@
 //! Running the steps of a plan.
 
-use super::pages::{Leaving, Then};
-use super::{Action, Condition, Doing, Job, JobId, Task};
+use super::{Action, Condition, Doing, Job, JobId, Leaving, Task, Then};
 use crate::{Dest, Ftl, FtlView, Kit, Pages, Plan, ReadDisturb, Role, State, Step};
 use kernel::{Prio, Time};
 use nand::{BlockId, Mode, Source, Tag};
@@ -28,10 +27,7 @@ pub(super) enum At {
     Next,
     Pages(Leaving),
     /// The block was given back while there was no space; it is to be taken again.
-    Retake {
-        block: BlockId,
-        to: Dest,
-    },
+    Retake(BlockId, Dest),
     /// The block is to be reprogrammed when nobody reads the pages that it loses.
     Squeeze(Squeeze),
 }
@@ -46,16 +42,15 @@ pub(super) struct Squeeze {
 }
 
 impl Run {
-    /// The page of `slot` is to be read again later. `Some`: so is the block to be taken, which is to
-    /// be given back.
-    pub(super) fn put_off(&mut self, slot: u32) -> Option<BlockId> {
-        let At::Pages(pages) = &mut self.at else { return None };
-        pages.cursor = slot;
+    /// The page at the cursor is to be read again later. `Some`: so is the block to be taken, which is
+    /// to be given back.
+    pub(super) fn put_off(&mut self) -> Option<BlockId> {
+        let At::Pages(pages) = &self.at else { return None };
         let (block, to) = (pages.block, pages.dest);
         if pages.then == Then::Stay {
             return None;
         }
-        self.at = At::Retake { block, to };
+        self.at = At::Retake(block, to);
         Some(block)
     }
 }
@@ -97,7 +92,7 @@ impl<K: Kit> Ftl<K> {
                     }
                     None
                 }
-                At::Retake { block, to } => {
+                At::Retake(block, to) => {
                     // Another job may have taken it since.
                     run.at = self.reclaim_closed(id, block, to);
                     None

@@ -182,7 +182,7 @@ impl<S: Store> Space<S> {
 
     /// Whether a stream may have written a block, as long as blocks are plain.
     fn may_hold(&self, stream: StreamId, b: BlockId) -> bool {
-        let spec = &self.streams[stream.index()];
+        let spec = &self.demands.streams[stream.index()];
         let held = self.planes.held(self.geometry.plane_of(b), stream);
         spec.mode == Mode::Full
             && spec.cap.is_none_or(|cap| held <= cap)

@@ -1,13 +1,13 @@
 //! The life of a block: opened, written slot by slot, completed, emptied, free again or retired.
 
 use super::{Space, State};
-use crate::{Role, StreamId};
+use crate::{FreePick, Pool, Role, StreamId, StreamSpec};
 use nand::{BlockId, Mode, PlaneId, Ppn, Source, Store, Tag};
 
 impl<S: Store> Space<S> {
     /// Opens a block for a stream; it is not the frontier yet.
     pub(crate) fn open(&mut self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
-        let spec = self.streams[stream.index()];
+        let spec = self.demands.streams[stream.index()];
         if spec.cap.is_some_and(|cap| self.planes.held(plane, stream) >= cap) {
             return None;
         }
@@ -28,6 +28,29 @@ impl<S: Store> Space<S> {
         }
         self.update_writable(plane);
         Some(block)
+    }
+
+    /// Where in its plane's list a free block lies that a stream may open, chosen as the stream says;
+    /// `reserve`: whatever is left then.
+    fn find_free(&self, plane: PlaneId, stream: &StreamSpec, reserve: bool) -> Option<usize> {
+        let (geometry, wear) = (&self.geometry, self.array.wear());
+        let free = &self.planes.each[plane].free;
+        let may = |at| reserve || self.can_lend_at(plane, at);
+        let any = stream.pool == Pool::All && stream.pick == FreePick::Oldest;
+        if any && !free.is_empty() && may(0) {
+            return Some(0);
+        }
+        let outside =
+            |b: &BlockId, pool: Pool| geometry.index_in_plane(*b) < pool.first_index(geometry);
+        let mut eligible =
+            free.iter().enumerate().filter(|(i, b)| !outside(b, stream.pool) && may(*i));
+        let chosen = match stream.pick {
+            FreePick::Oldest => eligible.next(),
+            FreePick::LeastWorn => eligible.min_by_key(|(i, b)| (wear[**b], *i)),
+            FreePick::MostWorn => eligible.max_by_key(|(i, b)| (wear[**b], usize::MAX - i)),
+            FreePick::OutsideFirst(kept) => eligible.min_by_key(|(i, b)| (!outside(b, kept), *i)),
+        };
+        chosen.map(|(i, _)| i)
     }
 
     /// A block has become the frontier of its stream.
@@ -76,18 +99,18 @@ impl<S: Store> Space<S> {
         self.blocks.close(block, self.geometry.pages_per_block() - self.layouts.slots(next));
     }
 
-    /// A block begins its second generation; whether it keeps pages.
-    pub(crate) fn begin_second_generation(&mut self, block: BlockId) -> bool {
+    /// A block begins its second generation; if it keeps pages it joins its plane's free blocks with
+    /// them. Whether it does.
+    pub(crate) fn begin_again(&mut self, block: BlockId) -> bool {
         self.array.begin_second_generation(block);
         self.counts.second_lives += 1;
-        self.blocks.valid(block) > 0
-    }
-
-    /// A block in its second generation joins its plane's free blocks with what it keeps.
-    pub(crate) fn reuse(&mut self, block: BlockId) {
-        self.counts.kept += u64::from(self.blocks.valid(block));
-        self.vacate(block);
-        self.join_free(block);
+        let kept = self.blocks.valid(block);
+        if kept > 0 {
+            self.counts.kept += u64::from(kept);
+            self.vacate(block);
+            self.join_free(block);
+        }
+        kept > 0
     }
 
     /// An emptied block joins its plane's free blocks, or is retired.
@@ -135,7 +158,7 @@ impl<S: Store> Space<S> {
             self.counts.condemned += 1;
         }
         let good = self.geometry.blocks() as u64 - self.counts.retired;
-        self.worn_out = good * u64::from(self.widest) < self.needed;
+        self.worn_out = good * u64::from(self.widest) < self.demands.pages;
         true
     }
 

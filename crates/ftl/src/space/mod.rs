@@ -39,7 +39,7 @@ pub(crate) struct Space<S: Store> {
     pub(crate) blocks: Blocks,
     planes: Planes,
     array: Array<S>,
-    pub(crate) streams: Vec<StreamSpec>,
+    pub(crate) demands: Demands,
     /// Every block is in full mode and always was: slots are pages.
     pub(crate) plain: bool,
     /// The most slots that a block has or had: what the valid pages of a victim may need.
@@ -48,7 +48,6 @@ pub(crate) struct Space<S: Store> {
     pub(crate) writable: BitSet,
     /// A block became free: waiting writes may try again.
     pub(crate) freed: bool,
-    keeps: Option<(Pool, u32)>,
     /// Pages of space of each plane that refreshes took and have not given back; empty when nobody
     /// counts.
     owed: Vec<i64>,
@@ -60,9 +59,7 @@ pub(crate) struct Space<S: Store> {
     pub(crate) healed: bool,
     /// Blocks to be retired when they are empty, whatever their wear.
     pub(crate) condemned: Vec<BlockId>,
-    /// Pages without which the drive cannot hold its data and go on.
-    needed: u64,
-    /// So many blocks are retired that they are not left.
+    /// So many blocks are retired that what the drive needs is not left.
     pub(crate) worn_out: bool,
     /// Its share of them.
     pub(crate) counts: Counts,
@@ -72,26 +69,23 @@ impl<S: Store> Space<S> {
     /// Every block is free.
     pub(crate) fn new(config: &Config, array: Array<S>, demands: Demands) -> Self {
         let geometry = config.geometry;
-        let Demands { streams, keeps, plain, owed, pages } = demands;
         let widest = array.modes().as_slice().iter().map(|m| config.layouts.slots(*m)).max();
         let mut space = Self {
             geometry,
             layouts: config.layouts.clone(),
             blocks: Blocks::new(&geometry),
-            planes: Planes::new(&geometry, streams.len()),
-            plain: plain && streams.iter().all(|s| s.mode == Mode::Full),
-            streams,
+            planes: Planes::new(&geometry, demands.streams.len()),
+            plain: demands.plain && demands.streams.iter().all(|s| s.mode == Mode::Full),
             array,
             widest: widest.expect("a drive has blocks"),
             writable: BitSet::new(geometry.planes()),
             freed: false,
-            keeps,
-            owed: if owed { vec![0; geometry.planes()] } else { Vec::new() },
+            owed: vec![0; if demands.owed { geometry.planes() } else { 0 }],
+            demands,
             endurance: config.endurance.saturating_mul(1_000),
             ages: false,
             healed: false,
             condemned: Vec::new(),
-            needed: pages,
             worn_out: false,
             counts: Counts::default(),
         };
@@ -129,6 +123,6 @@ impl<S: Store> Space<S> {
     }
 
     fn stream_ids(&self) -> impl Iterator<Item = StreamId> + use<S> {
-        (0..self.streams.len() as u8).map(StreamId)
+        (0..self.demands.streams.len() as u8).map(StreamId)
     }
 }

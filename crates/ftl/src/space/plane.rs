@@ -1,8 +1,8 @@
 //! Planes: free blocks and frontiers; what is kept free, who may have it, and who takes it.
 
 use super::Space;
-use crate::{FreePick, Pool, StreamId, StreamSpec};
-use kernel::IndexVec;
+use crate::StreamId;
+use kernel::{Idx, IndexVec};
 use nand::{BlockId, Geometry, PlaneId, Source, Store};
 use std::collections::VecDeque;
 
@@ -33,16 +33,12 @@ pub(super) struct Planes {
 
 impl Planes {
     pub(super) fn new(geometry: &Geometry, streams: usize) -> Self {
-        let planes = (0..geometry.planes() as u32)
-            .map(|p| Plane {
-                free: (0..geometry.blocks_per_plane() as u32)
-                    .map(|i| geometry.block_in(PlaneId::from_u32(p), i))
-                    .collect(),
-                starved: false,
-            })
-            .collect();
+        let plane = |p: u32| {
+            let blocks = geometry.blocks_of(PlaneId::from_u32(p)).map(BlockId::new);
+            Plane { free: blocks.collect(), starved: false }
+        };
         Self {
-            each: IndexVec::from_raw(planes),
+            each: IndexVec::from_raw((0..geometry.planes() as u32).map(plane).collect()),
             frontiers: vec![None; geometry.planes() * streams],
             held: vec![0; geometry.planes() * streams],
             streams,
@@ -87,34 +83,6 @@ impl<S: Store> Space<S> {
     pub(super) fn update_writable(&mut self, plane: PlaneId) {
         let room = self.has_room(plane);
         self.writable.put(plane.as_u32() as usize, room);
-    }
-
-    /// Where in its plane's list a free block lies that a stream may open, chosen as the stream says;
-    /// `reserve`: whatever is left then.
-    pub(super) fn find_free(
-        &self,
-        plane: PlaneId,
-        stream: &StreamSpec,
-        reserve: bool,
-    ) -> Option<usize> {
-        let (geometry, wear) = (&self.geometry, self.array.wear());
-        let free = &self.planes.each[plane].free;
-        let may = |at| reserve || self.can_lend_at(plane, at);
-        let any = stream.pool == Pool::All && stream.pick == FreePick::Oldest;
-        if any && !free.is_empty() && may(0) {
-            return Some(0);
-        }
-        let outside =
-            |b: &BlockId, pool: Pool| geometry.index_in_plane(*b) < pool.first_index(geometry);
-        let mut eligible =
-            free.iter().enumerate().filter(|(i, b)| !outside(b, stream.pool) && may(*i));
-        let chosen = match stream.pick {
-            FreePick::Oldest => eligible.next(),
-            FreePick::LeastWorn => eligible.min_by_key(|(i, b)| (wear[**b], *i)),
-            FreePick::MostWorn => eligible.max_by_key(|(i, b)| (wear[**b], usize::MAX - i)),
-            FreePick::OutsideFirst(kept) => eligible.min_by_key(|(i, b)| (!outside(b, kept), *i)),
-        };
-        chosen.map(|(i, _)| i)
     }
 
     /// Whether the plane can take a host write.
@@ -172,7 +140,7 @@ impl<S: Store> Space<S> {
     /// Free blocks of a plane that are kept for the read-disturb policy.
     #[inline]
     fn kept(&self, plane: PlaneId) -> usize {
-        let Some((pool, most)) = self.keeps else { return 0 };
+        let Some((pool, most)) = self.demands.keeps else { return 0 };
         let first = pool.first_index(&self.geometry);
         let free = self.planes.each[plane].free.iter();
         free.filter(|b| self.geometry.index_in_plane(**b) >= first).count().min(most as usize)

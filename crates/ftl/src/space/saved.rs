@@ -19,6 +19,8 @@ const NOBODY: u32 = u32::MAX;
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Damaged;
 
+type Intact<T> = Result<T, Damaged>;
+
 impl<S: Store> Space<S> {
     /// A quiet state as bytes.
     pub(crate) fn save(&self, map: &Map) -> Vec<u8> {
@@ -65,7 +67,7 @@ impl<S: Store> Space<S> {
     }
 
     /// Puts an empty space and map into a saved state. Whoever calls checks it.
-    pub(crate) fn restore(&mut self, bytes: &[u8], map: &mut Map) -> Result<(), Damaged> {
+    pub(crate) fn restore(&mut self, bytes: &[u8], map: &mut Map) -> Intact<()> {
         let (bytes, kept) = bytes.split_last_chunk().ok_or(Damaged)?;
         if u64::from_le_bytes(*kept) != digest(bytes) {
             return Err(Damaged);
@@ -97,8 +99,8 @@ impl<S: Store> Space<S> {
     /// The blocks, and when which were closed: they close when their valid slots are known.
     fn restore_blocks(
         &mut self,
-        mut next: impl FnMut() -> Result<u32, Damaged>,
-    ) -> Result<Vec<(u32, BlockId)>, Damaged> {
+        mut next: impl FnMut() -> Intact<u32>,
+    ) -> Intact<Vec<(u32, BlockId)>> {
         let mut closed = Vec::new();
         for b in self.block_ids() {
             let (word, closed_at) = (next()?, next()?);
@@ -112,7 +114,7 @@ impl<S: Store> Space<S> {
                 3 => true,
                 _ => return Err(Damaged),
             };
-            let Some(spec) = self.streams.get(stream.index()) else { return Err(Damaged) };
+            let Some(spec) = self.demands.streams.get(stream.index()) else { return Err(Damaged) };
             self.blocks.open(b, stream, spec.role);
             *self.planes.held_mut(self.geometry.plane_of(b), stream) += 1;
             self.blocks.written[b] = written as u16;
@@ -126,14 +128,11 @@ impl<S: Store> Space<S> {
     }
 
     /// Frontiers and free blocks.
-    fn restore_planes(
-        &mut self,
-        mut next: impl FnMut() -> Result<u32, Damaged>,
-    ) -> Result<(), Damaged> {
+    fn restore_planes(&mut self, mut next: impl FnMut() -> Intact<u32>) -> Intact<()> {
         let blocks = self.geometry.blocks() as u32;
         let block = |n: u32| (n < blocks).then(|| BlockId::from_u32(n)).ok_or(Damaged);
         let saved = next()? as usize;
-        if saved > self.streams.len() {
+        if saved > self.demands.streams.len() {
             return Err(Damaged);
         }
         let mut last = 0;
@@ -166,11 +165,7 @@ impl<S: Store> Space<S> {
     }
 
     /// The owners of valid slots. The map and its inverse agree, for both are made from one list.
-    fn restore_map(
-        &mut self,
-        map: &mut Map,
-        mut next: impl FnMut() -> Result<u32, Damaged>,
-    ) -> Result<(), Damaged> {
+    fn restore_map(&mut self, map: &mut Map, mut next: impl FnMut() -> Intact<u32>) -> Intact<()> {
         let logical = map.logical_pages();
         *map = Map::new(&self.geometry, logical);
         for b in self.block_ids() {

@@ -89,7 +89,7 @@ pub(super) fn reads(bench: &Bench<'_>) -> Value {
         for chip in 0..bench.plan.chips {
             let mut sample = bench.sample(chip);
             for _ in sample.blocks() {
-                first.push(sample.rng().exponential() / errors_per_read);
+                first.push(sample.rng.exponential() / errors_per_read);
             }
         }
         first.sort_by(f64::total_cmp);

@@ -15,7 +15,7 @@ pub(super) struct Sample<'a> {
     pub clock: Dur,
     /// Energy of operations and transfers, in joules.
     pub joules: f64,
-    rng: Rng,
+    pub rng: Rng,
 }
 
 impl<'a> Sample<'a> {
@@ -45,10 +45,6 @@ impl<'a> Sample<'a> {
     /// Program/erase cycles of a block so far.
     pub(super) fn cycles(&self, block: BlockId) -> u32 {
         self.before + self.array.erases()[block]
-    }
-
-    pub(super) fn rng(&mut self) -> &mut Rng {
-        &mut self.rng
     }
 
     fn bus(&self) -> (Dur, Dur) {

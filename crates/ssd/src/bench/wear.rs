@@ -48,7 +48,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Value {
                     let rate = bench.rber(t, f64::from(begun + cycle));
                     for _ in 0..plan.blocks {
                         let bits = pages_of_type[t] * bench.page_bits();
-                        wrong[t] += errors(bits, rate, sample.rng());
+                        wrong[t] += errors(bits, rate, &mut sample.rng);
                     }
                 }
                 if begun < bench.rated {
@@ -56,7 +56,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Value {
                         let t = bench.geometry.page_type(page as u32);
                         let rate = bench.rber(t, f64::from(begun + cycle));
                         let bits = bench.page_bits() * u64::from(plan.blocks);
-                        *sum += errors(bits, rate, sample.rng());
+                        *sum += errors(bits, rate, &mut sample.rng);
                     }
                 }
             }
@@ -103,7 +103,7 @@ pub(super) fn of_cells(bench: &Bench<'_>) -> Value {
                 Rng::named(bench.plan.seed, &format!("bench/{}/{chip}/data", bench.name));
             for _ in 0..blocks {
                 let mut data = Vec::new();
-                block.write(&history, sample.rng(), |_, _, words| {
+                block.write(&history, &mut sample.rng, |_, _, words| {
                     for word in words.iter_mut() {
                         *word = draw.bits();
                     }

@@ -1,8 +1,8 @@
 //! The result as JSON: what was simulated, what extrapolated, and what came out.
 
+use super::Measured;
 use super::demand::Demand;
 use super::flow::{Outcome, Plan};
-use super::measure::Measured;
 use crate::config::Drive;
 use kernel::Dur;
 use serde_json::{Value, json};

@@ -5,7 +5,6 @@
 //! Recording is off unless somebody asks for it, and changes nothing in the run. A drive that does
 //! not record pays one comparison for each event and one test for each request.
 
-mod blocks;
 mod requests;
 mod series;
 mod snapshots;
@@ -215,10 +214,10 @@ impl Recorder {
         self.series.sample(look, ftl);
         let columns = self.series.columns();
         self.hand_over(Table::Series, columns);
-        self.hand_over(Table::Blocks, blocks::columns(ftl));
+        self.hand_over(Table::Blocks, snapshots::columns(ftl));
         if let Some(mut snapshots) = self.snapshots.take() {
             snapshots.take(look, ftl);
-            let columns = snapshots.blocks(&blocks::words(ftl));
+            let columns = snapshots.blocks(&snapshots::words(ftl));
             self.hand_over(Table::Snapshots, columns);
             self.hand_over(Table::Occupancy, snapshots.occupancy());
         }

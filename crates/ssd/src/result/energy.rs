@@ -1,10 +1,11 @@
 //! From counts of operations to energy: the part of the report that multiplies.
 
+use super::sections::of_sources;
 use crate::config::Drive;
 use crate::device::{CellCounts, DeviceStats, PageCounts};
 use ftl::Counts;
 use nand::{Level, Source};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Joules of a run, by operation, source and page type.
 pub(crate) struct EnergyUse {
@@ -113,13 +114,9 @@ impl EnergyUse {
     /// `energy_split`: the operations and transfers by source, sensing and programming by page
     /// type, and all of it for each byte that the host read or wrote.
     pub(crate) fn split(&self, bits_per_cell: u32, host_bytes: u64) -> Value {
-        let sources: Map<String, Value> = Source::ALL
-            .into_iter()
-            .map(|s| (s.name().to_owned(), json!(self.by_source[s as usize])))
-            .collect();
         let types = bits_per_cell as usize;
         json!({
-            "source": sources,
+            "source": of_sources(|s| self.by_source[s as usize].into()),
             "page_type": {
                 "read": self.by_type[0][..types],
                 "program": self.by_type[1][..types],

@@ -5,6 +5,7 @@
 //! Terms are those of JESD218: TBW in bytes of 10^12 to the terabyte, drive writes per day, UBER,
 //! retention at the end of the rated cycles.
 
+use super::sections::of_sources;
 use super::steady::{Steadiness, Verdict};
 use crate::config::{Drive, Recovery};
 use crate::device::{CellCounts, DeviceStats, effective, steps};
@@ -13,7 +14,7 @@ use crate::sim::{Sim, Stats};
 use ftl::{Cost, Counts, Ftl, Kit};
 use kernel::IndexVec;
 use nand::physics::{Cell, Codeword, YEAR_SECONDS, drive_writes_per_day, programmable_bytes};
-use nand::{BlockId, Level, Source};
+use nand::{BlockId, Level};
 use serde_json::{Map, Value, json};
 
 const HOUR: f64 = 3600.0;
@@ -216,10 +217,7 @@ fn simulated<K: Kit>(
     let rated = f64::from(r.endurance);
     let pages: u64 = reads.read_by_step.iter().sum();
     let bits = pages as f64 * drive.geometry.page_size().get() as f64 * 8.0;
-    let mut uncorrectable: Map<String, Value> = Source::ALL
-        .into_iter()
-        .map(|s| (s.name().to_owned(), reads.uncorrectable[s as usize].into()))
-        .collect();
+    let mut uncorrectable = of_sources(|s| reads.uncorrectable[s as usize].into());
     uncorrectable.insert("total".into(), reads.uncorrectable.iter().sum::<u64>().into());
     json!({
         "seconds": sim.now().as_secs_f64(),

@@ -51,8 +51,8 @@ fn rules<K: Kit>() -> [Rule<K>; 15] {
         overloaded,
         closed_loop,
         misaligned,
-        few_samples_of_reads,
-        few_samples_of_writes,
+        |e, tell| few_samples(e.stats, Class::Read, "reads", tell),
+        |e, tell| few_samples(e.stats, Class::Write, "writes", tell),
     ]
 }
 
@@ -229,14 +229,6 @@ fn misaligned<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
             ),
         );
     }
-}
-
-fn few_samples_of_reads<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
-    few_samples(e.stats, Class::Read, "reads", tell);
-}
-
-fn few_samples_of_writes<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
-    few_samples(e.stats, Class::Write, "writes", tell);
 }
 
 fn few_samples(stats: &Stats, class: Class, name: &str, tell: Tell<'_>) {
