@@ -4,8 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -25,7 +27,7 @@ from floatgate.runs.workers.pool import (
     local,
     stop,
 )
-from processes import LONG, MARK, Threshold, at_once, at_work, kill, marked, wait_for, workers
+from processes import LONG, MARK, Gate, Threshold, at_once, at_work, kill, marked, wait_for, workers
 
 ENDLESS = 100_000_000_000
 
@@ -170,14 +172,33 @@ def test_closing_stops_everything_at_once(
     mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("floatgate.runs.workers.pool._PATIENCE", LONG)
-    jobs = [job(2000, out=str(tmp_path)), *[job(ENDLESS, out=str(tmp_path))] * 3]
+    monkeypatch.syspath_prepend(tmp_path)
+    # The first run ends when another is at work: who waits for it hands out the others meanwhile.
+    gate = Gate(tmp_path)
+    out = tmp_path / "out"
+    first = job(2000, policy=(f"cost={gate.policy}",), out=str(out))
+    jobs = [first, *[job(ENDLESS, out=str(out))] * 3]
     outcomes = Processes(2)(jobs, ignore)
+
+    def let_the_first_end() -> None:
+        with suppress(AssertionError):
+            wait_for(lambda: gate.waiting() and all_at_work(mark) == 2)
+        gate.open()
+
+    opener = threading.Thread(target=let_the_first_end)
+    opener.start()
     assert next(outcomes)[0] == 0
-    wait_for(lambda: any(map(at_work, workers(mark))))
+    opener.join()
+    assert all_at_work(mark), "one is in its middle"
     with at_once(*workers(mark)):
         outcomes.close()
     assert not workers(mark)
-    assert len(list(tmp_path.rglob("*"))) == 5, "one folder with one run's files, nothing else"
+    assert len(list(out.rglob("*"))) == 5, "one folder with one run's files, nothing else"
+
+
+def all_at_work(mark: str) -> int:
+    """How many workers are in the middle of a run."""
+    return sum(map(at_work, workers(mark)))
 
 
 @pytest.mark.parametrize("on_its_way", [False, True], ids=["at once", "on its way"])
