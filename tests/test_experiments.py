@@ -197,6 +197,7 @@ WRONG = {
     "a value twice": (BASE + '[policy]\nvictim = ["fifo", "fifo"]\n', 6, "`fifo` twice"),
     "a range": (BASE + "[set]\n'a.b' = { from = 1, too = 2 }\n", 6, "`too` is no part"),
     "a date": (BASE + "[set]\n'a.b' = 2020-01-01\n", 6, "a date needs quotes"),
+    "a number of 67 bits": (BASE + "quick = 99999999999999999999\n", 5, "number of 64 bits"),
     "a seed": (BASE + 'seed = ["one"]\n', 5, "a seed must be"),
     "a case": (BASE + "[cases.scheme]\nfast = { polcy = {} }\n", 6, "did you mean `policy`?"),
     "cases that are none": (BASE + '[cases]\nscheme = "fast"\n', 6, "a table of cases"),

@@ -2,8 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use ssd::config::{self, Kind, Mark, Node, Place, Table, Value};
 
 type Located<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>, Vec<(usize, String)>);
 
@@ -14,16 +13,21 @@ type Located<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>, Vec<(usize, String)
 pub(crate) fn located<'py>(py: Python<'py>, text: &str) -> PyResult<Located<'py>> {
     let starts = text.match_indices('\n').map(|(at, _)| at + 1).collect();
     let mut reader = Reader { py, starts, lines: PyDict::new(py), wrong: Vec::new() };
-    let (table, errors) = DeTable::parse_recoverable(text);
-    for error in &errors {
-        // What is missing at the end is missing behind the last that is there.
-        let at = error.span().map_or(0, |span| span.start).min(text.trim_end().len());
-        let line = reader.line(at);
-        reader.wrong.push((line, format!("this is not TOML: {}", error.message())));
+    let (table, wrong) = config::located(text);
+    for error in wrong {
+        let Mark { place, label } = &error.marks[0];
+        let (at, why) = match error.kind {
+            // What is missing at the end is missing behind the last that is there.
+            Kind::Syntax => {
+                let at = place.start().min(text.trim_end().len());
+                (at, format!("{}: {label}", error.message))
+            }
+            // All else that looks like a value is one.
+            _ => (place.start(), "this is no whole number of 64 bits".to_owned()),
+        };
+        reader.wrong.push((reader.line(at), why));
     }
-    // The parser goes on after an error: what is in the text then is guessed.
-    let value =
-        if errors.is_empty() { reader.table(table.into_inner(), &[])? } else { PyDict::new(py) };
+    let value = reader.table(table, &[])?;
     // A second error on the same line is only an echo of the first.
     reader.wrong.sort_by_key(|(line, _)| *line);
     reader.wrong.dedup_by_key(|(line, _)| *line);
@@ -43,65 +47,47 @@ impl<'py> Reader<'py> {
         self.starts.partition_point(|start| *start <= at) + 1
     }
 
-    fn table(
-        &mut self,
-        table: DeTable<'_>,
-        path: &[Bound<'py, PyAny>],
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let mut entries: Vec<_> = table.into_iter().collect();
-        entries.sort_by_key(|(key, _)| key.span().start);
+    fn table(&mut self, table: Table, path: &[Bound<'py, PyAny>]) -> PyResult<Bound<'py, PyDict>> {
+        let mut entries: Vec<_> = table.0.into_iter().collect();
+        entries.sort_by_key(|(_, entry)| entry.key.start());
         let values = PyDict::new(self.py);
-        for (key, value) in entries {
-            let line = self.line(key.span().start);
-            let key = key.into_inner().into_pyobject(self.py)?.into_any();
-            values.set_item(&key, self.entry(value, line, path, &key)?)?;
+        for (key, entry) in entries {
+            let key = key.into_pyobject(self.py)?.into_any();
+            values.set_item(&key, self.value(entry.node, &entry.key, path, &key)?)?;
         }
         Ok(values)
     }
 
-    /// A value at a key or a position of what lies at `path`.
-    fn entry(
+    /// A value at a key or a position of what lies at `path`, which begins at `place`.
+    fn value(
         &mut self,
-        value: Spanned<DeValue<'_>>,
-        line: usize,
+        node: Node,
+        place: &Place,
         path: &[Bound<'py, PyAny>],
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let mut path = path.to_vec();
-        path.push(key.clone());
-        self.lines.set_item(PyTuple::new(self.py, &path)?, line)?;
-        let (py, written) = (self.py, self.line(value.span().start));
-        Ok(match value.into_inner() {
-            DeValue::String(text) => text.into_pyobject(py)?.into_any(),
-            DeValue::Boolean(answer) => answer.into_pyobject(py)?.to_owned().into_any(),
-            DeValue::Table(table) => self.table(table, &path)?.into_any(),
-            DeValue::Array(items) => {
+        let path = [path, std::slice::from_ref(key)].concat();
+        self.lines.set_item(PyTuple::new(self.py, &path)?, self.line(place.start()))?;
+        let py = self.py;
+        Ok(match node.value {
+            Value::Text(text) => text.into_pyobject(py)?.into_any(),
+            Value::Bool(answer) => answer.into_pyobject(py)?.to_owned().into_any(),
+            Value::Int(n) => n.into_pyobject(py)?.into_any(),
+            Value::Float(x) => x.into_pyobject(py)?.into_any(),
+            Value::Table(table) => self.table(table, &path)?.into_any(),
+            Value::List(nodes) => {
                 let list = PyList::empty(py);
-                for (at, item) in items.into_iter().enumerate() {
-                    let line = self.line(item.span().start);
-                    list.append(self.entry(
-                        item,
-                        line,
-                        &path,
-                        &at.into_pyobject(py)?.into_any(),
-                    )?)?;
+                for (at, node) in nodes.into_iter().enumerate() {
+                    let (place, at) = (node.place.clone(), at.into_pyobject(py)?.into_any());
+                    list.append(self.value(node, &place, &path, &at)?)?;
                 }
                 list.into_any()
             }
-            DeValue::Integer(n) => match i64::from_str_radix(n.as_str(), n.radix()) {
-                Ok(n) => n.into_pyobject(py)?.into_any(),
-                Err(_) => self.refuse(written, "this is no whole number of 64 bits"),
-            },
-            DeValue::Float(x) => match x.as_str().parse::<f64>() {
-                Ok(x) => x.into_pyobject(py)?.into_any(),
-                Err(_) => self.refuse(written, "this is no number; text needs quotes"),
-            },
-            DeValue::Datetime(_) => self.refuse(written, "a date needs quotes, as text"),
+            Value::Date(_) => {
+                let line = self.line(node.place.start());
+                self.wrong.push((line, "a date needs quotes, as text".to_owned()));
+                py.None().into_bound(py)
+            }
         })
-    }
-
-    fn refuse(&mut self, line: usize, why: &str) -> Bound<'py, PyAny> {
-        self.wrong.push((line, why.to_owned()));
-        self.py.None().into_bound(self.py)
     }
 }

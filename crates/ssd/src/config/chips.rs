@@ -1,9 +1,9 @@
 //! The chip library as people look at it: what a chip is, what follows from it, and where every
 //! number comes from.
 
-use super::drive::{Drive, order_name};
+use super::drive::Drive;
 use super::error::Log;
-use super::field::Field;
+use super::field::{At, Field, Word};
 use super::keys::{NOT_OF_A_CHIP, Sources};
 use super::layers::Layers;
 use super::load;
@@ -83,7 +83,7 @@ fn about(name: &str, drive: &Drive) -> Map<String, Json> {
     });
     let Json::Object(about) = json!({
         "name": name,
-        "summary": summary(name),
+        "summary": file_of(name).text("summary").map_or("", |(summary, _)| summary),
         "bits_per_cell": shape.bits_per_cell,
         "dies_per_chip": shape.dies_per_chip,
         "planes_per_die": shape.planes_per_die,
@@ -92,7 +92,7 @@ fn about(name: &str, drive: &Drive) -> Map<String, Json> {
         "page_bytes": shape.page_size.get(),
         "block_bytes": block,
         "chip_bytes": block * geometry.blocks() as u64,
-        "page_order": order_name(geometry.order()),
+        "page_order": geometry.order().said(),
         "wom_safe_pages": safe.count(),
         "read_ns": ns(read),
         "program_ns": ns(program),
@@ -119,10 +119,10 @@ fn file_of(name: &str) -> Table {
 /// or an assumption.
 fn settings(drive: &Drive, name: &str) -> Map<String, Json> {
     let file = file_of(name);
-    let sources = file.at("sources").and_then(|at| Sources::read(at, "", &mut Log::default()));
-    let sources = sources.unwrap_or_default();
-    let mut leaves = Vec::new();
-    file.leaves("", &mut leaves);
+    let log = &Log::default();
+    let at = file.at("sources").map(|node| At { node, path: "", log });
+    let sources = at.and_then(Sources::read).unwrap_or_default();
+    let leaves = file.leaves();
     let measured = leaves.iter().filter(|(path, _)| path.starts_with("measured."));
     let measured = measured.map(|(path, entry)| (path, entry.node.to_json(), sources.of(path)));
     let of_a_chip = |path: &str| !NOT_OF_A_CHIP.iter().any(|not| path.starts_with(not));
@@ -130,10 +130,9 @@ fn settings(drive: &Drive, name: &str) -> Map<String, Json> {
         drive.sources.iter().filter(|(path, source)| of_a_chip(path) && *source != "drive file");
     let own = own.filter_map(|(path, source)| {
         let value = drive.resolved.pointer(&format!("/{}", path.replace('.', "/")))?;
-        Some((path, value.clone(), Some(source.as_str())))
+        Some((path, value.clone(), source.as_str()))
     });
-    let setting = |(path, value, source): (&String, Json, Option<&str>)| {
-        let source = source.unwrap_or_default();
+    let setting = |(path, value, source): (&String, Json, &str)| {
         let setting = json!({
             "value": value,
             "source": source,
@@ -143,8 +142,4 @@ fn settings(drive: &Drive, name: &str) -> Map<String, Json> {
         (path.clone(), setting)
     };
     own.chain(measured).map(setting).collect()
-}
-
-fn summary(name: &str) -> String {
-    file_of(name).text("summary").map_or(String::new(), |(summary, _)| summary.to_owned())
 }

@@ -76,28 +76,13 @@ impl Drive {
     /// `sha256:…` over the resolved configuration with its keys in order and no space between:
     /// equal for equal drives, however they were written.
     pub fn hash(&self) -> String {
+        let mut resolved = self.resolved.clone();
+        resolved.sort_all_objects();
         let mut text = String::from("sha256:");
-        for byte in Sha256::digest(canonical(&self.resolved).to_string()) {
+        for byte in Sha256::digest(resolved.to_string()) {
             let _ = write!(text, "{byte:02x}");
         }
         text
-    }
-}
-
-/// The same value with the keys of every object in order.
-fn canonical(value: &Value) -> Value {
-    match value {
-        Value::Object(map) => {
-            let sorted: BTreeMap<&String, Value> =
-                map.iter().map(|(key, value)| (key, canonical(value))).collect();
-            sorted
-                .into_iter()
-                .map(|(key, value)| (key.clone(), value))
-                .collect::<Map<_, _>>()
-                .into()
-        }
-        Value::Array(items) => items.iter().map(canonical).collect::<Vec<_>>().into(),
-        _ => value.clone(),
     }
 }
 
@@ -304,16 +289,4 @@ words! {
         /// It is.
         On = "on",
     }
-}
-
-/// `pages.order`.
-pub(crate) const ORDERS: [(&str, nand::PageOrder); 3] = [
-    ("cyclic", nand::PageOrder::Cyclic),
-    ("shadow", nand::PageOrder::Shadow),
-    ("shadow-pairs", nand::PageOrder::ShadowPairs),
-];
-
-/// What a drive file calls an order.
-pub(crate) fn order_name(order: nand::PageOrder) -> &'static str {
-    ORDERS.iter().find(|(_, known)| *known == order).expect("every order has its word").0
 }

@@ -1,12 +1,13 @@
 //! What can be wrong with a configuration, and the list it is gathered in.
 
-use super::field::named;
+use super::field::words;
 use super::text::Place;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use thiserror::Error;
 
-named! {
+words! {
     /// The kinds of error, each with a stable name for machines.
     pub enum Kind {
         /// The text is not TOML.
@@ -75,21 +76,15 @@ impl fmt::Display for ConfigError {
 }
 
 impl ConfigError {
-    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), marks: Vec::new(), help: None }
-    }
-
-    /// Adds a mark; the first added is the culprit.
-    #[must_use]
-    pub(crate) fn at(mut self, place: &Place, label: impl Into<String>) -> Self {
-        self.marks.push(Mark { place: place.clone(), label: label.into() });
-        self
-    }
-
-    #[must_use]
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
+    /// An error, with the culprit and what to say there.
+    pub(crate) fn new(
+        kind: Kind,
+        message: impl Into<String>,
+        place: &Place,
+        label: impl Into<String>,
+    ) -> Self {
+        let mark = Mark { place: place.clone(), label: label.into() };
+        Self { kind, message: message.into(), marks: vec![mark], help: None }
     }
 }
 
@@ -97,83 +92,73 @@ impl ConfigError {
 /// is said about them or about what follows from them.
 #[derive(Default)]
 pub(crate) struct Log {
-    errors: Vec<ConfigError>,
-    broken: BTreeSet<String>,
-    missing: BTreeMap<String, Vec<String>>,
+    errors: RefCell<Vec<ConfigError>>,
+    broken: RefCell<BTreeSet<String>>,
+    missing: RefCell<BTreeMap<String, Vec<String>>>,
     /// Whether all layers are one by now, so that what is not there is missing.
-    complete: bool,
-    /// Something that could have given the missing settings was not found.
-    inherits_nothing: bool,
+    complete: Cell<bool>,
+    /// Page types of the cells, once they are known: so many values may be given by type.
+    pub(crate) page_types: Cell<Option<usize>>,
 }
 
 impl Log {
-    pub(crate) fn push(&mut self, error: ConfigError) {
-        if !self.errors.contains(&error) {
-            self.errors.push(error);
+    pub(crate) fn push(&self, error: ConfigError) {
+        let mut errors = self.errors.borrow_mut();
+        if !errors.contains(&error) {
+            errors.push(error);
         }
     }
 
-    /// How many errors there are so far.
-    pub(crate) fn len(&self) -> usize {
-        self.errors.len()
-    }
-
     /// Reports an error in the setting at `path`.
-    pub(crate) fn fail(&mut self, path: &str, error: ConfigError) {
-        self.broken.insert(path.to_owned());
+    pub(crate) fn fail(&self, path: &str, error: ConfigError) {
+        self.excuse(path);
         self.push(error);
     }
 
-    /// Says nothing of the setting at `path`: another key was probably meant to be it.
-    pub(crate) fn excuse(&mut self, path: &str) {
-        self.broken.insert(path.to_owned());
+    /// Says nothing more of the setting at `path`: it is wrong, or another key was meant to be it.
+    pub(crate) fn excuse(&self, path: &str) {
+        self.broken.borrow_mut().insert(path.to_owned());
     }
 
     /// Whether this setting, or a section it lies in, is known to be wrong.
     pub(crate) fn is_broken(&self, path: &str) -> bool {
-        self.broken.contains(path)
-            || path.match_indices('.').any(|(dot, _)| self.broken.contains(&path[..dot]))
+        let broken = self.broken.borrow();
+        broken.contains(path)
+            || path.match_indices('.').any(|(dot, _)| broken.contains(&path[..dot]))
     }
 
     /// Whether the setting at `path` has nothing wrong within it.
     pub(crate) fn is_sound(&self, path: &str) -> bool {
         let within = |b: &String| b.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
-        !self.is_broken(path) && !self.broken.iter().any(within)
+        !self.is_broken(path) && !self.broken.borrow().iter().any(within)
     }
 
     /// From here on what is not there is missing: nothing more is to come.
-    pub(crate) fn complete(&mut self) {
-        self.complete = true;
+    pub(crate) fn complete(&self) {
+        self.complete.set(true);
     }
 
     /// Notes that a setting is not given; one error per section comes of it.
-    pub(crate) fn miss(&mut self, path: &str) {
-        if self.complete && !self.is_broken(path) && !self.inherits_nothing {
+    pub(crate) fn miss(&self, path: &str) {
+        if self.complete.get() && !self.is_broken(path) {
             let (section, key) = path.rsplit_once('.').unwrap_or(("", path));
-            self.missing.entry(section.to_owned()).or_default().push(key.to_owned());
+            self.missing.borrow_mut().entry(section.to_owned()).or_default().push(key.to_owned());
         }
     }
 
-    /// Says nothing of missing settings, because what would have given them is missing itself.
-    pub(crate) fn without_missing(&mut self) {
-        self.inherits_nothing = true;
-    }
-
     /// Takes what was noted as missing: section and keys.
-    pub(crate) fn take_missing(&mut self) -> BTreeMap<String, Vec<String>> {
-        std::mem::take(&mut self.missing)
+    pub(crate) fn take_missing(&self) -> BTreeMap<String, Vec<String>> {
+        self.missing.take()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.errors.is_empty() && self.missing.is_empty()
+        self.errors.borrow().is_empty()
     }
 
     /// All errors, those of the drive file first and each text from top to bottom.
-    pub(crate) fn into_errors(mut self) -> Vec<ConfigError> {
-        self.errors.sort_by_key(|e| match e.marks.first() {
-            Some(mark) => mark.place.order(),
-            None => (usize::MAX, 0),
-        });
-        self.errors
+    pub(crate) fn errors(&self) -> Vec<ConfigError> {
+        let mut errors = self.errors.take();
+        errors.sort_by_key(|e| e.marks.first().map_or((usize::MAX, 0), |m| m.place.order()));
+        errors
     }
 }

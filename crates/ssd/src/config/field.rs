@@ -4,7 +4,7 @@
 //! every error at once, the nearest key for a misspelt one, the echo, and the JSON Schema.
 
 use super::error::{ConfigError, Kind, Log};
-use super::keys::DRIVE;
+use super::keys::File;
 use super::node::{Entry, Node, Table, Value, join};
 use super::rate::Rate;
 use kernel::{Bytes, Dur, Energy, Power, nearest};
@@ -13,20 +13,108 @@ use std::fmt::Display;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::str::FromStr;
 
+/// A value on its way into the drive: what was written, of which setting, and whom to tell.
+#[derive(Copy, Clone)]
+pub(crate) struct At<'a> {
+    pub(crate) node: &'a Node,
+    pub(crate) path: &'a str,
+    pub(crate) log: &'a Log,
+}
+
+impl<'a> At<'a> {
+    /// Reports what is wrong with the value: `said` goes on after the name of the setting.
+    pub(crate) fn refuse<T>(
+        self,
+        kind: Kind,
+        said: impl Display,
+        label: impl Into<String>,
+    ) -> Option<T> {
+        let message = format!("`{}` {said}", self.path);
+        self.log.fail(self.path, ConfigError::new(kind, message, &self.node.place, label));
+        None
+    }
+
+    /// Reports a value that the setting does not allow.
+    pub(crate) fn wrong_value<T>(self, said: impl Display, label: impl Into<String>) -> Option<T> {
+        self.refuse(Kind::Value, said, label)
+    }
+
+    /// Reports a value of the wrong type.
+    pub(crate) fn wrong_type<T>(self, expected: &str) -> Option<T> {
+        let found = format!("this is {}", self.node.kind());
+        self.refuse(Kind::Type, format!("must be {expected}"), found)
+    }
+
+    /// A table, or a report that it is none.
+    pub(crate) fn table(self) -> Option<&'a Table> {
+        self.node.table().or_else(|| self.wrong_type("a section"))
+    }
+
+    /// A section's table, after a report of keys that it does not have.
+    pub(crate) fn section(self, keys: &'static [Key]) -> Option<&'a Table> {
+        let table = self.table()?;
+        unknown_keys(table, self.path, &keys.iter().collect::<Vec<_>>(), self.log);
+        Some(table)
+    }
+
+    /// One of some words; `or` is what else the setting may be, which this is not.
+    pub(crate) fn word<T: Copy>(self, words: &[(&str, T)], or: &str) -> Option<T> {
+        let either = |quote: &str| {
+            let words = words.iter().map(|(word, _)| format!("{quote}{word}{quote}"));
+            let or = Some(or.to_owned()).filter(|or| !or.is_empty());
+            one_of(&words.chain(or).collect::<Vec<_>>(), "or")
+        };
+        let Value::Text(text) = &self.node.value else {
+            return self.wrong_type(&either("\""));
+        };
+        if let Some((_, found)) = words.iter().find(|(word, _)| word == text) {
+            return Some(*found);
+        }
+        let near = nearest(text, words.iter().map(|(word, _)| *word));
+        let label = near.map_or(String::new(), |near| format!("did you mean \"{near}\"?"));
+        self.wrong_value(format!("is {}, not \"{text}\"", either("")), label)
+    }
+
+    /// A whole number from `least` to `most`.
+    fn whole(self, least: i64, most: i64) -> Option<i64> {
+        match self.node.value {
+            Value::Int(n) if n < least => self.wrong_value(format!("must be at least {least}"), ""),
+            Value::Int(n) if n > most => self.wrong_value(format!("must be at most {most}"), ""),
+            Value::Int(n) => Some(n),
+            _ => self.wrong_type("a whole number"),
+        }
+    }
+
+    /// A text that begins with a number and ends with a unit.
+    fn quantity<T: FromStr<Err: Display>>(self, what: &str, unit: &str) -> Option<T> {
+        let (said, label) = match &self.node.value {
+            Value::Text(text) => match text.parse::<T>() {
+                Ok(value) => return Some(value),
+                Err(error) => (format!("is not {what}"), error.to_string()),
+            },
+            Value::Int(_) | Value::Float(_) => {
+                let number = self.node.place.text();
+                let label = format!("write it as text with its unit, such as \"{number}{unit}\"");
+                (format!("is {what} and needs a unit"), label)
+            }
+            _ => return self.wrong_type(&format!("{what}, as text with a unit")),
+        };
+        self.refuse(Kind::Unit, said, label)
+    }
+}
+
 /// A type of value that a key may have.
 pub(crate) trait Field {
     /// The value in the resolved drive.
     type Plain;
     /// The keys within, if this is a section.
     const KEYS: &'static [Key] = &[];
-    /// Whether a list has a value for each page type.
-    const BY_PAGE_TYPE: bool = false;
 
-    /// Reads the value at `path`; reports what is wrong and then gives nothing.
-    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self::Plain>;
+    /// Reads a value; reports what is wrong and then gives nothing.
+    fn read(at: At<'_>) -> Option<Self::Plain>;
 
     /// The value where no file says it; reports it where one must.
-    fn absent(path: &str, log: &mut Log) -> Option<Self::Plain> {
+    fn absent(path: &str, log: &Log) -> Option<Self::Plain> {
         log.miss(path);
         None
     }
@@ -46,8 +134,7 @@ pub(crate) struct Key {
     pub(crate) doc: &'static str,
     /// What it can change, where that is less than all.
     pub(crate) reach: Option<Reach>,
-    pub(crate) by_page_type: bool,
-    check: fn(&Node, &str, &mut Log),
+    check: fn(At<'_>),
     schema: fn() -> Json,
     within: &'static [Self],
 }
@@ -70,9 +157,8 @@ impl Key {
         doc: &'static str,
         reach: Option<Reach>,
     ) -> Self {
-        let check = |node: &Node, path: &str, log: &mut Log| drop(T::read(node, path, log));
-        let (by_page_type, schema, within) = (T::BY_PAGE_TYPE, T::schema, T::KEYS);
-        Self { name, doc, reach, by_page_type, check, schema, within }
+        let check = |at: At<'_>| drop(T::read(at));
+        Self { name, doc, reach, check, schema: T::schema, within: T::KEYS }
     }
 
     /// Its name in a file: kebab-case.
@@ -80,10 +166,14 @@ impl Key {
         self.name.replace('_', "-")
     }
 
+    fn is(&self, name: &str) -> bool {
+        name.bytes().eq(self.name.bytes().map(|b| if b == b'_' { b'-' } else { b }))
+    }
+
     /// The first sentence of what it is, without its full stop.
     pub(crate) fn brief(&self) -> String {
-        let doc = paragraph(self.doc);
-        doc.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned()
+        let first = self.doc.split(". ").next().unwrap_or_default();
+        first.trim_end_matches('.').to_owned()
     }
 }
 
@@ -98,58 +188,50 @@ pub(crate) fn all(keys: &'static [Key]) -> Vec<(String, &'static Key)> {
 }
 
 /// Reports what is wrong within the keys of a table, each for itself.
-pub(crate) fn check(table: &Table, keys: &[&Key], log: &mut Log) {
+pub(crate) fn check(table: &Table, keys: &[&Key], log: &Log) {
     unknown_keys(table, "", keys, log);
     for key in keys {
-        let name = key.name();
-        if let Some(node) = table.at(&name) {
-            (key.check)(node, &name, log);
+        let path = &*key.name();
+        if let Some(node) = table.at(path) {
+            (key.check)(At { node, path, log });
         }
     }
 }
 
-/// A section's table, after a report of keys that it does not have.
-pub(crate) fn section<'a>(
-    node: &'a Node,
+/// A setting that is given, or else its default; without one it is absent.
+pub(crate) fn read<T: Field>(
+    at: Option<At<'_>>,
     path: &str,
-    keys: &'static [Key],
-    log: &mut Log,
-) -> Option<&'a Table> {
-    let section = table(node, path, log)?;
-    unknown_keys(section, path, &keys.iter().collect::<Vec<_>>(), log);
-    Some(section)
-}
-
-/// A table, or a report that it is none.
-pub(crate) fn table<'a>(node: &'a Node, path: &str, log: &mut Log) -> Option<&'a Table> {
-    match &node.value {
-        Value::Table(table) => Some(table),
-        _ => wrong_type(node, path, "a section", log),
-    }
+    default: Option<T::Plain>,
+    log: &Log,
+) -> Option<T::Plain> {
+    at.map_or_else(|| default.or_else(|| T::absent(path, log)), T::read)
 }
 
 /// Reports keys that are no settings of the section at `path`, each with the nearest one.
-fn unknown_keys(table: &Table, path: &str, keys: &[&Key], log: &mut Log) {
-    let names: Vec<String> = keys.iter().map(|key| key.name()).collect();
-    for (key, Entry { key: place, .. }) in table.0.iter().filter(|(key, _)| !names.contains(key)) {
-        let message = format!("`{}` is not a setting", join(path, key));
-        let error = ConfigError::new(Kind::UnknownKey, message);
+fn unknown_keys(table: &Table, path: &str, keys: &[&Key], log: &Log) {
+    let unknown = |name: &str| !keys.iter().any(|key| key.is(name));
+    for (key, Entry { key: place, .. }) in table.0.iter().filter(|(key, _)| unknown(key)) {
+        let names: Vec<String> = keys.iter().map(|key| key.name()).collect();
+        let full = join(path, key);
         let near = nearest(key, names.iter().map(String::as_str));
-        let near = near.and_then(|near| keys.iter().find(|key| key.name() == near));
-        let error = if let Some(near) = near {
+        let near = keys.iter().find(|key| near.is_some_and(|near| key.name() == near));
+        let mut help = None;
+        let label = if let Some(near) = near {
             let name = near.name();
             log.excuse(&join(path, &name));
-            error.at(place, format!("did you mean `{name}`?  ({})", small(&near.brief())))
+            format!("did you mean `{name}`?  ({})", small(&near.brief()))
         } else if let Some(other) = elsewhere(key) {
-            let quoted = other == join(path, key);
-            let label =
-                if quoted { "take the quotes away" } else { &format!("did you mean `{other}`?") };
-            error.at(place, label)
+            let quoted = other == full;
+            if quoted { "take the quotes away".into() } else { format!("did you mean `{other}`?") }
         } else {
             let of = if path.is_empty() { "a file".into() } else { format!("`[{path}]`") };
-            error.at(place, "").help(format!("{of} may have {}", names.join(", ")))
+            help = Some(format!("{of} may have {}", names.join(", ")));
+            String::new()
         };
-        log.push(error);
+        let message = format!("`{full}` is not a setting");
+        let error = ConfigError::new(Kind::UnknownKey, message, place, label);
+        log.push(ConfigError { help, ..error });
     }
 }
 
@@ -157,7 +239,7 @@ fn unknown_keys(table: &Table, path: &str, keys: &[&Key], log: &mut Log) {
 fn elsewhere(key: &str) -> Option<String> {
     let leaf = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
     let all: Vec<(String, String)> =
-        all(DRIVE).into_iter().map(|(path, _)| (leaf(&path), path)).collect();
+        all(File::KEYS).into_iter().map(|(path, _)| (leaf(&path), path)).collect();
     let near = nearest(&leaf(key), all.iter().map(|(leaf, _)| leaf.as_str()))?;
     // What was written in full is not taken for another of the same name.
     let named = all.iter().find(|(_, path)| path == key);
@@ -175,16 +257,11 @@ fn small(text: &str) -> String {
     }
 }
 
-/// The lines of a doc comment as one paragraph.
-fn paragraph(doc: &str) -> String {
-    doc.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// The schema of a section from those of its keys.
 pub(crate) fn section_schema(about: &str, keys: &'static [Key]) -> Json {
     let mut properties = Map::new();
     for key in keys {
-        let mut entry = Map::from_iter([("description".into(), paragraph(key.doc).into())]);
+        let mut entry = Map::from_iter([("description".into(), key.doc.into())]);
         if let Json::Object(schema) = (key.schema)() {
             for (word, value) in schema {
                 entry.entry(word).or_insert(value);
@@ -194,7 +271,7 @@ pub(crate) fn section_schema(about: &str, keys: &'static [Key]) -> Json {
     }
     json!({
         "type": "object",
-        "description": paragraph(about),
+        "description": about,
         "additionalProperties": false,
         "properties": properties,
     })
@@ -207,20 +284,12 @@ pub(crate) fn section_json<const N: usize>(
 ) -> Map<String, Json> {
     let given = keys.iter().zip(values).filter_map(|(key, value)| Some((key.name(), value?)));
     let mut given: Vec<_> = given.collect();
-    // Results have always begun with the times and energies of reads and programs.
-    let first = ["read", "program", "levels"];
-    given.sort_by_key(|(key, _)| first.iter().position(|f| f == key).unwrap_or(first.len()));
+    // Results have always begun with the times and energies of reads and programs, and ended with
+    // what is not said of every drive.
+    let order = ["read", "program", "levels", "", "shift", "pages", "energy", "workload"];
+    given.sort_by_key(|(key, _)| order.iter().position(|known| known == key).unwrap_or(3));
     given.into_iter().collect()
 }
-
-/// The values that a key may have beyond its type: the ends of a range; what is said of others, with
-/// `{}` for the value; what stands at the value then, if not the ends.
-pub(crate) struct Range<T>(
-    pub(crate) T,
-    pub(crate) T,
-    pub(crate) &'static str,
-    pub(crate) &'static str,
-);
 
 /// A value with a range, which may not be given.
 pub(crate) trait Ranged<T> {
@@ -239,46 +308,29 @@ impl<T> Ranged<T> for Option<T> {
     }
 }
 
-impl<T: PartialOrd + Display> Range<T> {
-    /// Whether a value lies inside; reports one that does not.
-    pub(crate) fn holds(
-        &self,
-        value: &impl Ranged<T>,
-        node: Option<&Node>,
-        path: &str,
-        log: &mut Log,
-    ) -> bool {
-        let Self(least, most, said, label) = self;
-        let (Some(value), Some(node)) = (value.given(), node) else { return true };
-        let inside = value >= least && value <= most;
-        if !inside {
-            let message = format!("`{path}` {}", said.replace("{}", &value.to_string()));
-            let ends = format!("{least} to {most}");
-            let label = if label.is_empty() { &ends } else { *label };
-            wrong_value::<()>(node, path, message, label, log);
-        }
-        inside
+/// Whether a value lies between the ends of a range; reports one that was given and does not: what
+/// is `said` of it, with `{}` for the value, and what stands there then, if not the ends.
+pub(crate) fn is_inside<T: PartialOrd + Display>(
+    value: &impl Ranged<T>,
+    (least, most): (T, T),
+    (said, label): (&str, &str),
+    at: Option<At<'_>>,
+) -> bool {
+    let (Some(value), Some(at)) = (value.given(), at) else { return true };
+    let inside = *value >= least && *value <= most;
+    if !inside {
+        let ends = format!("{least} to {most}");
+        let label = if label.is_empty() { &ends } else { label };
+        at.wrong_value::<()>(said.replace("{}", &value.to_string()), label);
     }
-}
-
-/// Declares a list of keys. Those that do not say what they change change everything.
-macro_rules! keys {
-    ($( $(#[doc = $doc:literal])+ $key:ident: $kind:ty $(=> $reach:ident)?, )*) => {
-        &[$( $crate::config::field::Key::new::<$kind>(
-            stringify!($key),
-            concat!($($doc, "\n"),+),
-            $crate::config::field::keys!(@reach $($reach)?),
-        ), )*]
-    };
-    (@reach) => { None };
-    (@reach $reach:ident) => { Some($crate::config::field::Reach::$reach) };
+    inside
 }
 
 /// Declares sections, each as a struct of the resolved drive.
 ///
 /// A key is a field, with its name in kebab-case: `name: Type`, with `= value` if it need not be
 /// given and the defaults do not have it, `[least, most]` if not every value of the type is allowed
-/// (see [`Range`]), and its [`Reach`].
+/// (see [`is_inside`]), and its [`Reach`].
 macro_rules! settings {
     ($(
         $(#[doc = $about:literal])+
@@ -300,19 +352,17 @@ macro_rules! settings {
 
         impl $name {
             /// The section from its table; keys that are not there are absent.
-            fn of(table: &Table, path: &str, log: &mut Log) -> Option<Self> {
+            pub(crate) fn of(table: &Table, path: &str, log: &Log) -> Option<Self> {
                 $(
-                    let (at, node) = table.field(path, stringify!($key));
-                    let value = match (node, $crate::config::field::settings!(@or $($default)?)) {
-                        (Some(node), _) => <$kind>::read(node, &at, log),
-                        (None, None) => <$kind>::absent(&at, log),
-                        (None, default) => default,
-                    };
+                    let (name, node) = table.field(path, stringify!($key));
+                    let at = node.map(|node| At { node, path: &name, log });
+                    let default = $crate::config::field::settings!(@or $($default)?);
+                    let value = $crate::config::field::read::<$kind>(at, &name, default, log);
                     $(
-                        let range = $crate::config::field::settings!(
-                            @range $least, $most $(, $said, $label)?
-                        );
-                        let value = value.filter(|value| range.holds(value, node, &at, log));
+                        let said = $crate::config::field::settings!(@said $($said, $label)?);
+                        let value = value.filter(|value| {
+                            $crate::config::field::is_inside(value, ($least, $most), said, at)
+                        });
                     )?
                     let $key = value;
                 )*
@@ -328,40 +378,67 @@ macro_rules! settings {
 
         impl Field for $name {
             type Plain = Self;
-            const KEYS: &'static [Key] = $crate::config::field::keys! {
-                $( $(#[doc = $doc])+ $key: $kind $(=> $reach)?, )*
-            };
+            const KEYS: &'static [Key] = &[$( Key::new::<$kind>(
+                stringify!($key),
+                concat!($($doc),+).trim_ascii(),
+                $crate::config::field::settings!(@reach $($reach)?),
+            ), )*];
 
-            fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
-                let table = $crate::config::field::section(node, path, Self::KEYS, log)?;
-                Self::of(table, path, log)
+            fn read(at: At<'_>) -> Option<Self> {
+                Self::of(at.section(Self::KEYS)?, at.path, at.log)
             }
 
-            fn absent(path: &str, log: &mut Log) -> Option<Self> {
+            fn absent(path: &str, log: &Log) -> Option<Self> {
                 Self::of(&Table::default(), path, log)
             }
 
             fn schema() -> Json {
-                $crate::config::field::section_schema(concat!($($about, "\n"),+), Self::KEYS)
+                $crate::config::field::section_schema(concat!($($about),+).trim_ascii(), Self::KEYS)
             }
 
             fn emit(plain: &Self) -> Option<Json> {
-                Some(plain.echo().into())
+                let echo = plain.echo();
+                (!echo.is_empty()).then(|| echo.into())
             }
         }
     )*};
+    (@reach) => { None };
+    (@reach $reach:ident) => { Some($crate::config::field::Reach::$reach) };
     (@or) => { None };
     (@or $value:expr) => { Some($value) };
-    (@range $least:expr, $most:expr) => {
-        $crate::config::field::Range($least, $most, "is {}", "")
-    };
-    (@range $least:expr, $most:expr, $said:literal, $label:literal) => {
-        $crate::config::field::Range($least, $most, $said, $label)
-    };
+    (@said) => { ("is {}", "") };
+    (@said $said:literal, $label:literal) => { ($said, $label) };
 }
 
-/// Declares an enum whose values have names.
-macro_rules! named {
+/// A value that a drive file says in one word.
+pub(crate) trait Word: Copy + PartialEq + 'static {
+    /// The words, in the order of the documentation.
+    const WORDS: &'static [(&'static str, Self)];
+
+    /// The word of a value.
+    fn said(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, value)| *value == self).expect("every value has its word").0
+    }
+}
+
+impl<T: Word> Field for T {
+    type Plain = Self;
+
+    fn read(at: At<'_>) -> Option<Self> {
+        at.word(Self::WORDS, "")
+    }
+
+    fn schema() -> Json {
+        json!({ "enum": Self::WORDS.iter().map(|(word, _)| word).collect::<Vec<_>>() })
+    }
+
+    fn emit(plain: &Self) -> Option<Json> {
+        Some(plain.said().into())
+    }
+}
+
+/// Declares choices of words, in the order of the documentation.
+macro_rules! words {
     ($(
         $(#[doc = $about:literal])+
         $vis:vis enum $name:ident {
@@ -380,71 +457,14 @@ macro_rules! named {
                 match self { $( Self::$word => $text, )* }
             }
         }
-    )*};
-}
 
-/// Declares choices of words, in the order of the documentation.
-macro_rules! words {
-    ($(
-        $(#[doc = $about:literal])+
-        $vis:vis enum $name:ident {
-            $( $(#[doc = $doc:literal])+ $word:ident = $text:literal, )*
-        }
-    )*) => {$(
-        $crate::config::field::named! {
-            $(#[doc = $about])+
-            $vis enum $name { $( $(#[doc = $doc])+ $word = $text, )* }
-        }
-
-        impl $crate::config::field::Field for $name {
-            type Plain = Self;
-
-            fn read(
-                node: &$crate::config::node::Node,
-                path: &str,
-                log: &mut $crate::config::error::Log,
-            ) -> Option<Self> {
-                let words = [$( ($text, Self::$word), )*];
-                $crate::config::field::word(node, path, &words, "", log)
-            }
-
-            fn schema() -> serde_json::Value {
-                serde_json::json!({ "enum": [$( $text, )*] })
-            }
-
-            fn emit(plain: &Self) -> Option<serde_json::Value> {
-                Some(plain.name().into())
-            }
+        impl $crate::config::field::Word for $name {
+            const WORDS: &'static [(&'static str, Self)] = &[$( ($text, Self::$word), )*];
         }
     )*};
 }
 
-pub(crate) use {keys, named, settings, words};
-
-/// Reads one of some words; `or` is what else the setting may be, which this is not.
-pub(crate) fn word<T: Copy>(
-    node: &Node,
-    path: &str,
-    words: &[(&str, T)],
-    or: &str,
-    log: &mut Log,
-) -> Option<T> {
-    let either = |quote: &str| {
-        let words = words.iter().map(|(word, _)| format!("{quote}{word}{quote}"));
-        let or = Some(or.to_owned()).filter(|or| !or.is_empty());
-        one_of(&words.chain(or).collect::<Vec<_>>(), "or")
-    };
-    let Value::Text(text) = &node.value else {
-        return wrong_type(node, path, &either("\""), log);
-    };
-    if let Some((_, found)) = words.iter().find(|(word, _)| word == text) {
-        return Some(*found);
-    }
-    let near = nearest(text, words.iter().map(|(word, _)| *word));
-    let label = near.map_or(String::new(), |near| format!("did you mean \"{near}\"?"));
-    let message = format!("`{path}` is {}, not \"{text}\"", either(""));
-    wrong_value(node, path, message, label, log)
-}
+pub(crate) use {settings, words};
 
 /// `a, b or c`.
 pub(crate) fn one_of(words: &[String], or: &str) -> String {
@@ -459,37 +479,6 @@ pub(crate) fn all_of(words: &[String]) -> String {
     one_of(&words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>(), "and")
 }
 
-/// Reports a value of the wrong type.
-pub(crate) fn wrong_type<T>(node: &Node, path: &str, expected: &str, log: &mut Log) -> Option<T> {
-    let message = format!("`{path}` must be {expected}");
-    let found = format!("this is {}", node.kind());
-    log.fail(path, ConfigError::new(Kind::Type, message).at(&node.place, found));
-    None
-}
-
-/// Reports a value that the setting does not allow.
-pub(crate) fn wrong_value<T>(
-    node: &Node,
-    path: &str,
-    message: String,
-    label: impl Into<String>,
-    log: &mut Log,
-) -> Option<T> {
-    log.fail(path, ConfigError::new(Kind::Value, message).at(&node.place, label));
-    None
-}
-
-/// A whole number from `least` to `most`.
-fn whole(node: &Node, path: &str, least: i64, most: i64, log: &mut Log) -> Option<i64> {
-    let (end, limit) = match node.value {
-        Value::Int(n) if n < least => ("least", least),
-        Value::Int(n) if n > most => ("most", most),
-        Value::Int(n) => return Some(n),
-        _ => return wrong_type(node, path, "a whole number", log),
-    };
-    wrong_value(node, path, format!("`{path}` must be at {end} {limit}"), "", log)
-}
-
 /// Declares types of values: what they are in the resolved drive, their schema, how they are written
 /// and how they are read.
 macro_rules! values {
@@ -498,9 +487,9 @@ macro_rules! values {
             type Plain = $plain;
             $( const KEYS: &'static [Key] = $keys; )?
 
-            fn read(node: &Node, path: &str, log: &mut Log) -> Option<$plain> {
-                let read: fn(&Node, &str, &mut Log) -> Option<$plain> = $read;
-                read(node, path, log)
+            fn read(at: At<'_>) -> Option<$plain> {
+                let read: fn(At<'_>) -> Option<$plain> = $read;
+                read(at)
             }
 
             fn schema() -> Json {
@@ -518,29 +507,29 @@ pub(crate) use values;
 
 values! {
     u32 => u32, json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }), |n| json!(n),
-        |node, path, log| whole(node, path, 0, u32::MAX.into(), log).map(|n| n as u32);
+        |at| at.whole(0, u32::MAX.into()).map(|n| n as u32);
     NonZeroU32 => u32, json!({ "type": "integer", "minimum": 1, "maximum": u32::MAX }), |n| json!(n),
-        |node, path, log| whole(node, path, 1, u32::MAX.into(), log).map(|n| n as u32);
+        |at| at.whole(1, u32::MAX.into()).map(|n| n as u32);
     u64 => u64, json!({ "type": "integer", "minimum": 0, "maximum": i64::MAX }), |n| json!(n),
-        |node, path, log| whole(node, path, 0, i64::MAX, log).map(|n| n as u64);
+        |at| at.whole(0, i64::MAX).map(|n| n as u64);
     NonZeroU64 => u64, json!({ "type": "integer", "minimum": 1, "maximum": i64::MAX }), |n| json!(n),
-        |node, path, log| whole(node, path, 1, i64::MAX, log).map(|n| n as u64);
-    f64 => f64, json!({ "type": "number" }), |x| json!(x), |node, path, log| match node.value {
+        |at| at.whole(1, i64::MAX).map(|n| n as u64);
+    f64 => f64, json!({ "type": "number" }), |x| json!(x), |at| match at.node.value {
         Value::Int(n) => Some(n as f64),
-        Value::Float(_) => Any::read(node, path, log)?.as_f64(),
-        _ => wrong_type(node, path, "a number", log),
+        Value::Float(_) => Any::read(at)?.as_f64(),
+        _ => at.wrong_type("a number"),
     };
-    bool => bool, json!({ "type": "boolean" }), |x| json!(x), |node, path, log| match node.value {
+    bool => bool, json!({ "type": "boolean" }), |x| json!(x), |at| match at.node.value {
         Value::Bool(answer) => Some(answer),
-        _ => wrong_type(node, path, "true or false", log),
+        _ => at.wrong_type("true or false"),
     };
-    String => String, json!({ "type": "string" }), |x| json!(x), |node, path, log| match &node.value {
+    String => String, json!({ "type": "string" }), |x| json!(x), |at| match &at.node.value {
         Value::Text(text) => Some(text.clone()),
-        _ => wrong_type(node, path, "text", log),
+        _ => at.wrong_type("text"),
     };
-    Any => Json, json!(true), Json::clone, |node, path, log| match node.not_finite() {
-        Some(number) => wrong_value(number, path, format!("`{path}` must be finite"), "", log),
-        None => Some(node.to_json()),
+    Any => Json, json!(true), Json::clone, |at| match at.node.not_finite() {
+        Some(node) => At { node, ..at }.wrong_value("must be finite", ""),
+        None => Some(at.node.to_json()),
     };
 }
 
@@ -551,13 +540,12 @@ pub(crate) struct Any;
 impl<T: Field> Field for Option<T> {
     type Plain = Option<T::Plain>;
     const KEYS: &'static [Key] = T::KEYS;
-    const BY_PAGE_TYPE: bool = T::BY_PAGE_TYPE;
 
-    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self::Plain> {
-        T::read(node, path, log).map(Some)
+    fn read(at: At<'_>) -> Option<Self::Plain> {
+        T::read(at).map(Some)
     }
 
-    fn absent(_: &str, _: &mut Log) -> Option<Self::Plain> {
+    fn absent(_: &str, _: &Log) -> Option<Self::Plain> {
         Some(None)
     }
 
@@ -575,19 +563,30 @@ pub(crate) struct ByPageType<T>(std::marker::PhantomData<T>);
 
 impl<T: Field<Plain: PartialEq>> Field for ByPageType<T> {
     type Plain = Vec<T::Plain>;
-    const BY_PAGE_TYPE: bool = true;
 
-    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self::Plain> {
-        match &node.value {
+    fn read(at: At<'_>) -> Option<Self::Plain> {
+        match &at.node.value {
             Value::List(nodes) if (1..=4).contains(&nodes.len()) => {
-                let read: Vec<_> = nodes.iter().map(|n| T::read(n, path, log)).collect();
-                read.into_iter().collect()
+                let read: Vec<_> = nodes.iter().map(|node| T::read(At { node, ..at })).collect();
+                let read = read.into_iter().collect::<Option<Vec<_>>>()?;
+                match at.log.page_types.get() {
+                    Some(types) if ![1, types].contains(&read.len()) => {
+                        let cell = if types == 1 { "type" } else { "types" };
+                        let said = format!(
+                            "has {} values, and the cells have {types} page {cell} \
+                             (`geometry.bits-per-cell`)",
+                            read.len()
+                        );
+                        at.wrong_value(said, "give one for all, or one for each")
+                    }
+                    _ => Some(read),
+                }
             }
             Value::List(nodes) => {
-                let message = format!("`{path}` has {} values", nodes.len());
-                wrong_value(node, path, message, "give one, or one for each page type", log)
+                let label = "give one, or one for each page type";
+                at.wrong_value(format!("has {} values", nodes.len()), label)
             }
-            _ => T::read(node, path, log).map(|value| vec![value]),
+            _ => T::read(at).map(|value| vec![value]),
         }
     }
 
@@ -607,7 +606,7 @@ macro_rules! quantities {
     ($($kind:ty: $what:literal, $unit:literal, $pattern:literal;)*) => { values! {$(
         $kind => $kind, json!({ "type": "string", "pattern": concat!(r"^\s*", $pattern, r"\s*$") }),
             |value| value.to_string().into(),
-            |node, path, log| quantity(node, path, $what, $unit, log);
+            |at| at.quantity($what, $unit);
     )*} };
 }
 
@@ -618,29 +617,6 @@ quantities! {
     Bytes: "a size", "KiB", r"[0-9._]+\s*([KMGT]iB|[kKMGT]B|B)";
     Rate: "a rate", "MT/s", r"[0-9._]+\s*[kMG]T/s";
     Offset: "an offset", "B", r"[+-]?[0-9._]+\s*([KMGT]iB|[kKMGT]B|B)";
-}
-
-fn quantity<T: FromStr<Err: Display>>(
-    node: &Node,
-    path: &str,
-    what: &str,
-    unit: &str,
-    log: &mut Log,
-) -> Option<T> {
-    let (message, label) = match &node.value {
-        Value::Text(text) => match text.parse() {
-            Ok(value) => return Some(value),
-            Err(error) => (format!("`{path}` is not {what}"), format!("{error}")),
-        },
-        Value::Int(_) | Value::Float(_) => {
-            let number = node.place.text();
-            let label = format!("write it as text with its unit, such as \"{number}{unit}\"");
-            (format!("`{path}` is {what} and needs a unit"), label)
-        }
-        _ => return wrong_type(node, path, &format!("{what}, as text with a unit"), log),
-    };
-    log.fail(path, ConfigError::new(Kind::Unit, message).at(&node.place, label));
-    None
 }
 
 /// Bytes to move by, forward or (with a minus sign) backward: `"-31.5KiB"`.

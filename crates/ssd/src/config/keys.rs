@@ -7,14 +7,11 @@
 //! (`=> Run`, see [`Reach`](super::field::Reach)): a key that says nothing is part of the name.
 
 use super::drive::{
-    Age, ChannelFirst, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, ORDERS, OutOfRange,
-    ProgramSpeed, ReadStart, Recovery, SHORTEST, Uncorrectable, UnmappedRead, order_name,
+    Age, ChannelFirst, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, OutOfRange,
+    ProgramSpeed, ReadStart, Recovery, SHORTEST, Uncorrectable, UnmappedRead,
 };
 use super::error::{ConfigError, Kind, Log};
-use super::field::{
-    Any, ByPageType, Field, Key, Offset, all, keys, settings, table, values, word, wrong_type,
-    wrong_value,
-};
+use super::field::{Any, At, ByPageType, Field, Key, Offset, Word, all, settings, values};
 use super::node::{Entry, Node, Table, Value, join};
 use super::rate::Rate;
 use kernel::{Bytes, Dur, Energy, Power};
@@ -32,54 +29,6 @@ const LONGEST: Dur = Dur::secs(100 * 365 * 86_400);
 /// The greatest share below all.
 const BELOW_ONE: f64 = 1.0_f64.next_down();
 
-/// The keys of a drive file.
-pub(crate) const DRIVE: &[Key] = keys! {
-    /// The format of this file: "floatgate.drive/1".
-    schema: String => Run,
-    /// What results call the drive. By default the name of its file.
-    name: String => Run,
-    /// The drive in one line.
-    summary: String => Run,
-    /// A drive to inherit from, by name. This file's keys override it.
-    base: String,
-    /// A chip to take geometry below the chip, the order of pages, timing, energy and
-    /// reliability from, by name. Keys of the same file override it.
-    chip: String,
-    /// The array, top down.
-    geometry: Sizes,
-    /// How pages lie in a block.
-    pages: Pages,
-    /// How long the operations of the flash take.
-    timing: TimingSettings => Policies,
-    /// Energy of the operations. Without it `energy_joules` in the results is null.
-    energy: EnergySettings => Run,
-    /// Endurance and the model of the cells.
-    reliability: Reliability => Policies,
-    /// Mapping, capacity and garbage collection.
-    ftl: Ftl,
-    /// How the host sends requests.
-    host: Host,
-    /// The write buffer.
-    buffer: Buffer => Run,
-    /// Settings of a generated workload, and changes to the addresses of any workload.
-    workload: WorkloadSettings => Requests,
-    /// The state of the drive before the run.
-    precondition: Precondition,
-    /// One policy for each family: "name" or { name = "agcr", window = 2 }.
-    policies: Choices => Policies,
-    /// The run.
-    run: Run,
-    /// Where numbers come from: a key, or the beginning of some, and its source.
-    sources: Sources,
-};
-
-/// What a chip file has that a drive file does not: the rest of its keys are those of a drive.
-pub(crate) const MEASURED: &[Key] = keys! {
-    /// What was measured on the chip, where that is published. Runs do not use it: what they
-    /// need stands in the other sections.
-    measured: Measured,
-};
-
 /// What a drive says and a chip does not.
 pub(crate) const NOT_OF_A_CHIP: [&str; 10] = [
     "chip",
@@ -95,6 +44,55 @@ pub(crate) const NOT_OF_A_CHIP: [&str; 10] = [
 ];
 
 settings! {
+    /// A drive file: a simulated SSD and how it is used. Times, sizes and rates are text with a
+    /// unit; a bare number there is an error.
+    pub(crate) struct File {
+        /// The format of this file: "floatgate.drive/1".
+        schema: Option<String> => Run,
+        /// What results call the drive. By default the name of its file.
+        name: Option<String> => Run,
+        /// The drive in one line.
+        summary: Option<String> => Run,
+        /// A drive to inherit from, by name. This file's keys override it.
+        base: Option<String>,
+        /// A chip to take geometry below the chip, the order of pages, timing, energy and
+        /// reliability from, by name. Keys of the same file override it.
+        chip: Option<String>,
+        /// The array, top down.
+        geometry: Sizes,
+        /// How pages lie in a block.
+        pages: Pages,
+        /// How long the operations of the flash take.
+        timing: TimingSettings => Policies,
+        /// Energy of the operations. Without it `energy_joules` in the results is null.
+        energy: Option<EnergySettings> => Run,
+        /// Endurance and the model of the cells.
+        reliability: Reliability => Policies,
+        /// Mapping, capacity and garbage collection.
+        ftl: Ftl,
+        /// How the host sends requests.
+        host: Host,
+        /// The write buffer.
+        buffer: Buffer => Run,
+        /// Settings of a generated workload, and changes to the addresses of any workload.
+        workload: WorkloadSettings => Requests,
+        /// The state of the drive before the run.
+        precondition: Precondition,
+        /// One policy for each family: "name" or { name = "agcr", window = 2 }.
+        policies: Choices => Policies,
+        /// The run.
+        run: Run,
+        /// Where numbers come from: a key, or the beginning of some, and its source.
+        sources: Option<Sources>,
+    }
+
+    /// What a chip file has that a drive file does not: the rest of its keys are those of a drive.
+    pub(crate) struct ChipFile {
+        /// What was measured on the chip, where that is published. Runs do not use it: what they
+        /// need stands in the other sections.
+        measured: Option<Measured>,
+    }
+
     /// The array, top down. All sizes together may have up to 2^32 - 2 pages.
     pub(crate) struct Sizes {
         /// Channels of the drive, 1 to 4096.
@@ -417,6 +415,7 @@ impl Copy for Ftl {}
 impl Copy for GcMarks {}
 impl Copy for Host {}
 impl Copy for Buffer {}
+impl Copy for BusSettings {}
 impl Copy for Precondition {}
 
 /// A time of the flash, within reason.
@@ -426,25 +425,21 @@ pub(crate) struct Operation;
 pub(crate) struct Interval;
 
 values! {
-    Operation => Dur, Dur::schema(), |time| json!(Dur::emit(time)), |node, path, log| {
-        let time = Dur::read(node, path, log)?;
+    Operation => Dur, Dur::schema(), |time| json!(Dur::emit(time)), |at| {
+        let time = Dur::read(at)?;
         if time <= OPERATION_LIMIT {
             return Some(time);
         }
-        let message = format!("`{path}` is {time}, longer than any flash takes");
-        wrong_value(node, path, message, "at most a minute", log)
+        at.wrong_value(format!("is {time}, longer than any flash takes"), "at most a minute")
     };
     Interval => Option<Dur>, json!({ "anyOf": [{ "const": "auto" }, Dur::schema()] }),
         |length| length.map_or("auto".into(), |length| length.to_string().into()),
-        |node, path, log| match &node.value {
+        |at| match &at.node.value {
             Value::Text(text) if text.parse::<Dur>().is_err() => {
-                word(node, path, &[("auto", None)], "a time", log)
+                at.word(&[("auto", None)], "a time")
             }
-            _ => Dur::read(node, path, log).map(Some),
+            _ => Dur::read(at).map(Some),
         };
-    PageOrder => Self, json!({ "enum": ORDERS.map(|(word, _)| word) }),
-        |order| order_name(*order).into(),
-        |node, path, log| word(node, path, &ORDERS, "", log);
     Fill => Self, json!({ "anyOf": [
             { "enum": Self::WORDS.map(|(word, _)| word) },
             { "type": "number", "exclusiveMinimum": 0, "maximum": 1 },
@@ -453,11 +448,11 @@ values! {
             Self::Share(share) => json!(share),
             _ => Self::WORDS.iter().find(|(_, word)| word == fill).map(|(word, _)| *word).into(),
         },
-        |node, path, log| {
-            let (Value::Int(_) | Value::Float(_)) = node.value else {
-                return word(node, path, &Self::WORDS, "a share", log);
+        |at| {
+            let (Value::Int(_) | Value::Float(_)) = at.node.value else {
+                return at.word(&Self::WORDS, "a share");
             };
-            let share = f64::read(node, path, log)?;
+            let share = f64::read(at)?;
             let label = match share {
                 1.0 => return Some(Self::Full),
                 0.0 => "\"none\" leaves the drive empty",
@@ -465,7 +460,7 @@ values! {
                 _ if share > 1.0 && share <= 100.0 => "above 0, at most 1: 90 % is 0.9",
                 _ => "above 0, at most 1",
             };
-            wrong_value(node, path, format!("`{path}` is {share}, not a share"), label, log)
+            at.wrong_value(format!("is {share}, not a share"), label)
         };
     Bus [BusSettings::KEYS] => Self, json!({ "anyOf": [{ "const": "included" }, BusSettings::schema()] }),
         |bus| match bus {
@@ -477,13 +472,18 @@ values! {
                 echo.into()
             }
         },
-        |node, path, log| {
-            if let Value::Table(_) = node.value {
-                return BusSettings::read(node, path, log).map(Self::Modelled);
+        |at| {
+            if let Value::Table(_) = at.node.value {
+                return BusSettings::read(at).map(Self::Modelled);
             }
             let or = "a table such as { rate = \"333MT/s\", width-bits = 8, command = \"300ns\" }";
-            word(node, path, &[("included", ())], or, log).map(|()| Self::Included)
+            at.word(&[("included", Self::Included)], or)
         };
+}
+
+impl Word for PageOrder {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("cyclic", Self::Cyclic), ("shadow", Self::Shadow), ("shadow-pairs", Self::ShadowPairs)];
 }
 
 /// Three numbers.
@@ -492,13 +492,12 @@ pub(crate) struct Three<T>(PhantomData<T>);
 impl<T: Field> Field for Three<T> {
     type Plain = [T::Plain; 3];
 
-    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self::Plain> {
-        let nodes = match &node.value {
-            Value::List(nodes) => <&[Node; 3]>::try_from(nodes.as_slice()).ok(),
-            _ => None,
+    fn read(at: At<'_>) -> Option<Self::Plain> {
+        let Value::List(nodes) = &at.node.value else { return at.wrong_type("three numbers") };
+        let Ok(nodes) = <&[Node; 3]>::try_from(&**nodes) else {
+            return at.wrong_type("three numbers");
         };
-        let Some(nodes) = nodes else { return wrong_type(node, path, "three numbers", log) };
-        let [a, b, c] = nodes.each_ref().map(|node| T::read(node, path, log));
+        let [a, b, c] = nodes.each_ref().map(|node| T::read(At { node, ..at }));
         Some([a?, b?, c?])
     }
 
@@ -512,7 +511,7 @@ impl<T: Field> Field for Three<T> {
 }
 
 /// `timing.bus`.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Copy, Clone, PartialEq, Debug)]
 pub(crate) enum Bus {
     /// The array times contain the transfer.
     Included,
@@ -524,46 +523,30 @@ pub(crate) enum Bus {
 /// and the policy's parameters.
 pub(crate) struct Choices;
 
-impl Choices {
-    /// Turns `family = "name"` into `family = { name = "name" }`, so that layers can be compared.
-    pub(crate) fn normalise(families: &mut Table) {
-        for entry in families.0.values_mut() {
-            if let Value::Text(_) = &entry.node.value {
-                let node = entry.node.clone();
-                entry.node.value = Value::Table(Table::one("name", &node.place.clone(), node));
-            }
-        }
-    }
-}
-
 impl Field for Choices {
     type Plain = Vec<(String, String, Map<String, Json>)>;
 
-    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self::Plain> {
-        let families = table(node, path, log)?;
-        let mut choice = |(family, Entry { node, .. }): (&String, &Entry)| {
-            let path = join(path, family);
+    fn read(at: At<'_>) -> Option<Self::Plain> {
+        let choice = |(family, Entry { node, .. }): (&String, &Entry)| {
+            let path = join(at.path, family);
+            let Value::Table(table) = &node.value else {
+                return At { node, path: &path, ..at }.wrong_type("a policy's name or a table");
+            };
             let (mut name, mut params) = (String::new(), Map::new());
-            match &node.value {
-                Value::Text(text) => name.clone_from(text),
-                Value::Table(table) => {
-                    for (key, Entry { node, .. }) in &table.0 {
-                        let path = join(&path, key);
-                        if key == "name" {
-                            name = String::read(node, &path, log)?;
-                        } else {
-                            params.insert(key.clone(), Any::read(node, &path, log)?);
-                        }
-                    }
+            for (key, Entry { node, .. }) in &table.0 {
+                let at = At { node, path: &join(&path, key), ..at };
+                if key == "name" {
+                    name = String::read(at)?;
+                } else {
+                    params.insert(key.clone(), Any::read(at)?);
                 }
-                _ => return wrong_type(node, &path, "a policy's name or a table", log),
             }
             Some((family.clone(), name, params))
         };
-        Some(families.0.iter().filter_map(&mut choice).collect())
+        Some(at.table()?.0.iter().filter_map(choice).collect())
     }
 
-    fn absent(_: &str, _: &mut Log) -> Option<Self::Plain> {
+    fn absent(_: &str, _: &Log) -> Option<Self::Plain> {
         Some(Vec::new())
     }
 
@@ -591,41 +574,42 @@ impl Field for Choices {
 }
 
 /// `[sources]`: the beginning of a key, and where the numbers under it come from.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub(crate) struct Sources(pub(crate) BTreeMap<String, String>);
 
 impl Sources {
     /// The source of the setting at `path`: the longest entry that covers it.
-    pub(crate) fn of(&self, path: &str) -> Option<&str> {
+    pub(crate) fn of(&self, path: &str) -> &str {
         let covers = |prefix: &str| {
-            path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            let rest = path.strip_prefix(prefix);
+            prefix.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         let found = self.0.iter().filter(|(prefix, _)| covers(prefix));
-        found.max_by_key(|(prefix, _)| prefix.len()).map(|(_, source)| source.as_str())
+        found.max_by_key(|(prefix, _)| prefix.len()).map_or("", |(_, source)| source)
     }
 }
 
 impl Field for Sources {
     type Plain = Self;
 
-    fn read(node: &Node, path: &str, log: &mut Log) -> Option<Self> {
+    fn read(at: At<'_>) -> Option<Self> {
         // `timing.erase` has quotes, or is a key in a table of its own.
-        let mut entries = Vec::new();
-        table(node, path, log)?.leaves("", &mut entries);
+        let entries = at.table()?.leaves();
         let families = Family::ALL.iter().map(|family| format!("policies.{}", family.name()));
-        let keys = [DRIVE, MEASURED].into_iter().flat_map(all).map(|(path, _)| path);
+        let keys = [File::KEYS, ChipFile::KEYS].into_iter().flat_map(all).map(|(path, _)| path);
         let known: Vec<String> = keys.chain(families).collect();
         let mut sources = BTreeMap::new();
-        for (key, entry) in entries {
-            let path = join(path, &key);
+        for (key, Entry { key: place, node }) in entries {
+            let path = &*join(at.path, &key);
             if known.contains(&key) {
-                sources.extend(String::read(&entry.node, &path, log).map(|source| (key, source)));
+                let source = String::read(At { node, path, ..at });
+                sources.extend(source.map(|source| (key, source)));
                 continue;
             }
             let near = kernel::nearest(&key, known.iter().map(String::as_str));
             let label = near.map_or(String::new(), |near| format!("did you mean \"{near}\"?"));
             let message = format!("`[sources]` speaks of \"{key}\", which is not a setting");
-            log.fail(&path, ConfigError::new(Kind::UnknownKey, message).at(&entry.key, label));
+            at.log.fail(path, ConfigError::new(Kind::UnknownKey, message, place, label));
         }
         Some(Self(sources))
     }

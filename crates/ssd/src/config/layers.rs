@@ -5,15 +5,14 @@
 //! settings that exclude each other displaces that of the lower ones.
 
 use super::error::{ConfigError, Kind, Log};
-use super::field::{Field, Key, check};
-use super::keys::{Choices, DRIVE as KEYS, MEASURED, NOT_OF_A_CHIP, Sources};
-use super::node::{Entry, Node, Table, Value, parse, parse_value};
+use super::field::{At, Field, Key, check};
+use super::keys::{ChipFile, File, NOT_OF_A_CHIP, Sources};
+use super::node::{Entry, Node, Table, Value, read, read_value};
 use super::text::{Origin, Place, Text};
 use crate::presets;
 use kernel::nearest;
 use policies::external::Supplier;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 use toml::de::DeTable;
 
@@ -39,38 +38,30 @@ pub(crate) struct Merged {
     pub(crate) tree: Table,
     /// The drive file.
     pub(crate) file: Arc<Text>,
-    /// The files: what is said of a setting without a source, and the sources of the others.
-    files: Vec<FileSources>,
-}
-
-struct FileSources {
-    text: Arc<Text>,
-    sources: Sources,
-    otherwise: String,
+    /// Whether there is all that was inherited: else nothing is missing beside it.
+    pub(crate) whole: bool,
+    /// The files, and what they say of where their settings come from.
+    files: Vec<(Arc<Text>, Sources)>,
 }
 
 impl Merged {
     /// Where each setting comes from, in words.
     pub(crate) fn sources(&self) -> BTreeMap<String, String> {
-        let mut leaves = Vec::new();
-        self.tree.leaves("", &mut leaves);
-        leaves.retain(|(path, _)| path.contains('.'));
         let source = |(path, entry): (String, &Entry)| {
             let text = &entry.node.place.text;
-            let file = self.files.iter().find(|file| Arc::ptr_eq(&file.text, text));
-            let source = match text.origin {
-                Origin::Set => "--set",
-                Origin::Policy => "--policy",
-                Origin::Seed => "--seed",
-                _ => file.map_or("", |file| file.sources.of(&path).unwrap_or(&file.otherwise)),
-            };
-            (path, source.to_owned())
+            let file = self.files.iter().find(|(file, _)| Arc::ptr_eq(file, text));
+            // What no file says was an argument, which is called by its option.
+            let option = || text.name.split(' ').next().unwrap_or_default();
+            let source = file.map_or_else(option, |(_, sources)| sources.of(&path)).to_owned();
+            (path, source)
         };
-        leaves.into_iter().map(source).collect()
+        let leaves = self.tree.leaves().into_iter();
+        leaves.filter(|(path, _)| path.contains('.')).map(source).collect()
     }
 }
 
-const DRIVE: &str = "floatgate.drive/1";
+/// The format of a drive file.
+pub(crate) const DRIVE: &str = "floatgate.drive/1";
 const CHIP: &str = "floatgate.chip/1";
 
 /// A chain of `base` longer than this is refused: no library needs it.
@@ -105,14 +96,15 @@ pub(crate) const WAYS: [Ways; 3] = [
 pub(crate) fn merge(
     layers: &Layers<'_>,
     supplier: Option<&dyn Supplier>,
-    log: &mut Log,
+    log: &Log,
 ) -> Option<Merged> {
     let mut loader = Loader {
         library: layers.library,
         log,
         texts: 0,
-        unread: false,
         tree: Table::default(),
+        unread: false,
+        whole: true,
         files: Vec::new(),
     };
     let file = loader.text(layers.file.0, layers.file.1, Origin::File);
@@ -120,23 +112,23 @@ pub(crate) fn merge(
     for key in ["schema", "base", "sources"] {
         if let Some(entry) = set.0.get(key) {
             let message = format!("`{key}` can be given in a drive file only");
-            loader.log.push(ConfigError::new(Kind::Argument, message).at(&entry.key, ""));
+            log.push(ConfigError::new(Kind::Argument, message, &entry.key, ""));
         }
     }
     let scheme = supplier.map(Supplier::scheme);
-    let read = |text: &Arc<Text>, log: &mut Log| policy_argument(text, scheme, log);
-    let policy = loader.arguments("--policy", layers.policy, Origin::Policy, put, read);
+    let policy_argument = |all: &Place, log: &Log| policy_argument(all, scheme, log);
+    let policy = loader.arguments("--policy", layers.policy, Origin::Policy, put, policy_argument);
     let seed = layers.seed.map_or_else(Table::default, |seed| loader.seed(seed));
 
     let defaults = loader.text("defaults", presets::DEFAULTS, Origin::Default);
     loader.file(&defaults, false, &mut Vec::new());
     loader.file(&file, false, &mut Vec::new());
     loader.chip_of(&set);
-    let Loader { mut tree, files, unread, .. } = loader;
+    let Loader { mut tree, files, whole, unread, .. } = loader;
     for table in [set, policy, seed] {
         put(&mut tree, table);
     }
-    (!unread).then_some(Merged { tree, file, files })
+    (!unread).then_some(Merged { tree, file, whole, files })
 }
 
 /// Puts `high` over `low`. What `high` chooses displaces what excludes it.
@@ -152,24 +144,23 @@ fn put(low: &mut Table, mut high: Table) {
             }
         }
     }
-    if let Some(high) = high.section("policies") {
-        Choices::normalise(high);
-        if let Some(low) = low.section("policies") {
-            low.0.retain(|family, _| high.at(&format!("{family}.name")).is_none());
-        }
+    if let (Some(low), Some(high)) = (low.section("policies"), high.section("policies")) {
+        low.0.retain(|family, _| high.at(&format!("{family}.name")).is_none());
     }
     low.overlay(high);
 }
 
 struct Loader<'a> {
     library: &'a dyn Fn(&str) -> Option<(String, String)>,
-    log: &'a mut Log,
+    log: &'a Log,
     texts: usize,
-    /// Whether some text could not be read, so that what follows would be guesses.
-    unread: bool,
     /// The layers so far as one.
     tree: Table,
-    files: Vec<FileSources>,
+    /// Whether some text could not be read, so that what follows would be guesses.
+    unread: bool,
+    /// Whether there is all that was inherited.
+    whole: bool,
+    files: Vec<(Arc<Text>, Sources)>,
 }
 
 /// Sections that another chip replaces even where it does not have them: they are optional, and
@@ -178,14 +169,13 @@ const OF_THE_CHIP: [&str; 2] = ["energy", "pages"];
 
 impl Loader<'_> {
     fn text(&mut self, name: &str, body: &str, origin: Origin) -> Arc<Text> {
-        let order = self.texts;
         self.texts += 1;
-        Arc::new(Text { name: name.to_owned(), body: body.to_owned(), origin, order })
+        Text::new(name, body, origin, self.texts)
     }
 
     /// Adds a file upon what it inherits. `trail` has the names that led here, its own last.
     fn file(&mut self, text: &Arc<Text>, chip: bool, trail: &mut Vec<String>) {
-        let Some(mut table) = parse(text, self.log) else {
+        let Some(mut table) = read(text, self.log) else {
             self.unread = true;
             return;
         };
@@ -206,12 +196,13 @@ impl Loader<'_> {
         if !chip {
             self.chip_of(&table);
         }
-        let sources = table.at("sources").and_then(|at| Sources::read(at, "sources", self.log));
-        let (sources, text) = (sources.unwrap_or_default(), Arc::clone(text));
+        let at = table.at("sources").map(|node| At { node, path: "sources", log: self.log });
+        let mut sources = at.and_then(Sources::read).unwrap_or_default();
+        sources.0.insert(String::new(), otherwise);
+        self.files.push((Arc::clone(text), sources));
         let own = if text.origin == Origin::File { &HEAD[3..] } else { &HEAD };
         table.0.retain(|key, _| !own.contains(&key.as_str()));
         put(&mut self.tree, table);
-        self.files.push(FileSources { text, sources, otherwise });
     }
 
     /// Adds the chip that a table names, if it names one.
@@ -236,22 +227,29 @@ impl Loader<'_> {
             format!("this version reads \"{expected}\"")
         };
         let message = format!("\"{found}\" is not the format expected here");
-        self.log.fail("schema", ConfigError::new(Kind::Value, message).at(place, label));
+        self.log.fail("schema", ConfigError::new(Kind::Value, message, place, label));
     }
 
     /// Reports what is wrong in a layer, each key for itself.
     fn check(&mut self, table: &mut Table, chip: bool) {
-        let mut keys: Vec<&Key> = KEYS.iter().collect();
+        let mut keys: Vec<&Key> = File::KEYS.iter().collect();
         if chip {
             for path in NOT_OF_A_CHIP {
-                if let Some(entry) = table.remove(path) {
+                if let Some(Entry { key, .. }) = table.remove(path) {
                     let message = format!("`{path}` is not a setting");
-                    let error = ConfigError::new(Kind::UnknownKey, message);
-                    self.log.push(error.at(&entry.key, "a chip does not say this, a drive does"));
+                    let label = "a chip does not say this, a drive does";
+                    self.log.push(ConfigError::new(Kind::UnknownKey, message, &key, label));
                 }
             }
             keys.retain(|key| !NOT_OF_A_CHIP.contains(&&*key.name()));
-            keys.extend(MEASURED);
+            keys.extend(ChipFile::KEYS);
+        }
+        // `family = "name"` becomes `family = { name = "name" }`, so that layers can be compared.
+        for entry in table.section("policies").into_iter().flat_map(|all| all.0.values_mut()) {
+            if let Node { place, value: value @ Value::Text(_) } = &mut entry.node {
+                let name = Node { place: place.clone(), value: value.clone() };
+                *value = Value::Table(Table::one("name", place, name));
+            }
         }
         check(table, &keys, self.log);
     }
@@ -294,8 +292,8 @@ impl Loader<'_> {
                 }
             }
         };
-        self.log.push(ConfigError::new(Kind::Inherit, message).at(place, label));
-        self.log.without_missing();
+        self.log.push(ConfigError::new(Kind::Inherit, message, place, label));
+        self.whole = false;
         None
     }
 
@@ -306,12 +304,12 @@ impl Loader<'_> {
         arguments: &[String],
         origin: Origin,
         put: fn(&mut Table, Table),
-        read: impl Fn(&Arc<Text>, &mut Log) -> Result<Table, ConfigError>,
+        read: impl Fn(&Place, &Log) -> Result<Table, ConfigError>,
     ) -> Table {
         let mut layer = Table::default();
         for (i, argument) in arguments.iter().enumerate() {
             let text = self.text(&format!("{option} argument {}", i + 1), argument, origin);
-            match read(&text, self.log) {
+            match read(&Place::of(&text), self.log) {
                 Ok(table) => put(&mut layer, table),
                 Err(error) => self.log.push(error),
             }
@@ -322,10 +320,10 @@ impl Loader<'_> {
 
     fn seed(&mut self, seed: u64) -> Table {
         let text = self.text("--seed", &seed.to_string(), Origin::Seed);
-        let place = Place::new(&text, 0..text.body.len());
+        let place = Place::of(&text);
         let number = i64::try_from(seed).unwrap_or_else(|_| {
             let message = format!("a seed is at most {}", i64::MAX);
-            self.log.push(ConfigError::new(Kind::Argument, message).at(&place, ""));
+            self.log.push(ConfigError::new(Kind::Argument, message, &place, ""));
             0
         });
         let node = Node { place: place.clone(), value: Value::Int(number) };
@@ -350,89 +348,60 @@ fn is_chip(body: &str) -> Option<bool> {
 /// A table with a value under keys within keys.
 fn nested(keys: &[(&str, Place)], value: Node) -> Table {
     let Some(((key, place), outer)) = keys.split_last() else { return Table::default() };
-    let table = Table::one(key, place, value);
-    match outer.last() {
-        None => table,
-        Some((_, place)) => {
-            nested(outer, Node { place: place.clone(), value: Value::Table(table) })
-        }
-    }
-}
-
-fn bad_argument(message: &str, place: &Place, label: &str) -> ConfigError {
-    ConfigError::new(Kind::Argument, message).at(place, label)
+    outer.iter().rev().fold(Table::one(key, place, value), |table, (key, place)| {
+        Table::one(key, place, Node { place: place.clone(), value: Value::Table(table) })
+    })
 }
 
 /// `KEY=VALUE`; the value is read as TOML where it is that, else as text.
-fn set_argument(text: &Arc<Text>, log: &mut Log) -> Result<Table, ConfigError> {
-    let bad =
-        |range, label| bad_argument("`--set` takes KEY=VALUE", &Place::new(text, range), label);
-    let Some(equals) = text.body.find('=') else {
-        return Err(bad(0..text.body.len(), "such as ftl.spare-factor=0.2"));
+fn set_argument(all: &Place, log: &Log) -> Result<Table, ConfigError> {
+    let bad = |place: &Place, label| {
+        ConfigError::new(Kind::Argument, "`--set` takes KEY=VALUE", place, label)
     };
-    let parts = parts(text, 0..equals, '.').into_iter();
-    let keys: Vec<_> =
-        parts.map(|part| (&text.body[part.clone()], Place::new(text, part))).collect();
+    let Some((key, value)) = all.equation() else {
+        return Err(bad(all, "such as ftl.spare-factor=0.2"));
+    };
+    let parts = key.split('.');
     let word = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-    let is_key = |(key, _): &(&str, _)| !key.is_empty() && key.chars().all(word);
-    if keys.len() > DEEPEST_KEY || !keys.iter().all(is_key) {
-        return Err(bad(0..equals, "this is not a key"));
+    let is_key = |part: &Place| !part.is_empty() && part.text().chars().all(word);
+    if parts.len() > DEEPEST_KEY || !parts.iter().all(is_key) {
+        return Err(bad(&key, "this is not a key"));
     }
-    Ok(nested(&keys, parse_value(text, trim(text, equals + 1..text.body.len()), log)))
+    let keys: Vec<_> = parts.iter().map(|part| (part.text(), part.clone())).collect();
+    Ok(nested(&keys, read_value(value.trim(), log)))
 }
 
 /// `FAMILY=NAME[:key=value]…`; the name of a policy from outside begins with a scheme and a colon.
-fn policy_argument(
-    text: &Arc<Text>,
-    scheme: Option<&str>,
-    log: &mut Log,
-) -> Result<Table, ConfigError> {
-    const FORM: &str = "`--policy` takes FAMILY=NAME[:key=value]…";
-    let all = 0..text.body.len();
-    let word = |range: &Range<usize>| &text.body[range.clone()];
-    let place = |range: &Range<usize>| Place::new(text, range.clone());
-    let equals = text.body.find('=').unwrap_or(all.end);
-    let family = trim(text, 0..equals);
-    let mut segments = parts(text, (equals + 1).min(all.end)..all.end, ':').into_iter();
-    let mut name = segments.next().unwrap_or(all.end..all.end);
-    if Some(word(&name)) == scheme {
-        name.end = segments.next().map_or(name.end, |rest| rest.end);
+fn policy_argument(all: &Place, scheme: Option<&str>, log: &Log) -> Result<Table, ConfigError> {
+    let bad = |place: &Place, label| {
+        let message = "`--policy` takes FAMILY=NAME[:key=value]…";
+        Err(ConfigError::new(Kind::Argument, message, place, label))
+    };
+    let example = "such as victim=greedy";
+    let Some((family, choice)) = all.equation() else { return bad(all, example) };
+    let family = family.trim();
+    let mut segments = choice.split(':').into_iter();
+    let mut name = segments.next().unwrap_or(choice);
+    if Some(name.text()) == scheme
+        && let Some(rest) = segments.next()
+    {
+        name.range.end = rest.range.end;
     }
     if family.is_empty() || name.is_empty() {
-        return Err(bad_argument(FORM, &place(&all), "such as victim=greedy"));
+        return bad(all, example);
     }
-    if word(&name).contains(',') {
+    if name.text().contains(',') {
+        let message = "one policy for a family is needed here";
         let label = "comma lists are for comparisons and sweeps";
-        return Err(bad_argument("one policy for a family is needed here", &place(&name), label));
+        return Err(ConfigError::new(Kind::Argument, message, &name, label));
     }
-    let chosen = Node { place: place(&name), value: Value::Text(word(&name).to_owned()) };
-    let mut choice = Table::one("name", &place(&name), chosen);
+    let chosen = Node { place: name.clone(), value: Value::Text(name.text().to_owned()) };
+    let mut params = Table::one("name", &name, chosen);
     for param in segments {
-        let Some(equals) = word(&param).find('=') else {
-            return Err(bad_argument(FORM, &place(&param), "expected key=value"));
-        };
-        let key = trim(text, param.start..param.start + equals);
-        let node = parse_value(text, trim(text, param.start + equals + 1..param.end), log);
-        choice.0.insert(word(&key).to_owned(), Entry { key: place(&key), node });
+        let Some((key, value)) = param.equation() else { return bad(&param, "expected key=value") };
+        let (key, node) = (key.trim(), read_value(value.trim(), log));
+        params.0.insert(key.text().to_owned(), Entry { key, node });
     }
-    let node = Node { place: place(&name), value: Value::Table(choice) };
-    Ok(nested(&[("policies", place(&family)), (word(&family), place(&family))], node))
-}
-
-/// The parts of a range between separators, without the space around them.
-fn parts(text: &Text, range: Range<usize>, separator: char) -> Vec<Range<usize>> {
-    let mut parts = Vec::new();
-    let mut start = range.start;
-    for (at, _) in text.body[range.clone()].match_indices(separator) {
-        parts.push(trim(text, start..range.start + at));
-        start = range.start + at + separator.len_utf8();
-    }
-    parts.push(trim(text, start..range.end));
-    parts
-}
-
-fn trim(text: &Text, range: Range<usize>) -> Range<usize> {
-    let part = &text.body[range.clone()];
-    let start = range.start + (part.len() - part.trim_start().len());
-    start..start + part.trim().len()
+    let node = Node { place: name, value: Value::Table(params) };
+    Ok(nested(&[("policies", family.clone()), (family.text(), family.clone())], node))
 }

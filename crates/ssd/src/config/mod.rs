@@ -46,6 +46,7 @@ pub use drive::{
 pub use error::{ConfigError, Kind, Mark};
 pub use keys::{Buffer, Ftl, GcMarks, Host, Precondition, Reliability};
 pub use layers::Layers;
+pub use node::{Entry, Node, Table, Value, located};
 pub use rate::Rate;
 pub use render::render;
 pub(crate) use resolve::before_run;
@@ -64,11 +65,9 @@ pub fn load_with(
     layers: &Layers<'_>,
     supplier: Option<&dyn Supplier>,
 ) -> Result<Drive, Vec<ConfigError>> {
-    let mut log = error::Log::default();
-    let drive = layers::merge(layers, supplier, &mut log)
-        .and_then(|merged| resolve::resolve(&merged, supplier, &mut log));
-    match drive {
-        Some(drive) if log.is_empty() => Ok(drive),
-        _ => Err(log.into_errors()),
-    }
+    let log = error::Log::default();
+    let drive = layers::merge(layers, supplier, &log)
+        .and_then(|merged| resolve::resolve(merged, supplier, &log));
+    let errors = log.errors();
+    drive.filter(|_| errors.is_empty()).ok_or(errors)
 }

@@ -1,4 +1,4 @@
-//! A drive file as a tree in which every key and value knows its place.
+//! TOML as a tree in which every key and value knows its place.
 
 use super::error::{ConfigError, Kind, Log};
 use super::text::{Origin, Place, Text};
@@ -12,14 +12,17 @@ use toml::de::{DeInteger, DeTable, DeValue};
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
-    pub(crate) place: Place,
-    pub(crate) value: Value,
+pub struct Node {
+    /// Where it stands.
+    pub place: Place,
+    /// What it is.
+    pub value: Value,
 }
 
 /// A value as TOML has it.
 #[derive(Clone, Debug)]
-pub(crate) enum Value {
+#[allow(missing_docs)]
+pub enum Value {
     Text(String),
     Int(i64),
     Float(f64),
@@ -29,15 +32,17 @@ pub(crate) enum Value {
     Table(Table),
 }
 
-/// A table: key, where the key stands, and its value.
+/// A table, by key.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Table(pub(crate) BTreeMap<String, Entry>);
+pub struct Table(pub BTreeMap<String, Entry>);
 
 /// One key of a table.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) key: Place,
-    pub(crate) node: Node,
+pub struct Entry {
+    /// Where the key stands.
+    pub key: Place,
+    /// Its value.
+    pub node: Node,
 }
 
 impl Node {
@@ -111,7 +116,7 @@ impl Table {
     /// The path and the value of a field of the section at `path`, which this is.
     pub(crate) fn field(&self, path: &str, name: &str) -> (String, Option<&Node>) {
         let key = name.replace('_', "-");
-        (join(path, &key), self.at(&key))
+        (join(path, &key), self.0.get(&key).map(|entry| &entry.node))
     }
 
     /// Takes out the key at a path.
@@ -155,12 +160,18 @@ impl Table {
     }
 
     /// Every value that is not a table, with its path.
-    pub(crate) fn leaves<'a>(&'a self, path: &str, out: &mut Vec<(String, &'a Entry)>) {
+    pub(crate) fn leaves(&self) -> Vec<(String, &Entry)> {
+        let mut found = Vec::new();
+        self.leaves_at("", &mut found);
+        found
+    }
+
+    fn leaves_at<'a>(&'a self, path: &str, found: &mut Vec<(String, &'a Entry)>) {
         for (key, entry) in &self.0 {
             let path = join(path, key);
             match &entry.node.value {
-                Value::Table(table) => table.leaves(&path, out),
-                _ => out.push((path, entry)),
+                Value::Table(table) => table.leaves_at(&path, found),
+                _ => found.push((path, entry)),
             }
         }
     }
@@ -171,43 +182,62 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// Reads a text; a text that is not TOML is reported and gives nothing.
-pub(crate) fn parse(text: &Arc<Text>, log: &mut Log) -> Option<Table> {
+/// What a text of TOML holds, and what is wrong with it: then the values are not whole.
+pub fn located(body: &str) -> (Table, Vec<ConfigError>) {
+    parse(&Text::new("", body, Origin::File, 0))
+}
+
+fn parse(text: &Arc<Text>) -> (Table, Vec<ConfigError>) {
     let (table, errors) = DeTable::parse_recoverable(&text.body);
+    let mut reading = Reading { text, shift: 0, wrong: Vec::new() };
     let mut lines = Vec::new();
     for error in &errors {
-        let place = Place::new(text, error.span().unwrap_or(0..0));
+        let place = reading.place(error.span().unwrap_or(0..0));
         // The parser goes on after an error; a second one on the same line is only its echo.
         if !lines.contains(&place.line()) {
             lines.push(place.line());
-            let found = ConfigError::new(Kind::Syntax, "this is not TOML");
-            log.push(found.at(&place, error.message()));
+            let (kind, message) = (Kind::Syntax, "this is not TOML");
+            reading.wrong.push(ConfigError::new(kind, message, &place, error.message()));
         }
     }
-    if !errors.is_empty() {
-        return None;
+    // What is in a text that is not TOML is guessed.
+    let guessed = !errors.is_empty();
+    let table = if guessed { Table::default() } else { reading.table(table.into_inner()) };
+    (table, reading.wrong)
+}
+
+/// Reads a text of settings; a text that is not TOML is reported and gives nothing.
+pub(crate) fn read(text: &Arc<Text>, log: &Log) -> Option<Table> {
+    let (table, wrong) = parse(text);
+    let whole = wrong.is_empty();
+    for error in wrong {
+        log.push(error);
     }
-    let before = log.len();
-    let table = Reading { text, shift: 0, log: &mut *log }.table(table.into_inner());
-    (log.len() == before).then_some(table)
+    whole.then_some(table)
 }
 
 /// The tree of a text that comes with floatgate.
 pub(crate) fn built_in(name: &str, body: &str) -> Table {
-    let (name, body) = (name.to_owned(), body.to_owned());
-    let text = Arc::new(Text { name, body, origin: Origin::Default, order: 0 });
-    parse(&text, &mut Log::default()).expect("what comes with floatgate is TOML")
+    let (table, wrong) = parse(&Text::new(name, body, Origin::Default, 0));
+    assert!(wrong.is_empty(), "what comes with floatgate is TOML: {wrong:?}");
+    table
 }
 
 /// Reads part of a command-line argument as a value: as TOML where it is that, else as text.
-pub(crate) fn parse_value(text: &Arc<Text>, range: Range<usize>, log: &mut Log) -> Node {
-    let word = &text.body[range.clone()];
+pub(crate) fn read_value(place: Place, log: &Log) -> Node {
+    let word = place.text();
     // The parser takes `25GiB` for a number that is yet to be looked at.
     match DeValue::parse(word) {
         Ok(value) if is_sound(value.get_ref()) && !word.contains('\n') => {
-            Reading { text, shift: range.start, log }.node(value)
+            let (text, shift) = (&place.text, place.range.start);
+            let mut reading = Reading { text, shift, wrong: Vec::new() };
+            let node = reading.node(value);
+            for error in reading.wrong {
+                log.push(error);
+            }
+            node
         }
-        _ => Node { place: Place::new(text, range.clone()), value: Value::Text(word.to_owned()) },
+        _ => Node { value: Value::Text(word.to_owned()), place },
     }
 }
 
@@ -215,7 +245,7 @@ pub(crate) fn parse_value(text: &Arc<Text>, range: Range<usize>, log: &mut Log) 
 struct Reading<'a> {
     text: &'a Arc<Text>,
     shift: usize,
-    log: &'a mut Log,
+    wrong: Vec<ConfigError>,
 }
 
 impl Reading<'_> {
@@ -234,8 +264,8 @@ impl Reading<'_> {
     fn node(&mut self, value: Spanned<DeValue<'_>>) -> Node {
         let place = self.place(value.span());
         let mut wrong = |what: &str, label: &str| {
-            let error = ConfigError::new(Kind::Value, format!("this is not {what}"));
-            self.log.push(error.at(&place, label));
+            let message = format!("this is not {what}");
+            self.wrong.push(ConfigError::new(Kind::Value, message, &place, label));
         };
         let value = match value.into_inner() {
             DeValue::String(s) => Value::Text(s.into_owned()),

@@ -1,21 +1,22 @@
 //! From settings as written to a drive: multiplied out, checked against each other, nothing open.
 
-use super::drive::{ChannelFirst, Drive, Recording, Workload, limits, order_name};
-use super::error::{ConfigError, Kind, Log};
-use super::field::{Field, Key, Offset, Reach, all, all_of};
+use super::drive::{ChannelFirst, Drive, Recording, Workload, limits};
+use super::error::{ConfigError, Kind, Log, Mark};
+use super::field::{At, Field, Reach, Word, all, all_of};
 use super::keys::{
-    Buffer, Bus, BusSettings, Choices, DRIVE, EnergySettings, Ftl, Host, Pages, Precondition,
-    Reliability, Run, Sizes, TimingSettings, WorkloadSettings,
+    Bus, BusSettings, Choices, EnergySettings, File, Ftl, Pages, Reliability, Sizes,
+    WorkloadSettings,
 };
-use super::layers::{Merged, WAYS};
-use super::node::{Node, Table, Value};
-use super::text::{Origin, Place};
+use super::layers::{DRIVE, Merged, WAYS};
+use super::node::{Node, Table};
+use super::text::{Origin, Place, Text};
 use super::times::spread;
 use kernel::Bytes;
 use nand::{Energies, Geometry, GeometryError, PageOrder, Shape};
 use policies::external::Supplier;
 use policies::{PolicyError, PolicySet};
 use serde_json::{Value as Json, json};
+use std::sync::Arc;
 
 /// A write buffer holds at most so many pages.
 const BUFFER_PAGES: u64 = 1 << 30;
@@ -28,70 +29,86 @@ const ALWAYS: [&str; 3] = ["model", "endurance", "recovery"];
 
 /// Makes the drive of all layers. `None` if something is wrong; `log` says what.
 pub(crate) fn resolve(
-    merged: &Merged,
+    mut merged: Merged,
     supplier: Option<&dyn Supplier>,
-    log: &mut Log,
+    log: &Log,
 ) -> Option<Drive> {
     log.complete();
-    let mut work = Work { log, tree: &merged.tree };
-    work.ways();
-    let name = work.name(merged);
-    let sizes = work.take::<Sizes>("geometry");
-    let pages = work.take::<Pages>("pages");
-    let geometry = sizes.as_ref().and_then(|sizes| work.geometry(sizes));
-    let geometry = geometry.and_then(|geometry| work.ordered(geometry, pages.as_ref()?.order));
-    let g = geometry.as_ref();
-    work.page_types(g);
-    let reliability = work.reliability(g);
-    let times = work.take::<TimingSettings>("timing");
-    let timing = work.timing(times.as_ref(), g, reliability.as_ref());
     // A section without keys says nothing.
-    let says = |key: &Key| merged.tree.at(&format!("energy.{}", key.name())).is_some();
-    let has_energy = EnergySettings::KEYS.iter().any(says);
-    let energy = has_energy.then(|| work.take::<EnergySettings>("energy")).flatten();
-    let ftl = work.ftl();
-    let logical_pages = work.capacity(g);
-    let host = work.host(g);
-    let buffer = work.buffer(g);
-    let workload = work.workload();
-    let precondition = work.take::<Precondition>("precondition");
-    let policies = work.policies(supplier);
-    work.fits(g, policies.as_ref());
-    work.spare(g, logical_pages, ftl, policies.as_ref());
-    let run = work.take::<Run>("run");
-    work.missing(merged);
-    if !log.is_empty() {
-        return None;
+    let says = |(key, _): &(String, _)| merged.tree.at(&format!("energy.{key}")).is_some();
+    if !all(EnergySettings::KEYS).iter().any(says) {
+        merged.tree.remove("energy");
     }
+    let tree = &merged.tree;
+    let mut work = Work { log, tree, geometry: None };
+    work.ways();
+    let name = work.name(&merged.file);
+    work.geometry = work.geometry();
+    log.page_types.set(work.geometry.map(|g| g.shape().bits_per_cell as usize));
+    let file = File::of(tree, "", log);
+    let reliability = work.reliability();
+    let timing = work.timing(reliability.as_ref());
+    work.gc();
+    let logical_pages = work.capacity();
+    work.host();
+    work.buffer();
+    work.workload();
+    let policies = work.policies(supplier);
+    work.spare(logical_pages, policies.as_ref());
+    if merged.whole {
+        work.missing(&merged.file);
+    }
+    let mut file = file.filter(|_| log.is_empty())?;
+    let (geometry, logical_pages, policies) = (work.geometry?, logical_pages?, policies?);
+    let ((timing, soft_reads), reliability) = (timing?, reliability?);
 
-    let (geometry, logical_pages, run) = (geometry?, logical_pages?, run?);
-    let ((timing, soft_reads), times) = (timing?, times?);
-    let (physical, logical) = (geometry.pages() as f64, f64::from(logical_pages));
-    let text = |key| merged.tree.text(key).map(|(text, _)| text);
-    let based = || text("base").map(|base| format!("based on {base}"));
-    // However it was given, a drive says what it exports.
-    let exported = Bytes::new(u64::from(logical_pages) * geometry.page_size().get());
-    let ftl = Ftl {
+    // What is echoed is the file with nothing open, without what only says how it was written.
+    let based = file.base.take().map(|base| format!("based on {base}"));
+    let summary = file.summary.take().or(based).unwrap_or_default();
+    let exported = u64::from(logical_pages) * geometry.page_size().get();
+    file.ftl = Ftl {
         over_provisioning: None,
         spare_factor: None,
-        logical_capacity: Some(exported),
-        ..ftl?
+        logical_capacity: Some(Bytes::new(exported)),
+        ..file.ftl
     };
-    let from = |path: &str, origin| {
-        merged.tree.at(path).is_some_and(|node| node.place.text.origin == origin)
+    file.pages.order = file.pages.order.filter(|order| *order != PageOrder::Cyclic);
+    let shift = file.workload.shift.take().filter(|shift| shift.0 != 0);
+    let generator = file.workload.echo();
+    file.workload.shift = shift;
+    file = File {
+        schema: Some(DRIVE.to_owned()),
+        name: Some(name.clone()),
+        summary: Some(summary.clone()),
+        chip: None,
+        reliability,
+        ..file
     };
-    let mut drive = Drive {
+    let mut resolved = file.echo();
+    let before_run = resolved.keys().take_while(|key| *key != "run").count();
+    resolved.shift_insert(before_run, "policies".into(), policies.to_json().into());
+    let from =
+        |path: &str, origin| tree.at(path).is_some_and(|node| node.place.text.origin == origin);
+    if let Some(Json::Object(echo)) = resolved.get_mut("reliability")
+        && !reliability.model_on()
+    {
+        // What only the model of the cells asks for is echoed where somebody gave it.
+        let given = |key: &str| !from(&format!("reliability.{key}"), Origin::Default);
+        echo.retain(|key, _| ALWAYS.contains(&key.as_str()) || given(key));
+    }
+    let (physical, logical) = (geometry.pages() as f64, f64::from(logical_pages));
+    Some(Drive {
         name,
-        summary: text("summary").map(str::to_owned).or_else(based).unwrap_or_default(),
+        summary,
         geometry,
         timing,
         soft_reads,
-        channel_first: match times.bus {
+        channel_first: match file.timing.bus {
             Bus::Included => ChannelFirst::Commands,
             Bus::Modelled(BusSettings { first, .. }) => first,
         },
-        has_levels: times.levels.is_some() || times.physics.is_some(),
-        energy: energy.as_ref().map(|energy| Energies {
+        has_levels: file.timing.levels.is_some() || file.timing.physics.is_some(),
+        energy: file.energy.map(|energy| Energies {
             read: spread(&energy.read),
             program: spread(&energy.program),
             erase: energy.erase,
@@ -102,71 +119,37 @@ pub(crate) fn resolve(
         logical_pages,
         over_provisioning: (physical - logical) / logical,
         spare_factor: (physical - logical) / physical,
-        ftl,
-        host: host?,
-        buffer: buffer?,
-        workload: workload?,
-        precondition: precondition?,
-        reliability: reliability?,
-        policies: policies?,
-        seed: run.seed,
+        ftl: file.ftl,
+        host: file.host,
+        buffer: file.buffer,
+        workload: Workload { shift: shift.map_or(0, |shift| shift.0), generator },
+        precondition: file.precondition,
+        reliability,
+        policies,
+        seed: file.run.seed,
         recording: Recording {
-            requests: run.keep_requests,
-            series_interval: run.series_interval,
+            requests: file.run.keep_requests,
+            series_interval: file.run.series_interval,
             snapshots: false,
         },
         build: crate::BUILD.to_owned(),
         sources: merged.sources(),
         insists_on_mode: from("host.mode", Origin::Set),
-        resolved: Json::Null,
-    };
-    let mut reliability = drive.reliability.echo();
-    if !drive.reliability.model_on() {
-        // What only the model of the cells asks for is echoed where somebody gave it.
-        let given = |key: &str| !from(&format!("reliability.{key}"), Origin::Default);
-        reliability.retain(|key, _| ALWAYS.contains(&key.as_str()) || given(key));
-    }
-    let mut workload = drive.workload.generator.clone();
-    if drive.workload.shift != 0 {
-        workload.insert("shift".into(), Offset(drive.workload.shift).to_string().into());
-    }
-    drive.resolved = json!({
-        "schema": "floatgate.drive/1",
-        "name": drive.name,
-        "summary": drive.summary,
-        "geometry": sizes?.echo(),
-        "timing": times.echo(),
-        "reliability": reliability,
-        "ftl": drive.ftl.echo(),
-        "host": drive.host.echo(),
-        "buffer": drive.buffer.echo(),
-        "precondition": drive.precondition.echo(),
-        "policies": drive.policies.to_json(),
-        "run": run.echo(),
-    });
-    if geometry.order() != PageOrder::Cyclic {
-        drive.resolved["pages"] = pages?.echo().into();
-    }
-    if let Some(energy) = &energy {
-        drive.resolved["energy"] = energy.echo().into();
-    }
-    if !workload.is_empty() {
-        drive.resolved["workload"] = workload.into();
-    }
-    Some(drive)
+        resolved: resolved.into(),
+    })
 }
 
 /// What of a resolved drive can shape its state before the run, but for the policies and what they
 /// are told; `by_requests`: the state is made from the workload.
 pub(crate) fn before_run(resolved: &Json, by_requests: bool) -> Json {
     let mut left = resolved.clone();
-    for (path, key) in all(DRIVE) {
+    for (path, key) in all(File::KEYS) {
         if key.reach.is_none_or(|reach| reach == Reach::Requests && by_requests) {
             continue;
         }
         let (section, key) = path.rsplit_once('.').unwrap_or(("", &path));
-        let section = if section.is_empty() { String::new() } else { format!("/{section}") };
-        let section = left.pointer_mut(&section.replace('.', "/")).and_then(Json::as_object_mut);
+        let section = format!("/{}", section.replace('.', "/"));
+        let section = left.pointer_mut(section.trim_end_matches('/')).and_then(Json::as_object_mut);
         section.and_then(|section| section.remove(key));
     }
     left
@@ -174,23 +157,26 @@ pub(crate) fn before_run(resolved: &Json, by_requests: bool) -> Json {
 
 /// Resolving in progress.
 pub(crate) struct Work<'a> {
-    pub(crate) log: &'a mut Log,
+    pub(crate) log: &'a Log,
     pub(crate) tree: &'a Table,
+    /// The array, once it is known.
+    pub(crate) geometry: Option<Geometry>,
 }
 
 impl Work<'_> {
-    /// A section, or what it is where no file has it.
-    fn take<T: Field>(&mut self, path: &str) -> Option<T::Plain> {
+    /// A setting or a section, or what it is where no file has it: what is wrong with it has been
+    /// said.
+    pub(crate) fn take<T: Field>(&self, path: &str) -> Option<T::Plain> {
         match self.tree.at(path) {
-            Some(node) => T::read(node, path, self.log),
-            None => T::absent(path, self.log),
+            Some(node) => T::read(At { node, path, log: &Log::default() }),
+            None => T::absent(path, &Log::default()),
         }
     }
 
     /// A single setting, if it is given and nothing is wrong with it.
     pub(crate) fn get<T: Field>(&self, path: &str) -> Option<T::Plain> {
         let node = self.tree.at(path).filter(|_| self.log.is_sound(path))?;
-        T::read(node, path, &mut Log::default())
+        T::read(At { node, path, log: &Log::default() })
     }
 
     /// Where a setting stands, in a text that the user wrote.
@@ -199,20 +185,22 @@ impl Work<'_> {
         Some(&node.place).filter(|place| place.text.origin != Origin::Default)
     }
 
-    /// An error about settings, with what to say at each.
+    /// An error about settings, with what to say at each, the culprit first.
     fn error(&self, kind: Kind, message: impl Into<String>, marks: &[(&str, &str)]) -> ConfigError {
-        let marks = marks.iter().filter_map(|(path, label)| Some((self.place(path)?, *label)));
-        marks.fold(ConfigError::new(kind, message), |error, (place, label)| error.at(place, label))
+        let mark = |(path, label): &(&str, &str)| {
+            Some(Mark { place: self.place(path)?.clone(), label: (*label).to_owned() })
+        };
+        let marks = marks.iter().filter_map(mark).collect();
+        ConfigError { kind, message: message.into(), marks, help: None }
     }
 
     /// Reports an error about settings, the culprit first.
-    pub(crate) fn fail(&mut self, kind: Kind, message: impl Into<String>, marks: &[(&str, &str)]) {
-        let error = self.error(kind, message, marks);
-        self.log.fail(marks[0].0, error);
+    pub(crate) fn fail(&self, kind: Kind, message: impl Into<String>, marks: &[(&str, &str)]) {
+        self.log.fail(marks[0].0, self.error(kind, message, marks));
     }
 
     /// Reports ways of saying one thing that are given side by side.
-    fn ways(&mut self) {
+    fn ways(&self) {
         for (section, ways, help) in WAYS {
             let first = |way: &&[&str]| {
                 let mut paths = way.iter().map(|key| format!("{section}.{key}"));
@@ -223,7 +211,8 @@ impl Work<'_> {
             if given.len() > 1 {
                 let message = format!("{} exclude each other", all_of(&given));
                 let marks: Vec<_> = given.iter().map(|path| (path.as_str(), "")).collect();
-                let error = self.error(Kind::Conflict, message, &marks).help(help);
+                let help = Some(help.to_owned());
+                let error = ConfigError { help, ..self.error(Kind::Conflict, message, &marks) };
                 for path in given {
                     self.log.fail(&path, error.clone());
                 }
@@ -232,20 +221,22 @@ impl Work<'_> {
     }
 
     /// The drive's name: as given, or that of its file.
-    fn name(&mut self, merged: &Merged) -> String {
+    fn name(&self, file: &Text) -> String {
         let Some((name, place)) = self.tree.text("name") else {
-            let shown = merged.file.name.rsplit(['/', '\\']).next().unwrap_or("");
+            let shown = file.name.rsplit(['/', '\\']).next().unwrap_or("");
             let stem = shown.strip_suffix(".toml").unwrap_or(shown);
             return if stem.is_empty() { "drive".into() } else { stem.to_owned() };
         };
         if name.trim().is_empty() || name.chars().any(char::is_control) {
-            let error = ConfigError::new(Kind::Value, "`name` must be one line of text");
-            self.log.fail("name", error.at(place, ""));
+            let message = "`name` must be one line of text";
+            self.log.fail("name", ConfigError::new(Kind::Value, message, place, ""));
         }
         name.to_owned()
     }
 
-    fn geometry(&mut self, sizes: &Sizes) -> Option<Geometry> {
+    /// The array, with the pages of its blocks in the order that is asked for.
+    fn geometry(&self) -> Option<Geometry> {
+        let sizes = self.take::<Sizes>("geometry")?;
         let shape = Shape {
             channels: sizes.channels,
             chips_per_channel: sizes.chips_per_channel,
@@ -262,45 +253,22 @@ impl Work<'_> {
             let message = error.to_string().replace("`dies`", "the number of dies");
             self.fail(Kind::Geometry, message, &[(path, "")]);
         };
-        Geometry::new(shape).map_err(wrong).ok()
-    }
-
-    /// The array with the pages of its blocks in the order that is asked for.
-    fn ordered(&mut self, geometry: Geometry, order: Option<PageOrder>) -> Option<Geometry> {
-        let order = order.unwrap_or_default();
+        let geometry = Geometry::new(shape).map_err(wrong).ok()?;
+        let order = self.take::<Pages>("pages")?.order.unwrap_or_default();
         let ordered = geometry.with_order(order);
         if ordered.is_none() {
             let pages = if order == PageOrder::ShadowPairs { "a multiple of 4" } else { "even" };
             let message = format!(
                 "`pages.order` \"{}\" is for cells of two bits, and blocks with a number of pages \
                  that is {pages}",
-                order_name(order)
+                order.said()
             );
             self.fail(Kind::Conflict, message, &[("pages.order", "")]);
         }
         ordered
     }
 
-    /// Whether lists by page type have a value for each.
-    fn page_types(&mut self, geometry: Option<&Geometry>) {
-        let Some(types) = geometry.map(|g| g.shape().bits_per_cell as usize) else { return };
-        for (path, _) in all(DRIVE).into_iter().filter(|(_, key)| key.by_page_type) {
-            let Some(Value::List(values)) = self.tree.at(&path).map(|node| &node.value) else {
-                continue;
-            };
-            if values.len() != 1 && values.len() != types && self.log.is_sound(&path) {
-                let cell = if types == 1 { "1 page type" } else { &format!("{types} page types") };
-                let message = format!(
-                    "`{path}` has {} values, and the cells have {cell} (`geometry.bits-per-cell`)",
-                    values.len(),
-                );
-                self.fail(Kind::Value, message, &[(&path, "give one for all, or one for each")]);
-            }
-        }
-    }
-
-    fn reliability(&mut self, geometry: Option<&Geometry>) -> Option<Reliability> {
-        let mut all = self.take::<Reliability>("reliability");
+    fn reliability(&self) -> Option<Reliability> {
         let (cycles, endurance) = ("reliability.initial-cycles", "reliability.endurance");
         if let (Some(n), Some(limit)) = (self.get::<u32>(cycles), self.get::<u32>(endurance))
             && n >= limit
@@ -313,21 +281,21 @@ impl Work<'_> {
                 [(cycles, "cycles before the run"), (endurance, "cycles that a block endures")];
             self.fail(Kind::Conflict, message, &marks);
         }
-        if let Some(rates) = all.as_ref().map(|all| all.correctable)
-            && limits(rates).is_none()
-        {
-            let message = format!("`reliability.correctable` is {rates:?}");
+        let mut all = self.take::<Reliability>("reliability")?;
+        if limits(all.correctable).is_none() {
+            let message = format!("`reliability.correctable` is {:?}", all.correctable);
             let label = "three numbers that rise, above 0 and below 0.5";
             self.fail(Kind::Value, message, &[("reliability.correctable", label)]);
             return None;
         }
-        if let (Some(all), Some(geometry)) = (&mut all, geometry) {
+        if let Some(geometry) = self.geometry {
             all.codeword = all.codeword.min(geometry.page_size());
         }
-        all
+        Some(all)
     }
 
-    fn ftl(&mut self) -> Option<Ftl> {
+    /// When garbage collection runs.
+    fn gc(&self) {
         let [start, stop, background] =
             ["start", "stop", "background-stop"].map(|key| format!("ftl.gc.{key}"));
         let value = |path: &str| self.get::<u32>(path);
@@ -346,11 +314,10 @@ impl Work<'_> {
             let label = "0 (no background collection), or at least `ftl.gc.stop`";
             self.fail(Kind::Value, message, &[(&background, label), (&stop, "")]);
         }
-        self.take::<Ftl>("ftl")
     }
 
     /// How many pages the drive exports.
-    fn capacity(&mut self, geometry: Option<&Geometry>) -> Option<u32> {
+    fn capacity(&self) -> Option<u32> {
         if CAPACITY.iter().any(|path| self.log.is_broken(path)) {
             return None;
         }
@@ -359,7 +326,7 @@ impl Work<'_> {
             self.log.miss(spare);
             return None;
         };
-        let geometry = geometry?;
+        let geometry = self.geometry?;
         let (flash, page) = (geometry.pages() as u64, geometry.page_size().get());
         let pages = match (self.get::<f64>(over), self.get::<f64>(spare)) {
             (Some(over), _) => whole_pages(flash as f64 / (1.0 + over)),
@@ -384,17 +351,9 @@ impl Work<'_> {
     }
 
     /// Whether garbage collection has room.
-    fn spare(
-        &mut self,
-        geometry: Option<&Geometry>,
-        logical: Option<u32>,
-        ftl: Option<Ftl>,
-        policies: Option<&PolicySet>,
-    ) {
-        let (Some(g), Some(logical), Some(ftl)) = (geometry, logical, ftl) else { return };
-        if self.log.is_broken("ftl.gc.stop") {
-            return;
-        }
+    fn spare(&self, logical: Option<u32>, policies: Option<&PolicySet>) {
+        let ftl = self.take::<Ftl>("ftl").filter(|_| !self.log.is_broken("ftl.gc.stop"));
+        let (Some(g), Some(logical), Some(ftl)) = (&self.geometry, logical, ftl) else { return };
         let stop = ftl.gc.stop;
         // An open block for the host, and one for garbage collection.
         let own = u64::from(stop) + 2;
@@ -429,11 +388,11 @@ impl Work<'_> {
         let given = CAPACITY.into_iter().find(|path| self.tree.at(path).is_some());
         let marks = [(given.unwrap_or("ftl"), "too little spare"), ("ftl.gc.stop", "")];
         let error = self.error(Kind::TooFewSpare, message, &marks);
-        self.log.push(error.help(help));
+        self.log.push(ConfigError { help: Some(help), ..error });
     }
 
-    fn host(&mut self, geometry: Option<&Geometry>) -> Option<Host> {
-        if let (Some(unit), Some(g)) = (self.get::<Bytes>("host.sector"), geometry)
+    fn host(&self) {
+        if let (Some(unit), Some(g)) = (self.get::<Bytes>("host.sector"), self.geometry)
             && (unit.get() == 0 || g.page_size().get() % unit.get() != 0)
         {
             let page = g.page_size();
@@ -441,11 +400,10 @@ impl Work<'_> {
             let marks = [("host.sector", "the sector"), ("geometry.page-size", "the page")];
             self.fail(Kind::Value, message, &marks);
         }
-        self.take::<Host>("host")
     }
 
-    fn buffer(&mut self, geometry: Option<&Geometry>) -> Option<Buffer> {
-        if let (Some(size), Some(g)) = (self.get::<Bytes>("buffer.size"), geometry) {
+    fn buffer(&self) {
+        if let (Some(size), Some(g)) = (self.get::<Bytes>("buffer.size"), self.geometry) {
             let pages = size.get() / g.page_size().get();
             if size.get() > 0 && !(1..=BUFFER_PAGES).contains(&pages) {
                 let message = format!("`buffer.size` is {size}, which is {pages} pages");
@@ -453,11 +411,9 @@ impl Work<'_> {
                 self.fail(Kind::Value, message, &[("buffer.size", &label)]);
             }
         }
-        self.take::<Buffer>("buffer")
     }
 
-    fn workload(&mut self) -> Option<Workload> {
-        let given = self.take::<WorkloadSettings>("workload");
+    fn workload(&self) {
         for (key, _) in all(WorkloadSettings::KEYS).iter().filter(|(key, _)| key != "shift") {
             // What a key may hold, the generator itself knows best.
             let path = format!("workload.{key}");
@@ -469,40 +425,31 @@ impl Work<'_> {
                 self.fail(Kind::Value, message, &[(&path, &error.to_string())]);
             }
         }
-        let given = given?;
-        let shift = given.shift.map_or(0, |offset| offset.0);
-        let generator = WorkloadSettings { shift: None, ..given }.echo();
-        Some(Workload { shift, generator })
     }
 
-    fn policies(&mut self, supplier: Option<&dyn Supplier>) -> Option<PolicySet> {
+    fn policies(&self, supplier: Option<&dyn Supplier>) -> Option<PolicySet> {
         let mut choices = self.take::<Choices>("policies")?;
         for (family, ..) in choices.extract_if(.., |(_, name, _)| name.is_empty()) {
             let path = format!("policies.{family}");
             if let Some(entry) = self.tree.entry(&path).filter(|_| self.log.is_sound(&path)) {
                 let message = format!("`{path}` does not say which policy");
-                let error = ConfigError::new(Kind::Policy, message);
-                self.log.fail(&path, error.at(&entry.key, "its `name` is missing"));
+                let label = "its `name` is missing";
+                self.log.fail(&path, ConfigError::new(Kind::Policy, message, &entry.key, label));
             }
         }
         let set = PolicySet::resolve(&choices, supplier);
-        set.map_err(|errors| errors.iter().for_each(|error| self.policy_error(error))).ok()
-    }
-
-    /// Whether the policies fit the array.
-    fn fits(&mut self, geometry: Option<&Geometry>, policies: Option<&PolicySet>) {
-        if let (Some(geometry), Some(policies)) = (geometry, policies)
-            && let Some(error) = policies.misfit(geometry)
-        {
+        let set = set.map_err(|errors| errors.iter().for_each(|e| self.policy_error(e))).ok()?;
+        if let Some(error) = self.geometry.and_then(|geometry| set.misfit(&geometry)) {
             self.policy_error(&error);
         }
+        Some(set)
     }
 
     /// Puts a policy's error where it was written.
-    fn policy_error(&mut self, error: &PolicyError) {
+    fn policy_error(&self, error: &PolicyError) {
         let family = format!("policies.{}", error.family);
         let Some(chosen) = self.tree.at("policies").and_then(|all| all.key(&error.family)) else {
-            return self.log.fail(&family, ConfigError::new(Kind::Policy, &error.message));
+            return self.fail(Kind::Policy, &error.message, &[(&family, "")]);
         };
         let name = chosen.node.key("name").map_or(&chosen.node.place, |name| &name.node.place);
         let place = match &error.key {
@@ -517,12 +464,12 @@ impl Work<'_> {
             None => &chosen.key,
         };
         let label = error.suggestion.as_ref().map(|s| format!("did you mean `{s}`?"));
-        let found = ConfigError::new(Kind::Policy, &error.message);
-        self.log.fail(&family, found.at(place, label.unwrap_or_default()));
+        let label = label.unwrap_or_default();
+        self.log.fail(&family, ConfigError::new(Kind::Policy, &error.message, place, label));
     }
 
     /// Reports the settings that are missing, one error for each section.
-    fn missing(&mut self, merged: &Merged) {
+    fn missing(&self, file: &Arc<Text>) {
         for (path, keys) in self.log.take_missing() {
             let section = if path.is_empty() { "the file".into() } else { format!("`[{path}]`") };
             let names = all_of(&keys).replace(
@@ -534,12 +481,12 @@ impl Work<'_> {
             let outer = path.rmatch_indices('.').map(|(dot, _)| &path[..dot]);
             let mut sections = [&*path].into_iter().chain(outer);
             let place = sections.find_map(|path| self.place(path).cloned());
-            let place = place.unwrap_or_else(|| Place::new(&merged.file, 0..0));
-            let mut error = ConfigError::new(Kind::Missing, message).at(&place, "");
-            if path == "geometry" || path == "timing" {
-                error = error.help("inherit from a drive with `base`, or from a chip with `chip`");
-            }
-            self.log.push(error);
+            let place = place.unwrap_or_else(|| Place::new(file, 0..0));
+            let inherited = path == "geometry" || path == "timing";
+            let help = "inherit from a drive with `base`, or from a chip with `chip`";
+            let help = inherited.then(|| help.to_owned());
+            let error = ConfigError::new(Kind::Missing, message, &place, "");
+            self.log.push(ConfigError { help, ..error });
         }
     }
 }

@@ -1,13 +1,10 @@
 //! The JSON Schema of drive files.
 
-use super::field::section_schema;
-use super::keys::DRIVE;
+use super::field::Field;
+use super::keys::File;
 use super::node::{Table, Value, built_in};
 use crate::presets;
 use serde_json::{Value as Json, json};
-
-const ABOUT: &str = "A drive file: a simulated SSD and how it is used. Times, sizes and rates are \
-                     text with a unit; a bare number there is an error.";
 
 /// The JSON Schema of drive files (draft 2020-12), with the defaults of the keys that have one.
 pub fn schema() -> Json {
@@ -15,8 +12,7 @@ pub fn schema() -> Json {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "floatgate drive file",
     });
-    if let (Some(root), Json::Object(rest)) = (schema.as_object_mut(), section_schema(ABOUT, DRIVE))
-    {
+    if let (Some(root), Json::Object(rest)) = (schema.as_object_mut(), File::schema()) {
         root.extend(rest);
     }
     add_defaults(&mut schema, &built_in("defaults", presets::DEFAULTS));

@@ -34,6 +34,10 @@ pub(crate) struct Text {
 }
 
 impl Text {
+    pub(crate) fn new(name: &str, body: &str, origin: Origin, order: usize) -> Arc<Self> {
+        Arc::new(Self { name: name.to_owned(), body: body.to_owned(), origin, order })
+    }
+
     /// Whether this is a command-line argument, which has no lines to speak of.
     pub(crate) fn is_argument(&self) -> bool {
         matches!(self.origin, Origin::Set | Origin::Policy | Origin::Seed)
@@ -51,6 +55,44 @@ impl Place {
     pub(crate) fn new(text: &Arc<Text>, range: Range<usize>) -> Self {
         let end = range.end.min(text.body.len());
         Self { text: Arc::clone(text), range: range.start.min(end)..end }
+    }
+
+    /// All of a text.
+    pub(crate) fn of(text: &Arc<Text>) -> Self {
+        Self::new(text, 0..text.body.len())
+    }
+
+    /// Where what is said there begins in its text, in bytes.
+    pub fn start(&self) -> usize {
+        self.range.start
+    }
+
+    /// What is left of it after the space around it is gone.
+    pub(crate) fn trim(&self) -> Self {
+        let start = self.range.end - self.text().trim_start().len();
+        Self::new(&self.text, start..start + self.text().trim().len())
+    }
+
+    /// The parts between separators, without the space around them.
+    pub(crate) fn split(&self, separator: char) -> Vec<Self> {
+        let mut start = self.range.start;
+        let part = |part: &str| {
+            let range = start..start + part.len();
+            start = range.end + separator.len_utf8();
+            Self::new(&self.text, range).trim()
+        };
+        self.text().split(separator).map(part).collect()
+    }
+
+    /// What stands before and behind the first `=`.
+    pub(crate) fn equation(&self) -> Option<(Self, Self)> {
+        let equals = self.range.start + self.text().find('=')?;
+        let half = |range| Self::new(&self.text, range);
+        Some((half(self.range.start..equals), half(equals + 1..self.range.end)))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.range.is_empty()
     }
 
     /// The name of the file as the user knows it, or `--set argument 2`.

@@ -14,12 +14,7 @@ pub(crate) fn spread<T: Copy>(values: &[T]) -> [T; 4] {
 
 impl Work<'_> {
     /// The times, and what reading with more sensings takes.
-    pub(crate) fn timing(
-        &mut self,
-        keys: Option<&TimingSettings>,
-        geometry: Option<&Geometry>,
-        reliability: Option<&Reliability>,
-    ) -> Option<(Timing, SoftReads)> {
+    pub(crate) fn timing(&self, reliability: Option<&Reliability>) -> Option<(Timing, SoftReads)> {
         let given = |path| self.tree.at(path).is_some() || self.log.is_broken(path);
         if !given("timing.levels") && !given("timing.physics") {
             for path in ["timing.read", "timing.program"] {
@@ -35,19 +30,16 @@ impl Work<'_> {
             let marks = [("timing.bus", "must be \"included\""), ("timing.physics", "")];
             self.fail(Kind::Conflict, message, &marks);
         }
-        let (keys, geometry, reliability) = (keys?, geometry?, reliability?);
+        let (keys, geometry) = (self.take::<TimingSettings>("timing")?, &self.geometry?);
+        let reliability = reliability?;
         if !self.log.is_sound("timing") {
             return None;
         }
         let bus = self.bus(&keys.bus, geometry)?;
+        let cell = reliability.cell(geometry);
         if let Some(physics) = &keys.physics {
-            return self.physics(
-                physics,
-                bus,
-                keys.erase,
-                &reliability.cell(geometry),
-                reliability,
-            );
+            let (read, program, soft_reads) = self.physics(physics, &cell, reliability)?;
+            return Some((Timing { read, program, erase: keys.erase, bus }, soft_reads));
         }
         let times = match (&keys.levels, &keys.read, &keys.program) {
             (Some(all), ..) => {
@@ -59,8 +51,7 @@ impl Work<'_> {
         let [read, program] = [0, 1].map(|which| times.map(|level| spread(level[which])));
         let timing = Timing { read, program, erase: keys.erase, bus };
         if keys.levels.is_none() {
-            let soft_reads =
-                SoftReads::of_plain(&timing, &reliability.cell(geometry), &reliability.ldpc());
+            let soft_reads = SoftReads::of_plain(&timing, &cell, &reliability.ldpc());
             return Some((timing, soft_reads));
         }
         let rising = SoftReads::of_levels(&timing);
@@ -74,15 +65,13 @@ impl Work<'_> {
         Some((timing, soft_reads))
     }
 
-    /// Times by level from the equations of the cells.
+    /// Times of reads and programs by level from the equations of the cells.
     fn physics(
-        &mut self,
+        &self,
         physics: &Physics,
-        bus: nand::Bus,
-        erase: Dur,
         cell: &nand::physics::Cell,
         reliability: &Reliability,
-    ) -> Option<(Timing, SoftReads)> {
+    ) -> Option<([[Dur; 4]; 3], [[Dur; 4]; 3], SoftReads)> {
         let Physics { steps, retention, .. } = *physics;
         if !steps.is_sorted_by(|a, b| a < b) {
             let message = format!("`timing.physics.steps` is {steps:?}, and steps must rise");
@@ -123,12 +112,11 @@ impl Work<'_> {
             self.fail(Kind::Value, message, &[("timing.physics", "at most a minute")]);
             return None;
         }
-        let timing = Timing { read, program, erase, bus };
-        Some((timing, soft_reads))
+        Some((read, program, soft_reads))
     }
 
     /// The bus, with the time of a page.
-    fn bus(&mut self, bus: &Bus, geometry: &Geometry) -> Option<nand::Bus> {
+    fn bus(&self, bus: &Bus, geometry: &Geometry) -> Option<nand::Bus> {
         let Bus::Modelled(BusSettings { rate, width_bits, command, .. }) = *bus else {
             return Some(nand::Bus::Included);
         };

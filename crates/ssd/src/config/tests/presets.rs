@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::config::error::Log;
-use crate::config::field::{Field, all};
-use crate::config::keys::{DRIVE, Sources};
+use crate::config::field::{At, Field, all};
+use crate::config::keys::{File, Sources};
 use crate::config::node::{Value, built_in};
 use crate::presets::{DEFAULTS, chips, presets};
 use kernel::{Bytes, Dur};
@@ -67,24 +67,23 @@ const DEVICE: [&str; 8] =
 fn every_number_of_a_preset_has_a_source() {
     let mut seen = 0;
     for (name, text) in presets().iter().chain(chips()) {
-        let mut log = Log::default();
+        let log = &Log::default();
         let table = built_in(name, text);
-        let sources = table.at("sources").expect("a preset has sources");
-        let sources = Sources::read(sources, "sources", &mut log).expect("sources are text");
-        let mut leaves = Vec::new();
-        table.leaves("", &mut leaves);
-        for (path, _) in leaves {
+        let node = table.at("sources").expect("a preset has sources");
+        let sources = Sources::read(At { node, path: "sources", log }).expect("sources are text");
+        for (path, _) in table.leaves() {
             let section = path.split('.').next().unwrap_or_default();
             if DEVICE.contains(&section) {
-                assert!(sources.of(&path).is_some(), "{name}: `{path}` has no source");
+                assert!(!sources.of(&path).is_empty(), "{name}: `{path}` has no source");
                 seen += 1;
             }
         }
         assert!(log.is_empty());
         let used = |key: &String| {
-            let mut leaves = Vec::new();
-            table.leaves("", &mut leaves);
-            leaves.iter().any(|(path, _)| path == key || path.starts_with(&format!("{key}.")))
+            table
+                .leaves()
+                .iter()
+                .any(|(path, _)| path == key || path.starts_with(&format!("{key}.")))
         };
         let idle: Vec<_> = sources.0.keys().filter(|key| !used(key)).collect();
         assert!(idle.is_empty(), "{name}: sources of nothing: {idle:?}");
@@ -128,7 +127,7 @@ fn the_schema_is_current() {
 
 #[test]
 fn every_setting_is_documented() {
-    let all = all(DRIVE);
+    let all = all(File::KEYS);
     assert!(all.len() > 60, "only {} settings were looked at", all.len());
     for (path, key) in all {
         assert!(key.brief().len() > 5, "`{path}`: describe it");
