@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import fsum
 from pathlib import Path
 from statistics import fmean, median
@@ -29,7 +29,7 @@ def report_of(
     sheets: Sequence[Sheet] = (),
 ) -> Report:
     """The report of an experiment: what it publishes, then what an analysis has found."""
-    rows = list(findings(experiment, comparison))
+    rows = findings(experiment, comparison)
     own = [Table("Published and found", rows)] if rows else []
     drawn = list(_plots(experiment, comparison))
     return Report(
@@ -80,6 +80,10 @@ class Evidence:
             (other for other in self.of(against) if same.items() <= other.names.items()), None
         )
 
+    def findings(self, claims: Iterable[Published]) -> list[Finding]:
+        """The rows of several claims."""
+        return [row for claim in claims for row in self.finding(claim)]
+
     def finding(self, claim: Published) -> Iterator[Finding]:
         """Rows for a claim: one, or one for real traces and one for stand-ins if it takes both."""
         if claim.text:
@@ -102,6 +106,40 @@ class Evidence:
                 claim.tolerance,
                 [each.names for each in used],
             )
+
+    def sheet(
+        self,
+        title: str,
+        where: Mapping[str, Any],
+        axes: Sequence[str],
+        columns: Mapping[str, Published],
+        text: str = "",
+        base: Mapping[str, Any] | None = None,
+    ) -> Sheet:
+        """A row for each setting of the axes, and in each column a claim over its runs.
+
+        A column's own `where` stands above that of its row; runs that carry `base` have no row.
+        """
+        rows = {}
+        for taken in self.of(where):
+            if base and base.items() <= taken.names.items():
+                continue
+            key = tuple(taken.names[axis] for axis in axes)
+            mark = " [stand-in]" * (axes[0] == "workload" and taken.stand_in)
+            here = {**where, **{axis: taken.names[axis].split(" = ") for axis in axes}}
+            cells = (self._cell(claim, {**here, **claim.where}) for claim in columns.values())
+            rows[key] = [key[0] + mark, *key[1:], *cells]
+        heads = [axis.rpartition(".")[2] for axis in axes]
+        return Sheet(title, [*heads, *columns], list(rows.values()), text)
+
+    def _cell(self, claim: Published, where: Mapping[str, Any]) -> str:
+        """Our number in words; of real traces and of stand-ins if both are there."""
+        found = self.finding(claim._replace(where=where))
+        return ", ".join(
+            f"{100 * row.ours:+.1f} %" if claim.against else measures.UNITS[row.unit].show(row.ours)
+            for row in found
+            if isinstance(row.ours, float)
+        )
 
     def _ours(
         self, claim: Published, taken: Sequence[Taken]
@@ -179,11 +217,9 @@ def _unit(claim: Published) -> str:
     return "x" if claim.form == "ratio" else "share"
 
 
-def findings(experiment: Experiment, comparison: Comparison) -> Iterator[Finding]:
+def findings(experiment: Experiment, comparison: Comparison) -> list[Finding]:
     """The rows of what an experiment says was published; `ours` is None without its runs."""
-    evidence = Evidence(experiment, comparison)
-    for claim in experiment.published:
-        yield from evidence.finding(claim)
+    return Evidence(experiment, comparison).findings(experiment.published)
 
 
 def percent(change: float | None) -> str:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from math import fsum
 from typing import Any, NamedTuple
 
 from floatgate.lists import chips
+from floatgate.physics import Cell
 from floatgate.reproduce.studies.wom.pairs import PLAIN_TURNED, turned
 
-
-class Energy(NamedTuple):
-    """Joules for each logical page programmed, its share of the erase included."""
-
-    plain: float
-    constant: float
-    """A program takes what it takes, whatever it programs; so does the read before the second."""
-    by_cells: float
-    """A program takes energy in proportion to the cells that turn."""
-    without_reads: float
-    """The same, with no account of the read before the second program."""
+PRINTED, DENSE = "the paper's account", "the same, with density counted"
+CONSTANT, TURNED = "constant energies", "in proportion to cells that turn"
+WITHOUT = "the same, without the read before"
 
 
 class Chip(NamedTuple):
@@ -32,6 +26,7 @@ class Chip(NamedTuple):
     program: tuple[float, ...]
     """By page type, in joules."""
     erase: float
+    rated: int
 
     @property
     def coded(self) -> int:
@@ -58,20 +53,46 @@ class Chip(NamedTuple):
         """Logical pages that a block holds at a time, against a plain one."""
         return (self.pages - self.coded + self.slots) / self.pages
 
-    def energy(self) -> Energy:
-        """Joules for each logical page, plain and coded."""
-        first_type, other_type = self.program[0], self.program[-1]
+    def energy(self) -> dict[str, float]:
+        """What the code changes in the energy of a page and of its share of an erase, by account.
+
+        The paper's own is the mean over programs, those of safe pages twice, and the erase over
+        the bytes that it gains: that a coded page holds two thirds is forgotten.
+        """
+        fast, slow = self.program[0], self.program[-1]
         unsafe = self.pages - self.safe
-        plain_programs = self.safe * first_type + unsafe * other_type
-        plain = (plain_programs + self.erase) / self.pages
+        plain = (self.safe * fast + unsafe * slow + self.erase) / self.pages
+        programs = 2 * self.safe * fast + unsafe * slow
+        each_erase = self.pages * self.ideal_gain
+        uncoded = (self.safe - self.coded) * fast + unsafe * slow
+        again, turning = self.coded * self.read, self.coded * fast * sum(turned()) / PLAIN_TURNED
         logical = self.pages * self.gain
-        uncoded = (self.safe - self.coded) * first_type + unsafe * other_type
-        again = self.coded * (first_type + self.read)
-        constant = uncoded + self.coded * first_type + again + self.erase
-        once, twice = (share / PLAIN_TURNED for share in turned())
-        turning = uncoded + self.coded * first_type * (once + twice) + self.erase
-        by_cells = turning + self.coded * self.read
-        return Energy(plain, constant / logical, by_cells / logical, turning / logical)
+        accounts = {
+            PRINTED: programs / (2 * self.safe + unsafe) + self.erase / each_erase,
+            DENSE: (programs + self.erase) / each_erase,
+            CONSTANT: (uncoded + 2 * self.coded * fast + again + self.erase) / logical,
+            TURNED: (uncoded + turning + again + self.erase) / logical,
+            WITHOUT: (uncoded + turning + self.erase) / logical,
+        }
+        return {name: joules / plain - 1 for name, joules in accounts.items()}
+
+    def life_by_levels(self) -> float:
+        """Logical bytes until the fatal error rate, against plain data, if errors go with levels.
+
+        The code moves cells between levels. Of first bits as it writes them three in four are 1
+        at most, so that no level has fewer than half of the cells that it has of random data, and
+        errors are at least half as many.
+        """
+        cell = Cell(self.bits, self.rated)
+
+        def errors(share: float) -> float:
+            return fsum(cell.rber(t, cycles=share * self.rated) for t in range(self.bits))
+
+        low, high = 1.0, 10.0
+        while high - low > 1e-4:
+            middle = (low + high) / 2
+            low, high = (middle, high) if errors(middle) < 2 * errors(1.0) else (low, middle)
+        return low * self.gain
 
 
 def measured_chips() -> list[Chip]:
@@ -90,4 +111,5 @@ def _chip(known: dict[str, Any]) -> Chip:
         energy["read"][0],
         tuple(energy["program"]),
         energy["erase"],
+        known["endurance"],
     )
