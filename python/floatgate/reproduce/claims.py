@@ -316,7 +316,7 @@ def shown(value: float | str | None, unit: str) -> str:
         return value or ""
     factor, words = UNITS.get(unit, (1.0, f" {unit}" if unit else ""))
     scaled = value * factor
-    text = f"{scaled:.3f}" if abs(scaled) < 10 and scaled % 1 else number(scaled)
+    text = f"{scaled:.3f}" if 1e-3 <= abs(scaled) < 10 and scaled % 1 else number(scaled)
     return f"{text}{words}"
 
 

@@ -64,11 +64,11 @@ def _wear(found: Mapping[str, Any]) -> str:
     for i in places(wear["cycles"], rated):
         rates = [_rate(each[i]) for each in samples]
         rows.append([number(wear["cycles"][i]), f"{wear['program_us'][i]:.0f} =", *rates])
-    pages = wear["rber_of_pages"]
+    pages = [rate for of_sample in wear["rber_of_pages"] for rate in of_sample]
     return "\n".join(
         [
             table(rows),
-            f"over {number(rated)} rated cycles, pages of the block: {_rate(min(pages))} to "
+            f"over {number(rated)} rated cycles, pages of the blocks: {_rate(min(pages))} to "
             f"{_rate(max(pages))}",
         ]
     )

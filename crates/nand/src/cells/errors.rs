@@ -1,5 +1,6 @@
 //! Bit errors at a rate.
 
+use crate::physics::normal;
 use kernel::Rng;
 
 /// How far to the next error where each bit errs with probability `rate`: geometric, from one
@@ -36,10 +37,8 @@ pub fn errors(bits: u64, rate: f64, rng: &mut Rng) -> u64 {
     }
     let (n, p) = (bits as f64, rate.min(1.0 - 1e-16));
     if n * p > 200.0 {
-        // Box and Muller.
-        let radius = (2.0 * rng.exponential()).sqrt();
-        let normal = radius * (std::f64::consts::TAU * rng.unit()).cos();
-        return (n * p + (n * p * (1.0 - p)).sqrt() * normal).round().clamp(0.0, n) as u64;
+        let deviation = (n * p * (1.0 - p)).sqrt();
+        return (n * p + deviation * normal(rng)).round().clamp(0.0, n) as u64;
     }
     let ln_right = (-p).ln_1p();
     let (mut at, mut found) = (gap(rng, ln_right), 0);

@@ -11,6 +11,7 @@
 //! | all errors of a page; a table of them | `rber` | the above, added |
 //! | program time and wear | `aging` | Grupp Fig. 5 |
 //! | wear of in-place reprogramming | `ipr` | IPR Fig. 7 |
+//! | samples and pages that differ | `variation` | Gerardin et al.; assumed |
 //!
 //! `docs/physics.md` has the equations, what each constant rests on, and what is assumed. Nothing
 //! is temperature dependent: READY fixes 25 °C, the other sources do not say.
@@ -37,6 +38,7 @@ mod math;
 mod rber;
 mod recovery;
 mod sensing;
+mod variation;
 
 pub use aging::{program_time_factor, speed_up_at_rating};
 pub use codeword::Codeword;
@@ -47,7 +49,9 @@ pub use disturb::{
 pub use endurance::{YEAR_SECONDS, drive_writes_per_day, programmable_bytes, static_rate};
 pub use ipr::{FLAT, endured_cycles, measured_wear, surcharge, wear};
 pub use ispp::{Cell, STEP_VOLTS, Volts, program_us, step_of_time};
+pub(crate) use math::normal;
 pub use math::{mean_upper_tail, upper_tail};
 pub use rber::{ErrorTable, Stress, rber};
 pub use recovery::{MARGIN_VOLTS, Recovery};
 pub use sensing::{Ldpc, ReadCost, planes};
+pub use variation::{SPREAD, Variation};

@@ -1,7 +1,7 @@
 //! Program and read disturb (Grupp Fig. 8, 10 and 11).
 
 use super::{Bench, Spread};
-use nand::cells::Wordlines;
+use nand::cells::{Wordlines, errors};
 use nand::physics::{HARMLESS_REPROGRAMS, read_slope, reprogrammed_partner};
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 const WORDS: usize = 16;
 
 /// Reads after which Grupp stopped (Fig. 11).
-const MOST_READS: f64 = 1e7;
+const MOST_READS: u64 = 10_000_000;
 
 /// Each page of an erased block in turn: half of it is programmed to 0, and programmed again; which
 /// pages then hold bits that nobody programmed.
@@ -24,6 +24,8 @@ pub(super) fn programs(bench: &Bench<'_>) -> Value {
     let half: Vec<u64> = (0..WORDS).map(|w| if w < WORDS / 2 { 0 } else { u64::MAX }).collect();
     let mut disturbed: Vec<Vec<u32>> = Vec::new();
     let (mut onset, mut shares) = (None, Spread::default());
+    // Bits of the block that nobody programmed, by the number of reprograms, for the worst page.
+    let mut curve = vec![0.0_f64; HARMLESS_REPROGRAMS as usize + 1];
     for page in 0..pages {
         cells.erase(0..wordlines);
         let mut found = Vec::new();
@@ -40,8 +42,10 @@ pub(super) fn programs(bench: &Bench<'_>) -> Value {
                 .collect();
             if !found.is_empty() {
                 onset = Some(onset.map_or(times, |o: u32| o.min(times)));
-                break;
             }
+            let of_block = found.iter().map(|(_, share)| share).sum::<f64>() / f64::from(pages);
+            let worst = &mut curve[times as usize];
+            *worst = worst.max(of_block);
         }
         for (_, share) in &found {
             shares.add(*share);
@@ -55,6 +59,7 @@ pub(super) fn programs(bench: &Bench<'_>) -> Value {
         "disturbed_pages": disturbed,
         "first_reprogram_with_errors": onset,
         "share_of_disturbed_page": shares.mean(),
+        "rber_of_block_by_reprograms": curve,
         "first_reprogram_given": harmless,
         "rber_given": reprogrammed_partner(bench.cell.bits(), HARMLESS_REPROGRAMS + 1),
     })
@@ -72,37 +77,45 @@ fn cleared(cells: &Wordlines, wordline: u32, page_type: usize) -> f64 {
     f64::from(zeros) / (64 * WORDS) as f64
 }
 
-/// A written block is read again and again: after how many reads its first new error appears, for
-/// every block of every sample; and errors over reads.
+/// A written block is read again and again until its first new error appears, for every block of
+/// every sample, at some states of wear.
 ///
-/// New errors come one by one at the rate of the slope, so the first is exponentially distributed.
+/// Reads are looked at in lots of a 64th of those before, so that the answer is as exact as that.
 pub(super) fn reads(bench: &Bench<'_>) -> Value {
     let types = bench.types();
-    let of_type =
-        |t: usize| (0..bench.pages()).filter(|p| bench.geometry.page_type(*p) == t).count() as f64;
-    let states = [0.0, 0.1, 0.5, 1.0].map(|share| {
+    let bits_of = |t: usize| {
+        let pages = (0..bench.pages()).filter(|p| bench.geometry.page_type(*p) == t).count();
+        pages as u64 * bench.page_bits()
+    };
+    let bits: Vec<u64> = (0..types).map(bits_of).collect();
+    let states = [0.0, 0.01, 0.03, 0.1, 0.3, 1.0].map(|share| {
         let cycles = (share * f64::from(bench.rated)).max(f64::from(bench.plan.cycles));
-        let slope = |t: usize| read_slope(&bench.cell, t, cycles);
-        let errors_per_read: f64 =
-            (0..types).map(|t| slope(t) * of_type(t) * bench.page_bits() as f64).sum();
+        let slopes: Vec<f64> = (0..types).map(|t| read_slope(&bench.cell, t, cycles)).collect();
         let mut first = Vec::new();
         for chip in 0..bench.plan.chips {
             let mut sample = bench.sample(chip);
             for _ in sample.blocks() {
-                first.push(sample.rng.exponential() / errors_per_read);
+                let (mut reads, mut wrong) = (0_u64, 0);
+                while wrong == 0 && reads < MOST_READS {
+                    let lot = (reads / 64).max(1);
+                    reads += lot;
+                    let rate = |t: usize| (slopes[t] * lot as f64).min(0.5);
+                    wrong =
+                        (0..types).map(|t| errors(bits[t], rate(t), &mut sample.rng)).sum::<u64>();
+                }
+                first.push(if wrong > 0 { reads } else { u64::MAX });
             }
         }
-        first.sort_by(f64::total_cmp);
-        let within = |reads: &f64| (*reads <= MOST_READS).then_some(reads.ceil());
+        first.sort_unstable();
+        let within = |reads: &u64| (*reads <= MOST_READS).then_some(*reads);
         json!({
             "cycles": cycles,
-            "errors_per_read": errors_per_read,
+            "errors_per_read": (0..types).map(|t| slopes[t] * bits[t] as f64).sum::<f64>(),
             "first_error_after": {
                 "least": first.first().and_then(within),
                 "median": first.get(first.len() / 2).and_then(within),
                 "most": first.last().and_then(within),
             },
-            "rber_at_most_reads": slope(types - 1) * MOST_READS,
         })
     });
     json!({ "most_reads": MOST_READS, "states": states })

@@ -2,7 +2,7 @@
 
 use super::Bench;
 use kernel::{Dur, Rng};
-use nand::physics::program_time_factor;
+use nand::physics::{Variation, program_time_factor};
 use nand::{Array, BlockId, Bus, Layouts, Level, Mode, Nothing};
 
 /// A chip behind the referee, with a clock and a meter.
@@ -15,6 +15,8 @@ pub(super) struct Sample<'a> {
     pub clock: Dur,
     /// Energy of operations and transfers, in joules.
     pub joules: f64,
+    /// How it errs beside others of its kind, page by page.
+    pub variation: Variation,
     pub rng: Rng,
 }
 
@@ -28,6 +30,10 @@ impl<'a> Sample<'a> {
             before: 0,
             clock: Dur::ZERO,
             joules: 0.0,
+            variation: Variation::draw(
+                &mut Rng::named(bench.plan.seed, &format!("{stream}/variation")),
+                bench.pages(),
+            ),
             rng: Rng::named(bench.plan.seed, &stream),
         }
     }
@@ -96,5 +102,17 @@ impl<'a> Sample<'a> {
         let transfer = energy.and_then(|e| e.transfer_out).map_or(0.0, kernel::Energy::as_joules);
         self.spend(time, self.bus().1, joules + transfer);
         (time, joules)
+    }
+
+    /// What the pages of a type err, as a share of what their kind does: their mean.
+    pub(super) fn factor_of_type(&self, page_type: usize) -> f64 {
+        let bench = self.bench;
+        let mut of_type = super::Spread::default();
+        for (page, factor) in self.variation.of_pages().iter().enumerate() {
+            if bench.geometry.page_type(page as u32) == page_type {
+                of_type.add(*factor);
+            }
+        }
+        of_type.mean()
     }
 }

@@ -11,8 +11,9 @@ const LAST: [u32; 2] = [1_000_000, 100_000];
 
 /// Ten cycles in which random data are written and read, then 990 without looking, again and again.
 ///
-/// Errors of a page are drawn for each read; pages of a type in one block at a time, because a sum
-/// of equal binomials is one. Per page they are drawn over the rated life.
+/// Errors are drawn for each read, of all pages of a type in a block at their mean rate: a sum of
+/// binomials is one of the mean rate, but for a share of its variance that is as small as the rates.
+/// Per page they are drawn over the rated life. Each sample has rates of its own.
 // Long for the loops of the protocol, whose order is that of the draws.
 pub(super) fn measure(bench: &Bench<'_>) -> Value {
     let plan = &bench.plan;
@@ -23,12 +24,15 @@ pub(super) fn measure(bench: &Bench<'_>) -> Value {
         |t: usize| (0..bench.pages()).filter(|p| bench.geometry.page_type(*p) == t).count() as u64;
     let pages_of_type: Vec<u64> = (0..types).map(of_type).collect();
     let reads = f64::from(plan.blocks * plan.cycles);
-    let mut of_pages = vec![0_u64; bench.pages() as usize];
+    let mut of_pages = vec![vec![0_u64; bench.pages() as usize]; plan.chips as usize];
+    let mut factors = Vec::new();
     let (mut cycles, mut program) = (Vec::new(), Vec::new());
     let mut rber = vec![Vec::new(); plan.chips as usize];
     let mut of_types = vec![Vec::new(); types];
     for chip in 0..plan.chips {
         let mut sample = bench.sample(chip);
+        let of_type: Vec<f64> = (0..types).map(|t| sample.factor_of_type(t)).collect();
+        factors.push(sample.variation.of_pages().to_vec());
         for point in 0..points {
             let begun = point * plan.stress;
             if chip == 0 {
@@ -45,18 +49,19 @@ pub(super) fn measure(bench: &Bench<'_>) -> Value {
                     debug_assert_eq!(sample.cycles(block), begun + cycle);
                 }
                 for t in 0..types {
-                    let rate = bench.rber(t, f64::from(begun + cycle));
+                    let rate = bench.rber(t, f64::from(begun + cycle)) * of_type[t];
                     for _ in 0..plan.blocks {
                         let bits = pages_of_type[t] * bench.page_bits();
-                        wrong[t] += errors(bits, rate, &mut sample.rng);
+                        wrong[t] += errors(bits, rate.min(0.5), &mut sample.rng);
                     }
                 }
                 if begun < bench.rated {
-                    for (page, sum) in of_pages.iter_mut().enumerate() {
+                    for (page, sum) in of_pages[chip as usize].iter_mut().enumerate() {
                         let t = bench.geometry.page_type(page as u32);
-                        let rate = bench.rber(t, f64::from(begun + cycle));
+                        let factor = sample.variation.of_pages()[page];
+                        let rate = bench.rber(t, f64::from(begun + cycle)) * factor;
                         let bits = bench.page_bits() * u64::from(plan.blocks);
-                        *sum += errors(bits, rate, &mut sample.rng);
+                        *sum += errors(bits, rate.min(0.5), &mut sample.rng);
                     }
                 }
             }
@@ -73,14 +78,15 @@ pub(super) fn measure(bench: &Bench<'_>) -> Value {
         }
     }
     let measured = bench.rated.div_ceil(plan.stress).min(points);
-    let read_bits =
-        f64::from(measured * plan.cycles * plan.blocks * plan.chips) * bench.page_bits() as f64;
+    let read_bits = f64::from(measured * plan.cycles * plan.blocks) * bench.page_bits() as f64;
+    let rates = |sums: &Vec<u64>| sums.iter().map(|n| *n as f64 / read_bits).collect::<Vec<_>>();
     json!({
         "cycles": cycles,
         "rber_of_chips": rber,
         "rber_of_types": of_types,
         "program_us": program,
-        "rber_of_pages": of_pages.iter().map(|n| *n as f64 / read_bits).collect::<Vec<_>>(),
+        "rber_of_pages": of_pages.iter().map(rates).collect::<Vec<_>>(),
+        "factors_given": factors,
     })
 }
 

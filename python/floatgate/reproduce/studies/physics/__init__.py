@@ -1,18 +1,17 @@
-"""The physics of cells beside what was published: wear, recovery, errors, costs, chips."""
+"""The physics of cells beside what was published: wear, recovery, errors, costs."""
 
 from __future__ import annotations
 
-from floatgate.reproduce.studies.physics import costs, errors, grupp, wear
+from floatgate.reproduce.studies.physics import costs, errors, wear
 from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
 
 
 def analyse(comparison: Comparison, _study: Study) -> Analysis:
     """Everything but the old data that the runs read follows from the equations alone."""
-    known = grupp.measured()
     return Analysis(
-        [*wear.tables(), *costs.tables(comparison), *grupp.tables(known)],
+        [*wear.tables(), *costs.tables(comparison)],
         [*wear.plots(), *costs.plots(), *errors.plots()],
         [*wear.missed(), *costs.missed(comparison)],
-        [*wear.sheets(), *costs.sheets(), *grupp.sheets(known)],
+        [*wear.sheets(), *costs.sheets()],
     )

@@ -42,7 +42,7 @@ def tables(comparison: Comparison) -> Iterator[Table]:
             _WRITES[level] * 1e3,
             program_us(STEPS[level]) * 1e3,
             "ns",
-            note="output of the ratio of steps, Eq. 1, which was given",
+            note="Eq. 1, with the ratio of steps that was given",
             kind="input",
         )
         for level in STEPS
@@ -50,7 +50,7 @@ def tables(comparison: Comparison) -> Iterator[Table]:
     for level, volts in STEPS.items():
         sensings = worst(volts, 3000, _YEAR)
         ours = None if sensings is None else read_us(sensings) * 1e3
-        note = f"output: {sensings} sensings after a year at 3,000 cycles, Eq. 2"
+        note = f"Eq. 2, with the {sensings} sensings that a year at 3,000 cycles takes"
         rows.append(
             Finding(
                 f"read of such data, {level}",

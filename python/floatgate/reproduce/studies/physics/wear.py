@@ -30,7 +30,9 @@ _NEAR = 0.005
 def tables() -> Iterator[Table]:
     """Fig. 1's beginning, and Table 2 with the fitted constants."""
     cycles = SETS["printed"].achievable_cycles(0.0)
-    rows = [Finding("cycles without recovery", "READY 2", 3000.0, cycles, note="output of Eq. 1")]
+    rows = [
+        Finding("cycles without recovery", "READY 2", 3000.0, cycles, note="Eq. 1", kind="check")
+    ]
     yield Table("READY: cycles of a block that never rests", rows)
     rows = [
         Finding(
@@ -46,7 +48,7 @@ def tables() -> Iterator[Table]:
         "READY: what a drive can write with recovery",
         rows,
         "The fitted constants are two numbers fitted to these nine rows, so the rows are "
-        "input; that two numbers give nine is the output.",
+        "input. That two numbers give nine is what they say.",
     )
 
 
