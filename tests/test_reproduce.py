@@ -156,6 +156,43 @@ def test_a_run_of_two_names_is_both_and_stand_ins_stand_alone() -> None:
     assert missing.ours is None, "what no run names, none carries"
 
 
+def test_a_sheet_has_a_row_for_each_setting_and_no_row_for_what_it_is_held_against() -> None:
+    def run(mean: float, stand_in: bool) -> fg.Result:
+        data = sample.result()
+        data["host"]["all"]["latency_ns"]["mean"] = mean
+        data["provenance"]["workload"]["stand_in"] = {"of": "hm_0"} if stand_in else None
+        return fg.Result(data)
+
+    policies = {"victim": ["greedy", "fifo", "random"]}
+    plan = fg.Experiment("two", drive="agcr", workload=["zipf", "uniform"], policy=policies)
+    runs = [
+        ({"workload": name, "victim": victim}, run(mean, name == "uniform"))
+        for name, victim, mean in (
+            ("zipf", "greedy", 200.0),
+            ("zipf", "fifo = random", 300.0),
+            ("uniform", "greedy", 500.0),
+            ("uniform", "fifo = random", 400.0),
+        )
+    ]
+    comparison = fg.Comparison([each for _, each in runs], [names for names, _ in runs])
+    evidence = findings.Evidence(plan, comparison)
+    mean, base = "host.all.latency_ns.mean", {"victim": "greedy"}
+    columns = {
+        "change": Published("", mean, against=base),
+        "latency": Published("", mean, unit="ns"),
+        "of greedy": Published("", mean, where=base, unit="ns"),
+    }
+    each = evidence.sheet("Each", {}, ("workload", "victim"), columns, base=base)
+    assert each.columns == ["workload", "victim", *columns]
+    assert each.rows == [
+        ["zipf", "fifo = random", "+50.0 %", "300 ns", "200 ns"],
+        ["uniform [stand-in]", "fifo = random", "-20.0 %", "400 ns", "500 ns"],
+    ]
+    # Real traces and stand-ins are not taken together in a cell either.
+    both = evidence.sheet("Both", {}, ("victim",), columns, base=base)
+    assert both.rows == [["fifo = random", "+50.0 %, -20.0 %", "300 ns, 400 ns", "200 ns, 500 ns"]]
+
+
 def test_a_sweep_prints_what_was_published(tmp_path: Path, floatgate: Floatgate) -> None:
     plan = experiment(Published("greedy", "waf", 1.5, {"victim": "greedy"}))
     (tmp_path / "small.toml").write_text(plan.to_toml())
