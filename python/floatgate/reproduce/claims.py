@@ -136,7 +136,7 @@ class Evidence:
         """Our number in words; of real traces and of stand-ins if both are there."""
         found = self.finding(claim._replace(where=where))
         return ", ".join(
-            f"{100 * row.ours:+.1f} %" if claim.against else measures.UNITS[row.unit].show(row.ours)
+            percent(row.ours) if claim.against else measures.UNITS[row.unit].show(row.ours)
             for row in found
             if isinstance(row.ours, float)
         )

@@ -10,7 +10,6 @@ from floatgate.experiments import Experiment
 from floatgate.experiments.model import Planned
 from floatgate.life.forward import demand_per_second
 from floatgate.report.model import Plot, Sheet, Table
-from floatgate.reproduce.claims import Evidence
 from floatgate.result.comparison import Comparison
 from floatgate.runs.workers.pool import cores
 from floatgate.workloads.catalogue import Folders
@@ -56,14 +55,9 @@ class Study:
         self.experiment = experiment
         self.quick = quick
         self.workers = workers or cores()
-        self._experiment = experiment
         self._planned = experiment.planned()
         self._traces = traces
         self._described: dict[str, Description] = {}
-
-    def evidence(self, comparison: Comparison) -> Evidence:
-        """The runs of a comparison with all that the experiment names of them."""
-        return Evidence(self._experiment, comparison)
 
     def describe(self, workload: str) -> Description:
         """What a workload of the experiment is like, read as its runs read it."""

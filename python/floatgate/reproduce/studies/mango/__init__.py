@@ -7,6 +7,7 @@ from typing import Any
 
 from floatgate.experiments import Published
 from floatgate.report.model import Table
+from floatgate.reproduce.claims import Evidence
 from floatgate.reproduce.studies.mango.battery import battery_joules
 from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
@@ -27,7 +28,7 @@ LEAST = {"host.high.write.requests": 100.0}
 
 def analyse(comparison: Comparison, study: Study) -> Analysis:
     """The tables of the report."""
-    evidence = study.evidence(comparison)
+    evidence = Evidence(study.experiment, comparison)
     tables = [
         Table("Figure 12: swap", evidence.findings(_figure_12()), _FIGURE_12),
         Table("Figure 13: netbook", evidence.findings(_figure_13()), _FIGURE_13),

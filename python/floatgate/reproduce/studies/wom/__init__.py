@@ -27,7 +27,7 @@ LEAST = {"flash.erase.total": 192.0}
 
 def analyse(comparison: Comparison, study: Study) -> Analysis:
     """The tables of the report."""
-    chips, evidence = measured_chips(), study.evidence(comparison)
+    chips, evidence = measured_chips(), Evidence(study.experiment, comparison)
     in_drives = evidence.findings(_in_drives())
     tables = [
         Table("Table 5: the code", list(_table_5()), _TABLE_5),
