@@ -264,7 +264,7 @@ fn throttles() -> Vec<Row> {
     let slow =
         ((SHORT_LIFE.0, slow_bursts as Work), "target=7d:period=1000s:window=5000s:history=3d");
     let ready = (Family::Throttle, "ready");
-    all.push(row(ready, "capacity", &["guarded", "paper"], slow));
+    all.push(row(ready, "capacity", &["guarded", "local", "paper"], slow));
     let mut recovery = row(ready, "recovery", &["drive", "printed", "fitted"], slow);
     recovery.on.push(On { own: &["reliability.recovery=fitted"], ..recovery.on[0] });
     all.push(recovery);

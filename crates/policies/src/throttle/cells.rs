@@ -76,6 +76,11 @@ impl Cells {
         spread.min(self.achievable(f64::INFINITY))
     }
 
+    /// The rests, in hours, below and above which cells take as many cycles as there.
+    pub(super) fn rests(&self) -> (f64, f64) {
+        self.recovery.map_or((1.0, 2.0), |r| (r.onset_hours, self.supported.1))
+    }
+
     /// Whether the constants have support at this idle time.
     pub fn supports(&self, idle_hours: f64) -> bool {
         self.recovery.is_none_or(|r| r.supports(idle_hours))

@@ -8,6 +8,7 @@ mod fixed_rate;
 mod gate;
 mod machine;
 mod regulator;
+mod rests;
 mod windows;
 
 #[cfg(test)]
@@ -20,6 +21,7 @@ pub use fixed_rate::FixedRate;
 pub use gate::Gate;
 pub use machine::{Counted, Machine, Pace, Settings};
 pub use regulator::{Capacity, Enforcement, Epoch, Grant, Regulator, Rules, Tally};
+pub use rests::Rests;
 pub use windows::{Difference, Windows};
 
 use crate::params::{Kind, ParamInfo};

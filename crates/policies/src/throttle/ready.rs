@@ -7,9 +7,12 @@
 //! (`optimistic`). The length of epochs is the one at which demand varies least.
 //!
 //! Good at reaching the target with the least delay; bad where demand has no cycles, because then
-//! delays follow demand instead of meeting it. `capacity = "paper"` breaks the guarantee: cells that
-//! rested are credited with cycles that they lose again when the rest is over, and what is borrowed
-//! can be borrowed again and again.
+//! delays follow demand instead of meeting it. What it guarantees is about the mean rest of cells, as
+//! in the paper, whose equations forget when the rest was: a drive that idles for half its life and
+//! then works has the same mean as one that works evenly. `capacity = "local"` counts each cycle by
+//! the rest before it. `capacity = "paper"` guarantees nothing: cells that rested are credited with
+//! cycles that they lose again when the rest is over, and what is borrowed can be borrowed again and
+//! again.
 
 use super::{
     AVERAGE, Capacity, Counted, DIFFERENCE, ENFORCEMENT, EPOCH, Gate, HISTORY, MISS, MISSES, PAGES,
@@ -23,17 +26,19 @@ use nand::physics::Recovery;
 pub const INFO: PolicyInfo = PolicyInfo {
     name: "ready",
     summary: "Spreads the achievable cycles, recovery included, over the target by the demand \
-              that it expects.",
+              that it expects; keeps it by the mean rest of cells, or by each cycle's own.",
     paper: "Lee et al., READY, FAST 2012, section 3",
     params: &[
         TARGET,
         ENFORCEMENT,
         ParamInfo {
             name: "capacity",
-            kind: Kind::Word(&["guarded", "paper"]),
+            kind: Kind::Word(&["guarded", "local", "paper"]),
             default: "guarded",
-            doc: "the cycles to spread: never more than hold if the target is reached, or those \
-                  of the mean idle time so far, as printed",
+            doc: "the cycles to spread: never more than hold if the target is reached, by the mean \
+                  rest of the whole life; the same, each cycle counted by the rest before it, so \
+                  that rest at other times heals nothing; or those of the mean idle time so far, \
+                  as printed, which breaks the promise",
         },
         ParamInfo {
             name: "recovery",
@@ -63,6 +68,7 @@ pub(super) fn settings(params: &Params) -> Settings {
     };
     let capacity = match params.word("capacity") {
         "paper" => Capacity::Paper,
+        "local" => Capacity::Local,
         _ => Capacity::Guarded,
     };
     Settings::dynamic(params, counted, capacity)

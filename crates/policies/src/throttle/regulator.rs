@@ -6,6 +6,7 @@
 //! are bytes programmed, whoever caused them.
 
 use super::cells::Cells;
+use super::rests::Rests;
 use super::windows::{Difference, Windows};
 
 /// What happens when more comes than was allotted.
@@ -26,6 +27,9 @@ pub enum Capacity {
     /// At most what is achievable if the target is reached, and what is borrowed at any time is
     /// at most the spare share of what an even spread of that would leave.
     Guarded,
+    /// As guarded, and bytes are charged by the rest that cells had before them: as they are if it
+    /// is that of an even spread, as more after less rest, and as less after more.
+    Local,
 }
 
 /// The thresholds of the algorithm.
@@ -86,7 +90,7 @@ pub struct Epoch {
     pub start: u64,
     /// Its length in periods.
     pub length: u64,
-    /// Bytes that may be programmed in each period, unused ones being carried over.
+    /// Bytes that may be charged in each period, unused ones being carried over.
     pub rate: f64,
     /// Bytes that may be borrowed beyond that.
     pub spare: f64,
@@ -94,6 +98,9 @@ pub struct Epoch {
     pub predicted: Option<f64>,
     /// Bytes that were programmed.
     pub used: f64,
+    /// Bytes that were charged beyond them, for cells that had rested little; below zero after long
+    /// rest.
+    pub surcharge: f64,
     /// The delay of each host page written, in seconds.
     pub delay: f64,
 }
@@ -102,6 +109,11 @@ impl Epoch {
     /// Its capacity in bytes.
     pub fn capacity(&self) -> f64 {
         self.rate * self.length as f64
+    }
+
+    /// What was charged for the bytes that were programmed.
+    pub fn charged(&self) -> f64 {
+        self.used + self.surcharge
     }
 
     /// The first period after it.
@@ -136,8 +148,12 @@ pub struct Regulator {
     even: (f64, f64),
     now: u64,
     epoch: Epoch,
-    /// Bytes programmed beyond all that epochs before this one were given: what a collection
-    /// programmed after the last write was let in. This one pays for them first.
+    /// The rests of cells, if bytes are charged by them.
+    rests: Option<Rests>,
+    /// What was charged for a byte in the last epoch that had any.
+    price: f64,
+    /// Charged beyond all that epochs before this one were given: what a collection
+    /// programmed after the last write was let in. This one pays for it first.
     owed: f64,
     /// Epochs that ended, as many as are to be kept.
     ended: Vec<Epoch>,
@@ -152,6 +168,7 @@ pub struct Regulator {
     /// Bytes per period of the last epochs, the newest first.
     recent: [f64; Rules::AVERAGE],
     programmed: f64,
+    surcharge: f64,
     pages: f64,
     tally: Tally,
 }
@@ -170,6 +187,8 @@ impl Regulator {
             even: (cycles, hours / cycles),
             now: 0,
             epoch: Epoch::default(),
+            rests: (rules.capacity == Capacity::Local).then(|| Rests::at_least(cells)),
+            price: 1.0,
             owed: 0.0,
             ended: Vec::new(),
             kept: 0,
@@ -180,6 +199,7 @@ impl Regulator {
             misses: 0,
             recent: [0.0; Rules::AVERAGE],
             programmed: 0.0,
+            surcharge: 0.0,
             pages: 0.0,
             tally: Tally::default(),
         };
@@ -197,6 +217,7 @@ impl Regulator {
         }
         let periods = (self.now - self.epoch.start + 1) as f64;
         let bytes = self.epoch.rate * periods + self.epoch.spare - self.epoch.used - self.owed;
+        let bytes = if self.rests.is_none() { bytes } else { self.affordable(bytes) };
         Grant { bytes, delay: self.epoch.delay }
     }
 
@@ -206,6 +227,29 @@ impl Regulator {
         self.epoch.used += bytes;
         self.programmed += bytes;
         self.pages += pages;
+        if self.rests.is_some() {
+            self.charge(bytes);
+        }
+    }
+
+    /// Bytes that surely cost no more than is left when so many were to be charged as they are.
+    // Apart, as the next, so that those who charge bytes as they are do not pay for it.
+    #[cold]
+    fn affordable(&self, left: f64) -> f64 {
+        let share = (left - self.epoch.surcharge) / self.whole_life();
+        self.rests.as_ref().map_or(left, |rests| rests.affordable(share) * self.raw_bytes)
+    }
+
+    /// Charges bytes of this period by the rest that cells had before.
+    #[cold]
+    fn charge(&mut self, bytes: f64) {
+        let hours = self.rules.period / 3600.0;
+        let from = self.now as f64 * hours;
+        let (cycles, whole_life) = (bytes / self.raw_bytes, self.whole_life());
+        let Some(rests) = &mut self.rests else { return };
+        let more = rests.add(cycles, from, from + hours) * whole_life - bytes;
+        self.epoch.surcharge += more;
+        self.surcharge += more;
     }
 
     /// Notes demand, in bytes to be programmed, at the instant (in seconds) at which it would have
@@ -250,7 +294,8 @@ impl Regulator {
         if rate <= 0.0 {
             return to_target;
         }
-        ((-left / rate).floor() as u64).saturating_add(1).min(to_target)
+        let price = self.rests.as_ref().map_or(1.0, |rests| rests.price() * self.even.0);
+        ((-left * price / rate).floor() as u64).saturating_add(1).min(to_target)
     }
 
     /// The current epoch.
@@ -278,9 +323,10 @@ impl Regulator {
         self.raw_bytes * self.cycles()
     }
 
-    /// Memory that the state takes in a drive: a number for each window, and a few beside.
+    /// Memory that the state takes in a drive: a number for each window, a few beside, and what rests
+    /// take.
     pub fn dram_bytes(&self) -> u64 {
-        8 * (self.rules.history as u64 + 32)
+        8 * (self.rules.history as u64 + 32) + self.rests.as_ref().map_or(0, Rests::dram_bytes)
     }
 
     /// Achievable cycles, as the rules count them.
@@ -290,6 +336,7 @@ impl Regulator {
         let interval = if used > 0.0 { hours / used } else { f64::INFINITY };
         match self.rules.capacity {
             Capacity::Paper => self.cells.extrapolated(interval),
+            Capacity::Local => self.even.0,
             // Cycles grow with the interval, so the lesser of the two follows from the intervals.
             Capacity::Guarded if interval >= self.even.1 => self.even.0,
             Capacity::Guarded => self.cells.hoped_for(interval).min(self.even.0),
@@ -322,7 +369,7 @@ impl Regulator {
         } else {
             self.rules.spare * self.epoch.rate * later
         };
-        if self.rules.capacity == Capacity::Guarded {
+        if self.rules.capacity != Capacity::Paper {
             self.epoch.spare = self.epoch.spare.min(self.lendable(later));
         }
         self.epoch.spare = self.epoch.spare.max(0.0);
@@ -333,16 +380,21 @@ impl Regulator {
         (self.total_bytes() - self.given()).max(0.0)
     }
 
-    /// Bytes that epochs were given and used. What is owed is not among them: it is paid from what
-    /// the next one is given.
+    /// Bytes that epochs were given and that were charged. What is owed is not among them: it is paid
+    /// from what the next one is given.
     fn given(&self) -> f64 {
-        self.programmed - self.owed
+        self.programmed + self.surcharge - self.owed
+    }
+
+    /// The bytes of an even spread over the whole life.
+    fn whole_life(&self) -> f64 {
+        self.raw_bytes * self.even.0
     }
 
     /// What can be lent in this epoch such that, at its beginning and at its end, no more was
     /// programmed than an even spread and the spare share of its rest.
     fn lendable(&self, later: f64) -> f64 {
-        let all = self.raw_bytes * self.even.0;
+        let all = self.whole_life();
         let per_period = all * (1.0 - self.rules.spare) / self.rules.target as f64;
         let remaining = later + self.epoch.length as f64;
         let now = all - per_period * remaining - self.given();
@@ -363,13 +415,16 @@ impl Regulator {
         }
         let remaining = self.rules.target - self.now;
         // A rounding error is no loan.
-        let used = ended.used + self.owed;
+        let used = ended.charged() + self.owed;
         let borrowed = used > ended.capacity() * (1.0 + 1e-9);
         let borrowed = borrowed && self.rules.enforcement == Enforcement::Optimistic;
         self.owed = (used - ended.capacity() - ended.spare).max(0.0);
         self.tally.borrowed += u64::from(borrowed);
+        if ended.used > 0.0 {
+            self.price = ended.charged() / ended.used;
+        }
 
-        self.epoch = Epoch { start: self.now, used: 0.0, ..ended };
+        self.epoch = Epoch { start: self.now, used: 0.0, surcharge: 0.0, ..ended };
         let due =
             if self.selected { self.misses >= self.rules.misses } else { self.windows.len() >= 2 };
         let found = if due && self.rules.selects {
@@ -385,7 +440,7 @@ impl Regulator {
             // This demand is without delays, so Eq. 4 starts from none, and an epoch that needs
             // them takes longer for it.
             let natural = (windows as u64 * self.rules.window) as f64;
-            let capacity = self.epoch.rate * natural;
+            let capacity = self.epoch.rate * natural / self.price;
             let over = if capacity > 0.0 { (demand / capacity).max(1.0) } else { 1.0 };
             self.epoch.delay = self.change(natural, capacity, over);
             self.length = (natural * over).round().min(1e15) as u64;
@@ -402,9 +457,11 @@ impl Regulator {
         }
     }
 
-    /// READY Eq. 4 and 5, for the epoch that begins.
+    /// READY Eq. 4 and 5, for the epoch that begins: bytes that come, and bytes that its capacity is
+    /// at the price of the last one.
     fn adjust(&mut self, demand: f64) {
-        let (periods, capacity) = (self.epoch.length as f64, self.epoch.capacity());
+        let periods = self.epoch.length as f64;
+        let capacity = self.epoch.capacity() / self.price;
         if demand <= 0.0 {
             self.epoch.delay = 0.0;
         } else if capacity > demand {

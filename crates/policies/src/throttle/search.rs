@@ -1,5 +1,6 @@
-//! A search for demand that breaks the guarantee. It finds none against `guarded` capacity, and
-//! soon one against the capacity as printed.
+//! A search for demand that breaks the guarantees. By the mean rest of cells it finds none against
+//! `guarded` capacity, and soon one against the capacity as printed; by the rest before each cycle it
+//! finds none against `local`, and soon one against `guarded`.
 //!
 //! Lives are scaled down in periods, not in hours: five years in some hundred periods, so that
 //! cycles rest as long as they would, and thousands of series can be tried.
@@ -243,4 +244,83 @@ fn an_idle_drive_is_credited_with_cycles_that_it_does_not_have() {
         let (beyond, when) = play(Capacity::Guarded);
         assert!(beyond < 1e-9, "{enforcement:?}: {beyond} at {when}");
     }
+}
+
+/// A life of 500 hours and some 100 cycles, in periods that are shorter than a cycle takes.
+const SHORT_HOURS: f64 = 500.0;
+const FEW_CYCLES: f64 = 35.0;
+
+/// The share of their life that cells have lost at the end of each period, every cycle by the rest
+/// before it, as a list of when how much was programmed tells: each hundredth of a cycle rested since
+/// that part of the flash was programmed last. The first cycle found new cells.
+fn lost_by_local_rest(cells: &Cells, cycles: &[f64], hours: f64) -> Vec<f64> {
+    let mut so_far = vec![0.0];
+    cycles.iter().for_each(|c| so_far.push(so_far[so_far.len() - 1] + c));
+    // When the flash had been cycled so often: bytes come evenly within a period.
+    let when = |sum: f64| {
+        let i = so_far.partition_point(|s| *s < sum).clamp(1, cycles.len());
+        (i as f64 - (so_far[i] - sum) / cycles[i - 1].max(1e-300)) * hours
+    };
+    let new = 1.0 / cells.achievable(f64::INFINITY);
+    let (mut lost, mut sum) = (0.0, 0.005);
+    let until = |end: f64| {
+        while sum < end {
+            let rested = if sum < 1.0 { f64::INFINITY } else { when(sum) - when(sum - 1.0) };
+            lost += 0.01 * if rested.is_finite() { 1.0 / cells.achievable(rested) } else { new };
+            sum += 0.01;
+        }
+        lost
+    };
+    so_far[1..].iter().copied().map(until).collect()
+}
+
+/// How far beyond the life of the cells a random life came, and the shares of it at which it was over.
+fn worst_by_local_rest(capacity: Capacity, rounds: u32) -> f64 {
+    let mut rng = Rng::named(1, "search/local");
+    let mut worst: f64 = 0.0;
+    for _ in 0..rounds {
+        let recovery = [Recovery::FITTED, Recovery::PRINTED][rng.below(2) as usize];
+        let cells = Cells::new(FEW_CYCLES, Some(recovery));
+        let periods = 1000 + rng.below(3000) as usize;
+        let hours = SHORT_HOURS / periods as f64;
+        let rules = Rules {
+            target: periods as u64,
+            period: hours * 3600.0,
+            window: 1 + u64::from(rng.below(periods as u32 / 8)),
+            ..Case::random(&mut rng, capacity).rules
+        };
+        let even = cells.limit(SHORT_HOURS) / periods as f64;
+        let peak = even * 1.1 * 300_f64.powf(rng.unit());
+        let series = invent(&mut rng, periods);
+        let mut r = Regulator::new(rules, cells, RAW, 4096.0);
+        let cycles: Vec<f64> = (0..periods)
+            .map(|period| {
+                let wanted = f64::from(series[period]) * peak * RAW;
+                let bytes = wanted.min(r.grant().bytes.max(0.0));
+                let at = period as f64 * rules.period;
+                r.demand(at, wanted);
+                r.spend(bytes, bytes / 4096.0);
+                r.next(at + rules.period);
+                bytes / RAW
+            })
+            .collect();
+        let lost = lost_by_local_rest(&cells, &cycles, hours);
+        worst = worst.max(lost[periods - 1]);
+    }
+    worst
+}
+
+/// Each cycle by its own rest: no demand makes the flash wear out before its target, and many come
+/// near to it.
+#[test]
+fn nothing_breaks_the_guarantee_of_local_capacity() {
+    let worst = worst_by_local_rest(Capacity::Local, 1_000);
+    assert!((0.98..=1.0 + 1e-9).contains(&worst), "{worst} of a life");
+}
+
+/// What keeps the mean rest does not keep that.
+#[test]
+fn guarded_capacity_is_broken_by_local_rest() {
+    let worst = worst_by_local_rest(Capacity::Guarded, 100);
+    assert!(worst > 1.1, "{worst} of a life");
 }

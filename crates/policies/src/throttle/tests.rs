@@ -255,6 +255,56 @@ fn achievable_cycles_follow_from_the_interval_so_far() {
     near(r.total_bytes(), 8.0 * MB * cells.extrapolated(2.0));
 }
 
+/// Capacity `local`, in periods of an hour: two cycles of new cells cost what cells take after the
+/// longest rest that counts, a third what they take after the rest since the second. What is charged
+/// is missing from the periods that follow, and the delay is by bytes at the price of the last epoch.
+#[test]
+fn local_capacity_charges_by_the_rest_before() {
+    let rules = Rules {
+        period: 3600.0,
+        capacity: Capacity::Local,
+        enforcement: Enforcement::Pessimistic,
+        window: 24,
+        ..rules(24 * 100)
+    };
+    let cells = Cells::new(3000.0, Some(Recovery::FITTED));
+    let all = cells.limit(2400.0) * MB;
+    let price = |hours: f64| all / MB / cells.achievable(hours);
+    let mut r = Regulator::new(rules, cells, MB, 4096.0);
+    near(r.total_bytes(), all);
+    near(r.epoch().rate, all / 2400.0);
+    // The part that is cycled now has its price; those behind it may have had no rest.
+    let rate = all / 2400.0;
+    near(r.grant().bytes, MB / 128.0 + (rate - MB / 128.0 * price(25.3)) / price(0.0));
+
+    r.spend(MB, 1.0);
+    // The last part counts as if cells had been programmed when the first was.
+    let first = (127.0 * price(25.3) + price(127.0 / 128.0)) / 128.0;
+    assert!((r.epoch().charged() / MB / first - 1.0).abs() < 1e-5);
+    r.next(3600.0);
+    r.skip(11, 12.0 * 3600.0);
+    // Of eighty cycles in an hour the first came after some twelve, the others after none: less than
+    // the 46 seconds in which nothing heals.
+    r.spend(80.0 * MB, 1.0);
+    near(r.epoch().used, 81.0 * MB);
+    let charged = r.epoch().charged();
+    let expected = MB * (first + price(11.5) + 79.0 * price(0.0));
+    assert!((charged / expected - 1.0).abs() < 2e-3, "{charged}, not {expected}");
+    // What is too much has to be waited for, in the currency in which it is owed.
+    let left = r.grant().bytes;
+    assert!((left * price(0.0) / (13.0 * rate - charged) - 1.0).abs() < 1e-9);
+    assert_eq!(r.periods_until_more(left), ((charged - 13.0 * rate) / rate).floor() as u64 + 1);
+
+    // 81 MB in a day, by two pages of the host, cost more than a day has.
+    r.skip(12, 24.0 * 3600.0);
+    let rate = (all - 24.0 * rate) / (2400.0 - 24.0);
+    near(r.epoch().rate, rate);
+    near(r.grant().bytes * price(0.0), 25.0 * rate - charged);
+    let room = 24.0 * rate * 81.0 * MB / charged;
+    near(r.epoch().delay, 24.0 * 3600.0 * (81.0 * MB / room - 1.0) / (2.0 * room / (81.0 * MB)));
+    assert_eq!(r.dram_bytes(), 8 * (100 + 32) + 8 * (128 + 256 + 16));
+}
+
 /// Windows of eight seconds bring 3 and 6 MB. Each by itself is the length that is selected: four
 /// periods for 6 MB, which four periods' share of 400 MB in the 392 that are left does not hold. So they
 /// take longer by that much, in whole periods, and every page of that share waits for its part.

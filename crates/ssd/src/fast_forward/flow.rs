@@ -6,7 +6,7 @@ use crate::config::Drive;
 use crate::run::life_of;
 use ftl::Life;
 use kernel::Dur;
-use policies::throttle::{Cells, Epoch, Machine, Settings, Tally};
+use policies::throttle::{Cells, Epoch, Machine, Rests, Settings, Tally};
 
 /// What is to be advanced, and how far.
 #[derive(Clone, Debug)]
@@ -57,6 +57,10 @@ pub struct Outcome {
     /// When the flash was worn out, in seconds, and what had been programmed by then, in bytes.
     /// The model goes on to the target all the same, as if the drive did.
     pub worn_out: Option<(f64, f64)>,
+    /// The same if each cycle counts by the rest that came before it, whatever the mean is.
+    pub worn_out_locally: Option<(f64, f64)>,
+    /// These rests.
+    pub rests: Rests,
     /// Bytes programmed up to the target.
     pub programmed: f64,
     /// Bytes that the host wrote.
@@ -195,9 +199,7 @@ pub fn fast_forward(
         ledger.period(now, now as f64 * period, grant.delay, &bin);
         now += 1;
         computed += 1;
-        if programmed >= wear.safe {
-            wear.look(programmed, now as f64 * period);
-        }
+        wear.add(bin.programmed, programmed, now as f64 * period, period);
         machine.next(p.at());
         if computed >= report {
             report += PROGRESS_EVERY;
@@ -209,6 +211,8 @@ pub fn fast_forward(
     ledger.close();
     Some(Outcome {
         worn_out: wear.out,
+        worn_out_locally: wear.out_locally,
+        rests: wear.rests,
         programmed,
         host_bytes,
         served_seconds: p.at(),
@@ -228,12 +232,34 @@ struct Wear {
     /// Bytes up to which nothing can be worn out.
     safe: f64,
     out: Option<(f64, f64)>,
+    rests: Rests,
+    out_locally: Option<(f64, f64)>,
 }
 
 impl Wear {
     fn new(plan: &Plan<'_>) -> Self {
         let raw_bytes = plan.life.raw_bytes as f64;
-        Self { cells: plan.cells, raw_bytes, safe: raw_bytes * plan.cells.limit(0.0), out: None }
+        Self {
+            cells: plan.cells,
+            raw_bytes,
+            safe: raw_bytes * plan.cells.limit(0.0),
+            out: None,
+            rests: Rests::new(plan.cells),
+            out_locally: None,
+        }
+    }
+
+    /// A period ended, at `seconds`, in which so many bytes were programmed of so many in all.
+    #[inline]
+    fn add(&mut self, bytes: f64, programmed: f64, seconds: f64, period: f64) {
+        if programmed >= self.safe {
+            self.look(programmed, seconds);
+        }
+        let (from, to) = ((seconds - period) / 3600.0, seconds / 3600.0);
+        let _ = self.rests.add(bytes / self.raw_bytes, from, to);
+        if self.rests.used() > 1.0 + 1e-9 && self.out_locally.is_none() {
+            self.out_locally = Some((seconds, programmed));
+        }
     }
 
     #[cold]

@@ -28,6 +28,8 @@ pub fn value(
     let delay_ns = (total.delay + total.stop) * 1e9 / total.pages;
     let percentiles = outcome.ledger.delays.percentiles();
     let life = outcome.worn_out.map_or(target * achievable / outcome.programmed, |(at, _)| at);
+    let (rests, locally) = (&outcome.rests, outcome.worn_out_locally);
+    let end = |(at, bytes)| json!({ "seconds": at, "programmed_bytes": bytes });
     json!({
         "schema": "floatgate.fast-forward/1",
         "version": env!("CARGO_PKG_VERSION"),
@@ -50,9 +52,7 @@ pub fn value(
         "waf": plan.waf,
         "page_write_ns": page_write_ns,
         "target_seconds": target,
-        "worn_out": outcome.worn_out.map(|(at, bytes)| json!({
-            "seconds": at, "programmed_bytes": bytes,
-        })),
+        "worn_out": outcome.worn_out.map(end),
         "life_seconds": life,
         "host_bytes": outcome.host_bytes,
         "programmed_bytes": outcome.programmed,
@@ -60,7 +60,15 @@ pub fn value(
         "achievable_bytes": achievable,
         "mean_cycles": cycles,
         "mean_interval_hours": interval,
-        "interval_supported": plan.cells.supports(interval),
+        "interval_supported": rests.supported() >= 1.0,
+        "local_intervals": {
+            "worn_out": locally.map(end),
+            "life_seconds": locally.map_or(target / rests.used(), |(at, _)| at),
+            "used": rests.used(),
+            "shortest_hours": rests.range().map(|r| r.0),
+            "longest_hours": rests.range().map(|r| r.1),
+            "supported_share": rests.supported(),
+        },
         "served_seconds": outcome.served_seconds,
         "delay": {
             "pages": total.pages,
