@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import floatgate
+from floatgate.physics import Recovery
 
 GIB = 2**30
 TIB = 2**40
@@ -36,6 +37,47 @@ def test_exchange_reaches_five_years_with_recovery_and_not_without_a_throttle() 
     # A program takes 600 us; READY is 1.0 to 2.13 times as slow as without throttle.
     assert kept.page_write_ns == 600_000
     assert 1.0 < kept.delay.page_response_ns / kept.page_write_ns < 2.13
+
+
+def test_rest_counts_when_it_was() -> None:
+    """A drive that idles for half of its life: its mean rest is not what any cycle had."""
+    hours = 5 * 8760
+    late = [0.0] * (hours // 2) + [500e6 * 3600] * (hours // 2)
+    guarded, local = (
+        floatgate.fast_forward(
+            "ready-128g",
+            demand=late,
+            waf=1.0,
+            step="1h",
+            policy={"throttle": f"ready:enforcement=pessimistic:capacity={capacity}"},
+        )
+        for capacity in ("guarded", "local")
+    )
+    year = 365 * 86_400
+    # By the mean it lasts, for cycles that are 5.08 h apart; all but the first were half as much.
+    assert guarded.worn_out is None
+    assert guarded.life_seconds >= 5 * year * (1 - 1e-9)
+    assert guarded.mean_interval_hours == pytest.approx(5.08, abs=0.01)
+    found = guarded.local_intervals
+    half = guarded.mean_interval_hours / 2
+    assert found.shortest_hours == pytest.approx(half, rel=1e-3)
+    # 8,616 cycles that rest so long are more than cells have: the life is over that much before.
+    takes = 1 / Recovery("fitted").achievable_cycles(half)
+    assert found.used == pytest.approx(guarded.mean_cycles * takes, rel=1e-3)
+    assert found.life_seconds == found.worn_out.seconds
+    assert found.worn_out.seconds == pytest.approx(year * (2.5 + 2.5 / found.used), rel=1e-3)
+    # 2.54 h are no rest that the constants support, though the mean is.
+    assert Recovery("fitted").supports(guarded.mean_interval_hours)
+    assert not guarded.interval_supported
+    assert found.supported_share == 0.0
+
+    assert local.worn_out is None
+    assert local.local_intervals.worn_out is None
+    assert 0.99 < local.local_intervals.used <= 1.0
+    assert local.local_intervals.life_seconds == pytest.approx(
+        5 * year / local.local_intervals.used
+    )
+    assert local.programmed_bytes < guarded.programmed_bytes
 
 
 def test_the_tables_say_what_the_sums_say() -> None:

@@ -1,5 +1,6 @@
 """The quick form of `reproduce ready`, without any trace at hand."""
 
+import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,8 +9,10 @@ import pytest
 
 import floatgate
 from browser import Browser
+from floatgate.report.model import Table
+from floatgate.report.verdicts import MISSING, REPRODUCED, verdict
 from floatgate.reproduce.runner import Reproduction, reproduce
-from floatgate.reproduce.studies.ready import cells, demand, lives, paper
+from floatgate.reproduce.studies.ready import demand, lives, paper, speed
 from reproduced import quick, rows, sheet
 
 HOURS = 43_800
@@ -27,9 +30,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     return quick("ready", tmp_path_factory)
 
 
+def measured(table: Table) -> dict[str, float]:
+    return {row.what: row.ours for row in table.rows if isinstance(row.ours, int | float)}
+
+
 def numbers(made: Reproduction, title: str) -> dict[str, float]:
-    found = rows(made, title)
-    return {what: row.ours for what, row in found.items() if isinstance(row.ours, int | float)}
+    (table,) = (table for table in made.report.tables if table.title.startswith(title))
+    return measured(table)
 
 
 def ours(made: Reproduction, title: str, what: str) -> float:
@@ -40,9 +47,10 @@ def test_throttled_lives_end_at_five_years_and_the_others_on_the_papers_side(
     made: Reproduction,
 ) -> None:
     life = numbers(made, "Figure 10")
-    assert len(life) == 15
+    # Three traces, and none of them under ST, which lives by seconds.
+    assert len(life) == 12
     for trace in ("exchange", "map"):
-        assert life[f"{trace}, NT"] < 5 < 15 < life[f"{trace}, DT"] <= life[f"{trace}, ST"]
+        assert life[f"{trace}, NT"] < 5 < 15 < life[f"{trace}, DT"]
         for name in ("PES", "OPT"):
             assert 5 - 1e-9 <= life[f"{trace}, {name}"] <= 5.1
     # The demand of proj lets it live without a throttle, so READY leaves it alone.
@@ -51,7 +59,36 @@ def test_throttled_lives_end_at_five_years_and_the_others_on_the_papers_side(
         free, kept = (ours(made, "Table 2", f"proj, {n}, W") for n in ("NT", name))
         assert kept == pytest.approx(free, rel=0.03)
     assert made.missed == []
-    assert all("NOT" not in row.note for row in rows(made, "Figure 10").values())
+    judged = [row for row in rows(made, "Figure 10").values() if row.ours and row.kind == "output"]
+    assert len(judged) == 10
+    assert all(verdict(row) == REPRODUCED for row in judged)
+
+
+def test_every_figure_and_table_has_rows_and_what_is_not_measured_says_why(
+    made: Reproduction,
+) -> None:
+    places = {row.where for table in made.report.tables for row in table.rows}
+    assert {f"Fig. {n}" for n in (1, 2, 4, 10, 11, 13, 14)} <= places
+    assert {"Table 1", "Table 2", "Table 3", "4.3", "4.4"} <= places
+    bars = {f"{trace}, {name}" for trace in paper.BY_NAME for name in paper.CONFIGURATIONS}
+    assert set(rows(made, "Figure 10")) == bars
+    for table in made.report.tables:
+        for row in table.rows:
+            # A rule can judge each claim, and what has no number has a reason.
+            assert row.ours is None or not isinstance(row.ours, str), row
+            assert row.published is None or verdict(row) or row.kind == "input", row
+            assert row.ours is not None or row.note, row
+
+
+def test_an_hour_of_a_trace_in_minutes_claims_nothing_of_bursts(made: Reproduction) -> None:
+    for title in ("Table 3", "Figure 4", "Figure 12", "Figure 13", "Figure 14"):
+        assert all(verdict(row) == MISSING for row in rows(made, title).values()), title
+    table = rows(made, "Table 1")
+    assert all(table[f"{trace}, GiB written an hour"].ours is None for trace in paper.BY_NAME)
+    for row in [*rows(made, "Figure 10").values(), *rows(made, "Table 2").values()]:
+        assert ", ST" not in row.what or row.ours is None, row
+    titles = [plot.title for plot in made.report.plots]
+    assert not any(title.startswith(f"Figure {n}") for n in (12, 13, 14) for title in titles)
 
 
 def test_without_a_throttle_what_is_written_is_demand_times_write_amplification(
@@ -63,25 +100,35 @@ def test_without_a_throttle_what_is_written_is_demand_times_write_amplification(
 
 
 def test_table_2_comes_back(made: Reproduction) -> None:
-    found = rows(made, "Table 2")
-    assert len(found) == 20
-    for what, row in found.items():
-        _, name, which = what.split(", ")
+    compared = 0
+    for what, row in rows(made, "Table 2").items():
+        which = what.rpartition(", ")[2]
         # What a static rate writes depends on the trace's bursts.
-        if name != "ST":
-            tolerance = 0.05 if which == "W" else 0.01
-            assert row.ours == pytest.approx(row.published, rel=tolerance), what
+        if which in ("W", "C'") and row.ours is not None:
+            assert row.ours == pytest.approx(row.published, rel=0.05 if which == "W" else 0.01), (
+                what
+            )
+            compared += 1
+    assert compared == 16
+    # What follows from Table 1, or was fitted to this table, is no test.
+    kinds = {what: row.kind for what, row in rows(made, "Table 2").items()}
+    assert {kinds[f"exchange, {name}, C'"] for name in paper.CONFIGURATIONS} == {"input"}
+    assert kinds["exchange, NT, W"] == "input"
+    assert kinds["exchange, OPT, W"] == "output"
 
 
 def test_responses_follow_from_the_bytes(made: Reproduction) -> None:
     # All time that is not served is delay, shared by the pages of what is.
     table = sheet(made, "Figure 11 in numbers")
     names = [column.partition(",")[0] for column in table.columns[1:6]]
-    shown = {row[0].partition(" ")[0]: row[1:6] for row in table.rows}
+    assert names == list(paper.CONFIGURATIONS)
+    shown = {row[0].partition(" ")[0]: row[1:6] for row in table.rows if "host page" in row[0]}
     for trace, pages in (("proj", 2.08), ("exchange", 20.61)):
         a_second = pages * 2**30 / 3600 / 4096
         free = ours(made, "Table 2", f"{trace}, NT, W")
         for name, cell in zip(names, shown[trace], strict=True):
+            if name == "ST":
+                continue
             less = free / ours(made, "Table 2", f"{trace}, {name}, W") - 1
             expected = 600 + max(less, 0) / a_second * 1e6
             assert float(cell.replace(",", "")) == pytest.approx(expected, rel=5e-3), name
@@ -96,20 +143,41 @@ def test_responses_follow_from_the_bytes(made: Reproduction) -> None:
     ratio = us[374.4] / ((us[1077.2] + us[1065.6]) / 2)
     assert float(of_paper[6]) == pytest.approx(ratio, abs=0.006)
     assert ratio > 2.9
+    # The text above the table has the same number.
+    (figure,) = (table for table in made.report.tables if table.title.startswith("Figure 11"))
+    assert f"gives: {of_paper[6]} for DT over READY" in figure.text.replace("\n", " ")
 
 
-def test_the_equations_are_the_engines() -> None:
-    without_rest, printed, fitted = 3036, 4020, 8616
-    assert cells.achievable(0, "printed") == pytest.approx(without_rest, abs=1)
-    assert cells.sustainable(HOURS, "printed") == pytest.approx(printed, abs=1)
-    assert cells.sustainable(HOURS, "fitted") == pytest.approx(fitted, abs=10)
-    for recovery in cells.RECOVERY:
+def achievable(idle_hours: float, recovery: str) -> float:
+    """READY's Eq. 1 to 3, apart from the engine's own: cycles with so many hours between two."""
+    efficiency, onset = {"printed": (5.63e-2, 1.0), "fitted": (0.0702, 0.0128)}[recovery]
+    rest = 1.0 - efficiency * math.log(idle_hours / onset) if idle_hours > onset else 1.0
+    low, high = 0.0, 1e9
+    for _ in range(100):
+        n = (low + high) / 2
+        if (2.97e-3 * n**0.62 + 2.0e-2 * n**0.3) * rest < 0.65:
+            low = n
+        else:
+            high = n
+    return low
+
+
+def test_the_equations_are_the_engines(made: Reproduction) -> None:
+    # As many cycles as rest as long as so many leave time for.
+    fitted, printed = 8616, 4020
+    assert achievable(0, "printed") == pytest.approx(3036, abs=1)
+    assert achievable(HOURS / printed, "printed") == pytest.approx(printed, abs=1)
+    assert achievable(HOURS / fitted, "fitted") == pytest.approx(fitted, abs=10)
+    found = numbers(made, "Figure 1: ")
+    assert found["cycles spread over five years, fitted recovery"] == pytest.approx(fitted, abs=10)
+    assert found["cycles spread over five years, printed recovery"] == printed
+    for recovery in ("printed", "fitted"):
         life = floatgate.fast_forward(
             "ready-128g", demand=20.61 * 2**30, waf=1.0, step="1h",
             set={"reliability.recovery": recovery},
         )  # fmt: skip
         cycles = life.achievable_bytes / (128 * 2**30)
-        expected = cells.achievable(life.mean_interval_hours, recovery)
+        expected = achievable(life.mean_interval_hours, recovery)
         assert cycles == pytest.approx(expected, rel=1e-6)
 
 
@@ -135,16 +203,33 @@ def test_bursts_are_what_a_static_rate_loses_by(made: Reproduction) -> None:
         assert ratios[0] == pytest.approx(1, abs=0.02)
 
 
-def test_the_promise_as_printed_is_broken_and_the_guarded_one_kept(made: Reproduction) -> None:
-    ends = {(row[0], row[1]): row[3] for row in sheet(made, "A demand that breaks").rows}
-    assert len(ends) == 4
-    for (capacity, _), end in ends.items():
-        if capacity == "guarded":
-            assert end == "five years reached"
+def test_promises_are_broken_and_kept_each_by_its_own_measure(made: Reproduction) -> None:
+    ends = {tuple(row[:4]): row[5:] for row in sheet(made, "Demands that break").rows}
+    assert len(ends) == 8
+    after = "worn out after "
+    for (idle, capacity, _, epochs), (mean, local) in ends.items():
+        if capacity == "paper":
+            assert epochs == "90 days"
+            assert 2.5 < float(mean.removeprefix(after).removesuffix(" years")) < 3.0
         else:
-            when = float(end.removeprefix("worn out after ").removesuffix(" years"))
-            assert 2.5 < when < 3.0
-    assert "A demand that breaks the capacity as printed" in made.page.read_text()
+            assert mean == "five years reached"
+        if capacity == "local":
+            assert local == "five years reached"
+        else:
+            # Half, nine tenths and nearly all of five years are idle before.
+            begin = 5 * float(idle.removesuffix(" %")) / 100
+            assert begin < float(local.removeprefix(after).removesuffix(" years")) < 4.96
+    assert "Demands that break a promise" in made.page.read_text()
+
+
+def test_what_each_cycles_own_rest_costs(made: Reproduction) -> None:
+    found = {(row[0].partition(" ")[0], row[1]): row for row in sheet(made, "Rest when").rows}
+    assert len(found) == 6
+    for trace in ("proj", "exchange", "map"):
+        (guarded, local) = (found[trace, capacity] for capacity in ("guarded", "local"))
+        assert float(local[5]) >= 5.0 - 0.005
+        assert float(guarded[2].replace(",", "")) >= float(local[2].replace(",", ""))
+        assert float(guarded[3].replace(",", "")) <= float(local[3].replace(",", ""))
 
 
 def test_who_trusts_the_wrong_constants(made: Reproduction) -> None:
@@ -158,18 +243,50 @@ def test_who_trusts_the_wrong_constants(made: Reproduction) -> None:
     assert found["printed", "printed"][4] == found["fitted", "fitted"][4] == "reached"
 
 
-def test_a_static_rate_is_its_rate_and_bursts_pass_an_optimistic_one(made: Reproduction) -> None:
-    found = numbers(made, "Figure 14")
+def test_what_needs_whole_traces_is_measured_on_them() -> None:
+    import polars as pl
+
+    def hour(name: str) -> pl.DataFrame:
+        # A minute at forty times the mean, and little before the next hour.
+        rate = paper.BY_NAME[name].rate / (40 / 60 + 0.3 * 59 / 60)
+        seconds = [rate * (40 if second < 60 else 0.3) for second in range(3600)]
+        return pl.DataFrame({"bytes": seconds, "pages": [each / 4096 for each in seconds]})
+
+    frames = {name: hour(name) for name in ("exchange", "map")}
+    whole = lives.Lives(frames, whole=True, workers=2)
+    found = measured(speed.figure_14(whole))
     mebi = 128 * 2**30 * 3000 / (5 * 365 * 86_400) / 2**20
-    assert found["ST, highest"] == pytest.approx(mebi, rel=1e-3) == pytest.approx(2.494, abs=1e-3)
-    assert found["OPT, mean"] >= found["PES, mean"] > found["ST, mean"]
+    assert found["ST, highest, MiB/s"] == pytest.approx(mebi, rel=1e-3)
+    assert mebi == pytest.approx(2.494, abs=1e-3)
+    assert found["OPT / PES, mean"] > 1
+    assert found["PES / ST, mean"] > 1
+    # What is stopped in bursts varies more than what is delayed evenly.
+    found = measured(speed.figure_12(whole))
+    assert found["exchange, deviation of ST / that of OPT"] > 2
+    assert "proj, deviation of ST / that of OPT" not in found
+    # An hour that repeats is an epoch that DYNAMIC finds, and then nothing varies.
+    found = measured(speed.figure_13(whole))
+    assert found["DYNAMIC / FIXED, fifth week"] < 0.1
+    plots = [*speed.figure_12_plots(whole), *speed.figure_13_plot(whole)]
+    assert len([*plots, *speed.figure_14_plot(whole)]) == 4
+
+
+def test_the_deviation_of_delays_is_that_of_their_distribution() -> None:
+    # Half of the pages at once and half after a second: half a second.
+    points = [[0, 0.0], [0, 0.5], [10**9, 0.5], [10**9, 1.0]]
+    life = floatgate.FastForward({"delay": {"page_delay_ns": {"below": points}}})
+    assert speed.deviation(life) == pytest.approx(5e8)
 
 
 def test_every_number_of_a_stand_in_is_marked(made: Reproduction) -> None:
-    alone = [table.title for table in made.report.tables for row in table.rows if not row.stand_in]
-    assert set(alone) == {"Figure 1: cycles that rest makes achievable"}
+    found = [
+        row for table in made.report.tables for row in table.rows
+        if row.ours is not None and row.kind == "output"
+    ]  # fmt: skip
+    assert found
+    assert all(row.stand_in for row in found)
     plots = [plot.title for plot in made.report.plots]
-    assert len(plots) >= 10
+    assert len(plots) >= 5
     # All but those of equations, and bars whose places have the mark.
     assert sum("[stand-in]" in title for title in plots) == len(plots) - 3
 
@@ -179,7 +296,7 @@ def test_the_page_draws_everything(browser: Browser, made: Reproduction) -> None
     assert opened.errors == []
     assert browser.problems() == []
     drawn = browser.run("document.querySelectorAll('.plot svg.marks').length")
-    assert drawn == browser.run("specs.length") >= 10
+    assert drawn == browser.run("specs.length") >= 5
 
 
 def test_epochs_that_are_alike_do_not_differ() -> None:
@@ -187,10 +304,14 @@ def test_epochs_that_are_alike_do_not_differ() -> None:
 
     # Ten minutes of 3, ten of 6, in turn: alike over twenty.
     bytes_ = [3.0 if second // 600 % 2 == 0 else 6.0 for second in range(7200)]
-    found = demand.Found({"proxy": pl.DataFrame({"bytes": bytes_, "pages": bytes_})}, set())
-    assert list(found.differences("proxy", 10)) == [0.5] * 5 + [1.0] * 6
-    assert list(found.differences("proxy", 60)) == [0.0]
-    assert demand.within(found.differences("proxy", 10), 0.6) == pytest.approx(5 / 11)
+    frame = pl.DataFrame({"bytes": bytes_, "pages": bytes_})
+    assert list(demand.differences(frame, 10)) == [0.5] * 5 + [1.0] * 6
+    assert list(demand.differences(frame, 60)) == [0.0]
+    assert demand.within(demand.differences(frame, 10), 0.6) == pytest.approx(5 / 11)
+    # Three tens differ from the next three by a quarter or a fifth.
+    whole = lives.Lives({"proxy": pl.concat([frame] * 4)}, whole=True, workers=1)
+    (row,) = (row for row in demand.figure_4(whole).rows if row.what.startswith("proxy"))
+    assert row.ours == 0.0
 
 
 @pytest.mark.verify
@@ -198,7 +319,7 @@ def test_five_years_of_a_trace_take_ten_seconds_at_most() -> None:
     trace = next(each for each in paper.TRACES if each.name == "exchange")
     # Nearly every second of a day has writes: as much work as a trace of a day can be.
     frame = floatgate.demand_per_second(trace.drive, trace.workload, traces=[], slice="0s..2h")
-    made = lives.Lives({trace.name: frame}, minutes=False, workers=1)
+    made = lives.Lives({trace.name: frame}, whole=True, workers=1)
     for name in paper.CONFIGURATIONS:
         start = time.process_time()
         life = made.of(trace, name)

@@ -1,38 +1,81 @@
-"""What the paper leaves out: wrong constants, a demand that breaks the promise, real demands."""
+"""What the paper leaves out: wrong constants, demands that break the promise, real demands."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from floatgate.engine import InputError
 from floatgate.life.forward import FastForward, demand_per_second, fast_forward
 from floatgate.report.model import Sheet
-from floatgate.reproduce.studies.ready.life import effective, example, years
-from floatgate.reproduce.studies.ready.lives import Lives, Progress, Question, in_threads
-from floatgate.reproduce.studies.ready.paper import CONFIGURATIONS, FIVE_YEARS, GIB, TIB, YEAR
-from floatgate.reproduce.studies.ready.waf import marked
+from floatgate.reproduce.studies.ready.life import effective
+from floatgate.reproduce.studies.ready.lives import Lives, Progress, Question, headline, in_threads
+from floatgate.reproduce.studies.ready.paper import (
+    BY_NAME,
+    CONFIGURATIONS,
+    FIVE_YEARS,
+    GIB,
+    TIB,
+    YEAR,
+)
+from floatgate.reproduce.studies.ready.speed import ratio, response_us
 from floatgate.reproduce.study import Study
 
 if TYPE_CHECKING:
     import polars as pl
 
+# ── The rest before each cycle ──────────────────────────────────────────────────────────────────
+
+
+def local_rest(lives: Lives) -> Sheet:
+    """Lives if each cycle counts by the rest before it, and what it costs to keep that."""
+    asked = {
+        (trace, capacity): headline(trace, "OPT")._replace(policy=policy)
+        for trace in lives.traces
+        for capacity, policy in (("guarded", "ready"), ("local", "ready:capacity=local"))
+    }
+    lives.make(asked.values())
+    rows = []
+    for (trace, capacity), question in asked.items():
+        life = lives.get(question)
+        local = life.local_intervals
+        rows.append(
+            [
+                lives.marked(trace.name),
+                capacity,
+                f"{life.programmed_bytes / TIB:,.1f}",
+                f"{response_us(life):,.0f}",
+                f"{life.life_seconds / YEAR:.2f}",
+                f"{local.life_seconds / YEAR:.2f}",
+                f"{local.shortest_hours:.2f}",
+                f"{100 * local.supported_share:.1f} %",
+            ]
+        )
+    return Sheet(
+        "Rest when it was: lives by the rest before each cycle",
+        ("READY-OPT on", "capacity", "W, TB", "page write, us", "life by mean rest, years",
+         "by each rest, years", "shortest rest, h", "within the constants' support"),
+        rows,
+        "READY takes the mean rest of a whole life. Here each cycle takes 1 / N of a life, N being "
+        "the cycles that are achievable with the rest before that cycle. `guarded` promises five "
+        "years by the mean, `local` by each rest.",
+    )  # fmt: skip
+
+
 # ── Which constants a designer trusts ───────────────────────────────────────────────────────────
 
 
-def recoveries(lives: Lives, stand_ins: set[str]) -> Sheet | None:
-    """What the throttle believes against what cells do."""
-    trace = example(lives)
-    if trace is None:
-        return None
-    sets = ("printed", "fitted")
+def recoveries(lives: Lives) -> Sheet:
+    """What the throttle believes against what cells do, on exchange."""
+    trace = BY_NAME["exchange"]
+    beliefs = {"printed": "ready:recovery=printed", "fitted": "ready:recovery=fitted",
+               "none (DT)": "dynamic", "no throttle": "none"}  # fmt: skip
     asked = {
-        (believed, true): Question(trace, f"ready:recovery={believed}", trace.waf, true)
-        for believed in sets
-        for true in sets
+        (believed, true): Question(trace, policy, trace.waf, true)
+        for believed, policy in beliefs.items()
+        for true in ("printed", "fitted")
+        if trace.name in lives.demands
     }
-    asked |= {("none (DT)", true): Question(trace, "dynamic", trace.waf, true) for true in sets}
-    asked |= {("no throttle", true): Question(trace, "none", trace.waf, true) for true in sets}
     lives.make(asked.values())
     rows = []
     for (believed, true), question in asked.items():
@@ -43,67 +86,83 @@ def recoveries(lives: Lives, stand_ins: set[str]) -> Sheet | None:
                 believed,
                 true,
                 f"{life.programmed_bytes / TIB:,.0f}",
-                f"{years(life):.2f}" if dead else f"{effective(life):.2f}",
+                f"{life.life_seconds / YEAR:.2f}" if dead else f"{effective(life):.2f}",
                 "worn out" if dead else "reached",
-                f"{(600 + life.delay.page_delay_ns.mean / 1e3):,.0f}",
-                "" if life.interval_supported else "beyond the constants' support",
+                f"{response_us(life):,.0f}",
+                f"{100 * life.local_intervals.supported_share:.1f} %",
             ]
         )
     return Sheet(
         "Both sets of recovery constants: what is believed against what is so",
-        (
-            "the throttle counts on",
-            "cells are as",
-            "W, TB",
-            "life, years",
-            "",
-            "page write, us",
-            "",
-        ),
+        ("the throttle counts on", "cells are as", "W, TB", "life, years", "", "page write, us",
+         "within the constants' support"),
         rows,
-        f"READY-OPT on {marked(trace.name, stand_ins)}. Who trusts the printed constants, and has "
+        f"READY-OPT on {lives.marked(trace.name)}. Who trusts the printed constants, and has "
         "cells as Table 2 shows them, gives away half of what they take: a longer life that nobody "
         "asked for, at the price of response. Who trusts the fitted ones on cells that are as "
         "printed loses the drive before its target.",
-    )
+    )  # fmt: skip
 
 
-# ── A demand that breaks the capacity as printed ────────────────────────────────────────────────
-
-BURST = 500e6
-"""Bytes that are programmed in a second, after half a life of silence."""
+# ── Demands that break a promise ────────────────────────────────────────────────────────────────
 
 
-def counterexample(workers: int) -> Sheet:
-    """A drive that idles for half its life, then works."""
-    asked = [(c, e) for c in ("paper", "guarded") for e in ("pessimistic", "optimistic")]
-    lives = in_threads(workers, _after_silence, asked)
+class Silence(NamedTuple):
+    """A drive that idles for a share of its life; then 500 MB a second are to be programmed."""
+
+    share: float
+    capacity: str
+    enforcement: str
+    epochs: str
+
+    def life(self, progress: Progress) -> FastForward:
+        """What becomes of it."""
+        hours = int(FIVE_YEARS) // 3600
+        idle = round(hours * self.share)
+        policy = f"ready:capacity={self.capacity}:enforcement={self.enforcement}{self.epochs}"
+        return fast_forward(
+            "ready-128g", demand=[*[0.0] * idle, *[500e6 * 3600] * (hours - idle)], waf=1.0,
+            step="1h", bins=60, epochs=0, policy={"throttle": policy}, progress=progress,
+        )  # fmt: skip
+
+
+def counterexamples(workers: int) -> Sheet:
+    """Drives that idle for most of their life, then work."""
+    long_epochs = ":period=1h:epoch=window:window=90d"
+    asked = [
+        *(Silence(0.5, "paper", how, long_epochs) for how in ("pessimistic", "optimistic")),
+        *(
+            Silence(share, capacity, "optimistic", "")
+            for share in (0.5, 0.9, 0.98)
+            for capacity in ("guarded", "local")
+        ),
+    ]
     rows = []
-    for (capacity, enforcement), life in zip(asked, lives, strict=True):
-        dead = life.worn_out
-        ended = f"worn out after {dead.seconds / YEAR:.2f} years" if dead else "five years reached"
-        rows.append([capacity, enforcement, f"{life.programmed_bytes / TIB:,.0f}", ended])
+    for how, life in zip(asked, in_threads(workers, Silence.life, asked), strict=True):
+        ends = [
+            f"worn out after {dead.seconds / YEAR:.2f} years" if dead else "five years reached"
+            for dead in (life.worn_out, life.local_intervals.worn_out)
+        ]
+        rows.append(
+            [
+                f"{100 * how.share:.0f} %", how.capacity, how.enforcement,
+                "90 days" if how.epochs else "chosen", f"{life.programmed_bytes / TIB:,.0f}", *ends,
+            ]
+        )  # fmt: skip
     return Sheet(
-        "A demand that breaks the capacity as printed",
-        ("capacity", "enforcement", "W, TB", "end"),
+        "Demands that break a promise",
+        ("idle", "capacity", "enforcement", "epochs", "W, TB", "end by mean rest",
+         "end by the rest before each cycle"),
         rows,
-        "128 GiB idle for two and a half years, then 500 MB a second are to be programmed; epochs "
-        "of 90 days. As printed, rest is credited that the cells lose again with the burst, and "
-        "they are worn out within its first epoch. `guarded`, the default here, never spreads more "
-        "than holds if the target is reached. A random search over demands, among the tests, finds "
-        "such cases against the one, and none against the other.",
-    )
-
-
-def _after_silence(how: tuple[str, str], progress: Progress) -> FastForward:
-    capacity, enforcement = how
-    half = int(FIVE_YEARS) // 3600 // 2
-    policy = (
-        f"ready:capacity={capacity}:enforcement={enforcement}:period=1h:epoch=window:window=90d"
-    )
-    return fast_forward(
-        "ready-128g", demand=[*[0.0] * half, *[BURST * 3600] * half], waf=1.0, step="1h",
-        bins=60, epochs=0, policy={"throttle": policy}, progress=progress,
+        "128 GiB idle for so much of five years, then 500 MB a second are to be programmed. As "
+        "printed, rest is credited that the cells lose again with the burst, and with epochs of 90 "
+        "days they are worn out within its first epoch. With the paper's own settings (epochs "
+        "chosen, windows of ten minutes, periods of a second) that hardly matters: of 43 demands "
+        "that were tried none ended SEARCHED short. "
+        "`guarded`, the default here, never spreads more than holds if the target is reached, by "
+        "the mean rest of the whole life: what rested before the burst still counts within it. "
+        "`local` counts the rest before each cycle. Random searches over demands, among the tests, "
+        "find none that breaks either promise, by its own measure.",
     )  # fmt: skip
 
 
@@ -118,7 +177,7 @@ def real_demands(study: Study) -> Sheet:
     rows = []
     for name, path in sorted(study.others().items()):
         try:
-            demand = demand_per_second("ready-32g", path, set=_COMPACT)
+            demand = demand_per_second("ready-32g", path, set={"host.out-of-range": "compact"})
         except InputError:
             # It cannot be read without being told how, or writes nothing.
             continue
@@ -131,17 +190,15 @@ def real_demands(study: Study) -> Sheet:
         lives = in_threads(
             study.workers, partial(_on_little_flash, demand, waf), CONFIGURATIONS.values()
         )
-        peak = lives[0].demand.peak_to_mean
-        found = dict(zip(CONFIGURATIONS, lives, strict=True))
-        us = {n: 600 + life.delay.page_delay_ns.mean / 1e3 for n, life in found.items()}
+        us = dict(zip(CONFIGURATIONS, map(response_us, lives), strict=True))
         rows.append(
             [
                 name,
                 f"{demand.height / 3600:.1f} h",
-                f"{peak:.0f}",
+                f"{lives[0].demand.peak_to_mean:.0f}",
                 *(f"{effective(life):.2f}" for life in lives),
                 f"{us['DT'] / us['OPT']:.2f}",
-                f"{us['ST'] / us['DT']:.2f}",
+                f"{ratio(us, 'ST / DT'):.2f}",
             ]
         )
     return Sheet(
@@ -163,6 +220,5 @@ def _on_little_flash(
     )  # fmt: skip
 
 
-_COMPACT = {"host.out-of-range": "compact"}
 _SMALL = {"geometry.channels": 1, "geometry.chips-per-channel": 1, "geometry.blocks-per-plane": 256}
 _SMALL_BYTES = 0.25 * GIB

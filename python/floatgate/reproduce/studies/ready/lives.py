@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from floatgate.life.forward import FastForward, fast_forward
-from floatgate.reproduce.studies.ready.paper import CONFIGURATIONS, TRACES, Trace
+from floatgate.report.model import Finding
+from floatgate.reproduce.studies.ready.paper import BY_NAME, CONFIGURATIONS, TRACES, Trace
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,15 +32,26 @@ class Question(NamedTuple):
 class Lives:
     """Fast-forwards, each made once, on as many threads as there are workers.
 
-    The engine works with the interpreter released, so that threads are enough.
+    The engine works with the interpreter released, so that threads are enough. `whole` lives have
+    the whole demand of a trace second by second; others an hour of it, at the rate of Table 1,
+    minute by minute. `demands` are the traces' own.
     """
 
-    def __init__(self, demands: Mapping[str, pl.DataFrame], *, minutes: bool, workers: int) -> None:
+    def __init__(
+        self,
+        demands: Mapping[str, pl.DataFrame],
+        stand_ins: AbstractSet[str] = frozenset(),
+        *,
+        whole: bool,
+        workers: int,
+    ) -> None:
         self.demands = demands
-        self.minutes = minutes
+        self.stand_ins = stand_ins
+        self.whole = whole
         self._workers = workers
         self._steps = {
-            name: _by_minute(demand) if minutes else demand for name, demand in demands.items()
+            name: demand if whole else _by_minute(_at_rate(name, demand))
+            for name, demand in demands.items()
         }
         self._known: dict[Question, FastForward] = {}
 
@@ -46,6 +59,34 @@ class Lives:
     def traces(self) -> list[Trace]:
         """Those that have a demand, in the paper's order."""
         return [trace for trace in TRACES if trace.name in self.demands]
+
+    def marked(self, name: str) -> str:
+        """A trace's name with its mark."""
+        return f"{name} [stand-in]" if name in self.stand_ins else name
+
+    def finding(
+        self,
+        needs: str | Sequence[str],
+        what: str,
+        where: str,
+        published: float | str | None,
+        ours: Callable[..., float | None],
+        unit: str = "",
+        note: str = "",
+        *,
+        kind: str = "output",
+        whole: bool = False,
+    ) -> Finding:
+        """A row measured on the traces that it `needs`: on the `whole` of them, or an hour."""
+        traces = [needs] if isinstance(needs, str) else needs
+        if missing := [name for name in traces if name not in self.demands]:
+            number, note = None, f"this form does not run {' and '.join(missing)}"
+        elif whole and not self.whole:
+            number, note = None, "needs the whole trace, second by second"
+        else:
+            number = ours(*(BY_NAME[name] for name in traces))
+        doubt = number is not None and not self.stand_ins.isdisjoint(traces)
+        return Finding(what, where, published, number, unit, doubt, note, kind)
 
     def make(self, questions: Iterable[Question]) -> None:
         """Answers what has not been asked before."""
@@ -64,27 +105,13 @@ class Lives:
         """A bar of Fig. 10: the paper's write amplification, the fitted recovery."""
         return self.get(headline(trace, configuration))
 
-    def under(self, demand: pl.DataFrame, question: Question) -> FastForward:
-        """A life under another demand, second by second."""
-        return self._forward(demand, question, step=None)
-
     def _live(self, question: Question, progress: Progress) -> FastForward:
-        step = "1min" if self.minutes else None
-        return self._forward(self._steps[question.trace.name], question, step, progress)
-
-    def _forward(
-        self,
-        demand: pl.DataFrame,
-        question: Question,
-        step: str | None,
-        progress: Progress | None = None,
-    ) -> FastForward:
-        policy = question.policy
+        step, policy = None if self.whole else "1min", question.policy
         if step is not None and policy != "none":
             policy = f"{policy}:period={step}"
         return fast_forward(
             question.trace.drive,
-            demand=demand,
+            demand=self._steps[question.trace.name],
             waf=question.waf,
             step=step,
             bins=question.bins,
@@ -122,6 +149,11 @@ def in_threads(
             stop.set()
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def _at_rate(name: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """The demand, stretched in size to what Table 1 has: an hour of a trace is not its mean."""
+    return frame * (BY_NAME[name].rate * frame.height / float(frame["bytes"].sum()))
 
 
 def _by_minute(demand: pl.DataFrame) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""What READY prints: its traces, its Table 2, and what its sections 4.3 and 4.4 say of them."""
+"""What READY prints: its traces, its configurations, its tables."""
 
 from __future__ import annotations
 
@@ -30,9 +30,14 @@ class Trace(NamedTuple):
         return self.gib_per_hour * GIB / 3600
 
     @property
-    def raw_bytes(self) -> float:
-        """All flash."""
-        return (32.0 if self.drive == "ready-32g" else 128.0) * GIB
+    def rated_bytes(self) -> float:
+        """What all flash takes by its rating: the paper's C."""
+        return (32.0 if self.drive == "ready-32g" else 128.0) * GIB * RATED
+
+    @property
+    def free_bytes(self) -> float:
+        """What is programmed in five years without a throttle."""
+        return self.rate * self.waf * FIVE_YEARS
 
 
 TRACES = (
@@ -42,7 +47,9 @@ TRACES = (
     Trace("map", "msps:map", "ready-128g", 23.82, 1.68),
     Trace("msnfs", "msps:msnfs", "ready-128g", 18.19, 2.26),
 )
+BY_NAME = {trace.name: trace for trace in TRACES}
 
+READY = ("PES", "OPT")
 CONFIGURATIONS = {
     "NT": "none",
     "ST": "static",
@@ -51,44 +58,26 @@ CONFIGURATIONS = {
     "OPT": "ready",
 }
 
+TABLE_2 = {
+    "proj": {
+        "NT": (312.6, 144.4),
+        "ST": (403.4, 54.2),
+        "DT": (346.9, 93.7),
+        "PES": (312.8, 141.0),
+        "OPT": (312.8, 141.0),
+    },
+    "exchange": {
+        "NT": (949.3, 1918.8),
+        "ST": (1415.3, 348.2),
+        "DT": (1387.3, 374.4),
+        "PES": (1077.8, 1077.2),
+        "OPT": (1077.8, 1065.6),
+    },
+}
+"""C' and W in TB."""
 
-class Row(NamedTuple):
-    """A row of READY's Table 2, in TB."""
-
-    trace: str
-    configuration: str
-    capacity: float
-    work: float
-
-
-TABLE_2 = (
-    Row("proj", "NT", 312.6, 144.4),
-    Row("proj", "ST", 403.4, 54.2),
-    Row("proj", "DT", 346.9, 93.7),
-    Row("proj", "PES", 312.8, 141.0),
-    Row("proj", "OPT", 312.8, 141.0),
-    Row("exchange", "NT", 949.3, 1918.8),
-    Row("exchange", "ST", 1415.3, 348.2),
-    Row("exchange", "DT", 1387.3, 374.4),
-    Row("exchange", "PES", 1077.8, 1077.2),
-    Row("exchange", "OPT", 1077.8, 1065.6),
-)
+RATED_TB = {"proj": 93.75, "exchange": 375.0}
+"""C."""
 
 ACCURACY = {"proxy": 0.999, "proj": 0.339, "exchange": 0.805, "map": 0.509, "msnfs": 1.0}
 """Table 3: epochs whose demand was within a quarter of the prediction."""
-
-
-def side(trace: str, configuration: str) -> str:
-    """Where Fig. 10 and its text have a bar: on which side of five years."""
-    if configuration == "NT":
-        return "above" if trace == "proj" else "below"
-    if configuration in ("ST", "DT"):
-        return "far above"
-    return "above" if trace == "proj" else "at five"
-
-
-def work(trace: str, configuration: str) -> float | None:
-    """W of Table 2, in bytes."""
-    found = (r.work for r in TABLE_2 if (r.trace, r.configuration) == (trace, configuration))
-    row = next(found, None)
-    return None if row is None else row * TIB

@@ -3,93 +3,87 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
 from statistics import fmean, pstdev
-from typing import NamedTuple
 
 from floatgate.life.forward import FastForward, fast_forward
 from floatgate.report.model import Curve, Finding, Plot, Sheet, Table
 from floatgate.reproduce.studies.ready.lives import Lives, Question
 from floatgate.reproduce.studies.ready.paper import (
     ACCURACY,
+    BY_NAME,
     CONFIGURATIONS,
     FIVE_YEARS,
     PAGE,
     RATED,
+    READY,
+    TABLE_2,
     TIB,
     TRACES,
-    YEAR,
     Trace,
-    work,
 )
-from floatgate.reproduce.studies.ready.waf import marked
 
 MICRO = 1e3
 WRITE_US = 600.0
 """A page write of the paper's drive."""
 
-RATIOS = (
-    ("DT / READY", ("DT",), ("PES", "OPT"), 2.57),
-    ("ST / DT", ("ST",), ("DT",), 1.7),
-    ("ST / READY", ("ST",), ("PES", "OPT"), 4.4),
-)
+RATIOS: Mapping[str, tuple[Sequence[str], Sequence[str], float]] = {
+    "DT / READY": (("DT",), READY, 2.57),
+    "ST / DT": (("ST",), ("DT",), 1.7),
+    "ST / READY": (("ST",), READY, 4.4),
+}
+"""Ratios of mean responses, each the mean of five traces; READY is the mean of its two ways."""
 
 # ── Fig. 11 ─────────────────────────────────────────────────────────────────────────────────────
 
 
-class Responses(NamedTuple):
-    """Mean response of a page write in us, by configuration, of one trace."""
-
-    trace: str
-    of: dict[str, float]
-
-    def ratio(self, above: Sequence[str], below: Sequence[str]) -> float:
-        """Of the mean of some to the mean of others."""
-        return fmean(self.of[n] for n in above) / fmean(self.of[n] for n in below)
+def mean_responses(lives: Lives, trace: Trace) -> dict[str, float]:
+    """Mean response of a page write of the host in us, by configuration."""
+    return {name: response_us(lives.of(trace, name)) for name in CONFIGURATIONS}
 
 
-def _of_host_pages(lives: Lives) -> list[Responses]:
-    """The time of a page write and its delay, per page of the host."""
-    return [_responses(lives, trace, 1.0) for trace in lives.traces]
+def response_us(life: FastForward) -> float:
+    """A page write and its mean delay."""
+    return WRITE_US + float(life.delay.page_delay_ns.mean) / MICRO
 
 
-def _of_all_pages(lives: Lives) -> list[Responses]:
-    """The same delay, shared by all pages that are programmed."""
-    return [_responses(lives, trace, trace.waf) for trace in lives.traces]
+def ratio(of: Mapping[str, float], what: str) -> float:
+    """One of `RATIOS`."""
+    above, below, _ = RATIOS[what]
+    return fmean(of[n] for n in above) / fmean(of[n] for n in below)
 
 
-def _responses(lives: Lives, trace: Trace, among: float) -> Responses:
-    of = {name: lives.of(trace, name) for name in CONFIGURATIONS}
-    delays = {name: life.delay.page_delay_ns.mean / MICRO / among for name, life in of.items()}
-    return Responses(trace.name, {name: WRITE_US + delay for name, delay in delays.items()})
-
-
-def _mean_ratio(
-    all_of_them: Sequence[Responses], above: Sequence[str], below: Sequence[str]
-) -> float:
-    return fmean(each.ratio(above, below) for each in all_of_them)
-
-
-def figure_11(lives: Lives, stand_ins: set[str]) -> Table:
+def figure_11(lives: Lives) -> Table:
     """The ratios of the text."""
-    host, everything = _of_host_pages(lives), _of_all_pages(lives)
-    stand_in = bool(stand_ins.intersection(each.trace for each in host))
-    rows = []
-    for what, above, below, published in RATIOS:
-        for how, responses in (("host page", host), ("page programmed", everything)):
-            ours = _mean_ratio(responses, above, below)
-            rows.append(Finding(f"{what}, per {how}", "Fig. 11", published, ours, "x", stand_in))
-    for how, responses in (("host page", host), ("page programmed", everything)):
-        against = [each.ratio(["OPT"], ["NT"]) for each in responses]
-        ours_text = f"{min(against):.2f} to {max(against):.2f}"
-        what = f"READY / NT, per {how}"
-        rows.append(Finding(what, "Fig. 11", "1.0 to 2.13", ours_text, "", stand_in))
-    for each in host:
-        if each.trace == "proj":
-            loss = each.ratio(["OPT"], ["NT"]) - 1
-            what = "proj, loss under READY"
-            rows.append(Finding(what, "4.4", "below 1.9 %", loss, "share", "proj" in stand_ins))
-    return Table("Figure 11: mean response of a page write", rows, _FIGURE_11)
+
+    def mean(what: str, *traces: Trace) -> float:
+        return fmean(ratio(mean_responses(lives, trace), what) for trace in traces)
+
+    def slower(*traces: Trace) -> list[float]:
+        of = [mean_responses(lives, trace) for trace in traces]
+        return [each[name] / each["NT"] for each in of for name in READY]
+
+    def row(what: str, said: float, ours: Callable[..., float], whole: bool = False) -> Finding:
+        return lives.finding(list(BY_NAME), what, "4.4", said, ours, "x", whole=whole)
+
+    rows = [
+        Finding("NT, us", "Fig. 11", WRITE_US, WRITE_US, kind="input"),
+        *(
+            row(what, said, partial(mean, what), "ST" in above)
+            for what, (above, _, said) in RATIOS.items()
+        ),
+        row("READY / NT, least", 1.0, lambda *traces: min(slower(*traces))),
+        row("READY / NT, most", 2.13, lambda *traces: max(slower(*traces))),
+        lives.finding(
+            "proj", "proj, loss under READY", "4.4", "below 1.9 %",
+            lambda trace: max(slower(trace)) - 1, "share",
+        ),
+    ]  # fmt: skip
+    _, of = next(from_its_bytes("exchange"))
+    text = _FIGURE_11.format(ratio=ratio(of, "DT / READY"))
+    return Table("Figure 11: mean response of a page write", rows, text)
 
 
 _FIGURE_11 = """
@@ -97,28 +91,39 @@ Means over the traces of the ratios of mean responses; a page write takes 600 us
 Delays and bytes are two sides of one number: what is delayed moves everything after it, so the \
 mean delay of a page is (W of NT / W - 1) divided by the pages that the host writes in a second. \
 So these ratios follow from Table 2, and the sheet below shows what the paper's own Table 2 \
-gives: 2.95 for DT over READY on exchange, not 2.57, and more on proj. The published ratios lie \
-below what the published bytes need, however pages are counted; sharing a delay among all pages \
-that are programmed comes nearest."""
+gives: {ratio:.2f} for DT over READY on exchange, not 2.57, and more on proj. The published ratios \
+lie below what the published bytes need, however pages are counted; sharing a delay among all \
+pages that are programmed comes nearest."""
 
 
-def responses(lives: Lives, stand_ins: set[str]) -> Sheet:
+def responses(lives: Lives) -> Sheet:
     """Mean responses by trace and configuration."""
     rows = []
-    for each in _of_host_pages(lives):
-        shown = [f"{each.of[name]:,.0f}" for name in CONFIGURATIONS]
-        ratios = [f"{each.ratio(above, below):.2f}" for _, above, below, _ in RATIOS]
-        rows.append([marked(each.trace, stand_ins), *shown, *ratios])
-    head = ("trace", *(f"{name}, us" for name in CONFIGURATIONS), *(r[0] for r in RATIOS))
-    return Sheet("Figure 11 in numbers: mean response per host page", head, rows)
+    for trace in lives.traces:
+        host = mean_responses(lives, trace)
+        every = {name: WRITE_US + (us - WRITE_US) / trace.waf for name, us in host.items()}
+        for how, of in (("host page", host), ("page programmed", every)):
+            rows.append([f"{lives.marked(trace.name)}, per {how}", *_in_cells(of)])
+    return Sheet(
+        "Figure 11 in numbers: mean response", _HEAD, rows,
+        "Per page programmed, the same delay is shared by all pages that are programmed.",
+    )  # fmt: skip
 
 
-def figure_11_plot(lives: Lives, stand_ins: set[str]) -> Plot:
+_HEAD = ("trace", *(f"{name}, us" for name in CONFIGURATIONS), *RATIOS)
+
+
+def _in_cells(of: Mapping[str, float]) -> list[str]:
+    shown = [f"{of[name]:,.0f}" for name in CONFIGURATIONS]
+    return [*shown, *(f"{ratio(of, what):.2f}" for what in RATIOS)]
+
+
+def figure_11_plot(lives: Lives) -> Plot:
     """The bars."""
     values = [
-        ({"trace": marked(each.trace, stand_ins), "configuration": name}, us / 1e3)
-        for each in _of_host_pages(lives)
-        for name, us in each.of.items()
+        ({"trace": lives.marked(trace.name), "configuration": name}, us / 1e3)
+        for trace in lives.traces
+        for name, us in mean_responses(lives, trace).items()
     ]
     return Plot(
         "values", "Figure 11: mean response of a page write", measure="ms per host page",
@@ -126,31 +131,28 @@ def figure_11_plot(lives: Lives, stand_ins: set[str]) -> Plot:
     )  # fmt: skip
 
 
+def from_its_bytes(name: str) -> Iterator[tuple[str, dict[str, float]]]:
+    """Mean responses that the bytes of the paper's Table 2 need, by how pages are counted."""
+    for how, among in (("host page", 1.0), ("page programmed", BY_NAME[name].waf)):
+        delays = {which: needed_delay_us(name, which) / among for which in CONFIGURATIONS}
+        yield how, {which: WRITE_US + delay for which, delay in delays.items()}
+
+
 def from_table_2() -> Sheet:
     """What the bytes of the paper's Table 2 say of its Fig. 11."""
-    rows = []
-    for trace in TRACES:
-        found = {name: work(trace.name, name) for name in CONFIGURATIONS}
-        if None in found.values():
-            continue
-        for how, among in (("host page", 1.0), ("page programmed", trace.waf)):
-            of = {
-                name: WRITE_US + needed_delay_us(trace, bytes_ or 1.0) / among
-                for name, bytes_ in found.items()
-            }
-            each = Responses(trace.name, of)
-            ratios = [f"{each.ratio(above, below):.2f}" for _, above, below, _ in RATIOS]
-            responses = [f"{of[name]:,.0f}" for name in CONFIGURATIONS]
-            rows.append([f"{trace.name}, per {how}", *responses, *ratios])
-    rows.append(["published, mean of five", *[""] * 5, *(f"{r[3]:g}" for r in RATIOS)])
-    head = ("trace", *(f"{name}, us" for name in CONFIGURATIONS), *(r[0] for r in RATIOS))
-    return Sheet("What Table 2 of the paper says of its Figure 11", head, rows, _FROM_TABLE_2)
+    rows = [
+        [f"{name}, per {how}", *_in_cells(of)]
+        for name in TABLE_2
+        for how, of in from_its_bytes(name)
+    ]
+    rows.append(["published, mean of five", *[""] * 5, *(f"{r[2]:g}" for r in RATIOS.values())])
+    return Sheet("What Table 2 of the paper says of its Figure 11", _HEAD, rows, _FROM_TABLE_2)
 
 
-def needed_delay_us(trace: Trace, programmed: float) -> float:
-    """The mean delay of a host page with which so many bytes are programmed in five years."""
-    free = work(trace.name, "NT") or 0.0
-    return (free / programmed - 1) / (trace.rate / PAGE) * 1e6
+def needed_delay_us(name: str, configuration: str) -> float:
+    """The mean delay of a host page with which Table 2's bytes are programmed in five years."""
+    free, programmed = (TABLE_2[name][which][1] for which in ("NT", configuration))
+    return (free / programmed - 1) / (BY_NAME[name].rate / PAGE) * 1e6
 
 
 _FROM_TABLE_2 = """
@@ -170,23 +172,20 @@ PART = 25
 def bursts(quick: bool) -> Sheet:
     """One rate of writing, in ever fewer seconds."""
     rows = []
-    for trace in TRACES:
-        if trace.name not in ("proj", "exchange"):
-            continue
-        published = {name: (work(trace.name, name) or 0.0) / TIB for name in CONFIGURATIONS}
-        needed = needed_delay_us(trace, (work(trace.name, "ST") or 1.0))
-        other = needed_delay_us(trace, (work(trace.name, "DT") or 1.0))
-        ratio = (WRITE_US + needed) / (WRITE_US + other)
-        rows.append(
-            [trace.name, "published", f"{published['ST']:.1f}", f"{published['DT']:.1f}",
-             f"{ratio:.2f}"]
-        )  # fmt: skip
+    for name, published in TABLE_2.items():
+        trace = BY_NAME[name]
+        _, of = next(from_its_bytes(name))
+        shown = [f"{published[which][1]:.1f}" for which in ("ST", "DT")]
+        rows.append([name, "published", *shown, f"{ratio(of, 'ST / DT'):.2f}"])
         for every in (1, 8, 64) if quick else (1, 2, 4, 8, 16, 32, 64):
-            static, dynamic = (_part(trace, every, name) for name in ("static", "dynamic"))
-            of = [WRITE_US + life.delay.page_delay_ns.mean / MICRO for life in (static, dynamic)]
-            shown = [f"{PART * life.programmed_bytes / TIB:.1f}" for life in (static, dynamic)]
-            rows.append([trace.name, f"1 in {every}", *shown, f"{of[0] / of[1]:.2f}"])
-        rows.append(_any_bursts(trace))
+            lives = [_part(trace, every, policy) for policy in ("static", "dynamic")]
+            static, dynamic = (response_us(life) for life in lives)
+            shown = [f"{PART * life.programmed_bytes / TIB:.1f}" for life in lives]
+            rows.append([name, f"1 in {every}", *shown, f"{static / dynamic:.2f}"])
+        # Ever shorter bursts: all time is silent, or spent with writing at the rate.
+        least = trace.free_bytes / (1 + trace.free_bytes / trace.rated_bytes)
+        shown = [f"{bytes_ / TIB:.1f}" for bytes_ in (least, trace.rated_bytes)]
+        rows.append([name, "any", *shown, f"{_most_ratio(trace):.2f}"])
     return Sheet(
         "Why ST differs: the same bytes in fewer seconds",
         ("rate of", "seconds with writes", "W of ST, TB", "W of DT, TB", "ST / DT"),
@@ -196,56 +195,83 @@ def bursts(quick: bool) -> Sheet:
         "grows by that; a dynamic one carries it over. But what has to wait fills the silence, so "
         "even single instants leave W0 / (1 + W0 / C) to a static rate that is used whenever a "
         "write waits: `any`. The mean of ST / DT over the paper's five traces is "
-        f"{_most_over_dynamic():.2f} then, so that 1.7 is more than bursts explain; and what ST "
-        "wrote of proj is less than they leave, so the paper's ST wasted capacity while writes "
-        "waited.",
+        f"{fmean(_most_ratio(trace) for trace in TRACES):.2f} then, so 1.7 is more than bursts "
+        "explain; and what ST wrote of proj is less than they leave, so the paper's ST wasted "
+        "capacity while writes waited.",
     )
-
-
-def _any_bursts(trace: Trace) -> list[str]:
-    """The limit of ever shorter bursts: all time is silent, or spent with writing at the rate."""
-    rated = trace.raw_bytes * RATED
-    free = trace.rate * trace.waf * FIVE_YEARS
-    bytes_ = free / (1 + free / rated)
-    return [
-        trace.name, "any", f"{bytes_ / TIB:.1f}", f"{rated / TIB:.1f}", f"{_most_ratio(trace):.2f}"
-    ]  # fmt: skip
 
 
 def _most_ratio(trace: Trace) -> float:
     """ST over DT in that limit: W0 / W is one more than W0 / C for ST, and W0 / C for DT."""
-    over = trace.rate * trace.waf * FIVE_YEARS / (trace.raw_bytes * RATED)
+    over = trace.free_bytes / trace.rated_bytes
     page_us = PAGE / trace.rate * 1e6
     return (WRITE_US + over * page_us) / (WRITE_US + (over - 1) * page_us)
 
 
-def _most_over_dynamic() -> float:
-    return fmean(_most_ratio(trace) for trace in TRACES)
-
-
 def _part(trace: Trace, every: int, policy: str) -> FastForward:
     """A part of the life with that part of the cycles: the same bytes in every second."""
-    demand = [trace.rate * every, *[0.0] * (every - 1)]
     return fast_forward(
-        trace.drive, demand=demand, waf=trace.waf, bins=1, epochs=0,
-        policy={"throttle": f"{policy}:target={365 * 5 // PART}d"},
-        set={"reliability.endurance": 3000 // PART},
+        trace.drive, demand=[trace.rate * every, *[0.0] * (every - 1)], waf=trace.waf, bins=1,
+        epochs=0, policy={"throttle": f"{policy}:target={FIVE_YEARS / PART / 86_400:.0f}d"},
+        set={"reliability.endurance": RATED // PART},
     )  # fmt: skip
 
 
 # ── Fig. 12 ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def figure_12_plots(lives: Lives, stand_ins: set[str]) -> Iterator[Plot]:
-    """The distribution of responses, a plot for each trace."""
-    for trace in lives.traces:
+def deviation(life: FastForward) -> float:
+    """The standard deviation of the delays of pages in ns, from points of their distribution."""
+    points = life.delay.page_delay_ns.below
+    parts = [((a + b) / 2, q - p) for (a, p), (b, q) in pairwise(points)]
+    mean = math.fsum(x * share for x, share in parts)
+    return math.sqrt(math.fsum((x - mean) ** 2 * share for x, share in parts))
+
+
+def figure_12(lives: Lives) -> Table:
+    """How much responses vary, as the text says."""
+
+    def apart(above: str, below: str, trace: Trace) -> float:
+        more, less = (deviation(lives.of(trace, name)) for name in (above, below))
+        return more / less if less else math.inf
+
+    def longest(trace: Trace) -> float:
+        return float(lives.of(trace, "DT").delay.page_delay_ns.max) * 1e-9
+
+    changing = ("proj", "map")
+    pairs = [
+        *((name, "ST", which) for name in BY_NAME for which in READY),
+        *((name, "PES", "OPT") for name in ("exchange", "msnfs", "map")),
+        *((name, "ST", "DT") for name in changing),
+    ]
+    rows = [
+        lives.finding(name, f"{name}, deviation of {above} / that of {below}", "4.4", "above 1",
+                      partial(apart, above, below), "x", whole=True)
+        for name, above, below in pairs
+    ]  # fmt: skip
+    for name in BY_NAME:
+        said = "at least 2000" if name in changing else "below 2000"
+        what = f"{name}, longest response under DT, s"
+        rows.append(lives.finding(name, what, "4.4", said, longest, whole=True))
+    return Table("Figure 12: how much responses vary", rows, _FIGURE_12)
+
+
+_FIGURE_12 = """
+The text says that ST varies much on all traces and READY little, PES more than OPT on three of \
+them, and DT less than ST even on proj and map, where its delays reach several thousand seconds. \
+Compared are standard deviations."""
+
+
+def figure_12_plots(lives: Lives) -> Iterator[Plot]:
+    """The distribution of responses, a plot for each trace whose bursts are there."""
+    for trace in lives.traces if lives.whole else ():
         curves = []
         for name in CONFIGURATIONS:
             points = lives.of(trace, name).delay.page_delay_ns.below
             xs = [(WRITE_US * MICRO + delay) * 1e-6 for delay, _ in points]
             curves.append(Curve(name, xs, [share for _, share in points]))
         yield Plot(
-            "curves", f"Figure 12: {marked(trace.name, stand_ins)}", measure="share of the pages",
+            "curves", f"Figure 12: {lives.marked(trace.name)}", measure="share of the pages",
             x="response of a page write (ms)", curves=curves, log="x",
         )  # fmt: skip
 
@@ -253,16 +279,16 @@ def figure_12_plots(lives: Lives, stand_ins: set[str]) -> Iterator[Plot]:
 # ── Table 3 ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def table_3(lives: Lives, stand_ins: set[str]) -> Table:
+def table_3(lives: Lives) -> Table:
     """Epochs whose demand the one before had told."""
-    rows = []
-    for trace in lives.traces:
-        share = lives.of(trace, "OPT").prediction.held_share
-        stand_in = trace.name in stand_ins
-        note = "bursts are assumed of stand-ins" if stand_in else ""
-        rows.append(
-            Finding(trace.name, "Table 3", ACCURACY[trace.name], share, "share", stand_in, note)
+    rows = [
+        lives.finding(
+            name, name, "Table 3", share,
+            lambda trace: lives.of(trace, "OPT").prediction.held_share, "share",
+            "bursts are assumed of stand-ins" if name in lives.stand_ins else "", whole=True,
         )
+        for name, share in ACCURACY.items()
+    ]  # fmt: skip
     return Table("Table 3: predictions within 25 %", rows, _TABLE_3)
 
 
@@ -274,65 +300,55 @@ does."""
 
 # ── Fig. 13 ─────────────────────────────────────────────────────────────────────────────────────
 
-WINDOWS = int(5 * YEAR) // 600
-
-
-def _fixed_and_dynamic(lives: Lives) -> dict[str, tuple[Trace, FastForward]]:
-    trace = next((t for t in lives.traces if t.name == "exchange"), None)
-    if trace is None:
-        return {}
-    own = {"FIXED": "ready:epoch=window", "DYNAMIC": "ready"}
-    asked = {n: Question(trace, policy, trace.waf, bins=WINDOWS) for n, policy in own.items()}
-    lives.make(asked.values())
-    return {name: (trace, lives.get(question)) for name, question in asked.items()}
-
-
-def _delays_ms(life: FastForward, first: int, last: int) -> list[float]:
-    """Mean delays of pages in windows of ten minutes, where anything was written."""
-    return [d * 1e-6 for d in life.series.page_delay_ns[first:last] if d is not None]
-
-
 DAY = 144
 """Windows of ten minutes."""
 
 
-def figure_13(lives: Lives, stand_ins: set[str]) -> Table:
+def _delays_ms(lives: Lives, name: str) -> list[float | None]:
+    """Mean delays of pages in windows of ten minutes of exchange, None without writes."""
+    policy = {"FIXED": "ready:epoch=window", "DYNAMIC": "ready"}[name]
+    trace = BY_NAME["exchange"]
+    life = lives.get(Question(trace, policy, trace.waf, bins=int(FIVE_YEARS) // 600))
+    return [None if d is None else d * 1e-6 for d in life.series.page_delay_ns]
+
+
+def figure_13(lives: Lives) -> Table:
     """How much delays vary."""
-    rows = []
-    for name, (trace, life) in _fixed_and_dynamic(lives).items():
-        stand_in = trace.name in stand_ins
-        for when, first, last in (
-            ("first two days", 0, 2 * DAY),
-            ("fifth week", 28 * DAY, 35 * DAY),
-        ):
-            delays = _delays_ms(life, first, last)
-            varies = pstdev(delays) / fmean(delays) if delays and fmean(delays) else 0.0
-            said = "varies" if name == "FIXED" or first == 0 else "stable"
-            what = f"{name}, deviation of the delay / its mean, {when}"
-            rows.append(Finding(what, "Fig. 13", said, varies, "share", stand_in))
+
+    def varies(name: str, first: int, last: int) -> float:
+        delays = [d for d in _delays_ms(lives, name)[first * DAY : last * DAY] if d is not None]
+        return pstdev(delays) / fmean(delays)
+
+    def row(what: str, said: str, ours: Callable[[], float]) -> Finding:
+        return lives.finding("exchange", what, "Fig. 13", said, lambda _: ours(), "x", whole=True)
+
+    fixed, dynamic = partial(varies, "FIXED"), partial(varies, "DYNAMIC")
+    rows = [
+        row("FIXED varies, fifth week", "above 0", lambda: fixed(28, 35)),
+        row("DYNAMIC / FIXED, fifth week", "below 1", lambda: dynamic(28, 35) / fixed(28, 35)),
+        row("DYNAMIC, fifth week / first two days", "below 1",
+            lambda: dynamic(28, 35) / dynamic(0, 2)),
+    ]  # fmt: skip
     return Table("Figure 13: fixed and chosen epochs on exchange", rows, _FIGURE_13)
 
 
 _FIGURE_13 = """
 READY-OPT with epochs of ten minutes (FIXED) and with the length that it chooses (DYNAMIC): the \
-mean delay of a page, stops included, in windows of ten minutes."""
+deviation of the delay over its mean, from the mean delays of a page in windows of ten minutes, \
+stops included."""
 
 
-def figure_13_plot(lives: Lives, stand_ins: set[str]) -> Plot | None:
+def figure_13_plot(lives: Lives) -> Iterator[Plot]:
     """The delay over the first eight days."""
-    both = _fixed_and_dynamic(lives)
-    if not both:
-        return None
+    if not lives.whole or "exchange" not in lives.demands:
+        return
     curves = []
-    for name, (_, life) in both.items():
-        points = [
-            (i / DAY, d * 1e-6)
-            for i, d in enumerate(life.series.page_delay_ns[: 8 * DAY])
-            if d is not None
-        ]
+    for name in ("FIXED", "DYNAMIC"):
+        delays = _delays_ms(lives, name)[: 8 * DAY]
+        points = [(i / DAY, d) for i, d in enumerate(delays) if d is not None]
         curves.append(Curve(name, [x for x, _ in points], [y for _, y in points]))
-    return Plot(
-        "curves", f"Figure 13: delay of a page, {marked('exchange', stand_ins)}",
+    yield Plot(
+        "curves", f"Figure 13: delay of a page, {lives.marked('exchange')}",
         measure="delay (ms)", x="days", curves=curves,
     )  # fmt: skip
 
@@ -342,64 +358,59 @@ def figure_13_plot(lives: Lives, stand_ins: set[str]) -> Plot | None:
 SPAN = 600
 """Seconds of the figure."""
 
-KEPT_DAYS = 3
+KEPT = 3 * 86_400
+"""Seconds in which they are looked for."""
 
 
-def _busiest(lives: Lives) -> dict[str, tuple[Trace, list[float]]]:
-    """MiB programmed in each second (or minute) of the busiest ten minutes of the first days."""
-    trace = next((t for t in lives.traces if t.name == "map"), None)
-    if trace is None:
-        return {}
-    period = 60 if lives.minutes else 1
-    kept, span = KEPT_DAYS * 86_400 // period, SPAN // period
-    shown = {name: policy for name, policy in CONFIGURATIONS.items() if name != "NT"}
-    asked = {n: Question(trace, p, trace.waf, periods=(0, kept)) for n, p in shown.items()}
-    lives.make(asked.values())
-    found = {}
-    for name, question in asked.items():
-        written = list(lives.get(question).periods.programmed_bytes)
-        at = _most(written, span)
-        found[name] = (trace, [w / period / 2**20 for w in written[at : at + span]])
-    return found
-
-
-def _most(written: Sequence[float], span: int) -> int:
-    """Where the span begins that has most."""
-    total = most = math.fsum(written[:span])
+def busiest(lives: Lives, name: str) -> list[float]:
+    """MiB programmed in each second of the ten minutes in which this programs most of map."""
+    trace = BY_NAME["map"]
+    question = Question(trace, CONFIGURATIONS[name], trace.waf, periods=(0, KEPT))
+    written = list(lives.get(question).periods.programmed_bytes)
+    total = most = math.fsum(written[:SPAN])
     best = 0
-    for i in range(span, len(written)):
-        total += written[i] - written[i - span]
+    for i in range(SPAN, len(written)):
+        total += written[i] - written[i - SPAN]
         if total > most:
-            best, most = i - span + 1, total
-    return best
+            best, most = i - SPAN + 1, total
+    return [w / 2**20 for w in written[best : best + SPAN]]
 
 
-def figure_14(lives: Lives, stand_ins: set[str]) -> Table:
+def figure_14(lives: Lives) -> Table:
     """Throughput while most is written."""
-    rows = []
-    for name, (trace, rates) in _busiest(lives).items():
-        stand_in = trace.name in stand_ins
-        published = 2.49 if name == "ST" else None
-        rows.append(Finding(f"{name}, highest", "Fig. 14", published, max(rates), "", stand_in))
-        rows.append(Finding(f"{name}, mean", "Fig. 14", None, fmean(rates), "", stand_in))
-    return Table("Figure 14: throughput on map at its busiest, in MiB/s", rows, _FIGURE_14)
+
+    def over(above: str, below: str, _: Trace) -> float:
+        return fmean(busiest(lives, above)) / fmean(busiest(lives, below))
+
+    def row(what: str, said: float | str, ours: Callable[..., float], unit: str = "x") -> Finding:
+        return lives.finding("map", what, "Fig. 14", said, ours, unit, whole=True)
+
+    pairs = [
+        ("DT", "ST"),
+        ("PES", "ST"),
+        ("OPT", "ST"),
+        ("PES", "DT"),
+        ("OPT", "DT"),
+        ("OPT", "PES"),
+    ]
+    rows = [
+        row("ST, highest, MiB/s", 2.49, lambda _: max(busiest(lives, "ST")), ""),
+        *(row(f"{a} / {b}, mean", "above 1", partial(over, a, b)) for a, b in pairs),
+    ]
+    return Table("Figure 14: throughput on map at its busiest", rows, _FIGURE_14)
 
 
 _FIGURE_14 = """
-Bytes programmed in a second, in the ten minutes of the first three days in which most was \
-programmed. OPT is to be above PES in a burst, both above DT, and ST at its rate."""
+Bytes programmed in a second, in the ten minutes of the first three days in which each programmed \
+most. The text has ST at its rate, DT above it, both ways of READY above both, and OPT above PES."""
 
 
-def figure_14_plot(lives: Lives, stand_ins: set[str]) -> Plot | None:
+def figure_14_plot(lives: Lives) -> Iterator[Plot]:
     """The ten minutes."""
-    found = _busiest(lives)
-    if not found:
-        return None
-    curves = [
-        Curve(name, [i * SPAN / len(rates) for i in range(len(rates))], rates)
-        for name, (_, rates) in found.items()
-    ]
-    return Plot(
-        "curves", f"Figure 14: throughput, {marked('map', stand_ins)}", measure="MiB/s programmed",
-        x="seconds", curves=curves,
-    )  # fmt: skip
+    if lives.whole and "map" in lives.demands:
+        shown = [name for name in CONFIGURATIONS if name != "NT"]
+        curves = [Curve(name, range(SPAN), busiest(lives, name)) for name in shown]
+        yield Plot(
+            "curves", f"Figure 14: throughput, {lives.marked('map')}", measure="MiB/s programmed",
+            x="seconds", curves=curves,
+        )  # fmt: skip

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import pairwise
 
-from floatgate.report.model import Finding, Sheet, Table
-from floatgate.reproduce.studies.ready.demand import Found
-from floatgate.reproduce.studies.ready.paper import GIB, TRACES, Trace
+from floatgate.report.model import Sheet, Table
+from floatgate.reproduce.studies.ready.lives import Lives
+from floatgate.reproduce.studies.ready.paper import BY_NAME, GIB, TRACES, Trace
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
 from floatgate.workloads.stand_ins import expected_error
@@ -23,20 +22,14 @@ class Measured:
     def __init__(self, comparison: Comparison) -> None:
         self.runs: dict[str, dict[float, Result]] = {}
         self.stand_ins: set[str] = set()
-        known = {trace.name for trace in TRACES}
         for names, run in zip(comparison.variants, comparison.runs, strict=True):
-            if (name := names["workload"]) not in known:
+            if (name := names["workload"]) not in BY_NAME:
                 continue
             # The drive exports whole pages, so that its own is off by part of one.
             spare = round(float(run.capacity.spare_factor), 3)
             self.runs.setdefault(name, {})[spare] = run
             if run.provenance.workload.stand_in:
                 self.stand_ins.add(name)
-
-    @property
-    def traces(self) -> list[str]:
-        """Those that were run."""
-        return list(self.runs)
 
     def waf(self, trace: str, spare: float = OWN) -> float | None:
         """What came out at a spare factor, if anything was written."""
@@ -56,9 +49,28 @@ class Measured:
         return f"below {points[0][0]:g}" if trace.waf > points[0][1] else f"above {points[-1][0]:g}"
 
 
-def table_1(measured: Measured, found: Found) -> Table:
+def table_1(measured: Measured, lives: Lives) -> Table:
     """Demand and write amplification of the traces."""
-    return Table("Table 1: the traces", list(_rows(measured, found)), _TABLE_1)
+
+    def hourly(trace: Trace) -> float:
+        demand = lives.demands[trace.name]
+        return float(demand["bytes"].sum()) / demand.height * 3600 / GIB
+
+    error = 100 * (expected_error("waf") or 0)
+    rows = []
+    for name, trace in BY_NAME.items():
+        stand_in = name in lives.stand_ins
+        rows.append(
+            lives.finding(
+                name, f"{name}, GiB written an hour", "Table 1", trace.gib_per_hour,
+                hourly, note="an input of stand-ins" if stand_in else "",
+                kind="input" if stand_in else "output", whole=True,
+            )
+        )  # fmt: skip
+        note = f"a stand-in may be off by {error:.0f} % here" if stand_in else ""
+        ours = lambda trace: measured.waf(trace.name)  # noqa: E731
+        rows.append(lives.finding(name, f"{name}, WAF", "Table 1", trace.waf, ours, "x", note))
+    return Table("Table 1: the traces", rows, _TABLE_1)
 
 
 _TABLE_1 = """
@@ -66,30 +78,6 @@ What the host writes in an hour is an input of a stand-in, and so no test. Write
 that of the first requests of the trace on the paper's drive with 15 % spare, filled and then \
 overwritten by the trace itself until its write amplification no longer changes. The paper does \
 not say how much spare its drive had; the sheet below has other values."""
-
-
-def _rows(measured: Measured, found: Found) -> Iterator[Finding]:
-    error = expected_error("waf")
-    for trace in TRACES:
-        if trace.name not in measured.runs:
-            continue
-        stand_in = trace.name in measured.stand_ins
-        hourly = found.rate(trace.name) * 3600 / GIB
-        note = "an input of stand-ins" if stand_in else ""
-        yield Finding(
-            f"{trace.name}, GiB written an hour", "Table 1", trace.gib_per_hour, hourly, "",
-            stand_in, note, kind="input" if stand_in else "output",
-        )  # fmt: skip
-        note = f"a stand-in may be off by {100 * (error or 0):.0f} % here" if stand_in else ""
-        yield Finding(
-            f"{trace.name}, WAF",
-            "Table 1",
-            trace.waf,
-            measured.waf(trace.name),
-            "x",
-            stand_in,
-            note,
-        )
 
 
 def by_spare_factor(measured: Measured) -> Sheet:
@@ -100,7 +88,7 @@ def by_spare_factor(measured: Measured) -> Sheet:
         if trace.name not in measured.runs:
             continue
         wafs = [measured.waf(trace.name, spare) for spare in spares]
-        name = marked(trace.name, measured.stand_ins)
+        name = f"{trace.name} [stand-in]" if trace.name in measured.stand_ins else trace.name
         shown = [f"{waf:.3f}" if waf else "" for waf in wafs]
         rows.append([name, f"{trace.waf:.2f}", *shown, measured.spare_for(trace)])
     head = ("trace", "paper", *(f"{spare:g} spare" for spare in spares), "as in the paper at")
@@ -111,8 +99,3 @@ _BY_SPARE = """
 Which spare factor gives the paper's number is interpolated. Write amplification follows from \
 which pages are written again and how evenly, of which nothing was published: for a stand-in that \
 is assumed."""
-
-
-def marked(name: str, stand_ins: set[str]) -> str:
-    """A name with its mark."""
-    return f"{name} [stand-in]" if name in stand_ins else name
