@@ -326,7 +326,7 @@ impl Regulator {
     /// Memory that the state takes in a drive: a number for each window, a few beside, and what rests
     /// take.
     pub fn dram_bytes(&self) -> u64 {
-        8 * (self.rules.history as u64 + 32) + self.rests.as_ref().map_or(0, Rests::dram_bytes)
+        8 * (self.rules.history as u64 + 32) + self.rests.as_ref().map_or(0, |_| Rests::DRAM_BYTES)
     }
 
     /// Achievable cycles, as the rules count them.

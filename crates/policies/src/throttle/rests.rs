@@ -41,6 +41,9 @@ pub struct Rests {
 }
 
 impl Rests {
+    /// Memory that this takes in a drive.
+    pub(super) const DRAM_BYTES: u64 = 8 * (PARTS + SOLVED + 16) as u64;
+
     /// New cells, whose rests are judged as they were.
     pub fn new(cells: Cells) -> Self {
         let (shortest, longest) = cells.rests();
@@ -140,11 +143,6 @@ impl Rests {
     /// constants have support; one if there was none.
     pub fn supported(&self) -> f64 {
         if self.again == 0 { 1.0 } else { self.supported as f64 / self.again as f64 }
-    }
-
-    /// Memory that this takes in a drive.
-    pub(super) const fn dram_bytes(&self) -> u64 {
-        8 * (PARTS + SOLVED + 16) as u64
     }
 
     /// The shortest and the longest rest between two cycles, in hours, if any cell had two.

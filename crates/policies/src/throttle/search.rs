@@ -255,7 +255,9 @@ const FEW_CYCLES: f64 = 35.0;
 /// that part of the flash was programmed last. The first cycle found new cells.
 fn lost_by_local_rest(cells: &Cells, cycles: &[f64], hours: f64) -> Vec<f64> {
     let mut so_far = vec![0.0];
-    cycles.iter().for_each(|c| so_far.push(so_far[so_far.len() - 1] + c));
+    for c in cycles {
+        so_far.push(so_far[so_far.len() - 1] + c);
+    }
     // When the flash had been cycled so often: bytes come evenly within a period.
     let when = |sum: f64| {
         let i = so_far.partition_point(|s| *s < sum).clamp(1, cycles.len());

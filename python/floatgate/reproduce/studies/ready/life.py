@@ -98,12 +98,12 @@ def effective(life: FastForward) -> float:
     return float(5 * life.achievable_bytes / life.programmed_bytes)
 
 
-def _effective(lives: Lives, name: str, trace: Trace) -> float:
-    return effective(lives.of(trace, name))
-
-
 def figure_10(lives: Lives) -> Table:
     """Effective lifetimes: five traces, five configurations."""
+
+    def bar(name: str, trace: Trace) -> float:
+        return effective(lives.of(trace, name))
+
     rows = []
     for trace in BY_NAME:
         for name in CONFIGURATIONS:
@@ -112,12 +112,10 @@ def figure_10(lives: Lives) -> Table:
                 capacity, work = TABLE_2[trace][name]
                 said = round(5 * capacity / work, 2)
             kind = "input" if name == "NT" and trace in TABLE_2 else "output"
-            ours = partial(_effective, lives, name)
             rows.append(
-                lives.finding(
-                    trace, f"{trace}, {name}", "Fig. 10", said, ours, kind=kind, whole=name == "ST"
-                )
-            )
+                lives.finding(trace, f"{trace}, {name}", "Fig. 10", said, partial(bar, name),
+                              kind=kind, whole=name == "ST")
+            )  # fmt: skip
     return Table("Figure 10: effective lifetime in years", rows, _FIGURE_10)
 
 
@@ -184,8 +182,7 @@ def table_2(lives: Lives) -> Table:
         for which, (achievable, written) in published.items():
             static = which == "ST"
             kind, note = ("input", "Table 1's demand and WAF") if which == "NT" else ("output", "")
-            fitted = "recovery is fitted to these rows"
-            what = f"{name}, {which}"
+            fitted, what = "recovery is fitted to these rows", f"{name}, {which}"
             rows += [
                 lives.finding(name, f"{what}, W", "Table 2", written, partial(work, which, ""),
                               note=note, kind=kind, whole=static),
