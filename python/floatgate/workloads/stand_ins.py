@@ -109,7 +109,7 @@ def expectation() -> str:
         for name, error in errors.items()
     ]
     return (
-        f"a stand-in has the statistics of its trace, not its requests: judged on traces that the "
-        f"model knows, errors are {', '.join(parts)} (docs/measured/stand-ins.md); one made "
-        "from published statistics alone is worse by an unknown amount"
+        "a stand-in has the statistics of its trace, not its requests: expect the errors of traces "
+        f"that the model knows, {', '.join(parts)} (docs/measured/stand-ins.md); one made from "
+        "published statistics alone is worse by an unknown amount"
     )
