@@ -356,7 +356,8 @@ mod tests {
     /// moved on, half a read more turns that.
     #[test]
     fn what_collection_reads_is_charged() {
-        let set = crate::PolicySet::resolve(&[("cost".into(), "expected".into(), Map::new())], None);
+        let set =
+            crate::PolicySet::resolve(&[("cost".into(), "expected".into(), Map::new())], None);
         let set = set.unwrap();
         let level_after = |moved: bool| {
             let mut policy = new(set.get(Family::Cost).1);
