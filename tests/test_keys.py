@@ -81,6 +81,8 @@ OF_THE_CATALOGUE = {
     "workload": "msr:hm_0",
     "set": {**BASE["set"], "workload.read-share": None, "workload.rate": None},
 }
+TO_THE_OTHER: Keys = {"where": {"seed": 2}, "against": {"seed": 1}}
+OTHER_SEED = published(**TO_THE_OTHER)
 CHANGES: dict[str, tuple[Keys, Keys]] = {
     "schema": ({}, {"schema": "floatgate.experiment/2"}),
     "name": ({}, {"name": "other"}),
@@ -110,6 +112,11 @@ CHANGES: dict[str, tuple[Keys, Keys]] = {
     "published.source": (published(), published(source="Table 1")),
     "published.note": (published(), published(note="as printed")),
     "published.tolerance": (published(), published(tolerance=0.5)),
+    "published.form": (OTHER_SEED, published(**TO_THE_OTHER, form="ratio")),
+    "published.over": (published(), published(over="most")),
+    "published.least": (published(), published(least={"host.write.requests": 1_000_000})),
+    "published.span": (published(), published(span=[0, 1])),
+    "published.kind": (published(), published(kind="check")),
     "published.text": (
         {"published": [{"what": "x", "text": "so"}]},
         {"published": [{"what": "x", "text": "or so"}]},
