@@ -1,6 +1,7 @@
 """What the tests of single reproductions share."""
 
 import json
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from floatgate.experiments import Experiment
 from floatgate.report.model import Finding, Sheet
 from floatgate.reproduce.runner import Reproduction, reproduce
+from floatgate.settings import same_value
 
 
 def quick(name: str, tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
@@ -67,7 +69,9 @@ def not_carried(made: Reproduction, experiment: Experiment) -> Iterator[str]:
 
 def _lacking(result: Mapping[str, Any], part: Any) -> Iterator[str]:
     config = result["provenance"]["config"]
-    if config["name"] != Path(part.drive).stem:
+    file = Path(part.drive)
+    name = tomllib.loads(file.read_text())["name"] if file.is_file() else part.drive
+    if config["name"] != name:
         yield "not the drive"
     if not result["provenance"]["workload"]["name"].startswith(Path(part.workload).name):
         yield "not the workload"
@@ -75,7 +79,8 @@ def _lacking(result: Mapping[str, Any], part: Any) -> Iterator[str]:
         name, *params = text.split(":")
         own = result["policies"][family]
         has = {key: str(value) for key, value in own["params"].items()}
-        if own["name"] != name or any(has[k] != v for k, v in (p.split("=") for p in params)):
+        given = [param.split("=") for param in params]
+        if own["name"] != name or any(not same_value(has[k], v) for k, v in given):
             yield f"not the policy {text}"
     for key, value in part.set.items():
         there: Any = config

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from floatgate.physics import Cell
-from floatgate.reproduce.runner import Reproduction
+from floatgate.reproduce.runner import Reproduction, known
 from floatgate.reproduce.studies.mango.battery import battery_joules, quantity
 from floatgate.reproduce.studies.wom.chips import measured_chips
 from floatgate.reproduce.studies.wom.pairs import FIRST, turned
 from floatgate.result.run import Result
-from reproduced import quick, row, rows
+from reproduced import not_carried, quick, row, rows
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +22,12 @@ def mango(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
 @pytest.fixture(scope="module")
 def wom(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     return quick("wom", tmp_path_factory)
+
+
+def test_claims_rest_on_the_runs_that_they_name(mango: Reproduction, wom: Reproduction) -> None:
+    for name, each in (("mango", mango), ("wom", wom)):
+        assert list(not_carried(each, known()[name].quick())) == []
+        assert any(row.runs for table in each.report.tables for row in table.rows)
 
 
 def results(made: Reproduction) -> list[Result]:
