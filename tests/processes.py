@@ -45,7 +45,12 @@ def at_work(pid: int) -> bool:
 
 def storing(folder: Path) -> set[int]:
     """The processes of which each has a part of a run in a folder of results, and not yet all."""
-    return {int(part.parent.name.split("-")[-2]) for part in folder.glob(".unfinished-*/*")}
+    found = set()
+    for run in folder.glob(".unfinished-*"):
+        with suppress(FileNotFoundError):  # It has all, and has moved to its place meanwhile.
+            if any(run.iterdir()):
+                found.add(int(run.name.split("-")[-2]))
+    return found
 
 
 LONG = 300.0
