@@ -10,14 +10,21 @@ import pytest
 
 from floatgate.experiments import Experiment
 from floatgate.report.model import Finding, Sheet
-from floatgate.reproduce.runner import Reproduction, reproduce
+from floatgate.report.verdicts import counts
+from floatgate.reproduce.runner import Reproduction, reproduce, verdicts
 from floatgate.settings import same_value
 
 
 def quick(name: str, tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     """The quick form without any trace at hand."""
     nothing = tmp_path_factory.mktemp("no-traces")
-    return reproduce(name, quick=True, traces=nothing, out=nothing / "out", workers=2)
+    made = reproduce(name, quick=True, traces=nothing, out=nothing / "out", workers=2)
+    stored = verdicts()[name]
+    if stored["form"] == "quick":
+        assert counts(made.report.tables) == stored["verdicts"], (
+            "`make papers` renews what is stored"
+        )
+    return made
 
 
 def rows(made: Reproduction, title: str) -> dict[str, Finding]:

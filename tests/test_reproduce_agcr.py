@@ -8,11 +8,12 @@ import pytest
 
 import sample
 from floatgate import Comparison, Result
+from floatgate.experiments import Published
+from floatgate.reproduce.claims import Evidence
 from floatgate.reproduce.runner import Reproduction, known, reproduce
 from floatgate.reproduce.studies.agcr.beyond import beyond
 from floatgate.reproduce.studies.agcr.figure_1 import enough
 from floatgate.reproduce.studies.agcr.grid import LOAD, READINGS, Runs
-from floatgate.result.measures import lookup
 from reproduced import not_carried, quick, row, sheet
 
 LI = READINGS[0].conflicts["high"]
@@ -63,16 +64,19 @@ def initial_level(label: str) -> str:
     return dict(param.split("=") for param in params).get("initial-level", default)
 
 
-def test_four_reads_are_no_mean() -> None:
-    data = sample.result()
-    data["host"]["read"] |= {"requests": 99}
-    assert _lacks(Result(data), enough("read"))
-    data["host"]["read"] |= {"requests": 100}
-    assert not _lacks(Result(data), enough("read"))
-
-
-def _lacks(run: Result, least: Any) -> bool:
-    return any((lookup(run, path) or 0) < n for path, n in least.items())
+@pytest.mark.parametrize(("requests", "mean"), [(99, None), (100, 5.0)])
+def test_a_handful_of_reads_has_no_mean(requests: int, mean: float | None) -> None:
+    run = _run("agcr", 1.0)
+    run.data["host"]["read"] |= {"requests": requests}
+    run.data["host"]["read"]["latency_ns"]["mean"] = 5.0
+    names = {"workload": "msr:hm_0", "cost": "AGCR"}
+    comparison = Comparison([run], [names])
+    assert Runs(comparison).latency("msr:hm_0", "AGCR", "read") == mean
+    claim = Published(
+        "reads", "host.read.latency_ns.mean", 5.0, {"cost": "AGCR"}, least=enough("read")
+    )
+    (found,) = Evidence(known()["agcr"], comparison).finding(claim)
+    assert found.ours == mean
 
 
 def test_idle_drives_show_the_ratios_of_the_costs(tmp_path_factory: pytest.TempPathFactory) -> None:

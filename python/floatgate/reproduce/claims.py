@@ -153,7 +153,7 @@ class Evidence:
             if claim.against and other is None:
                 continue
             both = [run for run in (each, other) if run is not None]
-            if any(_evidence(run, claim.least) for run in both):
+            if any(_lacks(run, claim.least) for run in both):
                 few += 1
                 continue
             numbers = [_number(claim, run.run) for run in both]
@@ -186,7 +186,7 @@ OVER: Mapping[str, Callable[[Sequence[float]], float]] = {
 }
 
 
-def _evidence(taken: Taken, least: Mapping[str, float]) -> bool:
+def _lacks(taken: Taken, least: Mapping[str, float]) -> bool:
     """Whether a run has too little of something."""
     return any((measures.lookup(taken.run, path) or 0) < n for path, n in least.items())
 

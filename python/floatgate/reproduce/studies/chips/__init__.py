@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from operator import methodcaller
 from statistics import correlation, fmean, median
 from typing import Any, NamedTuple
 
@@ -141,7 +142,7 @@ OPERATIONS = ("read", "program", "erase")
 def _energy(chips: Sequence[Benched]) -> Iterator[Finding]:
     for what, key, published in RATIOS:
         some = [e for e in chips if e.chip.name != "e-mlc8" or not what.startswith("erase")]
-        ours = _mlc_over_slc(some, lambda each, key=key: each.of(key))  # type: ignore[misc]
+        ours = _mlc_over_slc(some, methodcaller("of", key))
         yield _row(f"MLC over SLC, {what}", "3.4", published, ours, IN, unit="x")
     for what in OPERATIONS:
         # What was lost between Table 3 and the meter. Programs get quicker from the first cycle on.

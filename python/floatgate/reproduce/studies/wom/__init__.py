@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 
 from floatgate.experiments import Published
@@ -163,8 +163,8 @@ def _second_passes(run: Result) -> float | None:
 
 
 def _drives(evidence: Evidence) -> Sheet:
-    def change(measure: object) -> Published:
-        return Published("", measure, against=PLAIN)  # type: ignore[arg-type]
+    def change(measure: str | Callable[[Result], float | None]) -> Published:
+        return Published("", measure, against=PLAIN)
 
     columns = {
         "WAF plain": Published("", "waf", where=PLAIN, unit="x"),
