@@ -60,7 +60,7 @@ fn empty(small: &Small) -> (Drive, PolicySet) {
         endurance: 0,
         seed: 1,
     };
-    (Ftl::new(config, set.build().into_kit()), set)
+    (Ftl::new(config, set.build_over()), set)
 }
 
 /// Bytes in front of a state: what is known of its making, after a sum.
@@ -92,7 +92,7 @@ pub(crate) fn read(bytes: &[u8]) -> bool {
     ftl.check().expect("a state that was taken is sound");
     let again = ftl.save().expect("a state that was taken can be saved");
     assert!(again[..again.len() - 8] == words, "nothing was left out");
-    ftl.begin_run(set.build().into_kit());
+    ftl.begin_run(set.build_over());
     work(&mut ftl, seed as u64);
     true
 }

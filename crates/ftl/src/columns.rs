@@ -20,18 +20,13 @@ impl Levels {
         Self { constant, packed: vec![0b0101_0101 * cost.initial() as u8; bytes] }
     }
 
-    /// The level of a page.
     #[inline]
     pub(crate) fn get(&self, ppn: Ppn) -> Level {
         if let Some(level) = self.constant {
             return level;
         }
         let i = ppn.index();
-        match self.packed[i / 4] >> (i % 4 * 2) & 3 {
-            0 => Level::High,
-            1 => Level::Medium,
-            _ => Level::Low,
-        }
+        Level::ALL[usize::from(self.packed[i / 4] >> (i % 4 * 2) & 3)]
     }
 
     /// Sets the level of a page; levels vary.

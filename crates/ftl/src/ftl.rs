@@ -6,9 +6,9 @@ use crate::job::{Jobs, Victims};
 use crate::space::{Demands, Space};
 use crate::{
     Blocks, Coding, Damaged, FreePick, Interests, Kit, Map, Order, PageChoice, Placement, Policies,
-    Pool, ReadDisturb, StreamId, StreamSpec, Watch, Wear,
+    ReadDisturb, StreamId, StreamSpec, Watch, Wear,
 };
-use nand::{Array, BlockId, BySource, Geometry, Layouts, Mode, PageRange, PlaneId, Ppn, Store};
+use nand::{Array, BySource, Geometry, Layouts, Mode, PageRange, PlaneId, Ppn, Store};
 
 /// When garbage collection starts and stops, in free blocks of a plane.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -94,12 +94,9 @@ pub struct Counts {
 pub(crate) struct Answers {
     /// The interests of all of them.
     pub(crate) interests: Interests,
-    /// The cost policy is asked for re-writes when a die is idle.
-    pub(crate) rewrites: bool,
     /// An idle die may find work even if no policy has planned any.
     pub(crate) idle: bool,
     pub(crate) wear: bool,
-    pub(crate) coding_plain: bool,
     pub(crate) in_order: bool,
     /// High-priority writes have a stream of their own.
     pub(crate) priority: bool,
@@ -129,35 +126,32 @@ impl<K: Kit> Ftl<K> {
     pub fn new(config: Config, mut policies: Policies<K>) -> Self {
         let geometry = config.geometry;
         policies.each(|w| w.attach(&geometry, config.logical_pages));
-        let keeps = policies.read_disturb.keeps();
-        let streams = streams(&mut policies, keeps);
-        let rewrites = policies.cost.interests().has(Interests::IDLE);
+        let counting = policies.read_disturb.interests().has(Interests::READ);
+        let kept = policies.read_disturb.spare_slots(&geometry)
+            + policies.page_choice.spare_slots(&geometry);
+        let spare = config.spare_needed() + kept * geometry.planes() as u64;
+        let demands = Demands {
+            streams: streams(&mut policies),
+            keeps: policies.read_disturb.keeps(),
+            plain: policies.coding.plain(),
+            owed: counting,
+            pages: u64::from(config.logical_pages) + spare,
+        };
+        let interests = policies.interests();
         let answers = Answers {
-            interests: policies.interests(),
-            rewrites,
-            idle: rewrites || config.gc.background_stop > 0,
+            interests,
+            idle: interests.has(Interests::IDLE) || config.gc.background_stop > 0,
             wear: policies.wear.active(),
-            coding_plain: policies.coding.plain(),
             in_order: policies.page_choice.in_order(),
             priority: policies.order.uses_priority(),
             urgent: policies.page_choice.urgent_stream(),
             anywhere: policies.placement.is_free(),
         };
         let mut array = Array::new(geometry, config.layouts.clone());
-        if !answers.coding_plain {
-            for b in (0..geometry.blocks() as u32).map(BlockId::from_u32) {
-                array.set_mode(b, policies.coding.first_life(b));
-            }
+        if !demands.plain {
+            geometry.block_ids().for_each(|b| array.set_mode(b, policies.coding.first_life(b)));
         }
-        let counting = policies.read_disturb.interests().has(Interests::READ);
         let limits = Mode::ALL.map(|m| policies.read_disturb.limit(m).unwrap_or(u32::MAX));
-        let demands = Demands {
-            streams,
-            keeps,
-            plain: answers.coding_plain,
-            owed: counting,
-            pages: u64::from(config.logical_pages) + spare_needed(&config, &policies),
-        };
         Self {
             space: Space::new(&config, array, demands),
             map: Map::new(&geometry, config.logical_pages),
@@ -247,10 +241,7 @@ impl<K: Kit> Ftl<K> {
         assert!(self.running_jobs() == 0, "preconditioning left jobs behind");
         let geometry = self.config.geometry;
         policies.each(|w| w.attach(&geometry, self.config.logical_pages));
-        let own = policies.page_choice.streams().len();
-        policies
-            .page_choice
-            .learn_streams(StreamId((self.space.demands.streams.len() - own) as u8));
+        self.space.demands.streams = streams(&mut policies);
         self.policies = policies;
         self.jobs = Jobs::new(&geometry);
         self.victims = Victims::new(&self.config);
@@ -269,7 +260,7 @@ impl<K: Kit> Ftl<K> {
 
     /// Checks that nothing is on its way and that every block is plain.
     fn check_quiet(&self) -> Result<(), String> {
-        if !self.answers.coding_plain || self.running_jobs() > 0 {
+        if !self.space.demands.plain || self.running_jobs() > 0 {
             return Err("blocks may have several lives, or jobs run".into());
         }
         // Blocks close when they are full, unless a policy passes pages over or completes blocks.
@@ -290,7 +281,7 @@ impl<K: Kit> Ftl<K> {
 
     /// Puts an empty drive into a saved state. After an error it is of no use any more.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
-        if !self.answers.coding_plain {
+        if !self.space.demands.plain {
             return Err(Damaged);
         }
         self.space.restore(bytes, &mut self.map)?;
@@ -303,10 +294,9 @@ impl<K: Kit> Ftl<K> {
         self.space.healed = healed;
     }
 
-    /// Physical pages that this drive needs beside its data: what [`Config::spare_needed`] says, and
-    /// what its policies keep from data.
+    /// What [`Config::spare_needed`] says, and what this drive's policies keep from data.
     pub fn spare_needed(&self) -> u64 {
-        spare_needed(&self.config, &self.policies)
+        self.space.demands.pages - u64::from(self.config.logical_pages)
     }
 
     /// Whether every slot is a page and always was.
@@ -322,16 +312,10 @@ impl<K: Kit> Ftl<K> {
     }
 }
 
-fn spare_needed<K: Kit>(config: &Config, policies: &Policies<K>) -> u64 {
-    let kept = policies.read_disturb.spare_slots(&config.geometry)
-        + policies.page_choice.spare_slots(&config.geometry);
-    config.spare_needed() + kept * config.geometry.planes() as u64
-}
-
 /// The built-in streams and those of the policies, which learn the ids of their own.
-fn streams<K: Kit>(policies: &mut Policies<K>, keeps: Option<(Pool, u32)>) -> Vec<StreamSpec> {
+fn streams<K: Kit>(policies: &mut Policies<K>) -> Vec<StreamSpec> {
     let mut regular = StreamSpec::REGULAR;
-    if let Some((pool, _)) = keeps {
+    if let Some((pool, _)) = policies.read_disturb.keeps() {
         regular.pick = FreePick::OutsideFirst(pool);
     }
     let mut streams = vec![regular; StreamId::BUILT_IN];

@@ -6,7 +6,7 @@ use crate::{
     StreamId, Watch, WriteCtx,
 };
 use kernel::{BitSet, IndexVec, Prio, Time};
-use nand::{BlockId, DieId, Level, PlaneId, Ppn, Source, Store, Tag};
+use nand::{BlockId, DieId, Level, Ppn, Source, Store, Tag};
 
 impl<K: Kit> Ftl<K> {
     /// Gives a host write its slot and points the map there. The caller programs the slot and then
@@ -45,14 +45,8 @@ impl<K: Kit> Ftl<K> {
     pub fn write_now(&mut self, lpn: Lpn, data: <K::Store as Store>::Page, now: Time) -> bool {
         debug_assert!(K::Store::is_of(data, lpn.as_u32()), "data of another page");
         let home = self.policies.placement.spread(lpn);
-        let planes = self.space.geometry.planes() as u32;
         let tag = Tag::of(Source::Host);
-        for d in 0..if self.answers.anywhere { planes } else { 1 } {
-            let mut plane = home.as_u32() + d;
-            if plane >= planes {
-                plane -= planes;
-            }
-            let plane = PlaneId::from_u32(plane);
+        for plane in self.planes_from(home) {
             if let Some((ppn, block, slot)) = self.allocate(plane, StreamId::HOST, lpn, tag, now) {
                 self.bind_host(lpn, ppn, block, slot, now);
                 self.program_done(lpn, ppn, data, tag, now);
@@ -93,9 +87,13 @@ impl<K: Kit> Ftl<K> {
     #[inline]
     pub fn read(&mut self, lpn: Lpn, now: Time) -> Option<Ppn> {
         let ppn = self.find(lpn)?;
-        self.space.blocks.pin(self.space.geometry.block_of(ppn));
+        let block = self.space.geometry.block_of(ppn);
+        self.space.blocks.pin(block);
         if self.reads.are_counted() {
-            self.count_read(ppn, now);
+            let at_limit = self.reads.count(block, self.space.array().mode(block));
+            if at_limit || self.space.blocks.role(block) != Role::REGULAR {
+                self.watch_read(ppn, block, at_limit, now);
+            }
         }
         Some(ppn)
     }
@@ -167,15 +165,6 @@ impl<K: Kit> Ftl<K> {
         self.policies.cost.follow(access, stored);
     }
 
-    #[inline]
-    fn count_read(&mut self, ppn: Ppn, now: Time) {
-        let block = self.space.geometry.block_of(ppn);
-        let at_limit = self.reads.count(block, self.space.array().mode(block));
-        if at_limit || self.space.blocks.role(block) != Role::REGULAR {
-            self.watch_read(ppn, block, at_limit, now);
-        }
-    }
-
     #[cold]
     #[inline(never)]
     fn watch_read(&mut self, ppn: Ppn, block: BlockId, at_limit: bool, now: Time) {
@@ -197,11 +186,7 @@ impl<K: Kit> Ftl<K> {
             return None;
         }
         let mut earliest: Option<Time> = None;
-        self.policies.each(|w| {
-            if let Some(at) = w.next_timer() {
-                earliest = Some(earliest.map_or(at, |e| e.min(at)));
-            }
-        });
+        self.policies.each(|w| earliest = earliest.into_iter().chain(w.next_timer()).min());
         earliest
     }
 

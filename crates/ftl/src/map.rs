@@ -85,7 +85,6 @@ impl Map {
         old
     }
 
-    /// Clears the validity of a slot.
     #[inline]
     pub(crate) fn invalidate(&mut self, block: BlockId, slot: u32) {
         let (word, bit) = self.bit(block, slot);
@@ -205,9 +204,7 @@ impl<K: Kit> Ftl<K> {
         let (block, slot) = self.space.geometry.split(ppn);
         self.map.invalidate(block, slot);
         self.space.blocks.drop_valid(block);
-        if self.space.any_starves() {
-            self.feed(block);
-        }
+        self.feed(block);
         if self.answers.interests.has(Interests::INVALIDATE) {
             let gain = self.space.blocks.gain(block);
             self.tell(&mut |w| w.on_invalidate(block, gain, now));

@@ -24,14 +24,21 @@ impl<K: Kit> Ftl<K> {
             Some(block) => block,
             None => self.open_frontier(plane, stream, tag)?,
         };
-        let (mut slot, mut last) = self
-            .space
-            .next_slot(block)
-            .expect("a frontier has a slot left, or it would not be one");
+        let next = self.space.next_slot(block);
+        let (mut slot, mut last) =
+            next.expect("a frontier has a slot left, or it would not be one");
         if !in_order && !self.choose_page(block, &mut slot, &mut last, lpn, tag, now) {
             return self.allocate(plane, self.space.blocks.stream(block), lpn, tag, now);
         }
         Some((self.space.give(block, slot, last), block, slot))
+    }
+
+    /// The planes that a page may go to, from one on.
+    #[inline]
+    pub(crate) fn planes_from(&self, plane: PlaneId) -> impl Iterator<Item = PlaneId> + use<K> {
+        let (first, planes) = (plane.as_u32(), self.space.geometry.planes() as u32);
+        let most = if self.answers.anywhere { planes } else { 1 };
+        (first..planes).chain(0..first).take(most as usize).map(PlaneId::from_u32)
     }
 
     /// Asks the page-choice policy, beginning at `slot`. `false`: the block was given up, and the
@@ -85,7 +92,6 @@ impl<K: Kit> Ftl<K> {
         true
     }
 
-    /// Opens a block as the frontier of a stream.
     fn open_frontier(&mut self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
         if let Some(block) = self.open(plane, stream, tag) {
             self.space.set_frontier(block);
@@ -116,9 +122,7 @@ impl<K: Kit> Ftl<K> {
             NextLife::SecondGeneration => Mode::Wom1,
         };
         self.space.close(block, next);
-        if self.space.any_starves() {
-            self.feed(block);
-        }
+        self.feed(block);
         if self.answers.interests.has(Interests::BLOCK) {
             self.tell(&mut |w| w.on_close(block, now));
         }
@@ -154,9 +158,11 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// A block has something to gain: if its plane looked for that in vain, it looks again.
-    #[cold]
+    #[inline(always)] // one test, as long as no plane starves
     pub(crate) fn feed(&mut self, block: BlockId) {
-        if let Some(plane) = self.space.feed(block) {
+        if self.space.any_starves()
+            && let Some(plane) = self.space.feed(block)
+        {
             self.collect_if_short(plane, Source::Host, Prio::Normal);
         }
     }

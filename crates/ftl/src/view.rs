@@ -1,7 +1,7 @@
 //! What policies see: read-only, and only what their question needs.
 
 use crate::columns::Reads;
-use crate::space::{Space, is_candidate_rank, least};
+use crate::space::Space;
 use crate::{Blocks, Map};
 use kernel::{BitSet, IndexVec, Rng, Time};
 use nand::{BlockId, DieId, Geometry, Layouts, Mode, PlaneId, Store};
@@ -67,10 +67,6 @@ impl PlaneView<'_> {
         all.start + self.from as usize..all.end
     }
 
-    fn excluded(&self, index: usize) -> bool {
-        self.excluded.is_some_and(|set| set.get(index + self.from as usize))
-    }
-
     /// Number of blocks that the set covers, candidates or not.
     pub fn len(&self) -> u32 {
         self.range().len() as u32
@@ -83,9 +79,11 @@ impl PlaneView<'_> {
 
     /// The `i`-th block of the set, if it is a candidate.
     pub fn candidate(&self, i: u32) -> Option<BlockId> {
-        let rank = self.ftl.blocks.ranks(self.range())[i as usize];
-        (is_candidate_rank(rank) && !self.excluded(i as usize))
-            .then(|| self.ftl.geometry.block_in(self.plane, self.from + i))
+        assert!(i < self.len(), "the set has no block {i}");
+        let at = self.from + i;
+        let block = self.ftl.geometry.block_in(self.plane, at);
+        let excluded = self.excluded.is_some_and(|set| set.get(at as usize));
+        (self.ftl.blocks.is_candidate(block) && !excluded).then_some(block)
     }
 
     /// All candidates in order of address.
@@ -97,8 +95,7 @@ impl PlaneView<'_> {
     /// blocks cost less than one cache miss.
     pub fn most_gain(&self) -> Option<BlockId> {
         if self.excluded.is_none() {
-            let (at, _) = least(self.ftl.blocks.ranks(self.range()))?;
-            return Some(self.ftl.geometry.block_in(self.plane, self.from + at as u32));
+            return self.ftl.blocks.most_gain(self.range());
         }
         self.candidates().min_by_key(|b| std::cmp::Reverse(self.ftl.blocks.gain(*b)))
     }
@@ -116,10 +113,7 @@ impl PlaneView<'_> {
             }
         }
         let all: Vec<BlockId> = self.candidates().collect();
-        if all.is_empty() {
-            return None;
-        }
-        Some(all[rng.below(all.len() as u32) as usize])
+        (!all.is_empty()).then(|| all[rng.below(all.len() as u32) as usize])
     }
 }
 

@@ -304,6 +304,16 @@ impl Geometry {
         let first = plane.as_u32() as usize * self.blocks_per_plane();
         first..first + self.blocks_per_plane()
     }
+
+    /// All blocks, in order.
+    pub fn block_ids(&self) -> impl Iterator<Item = BlockId> + use<> {
+        (0..self.blocks() as u32).map(BlockId::from_u32)
+    }
+
+    /// All planes, in order.
+    pub fn plane_ids(&self) -> impl Iterator<Item = PlaneId> + use<> {
+        (0..self.planes() as u32).map(PlaneId::from_u32)
+    }
 }
 
 #[cfg(test)]

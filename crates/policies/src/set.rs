@@ -274,6 +274,11 @@ impl PolicySet {
 
     /// The policies themselves, in their first state.
     pub fn build(&self) -> Policies<Builtin> {
+        self.build_over()
+    }
+
+    /// The same over cells that remember `S`.
+    pub fn build_over<S: Store + 'static>(&self) -> Policies<BuiltinWith<S>> {
         macro_rules! family {
             ($family:ident, $policy:ty) => {{
                 let choice = self.choice(Family::$family);

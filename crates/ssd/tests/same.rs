@@ -108,9 +108,9 @@ fn a_run_does_not_depend_on_what_runs_beside_it() {
 /// Runs a workload over cells that remember, and checks the FTL's structure in the end. The loop
 /// itself checks that every read gets data of the page that it asked for.
 fn remember<S: Store + 'static>(drive: &Drive, workload: &dyn Workload) -> Sim<BuiltinWith<S>> {
-    let mut ftl = ftl_of::<BuiltinWith<S>>(drive, drive.policies.build().into_kit());
+    let mut ftl = ftl_of::<BuiltinWith<S>>(drive, drive.policies.build_over());
     precondition(drive, workload, &mut ftl, &mut |_| true).unwrap();
-    ftl.begin_run(drive.policies.build().into_kit());
+    ftl.begin_run(drive.policies.build_over());
     let mut sim = Sim::new(drive, ftl);
     sim.run(&mut *workload.open().unwrap(), None, &mut |_| true).unwrap();
     assert_eq!(sim.stats().served, workload.about().requests.unwrap());
@@ -237,7 +237,7 @@ fn writes_on_several_planes_keep_the_order_of_each_block() {
         let workload = generator(&drive, "random-write").unwrap();
         let policies = || Policies {
             cost: CostPolicy::Custom(Box::new(Restless { next: 0, pages: drive.logical_pages })),
-            ..drive.policies.build().into_kit::<BuiltinWith<Versions>>()
+            ..drive.policies.build_over::<Versions>()
         };
         let mut ftl = ftl_of(&drive, policies());
         precondition(&drive, &*workload, &mut ftl, &mut |_| true).unwrap();
@@ -318,7 +318,7 @@ fn an_old_copy_would_be_found() {
     let drive = busy(&["host.mode=think-time"], 5);
     let read = Request { op: Op::Read, ..common::read(1_000_000, 3) };
     let list = List::new("canary", vec![common::write(0, 3), read]).unwrap();
-    let mut ftl = ftl_of(&drive, drive.policies.build().into_kit::<BuiltinWith<Ledger>>());
+    let mut ftl = ftl_of(&drive, drive.policies.build_over::<Ledger>());
     precondition(&drive, &list, &mut ftl, &mut |_| true).unwrap();
     let mut sim = Sim::new(&drive, ftl);
     // The host believes in a write that the drive has not seen.

@@ -79,34 +79,6 @@ impl<K: Kit> Policies<K> {
         f(Source::Rewrite, &mut self.order);
     }
 
-    /// The same policies on other cells.
-    pub fn into_kit<L>(self) -> Policies<L>
-    where
-        L: Kit<
-                Cost = K::Cost,
-                Throttle = K::Throttle,
-                ReadDisturb = K::ReadDisturb,
-                PageChoice = K::PageChoice,
-                Coding = K::Coding,
-                Victim = K::Victim,
-                Placement = K::Placement,
-                Wear = K::Wear,
-                Order = K::Order,
-            >,
-    {
-        Policies {
-            cost: self.cost,
-            throttle: self.throttle,
-            read_disturb: self.read_disturb,
-            page_choice: self.page_choice,
-            coding: self.coding,
-            victim: self.victim,
-            placement: self.placement,
-            wear: self.wear,
-            order: self.order,
-        }
-    }
-
     /// The interests of all families together.
     pub fn interests(&mut self) -> Interests {
         let mut all = Interests::NONE;

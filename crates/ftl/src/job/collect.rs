@@ -34,23 +34,38 @@ impl Victims {
             overridden: 0,
         }
     }
+
+    /// Leaves out the blocks of a plane with a role of their own that `out` says; whether there are
+    /// any.
+    pub(super) fn exclude(
+        &mut self,
+        ftl: &FtlView<'_>,
+        plane: PlaneId,
+        out: impl Fn(BlockId) -> bool,
+    ) -> bool {
+        for (at, b) in ftl.geometry.blocks_of(plane).map(BlockId::new).enumerate() {
+            self.excluded.put(at, ftl.blocks.role(b) != Role::REGULAR && out(b));
+        }
+        self.excluded.next_from(0).is_some()
+    }
 }
 
 impl<K: Kit> Ftl<K> {
     /// Chooses the next block that a collector empties, or ends it. `None`: it has one.
-    pub(super) fn next_victim(&mut self, id: JobId, yields: bool, now: Time) -> Option<Action> {
+    pub(super) fn next_victim(&mut self, id: JobId, now: Time) -> Option<Action> {
         let job = self.jobs.get_mut(id);
         let (plane, tag) = (job.plane, job.tag);
         let gc = self.config.gc;
         let target = if job.background { gc.background_stop.max(gc.stop) } else { gc.stop };
         let mut chosen = None;
         if self.space.is_short(plane, target) {
-            if yields {
+            if let Task::Collect(Collect::Yield) = job.task {
                 job.task = Task::Collect(Collect::Choose);
                 job.background |= gc.one_by_one && !self.space.is_short(plane, gc.start);
                 return Some(Action::Yield);
             }
-            chosen = self.choose_victim(plane, tag, now);
+            let unprotected = self.choose_unprotected(plane, tag, now);
+            chosen = unprotected.or_else(|| self.choose_victim(plane, tag, now));
             if chosen.is_none() {
                 self.space.starve(plane);
             }
@@ -72,11 +87,6 @@ impl<K: Kit> Ftl<K> {
     }
 
     fn choose_victim(&mut self, plane: PlaneId, tag: Tag, now: Time) -> Option<BlockId> {
-        if self.reads.are_counted()
-            && let Some(chosen) = self.choose_unprotected(plane, tag, now)
-        {
-            return Some(chosen);
-        }
         let (blocks, victims) = (&self.space.blocks, &mut self.victims);
         let ftl = FtlView::of(&self.space, &self.map, &self.reads);
         let view = PlaneView { ftl, plane, now, from: 0, excluded: None };
@@ -107,23 +117,15 @@ impl<K: Kit> Ftl<K> {
 
     /// A victim that gains, among the blocks that the read-disturb policy does not protect, if it
     /// protects any.
-    #[cold]
     fn choose_unprotected(&mut self, plane: PlaneId, tag: Tag, now: Time) -> Option<BlockId> {
-        let blocks = &self.space.blocks;
         let ftl = FtlView::of(&self.space, &self.map, &self.reads);
-        let mut any = false;
-        for (at, b) in self.space.geometry.blocks_of(plane).map(BlockId::new).enumerate() {
-            let own = blocks.role(b) != Role::REGULAR;
-            let protected = own && self.policies.read_disturb.protects(&ftl, b);
-            self.victims.excluded.put(at, protected);
-            any |= protected;
-        }
-        if !any {
+        let protected = |b| self.policies.read_disturb.protects(&ftl, b);
+        if !self.reads.are_counted() || !self.victims.exclude(&ftl, plane, protected) {
             return None;
         }
         let excluded = Some(&self.victims.excluded);
         let view = PlaneView { ftl, plane, now, from: 0, excluded };
         let chosen = self.policies.victim.choose(&view, tag, &mut self.victims.rng);
-        chosen.filter(|b| blocks.gain(*b) > 0)
+        chosen.filter(|b| ftl.blocks.gain(*b) > 0)
     }
 }

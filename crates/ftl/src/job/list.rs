@@ -3,10 +3,10 @@
 
 use super::{Action, Collect, Doing, Job, JobId, Page, Task};
 use crate::{
-    Balance, Cost, Counts, Dest, Ftl, FtlView, Hold, Kit, Plan, PlaneView, Role, State, Step,
+    Balance, Cost, Counts, Dest, Ftl, FtlView, Hold, Interests, Kit, Plan, PlaneView, State, Step,
     StreamId, Wear,
 };
-use kernel::{Idx, IndexVec, Prio, Time};
+use kernel::{IndexVec, Prio, Time};
 use nand::{BlockId, DieId, Geometry, PlaneId, Source, Tag};
 use slab::Slab;
 use std::collections::VecDeque;
@@ -67,10 +67,6 @@ impl<D> Jobs<D> {
         JobId::from_u32(self.running.insert(job) as u32)
     }
 
-    pub(super) fn remove(&mut self, id: JobId) {
-        self.running.remove(id.as_u32() as usize);
-    }
-
     #[inline]
     pub(super) fn get(&self, id: JobId) -> &Job<D> {
         &self.running[id.as_u32() as usize]
@@ -100,16 +96,15 @@ impl<D> Jobs<D> {
         }
     }
 
-    pub(super) fn take_idle(&mut self, die: DieId) -> Option<JobId> {
-        let id = self.idle[die].pop_front()?;
-        self.idle_total -= 1;
-        Some(id)
+    fn take_idle(&mut self, die: DieId) -> Option<JobId> {
+        self.idle[die].pop_front().inspect(|_| self.idle_total -= 1)
     }
 
     #[cold]
-    pub(super) fn park(&mut self, job: JobId, until: Condition) {
+    pub(super) fn park(&mut self, job: JobId, until: Condition) -> Action {
         self.parkings += 1;
         self.parked.push((job, until));
+        Action::Wait
     }
 
     /// A condition holds: the jobs that wait for it are ready.
@@ -169,15 +164,10 @@ impl<K: Kit> Ftl<K> {
         }
         // Wear levelling is after cold data, and a block to which the read-disturb policy gave a role
         // is worn little because it endures many reads.
-        let spares = self.reads.are_counted();
-        if spares {
-            for (at, b) in self.space.geometry.blocks_of(plane).map(BlockId::new).enumerate() {
-                self.victims.excluded.put(at, self.space.blocks.role(b) != Role::REGULAR);
-            }
-        }
-        let mut plan = Plan::of(Source::Wear);
-        let excluded = spares.then_some(&self.victims.excluded);
         let ftl = FtlView::of(&self.space, &self.map, &self.reads);
+        let spares = self.reads.are_counted() && self.victims.exclude(&ftl, plane, |_| true);
+        let excluded = spares.then_some(&self.victims.excluded);
+        let mut plan = Plan::of(Source::Wear);
         let plane = PlaneView { ftl, plane, now, from: 0, excluded };
         self.policies.wear.balance(&Balance { plane, erased }, &mut plan);
         self.spawn_plan(plan);
@@ -194,9 +184,8 @@ impl<K: Kit> Ftl<K> {
         {
             return;
         }
-        let mut plan = Plan::of(Source::Refresh);
-        plan.push(Step::Reclaim { block, to: Dest::Stream(StreamId::GC) });
-        self.spawn_plan(plan);
+        let steps = vec![Step::Reclaim { block, to: Dest::Stream(StreamId::GC) }];
+        self.spawn_plan(Plan { steps, ..Plan::of(Source::Refresh) });
     }
 
     /// Jobs that are running or waiting.
@@ -250,7 +239,7 @@ impl<K: Kit> Ftl<K> {
     }
 
     fn idle_rewrite(&mut self, die: DieId) -> Option<JobId> {
-        if !self.answers.rewrites {
+        if !self.answers.interests.has(Interests::IDLE) {
             return None;
         }
         let view = FtlView::of(&self.space, &self.map, &self.reads);

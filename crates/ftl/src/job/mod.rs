@@ -13,7 +13,7 @@ mod plan;
 pub(crate) use collect::Victims;
 pub(crate) use list::{Condition, Jobs};
 
-use crate::{Coding, Dest, Ftl, FtlView, Hold, Kit, Lpn, Map, NextLife, StreamId};
+use crate::{Coding, Dest, Ftl, FtlView, Hold, Kit, Lpn, Map, NextLife, Pages, StreamId};
 use collect::Collect;
 use kernel::{Time, newtype_index};
 use nand::{BlockId, DieId, Mode, PlaneId, Ppn, Source, Store, Tag};
@@ -78,22 +78,13 @@ impl Task {
             Self::Collect(_) | Self::Plan(_) | Self::Rewrite(_) => None,
         }
     }
-
-    /// They have moved.
-    fn end_pages(&mut self) {
-        match self {
-            Self::Collect(collect) => *collect = Collect::Yield,
-            Self::Plan(run) => run.at = At::Next,
-            Self::Rewrite(_) => {}
-        }
-    }
 }
 
 /// Pages that leave a block.
 struct Leaving {
     block: BlockId,
-    /// Those to move, when not all.
-    list: Option<Vec<u16>>,
+    /// Those to move.
+    pages: Pages,
     /// No page before this slot is left.
     cursor: u32,
     dest: Dest,
@@ -115,7 +106,9 @@ impl Leaving {
     /// The slot of the next of them.
     #[inline]
     fn next(&self, map: &Map) -> Option<u32> {
-        let Some(list) = &self.list else { return map.next_valid(self.block, self.cursor) };
+        let Pages::Some(list) = &self.pages else {
+            return map.next_valid(self.block, self.cursor);
+        };
         let from = list.partition_point(|&slot| u32::from(slot) < self.cursor);
         let valid = list[from..].iter().find(|&&slot| map.is_valid(self.block, slot.into()));
         valid.map(|&slot| slot.into())
@@ -185,13 +178,11 @@ impl<K: Kit> Ftl<K> {
                     }
                 }
             };
-            match action {
-                None => {}
-                Some(Action::Done) => {
-                    self.jobs.remove(id);
-                    return Action::Done;
+            if let Some(action) = action {
+                if action == Action::Done {
+                    self.jobs.running.remove(id.as_u32() as usize);
                 }
-                Some(action) => return action,
+                return action;
             }
         }
     }
@@ -199,17 +190,15 @@ impl<K: Kit> Ftl<K> {
     /// What a task does that has no pages to move. `None`: it has now.
     #[inline(never)]
     fn go_on(&mut self, id: JobId, now: Time) -> Option<Action> {
-        match &mut self.jobs.get_mut(id).task {
-            Task::Collect(Collect::Yield) => self.next_victim(id, true, now),
-            Task::Collect(_) => self.next_victim(id, false, now),
-            Task::Plan(run) => {
-                let run = std::mem::take(run);
-                self.follow(id, run, now)
+        match self.jobs.get_mut(id).task {
+            Task::Collect(_) => self.next_victim(id, now),
+            Task::Plan(ref mut run) => {
+                let mut run = std::mem::take(run);
+                let action = self.follow(id, &mut run, now);
+                self.jobs.get_mut(id).task = Task::Plan(run);
+                action
             }
-            Task::Rewrite(lpn) => {
-                let lpn = *lpn;
-                Some(self.rewrite(id, lpn))
-            }
+            Task::Rewrite(lpn) => Some(self.rewrite(id, lpn)),
         }
     }
 
@@ -278,7 +267,7 @@ impl<K: Kit> Ftl<K> {
     fn read_page(&mut self, id: JobId, from: Ppn, to: Dest) -> Action {
         let block = self.space.geometry.block_of(from);
         if !self.space.array().is_written(from) {
-            return self.wait(id, Condition::Program(block));
+            return self.jobs.park(id, Condition::Program(block));
         }
         self.jobs.get_mut(id).doing = Doing::Reading { from, to };
         self.space.blocks.pin(block);
@@ -289,34 +278,28 @@ impl<K: Kit> Ftl<K> {
     fn begin_reclaim(&mut self, block: BlockId, dest: Dest, needed_by: Source) -> Leaving {
         self.space.blocks.begin_move(block);
         self.map.prefetch_owners(block);
-        let mut pages =
-            Leaving { block, list: None, cursor: 0, dest, then: Then::Erase(needed_by) };
-        if !self.answers.coding_plain {
-            self.choose_life(&mut pages);
-        }
-        pages
+        let again = self.for_second_generation(block).map(|pages| (pages, Then::Again));
+        let (pages, then) = again.unwrap_or((Pages::All, Then::Erase(needed_by)));
+        Leaving { block, pages, cursor: 0, dest, then }
     }
 
-    /// Decides what a block that is being emptied becomes. For a second generation only those pages
-    /// move that it needs the place of.
-    #[cold]
-    fn choose_life(&mut self, pages: &mut Leaving) {
-        let block = pages.block;
+    /// The pages that leave a block for its second generation, if it is to have one: those that it
+    /// needs the place of.
+    fn for_second_generation(&mut self, block: BlockId) -> Option<Pages> {
         if self.next_life(block) != NextLife::SecondGeneration
             || self.space.condemned.contains(&block)
         {
-            return;
+            return None;
         }
         let moves = |slot: &u32| {
             self.map.is_valid(block, *slot) && self.space.layouts.is_slot(Mode::Wom2, *slot)
         };
         let slots = (0..self.space.geometry.pages_per_block()).filter(moves);
-        pages.list = Some(slots.map(|slot| slot as u16).collect());
-        pages.then = Then::Again;
+        Some(Pages::Some(slots.map(|slot| slot as u16).collect()))
     }
 
     pub(crate) fn next_life(&mut self, block: BlockId) -> NextLife {
-        if self.answers.coding_plain {
+        if self.space.demands.plain {
             return NextLife::Erase(Mode::Full);
         }
         let view = FtlView::of(&self.space, &self.map, &self.reads);
@@ -333,7 +316,11 @@ impl<K: Kit> Ftl<K> {
             Task::Collect(_) => job.doing = Doing::Placing { from, to, data },
             // The block may be erased meanwhile, so what was read is no longer worth anything.
             Task::Plan(run) => {
-                if let Some(block) = run.put_off() {
+                if let At::Pages(Leaving {
+                    block, dest, then: Then::Erase(_) | Then::Again, ..
+                }) = run.at
+                {
+                    run.at = At::Retake(block, dest);
                     // The space that it waits for may lie in the block that it empties: that must not
                     // be out of garbage collection's reach.
                     self.give_back(block);
@@ -344,7 +331,7 @@ impl<K: Kit> Ftl<K> {
                 return None;
             }
         }
-        Some(self.wait(id, self.space_in(plane)))
+        Some(self.jobs.park(id, self.space_in(plane)))
     }
 
     /// A slot for a page that a job moves.
@@ -372,31 +359,27 @@ impl<K: Kit> Ftl<K> {
         }
         // The plane is full. Reclaiming always has its reserve; anything else may go elsewhere,
         // unless every plane needs its spare blocks for the pages that must come back to it.
-        if !self.answers.anywhere {
-            return None;
-        }
-        let planes = self.space.geometry.planes() as u32;
-        (1..planes).find_map(|d| {
-            let other = PlaneId::from_u32((plane.as_u32() + d) % planes);
-            self.allocate(other, stream, lpn, tag, now).map(|(ppn, ..)| ppn)
-        })
+        let mut others = self.planes_from(plane).skip(1);
+        others.find_map(|other| self.allocate(other, stream, lpn, tag, now)).map(|(ppn, ..)| ppn)
     }
 
     /// A block that a job had taken is a candidate again.
     fn give_back(&mut self, block: BlockId) {
         self.space.blocks.end_move(block);
-        if self.space.any_starves() {
-            self.feed(block);
-        }
+        self.feed(block);
     }
 
     /// The last page has left a block. `None`: the task goes on at once.
     fn emptied(&mut self, id: JobId, block: BlockId, then: Then, now: Time) -> Option<Action> {
         if then != Then::Stay && self.space.blocks.pins(block) > 0 {
-            return Some(self.wait(id, Condition::Pins(block)));
+            return Some(self.jobs.park(id, Condition::Pins(block)));
         }
         let job = self.jobs.get_mut(id);
-        job.task.end_pages();
+        match &mut job.task {
+            Task::Collect(collect) => *collect = Collect::Yield,
+            Task::Plan(run) => run.at = At::Next,
+            Task::Rewrite(_) => {}
+        }
         match then {
             Then::Stay => None,
             Then::Again => {
@@ -414,13 +397,6 @@ impl<K: Kit> Ftl<K> {
                 Some(Action::Erase(block))
             }
         }
-    }
-
-    /// A job waits.
-    #[cold]
-    fn wait(&mut self, id: JobId, until: Condition) -> Action {
-        self.jobs.park(id, until);
-        Action::Wait
     }
 
     /// A free block in the plane, or in any where pages may go to any.

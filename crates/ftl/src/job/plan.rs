@@ -1,7 +1,7 @@
 //! Running the steps of a plan.
 
 use super::{Action, Condition, Doing, Job, JobId, Leaving, Task, Then};
-use crate::{Dest, Ftl, FtlView, Kit, Pages, Plan, ReadDisturb, Role, State, Step};
+use crate::{Dest, Ftl, FtlView, Kit, Plan, ReadDisturb, Role, State, Step};
 use kernel::{Prio, Time};
 use nand::{BlockId, Mode, Source, Tag};
 
@@ -41,22 +41,7 @@ pub(super) struct Squeeze {
     keep_reads: bool,
 }
 
-impl Run {
-    /// The page at the cursor is to be read again later. `Some`: so is the block to be taken, which is
-    /// to be given back.
-    pub(super) fn put_off(&mut self) -> Option<BlockId> {
-        let At::Pages(pages) = &self.at else { return None };
-        let (block, to) = (pages.block, pages.dest);
-        if pages.then == Then::Stay {
-            return None;
-        }
-        self.at = At::Retake(block, to);
-        Some(block)
-    }
-}
-
 impl<K: Kit> Ftl<K> {
-    /// Turns a plan into a job.
     pub(crate) fn spawn_plan(&mut self, plan: Plan) {
         let Some(block) = plan.steps.first().map(step_block) else { return };
         let plane = self.space.geometry.plane_of(block);
@@ -72,20 +57,14 @@ impl<K: Kit> Ftl<K> {
 
     /// Goes on with a plan. `None`: pages are to move.
     #[inline(never)]
-    pub(super) fn follow(&mut self, id: JobId, mut run: Run, now: Time) -> Option<Action> {
-        let action = self.next_step(id, &mut run, now);
-        self.jobs.get_mut(id).task = Task::Plan(run);
-        action
-    }
-
-    fn next_step(&mut self, id: JobId, run: &mut Run, now: Time) -> Option<Action> {
+    pub(super) fn follow(&mut self, id: JobId, run: &mut Run, now: Time) -> Option<Action> {
         loop {
             let wait = match run.at {
                 At::Pages(_) => return None,
+                At::Squeeze(Squeeze { block, .. }) if self.space.blocks.pins(block) > 0 => {
+                    Some(Condition::Pins(block))
+                }
                 At::Squeeze(squeeze) => {
-                    if self.space.blocks.pins(squeeze.block) > 0 {
-                        return Some(self.wait(id, Condition::Pins(squeeze.block)));
-                    }
                     run.at = At::Next;
                     if let Some(action) = self.squeeze(id, squeeze, run.copied) {
                         return Some(action);
@@ -106,7 +85,7 @@ impl<K: Kit> Ftl<K> {
                 }
             };
             if let Some(wait) = wait {
-                return Some(self.wait(id, wait));
+                return Some(self.jobs.park(id, wait));
             }
         }
     }
@@ -116,7 +95,15 @@ impl<K: Kit> Ftl<K> {
         match step {
             Step::Copy { from, pages, to } => {
                 if !matches!(self.space.blocks.state(from), State::Free | State::Bad) {
-                    run.at = At::Pages(self.begin_copying(id, from, pages, to));
+                    let dest = if let Dest::Fresh(stream) = to {
+                        let (plane, tag) =
+                            (self.space.geometry.plane_of(from), self.jobs.get(id).tag);
+                        self.open(plane, stream, tag).map_or(Dest::Stream(stream), Dest::Block)
+                    } else {
+                        to
+                    };
+                    let then = Then::Stay;
+                    run.at = At::Pages(Leaving { block: from, pages, cursor: 0, dest, then });
                     run.copied = 0;
                 }
             }
@@ -148,20 +135,6 @@ impl<K: Kit> Ftl<K> {
             }
         }
         None
-    }
-
-    fn begin_copying(&mut self, id: JobId, from: BlockId, pages: Pages, to: Dest) -> Leaving {
-        let list = match pages {
-            Pages::All => None,
-            Pages::Some(list) => Some(list),
-        };
-        let dest = if let Dest::Fresh(stream) = to {
-            let (plane, tag) = (self.space.geometry.plane_of(from), self.jobs.get(id).tag);
-            self.open(plane, stream, tag).map_or(Dest::Stream(stream), Dest::Block)
-        } else {
-            to
-        };
-        Leaving { block: from, list, cursor: 0, dest, then: Then::Stay }
     }
 
     /// Begins to reclaim a block, unless another job has taken it.
@@ -236,13 +209,12 @@ impl<K: Kit> Ftl<K> {
 
     /// Whether nothing valid lies in the pages that low density loses.
     fn may_squeeze(&self, block: BlockId) -> bool {
-        let lost = |slot: &u32| !self.space.layouts.is_slot(Mode::Low, *slot);
-        let mut lost = (0..self.space.geometry.pages_per_block()).filter(lost);
-        !lost.any(|slot| self.map.is_valid(block, slot))
+        let stays = |slot| self.space.layouts.is_slot(Mode::Low, slot);
+        let mut slots = 0..self.space.geometry.pages_per_block();
+        slots.all(|slot| stays(slot) || !self.map.is_valid(block, slot))
     }
 }
 
-/// The block that a step is about.
 fn step_block(step: &Step) -> BlockId {
     match step {
         Step::Copy { from: block, .. }

@@ -1,7 +1,7 @@
 //! Blocks: one column for each property, sized once from the geometry.
 
 use crate::{Role, StreamId};
-use kernel::IndexVec;
+use kernel::{Idx, IndexVec};
 use nand::{BlockId, Geometry};
 
 /// Where a block is in its life.
@@ -139,9 +139,13 @@ impl Blocks {
         self.closings
     }
 
-    /// The ranks of some blocks: a candidate's is below 2^14, and smaller gains more.
-    pub(crate) fn ranks(&self, blocks: std::ops::Range<usize>) -> &[u16] {
-        &self.rank.as_slice()[blocks]
+    /// The candidate among some blocks that gains most, the first among equals. `i16` on purpose:
+    /// see `OUT`.
+    pub(crate) fn most_gain(&self, among: std::ops::Range<usize>) -> Option<BlockId> {
+        let (first, ranks) = (among.start, &self.rank.as_slice()[among]);
+        let least = ranks.iter().fold(i16::MAX, |a, &r| a.min(r.cast_signed())).cast_unsigned();
+        let at = if least < OUT { ranks.iter().position(|&r| r == least) } else { None };
+        at.map(|at| BlockId::new(first + at))
     }
 
     #[inline]
@@ -213,19 +217,4 @@ impl Blocks {
         self.lost[b] = 0;
         self.written[b] = 0;
     }
-}
-
-/// The position of the least rank, and that rank; the first among equals.
-/// `i16` on purpose: see `OUT`.
-pub(crate) fn least(ranks: &[u16]) -> Option<(usize, u16)> {
-    let smallest = ranks.iter().fold(i16::MAX, |a, &r| a.min(r.cast_signed())).cast_unsigned();
-    if smallest >= OUT {
-        return None;
-    }
-    Some((ranks.iter().position(|&r| r == smallest)?, smallest))
-}
-
-/// Whether a block of this rank may be reclaimed.
-pub(crate) fn is_candidate_rank(rank: u16) -> bool {
-    rank < OUT
 }

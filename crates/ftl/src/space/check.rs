@@ -5,9 +5,6 @@ use crate::{Lpn, Map, Role, StreamId};
 use kernel::{BitSet, Idx};
 use nand::{BlockId, Mode, Store};
 
-/// What a check found wrong.
-pub(crate) type Fault = String;
-
 macro_rules! ensure {
     ($holds:expr, $($text:tt)+) => {
         if !$holds {
@@ -18,13 +15,13 @@ macro_rules! ensure {
 impl<S: Store> Space<S> {
     /// Checks that L2P and P2L are inverse, that counts equal bits, that every block is in exactly
     /// one place, and that the referee agrees.
-    pub(crate) fn check(&self, map: &Map) -> Result<(), Fault> {
+    pub(crate) fn check(&self, map: &Map) -> Result<(), String> {
         self.check_blocks(map)?;
         self.check_map(map)?;
         self.check_planes()
     }
 
-    fn check_map(&self, map: &Map) -> Result<(), Fault> {
+    fn check_map(&self, map: &Map) -> Result<(), String> {
         let mut mapped = 0;
         for lpn in (0..map.logical_pages()).map(Lpn::from_u32) {
             let Some(ppn) = map.lookup(lpn) else { continue };
@@ -36,24 +33,21 @@ impl<S: Store> Space<S> {
         ensure!(mapped == map.mapped(), "{mapped} pages are mapped, counted {}", map.mapped());
         // Mapped pages lie in different slots, for each is its slot's owner. So as many valid slots
         // as mapped pages means that no other slot is valid.
-        let valid: u32 = self.block_ids().map(|b| self.blocks.valid(b)).sum();
+        let valid: u32 = self.geometry.block_ids().map(|b| self.blocks.valid(b)).sum();
         ensure!(mapped == valid, "{mapped} pages are mapped, {valid} slots are valid");
         Ok(())
     }
 
-    fn check_blocks(&self, map: &Map) -> Result<(), Fault> {
+    fn check_blocks(&self, map: &Map) -> Result<(), String> {
         let blocks: &Blocks = &self.blocks;
-        for b in self.block_ids() {
+        for b in self.geometry.block_ids() {
             let (state, valid) = (blocks.state(b), blocks.valid(b));
             let counted = map.count_valid(b);
             ensure!(valid == counted, "block {b}: {counted} valid slots, counted {valid}");
             let written = blocks.written(b);
             let next = self.array.next_page(b);
-            let candidate = blocks.is_candidate(b);
-            ensure!(
-                candidate == (state == State::Closed),
-                "block {b} is {state:?} and a candidate"
-            );
+            let candidate = blocks.is_candidate(b) == (state == State::Closed);
+            ensure!(candidate, "block {b} is {state:?} and a candidate");
             match state {
                 State::Free => {
                     let again = self.array.mode(b) == Mode::Wom2;
@@ -83,12 +77,12 @@ impl<S: Store> Space<S> {
         Ok(())
     }
 
-    fn check_planes(&self) -> Result<(), Fault> {
+    fn check_planes(&self) -> Result<(), String> {
         let mut listed = BitSet::new(self.geometry.blocks());
-        for p in self.plane_ids() {
+        for p in self.geometry.plane_ids() {
             let plane = &self.planes.each[p];
             for stream in self.stream_ids() {
-                let Some(b) = self.planes.frontier(p, stream) else { continue };
+                let Some(b) = self.planes.share(p, stream).frontier else { continue };
                 let (state, owner) = (self.blocks.state(b), self.blocks.stream(b));
                 ensure!(state == State::Open, "frontier {b} is {state:?}");
                 ensure!(owner == stream, "frontier {b} of {stream:?} belongs to {owner:?}");
@@ -101,32 +95,26 @@ impl<S: Store> Space<S> {
                 ensure!(!listed.get(b.index()), "block {b} is listed as free twice");
                 listed.set(b.index());
             }
-            let free = self
-                .geometry
-                .blocks_of(p)
-                .filter(|i| self.blocks.state(BlockId::new(*i)) == State::Free)
-                .count();
-            ensure!(
-                free == plane.free.len(),
-                "plane {p}: {free} free blocks, listed {}",
-                plane.free.len()
-            );
+            let blocks = || self.geometry.blocks_of(p).map(BlockId::new);
+            let free = blocks().filter(|b| self.blocks.state(*b) == State::Free).count();
+            let listed = plane.free.len();
+            ensure!(free == listed, "plane {p}: {free} free blocks, listed {listed}");
             for stream in self.stream_ids() {
                 let in_use = |b: &BlockId| {
                     let out = matches!(self.blocks.state(*b), State::Free | State::Bad);
                     !out && self.blocks.stream(*b) == stream
                 };
-                let blocks = self.geometry.blocks_of(p).map(BlockId::new).filter(in_use).count();
-                let held = self.planes.held(p, stream) as usize;
+                let (has, held) =
+                    (blocks().filter(in_use).count(), self.planes.share(p, stream).held);
                 ensure!(
-                    held == blocks,
-                    "plane {p}: {stream:?} has {blocks} blocks, counted {held}"
+                    has == held as usize,
+                    "plane {p}: {stream:?} has {has} blocks, counted {held}"
                 );
             }
             let room = self.has_room(p);
             ensure!(self.writable.get(p.index()) == room, "plane {p}: writable is not {room}");
         }
-        let starving = self.plane_ids().filter(|p| self.is_starved(*p)).count();
+        let starving = self.geometry.plane_ids().filter(|p| self.is_starved(*p)).count();
         let counted = self.planes.starving;
         ensure!(starving == counted as usize, "{starving} planes starve, counted {counted}");
         Ok(())
@@ -141,10 +129,10 @@ impl<S: Store> Space<S> {
         whole: bool,
         in_use: impl Fn(StreamId) -> bool,
         mark: u32,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), String> {
         let blocks: &Blocks = &self.blocks;
         let mut closed_at = Vec::new();
-        for b in self.block_ids() {
+        for b in self.geometry.block_ids() {
             let (state, written) = (blocks.state(b), blocks.written(b));
             let (mode, role, next) = (self.array.mode(b), blocks.role(b), self.array.next_page(b));
             ensure!(mode == Mode::Full && role == Role::REGULAR, "block {b} is {mode:?}, {role:?}");
@@ -155,10 +143,8 @@ impl<S: Store> Space<S> {
             }
             ensure!(written > 0, "block {b} is {state:?} and empty");
             let stream = blocks.stream(b);
-            ensure!(
-                in_use(stream) && self.may_hold(stream, b),
-                "block {b} may not be of {stream:?}"
-            );
+            let may = in_use(stream) && self.may_hold(stream, b);
+            ensure!(may, "block {b} may not be of {stream:?}");
             match state {
                 State::Open => {
                     ensure!(self.is_frontier(b), "open block {b} is no frontier");
@@ -183,26 +169,22 @@ impl<S: Store> Space<S> {
     /// Whether a stream may have written a block, as long as blocks are plain.
     fn may_hold(&self, stream: StreamId, b: BlockId) -> bool {
         let spec = &self.demands.streams[stream.index()];
-        let held = self.planes.held(self.geometry.plane_of(b), stream);
+        let held = self.planes.share(self.geometry.plane_of(b), stream).held;
         spec.mode == Mode::Full
             && spec.cap.is_none_or(|cap| held <= cap)
             && self.geometry.index_in_plane(b) >= spec.pool.first_index(&self.geometry)
     }
 
     /// Checks that no plane waits for a collection that nobody has begun.
-    fn check_spare(&self, mark: u32) -> Result<(), Fault> {
-        for p in self.plane_ids() {
+    fn check_spare(&self, mark: u32) -> Result<(), String> {
+        for p in self.geometry.plane_ids() {
             let starved = self.is_starved(p);
             let mut blocks = self.geometry.blocks_of(p).map(BlockId::new);
             ensure!(self.reserves(p), "plane {p} has no free block for what is collected");
-            ensure!(
-                starved || !self.is_short(p, mark),
-                "plane {p} is short of free blocks, and nothing is collected"
-            );
-            ensure!(
-                !starved || !blocks.any(|b| self.blocks.is_candidate(b) && self.blocks.gain(b) > 0),
-                "plane {p} starves, and has something to gain"
-            );
+            let served = starved || !self.is_short(p, mark);
+            ensure!(served, "plane {p} is short of free blocks, and nothing is collected");
+            let gains = blocks.any(|b| self.blocks.is_candidate(b) && self.blocks.gain(b) > 0);
+            ensure!(!starved || !gains, "plane {p} starves, and has something to gain");
         }
         Ok(())
     }
@@ -280,12 +262,12 @@ mod tests {
             self.drop_copy(ppn);
         }
 
-        fn check(&self) -> Result<(), Fault> {
+        fn check(&self) -> Result<(), String> {
             self.space.check(&self.map)
         }
 
         fn block_in(&self, state: State) -> BlockId {
-            let mut blocks = self.space.block_ids();
+            let mut blocks = self.space.geometry.block_ids();
             blocks.find(|b| self.space.blocks.state(*b) == state).expect("a block in that state")
         }
     }
@@ -413,14 +395,14 @@ mod tests {
                 d.space.blocks.state[open] = State::Full;
             }),
             ("writable is not", &|d| {
-                d.space.planes.set_frontier(PLANE, StreamId::HOST, None);
+                d.space.planes.share_mut(PLANE, StreamId::HOST).frontier = None;
                 for block in std::mem::take(&mut d.space.planes.each[PLANE].free) {
                     d.space.blocks.set_bad(block);
                 }
             }),
             ("planes starve, counted", &|d| d.space.planes.each[PLANE].starved = true),
             ("StreamId(0) has 5 blocks, counted 6", &|d| {
-                *d.space.planes.held_mut(PLANE, StreamId::HOST) += 1;
+                d.space.planes.share_mut(PLANE, StreamId::HOST).held += 1;
             }),
         ];
         Drive::used().check().unwrap();

@@ -8,7 +8,7 @@ impl<S: Store> Space<S> {
     /// Opens a block for a stream; it is not the frontier yet.
     pub(crate) fn open(&mut self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
         let spec = self.demands.streams[stream.index()];
-        if spec.cap.is_some_and(|cap| self.planes.held(plane, stream) >= cap) {
+        if spec.cap.is_some_and(|cap| self.planes.share(plane, stream).held >= cap) {
             return None;
         }
         // The reserve is for what garbage collection moves to its own frontier.
@@ -22,7 +22,7 @@ impl<S: Store> Space<S> {
         if tag.source == Source::Refresh {
             self.owe(plane, i64::from(self.geometry.pages_per_block()));
         }
-        *self.planes.held_mut(plane, stream) += 1;
+        self.planes.share_mut(plane, stream).held += 1;
         if spec.mode != Mode::Full && self.array.mode(block) == Mode::Full {
             self.array.set_mode(block, spec.mode);
         }
@@ -36,12 +36,9 @@ impl<S: Store> Space<S> {
         let (geometry, wear) = (&self.geometry, self.array.wear());
         let free = &self.planes.each[plane].free;
         let may = |at| reserve || self.can_lend_at(plane, at);
-        let any = stream.pool == Pool::All && stream.pick == FreePick::Oldest;
-        if any && !free.is_empty() && may(0) {
-            return Some(0);
-        }
-        let outside =
-            |b: &BlockId, pool: Pool| geometry.index_in_plane(*b) < pool.first_index(geometry);
+        let outside = |b: &BlockId, pool: Pool| {
+            pool != Pool::All && geometry.index_in_plane(*b) < pool.first_index(geometry)
+        };
         let mut eligible =
             free.iter().enumerate().filter(|(i, b)| !outside(b, stream.pool) && may(*i));
         let chosen = match stream.pick {
@@ -56,7 +53,7 @@ impl<S: Store> Space<S> {
     /// A block has become the frontier of its stream.
     pub(crate) fn set_frontier(&mut self, block: BlockId) {
         let (plane, stream) = (self.geometry.plane_of(block), self.blocks.stream(block));
-        self.planes.set_frontier(plane, stream, Some(block));
+        self.planes.share_mut(plane, stream).frontier = Some(block);
         self.update_writable(plane);
     }
 
@@ -64,7 +61,7 @@ impl<S: Store> Space<S> {
     /// the frontier of garbage collection is part of it.
     #[inline]
     pub(crate) fn frontier(&self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
-        let open = self.planes.frontier(plane, stream);
+        let open = self.planes.share(plane, stream).frontier;
         let kept = stream == StreamId::GC && tag.source != Source::Gc && !self.can_lend(plane);
         open.filter(|_| !kept)
     }
@@ -72,7 +69,7 @@ impl<S: Store> Space<S> {
     /// Whether a stream goes on writing the block.
     pub(crate) fn is_frontier(&self, block: BlockId) -> bool {
         let plane = self.geometry.plane_of(block);
-        self.planes.frontier(plane, self.blocks.stream(block)) == Some(block)
+        self.planes.share(plane, self.blocks.stream(block)).frontier == Some(block)
     }
 
     /// No slot of an open block is to be given away any more.
@@ -80,7 +77,7 @@ impl<S: Store> Space<S> {
     pub(super) fn set_full(&mut self, block: BlockId) {
         if self.is_frontier(block) {
             let plane = self.geometry.plane_of(block);
-            self.planes.set_frontier(plane, self.blocks.stream(block), None);
+            self.planes.share_mut(plane, self.blocks.stream(block)).frontier = None;
             self.update_writable(plane);
         }
         self.blocks.state[block] = State::Full;
@@ -130,7 +127,7 @@ impl<S: Store> Space<S> {
     fn vacate(&mut self, block: BlockId) {
         self.freed = true;
         let plane = self.geometry.plane_of(block);
-        *self.planes.held_mut(plane, self.blocks.stream(block)) -= 1;
+        self.planes.share_mut(plane, self.blocks.stream(block)).held -= 1;
     }
 
     fn join_free(&mut self, block: BlockId) {

@@ -9,7 +9,6 @@ mod plane;
 mod saved;
 
 pub use block::{Blocks, State};
-pub(crate) use block::{is_candidate_rank, least};
 pub use plane::RESERVE;
 pub use saved::{Damaged, seal};
 
@@ -89,7 +88,7 @@ impl<S: Store> Space<S> {
             worn_out: false,
             counts: Counts::default(),
         };
-        space.plane_ids().for_each(|p| space.update_writable(p));
+        geometry.plane_ids().for_each(|p| space.update_writable(p));
         space
     }
 
@@ -108,18 +107,9 @@ impl<S: Store> Space<S> {
         &self.array
     }
 
-    /// Free blocks of a plane.
     #[inline]
     pub(crate) fn free_blocks(&self, plane: PlaneId) -> usize {
         self.planes.each[plane].free.len()
-    }
-
-    pub(crate) fn plane_ids(&self) -> impl Iterator<Item = PlaneId> + use<S> {
-        (0..self.geometry.planes() as u32).map(PlaneId::from_u32)
-    }
-
-    pub(crate) fn block_ids(&self) -> impl Iterator<Item = BlockId> + use<S> {
-        (0..self.geometry.blocks() as u32).map(BlockId::from_u32)
     }
 
     fn stream_ids(&self) -> impl Iterator<Item = StreamId> + use<S> {

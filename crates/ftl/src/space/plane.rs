@@ -18,16 +18,22 @@ pub(super) struct Plane {
     pub(super) starved: bool,
 }
 
-/// All planes and their frontiers.
+/// What a stream has of a plane.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub(super) struct Share {
+    /// Its open block.
+    pub(super) frontier: Option<BlockId>,
+    /// Blocks that hold data of it.
+    pub(super) held: u32,
+}
+
+/// All planes, and who writes them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Planes {
     pub(super) each: IndexVec<PlaneId, Plane>,
-    /// The open block of each stream in each plane: `plane * streams + stream`.
-    frontiers: Vec<Option<BlockId>>,
-    /// Blocks that hold data of each stream in each plane, likewise.
-    held: Vec<u32>,
+    /// Of each stream in each plane: `plane * streams + stream`.
+    shares: Vec<Share>,
     streams: usize,
-    /// Planes that starve.
     pub(super) starving: u32,
 }
 
@@ -39,43 +45,26 @@ impl Planes {
         };
         Self {
             each: IndexVec::from_raw((0..geometry.planes() as u32).map(plane).collect()),
-            frontiers: vec![None; geometry.planes() * streams],
-            held: vec![0; geometry.planes() * streams],
+            shares: vec![Share::default(); geometry.planes() * streams],
             streams,
             starving: 0,
         }
     }
 
     #[inline]
-    pub(super) fn frontier(&self, plane: PlaneId, stream: StreamId) -> Option<BlockId> {
-        self.frontiers[self.at(plane, stream)]
+    pub(super) fn share(&self, plane: PlaneId, stream: StreamId) -> Share {
+        self.shares[plane.as_u32() as usize * self.streams + stream.index()]
     }
 
     #[inline]
-    pub(super) fn set_frontier(&mut self, plane: PlaneId, stream: StreamId, b: Option<BlockId>) {
-        let at = self.at(plane, stream);
-        self.frontiers[at] = b;
-    }
-
-    /// Blocks of the plane that hold data of the stream.
-    pub(super) fn held(&self, plane: PlaneId, stream: StreamId) -> u32 {
-        self.held[self.at(plane, stream)]
-    }
-
-    pub(super) fn held_mut(&mut self, plane: PlaneId, stream: StreamId) -> &mut u32 {
-        let at = self.at(plane, stream);
-        &mut self.held[at]
+    pub(super) fn share_mut(&mut self, plane: PlaneId, stream: StreamId) -> &mut Share {
+        &mut self.shares[plane.as_u32() as usize * self.streams + stream.index()]
     }
 
     /// Whether the plane starves from now on.
     pub(super) fn set_starved(&mut self, plane: PlaneId, starved: bool) {
         let known = std::mem::replace(&mut self.each[plane].starved, starved);
         self.starving = self.starving + u32::from(starved) - u32::from(known);
-    }
-
-    #[inline(always)]
-    fn at(&self, plane: PlaneId, stream: StreamId) -> usize {
-        plane.as_u32() as usize * self.streams + stream.index()
     }
 }
 
@@ -87,7 +76,7 @@ impl<S: Store> Space<S> {
 
     /// Whether the plane can take a host write.
     pub(super) fn has_room(&self, plane: PlaneId) -> bool {
-        self.planes.frontier(plane, StreamId::HOST).is_some() || self.can_lend(plane)
+        self.planes.share(plane, StreamId::HOST).frontier.is_some() || self.can_lend(plane)
     }
 
     /// Whether the plane may lend a free block to someone who is not garbage collection: the others
@@ -151,7 +140,6 @@ impl<S: Store> Space<S> {
         self.planes.each[plane].starved
     }
 
-    /// Whether any plane starves.
     #[inline]
     pub(crate) fn any_starves(&self) -> bool {
         self.planes.starving > 0
@@ -164,6 +152,7 @@ impl<S: Store> Space<S> {
     }
 
     /// The plane that starved until now, if this block has something to gain.
+    #[cold]
     pub(crate) fn feed(&mut self, block: BlockId) -> Option<PlaneId> {
         let plane = self.geometry.plane_of(block);
         let gains = self.blocks.is_candidate(block) && self.blocks.gain(block) > 0;

@@ -29,7 +29,7 @@ impl<S: Store> Space<S> {
         let mut put = |n: u32| out.extend_from_slice(&n.to_le_bytes());
         self.header(map).into_iter().for_each(&mut put);
         put(self.blocks.closings());
-        for b in self.block_ids() {
+        for b in self.geometry.block_ids() {
             let (state, written) = (self.blocks.state(b), self.blocks.written(b));
             // What a free block was, and when an open one was closed before, matters to nobody.
             let stream = if state == State::Free { 0 } else { self.blocks.stream(b).0 };
@@ -38,24 +38,25 @@ impl<S: Store> Space<S> {
         }
         // Most streams of policies have no blocks before the run, and a drive with other policies may
         // begin with this state: those at the end that have none are left out.
-        let is_open =
-            |s: &StreamId| self.plane_ids().any(|p| self.planes.frontier(p, *s).is_some());
+        let is_open = |s: &StreamId| {
+            self.geometry.plane_ids().any(|p| self.planes.share(p, *s).frontier.is_some())
+        };
         let last = self.stream_ids().filter(is_open).last();
         let saved = last.map_or(0, |s| s.index() + 1);
         put(saved as u32);
-        for p in self.plane_ids() {
+        for p in self.geometry.plane_ids() {
             for stream in self.stream_ids().take(saved) {
-                put(self.planes.frontier(p, stream).map_or(NOBODY, BlockId::as_u32));
+                put(self.planes.share(p, stream).frontier.map_or(NOBODY, BlockId::as_u32));
             }
         }
-        for p in self.plane_ids() {
+        for p in self.geometry.plane_ids() {
             let plane = &self.planes.each[p];
             put(plane.free.len() as u32 | u32::from(plane.starved) << 31);
             for b in &plane.free {
                 put(b.as_u32());
             }
         }
-        for b in self.block_ids() {
+        for b in self.geometry.block_ids() {
             for slot in 0..self.geometry.pages_per_block() {
                 let owner = map.owner(self.geometry.ppn(b, slot));
                 let valid = map.is_valid(b, slot);
@@ -92,7 +93,7 @@ impl<S: Store> Space<S> {
             self.blocks.closed_at[b] = closed_at;
         }
         self.blocks.closings = closings;
-        self.plane_ids().for_each(|p| self.update_writable(p));
+        self.geometry.plane_ids().for_each(|p| self.update_writable(p));
         Ok(())
     }
 
@@ -102,7 +103,7 @@ impl<S: Store> Space<S> {
         mut next: impl FnMut() -> Intact<u32>,
     ) -> Intact<Vec<(u32, BlockId)>> {
         let mut closed = Vec::new();
-        for b in self.block_ids() {
+        for b in self.geometry.block_ids() {
             let (word, closed_at) = (next()?, next()?);
             let (written, stream) = (word >> 16, StreamId((word >> 8) as u8));
             if written > self.geometry.pages_per_block() {
@@ -116,7 +117,7 @@ impl<S: Store> Space<S> {
             };
             let Some(spec) = self.demands.streams.get(stream.index()) else { return Err(Damaged) };
             self.blocks.open(b, stream, spec.role);
-            *self.planes.held_mut(self.geometry.plane_of(b), stream) += 1;
+            self.planes.share_mut(self.geometry.plane_of(b), stream).held += 1;
             self.blocks.written[b] = written as u16;
             // Nothing was on its way: what was given away was programmed.
             self.array.adopt(b, written);
@@ -136,7 +137,7 @@ impl<S: Store> Space<S> {
             return Err(Damaged);
         }
         let mut last = 0;
-        for p in self.plane_ids() {
+        for p in self.geometry.plane_ids() {
             for stream in self.stream_ids().take(saved) {
                 let frontier = match next()? {
                     NOBODY => None,
@@ -145,13 +146,13 @@ impl<S: Store> Space<S> {
                 if frontier.is_some() {
                     last = last.max(stream.index() + 1);
                 }
-                self.planes.set_frontier(p, stream, frontier);
+                self.planes.share_mut(p, stream).frontier = frontier;
             }
         }
         if last != saved {
             return Err(Damaged);
         }
-        for p in self.plane_ids() {
+        for p in self.geometry.plane_ids() {
             let word = next()?;
             let (n, starved) = (word & !(1 << 31), word >> 31 != 0);
             self.planes.set_starved(p, starved);
@@ -168,7 +169,7 @@ impl<S: Store> Space<S> {
     fn restore_map(&mut self, map: &mut Map, mut next: impl FnMut() -> Intact<u32>) -> Intact<()> {
         let logical = map.logical_pages();
         *map = Map::new(&self.geometry, logical);
-        for b in self.block_ids() {
+        for b in self.geometry.block_ids() {
             for slot in 0..self.geometry.pages_per_block() {
                 let owner = next()?;
                 if owner == NOBODY {

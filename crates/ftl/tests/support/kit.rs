@@ -33,7 +33,7 @@ where
 
 /// The set's policies over cells that remember `S`.
 pub(crate) fn builtin<S: Store + 'static>(set: &PolicySet) -> Policies<BuiltinWith<S>> {
-    set.build().into_kit()
+    set.build_over()
 }
 
 /// The set's victim, placement, wear and order policies beside those given.
@@ -47,6 +47,22 @@ where
     C: Cost + 'static,
     R: ReadDisturb + 'static,
     D: Coding + 'static,
+{
+    policies_over(set, cost, read_disturb, coding)
+}
+
+/// The same over cells that remember `S`.
+pub(crate) fn policies_over<C, R, D, S>(
+    set: &PolicySet,
+    cost: C,
+    read_disturb: R,
+    coding: D,
+) -> Policies<Mix<C, R, D, S>>
+where
+    C: Cost + 'static,
+    R: ReadDisturb + 'static,
+    D: Coding + 'static,
+    S: Store + 'static,
 {
     let p = set.build();
     Policies {
@@ -66,7 +82,7 @@ where
 pub(crate) fn of_store<S: Store + 'static>(
     set: &PolicySet,
 ) -> Policies<Mix<Traditional, NoRefresh, Plain, S>> {
-    policies_of(set, Traditional, NoRefresh, Plain).into_kit()
+    policies_over(set, Traditional, NoRefresh, Plain)
 }
 
 /// Cost: everything at the medium level.

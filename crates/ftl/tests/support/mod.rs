@@ -13,6 +13,7 @@ pub(crate) use drive::{Drive, Fault, Sabotage, Seen, Taste};
 pub(crate) use kit::small_config;
 pub(crate) use kit::{
     InOrder, Mix, NoRefresh, NoThrottle, Plain, Traditional, builtin, of_store, policies_of,
+    policies_over,
 };
 pub(crate) use scenario::{Needs, Pattern, Scenario, main_phase, run, sweep, work};
 pub(crate) use small::SMALL;

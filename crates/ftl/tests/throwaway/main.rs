@@ -23,7 +23,8 @@ use squeezed::Squeezed;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use support::{
-    Fault, Mix, Needs, NoRefresh, Plain, Scenario, Seen, Traditional, policies_of, run, sweep,
+    Fault, Mix, Needs, NoRefresh, Plain, Scenario, Seen, Traditional, policies_of, policies_over,
+    run, sweep,
 };
 use twice::Twice;
 
@@ -156,8 +157,7 @@ fn bits_of_both_generations_read_back() {
         let set = s.set();
         let layouts = Twice::two_thirds(s.shape.pages_per_block);
         let drive = run(s, layouts, || {
-            let of_versions = policies_of(&set, Traditional, NoRefresh, Twice::default());
-            of_versions.into_kit::<Mix<Traditional, NoRefresh, Twice, Bits>>()
+            policies_over::<_, _, _, Bits>(&set, Traditional, NoRefresh, Twice::default())
         })?;
         Ok(drive.seen)
     };
