@@ -98,7 +98,7 @@ papers: $(EXTENSION) ## Run every study's quick form, and renew docs/papers.md
 
 .PHONY: schema
 schema: ## Rewrite the JSON schema of drive files
-	FLOATGATE_BLESS=1 cargo test -p floatgate-ssd --profile fast --lib schema
+	FLOATGATE_BLESS=1 cargo test -p floatgate-ssd --profile fast --test config schema
 
 ##@ Ship
 

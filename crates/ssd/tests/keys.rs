@@ -240,7 +240,7 @@ const UNSEEN: [(&str, &str); 8] = [
         "ends stand-ins, which `tests/test_stand_ins.py` sees; a generator \
                            refuses it",
     ),
-    ("base", "brings the keys of another file: `config/tests/inherit.rs`"),
+    ("base", "brings the keys of another file: `config/inherit.rs`"),
 ];
 
 /// For each other key a situation, what else is set there, and a value that must show. A key that

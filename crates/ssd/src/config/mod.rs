@@ -34,9 +34,6 @@ mod schema;
 mod text;
 mod times;
 
-#[cfg(test)]
-mod tests;
-
 pub use chips::{chip, chips};
 pub(crate) use chips::{drive_of as chip_drive, is_chip};
 pub use drive::{

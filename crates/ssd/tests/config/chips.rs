@@ -2,7 +2,7 @@
 //! figures.
 
 use super::*;
-use crate::config::chips::{chip, chips};
+use floatgate_ssd::config::{chip, chips};
 use nand::Level;
 use serde_json::Value;
 
@@ -202,7 +202,7 @@ fn another_chip_takes_its_energies_with_it() {
 fn the_list_says_what_is_derived_and_where_numbers_come_from() {
     let all = chips();
     let list = all.as_array().unwrap();
-    assert_eq!(list.len(), crate::presets::chips().len());
+    assert_eq!(list.len(), super::chips().len());
     for entry in list {
         let name = entry["name"].as_str().unwrap();
         let one = chip(name).unwrap();

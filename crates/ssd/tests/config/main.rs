@@ -7,7 +7,8 @@ mod mutate;
 mod presets;
 mod resolved;
 
-use super::{ConfigError, Drive, Kind, Layers, Rate, load, render};
+use floatgate_ssd::config::{ConfigError, Drive, Kind, Layers, Rate, load, render};
+use floatgate_ssd::presets::{chips, presets};
 
 /// A small drive with nothing wrong.
 const GOOD: &str = r#"

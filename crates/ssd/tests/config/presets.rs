@@ -1,13 +1,28 @@
 //! The drives and chips that come with floatgate.
 
 use super::*;
-use crate::config::error::Log;
-use crate::config::field::{At, Field, all};
-use crate::config::keys::{File, Sources};
-use crate::config::node::{Value, built_in};
-use crate::presets::{DEFAULTS, chips, presets};
+use floatgate_ssd::config::{Table, Value, located, schema};
 use kernel::{Bytes, Dur};
 use nand::{Bus, Level};
+use std::collections::BTreeMap;
+
+/// The settings of a text, by path; a quoted key may have a path of its own.
+fn settings(text: &str) -> BTreeMap<String, Value> {
+    fn add(table: &Table, path: &str, found: &mut BTreeMap<String, Value>) {
+        for (key, entry) in &table.0 {
+            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            match &entry.node.value {
+                Value::Table(table) => add(table, &path, found),
+                value => drop(found.insert(path, value.clone())),
+            }
+        }
+    }
+    let (table, errors) = located(text);
+    assert!(errors.is_empty(), "{errors:?}");
+    let mut found = BTreeMap::new();
+    add(&table, "", &mut found);
+    found
+}
 
 fn preset(name: &str) -> Drive {
     file(format!("base = \"{name}\"")).drive()
@@ -67,25 +82,25 @@ const DEVICE: [&str; 8] =
 fn every_number_of_a_preset_has_a_source() {
     let mut seen = 0;
     for (name, text) in presets().iter().chain(chips()) {
-        let log = &Log::default();
-        let table = built_in(name, text);
-        let node = table.at("sources").expect("a preset has sources");
-        let sources = Sources::read(At { node, path: "sources", log }).expect("sources are text");
-        for (path, _) in table.leaves() {
+        let all = settings(text);
+        let sources = all.iter().filter_map(|(path, value)| {
+            let key = path.strip_prefix("sources.")?;
+            let Value::Text(source) = value else { panic!("{name}: {path} is no text") };
+            assert!(!source.is_empty(), "{name}: `{key}` has an empty source");
+            Some(key)
+        });
+        let sources: Vec<&str> = sources.collect();
+        let covers = |key: &str, path: &str| path == key || path.starts_with(&format!("{key}."));
+        for path in all.keys() {
             let section = path.split('.').next().unwrap_or_default();
             if DEVICE.contains(&section) {
-                assert!(!sources.of(&path).is_empty(), "{name}: `{path}` has no source");
+                let has = sources.iter().any(|key| covers(key, path));
+                assert!(has, "{name}: `{path}` has no source");
                 seen += 1;
             }
         }
-        assert!(log.is_empty());
-        let used = |key: &String| {
-            table
-                .leaves()
-                .iter()
-                .any(|(path, _)| path == key || path.starts_with(&format!("{key}.")))
-        };
-        let idle: Vec<_> = sources.0.keys().filter(|key| !used(key)).collect();
+        let used = |key: &str| all.keys().any(|path| covers(key, path));
+        let idle: Vec<_> = sources.iter().filter(|key| !used(key)).collect();
         assert!(idle.is_empty(), "{name}: sources of nothing: {idle:?}");
     }
     assert!(seen >= 500, "only {seen} settings were looked at");
@@ -101,8 +116,8 @@ fn every_number_of_a_preset_has_a_source() {
 
 #[test]
 fn the_defaults_are_settings() {
-    let table = built_in("defaults", DEFAULTS);
-    assert!(table.0.values().all(|e| matches!(e.node.value, Value::Table(_))));
+    let all = settings(include_str!("../../../../presets/defaults.toml"));
+    assert!(all.keys().all(|path| path.contains('.')), "every default lies in a section");
     // A drive that gives nothing else has nothing missing.
     let drive = file(GOOD).drive();
     let defaults = drive.sources.values().filter(|s| *s == "default").count();
@@ -113,13 +128,13 @@ fn the_defaults_are_settings() {
 #[expect(clippy::disallowed_methods, reason = "the switch of this test, not a setting")]
 fn the_schema_is_current() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/drive.json");
-    let fresh = serde_json::to_string_pretty(&crate::config::schema()).unwrap() + "\n";
+    let fresh = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
     if std::env::var_os("FLOATGATE_BLESS").is_some_and(|v| v == "1") {
         std::fs::write(path, &fresh).unwrap();
     }
     let committed = std::fs::read_to_string(path).unwrap_or_default();
     assert!(committed == fresh, "schema/drive.json is stale: run with FLOATGATE_BLESS=1");
-    let schema = crate::config::schema();
+    let schema = schema();
     assert_eq!(schema["properties"]["host"]["properties"]["queue-limit"]["default"], 65536);
     let words = &schema["properties"]["host"]["properties"]["mode"]["enum"];
     assert_eq!(words[2], "queue-depth");
@@ -127,11 +142,22 @@ fn the_schema_is_current() {
 
 #[test]
 fn every_setting_is_documented() {
-    let all = all(File::KEYS);
-    assert!(all.len() > 60, "only {} settings were looked at", all.len());
-    for (path, key) in all {
-        assert!(key.brief().len() > 5, "`{path}`: describe it");
+    /// How many keys there are, in this section and those within.
+    fn look(path: &str, schema: &serde_json::Value) -> usize {
+        let ways = schema["anyOf"].as_array().into_iter().flatten();
+        // What is not closed is no section: how a policy may be written.
+        let section = schema["properties"].as_object();
+        let section = section.filter(|_| schema["additionalProperties"] == false);
+        let keys = section.into_iter().flatten().map(|(key, inner)| {
+            let path = format!("{path}.{key}");
+            let brief = inner["description"].as_str().and_then(|text| text.split(". ").next());
+            assert!(brief.is_some_and(|brief| brief.len() > 5), "`{path}`: describe it");
+            1 + look(&path, inner)
+        });
+        ways.map(|way| look(path, way)).sum::<usize>() + keys.sum::<usize>()
     }
+    let seen = look("", &schema());
+    assert!(seen > 60, "only {seen} settings were looked at");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Drive files that went wrong by accident: never a panic, always a place.
 
 use super::*;
-use crate::presets::{chips, presets};
 use kernel::Rng;
 
 /// What accidents put into files.

@@ -1,7 +1,6 @@
 //! The resolved configuration: complete, stable, and a drive file again.
 
 use super::*;
-use crate::presets::presets;
 use serde_json::json;
 
 fn as_toml(drive: &Drive) -> String {
