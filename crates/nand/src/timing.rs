@@ -30,6 +30,15 @@ pub struct Segments {
 }
 
 impl Bus {
+    /// The command cycles of an operation and the transfer of a page: nothing where the array times
+    /// contain them.
+    pub fn parts(self) -> (Dur, Dur) {
+        match self {
+            Self::Included => (Dur::ZERO, Dur::ZERO),
+            Self::Modelled { command, page } => (command, page),
+        }
+    }
+
     /// The parts of a command on this bus.
     #[inline]
     pub fn segments(self, command: &Command) -> Segments {

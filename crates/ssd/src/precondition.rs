@@ -217,6 +217,27 @@ impl Flatness {
     }
 }
 
+/// Ages by one stretch after the other until write amplification is flat.
+fn age<K: Kit>(
+    work: &mut Work<'_, K>,
+    result: &mut Preconditioned,
+    mut stretch: impl FnMut(&mut Work<'_, K>) -> Result<(), Interrupted>,
+) -> Result<(), Interrupted> {
+    let mut flatness = Flatness::default();
+    work.total = None;
+    for _ in 0..STRETCHES {
+        let (before, start) = (work.reclaimed(), work.done);
+        stretch(work)?;
+        result.aged += work.done - start;
+        if flatness.is_reached(work.waf_since(before)) {
+            result.steady = true;
+            break;
+        }
+    }
+    result.waf = flatness.last();
+    Ok(())
+}
+
 /// Uniformly random overwrites of the pages that hold data.
 fn age_random<K: Kit>(
     drive: &Drive,
@@ -237,10 +258,7 @@ fn age_random<K: Kit>(
     // Of the drive, not of its data: where there is little of them, most of the way to the first
     // collection leads through blocks that have never been written.
     let stretch = (u64::from(drive.logical_pages) / 2).max(SHORTEST);
-    let mut flatness = Flatness::default();
-    work.total = None;
-    for _ in 0..STRETCHES {
-        let before = work.reclaimed();
+    age(work, result, |work| {
         let mut next = page(rng.below(count));
         for _ in 0..stretch {
             // The entry after this one is fetched while this one is written.
@@ -249,14 +267,8 @@ fn age_random<K: Kit>(
             work.ftl.map().prefetch(next);
             work.write(lpn)?;
         }
-        result.aged += stretch;
-        if flatness.is_reached(work.waf_since(before)) {
-            result.steady = true;
-            break;
-        }
-    }
-    result.waf = flatness.last();
-    Ok(())
+        Ok(())
+    })
 }
 
 /// The workload's own writes and trims: what a generator would go on with, or what a trace has,
@@ -269,7 +281,6 @@ fn age_by_workload<K: Kit>(
 ) -> Result<(), Interrupted> {
     let size = drive.geometry.page_size().get();
     let shortest = (u64::from(drive.logical_pages) / 2).max(SHORTEST);
-    let mut flatness = Flatness::default();
     let (mut changes, pass) = Changes::of(drive, input)?;
     if matches!(changes, Changes::Kept(_) | Changes::Read(_)) && pass.0 == 0 {
         return Ok(()); // no writes, nothing to age by
@@ -285,20 +296,13 @@ fn age_by_workload<K: Kit>(
         }
         result.aged += result.filled;
     }
-    work.total = None;
-    for _ in 0..STRETCHES {
-        let (before, start) = (work.reclaimed(), work.done);
+    age(work, result, |work| {
+        let start = work.done;
         while work.done - start < shortest {
             changes.go_on(size, work)?;
         }
-        result.aged += work.done - start;
-        if flatness.is_reached(work.waf_since(before)) {
-            result.steady = true;
-            break;
-        }
-    }
-    result.waf = flatness.last();
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Writes and trims of a workload that are kept in memory instead of read again, at most.
@@ -400,15 +404,7 @@ fn each_change(
     input: &dyn Workload,
     mut see: impl FnMut(Change) -> Result<(), Interrupted>,
 ) -> Result<(), Interrupted> {
-    let mut source = input.open()?;
-    let mut batch = Vec::new();
-    loop {
-        source.fill(&mut batch)?;
-        if batch.is_empty() {
-            return Ok(());
-        }
-        batch.iter().filter_map(Change::of).try_for_each(&mut see)?;
-    }
+    input.each_batch(|batch| batch.iter().filter_map(Change::of).try_for_each(&mut see))
 }
 
 /// The pages that the workload reads before it has written them whole: they must have been there.
@@ -421,20 +417,14 @@ fn read_before_written(
     let size = drive.geometry.page_size().get();
     let pages = drive.logical_pages as usize;
     let (mut touched, mut written) = (BitSet::new(pages), BitSet::new(pages));
-    let mut source = input.open()?;
     let mut done = 0;
-    let mut batch = Vec::new();
-    loop {
-        source.fill(&mut batch)?;
-        if batch.is_empty() {
-            return Ok(touched);
-        }
+    input.each_batch(|batch| {
         done += batch.len() as u64;
         let (stage, total, now) = (Stage::Preconditioning, input.about().requests, Time::ZERO);
         if !progress(Progress { stage, done, total, now }) {
             return Err(Interrupted::Stopped);
         }
-        for request in &batch {
+        for request in batch {
             let pages = (request.offset / size) as usize..=((request.end() - 1) / size) as usize;
             match request.op {
                 Op::Read => {
@@ -455,5 +445,7 @@ fn read_before_written(
                 Op::Trim => {}
             }
         }
-    }
+        Ok(())
+    })?;
+    Ok(touched)
 }

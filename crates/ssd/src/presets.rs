@@ -13,42 +13,38 @@ macro_rules! files {
     };
 }
 
-const DRIVES: &[(&str, &str)] = files!("drives":
-    "agcr",
-    "agcr-128g",
-    "agcr-physics",
-    "ready-32g",
-    "ready-128g",
-    "read-disturb",
-    "c-mlc64",
-    "modern-tlc",
-    "modern-qlc",
-);
-
-const CHIPS: &[(&str, &str)] = files!("chips":
-    "a-slc2",
-    "a-slc4",
-    "a-slc8",
-    "b-slc2",
-    "b-slc4",
-    "e-slc8",
-    "b-mlc8",
-    "b-mlc32",
-    "c-mlc64",
-    "d-mlc32",
-    "e-mlc8",
-    "modern-tlc",
-    "modern-qlc",
-);
-
 /// The built-in drives: name and drive file.
 pub fn presets() -> &'static [(&'static str, &'static str)] {
-    DRIVES
+    files!("drives":
+        "agcr",
+        "agcr-128g",
+        "agcr-physics",
+        "ready-32g",
+        "ready-128g",
+        "read-disturb",
+        "c-mlc64",
+        "modern-tlc",
+        "modern-qlc",
+    )
 }
 
 /// The built-in chips: name and chip file.
 pub fn chips() -> &'static [(&'static str, &'static str)] {
-    CHIPS
+    files!("chips":
+        "a-slc2",
+        "a-slc4",
+        "a-slc8",
+        "b-slc2",
+        "b-slc4",
+        "e-slc8",
+        "b-mlc8",
+        "b-mlc32",
+        "c-mlc64",
+        "d-mlc32",
+        "e-mlc8",
+        "modern-tlc",
+        "modern-qlc",
+    )
 }
 
 /// The text of a preset.

@@ -9,14 +9,12 @@ use ftl::{
     Config, Cost, Ftl, Future, GcMarks, Kit, LevelTimes, Life, PageChoice, Policies, Throttle, Wear,
 };
 use kernel::{Bytes, Dur, Time};
-use nand::physics::Recovery;
 use policies::{Builtin, Family};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use workload::{
-    About, Alignment, Flows, Fold, Generator, Op, OutOfRange, Pattern, Request, Source, TraceError,
-    Workload,
+    About, Alignment, Flows, Fold, Generator, Op, Pattern, Request, Source, TraceError, Workload,
 };
 
 /// Where preconditioned drives are kept between runs. The rim decides whether and where; what is
@@ -158,13 +156,9 @@ pub fn run_recorded(
     progress: &mut dyn FnMut(Progress) -> bool,
     sink: Option<Sink>,
 ) -> Result<Report, RunError> {
-    let rule = match drive.host.out_of_range {
-        crate::config::OutOfRange::Refuse => OutOfRange::Refuse,
-        crate::config::OutOfRange::Wrap => OutOfRange::Wrap,
-        crate::config::OutOfRange::Compact => OutOfRange::Compact,
-    };
     let drive = &closed_if_untimed(drive, workload.about());
-    let workload = Fold::new(workload, rule, drive.workload.shift, capacity(drive))?;
+    let workload =
+        Fold::new(workload, drive.host.out_of_range, drive.workload.shift, capacity(drive))?;
     let future = future_of(drive, &workload)?;
     let policies = || policies_of(drive, future.as_ref());
     let empty = || ftl_of::<Builtin>(drive, policies());
@@ -252,10 +246,7 @@ pub(crate) fn life_of(drive: &Drive) -> Life {
         raw_bytes: drive.geometry.pages() as u64 * page_bytes,
         page_bytes,
         cycles: drive.reliability.endurance,
-        recovery: match drive.reliability.recovery {
-            crate::config::Recovery::Printed => Recovery::PRINTED,
-            crate::config::Recovery::Fitted => Recovery::FITTED,
-        },
+        recovery: drive.reliability.equations(),
         pushes_back: drive.host.mode != HostMode::Timestamps,
     }
 }
@@ -267,18 +258,13 @@ fn future_of(drive: &Drive, workload: &dyn Workload) -> Result<Option<Arc<Future
     }
     let size = drive.geometry.page_size().get();
     let pages = |f: &mut dyn FnMut(Op, usize)| -> Result<(), TraceError> {
-        let (mut source, mut batch) = (workload.open()?, Vec::new());
-        loop {
-            source.fill(&mut batch)?;
-            if batch.is_empty() {
-                return Ok(());
+        workload.each_batch(|batch| {
+            for request in batch {
+                let pages = request.offset / size..=(request.end() - 1) / size;
+                pages.for_each(|page| f(request.op, page as usize));
             }
-            for request in &batch {
-                for page in request.offset / size..=(request.end() - 1) / size {
-                    f(request.op, page as usize);
-                }
-            }
-        }
+            Ok(())
+        })
     };
     // Each page has one count more than writes: the reads before the first.
     let mut first = vec![0_u32; drive.logical_pages as usize + 1];
@@ -313,8 +299,7 @@ fn closed_if_untimed(drive: &Drive, about: &About) -> Drive {
 
 /// Programmed pages in all blocks.
 pub(crate) fn pages_in_use<K: Kit>(ftl: &Ftl<K>) -> u64 {
-    let blocks = (0..ftl.geometry().blocks() as u32).map(nand::BlockId::from_u32);
-    blocks.map(|b| u64::from(ftl.array().next_page(b))).sum()
+    ftl.geometry().block_ids().map(|b| u64::from(ftl.array().next_page(b))).sum()
 }
 
 /// Preconditions an empty drive, or finds it preconditioned.
@@ -426,17 +411,14 @@ fn unnamed_requests(workload: &dyn Workload) -> Result<Option<String>, TraceErro
     if about.sha256.is_some() || configured {
         return Ok(None);
     }
-    let mut source = workload.open()?;
-    let (mut batch, mut digest) = (Vec::new(), Sha256::new());
-    loop {
-        source.fill(&mut batch)?;
-        if batch.is_empty() {
-            return Ok(Some(format!("{:x}", digest.finalize())));
-        }
-        for request in &batch {
+    let mut digest = Sha256::new();
+    workload.each_batch(|batch| -> Result<(), TraceError> {
+        for request in batch {
             digest.update(request.offset.to_le_bytes());
             digest.update(request.len.to_le_bytes());
             digest.update([request.op as u8]);
         }
-    }
+        Ok(())
+    })?;
+    Ok(Some(format!("{:x}", digest.finalize())))
 }

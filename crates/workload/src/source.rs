@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use kernel::Time;
 use sha2::{Digest, Sha256};
 
-use crate::{Request, TraceError};
+use crate::{BATCH, Request, TraceError};
 
 /// A stream of requests in time order, read in batches so that dispatch is paid once per batch.
 pub trait Source: Send {
@@ -45,6 +45,23 @@ pub trait Workload: Send + Sync {
     /// format counts from. `None`: it was not recorded.
     fn origin(&self) -> Option<u64> {
         None
+    }
+}
+
+impl dyn Workload + '_ {
+    /// Goes through all requests, batch by batch, as long as `see` has no error.
+    pub fn each_batch<E: From<TraceError>>(
+        &self,
+        mut see: impl FnMut(&[Request]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (mut source, mut batch) = (self.open()?, Vec::with_capacity(BATCH));
+        loop {
+            source.fill(&mut batch)?;
+            if batch.is_empty() {
+                return Ok(());
+            }
+            see(&batch)?;
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Program and read disturb (Grupp Fig. 8, 10 and 11).
 
+use super::sample::Sample;
 use super::{Bench, Spread};
 use nand::cells::{Wordlines, errors};
 use nand::physics::{HARMLESS_REPROGRAMS, read_slope, reprogrammed_partner};
@@ -93,7 +94,7 @@ pub(super) fn reads(bench: &Bench<'_>) -> Value {
         let slopes: Vec<f64> = (0..types).map(|t| read_slope(&bench.cell, t, cycles)).collect();
         let mut first = Vec::new();
         for chip in 0..bench.plan.chips {
-            let mut sample = bench.sample(chip);
+            let mut sample = Sample::new(bench, chip);
             for _ in sample.blocks() {
                 let (mut reads, mut wrong) = (0_u64, 0);
                 while wrong == 0 && reads < MOST_READS {

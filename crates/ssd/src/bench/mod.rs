@@ -16,7 +16,6 @@ mod wear;
 use crate::config::{chip_drive, is_chip};
 use nand::Geometry;
 use nand::physics::{Cell, STEP_VOLTS};
-use sample::Sample;
 use serde_json::{Value, json};
 
 /// How much to measure.
@@ -53,10 +52,6 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn sample(&self, chip: u32) -> Sample<'_> {
-        Sample::new(self, chip)
-    }
-
     fn page_bits(&self) -> u64 {
         self.geometry.page_size().get() * 8
     }

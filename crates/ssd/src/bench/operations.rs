@@ -1,5 +1,6 @@
 //! Times, bandwidth, power and energy (Grupp Fig. 2 to 4 and Table 3).
 
+use super::sample::Sample;
 use super::{Bench, Spread};
 use kernel::Dur;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Value {
     let (mut time, mut joules, mut array) = ([0.0; 3], [0.0; 3], [0.0; 3]);
     let mut array_of_type = vec![Spread::default(); bench.types()];
     for chip in 0..bench.plan.chips {
-        let mut sample = bench.sample(chip);
+        let mut sample = Sample::new(bench, chip);
         for _ in 0..bench.plan.cycles {
             for block in sample.blocks() {
                 for phase in 0..3 {

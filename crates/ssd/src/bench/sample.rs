@@ -3,7 +3,7 @@
 use super::Bench;
 use kernel::{Dur, Rng};
 use nand::physics::{Variation, program_time_factor};
-use nand::{Array, BlockId, Bus, Layouts, Level, Mode, Nothing};
+use nand::{Array, BlockId, Layouts, Level, Mode, Nothing};
 
 /// A chip behind the referee, with a clock and a meter.
 pub(super) struct Sample<'a> {
@@ -53,15 +53,8 @@ impl<'a> Sample<'a> {
         self.before + self.array.erases()[block]
     }
 
-    fn bus(&self) -> (Dur, Dur) {
-        match self.bench.timing.bus {
-            Bus::Included => (Dur::ZERO, Dur::ZERO),
-            Bus::Modelled { command, page } => (command, page),
-        }
-    }
-
     fn spend(&mut self, array: Dur, transfer: Dur, joules: f64) {
-        self.clock += self.bus().0 + transfer + array;
+        self.clock += self.bench.timing.bus.parts().0 + transfer + array;
         self.joules += joules;
     }
 
@@ -87,7 +80,7 @@ impl<'a> Sample<'a> {
         let energy = bench.energy.as_ref();
         let joules = energy.map_or(0.0, |e| e.program[page_type].as_joules() * factor);
         let transfer = energy.and_then(|e| e.transfer_in).map_or(0.0, kernel::Energy::as_joules);
-        self.spend(time, self.bus().1, joules + transfer);
+        self.spend(time, bench.timing.bus.parts().1, joules + transfer);
         (time, joules)
     }
 
@@ -100,7 +93,7 @@ impl<'a> Sample<'a> {
         let energy = bench.energy.as_ref();
         let joules = energy.map_or(0.0, |e| e.read[page_type].as_joules());
         let transfer = energy.and_then(|e| e.transfer_out).map_or(0.0, kernel::Energy::as_joules);
-        self.spend(time, self.bus().1, joules + transfer);
+        self.spend(time, bench.timing.bus.parts().1, joules + transfer);
         (time, joules)
     }
 

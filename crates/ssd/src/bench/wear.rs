@@ -1,6 +1,7 @@
 //! Wear-out stress: errors and program time over life (Grupp Fig. 5 to 7 and 9).
 
 use super::Bench;
+use super::sample::Sample;
 use kernel::Rng;
 use nand::cells::{History, Voltages, errors};
 use nand::physics::STEP_VOLTS;
@@ -30,7 +31,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Value {
     let mut rber = vec![Vec::new(); plan.chips as usize];
     let mut of_types = vec![Vec::new(); types];
     for chip in 0..plan.chips {
-        let mut sample = bench.sample(chip);
+        let mut sample = Sample::new(bench, chip);
         let of_type: Vec<f64> = (0..types).map(|t| sample.factor_of_type(t)).collect();
         factors.push(sample.variation.of_pages().to_vec());
         for point in 0..points {
@@ -104,7 +105,7 @@ pub(super) fn of_cells(bench: &Bench<'_>) -> Value {
         let mut wrong = vec![0_u64; types];
         let blocks = bench.plan.blocks.div_ceil(4);
         for chip in 0..bench.plan.chips {
-            let mut sample = bench.sample(chip);
+            let mut sample = Sample::new(bench, chip);
             let mut draw =
                 Rng::named(bench.plan.seed, &format!("bench/{}/{chip}/data", bench.name));
             for _ in 0..blocks {

@@ -10,7 +10,7 @@ use super::load;
 use super::node::{Table, built_in};
 use crate::presets;
 use kernel::Dur;
-use nand::{Bus, Level};
+use nand::Level;
 use serde_json::{Map, Value as Json, json};
 
 /// Every built-in chip: sizes, times, endurance, and the bandwidth that follows.
@@ -53,10 +53,7 @@ fn about(name: &str, drive: &Drive) -> Map<String, Json> {
     let (geometry, timing) = (&drive.geometry, &drive.timing);
     let shape = geometry.shape();
     let types = shape.bits_per_cell as usize;
-    let (command, transfer) = match timing.bus {
-        Bus::Included => (Dur::ZERO, Dur::ZERO),
-        Bus::Modelled { command, page } => (command, page),
-    };
+    let (command, transfer) = timing.bus.parts();
     // Pages one after the other on one plane, averaged over their types (Grupp Fig. 2).
     let rate = |times: &[Dur]| {
         let mean = times.iter().copied().sum::<Dur>().as_secs_f64() / times.len() as f64;

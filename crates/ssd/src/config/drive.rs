@@ -236,16 +236,6 @@ words! {
         ThinkTime = "think-time",
     }
 
-    /// What becomes of requests beyond the drive's capacity.
-    pub enum OutOfRange {
-        /// The run is refused.
-        Refuse = "refuse",
-        /// Addresses wrap around.
-        Wrap = "wrap",
-        /// Addresses are packed in the order of their first touch, in extents of 1 MiB.
-        Compact = "compact",
-    }
-
     /// How a filled drive is worn in, until its write amplification is steady.
     pub enum Age {
         /// Not at all.

@@ -7,8 +7,8 @@
 //! (`=> Run`, see [`Reach`](super::field::Reach)): a key that says nothing is part of the name.
 
 use super::drive::{
-    Age, ChannelFirst, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, OutOfRange,
-    ProgramSpeed, ReadStart, Recovery, SHORTEST, Uncorrectable, UnmappedRead,
+    Age, ChannelFirst, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, ProgramSpeed,
+    ReadStart, Recovery, SHORTEST, Uncorrectable, UnmappedRead,
 };
 use super::error::{ConfigError, Kind, Log};
 use super::field::{Any, At, ByPageType, Field, Key, Offset, Word, all, settings, values};
@@ -21,6 +21,7 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::num::{NonZeroU32, NonZeroU64};
+use workload::OutOfRange;
 
 /// An operation of the flash takes at most this long: more is a slip of the unit.
 pub(crate) const OPERATION_LIMIT: Dur = Dur::secs(60);
@@ -484,6 +485,11 @@ values! {
 impl Word for PageOrder {
     const WORDS: &'static [(&'static str, Self)] =
         &[("cyclic", Self::Cyclic), ("shadow", Self::Shadow), ("shadow-pairs", Self::ShadowPairs)];
+}
+
+impl Word for OutOfRange {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("refuse", Self::Refuse), ("wrap", Self::Wrap), ("compact", Self::Compact)];
 }
 
 /// Three numbers.

@@ -37,10 +37,11 @@ mod times;
 pub use chips::{chip, chips};
 pub(crate) use chips::{drive_of as chip_drive, is_chip};
 pub use drive::{
-    Age, ChannelFirst, Drive, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, OutOfRange,
-    ProgramSpeed, ReadStart, Recording, Recovery, SHORTEST, Uncorrectable, UnmappedRead, Workload,
+    Age, ChannelFirst, Drive, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, ProgramSpeed,
+    ReadStart, Recording, Recovery, SHORTEST, Uncorrectable, UnmappedRead, Workload,
 };
 pub use error::{ConfigError, Kind, Mark};
+pub(crate) use field::Word;
 pub use keys::{Buffer, Ftl, GcMarks, Host, Precondition, Reliability};
 pub use layers::Layers;
 pub use node::{Entry, Node, Table, Value, located};
@@ -49,6 +50,7 @@ pub use render::render;
 pub(crate) use resolve::before_run;
 pub use schema::schema;
 pub use text::Place;
+pub use workload::OutOfRange;
 
 use policies::external::Supplier;
 

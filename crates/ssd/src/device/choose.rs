@@ -171,13 +171,7 @@ impl Device {
         }
         if last != op {
             // The slots that one command works on, for the referee to see together.
-            array.check_command(self.chain(op).filter_map(|op| op.ppn));
+            array.check_command(self.ops.chain(op).filter_map(|op| op.ppn));
         }
-    }
-
-    /// An operation and those chained to it.
-    pub(crate) fn chain(&self, op: u32) -> impl Iterator<Item = &PageOp> {
-        let some = |at: u32| (at != NONE).then_some(at);
-        std::iter::successors(some(op), move |&at| some(self.ops[at].next)).map(|at| &self.ops[at])
     }
 }

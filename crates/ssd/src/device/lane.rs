@@ -185,6 +185,12 @@ impl Ops {
         self.free = id;
     }
 
+    /// An operation and those chained to it.
+    pub(crate) fn chain(&self, first: u32) -> impl Iterator<Item = &PageOp> {
+        let some = |id: u32| (id != NONE).then_some(id);
+        std::iter::successors(some(first), move |&id| some(self[id].next)).map(|id| &self[id])
+    }
+
     pub(crate) fn live(&self) -> u32 {
         self.live
     }
@@ -265,9 +271,7 @@ impl Lane {
 
     /// The operations, first to last.
     pub(crate) fn iter(self, ops: &Ops) -> impl Iterator<Item = &PageOp> {
-        let some = |id: u32| (id != NONE).then_some(id);
-        std::iter::successors(some(self.head), move |&id| some(ops[id].next))
-            .map(move |id| &ops[id])
+        ops.chain(self.head)
     }
 
     /// Takes out the operations that `wanted` accepts, in order.

@@ -23,7 +23,7 @@ use crate::config::{ChannelFirst, Drive, MultiPlane};
 use crate::sim::{Actor, Clock};
 use die::Phase;
 use ftl::{Cost, JobId, Queues};
-use kernel::{BitSet, Dur, Idx, IndexVec, Time};
+use kernel::{BitSet, Idx, IndexVec, Time};
 use nand::{Bus, ChannelId, Command, DieId, Geometry, Timing, Verb};
 use time::program_by_wear;
 
@@ -221,7 +221,7 @@ impl Device {
         } else {
             d.phase = if command.pages_out > 0 { Phase::Sensing } else { Phase::Finishing };
             let parts = self.timing.bus.segments(&command);
-            self.take_channel(die, parts.before, clock.now) + parts.array
+            self.channel_of(die).take(clock.now, parts.before) + parts.array
         };
         clock.plan(Actor::Die(die), end);
     }
@@ -308,11 +308,6 @@ impl Device {
         &mut self.channels[self.geometry.channel_of(die)]
     }
 
-    /// Gives a die the next turn on its channel; when that will be through.
-    fn take_channel(&mut self, die: DieId, length: Dur, now: Time) -> Time {
-        self.channel_of(die).take(now, length)
-    }
-
     /// Data goes first: the command of a die begins when no data waits.
     #[cold]
     fn ask_to_begin(&mut self, clock: &mut Clock, die: DieId) {
@@ -327,7 +322,7 @@ impl Device {
     /// A die's command goes over the channel.
     fn begin(&mut self, clock: &mut Clock, die: DieId) {
         let parts = self.timing.bus.segments(&self.dies[die].command);
-        let end = self.take_channel(die, parts.before, clock.now);
+        let end = self.channel_of(die).take(clock.now, parts.before);
         self.dies[die].phase = Phase::Beginning;
         clock.plan(Actor::Die(die), end);
     }
@@ -344,7 +339,7 @@ impl Device {
     /// A die's data goes over the channel.
     fn send(&mut self, clock: &mut Clock, die: DieId) {
         let parts = self.timing.bus.segments(&self.dies[die].command);
-        let end = self.take_channel(die, parts.after, clock.now);
+        let end = self.channel_of(die).take(clock.now, parts.after);
         self.dies[die].phase = Phase::Finishing;
         clock.plan(Actor::Die(die), end);
     }

@@ -9,7 +9,7 @@ use super::{Column, Look, OPERATIONS, PARTS, part_names, parts_ns};
 use crate::host::Class;
 use ftl::{Ftl, Kit};
 use kernel::{Dur, Time};
-use nand::{BySource, PlaneId, Source};
+use nand::{BySource, Source};
 
 /// The most rows that are kept.
 const ROWS: usize = 2048;
@@ -93,7 +93,6 @@ impl Series {
                 *sum += part;
             }
         }
-        let planes = (0..ftl.geometry().planes() as u32).map(PlaneId::from_u32);
         self.samples.push(Sample {
             at,
             classes,
@@ -106,7 +105,11 @@ impl Series {
             gc_for_refresh: counts.gc_erase_by_demand[Source::Refresh],
             reprogrammed: counts.reprogrammed_pages,
             stalled,
-            free_blocks: planes.map(|plane| ftl.free_blocks(plane) as u64).sum(),
+            free_blocks: ftl
+                .geometry()
+                .plane_ids()
+                .map(|plane| ftl.free_blocks(plane) as u64)
+                .sum(),
         });
     }
 

@@ -9,7 +9,7 @@ mod sections;
 mod steady;
 mod warnings;
 
-use crate::config::Drive;
+use crate::config::{Drive, Word};
 use crate::device::Cells;
 use crate::host::ClassStats;
 use crate::precondition::Preconditioned;
@@ -18,8 +18,7 @@ use crate::sim::{Class, Sim, Stats, WaitStats};
 use energy::EnergyUse;
 use ftl::{Counts, Kit};
 use lifetime::lifetime;
-use nand::BlockId;
-use sections::{buffer, capacity_of, end, flash, host, policies_of, spread, spread_f64};
+use sections::{buffer, capacity_of, end, flash, host, policies_of, spread};
 use serde_json::{Value, json};
 use steady::Steadiness;
 use warnings::{Evidence, warnings};
@@ -94,7 +93,7 @@ pub(crate) fn report<K: Kit>(
                 "stand_in": about.stand_in.as_ref().map(|s| json!({
                     "model": s.model, "version": s.version, "fitted_to": s.fitted_to,
                 })),
-                "out_of_range": drive.host.out_of_range.name(),
+                "out_of_range": drive.host.out_of_range.said(),
                 "shift_bytes": drive.workload.shift,
             },
         },
@@ -104,8 +103,8 @@ pub(crate) fn report<K: Kit>(
         "waf": ratio(programs * page_bytes, written),
         "waf_pages": ratio(programs, counts.host_pages),
         "wear": {
-            "erases": spread(sim.ftl().array().erases(), 1.0),
-            "effective": spread_f64(sim.ftl().array().wear(), 1e-3),
+            "erases": spread(sim.ftl().array().erases().as_slice(), 1.0, Value::from),
+            "effective": spread(sim.ftl().array().wear().as_slice(), 1e-3, |n| (f64::from(n) * 1e-3).into()),
         },
         "capacity": capacity_of(drive, sim.ftl()),
         "buffer": buffer(sim),
@@ -144,8 +143,7 @@ fn check<K: Kit>(
     let programs = counts.program.total();
     let moves = counts.host_pages + counts.moved.total();
     let mapped = ftl.map().mapped();
-    let blocks = || (0..ftl.geometry().blocks() as u32).map(BlockId::from_u32);
-    let valid: u32 = blocks().map(|b| ftl.map().count_valid(b)).sum();
+    let valid: u32 = ftl.geometry().block_ids().map(|b| ftl.map().count_valid(b)).sum();
     let law = |holds: bool, what: &str| {
         assert!(
             holds,

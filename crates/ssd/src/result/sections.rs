@@ -5,9 +5,9 @@ use crate::device::Cells;
 use crate::host::ClassStats;
 use crate::run::capacity;
 use crate::sim::{Class, DeviceStats, Sim, Stats};
-use ftl::{Counts, Ftl, Kit, State};
-use kernel::{Histogram, IndexVec};
-use nand::{BlockId, BySource, Level, Mode, Source};
+use ftl::{Cost, Counts, Ftl, Kit, ReadDisturb, State, Throttle};
+use kernel::Histogram;
+use nand::{BySource, Level, Mode, Source};
 use policies::Family;
 use serde_json::{Map, Value, json};
 
@@ -156,28 +156,18 @@ pub(super) fn buffer<K: Kit>(sim: &Sim<K>) -> Value {
     })
 }
 
-fn moments(column: &IndexVec<BlockId, u32>) -> (f64, f64) {
+/// Mean and deviation of a column in `unit`, and its ends as `end` has them.
+pub(super) fn spread(column: &[u32], unit: f64, end: impl Fn(u32) -> Value) -> Value {
     let n = column.len() as f64;
-    let mean = column.as_slice().iter().map(|&x| f64::from(x)).sum::<f64>() / n;
-    let square = column.as_slice().iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / n;
-    (mean, square.sqrt())
-}
-
-pub(super) fn spread(column: &IndexVec<BlockId, u32>, unit: f64) -> Value {
-    let (mean, stddev) = moments(column);
-    let (min, max) = (column.as_slice().iter().min(), column.as_slice().iter().max());
-    json!({ "min": min, "mean": mean * unit, "max": max, "stddev": stddev * unit })
-}
-
-pub(super) fn spread_f64(column: &IndexVec<BlockId, u32>, unit: f64) -> Value {
-    let (mean, stddev) = moments(column);
-    let least = column.as_slice().iter().min().map_or(0.0, |&x| f64::from(x) * unit);
-    let most = column.as_slice().iter().max().map_or(0.0, |&x| f64::from(x) * unit);
-    json!({ "min": least, "mean": mean * unit, "max": most, "stddev": stddev * unit })
+    let mean = column.iter().map(|&x| f64::from(x)).sum::<f64>() / n;
+    let square = column.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / n;
+    let (min, max) = (column.iter().min(), column.iter().max());
+    let [min, max] = [min, max].map(|x| x.map(|x| end(*x)));
+    json!({ "min": min, "mean": mean * unit, "max": max, "stddev": square.sqrt() * unit })
 }
 
 pub(super) fn capacity_of<K: Kit>(drive: &Drive, ftl: &Ftl<K>) -> Value {
-    let blocks = || (0..drive.geometry.blocks() as u32).map(BlockId::from_u32);
+    let blocks = || drive.geometry.block_ids();
     let in_state = |s: State| blocks().filter(|&b| ftl.blocks().state(b) == s).count();
     let low = blocks().filter(|&b| ftl.array().mode(b) == Mode::Low).count();
     let physical = drive.geometry.pages() as u64 * drive.geometry.page_size().get();
@@ -200,9 +190,6 @@ pub(super) fn policies_of<K: Kit>(drive: &Drive, counts: &Counts, sim: &mut Sim<
     let policies = &mut sim.ftl_mut().policies;
     let mut own: Vec<Vec<(&'static str, f64)>> = Vec::new();
     policies.each(|w| own.push(w.counters()));
-    let bits = u64::from(ftl::Cost::dram_bits_per_page(&policies.cost));
-    let throttle = ftl::Throttle::dram_bytes(&policies.throttle);
-    let counters_memory = ftl::ReadDisturb::dram_bytes(&policies.read_disturb);
     let programs = counts.program.total();
     let mut all = Map::new();
     for (family, own) in Family::ALL.into_iter().zip(own) {
@@ -255,9 +242,12 @@ pub(super) fn policies_of<K: Kit>(drive: &Drive, counts: &Counts, sim: &mut Sim<
             counters.insert(key, json!(n));
         }
         let dram = match family {
-            Family::Cost => bits * u64::from(drive.logical_pages) / 8,
-            Family::Throttle => throttle,
-            Family::ReadDisturb => counters_memory,
+            Family::Cost => {
+                let bits = policies.cost.dram_bits_per_page();
+                u64::from(bits) * u64::from(drive.logical_pages) / 8
+            }
+            Family::Throttle => policies.throttle.dram_bytes(),
+            Family::ReadDisturb => policies.read_disturb.dram_bytes(),
             _ => 0,
         };
         all.insert(

@@ -15,7 +15,7 @@ use super::profile::{Class, LARGEST_SPAN, Profile, RUNS, SCHEMA, SizeShare, Stre
 use super::ring::{Ring, class_of};
 use super::stream::{READ, Runs, WRITE};
 use super::{MODEL, VERSION};
-use crate::{BATCH, Op, Request, TraceError, Workload};
+use crate::{Op, Request, TraceError, Workload};
 
 /// Sizes that are kept one by one; of the others a few that lie between.
 const SIZES: usize = 48;
@@ -28,15 +28,14 @@ const DAY_NS: u64 = 86_400 * 1_000_000_000;
 pub fn fit(workload: &dyn Workload) -> Result<Profile, TraceError> {
     let mut fitter = Fitter::new();
     for pass in 0..2 {
-        let mut source = workload.open()?;
-        let mut batch = Vec::with_capacity(BATCH);
-        loop {
-            source.fill(&mut batch)?;
-            if batch.is_empty() {
-                break;
+        workload.each_batch(|batch| -> Result<(), TraceError> {
+            if pass == 0 {
+                fitter.look(batch)
+            } else {
+                fitter.observe(batch)
             }
-            if pass == 0 { fitter.look(&batch) } else { fitter.observe(&batch) }
-        }
+            Ok(())
+        })?;
         if pass == 0 {
             fitter.turn();
         }
