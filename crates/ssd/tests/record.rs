@@ -6,9 +6,14 @@
 mod common;
 
 use common::{bytes, class_of, count, drive, number, read, trim, urgent, without_timing, write};
+use floatgate_ssd::config::Recording;
 use floatgate_ssd::record::{CHUNK, Column, Sink, Table, Values};
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, NoCache, RunError, ftl_of, generator, run, run_recorded};
+use ftl::{Balance, FtlView, Interests, Plan, Role, Step, Watch, Wear};
+use kernel::Time;
+use nand::BlockId;
+use policies::WearPolicy;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -518,6 +523,49 @@ fn a_run_without_requests_has_all_tables() {
     assert_eq!(rows.parts(Table::Requests), [0]);
     assert_eq!(rows.parts(Table::Series), [1]);
     assert_eq!(rows.parts(Table::Blocks), [16]);
+}
+
+/// A number that the policy for read disturb has no name for is told from a regular block's, in both
+/// tables of blocks.
+#[test]
+fn a_role_without_a_name_is_another() {
+    struct Giver(Option<Time>);
+    impl Watch for Giver {
+        fn interests(&self) -> Interests {
+            Interests::TIMER
+        }
+
+        fn next_timer(&self) -> Option<Time> {
+            self.0
+        }
+
+        fn on_timer(&mut self, _: &FtlView<'_>, _: Time, plan: &mut Plan) {
+            self.0 = None;
+            plan.push(Step::SetRole(BlockId::from_u32(3), Role(9)));
+        }
+    }
+    impl Wear for Giver {
+        fn active(&self) -> bool {
+            false
+        }
+
+        fn balance(&mut self, _: &Balance<'_>, _: &mut Plan) {}
+    }
+    let drive = drive::<&str>(&[]);
+    let mut policies = drive.policies.build();
+    policies.wear = WearPolicy::Custom(Box::new(Giver(Some(Time::from_ns(1_000)))));
+    let rows = Rows::default();
+    let mut sim = Sim::new(&drive, ftl_of(&drive, policies));
+    sim.record(Recording { snapshots: true, ..drive.recording }, rows.sink());
+    let list = List::new("list", vec![write(0, 0), write(2_000, 1)]).unwrap();
+    sim.run(&mut *list.open().unwrap(), None, &mut |_| true).unwrap();
+    let others = |table| {
+        let (blocks, roles) = (rows.whole(table, "block"), rows.words(table, "role"));
+        let both = blocks.into_iter().zip(roles).filter(|(_, role)| *role != "regular");
+        both.map(|(block, role)| (block, role.to_owned())).collect::<Vec<_>>()
+    };
+    assert_eq!(others(Table::Blocks), [(3, "other".to_owned())]);
+    assert_eq!(others(Table::Snapshots), [(3, "other".to_owned())]);
 }
 
 #[test]

@@ -9,7 +9,7 @@
 use super::{Column, Look};
 use ftl::{Ftl, Kit, ReadDisturb, Role, State};
 use kernel::{Dur, Time};
-use nand::{BlockId, Geometry, Mode, Source};
+use nand::{BlockId, Mode, Source};
 
 /// The most instants that are kept, after the first.
 const SHOTS: usize = 128;
@@ -114,23 +114,12 @@ impl Snapshots {
     /// A row for each block of the first instant, and for each that changed of every other.
     pub(super) fn blocks(&self, words: &Words) -> Vec<Column> {
         let rows = || self.shots.iter().flat_map(|s| s.changed.iter().map(move |row| (s.at, row)));
-        let u32s = |name: &str, value: fn(&Block) -> u32| {
-            Column::u32(name, rows().map(|(_, (_, block))| value(block)).collect())
-        };
-        let codes = |name: &str, value: fn(&Block) -> u8, words: &[&'static str]| {
-            Column::words(name, rows().map(|(_, (_, block))| value(block)).collect(), words)
-        };
-        vec![
+        let mut columns = vec![
             Column::u64("at_ns", rows().map(|(at, _)| at.as_ns()).collect()),
             Column::u32("block", rows().map(|(_, (b, _))| *b).collect()),
-            codes("state", |b| b.state, &words.states),
-            codes("role", |b| b.role, &words.roles),
-            codes("mode", |b| b.mode, &words.modes),
-            u32s("erases", |b| b.erases),
-            u32s("valid_slots", |b| b.valid),
-            u32s("written_slots", |b| b.written),
-            u32s("reads_since_erase", |b| b.reads).optional(),
-        ]
+        ];
+        columns.extend(of_blocks(|| rows().map(|(_, (_, block))| block), words));
+        columns
     }
 
     /// A row for each die and each channel between every two instants.
@@ -242,47 +231,45 @@ fn block<K: Kit>(ftl: &Ftl<K>, b: BlockId) -> Block {
     }
 }
 
-/// The blocks as they are now.
-pub(super) fn columns<K: Kit>(ftl: &Ftl<K>) -> Vec<Column> {
-    let all = All(ftl.geometry());
-    let (array, geometry) = (ftl.array(), ftl.geometry());
-    let chip = |b| geometry.chip_of(geometry.die_of(b));
-    let words = words(ftl);
-    let last = words.roles.len() as u8 - 1;
-    vec![
-        all.u32("channel", |b| geometry.channel_of(geometry.die_of(b)).as_u32()),
-        all.u32("chip", |b| chip(b).0),
-        all.u32("die", |b| chip(b).1),
-        all.u32("plane", |b| geometry.plane_of(b).as_u32() % geometry.planes_per_die() as u32),
-        all.u32("block", |b| geometry.index_in_plane(b)),
-        all.words("state", &words.states, |b| block(ftl, b).state),
-        all.words("role", &words.roles, |b| block(ftl, b).role.min(last)),
-        all.words("mode", &words.modes, |b| block(ftl, b).mode),
-        all.u32("erases", |b| block(ftl, b).erases),
-        all.f64("effective_cycles", |b| f64::from(array.wear()[b]) * 1e-3),
-        all.u32("valid_slots", |b| block(ftl, b).valid),
-        all.u32("written_slots", |b| block(ftl, b).written),
-        all.u32("reads_since_erase", |b| block(ftl, b).reads).optional(),
+/// What both tables have of blocks.
+fn of_blocks<'a, I>(blocks: impl Fn() -> I, words: &Words) -> [Column; 7]
+where
+    I: Iterator<Item = &'a Block>,
+{
+    let u32s =
+        |name: &str, value: fn(&Block) -> u32| Column::u32(name, blocks().map(value).collect());
+    let codes = |name: &str, words: &[&'static str], code: fn(&Block) -> u8| {
+        let last = words.len() as u8 - 1;
+        Column::words(name, blocks().map(|b| code(b).min(last)).collect(), words)
+    };
+    [
+        codes("state", &words.states, |b| b.state),
+        codes("role", &words.roles, |b| b.role),
+        codes("mode", &words.modes, |b| b.mode),
+        u32s("erases", |b| b.erases),
+        u32s("valid_slots", |b| b.valid),
+        u32s("written_slots", |b| b.written),
+        u32s("reads_since_erase", |b| b.reads).optional(),
     ]
 }
 
-/// Every block.
-struct All<'a>(&'a Geometry);
-
-impl All<'_> {
-    fn map<T>(&self, value: impl Fn(BlockId) -> T) -> Vec<T> {
-        (0..self.0.blocks() as u32).map(|b| value(BlockId::from_u32(b))).collect()
-    }
-
-    fn u32(&self, name: &str, value: impl Fn(BlockId) -> u32) -> Column {
-        Column::u32(name, self.map(value))
-    }
-
-    fn f64(&self, name: &str, value: impl Fn(BlockId) -> f64) -> Column {
-        Column::f64(name, self.map(value))
-    }
-
-    fn words(&self, name: &str, words: &[&'static str], code: impl Fn(BlockId) -> u8) -> Column {
-        Column::words(name, self.map(code), words)
-    }
+/// The blocks as they are now.
+pub(super) fn columns<K: Kit>(ftl: &Ftl<K>) -> Vec<Column> {
+    let (array, geometry) = (ftl.array(), ftl.geometry());
+    let blocks: Vec<Block> = geometry.block_ids().map(|b| block(ftl, b)).collect();
+    let chip = |b| geometry.chip_of(geometry.die_of(b));
+    let u32s = |name: &str, value: &dyn Fn(BlockId) -> u32| {
+        Column::u32(name, geometry.block_ids().map(value).collect())
+    };
+    let mut columns = vec![
+        u32s("channel", &|b| geometry.channel_of(geometry.die_of(b)).as_u32()),
+        u32s("chip", &|b| chip(b).0),
+        u32s("die", &|b| chip(b).1),
+        u32s("plane", &|b| geometry.plane_of(b).as_u32() % geometry.planes_per_die() as u32),
+        u32s("block", &|b| geometry.index_in_plane(b)),
+    ];
+    columns.extend(of_blocks(|| blocks.iter(), &words(ftl)));
+    let cycles = array.wear().as_slice().iter().map(|wear| f64::from(*wear) * 1e-3);
+    columns.insert(9, Column::f64("effective_cycles", cycles.collect()));
+    columns
 }
