@@ -291,33 +291,16 @@ pub(crate) fn section_json<const N: usize>(
     given.into_iter().collect()
 }
 
-/// A value with a range, which may not be given.
-pub(crate) trait Ranged<T> {
-    fn given(&self) -> Option<&T>;
-}
-
-impl<T> Ranged<T> for T {
-    fn given(&self) -> Option<&T> {
-        Some(self)
-    }
-}
-
-impl<T> Ranged<T> for Option<T> {
-    fn given(&self) -> Option<&T> {
-        self.as_ref()
-    }
-}
-
 /// Whether a value lies between the ends of a range; reports one that was given and does not: what
 /// is `said` of it, with `{}` for the value, and what stands there then, if not the ends.
 pub(crate) fn is_inside<T: PartialOrd + Display>(
-    value: &impl Ranged<T>,
+    value: impl Into<Option<T>>,
     (least, most): (T, T),
     (said, label): (&str, &str),
     at: Option<At<'_>>,
 ) -> bool {
-    let (Some(value), Some(at)) = (value.given(), at) else { return true };
-    let inside = *value >= least && *value <= most;
+    let (Some(value), Some(at)) = (value.into(), at) else { return true };
+    let inside = value >= least && value <= most;
     if !inside {
         let ends = format!("{least} to {most}");
         let label = if label.is_empty() { &ends } else { label };
@@ -361,7 +344,7 @@ macro_rules! settings {
                     $(
                         let said = $crate::config::field::settings!(@said $($said, $label)?);
                         let value = value.filter(|value| {
-                            $crate::config::field::is_inside(value, ($least, $most), said, at)
+                            $crate::config::field::is_inside(*value, ($least, $most), said, at)
                         });
                     )?
                     let $key = value;
