@@ -64,7 +64,8 @@ impl<K: Kit> Ftl<K> {
                 job.background |= gc.one_by_one && !self.space.is_short(plane, gc.start);
                 return Some(Action::Yield);
             }
-            let unprotected = self.choose_unprotected(plane, tag, now);
+            let counted = self.reads.are_counted();
+            let unprotected = counted.then(|| self.choose_unprotected(plane, tag, now)).flatten();
             chosen = unprotected.or_else(|| self.choose_victim(plane, tag, now));
             if chosen.is_none() {
                 self.space.starve(plane);
@@ -117,10 +118,11 @@ impl<K: Kit> Ftl<K> {
 
     /// A victim that gains, among the blocks that the read-disturb policy does not protect, if it
     /// protects any.
+    #[cold]
     fn choose_unprotected(&mut self, plane: PlaneId, tag: Tag, now: Time) -> Option<BlockId> {
         let ftl = FtlView::of(&self.space, &self.map, &self.reads);
         let protected = |b| self.policies.read_disturb.protects(&ftl, b);
-        if !self.reads.are_counted() || !self.victims.exclude(&ftl, plane, protected) {
+        if !self.victims.exclude(&ftl, plane, protected) {
             return None;
         }
         let excluded = Some(&self.victims.excluded);

@@ -232,9 +232,6 @@ impl<K: Kit> Ftl<K> {
     /// background jobs of policies, then garbage collection ahead of need.
     #[inline(never)] // or its registers are saved whenever a die looks for work
     pub fn idle_job(&mut self, die: DieId) -> Option<JobId> {
-        if !self.offers_idle_work() {
-            return None;
-        }
         self.idle_rewrite(die).or_else(|| self.jobs.take_idle(die)).or_else(|| self.idle_gc(die))
     }
 
