@@ -1,6 +1,6 @@
 //! What policies of placement, order, victim and wear see and answer: by hand, in a state that the test
 //! makes up.
-//! For those against read disturb see `plans.rs`.
+//! For those against read disturb see `plans`.
 
 extern crate floatgate_ftl as ftl;
 
