@@ -30,9 +30,9 @@ pub fn fit(workload: &dyn Workload) -> Result<Profile, TraceError> {
     for pass in 0..2 {
         workload.each_batch(|batch| -> Result<(), TraceError> {
             if pass == 0 {
-                fitter.look(batch)
+                fitter.look(batch);
             } else {
-                fitter.observe(batch)
+                fitter.observe(batch);
             }
             Ok(())
         })?;
