@@ -59,7 +59,6 @@ impl Reads {
         !self.each.is_empty()
     }
 
-    /// Every block begins anew.
     pub(crate) fn begin_run(&mut self) {
         self.each.fill(0);
         self.relieved = false;

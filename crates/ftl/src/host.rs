@@ -201,9 +201,7 @@ impl<K: Kit> Ftl<K> {
                 plans.push(plan);
             }
         });
-        for plan in plans {
-            self.spawn_plan(plan);
-        }
+        plans.into_iter().for_each(|plan| self.spawn_plan(plan));
     }
 
     // ── Levels ──────────────────────────────────────────────────────────────────────────────────

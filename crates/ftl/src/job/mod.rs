@@ -278,24 +278,30 @@ impl<K: Kit> Ftl<K> {
     fn begin_reclaim(&mut self, block: BlockId, dest: Dest, needed_by: Source) -> Leaving {
         self.space.blocks.begin_move(block);
         self.map.prefetch_owners(block);
-        let again = self.for_second_generation(block).map(|pages| (pages, Then::Again));
-        let (pages, then) = again.unwrap_or((Pages::All, Then::Erase(needed_by)));
-        Leaving { block, pages, cursor: 0, dest, then }
+        let then = Then::Erase(needed_by);
+        let mut leaving = Leaving { block, pages: Pages::All, cursor: 0, dest, then };
+        if !self.space.demands.plain {
+            self.choose_life(&mut leaving);
+        }
+        leaving
     }
 
-    /// The pages that leave a block for its second generation, if it is to have one: those that it
-    /// needs the place of.
-    fn for_second_generation(&mut self, block: BlockId) -> Option<Pages> {
+    /// Decides what a block that is being emptied becomes. For a second generation only those pages
+    /// move that it needs the place of.
+    #[cold]
+    fn choose_life(&mut self, leaving: &mut Leaving) {
+        let block = leaving.block;
         if self.next_life(block) != NextLife::SecondGeneration
             || self.space.condemned.contains(&block)
         {
-            return None;
+            return;
         }
         let moves = |slot: &u32| {
             self.map.is_valid(block, *slot) && self.space.layouts.is_slot(Mode::Wom2, *slot)
         };
         let slots = (0..self.space.geometry.pages_per_block()).filter(moves);
-        Some(Pages::Some(slots.map(|slot| slot as u16).collect()))
+        leaving.pages = Pages::Some(slots.map(|slot| slot as u16).collect());
+        leaving.then = Then::Again;
     }
 
     pub(crate) fn next_life(&mut self, block: BlockId) -> NextLife {
