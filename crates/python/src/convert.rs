@@ -4,13 +4,13 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use ssd::kernel::Prio;
 use ssd::record::{CHUNK, Column, Sink, Table, Values};
-use ssd::workload::{BATCH, Op, Request, Workload};
+use ssd::workload::{BATCH, Request, Workload};
 
 use crate::error::{WorkloadError, of_ours};
 use crate::worker::Progress;
 
 /// The words of the columns that have words, in the order of the numbers that stand for them.
-const OPS: [&str; 3] = ["read", "write", "trim"];
+const OPS: [&str; 5] = ["read", "write", "trim", "flush", "write-fua"];
 const PRIOS: [&str; 2] = ["normal", "high"];
 
 /// Rows on their way.
@@ -36,11 +36,7 @@ impl Rows {
 
     fn push(&mut self, batch: &[Request]) {
         self.time.extend(batch.iter().map(|r| r.at.as_ns()));
-        self.op.extend(batch.iter().map(|r| match r.op {
-            Op::Read => 0,
-            Op::Write => 1,
-            Op::Trim => 2,
-        }));
+        self.op.extend(batch.iter().map(|r| r.op as u8));
         self.offset.extend(batch.iter().map(|r| r.offset));
         self.size.extend(batch.iter().map(|r| r.len));
         self.prio.extend(batch.iter().map(|r| u8::from(r.prio == Prio::High)));

@@ -329,8 +329,8 @@ struct Change {
 impl Change {
     fn of(request: &Request) -> Option<Self> {
         let trim = match request.op {
-            Op::Read => return None,
-            Op::Write => false,
+            Op::Read | Op::Flush => return None,
+            Op::Write | Op::WriteFua => false,
             Op::Trim => true,
         };
         Some(Self { offset: request.offset, len: request.len, trim })
@@ -424,7 +424,7 @@ fn read_before_written(
         if !progress(Progress { stage, done, total, now }) {
             return Err(Interrupted::Stopped);
         }
-        for request in batch {
+        for request in batch.iter().filter(|r| r.has_extent()) {
             let pages = (request.offset / size) as usize..=((request.end() - 1) / size) as usize;
             match request.op {
                 Op::Read => {
@@ -432,7 +432,7 @@ fn read_before_written(
                         touched.set(page);
                     }
                 }
-                Op::Write => {
+                Op::Write | Op::WriteFua => {
                     for page in pages {
                         let start = page as u64 * size;
                         let whole = request.offset <= start && request.end() >= start + size;
@@ -442,7 +442,7 @@ fn read_before_written(
                         written.set(page);
                     }
                 }
-                Op::Trim => {}
+                Op::Trim | Op::Flush => {}
             }
         }
         Ok(())

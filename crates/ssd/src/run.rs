@@ -259,7 +259,7 @@ fn future_of(drive: &Drive, workload: &dyn Workload) -> Result<Option<Arc<Future
     let size = drive.geometry.page_size().get();
     let pages = |f: &mut dyn FnMut(Op, usize)| -> Result<(), TraceError> {
         workload.each_batch(|batch| {
-            for request in batch {
+            for request in batch.iter().filter(|r| r.has_extent()) {
                 let pages = request.offset / size..=(request.end() - 1) / size;
                 pages.for_each(|page| f(request.op, page as usize));
             }
@@ -268,19 +268,19 @@ fn future_of(drive: &Drive, workload: &dyn Workload) -> Result<Option<Arc<Future
     };
     // Each page has one count more than writes: the reads before the first.
     let mut first = vec![0_u32; drive.logical_pages as usize + 1];
-    pages(&mut |op, page| first[page + 1] += u32::from(op == Op::Write))?;
+    pages(&mut |op, page| first[page + 1] += u32::from(op.writes()))?;
     for page in 1..first.len() {
         first[page] += first[page - 1] + 1;
     }
     let mut reads = vec![0_u8; first[first.len() - 1] as usize];
     let mut at: Vec<u32> = first[..first.len() - 1].to_vec();
     pages(&mut |op, page| match op {
-        Op::Write => at[page] += 1,
+        Op::Write | Op::WriteFua => at[page] += 1,
         Op::Read => {
             let count = &mut reads[at[page] as usize];
             *count = count.saturating_add(1);
         }
-        Op::Trim => {}
+        Op::Trim | Op::Flush => {}
     })?;
     Ok(Some(Arc::new(Future { first, reads })))
 }

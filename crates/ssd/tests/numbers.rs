@@ -180,7 +180,7 @@ fn a_page_is_read_at_the_level_at_which_it_was_written() {
         let list = List::new("levels", vec![write(0, page), read(LATER, page)]).unwrap();
         let mut sim = Sim::new(&drive, ftl_of(&drive, policies));
         sim.run(&mut *list.open().unwrap(), None, &mut |_| true).unwrap();
-        let [r, w, _] = &sim.stats().classes;
+        let [r, w, ..] = &sim.stats().classes;
         assert_eq!(w.latency.percentiles().max, program, "{level}");
         assert_eq!(r.latency.percentiles().max, sense, "{level}");
     }

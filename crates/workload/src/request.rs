@@ -16,6 +16,18 @@ pub enum Op {
     Write,
     /// The host no longer needs the data.
     Trim,
+    /// Everything written before is to survive a loss of power. It has no address and no length.
+    Flush,
+    /// A write that is done when its data survive a loss of power (force unit access).
+    WriteFua,
+}
+
+impl Op {
+    /// Whether data travel to the drive.
+    #[inline]
+    pub const fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::WriteFua)
+    }
 }
 
 /// One block request as the host issued it.
@@ -25,7 +37,7 @@ pub struct Request {
     pub at: Time,
     /// First byte.
     pub offset: u64,
-    /// Length in bytes, never zero.
+    /// Length in bytes; zero for a flush alone.
     pub len: u32,
     /// What it does.
     pub op: Op,
@@ -34,6 +46,12 @@ pub struct Request {
 }
 
 impl Request {
+    /// Whether it is about some bytes of the address space: a flush is about none.
+    #[inline]
+    pub const fn has_extent(&self) -> bool {
+        !matches!(self.op, Op::Flush)
+    }
+
     /// The first byte after the request.
     #[inline]
     pub const fn end(&self) -> u64 {

@@ -1,7 +1,7 @@
 //! What a workload writes in each second of one cycle, or in each longer step, which repeats.
 
 use kernel::Dur;
-use workload::{Op, TraceError, Workload};
+use workload::{TraceError, Workload};
 
 /// One step of demand, a second where nothing else is said.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
@@ -129,7 +129,7 @@ impl Demand {
                 if at >= seconds.len() {
                     seconds.resize(at + 1, Step::default());
                 }
-                if request.op == Op::Write {
+                if request.op.writes() {
                     let pages = (request.end() - 1) / page_bytes - request.offset / page_bytes + 1;
                     seconds[at].bytes += f64::from(request.len);
                     seconds[at].pages += pages as f64;

@@ -16,6 +16,23 @@ pub enum Class {
     Write,
     /// Deallocations.
     Trim,
+    /// Flushes.
+    Flush,
+}
+
+impl Class {
+    /// All of them, in the order of reports.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Flush];
+
+    /// The name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Trim => "trim",
+            Self::Flush => "flush",
+        }
+    }
 }
 
 /// The host requests of one class.
@@ -75,10 +92,10 @@ pub struct PageStats {
 /// What the host's requests came to.
 #[derive(Clone, Default, Debug)]
 pub struct Stats {
-    /// Reads, writes, trims.
-    pub classes: [ClassStats; 3],
+    /// Requests by [`Class`].
+    pub classes: [ClassStats; 4],
     /// Of these, those of high priority, if there were any.
-    pub urgent: Option<Box<[ClassStats; 3]>>,
+    pub urgent: Option<Box<[ClassStats; 4]>>,
     /// Requests taken in.
     pub generated: u64,
     /// Requests completed.
@@ -128,8 +145,9 @@ impl Inside {
     pub(crate) fn new(request: &Request, arrived: Time, now: Time, token: u32) -> Self {
         let class = match request.op {
             Op::Read => Class::Read,
-            Op::Write => Class::Write,
+            Op::Write | Op::WriteFua => Class::Write,
             Op::Trim => Class::Trim,
+            Op::Flush => Class::Flush,
         };
         Self {
             arrived,

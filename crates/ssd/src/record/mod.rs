@@ -100,9 +100,6 @@ impl Column {
 /// each table that is kept. The answer `false` stops the run.
 pub type Sink = Box<dyn FnMut(Table, Vec<Column>) -> bool>;
 
-/// The operations of a host, in the order of `Class`.
-const OPERATIONS: [&str; 3] = ["read", "write", "trim"];
-
 /// The parts of latency.
 const PARTS: usize = 10;
 

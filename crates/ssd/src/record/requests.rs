@@ -1,8 +1,8 @@
 //! A row for each completed request.
 
-use super::{Column, OPERATIONS, PARTS, part_names, parts_ns};
+use super::{Column, PARTS, part_names, parts_ns};
 use crate::device::Spent;
-use crate::host::Inside;
+use crate::host::{Class, Inside};
 use kernel::Dur;
 
 /// The rows that were not handed over yet.
@@ -54,7 +54,7 @@ impl Requests {
         let mut columns = vec![
             Column::u64("arrival_ns", rows.arrival_ns),
             Column::u64("latency_ns", rows.latency_ns),
-            Column::words("operation", rows.operation, &OPERATIONS),
+            Column::words("operation", rows.operation, &Class::ALL.map(Class::name)),
             Column::u64("offset_bytes", rows.offset_bytes),
             Column::u32("size_bytes", rows.size_bytes),
             Column::words("priority", rows.priority, &["normal", "high"]),

@@ -5,7 +5,7 @@
 //! interval rows begin short; when there are [`ROWS`], every second copy goes, and they are twice
 //! as long. A run of any length has between half as many and as many.
 
-use super::{Column, Look, OPERATIONS, PARTS, part_names, parts_ns};
+use super::{Column, Look, PARTS, part_names, parts_ns};
 use crate::host::Class;
 use ftl::{Ftl, Kit};
 use kernel::{Dur, Time};
@@ -30,8 +30,8 @@ struct ClassCounts {
 #[derive(Clone, Default)]
 struct Sample {
     at: Time,
-    classes: [ClassCounts; 3],
-    greatest_ns: [u64; 3],
+    classes: [ClassCounts; 4],
+    greatest_ns: [u64; 4],
     parts_ns: [u128; PARTS],
     inside_ns: u128,
     read: BySource<u64>,
@@ -51,7 +51,7 @@ pub(super) struct Series {
     /// The ends of the complete rows, after the beginning of the first.
     samples: Vec<Sample>,
     /// The greatest latencies of the current row.
-    greatest_ns: [u64; 3],
+    greatest_ns: [u64; 4],
 }
 
 impl Series {
@@ -62,7 +62,7 @@ impl Series {
             fixed: interval.is_some(),
             row_end: Time::ZERO + length,
             samples: vec![Sample::default()],
-            greatest_ns: [0; 3],
+            greatest_ns: [0; 4],
         }
     }
 
@@ -147,7 +147,7 @@ impl Series {
         let rows = Rows(&self.samples);
         let mut columns =
             vec![rows.u64("start_ns", |from, _| from.at.as_ns()), rows.u64("width_ns", width)];
-        for (class, operation) in OPERATIONS.into_iter().enumerate() {
+        for (class, operation) in Class::ALL.map(Class::name).into_iter().enumerate() {
             let mean = move |from: &Sample, to: &Sample| {
                 let (from, to) = (&from.classes[class], &to.classes[class]);
                 (to.latency_ns - from.latency_ns) as f64 / (to.requests - from.requests) as f64

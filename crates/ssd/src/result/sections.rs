@@ -46,7 +46,7 @@ pub(super) fn host(stats: &Stats) -> Value {
 }
 
 /// Requests by what they do, and all of them.
-fn classes(classes: &[ClassStats; 3]) -> Value {
+fn classes(classes: &[ClassStats; 4]) -> Value {
     let mut all = ClassStats::default();
     for class in classes {
         all.requests += class.requests;

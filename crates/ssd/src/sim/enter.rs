@@ -37,6 +37,10 @@ impl<K: Kit> Sim<K> {
     pub(super) fn split(&mut self, id: u32) {
         let size = self.ftl.geometry().page_size().get();
         let &Inside { class, prio, offset, bytes, .. } = self.requests.get(id);
+        if class == Class::Flush {
+            self.complete(id, Spent::default());
+            return;
+        }
         let end = offset + u64::from(bytes);
         let (first, last) = (offset / size, (end - 1) / size);
         assert!(

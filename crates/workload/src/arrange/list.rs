@@ -25,7 +25,7 @@ impl List {
         if let Some(i) = requests.windows(2).position(|w| w[1].at < w[0].at) {
             return Err(bad(i + 1, "time runs backwards", "requests in order of time"));
         }
-        if let Some(i) = requests.iter().position(|r| r.len == 0) {
+        if let Some(i) = requests.iter().position(|r| r.len == 0 && r.has_extent()) {
             return Err(bad(i, "a request of size 0", "a size above zero"));
         }
         if let Some(i) = requests.iter().position(|r| r.offset >> 62 != 0) {

@@ -216,7 +216,9 @@ impl Lane {
         self.next = 0;
         for r in &mut self.batch {
             r.at += self.begins;
-            r.offset += self.region;
+            if r.has_extent() {
+                r.offset += self.region;
+            }
             r.prio = self.prio.unwrap_or(r.prio);
         }
         Ok(())

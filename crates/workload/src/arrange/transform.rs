@@ -152,7 +152,7 @@ impl Source for Folded {
 
 impl How {
     /// Goes through the workload, moved but not yet folded, as long as `see` answers `true`; it gets
-    /// the number of each request, from 1, with the request.
+    /// each request that has an address, with its number among all, from 1.
     fn pass(
         &self,
         inner: &dyn Workload,
@@ -169,7 +169,7 @@ impl How {
             self.shift(&mut batch, done)?;
             for request in &batch {
                 done += 1;
-                if !see(done, request) {
+                if request.has_extent() && !see(done, request) {
                     return Ok(());
                 }
             }
@@ -238,7 +238,7 @@ impl How {
         if self.shift == 0 {
             return Ok(());
         }
-        for (i, r) in batch.iter_mut().enumerate() {
+        for (i, r) in batch.iter_mut().enumerate().filter(|(_, r)| r.has_extent()) {
             r.offset = match r.offset.checked_add_signed(self.shift) {
                 Some(offset) => offset,
                 None if self.rule == OutOfRange::Wrap => {
@@ -255,7 +255,7 @@ impl How {
         match (self.rule, &self.extents) {
             (OutOfRange::Compact, Some(extents)) => {
                 let mut lookup = extents.lookup();
-                for r in batch {
+                for r in batch.iter_mut().filter(|r| r.has_extent()) {
                     r.offset = lookup.place(r.offset);
                 }
             }
@@ -346,8 +346,9 @@ impl How {
 fn said(r: &Request) -> String {
     let what = match r.op {
         Op::Read => "a read",
-        Op::Write => "a write",
+        Op::Write | Op::WriteFua => "a write",
         Op::Trim => "a trim",
+        Op::Flush => "a flush",
     };
     format!("{what} of {} bytes at address {} ({})", r.len, r.offset, gib(r.offset))
 }
@@ -390,7 +391,7 @@ impl Alignment {
     /// Counts a batch.
     #[inline]
     pub fn observe(&mut self, batch: &[Request]) {
-        for r in batch {
+        for r in batch.iter().filter(|r| r.has_extent()) {
             if r.offset % 512 == 0 {
                 self.by_sector[(r.offset / 512 % 8) as usize] += 1;
             } else {

@@ -14,8 +14,13 @@ pub struct Requests {
     pub write: OfOp,
     /// Trims.
     pub trim: OfOp,
-    /// All of them.
+    /// All of these.
     pub all: OfOp,
+    /// Flushes, which are in none of the above.
+    pub flushes: u64,
+    /// Writes that are done when their data survive a loss of power (FUA), which are among the
+    /// writes.
+    pub fua_writes: u64,
 }
 
 /// Counts of one operation.
@@ -38,6 +43,8 @@ pub struct OfOp {
 pub(super) struct Mix {
     pub(super) requests: [u64; 3],
     pub(super) bytes: [u64; 3],
+    pub(super) flushes: u64,
+    pub(super) fua_writes: u64,
 }
 
 impl Mix {
@@ -46,6 +53,17 @@ impl Mix {
             self.requests[r.op as usize] += 1;
             self.bytes[r.op as usize] += u64::from(r.len);
         }
+    }
+
+    /// The same requests without flushes, which are counted apart, and with writes for writes.
+    pub(super) fn plain(&mut self, batch: &[Request]) -> Vec<Request> {
+        let fua = batch.iter().filter(|r| r.op == Op::WriteFua).count();
+        self.fua_writes += fua as u64;
+        let plain =
+            |r: &Request| Request { op: if r.op.writes() { Op::Write } else { r.op }, ..*r };
+        let kept: Vec<_> = batch.iter().filter(|r| r.has_extent()).map(plain).collect();
+        self.flushes += (batch.len() - kept.len()) as u64;
+        kept
     }
 
     pub(super) fn requests(&self) -> Requests {
@@ -63,6 +81,8 @@ impl Mix {
             write: op(Op::Write),
             trim: op(Op::Trim),
             all: of(all, all_bytes),
+            flushes: self.flushes,
+            fua_writes: self.fua_writes,
         }
     }
 }

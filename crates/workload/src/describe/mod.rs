@@ -29,7 +29,7 @@ use serde::Serialize;
 
 use self::mix::Mix;
 use self::touches::Touches;
-use crate::{Alignment, BATCH, Request, Source, TraceError};
+use crate::{Alignment, BATCH, Op, Request, Source, TraceError};
 
 pub use characters::{Characters, Footprint, Identification, OfClasses, Window};
 pub use concentration::{Concentration, Curve, TopPage};
@@ -206,6 +206,19 @@ impl Describer {
     pub fn observe(&mut self, batch: &[Request]) {
         let Some(last) = batch.last() else { return };
         self.span_ns = last.at.as_ns();
+        if batch.iter().any(|r| r.op > Op::Trim) {
+            let plain = self.mix.plain(batch);
+            self.observe_plain(&plain);
+        } else {
+            self.observe_plain(batch);
+        }
+    }
+
+    /// The same of requests that read, write or trim.
+    fn observe_plain(&mut self, batch: &[Request]) {
+        if batch.is_empty() {
+            return;
+        }
         self.mix.observe(batch);
         self.sizes.observe(batch);
         self.alignment.observe(batch);

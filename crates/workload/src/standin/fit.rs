@@ -279,8 +279,8 @@ impl Fitter {
 fn stream_of(op: Op) -> Option<usize> {
     match op {
         Op::Read => Some(READ),
-        Op::Write => Some(WRITE),
-        Op::Trim => None,
+        Op::Write | Op::WriteFua => Some(WRITE),
+        Op::Trim | Op::Flush => None,
     }
 }
 
