@@ -6,15 +6,15 @@
 mod common;
 
 use common::{
-    PAGE, bytes, class_of, close, count, drive, generate, number, read, serve, trim, warnings,
-    write,
+    PAGE, bytes, class_of, close, count, drive, flush, generate, number, read, serve, trim,
+    warnings, write, write_fua,
 };
-use floatgate_ssd::sim::Sim;
+use floatgate_ssd::sim::{Sim, Turn};
 use floatgate_ssd::{Drive, ftl_of};
 use ftl::Lpn;
-use kernel::Rng;
+use kernel::{Dur, Rng};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use workload::{List, Op, Request, Workload};
 
 const PROGRAM: u64 = 600_000;
@@ -254,4 +254,243 @@ fn a_full_buffer_waits_behind_garbage_collection() {
         |v: &Value| number(&v["simulated_seconds"]) / number(&v["flash"]["program"]["total"]);
     close("time for each program", each(&value), each(&without), 0.02);
     assert!(buffer(&value, "absorbed") > 500);
+}
+
+// ── Time in the buffer ──────────────────────────────────────────────────────────────────────────
+
+/// 4096 bytes at 1.024 GB/s.
+const MOVE: u64 = 4_000;
+const LATENCY: u64 = 3_000;
+const TIMES: [&str; 2] = ["buffer.rate=1.024GB/s", "buffer.latency=3us"];
+
+/// The latency of each request in order of completion, by the events of a run.
+fn latencies(drive: &Drive, requests: Vec<Request>) -> Vec<u64> {
+    let list = List::new("list", requests).unwrap();
+    let mut ftl = ftl_of(drive, drive.policies.build());
+    ftl.begin_run(drive.policies.build());
+    let mut sim = Sim::new(drive, ftl);
+    let (mut source, mut batch) = (list.open().unwrap(), Vec::new());
+    let mut of = BTreeMap::new();
+    source.fill(&mut batch).unwrap();
+    for (token, request) in batch.iter().enumerate() {
+        while sim.advance(Some(request.at)) == Turn::Done {
+            while let Some(done) = sim.take_done() {
+                of.insert(done.token, done.latency.as_ns());
+            }
+        }
+        sim.submit(request, token as u32);
+    }
+    sim.close();
+    while sim.advance(None) == Turn::Done {
+        while let Some(done) = sim.take_done() {
+            of.insert(done.token, done.latency.as_ns());
+        }
+    }
+    assert_eq!(of.len(), batch.len(), "every request is answered");
+    of.into_values().collect()
+}
+
+/// A burst of the buffer's size goes in at the buffer's rate, page after page; what comes on top goes in
+/// as programs make room. One die, 600 us a program: page k of the burst is in after k moves.
+#[test]
+fn a_burst_of_its_size_is_absorbed_at_its_rate_and_no_more() {
+    let burst = |pages: u64| (0..pages).map(|page| write(0, page)).collect::<Vec<_>>();
+    let drive = buffered(8, 0.0, &TIMES);
+    let in_buffer = |k: u64| k * MOVE + LATENCY;
+    let expected: Vec<u64> = (1..=8).map(in_buffer).collect();
+    assert_eq!(latencies(&drive, burst(8)), expected);
+    // The first program begins when its page is in; each end makes room for one page more.
+    let room = |k: u64| in_buffer(1) + k * PROGRAM;
+    let more: Vec<u64> = (1..=4).map(|k| room(k) + MOVE + LATENCY).collect();
+    assert_eq!(latencies(&drive, burst(12)), [expected, more].concat());
+    let value = serve(&drive, burst(12));
+    let delays = &value["host"]["write"]["delay_ns_by_cause"];
+    let own: u64 = (1..=8).map(in_buffer).sum::<u64>() + 4 * (MOVE + LATENCY);
+    // The page that made way had been 7 us in the buffer, but that was before the wait began.
+    let host: u64 = (1..=4).map(room).sum();
+    let both = number(&delays["buffer"]) + number(&delays["queue"]["host"]);
+    close("in the buffer and before", both * 12.0, (own + host) as f64, 1e-12);
+    assert_eq!(number(&delays["array"]), 0.0);
+    close("in the buffer", number(&delays["buffer"]) * 12.0, own as f64, 1e-9);
+    assert_eq!(class_of(&value, "write").max, room(4) + MOVE + LATENCY);
+}
+
+/// Random sizes and times against a queue with one server, by hand.
+#[test]
+fn its_port_serves_one_after_the_other() {
+    for seed in 0..20 {
+        let mut rng = Rng::named(seed, "port");
+        let (mut at, mut free, mut requests, mut expected) = (0, 0, Vec::new(), Vec::new());
+        for _ in 0..64 {
+            at += u64::from(rng.below(8_000));
+            let page = u64::from(rng.below(4));
+            let sectors = 1 + u64::from(rng.below(8));
+            let op = if requests.len() < 8 || rng.below(2) == 0 { Op::Write } else { Op::Read };
+            // Whole pages first, so that every read is of what is there.
+            let (page, sectors) =
+                if requests.len() < 4 { (requests.len() as u64, 8) } else { (page, sectors) };
+            requests.push(bytes(at, op, page * PAGE, sectors * 512));
+            free = u64::max(free, at) + sectors * MOVE / 8;
+            expected.push(free + LATENCY - at);
+        }
+        let drive = buffered(8, 1.0, &TIMES);
+        assert_eq!(latencies(&drive, requests), expected, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_write_goes_through_where_it_must_survive() {
+    let (volatile, through) = ("buffer.power-loss-protected=false", "buffer.kind=write-through");
+    let in_buffer = MOVE + LATENCY;
+    for (own, op, latency) in [
+        (vec![], Op::Write, in_buffer),
+        (vec![], Op::WriteFua, in_buffer),
+        (vec![volatile], Op::Write, in_buffer),
+        (vec![volatile], Op::WriteFua, in_buffer + PROGRAM),
+        (vec![through], Op::Write, in_buffer),
+        (vec![through, volatile], Op::Write, in_buffer + PROGRAM),
+        (vec![through, volatile], Op::WriteFua, in_buffer + PROGRAM),
+        (vec!["buffer.kind=none"], Op::Write, PROGRAM),
+        (vec!["buffer.kind=none"], Op::WriteFua, PROGRAM),
+    ] {
+        let drive = buffered(4, 1.0, &[&TIMES[..], &own].concat());
+        let value = serve(&drive, vec![bytes(0, op, 0, PAGE)]);
+        assert_eq!(class_of(&value, "write").max, latency, "{own:?} {op:?}");
+        let delays = &value["host"]["write"]["delay_ns_by_cause"];
+        let array = if latency >= PROGRAM { PROGRAM as f64 } else { 0.0 };
+        assert_eq!(number(&delays["array"]), array, "{own:?} {op:?}");
+    }
+}
+
+/// One die: programs follow each other. A flush is done with the last program of what was written
+/// before it, and neither waits for what comes after nor lets it in between.
+#[test]
+fn a_flush_waits_for_all_before_it() {
+    let script = vec![write(0, 0), write(1, 1), write(2, 2), flush(10_000), write(11_000, 3)];
+    let volatile = "buffer.power-loss-protected=false";
+    let flush_of = |drive: &Drive| latencies(drive, script.clone())[3];
+    // Without a buffer: three programs from time zero on.
+    assert_eq!(flush_of(&buffered(4, 1.0, &["buffer.kind=none"])), 3 * PROGRAM - 10_000);
+    // Protected, all is safe when it is in: the last page of three, from its arrival on.
+    assert_eq!(flush_of(&buffered(4, 1.0, &[])), 0);
+    assert_eq!(flush_of(&buffered(4, 1.0, &TIMES)), 3 * MOVE + LATENCY - 10_000);
+    // Volatile: nothing is sent before the flush.
+    assert_eq!(flush_of(&buffered(4, 1.0, &[volatile])), 3 * PROGRAM);
+    // With time: two pages are in at 7 and 11 us, of which the first goes at the flush, 10 us.
+    let timed = [&TIMES[..], &[volatile]].concat();
+    assert_eq!(flush_of(&buffered(4, 1.0, &timed)), 3 * PROGRAM);
+    // Sent at once, as it is in.
+    assert_eq!(flush_of(&buffered(4, 0.0, &timed)), MOVE + LATENCY + 3 * PROGRAM - 10_000);
+    // What is written over after a flush is written twice, whatever the buffer could absorb.
+    let over = vec![write(0, 0), flush(1), write(2, 0), flush(3), write(4, 0)];
+    let value = serve(&buffered(4, 1.0, &[volatile]), over.clone());
+    assert_eq!((programs(&value), buffer(&value, "absorbed")), (3, 0));
+    let flushes = class_of(&value, "flush");
+    assert_eq!((flushes.max, flushes.mean), (2 * PROGRAM - 2, (3 * PROGRAM - 2) as f64 / 2.0));
+    let value = serve(&buffered(4, 1.0, &[]), over);
+    assert_eq!((programs(&value), buffer(&value, "absorbed")), (1, 2));
+}
+
+/// Random requests, several at a time, on a drive that never collects garbage (a page on the move is
+/// in two places), whatever its buffer: when a flush is done, every write before it is; and what was
+/// written before it, and neither written nor trimmed after, lies in flash unless the buffer survives a
+/// loss of power. Pages are trimmed before most writes, so that an old copy cannot stand for the new
+/// one.
+#[test]
+fn no_flush_is_early() {
+    let (mut waited, mut looked) = (0, 0);
+    for seed in 0..48 {
+        let mut own = vec!["geometry.blocks-per-plane=256", "geometry.channels=2"];
+        let kind = ["none", "write-back", "write-through"][seed % 3];
+        let volatile = seed % 2 == 1;
+        let kind = format!("buffer.kind={kind}");
+        let protected = format!("buffer.power-loss-protected={}", !volatile);
+        own.extend([kind.as_str(), protected.as_str()]);
+        if seed % 5 > 1 {
+            own.extend(TIMES);
+        }
+        let drive = buffered(2 + seed as u64 % 9, [0.0, 0.7][seed / 6 % 2], &own);
+        let in_flash = volatile || seed % 3 == 0;
+        let mut rng = Rng::named(seed as u64, "flushes");
+        let mut ftl = ftl_of(&drive, drive.policies.build());
+        ftl.begin_run(drive.policies.build());
+        let mut sim = Sim::new(&drive, ftl);
+        let mut open = BTreeSet::new();
+        let mut flushes = VecDeque::new();
+        // When each page was last written, by the number of the request; trimmed: none.
+        let mut written: BTreeMap<u64, u32> = BTreeMap::new();
+        let mut number = 0;
+        for _ in 0..1500 {
+            let until = sim.now() + Dur::ns(u64::from(rng.below(400_000)));
+            while sim.advance(Some(until)) == Turn::Done {
+                while let Some(done) = sim.take_done() {
+                    open.remove(&done.token);
+                    if flushes.front() != Some(&done.token) {
+                        continue;
+                    }
+                    flushes.pop_front();
+                    waited += u32::from(done.latency > Dur::ZERO);
+                    let first = open.first().copied().unwrap_or(u32::MAX);
+                    assert!(first > done.token, "seed {seed}: {first} is not done");
+                    for (&page, _) in written.iter().filter(|(_, at)| in_flash && **at < done.token)
+                    {
+                        let ppn = sim.ftl().map().lookup(Lpn::from_u32(page as u32));
+                        let there = ppn.is_some_and(|ppn| sim.ftl().array().is_written(ppn));
+                        assert!(there, "seed {seed}: page {page} can still be lost");
+                        looked += 1;
+                    }
+                }
+            }
+            let page = u64::from(rng.below(64));
+            let next = number;
+            let mut submit = |request: Request| {
+                sim.submit(&request, number);
+                number += 1;
+            };
+            match rng.below(10) {
+                0 => submit(read(0, page)),
+                1 => {
+                    flushes.push_back(next);
+                    submit(flush(0));
+                }
+                kind => {
+                    let trims = kind > 3;
+                    if trims {
+                        submit(trim(0, page));
+                    }
+                    open.insert(next + u32::from(trims));
+                    written.insert(page, next + u32::from(trims));
+                    submit(if kind % 3 == 0 { write_fua(0, page) } else { write(0, page) });
+                }
+            }
+        }
+    }
+    assert!(waited > 1000 && looked > 10_000, "{waited} {looked}");
+}
+
+/// Page 3 is written at 0 and in flash at 600 us.
+#[test]
+fn the_controller_has_what_is_on_its_way() {
+    let (wait, memory) = ("ftl.pending-read=wait", "ftl.pending-read=memory");
+    let half = |at, op| bytes(at, op, 3 * PAGE, PAGE / 2);
+    let script = |second| vec![write(0, 3), second];
+    let at = 100_000;
+    let of = |own: &[&str], second: Request| {
+        let value = serve(&drive(&[own, &["precondition.fill=none"]].concat()), script(second));
+        let flash = &value["flash"];
+        let reads = (count(&flash["pending_reads"]), count(&flash["read"]["host"]));
+        (class_of(&value, if second.op.writes() { "write" } else { "read" }).max, reads)
+    };
+    assert_eq!(of(&[wait], read(at, 3)), (PROGRAM - at + READ, (0, 1)));
+    assert_eq!(of(&[memory], read(at, 3)), (0, (1, 0)));
+    // In flash it is read there.
+    assert_eq!(of(&[memory], read(PROGRAM + 1, 3)), (READ, (0, 1)));
+    // A write of half a page needs the other half: it waits for the die, and not for the page.
+    assert_eq!(of(&[wait], half(at, Op::Write)), (2 * PROGRAM - at + READ, (0, 1)));
+    assert_eq!(of(&[memory], half(at, Op::Write)), (2 * PROGRAM - at, (1, 0)));
+    // Through the port of a buffer that takes time: the page that was sent is there as well, but half
+    // of a page that was only written in half is not.
+    let timed = [&TIMES[..], &["buffer.size=16KiB"]].concat();
+    let own = [&timed[..], &[memory]].concat();
+    assert_eq!(of(&own, read(at, 3)), (MOVE + LATENCY, (0, 0)));
 }

@@ -50,7 +50,11 @@ const NULLS: [&str; 13] = [
 /// Every number is one: what is infinite or not a number comes out as null.
 fn assert_finite(value: &Value, path: &str) {
     match value {
-        Value::Null => assert!(NULLS.contains(&path), "{path} is null"),
+        Value::Null => {
+            let cause = path.split_once("/delay_ns_by_cause/").map(|(_, cause)| cause);
+            let not_yet = cause.is_some_and(|cause| NOT_YET.contains(&cause));
+            assert!(not_yet || NULLS.contains(&path), "{path} is null");
+        }
         Value::Object(map) => {
             map.iter().for_each(|(key, v)| assert_finite(v, &format!("{path}/{key}")));
         }
@@ -58,6 +62,9 @@ fn assert_finite(value: &Value, path: &str) {
         _ => {}
     }
 }
+
+/// Causes of delay that results have a place for and no drive has yet.
+const NOT_YET: [&str; 4] = ["link", "controller", "suspend", "map"];
 
 // ── Requests ────────────────────────────────────────────────────────────────────────────────────
 
@@ -522,7 +529,7 @@ fn keys(value: &Value) -> Vec<String> {
 
 #[test]
 fn every_key_is_there_whatever_ran() {
-    let source = "host gc wear refresh rewrite map";
+    let source = "host gc wear refresh rewrite map fold parity";
     let sources = format!("{source} total");
     let latency = "mean min p50 p90 p99 p99_9 p99_99 max";
     let levels = "high medium low";
@@ -538,15 +545,18 @@ fn every_key_is_there_whatever_ran() {
             "name format sha256 reading requests skipped notes stand_in out_of_range shift_bytes",
         ),
         ("/end", "state at_ns reason"),
-        ("/host", "read write trim all high"),
+        ("/host", "read write trim flush all high"),
         ("/host/trim", "requests bytes latency_ns delay_ns_by_cause"),
         ("/host/all/latency_ns", latency),
-        ("/host/read/delay_ns_by_cause", "throttle queue bus array ecc"),
+        (
+            "/host/read/delay_ns_by_cause",
+            "throttle queue bus array ecc buffer link controller suspend map",
+        ),
         ("/host/write/delay_ns_by_cause/queue", source),
         (
             "/flash",
             "read program erase reprogram gc_erase_by_demand page_latency_ns \
-                    unmapped_reads by_level rmw_reads skipped_pages uncorrectable",
+                    unmapped_reads pending_reads by_level rmw_reads skipped_pages uncorrectable",
         ),
         ("/flash/read", &sources),
         ("/flash/program", &sources),

@@ -316,9 +316,7 @@ def _lines(names: Names) -> tuple[list[int], str, dict[int, str]]:
 
 def _operations(plot: Plot, names: Names, shown: Sequence[int]) -> list[str]:
     """The operations that occur, or the one that the plot's measure begins with."""
-    ops = [
-        o for o in ("read", "write", "trim") if any(names.runs[i].host[o].requests for i in shown)
-    ]
+    ops = [o for o in OPERATIONS[:-1] if any(names.runs[i].host[o].requests for i in shown)]
     one = asked(plot, OPERATIONS, "host.")
     if one:
         return [one]

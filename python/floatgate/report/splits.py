@@ -23,14 +23,15 @@ from floatgate.report.model import Plot
 from floatgate.report.names import Names
 from floatgate.result.measures import UNITS
 from floatgate.result.run import Result
-from floatgate.result.values import OPERATIONS, SOURCES, delays
+from floatgate.result.values import OPERATIONS, SOURCES, TO_COME, delays
 
 _CAUSES = {
     "throttle": "throttled",
-    **{f"queue.{source}": f"behind {source}" for source in SOURCES},
+    **{f"queue.{source}": f"behind {source}" for source in (*SOURCES, *TO_COME)},
     "bus": "channel",
     "array": "flash array",
     "ecc": "error correction",
+    "buffer": "write buffer",
 }
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from floatgate.result.files import reading
 from floatgate.result.run import Result
-from floatgate.result.values import SOURCES
+from floatgate.result.values import OPERATIONS, SOURCES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -138,7 +138,7 @@ def _series(run: Result, rows: pl.DataFrame) -> Series | None:
             *(pl.col(c).sum() for c in counted),
         )
     )
-    ops = ("read", "write", "trim")
+    ops = [op for op in OPERATIONS[:-1] if f"{op}_requests" in sums.columns]
     seconds = pl.col("width_ns") * 1e-9
     requests = pl.sum_horizontal(f"{op}_requests" for op in ops)
     latency = pl.sum_horizontal(f"{op}_latency_sum_ns" for op in ops)

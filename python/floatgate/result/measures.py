@@ -102,6 +102,9 @@ HOST = (
     ),
     Measure("write.p99", "write p99", _latency("write", "p99"), "ns", about="write latency, p99"),
     Measure("trim.mean", "trim mean", _latency("trim", "mean"), "ns", about="mean trim latency"),
+    Measure(
+        "flush.mean", "flush mean", _latency("flush", "mean"), "ns", about="mean flush latency"
+    ),
     Measure("iops", "IOPS", _rate, "per s", more_is_better=True, about="requests"),
 )
 FLASH = (

@@ -6,6 +6,7 @@ said once, in words, and not found out by whoever draws a plot.
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -15,11 +16,14 @@ from typing import Any
 from floatgate import engine
 from floatgate.engine import InputError
 from floatgate.result.files import json_of
-from floatgate.result.values import flat
+from floatgate.result.values import TO_COME, flat
 
 SHAPES_RESULTS = False
 
-SCHEMA = "floatgate.run/1"
+SCHEMA = "floatgate.run/2"
+
+EARLIER = "floatgate.run/1"
+"""What this version reads as well: it lacks the places for what drives learned since."""
 
 
 def value_of(path: Path) -> dict[str, Any]:
@@ -34,12 +38,44 @@ def value_of(path: Path) -> dict[str, Any]:
     schema = value.get("schema")
     if not isinstance(schema, str):
         raise InputError(f"{path}: this is no result of a run; expected `schema` to be `{SCHEMA}`")
+    if schema == EARLIER:
+        return _brought_up(value)
     if schema != SCHEMA:
         raise InputError(
             f"{path}: this is a `{schema}`, and this version reads `{SCHEMA}`; "
             "run it again with one version of floatgate"
         )
     return value
+
+
+def _brought_up(value: dict[str, Any]) -> dict[str, Any]:
+    """A result of the schema before with the keys that came since, as it would have had them."""
+    host, flash, split = (value.get(key) for key in ("host", "flash", "energy_split"))
+    none = sample()["host"]["flush"]
+    if isinstance(host, dict):
+        for part in (host, host.get("high")):
+            if isinstance(part, dict):
+                for one in part.values():
+                    _fill(one, "delay_ns_by_cause", none["delay_ns_by_cause"])
+                part.setdefault("flush", copy.deepcopy(none))
+    if isinstance(flash, dict):
+        flash.setdefault("pending_reads", 0)
+        for kind in ("read", "program", "erase", "reprogram"):
+            _fill(flash, kind, dict.fromkeys(TO_COME, 0))
+    if isinstance(split, dict):
+        _fill(split, "source", dict.fromkeys(TO_COME, 0.0))
+    return value
+
+
+def _fill(of: Any, key: str, missing: Mapping[str, Any]) -> None:
+    """Gives a table inside of another what it lacks, also in tables of its own."""
+    inner = of.get(key) if isinstance(of, dict) else None
+    if isinstance(inner, dict):
+        for name, value in missing.items():
+            if isinstance(value, dict) and name in inner:
+                _fill(inner, name, value)
+            else:
+                inner.setdefault(name, value)
 
 
 def check(value: Mapping[str, Any], path: Path) -> None:

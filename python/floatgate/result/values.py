@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import polars as pl
 
-OPERATIONS = ("read", "write", "trim", "all")
+OPERATIONS = ("read", "write", "trim", "flush", "all")
 
 SOURCES = ("host", "gc", "wear", "refresh", "rewrite", "map")
+"""Who flash works for, in results and in the columns of their tables."""
+
+TO_COME = ("fold", "parity")
+"""Sources for which results have a place, and that no drive has yet."""
 
 
 class Numbers(Mapping[str, Any]):
@@ -88,8 +92,12 @@ def run_id_of(value: Mapping[str, Any]) -> str:
 
 
 def delays(host: Mapping[str, Any]) -> dict[str, float]:
-    """The mean delay of one host operation by cause; `queue.gc` is the wait behind GC."""
-    return dict(flat(host["delay_ns_by_cause"] or {}))
+    """The mean delay of one host operation by cause; `queue.gc` is the wait behind GC.
+
+    What the drive cannot wait for is left out.
+    """
+    causes = flat(host["delay_ns_by_cause"] or {})
+    return {cause: mean for cause, mean in causes if mean is not None}
 
 
 def flat(value: object, path: str = "", *, lists: bool = False) -> Iterator[tuple[str, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from floatgate.result.run import Result
-from floatgate.result.values import SOURCES, delays
+from floatgate.result.values import OPERATIONS, SOURCES, delays
 from floatgate.words import (
     BOLD,
     RED,
@@ -80,7 +80,7 @@ def _host(result: Result, style: Style) -> str:
 
 def _operations(result: Result) -> list[str]:
     """The host operations that occurred, and their sum where there are several."""
-    ops = [op for op in ("read", "write", "trim") if result.host[op].requests]
+    ops = [op for op in OPERATIONS[:-1] if result.host[op].requests]
     return [*ops, "all"] if len(ops) > 1 else ops
 
 
@@ -109,6 +109,7 @@ _CAUSES = {
     "bus": "on the channel",
     "array": "in the flash array",
     "ecc": "in error correction",
+    "buffer": "at the write buffer",
 }
 
 
@@ -139,6 +140,7 @@ def _flash(result: Result, style: Style) -> str:
 
 _FLASH_FACTS = {
     "unmapped_reads": "reads of pages never written",
+    "pending_reads": "reads of pages on their way to flash",
     "rmw_reads": "reads for read-modify-write",
     "skipped_pages": "pages skipped",
     "uncorrectable": "uncorrectable reads",

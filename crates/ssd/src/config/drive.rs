@@ -208,6 +208,24 @@ words! {
         Data = "data",
     }
 
+    /// When a write is done for the host where there is a buffer.
+    pub enum BufferKind {
+        /// There is none.
+        None = "none",
+        /// When it is in the buffer.
+        WriteBack = "write-back",
+        /// When it survives a loss of power.
+        WriteThrough = "write-through",
+    }
+
+    /// What a read costs whose page is still on its way to flash.
+    pub enum PendingRead {
+        /// The wait for its program, and a read.
+        Wait = "wait",
+        /// Nothing in flash: the controller has the data.
+        Memory = "memory",
+    }
+
     /// How much a plane that has too few free blocks collects before it waits for idle time.
     pub enum Foreground {
         /// Until enough are free.

@@ -6,7 +6,7 @@
 use super::error::{ConfigError, Kind, Log};
 use super::keys::File;
 use super::node::{Entry, Node, Table, Value, join};
-use super::rate::Rate;
+use super::rate::{Bandwidth, Rate};
 use kernel::{Bytes, Dur, Energy, Power, nearest};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Display;
@@ -599,6 +599,7 @@ quantities! {
     Power: "a power", "mW", r"[0-9._]+\s*[munµ]?W";
     Bytes: "a size", "KiB", r"[0-9._]+\s*([KMGT]iB|[kKMGT]B|B)";
     Rate: "a rate", "MT/s", r"[0-9._]+\s*[kMG]T/s";
+    Bandwidth: "a rate of data", "MB/s", r"[0-9._]+\s*[kMG]B/s";
     Offset: "an offset", "B", r"[+-]?[0-9._]+\s*([KMGT]iB|[kKMGT]B|B)";
 }
 

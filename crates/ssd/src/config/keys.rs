@@ -7,13 +7,14 @@
 //! (`=> Run`, see [`Reach`](super::field::Reach)): a key that says nothing is part of the name.
 
 use super::drive::{
-    Age, ChannelFirst, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, ProgramSpeed,
-    ReadStart, Recovery, SHORTEST, Uncorrectable, UnmappedRead,
+    Age, BufferKind, ChannelFirst, Fill, Foreground, HostMode, Mapping, Model, MultiPlane,
+    PendingRead, ProgramSpeed, ReadStart, Recovery, SHORTEST, Uncorrectable,
+    UnmappedRead,
 };
 use super::error::{ConfigError, Kind, Log};
 use super::field::{Any, At, ByPageType, Field, Key, Offset, Word, all, settings, values};
 use super::node::{Entry, Node, Table, Value, join};
-use super::rate::Rate;
+use super::rate::{Bandwidth, Rate};
 use kernel::{Bytes, Dur, Energy, Power};
 use nand::PageOrder;
 use policies::Family;
@@ -307,6 +308,9 @@ settings! {
         logical_capacity: Option<Bytes>,
         /// What a read of a page that holds nothing costs: "flash" like any other, "zero" nothing.
         unmapped_read: UnmappedRead,
+        /// What a read costs whose page is on its way to flash: "wait", for its program, and then a
+        /// read; "memory": the controller still has the data, and flash is not asked.
+        pending_read: PendingRead => Run,
         /// Which programs go to several planes of a die at once.
         multi_plane: MultiPlane,
         /// When garbage collection runs.
@@ -343,12 +347,23 @@ settings! {
         out_of_range: OutOfRange => Requests,
     }
 
-    /// The write buffer: memory of the drive in which a write is done for the host before it is
-    /// in flash. It survives a loss of power.
+    /// The write buffer: memory of the drive through which writes go to flash.
     pub struct Buffer {
+        /// When a write is done for the host: "write-back", as soon as it is in the buffer (with
+        /// force unit access: when it survives a loss of power); "write-through", when it survives
+        /// a loss of power; "none": there is no buffer, whatever its size.
+        kind: BufferKind,
         /// How much it holds, in whole pages; "0B": there is none, and a write is done when it is
         /// in flash.
         size: Bytes,
+        /// Whether what is in it survives a loss of power. If not, a flush sends it to flash and
+        /// waits for that.
+        power_loss_protected: bool,
+        /// How long the drive takes to answer once data are in the buffer, or out of it, up to a
+        /// minute. Others are taken in meanwhile.
+        latency: Operation,
+        /// How fast data go in and out, one after the other. Not given: in no time.
+        rate: Option<Bandwidth>,
         /// Pages are sent to flash, the least recently written first, while more than this share
         /// of the buffer waits to be sent, 0 to 1. 0: at once. Until then a page that is written
         /// over costs nothing.

@@ -37,15 +37,16 @@ mod times;
 pub use chips::{chip, chips};
 pub(crate) use chips::{drive_of as chip_drive, is_chip};
 pub use drive::{
-    Age, ChannelFirst, Drive, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, ProgramSpeed,
-    ReadStart, Recording, Recovery, SHORTEST, Uncorrectable, UnmappedRead, Workload,
+    Age, BufferKind, ChannelFirst, Drive, Fill, Foreground, HostMode, Mapping, Model, MultiPlane,
+    PendingRead, ProgramSpeed, ReadStart, Recording, Recovery, SHORTEST, Uncorrectable,
+    UnmappedRead, Workload,
 };
 pub use error::{ConfigError, Kind, Mark};
 pub(crate) use field::Word;
 pub use keys::{Buffer, Ftl, GcMarks, Host, Precondition, Reliability};
 pub use layers::Layers;
 pub use node::{Entry, Node, Table, Value, located};
-pub use rate::Rate;
+pub use rate::{Bandwidth, Rate};
 pub use render::render;
 pub(crate) use resolve::before_run;
 pub use schema::schema;

@@ -45,6 +45,8 @@ pub(crate) struct Spent {
     pub(crate) array: u64,
     /// Sensing and sending beyond a plain read, to correct errors.
     pub(crate) ecc: u64,
+    /// On the way into or out of the write buffer, or waiting for it.
+    pub(crate) buffer: u64,
 }
 
 impl Spent {
@@ -53,16 +55,30 @@ impl Spent {
     pub(crate) fn behind(&self, waited: Dur) -> Self {
         let waited = waited.as_ns();
         let mut spent = Self::default();
-        let queued: u64 = self.queue.iter().sum();
+        let queued: u64 = self.queue.iter().sum::<u64>() + self.buffer;
         let before = waited.saturating_sub(self.bus + self.array + self.ecc).min(queued);
+        let mut rest = waited;
         if before > 0 {
-            for (ours, theirs) in spent.queue.iter_mut().zip(self.queue) {
+            let theirs = self.queue.iter().chain([&self.buffer]);
+            let ours = spent.queue.iter_mut().chain([&mut spent.buffer]);
+            for (ours, &theirs) in ours.zip(theirs) {
                 *ours = (u128::from(theirs) * u128::from(before) / u128::from(queued)) as u64;
+                rest -= *ours;
             }
         }
-        let split: u64 = spent.queue.iter().sum();
-        spent.queue[Source::Host as usize] += waited - split;
+        spent.queue[Source::Host as usize] += rest;
         spent
+    }
+
+    /// Adds what came after.
+    pub(crate) fn then(&mut self, later: &Self) {
+        for (sum, ns) in self.queue.iter_mut().zip(later.queue) {
+            *sum += ns;
+        }
+        self.bus += later.bus;
+        self.array += later.array;
+        self.ecc += later.ecc;
+        self.buffer += later.buffer;
     }
 }
 

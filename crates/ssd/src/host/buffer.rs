@@ -1,11 +1,14 @@
 //! The write buffer: pages that the host has written and that flash does not hold yet.
 //!
-//! A write is done for the host when all its pages are in the buffer; that takes no time of its
-//! own. Pages that are still unsent may be written over in place, and then never reach flash; the
-//! least recently written is sent first. A page keeps its place until its program is done. Once the
+//! A page that the host writes gets a *place*, its data *arrive* there over the port, and from then on
+//! it may be *sent* to flash; it keeps its place until its program is done. A page that was not sent may
+//! be written over in place, and then never reaches flash; the least recently written is sent first.
+//! A page that somebody waits for (a flush, or a write that is done only when it is safe) is sent as
+//! soon as it has arrived, and takes no more writes: one that comes gets a place of its own. Once the
 //! host has nothing more to ask, everything is sent: a run ends with what it wrote in flash.
 
-use crate::config;
+use super::port::Port;
+use crate::config::{self, BufferKind};
 use ftl::Lpn;
 use kernel::{Bytes, Prio};
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -64,14 +67,81 @@ pub struct BufferCounts {
     pub left: u32,
 }
 
+/// How far a page is.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum State {
+    /// Its data come over the port, from so many writes.
+    Arriving(u32),
+    /// It may be sent.
+    Unsent,
+    /// It is on its way to flash.
+    Sent,
+}
+
 #[derive(Copy, Clone, Debug)]
 struct Entry {
     lpn: Lpn,
     parts: Parts,
     prio: Prio,
-    sent: bool,
+    state: State,
+    /// The host gave it up before it was sent.
+    dropped: bool,
+    /// It is to be sent as soon as it has arrived.
+    awaited: bool,
+    /// The write that is done when it is safe.
+    owed: Option<u32>,
+    /// The stretch of writes that it belongs to (see [`Barrier`](super::Barrier)).
+    stretch: u32,
     before: u32,
     after: u32,
+}
+
+/// What the host writes of a page.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Data {
+    pub(crate) parts: Parts,
+    pub(crate) bytes: Bytes,
+}
+
+/// A write that wants a place.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Write {
+    pub(crate) lpn: Lpn,
+    pub(crate) parts: Parts,
+    pub(crate) prio: Prio,
+    /// The stretch of writes that it belongs to.
+    pub(crate) stretch: u32,
+    /// It is done only when it survives a loss of power.
+    pub(crate) forced: bool,
+}
+
+/// The place of a write.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Placed {
+    pub(crate) place: u32,
+    /// The page was not in the buffer, or could not be written over.
+    pub(crate) new: bool,
+}
+
+/// What becomes of a page whose data have arrived.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Arrived {
+    /// It stays, or more of it comes.
+    Stays,
+    /// It is to be sent now.
+    Sends(Flush),
+    /// The host has given it up; it was of this stretch, and its place is free.
+    Dropped(u32),
+}
+
+/// A page that flash holds now.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Flushed {
+    /// The host gave the page up meanwhile.
+    pub(crate) dead: bool,
+    /// The write that is done with it.
+    pub(crate) owed: Option<u32>,
+    pub(crate) stretch: u32,
 }
 
 /// The buffer.
@@ -85,10 +155,17 @@ pub(crate) struct Buffer {
     free: u32,
     taken: u32,
     unsent: u32,
+    arriving: u32,
     oldest: u32,
     newest: u32,
     /// Places of pages that the host gave up while they were on their way.
     dead: Vec<u32>,
+    /// Writes whose data have arrived and that are done when flash has them.
+    owing: u32,
+    write_through: bool,
+    /// Its pages do not survive a loss of power.
+    volatile: bool,
+    pub(crate) port: Port,
     counts: BufferCounts,
 }
 
@@ -96,7 +173,8 @@ impl Buffer {
     /// The buffer of a drive with pages of this size; none, if it has no room for one.
     pub(crate) fn new(settings: &config::Buffer, page: Bytes) -> Option<Self> {
         let capacity = (settings.size.get() / page.get()) as u32;
-        (capacity > 0).then(|| Self {
+        let there = capacity > 0 && settings.kind != BufferKind::None;
+        there.then(|| Self {
             entries: Vec::with_capacity(capacity as usize),
             places: FxHashMap::with_capacity_and_hasher(capacity as usize, FxBuildHasher),
             capacity,
@@ -104,33 +182,64 @@ impl Buffer {
             free: END,
             taken: 0,
             unsent: 0,
+            arriving: 0,
             oldest: END,
             newest: END,
             dead: Vec::new(),
+            owing: 0,
+            write_through: settings.kind == BufferKind::WriteThrough,
+            volatile: !settings.power_loss_protected,
+            port: Port::new(settings),
             counts: BufferCounts { places: capacity, ..BufferCounts::default() },
         })
     }
 
-    /// Takes a page that the host writes; whether there was room. `came_before`: writes wait for it.
-    pub(crate) fn write(&mut self, lpn: Lpn, parts: Parts, prio: Prio, came_before: bool) -> bool {
-        if let Some(&place) = self.places.get(&lpn)
-            && !self.entries[place as usize].sent
-        {
+    /// Whether what is in it is lost with the power.
+    pub(crate) fn is_volatile(&self) -> bool {
+        self.volatile
+    }
+
+    /// Takes a page that the host writes, if there is room. `came_before`: writes wait for it.
+    pub(crate) fn write(&mut self, write: Write, came_before: bool) -> Option<Placed> {
+        let Write { lpn, parts, prio, forced, stretch } = write;
+        let awaited = self.volatile && (forced || self.write_through);
+        if let Some(&place) = self.places.get(&lpn) {
             let entry = &mut self.entries[place as usize];
-            entry.parts.0 |= parts.0;
-            entry.prio = entry.prio.max(prio);
-            self.counts.absorbed += 1;
-            self.unlink(place);
-            self.link(place);
-            return true;
+            let takes_more = !entry.awaited && (entry.stretch == stretch || !self.volatile);
+            if takes_more && entry.state != State::Sent {
+                entry.parts.0 |= parts.0;
+                entry.prio = entry.prio.max(prio);
+                entry.awaited = awaited;
+                self.counts.absorbed += 1;
+                match &mut entry.state {
+                    State::Arriving(writes) => *writes += 1,
+                    _ => {
+                        self.unlink(place);
+                        self.entries[place as usize].state = State::Arriving(1);
+                        self.arriving += 1;
+                    }
+                }
+                return Some(Placed { place, new: false });
+            }
         }
         if came_before || self.taken == self.capacity {
-            return false;
+            return None;
         }
         // What is written anew is not given up; older copies are placed before this one.
         let entries = &self.entries;
         self.dead.retain(|&place| entries[place as usize].lpn != lpn);
-        let entry = Entry { lpn, parts, prio, sent: false, before: END, after: END };
+        let entry = Entry {
+            lpn,
+            parts,
+            prio,
+            state: State::Arriving(1),
+            dropped: false,
+            awaited,
+            owed: None,
+            stretch,
+            before: END,
+            after: END,
+        };
         let place = self.free;
         if place == END {
             self.entries.push(entry);
@@ -140,10 +249,39 @@ impl Buffer {
         }
         let place = if place == END { self.entries.len() as u32 - 1 } else { place };
         self.places.insert(lpn, place);
-        self.link(place);
+        self.arriving += 1;
         self.taken += 1;
         self.counts.most = self.counts.most.max(self.taken);
-        true
+        Some(Placed { place, new: true })
+    }
+
+    /// The data of a write have arrived at its place; in `stretch` is written now. Whether the write,
+    /// `op`, is done with that comes first.
+    pub(crate) fn arrived(&mut self, place: u32, op: u32, stretch: u32) -> (bool, Arrived) {
+        let volatile = self.volatile;
+        let entry = &mut self.entries[place as usize];
+        let State::Arriving(writes) = &mut entry.state else { unreachable!("it was arriving") };
+        *writes -= 1;
+        if *writes > 0 {
+            // Who waits for a page is the last that writes it.
+            return (true, Arrived::Stays);
+        }
+        self.arriving -= 1;
+        if entry.dropped {
+            let of = entry.stretch;
+            self.give_back(place);
+            return (true, Arrived::Dropped(of));
+        }
+        if entry.awaited {
+            entry.owed = Some(op);
+            self.owing += 1;
+            return (false, Arrived::Sends(self.send(place)));
+        }
+        if volatile && entry.stretch != stretch {
+            return (true, Arrived::Sends(self.send(place)));
+        }
+        self.link(place);
+        (true, Arrived::Stays)
     }
 
     /// Whether the buffer can answer a read of these parts of a page.
@@ -154,21 +292,28 @@ impl Buffer {
         hit
     }
 
-    /// The host gave a page up: what is unsent of it never will be.
-    pub(crate) fn trim(&mut self, lpn: Lpn) {
-        if let Some(place) = self.places.remove(&lpn)
-            && !self.entries[place as usize].sent
-        {
+    /// The host gave a page up: what was not sent of it never will be. Returns the stretch of a page
+    /// that left.
+    pub(crate) fn trim(&mut self, lpn: Lpn) -> Option<u32> {
+        let place = self.places.remove(&lpn)?;
+        if self.arriving > 0 {
+            // Also a copy that takes no more writes, before this one.
+            let arriving = |e: &&mut Entry| e.lpn == lpn && matches!(e.state, State::Arriving(_));
+            self.entries.iter_mut().filter(arriving).for_each(|e| e.dropped = true);
+        }
+        let entry = self.entries[place as usize];
+        (entry.state == State::Unsent).then(|| {
             self.unlink(place);
             self.give_back(place);
-        }
+            entry.stretch
+        })
     }
 
     /// The host gave a page up of which a copy was sent and has no slot yet: when it gets there,
     /// it is to be given up again.
     #[cold]
     pub(crate) fn bury(&mut self, lpn: Lpn) {
-        let sent = |e: &Entry| e.sent && e.lpn == lpn;
+        let sent = |e: &Entry| e.state == State::Sent && e.lpn == lpn;
         let places = (0..).zip(&self.entries).filter(|(_, e)| sent(e)).map(|(place, _)| place);
         self.dead.extend(places);
         self.dead.sort_unstable();
@@ -177,28 +322,38 @@ impl Buffer {
 
     /// The next page to be sent, with `waiting` writes in want of room.
     pub(crate) fn next_flush(&mut self, waiting: usize) -> Option<Flush> {
-        let on_their_way = (self.taken - self.unsent) as usize;
+        let on_their_way = (self.taken - self.unsent - self.arriving) as usize;
         if self.unsent <= self.keep && on_their_way >= waiting {
             return None;
         }
-        let place = (self.oldest != END).then_some(self.oldest)?;
-        self.unlink(place);
-        let entry = &mut self.entries[place as usize];
-        entry.sent = true;
-        self.counts.flushed += 1;
-        let partial = entry.parts != Parts::ALL;
-        Some(Flush { place, lpn: entry.lpn, prio: entry.prio, partial })
+        self.next_unsent()
     }
 
-    /// A page has reached flash; whether the host had given it up meanwhile.
-    pub(crate) fn flushed(&mut self, place: u32) -> bool {
-        let lpn = self.entries[place as usize].lpn;
+    /// The least recently written page that was not sent, to be sent now.
+    pub(crate) fn next_unsent(&mut self) -> Option<Flush> {
+        let place = (self.oldest != END).then_some(self.oldest)?;
+        self.unlink(place);
+        Some(self.send(place))
+    }
+
+    fn send(&mut self, place: u32) -> Flush {
+        let entry = &mut self.entries[place as usize];
+        entry.state = State::Sent;
+        self.counts.flushed += 1;
+        let partial = entry.parts != Parts::ALL;
+        Flush { place, lpn: entry.lpn, prio: entry.prio, partial }
+    }
+
+    /// A page has reached flash.
+    pub(crate) fn flushed(&mut self, place: u32) -> Flushed {
+        let Entry { lpn, owed, stretch, .. } = self.entries[place as usize];
         if self.places.get(&lpn) == Some(&place) {
             self.places.remove(&lpn);
         }
         self.give_back(place);
+        self.owing -= u32::from(owed.is_some());
         let dead = self.dead.iter().position(|&d| d == place);
-        dead.map(|at| self.dead.remove(at)).is_some()
+        Flushed { dead: dead.map(|at| self.dead.remove(at)).is_some(), owed, stretch }
     }
 
     /// From now on no page stays unsent.
@@ -210,13 +365,18 @@ impl Buffer {
         self.taken == 0
     }
 
+    /// Writes that only wait for what they wrote to be in flash.
+    pub(crate) fn owing(&self) -> usize {
+        self.owing as usize
+    }
+
     pub(crate) fn counts(&self) -> BufferCounts {
         BufferCounts { left: self.taken, ..self.counts }
     }
 
     fn give_back(&mut self, place: u32) {
-        let entry = &mut self.entries[place as usize];
-        (entry.sent, entry.after) = (false, self.free);
+        self.entries[place as usize].after = self.free;
+        self.entries[place as usize].state = State::Unsent;
         self.free = place;
         self.taken -= 1;
     }
@@ -224,6 +384,7 @@ impl Buffer {
     /// Makes an unsent page the most recent.
     fn link(&mut self, place: u32) {
         let entry = &mut self.entries[place as usize];
+        entry.state = State::Unsent;
         (entry.before, entry.after) = (self.newest, END);
         match self.newest {
             END => self.oldest = place,

@@ -3,12 +3,16 @@
 
 mod arrival;
 mod backlog;
+mod barrier;
 mod buffer;
+mod port;
 mod queue;
 
 pub(crate) use arrival::{ClosedLoop, Feeder};
 pub use backlog::Overload;
+pub(crate) use barrier::Barrier;
 pub use buffer::BufferCounts;
-pub(crate) use buffer::{Buffer, Parts};
+pub(crate) use buffer::{Arrived, Buffer, Data, Flush, Parts, Write};
+pub(crate) use port::Transfer;
 pub use queue::{Class, ClassStats, Completion, Stats};
 pub(crate) use queue::{Inside, Requests};

@@ -1,6 +1,7 @@
 //! The requests inside the drive, from the moment when it takes them in to their completion, and
 //! what is counted of them.
 
+use super::Barrier;
 use crate::device::{NONE, Spent};
 use kernel::{Dur, Histogram, Prio, Time};
 use std::collections::VecDeque;
@@ -54,6 +55,8 @@ pub struct ClassStats {
     pub array_ns: u128,
     /// Total time of correcting errors: what sensing and sending took beyond a plain read, in ns.
     pub ecc_ns: u128,
+    /// Total time on the way into or out of the write buffer, or waiting for it, in ns.
+    pub buffer_ns: u128,
 }
 
 impl ClassStats {
@@ -71,12 +74,15 @@ impl ClassStats {
         if spent.ecc > 0 {
             self.ecc_ns += u128::from(spent.ecc);
         }
+        if spent.buffer > 0 {
+            self.buffer_ns += u128::from(spent.buffer);
+        }
     }
 
     /// The sum of the parts, which must equal the sum of the latencies.
     pub fn parts_ns(&self) -> u128 {
         let waits = self.throttle_ns + self.queue_ns.iter().sum::<u128>();
-        waits + self.bus_ns + self.array_ns + self.ecc_ns
+        waits + self.bus_ns + self.array_ns + self.ecc_ns + self.buffer_ns
     }
 }
 
@@ -106,6 +112,8 @@ pub struct Stats {
     pub rmw_reads: u64,
     /// Host reads of pages that the map does not know, answered by flash or not.
     pub unmapped_reads: u64,
+    /// Host reads of pages on their way to flash that the controller answered from its memory.
+    pub pending_reads: u64,
     /// Host page reads in all.
     pub host_page_reads: u64,
     /// Requests that arrived while the drive had `queue-limit` requests inside.
@@ -128,6 +136,10 @@ pub(crate) struct Inside {
     pub(crate) arrived: Time,
     pub(crate) class: Class,
     pub(crate) prio: Prio,
+    /// A write that is done when it survives a loss of power.
+    pub(crate) forced: bool,
+    /// The stretch of writes that a write belongs to (see [`Barrier`]).
+    pub(crate) stretch: u32,
     pub(crate) offset: u64,
     pub(crate) bytes: u32,
     /// Page operations that are not done.
@@ -153,6 +165,8 @@ impl Inside {
             arrived,
             class,
             prio: request.prio,
+            forced: request.op == Op::WriteFua,
+            stretch: 0,
             offset: request.offset,
             bytes: request.len,
             left: 0,
@@ -181,6 +195,8 @@ pub(crate) struct Requests {
     /// When the number of requests inside last changed.
     counted_at: Time,
     pub(crate) done: VecDeque<Completion>,
+    /// What flushes wait for.
+    pub(crate) barrier: Barrier,
     pub(crate) stats: Stats,
 }
 
@@ -192,6 +208,7 @@ impl Requests {
             inside: 0,
             counted_at: Time::ZERO,
             done: VecDeque::new(),
+            barrier: Barrier::default(),
             stats: Stats::default(),
         }
     }
@@ -204,8 +221,11 @@ impl Requests {
 
     /// The drive takes a request in.
     #[inline]
-    pub(crate) fn add(&mut self, request: Inside, now: Time) -> u32 {
+    pub(crate) fn add(&mut self, mut request: Inside, now: Time) -> u32 {
         self.count_inside(now);
+        if request.class == Class::Write {
+            request.stretch = self.barrier.enter();
+        }
         self.stats.generated += 1;
         self.stats.limited += u64::from(request.outside > 0);
         self.stats.outside_ns += u128::from(request.outside);

@@ -101,19 +101,20 @@ impl Column {
 pub type Sink = Box<dyn FnMut(Table, Vec<Column>) -> bool>;
 
 /// The parts of latency.
-const PARTS: usize = 10;
+const PARTS: usize = 11;
 
 /// The names of the parts of latency, in the order of [`parts_ns`].
 fn part_names() -> [String; PARTS] {
     let queue = Source::ALL.map(|source| format!("queue_{}_ns", source.name()));
-    parts_ns("throttle_ns".into(), queue, ["bus_ns", "array_ns", "ecc_ns"].map(Into::into))
+    let served = ["bus_ns", "array_ns", "ecc_ns", "buffer_ns"].map(Into::into);
+    parts_ns("throttle_ns".into(), queue, served)
 }
 
 /// The parts of latency side by side.
-fn parts_ns<T>(throttle: T, queue: [T; 6], served: [T; 3]) -> [T; PARTS] {
+fn parts_ns<T>(throttle: T, queue: [T; 6], served: [T; 4]) -> [T; PARTS] {
     let [host, gc, wear, refresh, rewrite, map] = queue;
-    let [bus, array, ecc] = served;
-    [throttle, host, gc, wear, refresh, rewrite, map, bus, array, ecc]
+    let [bus, array, ecc, buffer] = served;
+    [throttle, host, gc, wear, refresh, rewrite, map, bus, array, ecc, buffer]
 }
 
 /// What is looked at when a row ends, besides the FTL.

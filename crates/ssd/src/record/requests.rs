@@ -41,7 +41,7 @@ impl Requests {
         self.offset_bytes.push(r.offset);
         self.size_bytes.push(r.bytes);
         self.priority.push(r.prio as u8);
-        let served = [spent.bus, spent.array, spent.ecc];
+        let served = [spent.bus, spent.array, spent.ecc, spent.buffer];
         let parts = parts_ns(r.throttle, spent.queue, served);
         for (column, part) in self.parts_ns.iter_mut().zip(parts) {
             column.push(part);

@@ -87,7 +87,7 @@ impl Series {
         });
         let mut parts = [0; PARTS];
         for class in &stats.classes {
-            let served = [class.bus_ns, class.array_ns, class.ecc_ns];
+            let served = [class.bus_ns, class.array_ns, class.ecc_ns, class.buffer_ns];
             let more = parts_ns(class.throttle_ns, class.queue_ns, served);
             for (sum, part) in parts.iter_mut().zip(more) {
                 *sum += part;

@@ -116,7 +116,7 @@ impl EnergyUse {
     pub(crate) fn split(&self, bits_per_cell: u32, host_bytes: u64) -> Value {
         let types = bits_per_cell as usize;
         json!({
-            "source": of_sources(|s| self.by_source[s as usize].into()),
+            "source": of_sources(|s| self.by_source[s as usize]),
             "page_type": {
                 "read": self.by_type[0][..types],
                 "program": self.by_type[1][..types],

@@ -217,7 +217,7 @@ fn simulated<K: Kit>(
     let rated = f64::from(r.endurance);
     let pages: u64 = reads.read_by_step.iter().sum();
     let bits = pages as f64 * drive.geometry.page_size().get() as f64 * 8.0;
-    let mut uncorrectable = of_sources(|s| reads.uncorrectable[s as usize].into());
+    let mut uncorrectable = of_sources(|s| reads.uncorrectable[s as usize]);
     uncorrectable.insert("total".into(), reads.uncorrectable.iter().sum::<u64>().into());
     json!({
         "seconds": sim.now().as_secs_f64(),

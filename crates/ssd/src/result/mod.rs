@@ -1,6 +1,6 @@
 //! From counts to results: the one place that divides.
 //!
-//! The shape is that of `floatgate.run/1`; every key is always present, and what was not computed
+//! The shape is that of `floatgate.run/2`; every key is always present, and what was not computed
 //! is null.
 
 mod energy;
@@ -75,7 +75,7 @@ pub(crate) fn report<K: Kit>(
     let host_bytes = stats.classes[Class::Read as usize].bytes + written;
     let ratio = |n: u64, d: u64| if d == 0 { Value::Null } else { json!(n as f64 / d as f64) };
     let value = json!({
-        "schema": "floatgate.run/1",
+        "schema": "floatgate.run/2",
         "provenance": {
             "version": env!("CARGO_PKG_VERSION"),
             "build": drive.build,

@@ -1,7 +1,7 @@
 //! Simulated time, and who acts next.
 //!
 //! The cast is fixed: every die, the alarm of whoever pushes requests, the gate of the throttle,
-//! the timer of the policies. Each waits for at most one thing, so the agenda has one place for each
+//! the timer of the policies, the port of the write buffer. Each waits for at most one thing, so the agenda has one place for each
 //! ([`kernel::Agenda`]).
 
 use kernel::{Agenda, Idx, Time};
@@ -17,6 +17,8 @@ pub(crate) enum Actor {
     Gate,
     /// A policy has asked for this time.
     Timer,
+    /// A transfer into or out of the write buffer ends.
+    Port,
 }
 
 /// The simulated time.
@@ -28,7 +30,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn new(dies: usize) -> Self {
-        Self { now: Time::ZERO, agenda: Agenda::new(dies + 3), dies }
+        Self { now: Time::ZERO, agenda: Agenda::new(dies + 4), dies }
     }
 
     #[inline]
@@ -38,6 +40,7 @@ impl Clock {
             Actor::Alarm => self.dies,
             Actor::Gate => self.dies + 1,
             Actor::Timer => self.dies + 2,
+            Actor::Port => self.dies + 3,
         }
     }
 
@@ -49,6 +52,7 @@ impl Clock {
             0 => Actor::Alarm,
             1 => Actor::Gate,
             2 => Actor::Timer,
+            3 => Actor::Port,
             _ => Actor::Die(DieId::new(place)),
         };
         Some((at, actor))

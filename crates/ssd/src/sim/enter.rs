@@ -3,11 +3,11 @@
 
 use super::wait::Condition;
 use super::{Actor, Sim};
-use crate::config::UnmappedRead;
+use crate::config::{PendingRead, UnmappedRead};
 use crate::device::{LaneId, Owner, PageOp, Spent, Work};
-use crate::host::{Class, Inside, Parts};
+use crate::host::{Arrived, Buffer, Class, Data, Flush, Inside, Parts, Transfer, Write};
 use ftl::{Access, AccessKind, Kit, Lpn};
-use kernel::{Dur, Prio, Time};
+use kernel::{Bytes, Dur, Prio, Time};
 use nand::{DieId, Source};
 
 impl<K: Kit> Sim<K> {
@@ -38,7 +38,7 @@ impl<K: Kit> Sim<K> {
         let size = self.ftl.geometry().page_size().get();
         let &Inside { class, prio, offset, bytes, .. } = self.requests.get(id);
         if class == Class::Flush {
-            self.complete(id, Spent::default());
+            self.flush_all(id);
             return;
         }
         let end = offset + u64::from(bytes);
@@ -86,7 +86,11 @@ impl<K: Kit> Sim<K> {
     fn trim(&mut self, lpn: Lpn, prio: Prio) {
         self.observe(lpn, AccessKind::Trim, prio);
         if let Some(buffer) = &mut self.buffer {
-            buffer.trim(lpn);
+            if let Some(stretch) = buffer.trim(lpn)
+                && buffer.is_volatile()
+            {
+                self.requests.barrier.leave(stretch);
+            }
             if self.waits.holds_write(&self.device.ops, lpn) {
                 buffer.bury(lpn);
             }
@@ -118,9 +122,25 @@ impl<K: Kit> Sim<K> {
 
     fn complete(&mut self, id: u32, mut spent: Spent) {
         let request = self.requests.get(id);
+        let (inside, stretch) = (spent, request.stretch);
+        let writes = request.class == Class::Write;
         spent.queue[Source::Host as usize] += request.outside;
         self.watch.complete(request, self.clock.now, &spent);
         self.requests.complete(id, &spent, self.clock.now);
+        if writes && self.requests.barrier.leave(stretch) {
+            self.end_flushes(&inside);
+        }
+    }
+
+    /// Flushes that wait for nothing any more are done; the last write that they waited for spent its
+    /// time like this.
+    #[cold]
+    fn end_flushes(&mut self, last: &Spent) {
+        while let Some(flush) = self.requests.barrier.take_done() {
+            let request = self.requests.get(flush);
+            let waited = (self.clock.now - request.arrived).as_ns() - request.outside;
+            self.complete(flush, last.behind(Dur::ns(waited)));
+        }
     }
 
     // ── Pages ───────────────────────────────────────────────────────────────────────────────────
@@ -155,6 +175,11 @@ impl<K: Kit> Sim<K> {
         let o = &mut self.device.ops[op];
         let lane = if o.prio == Prio::High { LaneId::ReadHigh } else { LaneId::Read };
         self.requests.stats.host_page_reads += u64::from(!o.modify);
+        if self.pending_read == PendingRead::Memory && self.is_on_its_way(lpn) {
+            self.read_memory(op);
+            return;
+        }
+        let o = &mut self.device.ops[op];
         let Some(ppn) = self.ftl.read(lpn, self.clock.now) else {
             self.requests.stats.unmapped_reads += 1;
             if self.unmapped_read == UnmappedRead::Zero {
@@ -176,6 +201,22 @@ impl<K: Kit> Sim<K> {
             self.device.expect(die, op);
             self.device.begin_wait(die, op, self.clock.now);
             self.park(op, Condition::Program(die));
+        }
+    }
+
+    /// Whether a page has its slot and is not there yet.
+    fn is_on_its_way(&self, lpn: Lpn) -> bool {
+        self.ftl.find(lpn).is_some_and(|ppn| !self.ftl.array().is_written(ppn))
+    }
+
+    /// The controller still has the page that is read.
+    fn read_memory(&mut self, op: u32) {
+        self.requests.stats.pending_reads += 1;
+        if self.device.ops[op].modify {
+            self.modify(op);
+        } else {
+            let bytes = self.ftl.geometry().page_size();
+            self.transfer(Transfer { op, place: None }, bytes);
         }
     }
 
@@ -266,35 +307,115 @@ impl<K: Kit> Sim<K> {
     /// The host reads or writes the bytes `from..to` of a page, and there is a buffer.
     fn enter_buffer(&mut self, op: u32, lpn: Lpn, from: u64, to: u64) {
         let page = self.ftl.geometry().page_size().get();
+        let bytes = Bytes::new(to - from);
         let buffer = self.buffer.as_mut().expect("a buffer");
-        let o = &self.device.ops[op];
-        if o.work == Work::Read {
+        if self.device.ops[op].work == Work::Read {
             if buffer.read(lpn, Parts::touched(from, to, page)) {
-                self.page_done(op);
+                self.transfer(Transfer { op, place: None }, bytes);
             } else {
                 self.enter(op);
             }
             return;
         }
-        let parts = Parts::within(from, to, page);
-        if buffer.write(lpn, parts, o.prio, self.waits.for_room() > 0) {
+        let data = Data { parts: Parts::within(from, to, page), bytes };
+        let came_before = self.waits.for_room() > 0;
+        match self.place_in_buffer(op, data, came_before) {
+            Some(place) => self.transfer(Transfer { op, place: Some(place) }, bytes),
+            None => self.park(op, Condition::Room(data)),
+        }
+    }
+
+    /// Gives a write its place in the buffer, if there is one.
+    fn place_in_buffer(&mut self, op: u32, data: Data, came_before: bool) -> Option<u32> {
+        let (lpn, o) = (self.lpn_of(op), &self.device.ops[op]);
+        let Owner::Host(id) = o.owner else { unreachable!("the host writes") };
+        let &Inside { forced, stretch, .. } = self.requests.get(id);
+        let write = Write { lpn, parts: data.parts, prio: o.prio, forced, stretch };
+        let buffer = self.buffer.as_mut().expect("a buffer");
+        let placed = buffer.write(write, came_before)?;
+        if placed.new && buffer.is_volatile() {
+            self.requests.barrier.join(stretch);
+        }
+        Some(placed.place)
+    }
+
+    /// Data go into the buffer, or out of it.
+    fn transfer(&mut self, transfer: Transfer, bytes: Bytes) {
+        let now = self.clock.now;
+        match self.buffer.as_mut().filter(|buffer| buffer.port.takes_time()) {
+            None => self.transferred(transfer),
+            Some(buffer) => {
+                self.device.ops[transfer.op].since = now;
+                let first = buffer.port.begin(transfer, bytes, now);
+                self.clock.plan(Actor::Port, first);
+            }
+        }
+    }
+
+    /// The first transfer is through.
+    pub(super) fn port_event(&mut self) {
+        let buffer = self.buffer.as_mut().expect("its port is on the agenda");
+        let (transfer, next) = buffer.port.end();
+        self.clock.plan_or_clear(Actor::Port, next);
+        let o = &mut self.device.ops[transfer.op];
+        o.spent.buffer += (self.clock.now - o.since).as_ns();
+        self.transferred(transfer);
+        self.flush();
+        self.start_jobs();
+    }
+
+    fn transferred(&mut self, Transfer { op, place }: Transfer) {
+        let Some(place) = place else { return self.page_done(op) };
+        let stretch = self.requests.barrier.current();
+        let buffer = self.buffer.as_mut().expect("it has a place");
+        let volatile = buffer.is_volatile();
+        let (done, arrived) = buffer.arrived(place, op, stretch);
+        let spent = self.device.ops[op].spent;
+        if done {
             self.page_done(op);
-        } else {
-            self.park(op, Condition::Room(parts));
+        }
+        match arrived {
+            Arrived::Stays => {}
+            Arrived::Sends(flush) => self.send(flush),
+            Arrived::Dropped(stretch) => {
+                if volatile && self.requests.barrier.leave(stretch) {
+                    self.end_flushes(&spent);
+                }
+                self.fill_room(&spent);
+            }
         }
     }
 
     /// Sends pages from the buffer to flash, as many as its rule says.
     fn flush(&mut self) {
-        let now = self.clock.now;
         while let Some(flush) =
             self.buffer.as_mut().and_then(|b| b.next_flush(self.waits.for_room()))
         {
-            let owner = Owner::Buffer(flush.place);
-            let new = PageOp::new(owner, Work::Program, flush.prio, Some(flush.lpn), now);
-            let op = self.device.ops.add(PageOp { partial: flush.partial, ..new });
-            self.enter(op);
+            self.send(flush);
         }
+    }
+
+    /// Sends a page from the buffer to flash.
+    fn send(&mut self, flush: Flush) {
+        let owner = Owner::Buffer(flush.place);
+        let now = self.clock.now;
+        let new = PageOp::new(owner, Work::Program, flush.prio, Some(flush.lpn), now);
+        let op = self.device.ops.add(PageOp { partial: flush.partial, ..new });
+        self.enter(op);
+    }
+
+    /// The host asks for everything written so far to survive a loss of power.
+    fn flush_all(&mut self, id: u32) {
+        if self.requests.barrier.end(id) {
+            self.complete(id, Spent::default());
+            return;
+        }
+        while let Some(flush) =
+            self.buffer.as_mut().filter(|b| b.is_volatile()).and_then(Buffer::next_unsent)
+        {
+            self.send(flush);
+        }
+        self.start_jobs();
     }
 
     /// The host has nothing more to ask: what the buffer holds, or still takes, is sent to flash.
@@ -313,21 +434,29 @@ impl<K: Kit> Sim<K> {
         let now = self.clock.now;
         self.requests.stats.emptied_ns = now.as_ns();
         let buffer = self.buffer.as_mut().expect("a page was sent");
-        if buffer.flushed(place) {
+        let (volatile, flushed) = (buffer.is_volatile(), buffer.flushed(place));
+        if flushed.dead {
             self.ftl.trim(lpn.expect("a write has a page"), now);
         }
-        while let (Some((waiter, parts)), Some(buffer)) =
-            (self.waits.first_for_room(), &mut self.buffer)
-        {
-            let o = &self.device.ops[waiter];
-            let lpn = o.lpn.expect("a write has a page");
-            if !buffer.write(lpn, parts, o.prio, false) {
-                break;
-            }
-            let waited = self.waits.release_first_for_room(&self.device.ops, now);
-            self.device.ops[waiter].spent = spent.behind(waited);
-            self.page_done(waiter);
+        if let Some(write) = flushed.owed {
+            self.device.ops[write].spent.then(&spent);
+            self.page_done(write);
         }
+        if volatile && self.requests.barrier.leave(flushed.stretch) {
+            self.end_flushes(&spent);
+        }
+        self.fill_room(&spent);
         self.flush();
+    }
+
+    /// Free places go to the writes that wait for them, in order; what made them free spent its time
+    /// like this.
+    fn fill_room(&mut self, spent: &Spent) {
+        while let Some((op, data)) = self.waits.first_for_room() {
+            let Some(place) = self.place_in_buffer(op, data, false) else { return };
+            let waited = self.waits.release_first_for_room(&self.device.ops, self.clock.now);
+            self.device.ops[op].spent = spent.behind(waited);
+            self.transfer(Transfer { op, place: Some(place) }, data.bytes);
+        }
     }
 }

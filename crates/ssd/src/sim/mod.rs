@@ -21,7 +21,7 @@ pub use watch::Stretch;
 pub use crate::device::{DeviceStats, PageCounts};
 pub use crate::host::{BufferCounts, Class, ClassStats, Completion, Overload, Stats};
 
-use crate::config::{Drive, Recording, UnmappedRead};
+use crate::config::{Drive, PendingRead, Recording, UnmappedRead};
 use crate::device::{Cells, Device};
 use crate::host::{Buffer, ClosedLoop, Feeder, Inside, Requests};
 use crate::record::Sink;
@@ -92,6 +92,8 @@ const PROGRESS_EVERY: u64 = 1 << 14;
 pub struct Sim<K: Kit> {
     /// What a read of a page that holds nothing costs.
     unmapped_read: UnmappedRead,
+    /// What a read of a page on its way to flash costs.
+    pending_read: PendingRead,
     clock: Clock,
     requests: Requests,
     /// Whoever pushes requests has no more.
@@ -111,6 +113,7 @@ impl<K: Kit> Sim<K> {
         let geometry = ftl.geometry();
         Self {
             unmapped_read: drive.ftl.unmapped_read,
+            pending_read: drive.ftl.pending_read,
             clock: Clock::new(geometry.dies()),
             requests: Requests::new(),
             closed: false,
@@ -192,6 +195,7 @@ impl<K: Kit> Sim<K> {
                 }
                 Actor::Gate => self.gate_event(),
                 Actor::Timer => self.timer_event(),
+                Actor::Port => self.port_event(),
             }
         }
     }
@@ -298,8 +302,13 @@ impl<K: Kit> Sim<K> {
     #[cold]
     fn is_at_rest(&self) -> bool {
         self.device.waiting_total == 0
-            && self.device.ops.live() as usize == self.waits.apart()
+            && self.device.ops.live() as usize == self.waits.apart() + self.owing()
             && !self.ftl.has_ready()
+    }
+
+    /// Writes that only wait for what they wrote to be in flash.
+    fn owing(&self) -> usize {
+        self.buffer.as_ref().map_or(0, Buffer::owing)
     }
 
     fn finish(&mut self) {

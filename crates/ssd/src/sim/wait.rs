@@ -5,7 +5,7 @@
 //! again. A wait ends with [`Waits::release`] or one of its kin, which books the time.
 
 use crate::device::{Lane, Ops};
-use crate::host::Parts;
+use crate::host::Data;
 use ftl::Lpn;
 use kernel::{Dur, IndexVec, Time};
 use nand::{DieId, Source};
@@ -21,8 +21,8 @@ pub(crate) enum Condition {
     Refresh,
     /// The end of a read-modify-write of its page.
     Page(Lpn),
-    /// A place in the write buffer, for these parts of a page.
-    Room(Parts),
+    /// A place in the write buffer, for what is written of a page.
+    Room(Data),
     /// A program on its way, of the page that a read wants. The time is accounted for by what the
     /// die does meanwhile.
     Program(DieId),
@@ -51,7 +51,7 @@ pub struct WaitStats {
 pub(crate) struct Waits {
     space: VecDeque<u32>,
     refresh: Vec<u32>,
-    room: VecDeque<(u32, Parts)>,
+    room: VecDeque<(u32, Data)>,
     /// Pages being read for a modification, each with the operations that wait for it.
     pages: BTreeMap<Lpn, VecDeque<u32>>,
     programs: IndexVec<DieId, Lane>,
@@ -90,9 +90,9 @@ impl Waits {
                 self.stats.page += 1;
                 self.pages.get_mut(&lpn).expect("the page is locked").push_back(op);
             }
-            Condition::Room(parts) => {
+            Condition::Room(data) => {
                 self.stats.buffer += 1;
-                self.room.push_back((op, parts));
+                self.room.push_back((op, data));
             }
             Condition::Program(die) => {
                 self.stats.program += 1;
@@ -180,7 +180,7 @@ impl Waits {
     }
 
     /// The first of them, and what it writes of its page.
-    pub(crate) fn first_for_room(&self) -> Option<(u32, Parts)> {
+    pub(crate) fn first_for_room(&self) -> Option<(u32, Data)> {
         self.room.front().copied()
     }
 

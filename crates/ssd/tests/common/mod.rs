@@ -92,6 +92,16 @@ pub(crate) fn trim(ns: u64, page: u64) -> Request {
     bytes(ns, Op::Trim, page * PAGE, PAGE)
 }
 
+/// What was written before is to survive a loss of power.
+pub(crate) fn flush(ns: u64) -> Request {
+    bytes(ns, Op::Flush, 0, 0)
+}
+
+/// One page is written, and the write is done when it survives a loss of power.
+pub(crate) fn write_fua(ns: u64, page: u64) -> Request {
+    bytes(ns, Op::WriteFua, page * PAGE, PAGE)
+}
+
 /// The same request, marked as urgent.
 pub(crate) fn urgent(mut request: Request) -> Request {
     request.prio = Prio::High;
@@ -146,7 +156,7 @@ pub(crate) fn run_with(
     if value["end"]["state"] == "completed" {
         assert_eq!(checks["requests_generated"], checks["requests_served"]);
     }
-    for class in ["read", "write", "trim", "all"] {
+    for class in ["read", "write", "trim", "flush", "all"] {
         let c = class_of(&value, class);
         assert!(
             (c.parts() - c.mean).abs() <= 1e-9 * c.mean,
@@ -175,12 +185,15 @@ pub(crate) struct Class {
     pub(crate) array: f64,
     /// Correcting errors: 0 without the model of the cells.
     pub(crate) ecc: f64,
+    /// Into and out of the write buffer: 0 without one that takes time.
+    pub(crate) buffer: f64,
 }
 
 impl Class {
     /// The sum of all parts of the mean.
     pub(crate) fn parts(&self) -> f64 {
-        self.throttle + self.queue.iter().sum::<f64>() + self.bus + self.array + self.ecc
+        let queue = self.queue.iter().sum::<f64>();
+        self.throttle + queue + self.bus + self.array + self.ecc + self.buffer
     }
 
     /// What the requests took in all, with the part behind each cause: (latency, behind the host,
@@ -215,6 +228,7 @@ pub(crate) fn class_of(value: &Value, class: &str) -> Class {
         bus: number(&delay["bus"]),
         array: number(&delay["array"]),
         ecc: number(&delay["ecc"]),
+        buffer: number(&delay["buffer"]),
     }
 }
 

@@ -1,0 +1,53 @@
+//! The way into and out of the write buffer: one transfer after the other, at the buffer's rate, and
+//! each answered after its latency.
+
+use crate::config;
+use kernel::{Bytes, Dur, Time};
+use std::collections::VecDeque;
+
+/// A transfer on its way.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Transfer {
+    /// The operation whose data it is.
+    pub(crate) op: u32,
+    /// The place that a write goes to; none for a read.
+    pub(crate) place: Option<u32>,
+}
+
+/// The port of a buffer.
+pub(crate) struct Port {
+    latency: Dur,
+    rate: Option<config::Bandwidth>,
+    /// When the last transfer is through.
+    free_at: Time,
+    /// What is on its way, in the order of its end.
+    queue: VecDeque<(Time, Transfer)>,
+}
+
+impl Port {
+    pub(crate) fn new(settings: &config::Buffer) -> Self {
+        let &config::Buffer { latency, rate, .. } = settings;
+        Self { latency, rate, free_at: Time::ZERO, queue: VecDeque::new() }
+    }
+
+    /// Whether transfers take time at all.
+    #[inline]
+    pub(crate) fn takes_time(&self) -> bool {
+        self.rate.is_some() || self.latency > Dur::ZERO
+    }
+
+    /// A transfer of so many bytes begins behind those that are on their way. Returns when the first
+    /// of all ends.
+    pub(crate) fn begin(&mut self, transfer: Transfer, bytes: Bytes, now: Time) -> Time {
+        let takes = self.rate.map_or(Dur::ZERO, |rate| rate.time(bytes));
+        self.free_at = self.free_at.max(now) + takes;
+        self.queue.push_back((self.free_at + self.latency, transfer));
+        self.queue[0].0
+    }
+
+    /// The first transfer has ended. Returns it, and when the next does.
+    pub(crate) fn end(&mut self) -> (Transfer, Option<Time>) {
+        let (_, transfer) = self.queue.pop_front().expect("a transfer is on its way");
+        (transfer, self.queue.front().map(|&(at, _)| at))
+    }
+}
