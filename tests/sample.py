@@ -2,7 +2,7 @@
 
 from typing import Any
 
-SOURCES = ("host", "gc", "wear", "refresh", "rewrite", "map")
+SOURCES = ("host", "gc", "wear", "refresh", "rewrite", "map", "fold", "parity")
 PERCENTILES = ("p50", "p90", "p99", "p99_9", "p99_99")
 FACTORS = (0.9, 2, 5, 9, 12)
 
@@ -27,13 +27,18 @@ def host(requests: int, size: int, mean: float, gc: float) -> dict[str, Any]:
             "bus": 0.0,
             "array": mean - mean / 4 - gc,
             "ecc": 0.0,
+            "buffer": 0.0,
+            "link": None,
+            "controller": None,
+            "suspend": None,
+            "map": None,
         },
     }
 
 
 def result() -> dict[str, Any]:
     return {
-        "schema": "floatgate.run/1",
+        "schema": "floatgate.run/2",
         "provenance": {
             "version": "0.1.0",
             "config": {
@@ -61,6 +66,7 @@ def result() -> dict[str, Any]:
             "read": host(100_000, 8192, 250_000.0, 20_000.0),
             "write": host(200_000, 4096, 812_345.0, 300_000.0),
             "trim": host(0, 0, 0.0, 0.0),
+            "flush": host(0, 0, 0.0, 0.0),
             "all": host(300_000, 5461, 624_000.0, 206_000.0),
         },
         "flash": {
@@ -71,6 +77,7 @@ def result() -> dict[str, Any]:
             "gc_erase_by_demand": by_source(host=5_600),
             "page_latency_ns": {"read": {"mean": 70_000.0}, "write": {"mean": 600_000.0}},
             "unmapped_reads": 12,
+            "pending_reads": 0,
             "by_level": {
                 "read": {"high": 0, "medium": 366_000, "low": 0},
                 "program": {"high": 0, "medium": 366_000, "low": 0},

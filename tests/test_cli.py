@@ -95,7 +95,7 @@ def test_run_prints_a_page_of_80_columns(floatgate: Floatgate) -> None:
 
 def test_json_is_exactly_one_object(floatgate: Floatgate) -> None:
     schemas = {
-        ("run", *SMALL): "floatgate.run/1",
+        ("run", *SMALL): "floatgate.run/2",
         ("compare", *SMALL, "--seed", "1,2"): "floatgate.compare/1",
         ("lifetime", *SMALL): "floatgate.lifetime/1",
         ("policies",): "floatgate.policies/1",
@@ -134,7 +134,7 @@ def test_a_result_is_stored_whole(floatgate: Floatgate, tmp_path: Path) -> None:
     assert done.returncode == 0
     folder = tmp_path / done.stdout.splitlines()[-1].removeprefix("Result: ")
     assert folder.parent == tmp_path / "kept" / "here"
-    assert json.loads((folder / "result.json").read_text())["schema"] == "floatgate.run/1"
+    assert json.loads((folder / "result.json").read_text())["schema"] == "floatgate.run/2"
     tables = [f"{table}.parquet" for table in ("blocks", "requests", "series")]
     assert sorted(path.name for path in folder.iterdir()) == sorted([*tables, "result.json"])
     assert list(folder.parent.iterdir()) == [folder]

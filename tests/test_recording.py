@@ -85,7 +85,7 @@ def test_requests_make_up_the_report(stored: Result) -> None:
     assert requests.height == 30_000
     assert requests.select(pl.sum_horizontal(PARTS) == pl.col("latency_ns")).to_series().all()
     assert (requests["arrival_ns"] + requests["latency_ns"]).is_sorted()
-    assert requests["operation"].dtype == pl.Enum(["read", "write", "trim"])
+    assert requests["operation"].dtype == pl.Enum(["read", "write", "trim", "flush"])
     assert requests["priority"].unique().to_list() == ["normal"]
     for operation in ("read", "write", "trim"):
         mine = requests.filter(operation=operation)
@@ -408,7 +408,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_run() -> None:
 
 def test_every_column_and_key_is_documented(stored: Result) -> None:
     # Columns of one kind are described by their first: reads, and the host as source.
-    alike = re.compile(r"^(write|trim)(?=_)|(?<=_)(gc|wear|refresh|rewrite|map)(?=_)")
+    alike = re.compile(r"^(write|trim|flush)(?=_)|(?<=_)(gc|wear|refresh|rewrite|map)(?=_)")
     text = (ROOT / "docs" / "results.md").read_text()
     for name, table in TABLES.items():
         _, _, section = text.partition(f"## `{name}.parquet`")

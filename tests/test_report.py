@@ -304,7 +304,7 @@ def test_lines_go_along_numbers_with_what_was_published_beside_them() -> None:
         (Plot("bars", measure="write.p98"), "did you mean `write.p99`?"),
         (
             Plot("cdf", measure="p99"),
-            "`p99` is no measure of `cdf`; there are read, write, trim, all",
+            "`p99` is no measure of `cdf`; there are read, write, trim, flush, all",
         ),
         (Plot("time", measure="wear"), "there are throughput, iops, waf, delay"),
         (Plot("sources", measure="flash.waf"), "there are program, read, erase"),
@@ -544,7 +544,7 @@ def test_what_is_no_result_is_refused_and_nothing_is_written(
     assert (done.returncode, done.stdout) == (2, "")
     assert "empty: this is no folder of results; expected `result.json`" in done.stderr
     assert "nowhere: there is no such file or folder" in done.stderr
-    assert "`floatgate.run/0`, and this version reads `floatgate.run/1`" in done.stderr
+    assert "`floatgate.run/0`, and this version reads `floatgate.run/2`" in done.stderr
     assert "broken.json: this is no JSON" in done.stderr
     assert not (tmp_path / "page.html").exists()
     for words, says in (

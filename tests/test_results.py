@@ -4,12 +4,14 @@ import csv
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import floatgate as fg
 from conftest import Floatgate
 from floatgate.result.tables import query
+from floatgate.result.values import flat
 
 SMALL = {
     "geometry.channels": 1,
@@ -174,3 +176,42 @@ def test_without_duckdb_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(fg.InputError, match=r"floatgate\[sql\]"):
         query("SELECT 1", stored)
+
+
+EARLIER = Path(__file__).parent / "earlier" / "run-1.json"
+"""A result of `floatgate.run/1`, as it was stored: before flushes and time in the buffer."""
+
+
+def test_results_of_the_schema_before_are_read(
+    stored: Path, tmp_path: Path, floatgate: Floatgate
+) -> None:
+    data = json.loads(EARLIER.read_text())
+    result = fg.Result.load(EARLIER)
+    assert result.data["schema"] == "floatgate.run/1"
+    # Everything that it has is as it was, and what it could not have is nothing.
+    new = {}
+    for path, value in flat(result.data):
+        *outer, key = path.split(".")
+        there: Any = data
+        for step in outer:
+            there = there.get(step, {})
+        if key in there:
+            assert value == there[key], path
+        else:
+            new[path] = value
+    assert set(new.values()) == {0, None}
+    assert new["host.flush.requests"] == new["host.read.delay_ns_by_cause.buffer"] == 0
+    today = json.loads((stored / "one").glob("*/result.json").__next__().read_text())
+    parts = ("host", "flash")
+    assert [_keys(result.data[p]) for p in parts] == [_keys(today[p]) for p in parts]
+    folder = tmp_path / "earlier"
+    folder.mkdir()
+    (folder / "result.json").write_bytes(EARLIER.read_bytes())
+    done = floatgate("report", str(folder), str(stored / "one"), "-o", str(tmp_path / "page.html"))
+    assert done.returncode == 0, done.stderr
+    assert "waiting behind host  18.5 ms" in str(result)
+    assert fg.results([folder, stored / "one"]).height == 2
+
+
+def _keys(value: Any) -> Any:
+    return {key: _keys(inner) for key, inner in value.items()} if isinstance(value, dict) else None

@@ -45,6 +45,10 @@ const BUILDS: [Build; 14] = [
     build("bus", &["timing.bus={ rate = \"333MT/s\", width-bits = 8, command = \"300ns\" }"]),
     build("planes", &["ftl.multi-plane=any"]),
     build("buffer", &["buffer.size=4MiB", "buffer.flush-above=0.5"]),
+    build(
+        "port",
+        &["buffer.size=4MiB", "buffer.flush-above=0.5", "buffer.rate=4GB/s", "buffer.latency=4us"],
+    ),
     build("levels", &[LEVELS, "policy cost=conflict"]),
     build("agcr", &[LEVELS, "policy cost=agcr"]),
     build("throttle", &["policy throttle=static"]),

@@ -41,7 +41,7 @@ MIB = 1 << 20
 VICTIMS = 10
 
 _LINK = "the link to the host is not modelled"
-_DRAM = "the drive's DRAM answers at once"
+_ROWS = "the buffer's memory has no rows"
 _CMT = "the whole map is in DRAM"
 _SUSPEND = "operations are not suspended"
 _LATENCY = "one value for each type of page that the cells have"
@@ -52,6 +52,7 @@ _DRAM_KEYS = (
     "Data_Cache_DRAM_Data_Burst_Size", "Data_Cache_DRAM_tRCD", "Data_Cache_DRAM_tCL",
     "Data_Cache_DRAM_tRP",
 )  # fmt: skip
+_BURST_KEYS = ("Data_Cache_DRAM_Data_Busrt_Size", "Data_Cache_DRAM_Data_Burst_Size")
 _SUSPENSION_KEYS = (
     "CMD_Suspension_Support", "Preferred_suspend_erase_time_for_read",
     "Preferred_suspend_erase_time_for_write", "Preferred_suspend_write_time_for_read",
@@ -475,8 +476,22 @@ def _cache(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str,
             else _lost("there is one write buffer, which all share")
         ),
     )
-    for key in _DRAM_KEYS:
-        yield key, _settled(unused) if off else _lost(_DRAM)
+    if off:
+        yield from ((key, _settled(unused)) for key in _DRAM_KEYS)
+        return
+    burst = next((key for key in _BURST_KEYS if key in values), None)
+    if burst and "Data_Cache_DRAM_Data_Rate" in values:
+        # Two bursts for each tick of the data rate, which is in MHz: as MQSim counts it.
+        rate = 2 * whole(values[burst]) * whole(values["Data_Cache_DRAM_Data_Rate"])
+        together = {"buffer.rate": f"{rate}MB/s"}
+        yield "Data_Cache_DRAM_Data_Rate", _became(together, f"with {burst}, both ways of a clock")
+        yield burst, _became(together)
+    both = [key for key in ("Data_Cache_DRAM_tRCD", "Data_Cache_DRAM_tCL") if key in values]
+    latency = {"buffer.latency": f"{sum(whole(values[key]) for key in both)}ns"}
+    for key in both:
+        yield key, _became(latency, "tRCD + tCL, while others are taken in")
+    for key in ("Data_Cache_DRAM_Row_Size", "Data_Cache_DRAM_tRP"):
+        yield key, _lost(_ROWS)
 
 
 # ── Flows ───────────────────────────────────────────────────────────────────────────────────────

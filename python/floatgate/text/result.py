@@ -87,6 +87,8 @@ def _operations(result: Result) -> list[str]:
 def _causes(result: Result, style: Style) -> str:
     """Where a request's time goes: the causes below each other, the operations side by side."""
     ops = _operations(result)
+    if len(ops) > 4:
+        ops.remove("all")  # Five do not fit a line.
     split = {op: delays(result.host[op]) for op in ops}
     rows = []
     for cause in next(iter(split.values()), {}):
