@@ -31,7 +31,7 @@ const LEVELS: &str = "timing.levels={ high = { program = \"800us\", read = \"70u
                       program = \"600us\", read = \"170us\" }, low = { program = \"450us\", read = \
                       \"310us\" } }";
 
-const BUILDS: [Build; 14] = [
+const BUILDS: [Build; 15] = [
     build("builtin", &[]),
     Build { name: "recorded", own: &[], recorded: true },
     build(

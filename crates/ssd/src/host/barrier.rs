@@ -41,17 +41,20 @@ impl Barrier {
     /// Something is safe. Returns whether a flush may be done.
     #[inline]
     pub(crate) fn leave(&mut self, stretch: u32) -> bool {
+        if stretch == self.current {
+            self.open -= 1;
+            return false;
+        }
         *self.left(stretch) -= 1;
-        stretch != self.current
+        true
     }
 
-    #[inline]
+    #[cold]
     fn left(&mut self, stretch: u32) -> &mut u32 {
-        if stretch == self.current {
-            return &mut self.open;
-        }
         let behind = self.current.wrapping_sub(stretch) as usize;
-        let at = self.ended.len() - behind;
+        let Some(at) = self.ended.len().checked_sub(behind).filter(|_| behind > 0) else {
+            return &mut self.open;
+        };
         &mut self.ended[at].0
     }
 

@@ -71,10 +71,8 @@ impl ClassStats {
         }
         self.bus_ns += u128::from(spent.bus);
         self.array_ns += u128::from(spent.array);
-        if spent.ecc > 0 {
+        if spent.ecc | spent.buffer > 0 {
             self.ecc_ns += u128::from(spent.ecc);
-        }
-        if spent.buffer > 0 {
             self.buffer_ns += u128::from(spent.buffer);
         }
     }

@@ -122,13 +122,13 @@ impl<K: Kit> Sim<K> {
 
     fn complete(&mut self, id: u32, mut spent: Spent) {
         let request = self.requests.get(id);
-        let (inside, stretch) = (spent, request.stretch);
-        let writes = request.class == Class::Write;
-        spent.queue[Source::Host as usize] += request.outside;
+        let &Inside { class, stretch, outside, .. } = request;
+        spent.queue[Source::Host as usize] += outside;
         self.watch.complete(request, self.clock.now, &spent);
         self.requests.complete(id, &spent, self.clock.now);
-        if writes && self.requests.barrier.leave(stretch) {
-            self.end_flushes(&inside);
+        if class == Class::Write && self.requests.barrier.leave(stretch) {
+            spent.queue[Source::Host as usize] -= outside;
+            self.end_flushes(&spent);
         }
     }
 
@@ -210,6 +210,7 @@ impl<K: Kit> Sim<K> {
     }
 
     /// The controller still has the page that is read.
+    #[cold]
     fn read_memory(&mut self, op: u32) {
         self.requests.stats.pending_reads += 1;
         if self.device.ops[op].modify {
@@ -353,6 +354,7 @@ impl<K: Kit> Sim<K> {
     }
 
     /// The first transfer is through.
+    #[cold]
     pub(super) fn port_event(&mut self) {
         let buffer = self.buffer.as_mut().expect("its port is on the agenda");
         let (transfer, next) = buffer.port.end();
@@ -405,6 +407,7 @@ impl<K: Kit> Sim<K> {
     }
 
     /// The host asks for everything written so far to survive a loss of power.
+    #[cold]
     fn flush_all(&mut self, id: u32) {
         if self.requests.barrier.end(id) {
             self.complete(id, Spent::default());
