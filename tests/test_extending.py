@@ -103,7 +103,8 @@ def test_all_of_it_runs(tree: Path) -> None:
     (tree / "crates/ssd/tests/extended.rs").write_text(KEY)
     cargo(tree, "test", "-p", "floatgate-ssd", "--test", "extended")
     # The schema follows when it is asked to, and the tests of drive files know the key.
-    cargo(tree, "test", "-p", "floatgate-ssd", "--test", "config", "the_schema_is", FLOATGATE_BLESS="1")
+    schema = ("--test", "config", "the_schema_is")
+    cargo(tree, "test", "-p", "floatgate-ssd", *schema, FLOATGATE_BLESS="1")
     assert '"side-by-side"' in (tree / "schema/drive.json").read_text()
 
 
