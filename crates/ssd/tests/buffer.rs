@@ -280,7 +280,7 @@ fn latencies(drive: &Drive, requests: Vec<Request>) -> Vec<u64> {
         }
         sim.submit(request, token as u32);
     }
-    sim.close();
+    // Before the host is through: nothing is sent because it is.
     while sim.advance(None) == Turn::Done {
         while let Some(done) = sim.take_done() {
             of.insert(done.token, done.latency.as_ns());
@@ -313,6 +313,15 @@ fn a_burst_of_its_size_is_absorbed_at_its_rate_and_no_more() {
     assert_eq!(number(&delays["array"]), 0.0);
     close("in the buffer", number(&delays["buffer"]) * 12.0, own as f64, 1e-9);
     assert_eq!(class_of(&value, "write").max, room(4) + MOVE + LATENCY);
+}
+
+/// Two places: page 0 is in and kept, page 1 comes in, page 2 has no place. Page 0 is sent for it at
+/// once, for what comes in is not on its way out.
+#[test]
+fn what_comes_in_makes_no_room() {
+    let script = vec![write(0, 0), write(8_000, 1), write(9_000, 2)];
+    let expected = [MOVE + LATENCY, MOVE + LATENCY, PROGRAM + MOVE + LATENCY];
+    assert_eq!(latencies(&buffered(2, 1.0, &TIMES), script), expected);
 }
 
 /// Random sizes and times against a queue with one server, by hand.
@@ -381,6 +390,16 @@ fn a_flush_waits_for_all_before_it() {
     assert_eq!(flush_of(&buffered(4, 1.0, &timed)), 3 * PROGRAM);
     // Sent at once, as it is in.
     assert_eq!(flush_of(&buffered(4, 0.0, &timed)), MOVE + LATENCY + 3 * PROGRAM - 10_000);
+    // A page that somebody waits for takes no more writes while it comes in: neither one before a flush
+    // from one behind it, nor one with force unit access.
+    let waited = MOVE + LATENCY + PROGRAM;
+    let (late, forced) =
+        (vec![write(0, 0), flush(1), write(2, 0)], vec![write_fua(0, 0), write(1, 0), write(2, 1)]);
+    assert_eq!(latencies(&buffered(4, 1.0, &timed), late.clone())[1], waited - 1);
+    assert_eq!(latencies(&buffered(4, 1.0, &timed), forced.clone())[0], waited);
+    for script in [late, forced] {
+        assert_eq!(buffer(&serve(&buffered(4, 1.0, &timed), script), "absorbed"), 0);
+    }
     // What is written over after a flush is written twice, whatever the buffer could absorb.
     let over = vec![write(0, 0), flush(1), write(2, 0), flush(3), write(4, 0)];
     let value = serve(&buffered(4, 1.0, &[volatile]), over.clone());

@@ -8,8 +8,7 @@
 
 use super::drive::{
     Age, BufferKind, ChannelFirst, Fill, Foreground, HostMode, Mapping, Model, MultiPlane,
-    PendingRead, ProgramSpeed, ReadStart, Recovery, SHORTEST, Uncorrectable,
-    UnmappedRead,
+    PendingRead, ProgramSpeed, ReadStart, Recovery, SHORTEST, Uncorrectable, UnmappedRead,
 };
 use super::error::{ConfigError, Kind, Log};
 use super::field::{Any, At, ByPageType, Field, Key, Offset, Word, all, settings, values};
