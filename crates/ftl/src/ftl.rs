@@ -2,7 +2,7 @@
 //! `place.rs` and `job`.
 
 use crate::columns::{Levels, Reads};
-use crate::job::{Jobs, Victims};
+use crate::job::{Jobs, Pace, Victims};
 use crate::space::{Demands, Space};
 use crate::{
     Blocks, Coding, Damaged, FreePick, Interests, Kit, Map, Order, PageChoice, Placement, Policies,
@@ -21,6 +21,8 @@ pub struct GcMarks {
     pub background_stop: u32,
     /// One block at a time; the rest in idle time, unless fewer than `start` are free.
     pub one_by_one: bool,
+    /// As fast as the host writes, unless somebody waits for space; otherwise as fast as it can.
+    pub paced: bool,
 }
 
 /// What a drive's FTL is built from.
@@ -244,6 +246,9 @@ impl<K: Kit> Ftl<K> {
         self.space.demands.streams = streams(&mut policies);
         self.policies = policies;
         self.jobs = Jobs::new(&geometry);
+        if self.config.gc.paced {
+            self.jobs.pace = Pace::new(geometry.planes());
+        }
         self.victims = Victims::new(&self.config);
         self.host_pages = 0;
         self.space.begin_run();

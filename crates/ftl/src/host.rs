@@ -23,11 +23,19 @@ impl<K: Kit> Ftl<K> {
     ) -> Option<Ppn> {
         let (geometry, writable) = (&self.space.geometry, &self.space.writable);
         let load = Load { geometry, writable, waiting, idle };
-        let dest = self.policies.placement.place(&load, lpn, prio)?;
+        let Some(dest) = self.policies.placement.place(&load, lpn, prio) else {
+            self.jobs.press(None);
+            return None;
+        };
         let tag = Tag { source: Source::Host, demand: Source::Host, prio };
         let urgent = self.answers.priority && prio == Prio::High && dest.stream == StreamId::HOST;
         let stream = if urgent { StreamId::HOST_HIGH } else { dest.stream };
-        let (ppn, block, slot) = self.allocate(dest.plane, stream, lpn, tag, now)?;
+        let Some((ppn, block, slot)) = self.allocate(dest.plane, stream, lpn, tag, now) else {
+            self.jobs.press(Some(dest.plane));
+            return None;
+        };
+        let takes_more = self.space.writable.get(dest.plane.as_u32() as usize);
+        self.jobs.earn(dest.plane, takes_more);
         self.bind_host(lpn, ppn, block, slot, now);
         Some(ppn)
     }

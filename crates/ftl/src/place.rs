@@ -151,7 +151,11 @@ impl<K: Kit> Ftl<K> {
 
     /// Those who wait for space may go on.
     fn freed(&mut self, block: BlockId, now: Time) {
-        self.jobs.release(self.space_in(self.space.geometry.plane_of(block)));
+        let plane = self.space.geometry.plane_of(block);
+        if self.jobs.pace.is_kept() && self.space.writable.get(plane.as_u32() as usize) {
+            self.jobs.pace.relax(plane);
+        }
+        self.jobs.release(self.space_in(plane));
         if self.answers.interests.has(Interests::BLOCK) {
             self.tell(&mut |w| w.on_erase(block, now));
         }

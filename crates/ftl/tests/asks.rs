@@ -329,7 +329,7 @@ fn a_victim_is_sought_among_some_candidates() {
         geometry,
         layouts: Layouts::new(4),
         logical_pages: 64,
-        gc: GcMarks { start: 0, stop: 0, background_stop: 0, one_by_one: false },
+        gc: GcMarks { start: 0, stop: 0, background_stop: 0, one_by_one: false, paced: false },
         endurance: 0,
         seed: 1,
     };
@@ -440,7 +440,8 @@ fn drive_with(policies: &[(&str, &str, Value)], gc: GcMarks, endurance: u32) -> 
     ftl
 }
 
-const FEW: GcMarks = GcMarks { start: 1, stop: 1, background_stop: 0, one_by_one: false };
+const FEW: GcMarks =
+    GcMarks { start: 1, stop: 1, background_stop: 0, one_by_one: false, paced: false };
 
 fn carry_out(ftl: &mut Drive, steps: Vec<Step>) {
     let policy = &mut ftl.policies.read_disturb;
@@ -562,7 +563,7 @@ fn jobs_start_in_order_and_become_urgent() {
     assert!(Plan::of(Source::Refresh).is_empty());
 
     // Four blocks are free, of which garbage collection keeps three, and idle time all.
-    let marks = GcMarks { start: 3, stop: 3, background_stop: 4, one_by_one: false };
+    let marks = GcMarks { start: 3, stop: 3, background_stop: 4, one_by_one: false, paced: false };
     let mut ftl = drive_with(&[], marks, 0);
     write(&mut ftl, 0, Prio::Normal);
     let id = ftl.idle_job(DIE).expect("three are fewer than four");
@@ -602,7 +603,7 @@ fn what_is_kept_free_grows_with_the_blocks() {
         geometry: Geometry::new(shape).expect("a drive"),
         layouts: Layouts::new(6),
         logical_pages: 40,
-        gc: GcMarks { start: 0, stop: 0, background_stop: 0, one_by_one: false },
+        gc: GcMarks { start: 0, stop: 0, background_stop: 0, one_by_one: false, paced: false },
         endurance: 0,
         seed: 1,
     };

@@ -63,7 +63,7 @@ fn hot_cold(wear: &str, seed: u64, checkpoints: u32) -> Run {
         geometry,
         layouts: Layouts::new(16),
         logical_pages,
-        gc: GcMarks { start: 2, stop: 3, background_stop: 0, one_by_one: false },
+        gc: GcMarks { start: 2, stop: 3, background_stop: 0, one_by_one: false, paced: false },
         endurance: 0,
         seed,
     };

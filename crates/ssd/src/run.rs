@@ -1,6 +1,6 @@
 //! One run: a resolved drive, a workload, and out comes a report.
 
-use crate::config::{Age, Drive, Fill, Foreground, HostMode, before_run};
+use crate::config::{Age, Drive, Fill, Foreground, HostMode, Pace, before_run};
 use crate::precondition::{Preconditioned, precondition};
 use crate::record::Sink;
 use crate::result::{Report, report};
@@ -127,6 +127,7 @@ pub fn ftl_of<K: Kit>(drive: &Drive, policies: Policies<K>) -> Ftl<K> {
             stop: drive.ftl.gc.stop,
             background_stop: drive.ftl.gc.background_stop,
             one_by_one: drive.ftl.gc.foreground == Foreground::One,
+            paced: drive.ftl.gc.pace == Pace::PerWrite,
         },
         endurance: drive.endurance_left(),
         seed: drive.seed,

@@ -315,6 +315,18 @@ fn a_burst_of_its_size_is_absorbed_at_its_rate_and_no_more() {
     assert_eq!(class_of(&value, "write").max, room(4) + MOVE + LATENCY);
 }
 
+/// Also where a second copy comes in because the first takes no more writes.
+#[test]
+fn what_is_trimmed_while_it_comes_in_never_reaches_flash() {
+    let own = [&TIMES[..], &["buffer.power-loss-protected=false"]].concat();
+    for first in [write(0, 3), write_fua(0, 3)] {
+        let script = vec![first, write(1, 3), trim(2, 3), write(20_000, 4)];
+        let value = serve(&buffered(4, 1.0, &own), script);
+        assert_eq!((programs(&value), count(&value["checks"]["mapped"])), (1, 1));
+        assert_eq!(class_of(&value, "write").requests, 3);
+    }
+}
+
 /// Two places: page 0 is in and kept, page 1 comes in, page 2 has no place. Page 0 is sent for it at
 /// once, for what comes in is not on its way out.
 #[test]
@@ -512,4 +524,31 @@ fn the_controller_has_what_is_on_its_way() {
     let timed = [&TIMES[..], &["buffer.size=16KiB"]].concat();
     let own = [&timed[..], &[memory]].concat();
     assert_eq!(of(&own, read(at, 3)), (MOVE + LATENCY, (0, 0)));
+}
+
+/// A drive that wears out while writes wait for their pages to be in flash: that is the end of its life,
+/// and nothing hangs.
+#[test]
+fn a_drive_wears_out_below_a_buffer() {
+    let mut ends = 0;
+    for kind in ["write-back", "write-through"] {
+        for (seed, protected) in (0..12).zip([true, false].into_iter().cycle()) {
+            let own = [
+                format!("buffer.kind={kind}"),
+                format!("buffer.power-loss-protected={protected}"),
+                format!("run.seed={seed}"),
+                "reliability.endurance=3".into(),
+                "geometry.channels=2".into(),
+                "ftl.spare-factor=0.4".into(),
+                "host.mode=queue-depth".into(),
+                "host.queue-depth=4".into(),
+                "workload.requests=100000".into(),
+                "precondition.fill=full".into(),
+            ];
+            let own: Vec<&str> = own.iter().map(String::as_str).collect();
+            let value = generate(&buffered(4, 0.5, &[&own[..], &TIMES].concat()), "random-write");
+            ends += u32::from(value["end"]["state"] == "worn-out");
+        }
+    }
+    assert_eq!(ends, 24);
 }

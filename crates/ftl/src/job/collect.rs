@@ -3,7 +3,7 @@
 use super::{Action, JobId, Leaving, Task};
 use crate::{Config, Dest, Ftl, FtlView, Kit, PlaneView, ReadDisturb, Role, StreamId, Victim};
 use kernel::{BitSet, Idx, Rng, Time};
-use nand::{BlockId, PlaneId, Tag};
+use nand::{BlockId, PlaneId, Source, Tag};
 
 /// Reclaiming blocks of a plane until enough are free.
 pub(super) enum Collect {
@@ -73,6 +73,9 @@ impl<K: Kit> Ftl<K> {
         }
         let Some(victim) = chosen else {
             self.jobs.collectors[plane] = None;
+            if self.jobs.pace.is_kept() {
+                self.jobs.pace.end(plane);
+            }
             return Some(Action::Done);
         };
         let dest = if self.space.blocks.role(victim) == Role::REGULAR {
@@ -81,10 +84,28 @@ impl<K: Kit> Ftl<K> {
             let view = FtlView::of(&self.space, &self.map, &self.reads);
             self.policies.read_disturb.on_reclaim(&view, victim, tag)
         };
+        if self.jobs.pace.is_kept() {
+            let blocks = &self.space.blocks;
+            self.jobs.pace.begin(plane, blocks.valid(victim), blocks.gain(victim));
+        }
         let needed_by = self.space.needed_by(tag.demand, victim);
         let pages = self.begin_reclaim(victim, dest, needed_by);
         self.jobs.get_mut(id).task = Task::Collect(Collect::Empty(pages));
         None
+    }
+
+    /// Whether a job that is about to move a page gives way to everything else, because the host has
+    /// not written enough to need that: a collector in the foreground, for the host.
+    #[cold]
+    pub(super) fn is_ahead(&mut self, id: JobId) -> bool {
+        let job = self.jobs.get(id);
+        let (plane, for_host) = (job.plane, job.tag.demand == Source::Host);
+        if job.background || !for_host || !matches!(job.task, Task::Collect(_)) {
+            return false;
+        }
+        let ahead = !self.jobs.pace.spend(plane, id);
+        self.jobs.get_mut(id).background = ahead;
+        ahead
     }
 
     fn choose_victim(&mut self, plane: PlaneId, tag: Tag, now: Time) -> Option<BlockId> {

@@ -1,7 +1,7 @@
 //! The running jobs, those whose turn it is, and those that wait; how they come about, and how they
 //! are run without time.
 
-use super::{Action, Collect, Doing, Job, JobId, Page, Task};
+use super::{Action, Collect, Doing, Job, JobId, Pace, Page, Task};
 use crate::{
     Balance, Cost, Counts, Dest, Ftl, FtlView, Hold, Interests, Kit, Plan, PlaneView, State, Step,
     StreamId, Wear,
@@ -36,6 +36,8 @@ pub(crate) struct Jobs<D> {
     pub(super) idle_total: usize,
     /// The job that reclaims blocks of each plane, if one runs.
     pub(super) collectors: IndexVec<PlaneId, Option<JobId>>,
+    /// How fast they go.
+    pub(crate) pace: Pace,
     geometry: Geometry,
     /// Their share of them.
     pub(crate) counts: Counts,
@@ -52,6 +54,7 @@ impl<D> Jobs<D> {
             idle: IndexVec::filled(VecDeque::new(), geometry.dies()),
             idle_total: 0,
             collectors: IndexVec::filled(None, geometry.planes()),
+            pace: Pace::default(),
             geometry: *geometry,
             counts: Counts::default(),
         }
@@ -103,6 +106,9 @@ impl<D> Jobs<D> {
     #[cold]
     pub(super) fn park(&mut self, job: JobId, until: Condition) -> Action {
         self.parkings += 1;
+        if let Condition::Space(plane) = until {
+            self.press(plane);
+        }
         self.parked.push((job, until));
         Action::Wait
     }
@@ -125,6 +131,39 @@ impl<D> Jobs<D> {
         });
     }
 
+    /// Somebody waits for space in a plane, or in any: there, collection has no pace until it made
+    /// some.
+    #[cold]
+    pub(crate) fn press(&mut self, plane: Option<PlaneId>) {
+        if self.pace.is_kept() {
+            let all = 0..self.geometry.planes() as u32;
+            let planes = plane.map_or(all, |plane| plane.as_u32()..plane.as_u32() + 1);
+            planes.for_each(|plane| {
+                let next = self.pace.press(PlaneId::from_u32(plane));
+                self.urge(next);
+            });
+        }
+    }
+
+    /// The host has written a page into a plane, which takes more of them or not: if not, it may be
+    /// that none waits for this plane, and yet all go elsewhere.
+    #[inline]
+    pub(crate) fn earn(&mut self, plane: PlaneId, takes_more: bool) {
+        if self.pace.is_kept() {
+            let next = if takes_more { self.pace.earn(plane) } else { self.pace.press(plane) };
+            self.urge(next);
+        }
+    }
+
+    /// A collector that was ahead of the host is so no more.
+    fn urge(&mut self, collector: Option<JobId>) {
+        if let Some(id) = collector
+            && std::mem::take(&mut self.get_mut(id).background)
+        {
+            self.promoted.push(id);
+        }
+    }
+
     // ── Collectors ──────────────────────────────────────────────────────────────────────────────
 
     /// Reclaims blocks of `plane` because `demand` needs space there, and how urgently.
@@ -134,6 +173,9 @@ impl<D> Jobs<D> {
             self.ready.push_back(id);
             return;
         };
+        if demand != Source::Host {
+            self.press(Some(plane));
+        }
         let known = &mut self.get_mut(id).tag.prio;
         *known = prio.max(*known);
         // Idle-time work that has become urgent goes on as a foreground job.

@@ -8,10 +8,12 @@
 
 mod collect;
 mod list;
+mod pace;
 mod plan;
 
 pub(crate) use collect::Victims;
 pub(crate) use list::{Condition, Jobs};
+pub(crate) use pace::Pace;
 
 use crate::{Coding, Dest, Ftl, FtlView, Hold, Kit, Lpn, Map, NextLife, Pages, StreamId};
 use collect::Collect;
@@ -173,6 +175,9 @@ impl<K: Kit> Ftl<K> {
                         Some(slot) => {
                             pages.cursor = slot;
                             let from = self.space.geometry.ppn(block, slot);
+                            if self.jobs.pace.is_kept() && self.is_ahead(id) {
+                                return Action::Yield;
+                            }
                             return self.read_page(id, from, dest);
                         }
                     }

@@ -211,7 +211,8 @@ mod tests {
         /// A plane of eight blocks of four pages.
         fn new() -> Self {
             let (geometry, layouts) = (Geometry::new(SMALL).expect("a drive"), Layouts::new(4));
-            let gc = GcMarks { start: 2, stop: 2, background_stop: 0, one_by_one: false };
+            let gc =
+                GcMarks { start: 2, stop: 2, background_stop: 0, one_by_one: false, paced: false };
             let array = Array::new(geometry, layouts.clone());
             let config = Config { geometry, layouts, logical_pages: 16, gc, endurance: 0, seed: 1 };
             let streams = vec![StreamSpec::REGULAR; StreamId::BUILT_IN];

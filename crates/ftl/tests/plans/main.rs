@@ -126,7 +126,7 @@ impl Scene {
             geometry,
             layouts,
             logical_pages: 36,
-            gc: GcMarks { start: 1, stop: 1, background_stop: 0, one_by_one: false },
+            gc: GcMarks { start: 1, stop: 1, background_stop: 0, one_by_one: false, paced: false },
             endurance: 0,
             seed: 1,
         };

@@ -111,7 +111,13 @@ pub(crate) fn small_config(shape: Shape, logical_pages: u32, free: u32) -> Confi
         geometry: Geometry::new(shape).expect("a drive"),
         layouts: Layouts::new(shape.pages_per_block),
         logical_pages,
-        gc: GcMarks { start: free, stop: free, background_stop: 0, one_by_one: false },
+        gc: GcMarks {
+            start: free,
+            stop: free,
+            background_stop: 0,
+            one_by_one: false,
+            paced: false,
+        },
         endurance: 0,
         seed: 1,
     }

@@ -104,7 +104,13 @@ impl Scenario {
         let start = 2 + one_of(3) / 2;
         let stop = start + one_of(3);
         let background_stop = if one_of(2) == 0 { 0 } else { stop + one_of(3) };
-        let gc = GcMarks { start, stop, background_stop, one_by_one: seed % 5 == 4 };
+        let gc = GcMarks {
+            start,
+            stop,
+            background_stop,
+            one_by_one: seed % 5 == 4,
+            paced: seed % 3 == 1,
+        };
         // Large drives make slow checks: few planes with large blocks, or many with small ones.
         let shape = loop {
             let (channels, chips) =

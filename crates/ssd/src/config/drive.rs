@@ -226,6 +226,14 @@ words! {
         Memory = "memory",
     }
 
+    /// How fast a plane that has too few free blocks collects.
+    pub enum Pace {
+        /// As fast as it can.
+        Burst = "burst",
+        /// As the host writes.
+        PerWrite = "per-write",
+    }
+
     /// How much a plane that has too few free blocks collects before it waits for idle time.
     pub enum Foreground {
         /// Until enough are free.

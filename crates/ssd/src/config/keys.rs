@@ -7,7 +7,7 @@
 //! (`=> Run`, see [`Reach`](super::field::Reach)): a key that says nothing is part of the name.
 
 use super::drive::{
-    Age, BufferKind, ChannelFirst, Fill, Foreground, HostMode, Mapping, Model, MultiPlane,
+    Age, BufferKind, ChannelFirst, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, Pace,
     PendingRead, ProgramSpeed, ReadStart, Recovery, SHORTEST, Uncorrectable, UnmappedRead,
 };
 use super::error::{ConfigError, Kind, Log};
@@ -328,6 +328,10 @@ settings! {
         /// How much is collected at once. "all": until `stop`; "one": a block, the rest in idle
         /// time, as long as `start` are free.
         foreground: Foreground,
+        /// How fast the foreground collects for the host. "burst": as fast as it can; "per-write":
+        /// as the host writes, so that a block is free just before it is needed, and as fast as it
+        /// can while a write waits for space.
+        pace: Pace => Run,
     }
 
     /// How the host sends requests.

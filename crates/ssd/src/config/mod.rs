@@ -38,7 +38,7 @@ pub use chips::{chip, chips};
 pub(crate) use chips::{drive_of as chip_drive, is_chip};
 pub use drive::{
     Age, BufferKind, ChannelFirst, Drive, Fill, Foreground, HostMode, Mapping, Model, MultiPlane,
-    PendingRead, ProgramSpeed, ReadStart, Recording, Recovery, SHORTEST, Uncorrectable,
+    Pace, PendingRead, ProgramSpeed, ReadStart, Recording, Recovery, SHORTEST, Uncorrectable,
     UnmappedRead, Workload,
 };
 pub use error::{ConfigError, Kind, Mark};

@@ -99,7 +99,7 @@ pub(crate) fn report<K: Kit>(
         },
         "end": end(drive, sim, end_ns, &counts),
         "host": host(&stats),
-        "flash": flash(&counts, &stats, sim.device_stats(), sim.cells()),
+        "flash": flash(drive, &counts, &stats, sim.device_stats(), sim.wait_stats(), sim.cells()),
         "waf": ratio(programs * page_bytes, written),
         "waf_pages": ratio(programs, counts.host_pages),
         "wear": {

@@ -1,10 +1,10 @@
 //! The parts of a result that only divide what was counted, and what each policy did.
 
-use crate::config::Drive;
+use crate::config::{Drive, Pace};
 use crate::device::Cells;
 use crate::host::ClassStats;
 use crate::run::capacity;
-use crate::sim::{Class, DeviceStats, Sim, Stats};
+use crate::sim::{Class, DeviceStats, Sim, Stats, WaitStats};
 use ftl::{Cost, Counts, Ftl, Kit, ReadDisturb, State, Throttle};
 use kernel::Histogram;
 use nand::{BySource, Level, Mode, Source};
@@ -119,11 +119,14 @@ fn by_level(counts: &[u64; 3]) -> Value {
 }
 
 pub(super) fn flash(
+    drive: &Drive,
     counts: &Counts,
     stats: &Stats,
     device: &DeviceStats,
+    waits: WaitStats,
     cells: Option<&Cells>,
 ) -> Value {
+    let paced = drive.ftl.gc.pace == Pace::PerWrite;
     let demand = &counts.gc_erase_by_demand;
     let mut demands: Map<String, Value> =
         [Source::Host, Source::Wear, Source::Refresh, Source::Rewrite, Source::Map]
@@ -153,6 +156,7 @@ pub(super) fn flash(
         },
         "rmw_reads": stats.rmw_reads,
         "skipped_pages": counts.skipped,
+        "space_wait_max_ns": paced.then_some(waits.space_longest),
         "uncorrectable": cells.map_or(0, |c| c.counts().uncorrectable.iter().sum::<u64>()),
     })
 }

@@ -33,6 +33,8 @@ pub(crate) enum Condition {
 pub struct WaitStats {
     /// Host page writes for a free block.
     pub space: u64,
+    /// The longest of these waits, in ns.
+    pub space_longest: u64,
     /// Host page reads for the refresh of their block.
     pub refresh: u64,
     /// Host page operations for a read-modify-write of their page.
@@ -124,6 +126,8 @@ impl Waits {
     /// The first of them has its slot: it waited for garbage collection.
     pub(crate) fn release_first_for_space(&mut self, ops: &mut Ops, now: Time) {
         let op = self.space.pop_front().expect("it was the first");
+        let waited = (now - ops[op].since).as_ns();
+        self.stats.space_longest = self.stats.space_longest.max(waited);
         ops[op].end_wait(Source::Gc, now);
     }
 
