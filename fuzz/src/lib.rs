@@ -55,7 +55,8 @@ fn go_through(workload: &dyn workload::Workload, batches: usize) -> (u64, bool) 
             }
         }
         for r in &batch {
-            assert!(r.len > 0 && r.at >= last, "{r:?} after {last:?}");
+            assert!(r.at >= last, "{r:?} after {last:?}");
+            assert!(if r.has_extent() { r.len > 0 } else { r.end() == 0 }, "{r:?}");
             assert!(
                 workload.about().span.is_none_or(|span| r.end() <= span),
                 "{r:?} ends beyond {:?}",

@@ -1,19 +1,28 @@
 //! `blkparse`, the text that `blkparse` prints of the events that `blktrace` recorded in the Linux
 //! block layer: device (major, minor), CPU, sequence number, decimal seconds, process, action,
-//! what it is (`R`ead, `W`rite, `D`iscard; flush, synchronous, and so on), first sector, number of
-//! sectors (512 bytes), name of the process.
+//! what it is (`F`lush, then `R`ead, `W`rite, `D`iscard or `N`one of them, then `F`orced unit access,
+//! `S`ynchronous, and so on), first sector, number of sectors (512 bytes), name of the process.
 //!
 //! ```text
 //!   8,16   8        1     0.000000000 13213  Q   W 766877144 + 8 [kworker/u81:0]
 //!   8,16   8        8     0.000033469 13213  D   W 766877144 + 88 [kworker/u81:0]
 //!   8,16   8        9     0.001879051     0  C   W 766877144 + 88 [0]
 //!   8,16  23     1280    15.671103520 16279  Q FWS [jbd2/sdb1-8]
+//!   8,16  23     1281    15.671120334 16279  Q FWFSM 488441326 + 8 [jbd2/sdb1-8]
 //! ```
 //!
 //! The layout is the default one of blkparse(1), as `process_default` in `blkparse_fmt.c` prints
-//! it. A request arrives with its `Q` line: queued, before the kernel merges. Where there is none
-//! it arrives with its `D` line (issued), or its `C` line (completed). All other actions, flushes
-//! (lines without `+`), commands of other kinds and the summary at the end are passed over.
+//! it; the letters are those of `fill_rwbs` there and of `blk_fill_rwbs` in the kernel. A request
+//! arrives with its `Q` line: queued, before the kernel merges. Where there is none it arrives with
+//! its `D` line (issued), or its `C` line (completed). All other actions, commands of other kinds
+//! and the summary at the end are passed over.
+//!
+//! An `F` in front asks that what the drive holds in its cache be written first. Without sectors
+//! that is a flush; with sectors the line stands for a flush and what follows the `F`, at one time.
+//! (The kernel does the same: such a write is queued as one and issued as two.) A write without
+//! sectors is a flush of a kernel that had barriers for them, but not where it is completed: there it
+//! is the end of one that has a line of its own, or of data that had come to none. An `F` behind
+//! the `W` is a write that bypasses the cache; reads and trims that do so are what they are without.
 
 use super::fields::{BLANK, Column, Fault, Fields, shown};
 use super::options::{Event, ReadOptions, TimeUnit};
@@ -42,7 +51,7 @@ const ACTION: Column =
     Column { name: "the action", expected: "one or two letters, such as `Q`", hint: COLUMNS };
 const TYPE: Column = Column {
     name: "the type",
-    expected: "`R`, `W`, `D` or `N` with letters such as `S` (or `F` first)",
+    expected: "`R`, `W`, `D`, `N` or `F` with letters such as `S` (or `F` first)",
     hint: COLUMNS,
 };
 const START: Column = Column {
@@ -67,6 +76,8 @@ pub(crate) struct Blkparse {
     process: Option<Process>,
     /// The summary at the end has begun.
     summary: bool,
+    /// The line read last begins with a flush.
+    flush_first: bool,
 }
 
 impl Blkparse {
@@ -120,6 +131,7 @@ impl Parser for Blkparse {
             events: Events::new(options.event, [Event::Queued, Event::Issued, Event::Completed]),
             process: options.process.as_deref().map(Process::new),
             summary: false,
+            flush_first: false,
         }
     }
 
@@ -140,12 +152,13 @@ impl Parser for Blkparse {
             _ => return Err(fields.fault(&ACTION)),
         };
         let kind = fields.word();
-        // An `F` in front asks for a flush before the data.
-        let op = match (kind.strip_prefix(b"F").unwrap_or(kind).first(), event) {
-            (Some(b'R'), _) => Op::Read,
-            (Some(b'W'), _) => Op::Write,
-            (Some(b'D'), _) => Op::Trim,
-            (Some(b'N'), _) | (Some(b'Z'), None) => return Ok(None),
+        let (flush_first, op) = match (kind, event) {
+            ([b'F', b'R' | b'W' | b'D', ..], _) => (true, self::op(&kind[1..])),
+            ([b'R' | b'W' | b'D', ..], _) => (false, self::op(kind)),
+            ([b'F', more @ ..], _) if more.iter().all(|b| b"FNASMU".contains(b)) => {
+                (true, Op::Flush)
+            }
+            ([b'N', ..], _) | ([b'Z', ..], None) => return Ok(None),
             _ => return Err(fields.fault(&TYPE)),
         };
         let Some(event) = event else { return Ok(None) };
@@ -153,30 +166,42 @@ impl Parser for Blkparse {
         if !line.trim_ascii_end().ends_with(b"]") {
             return Err(cut(line));
         }
-        let start = match fields.word() {
-            [b'[' | b'(', ..] => return Ok(None),
-            start => std::str::from_utf8(start).ok().and_then(|s| s.parse::<u64>().ok()),
+        let begin = fields.word();
+        let extent = if matches!(begin, [b'[' | b'(', ..]) {
+            None
+        } else {
+            let start = std::str::from_utf8(begin).ok().and_then(|s| s.parse::<u64>().ok());
+            let Some(start) = start else { return Err(fields.fault(&START)) };
+            match fields.word() {
+                b"+" => Some((start, fields.integer(&SECTORS)?)).filter(|e| e.1 > 0),
+                [b'[' | b'(', ..] if flush_first => None,
+                // Commands of other kinds show bytes here, not sectors.
+                [b'[' | b'(', ..] => return Ok(None),
+                _ => return Err(fields.fault(&PLUS)),
+            }
         };
-        let Some(start) = start else { return Err(fields.fault(&START)) };
-        match fields.word() {
-            b"+" => {}
-            // Commands of other kinds show bytes here, not sectors.
-            [b'[' | b'(', ..] => return Ok(None),
-            _ => return Err(fields.fault(&PLUS)),
-        }
-        let sectors = fields.integer(&SECTORS)?;
-        if sectors == 0 {
+        let flushes = flush_first || op.writes() && event != Event::Completed;
+        if extent.is_none() && !flushes {
             return Ok(None);
         }
-        let rest = &line[fields.since(0).len()..];
+        let rest = &line[fields.from()..];
         // Requests are completed in the name of whoever was running.
         let wanted = |p: &Process| event != Event::Completed && p.is(name(rest), pid);
         if !self.process.as_ref().is_none_or(wanted) || !self.events.take(event) {
             return Ok(None);
         }
+        self.flush_first = flush_first && extent.is_some() && op != Op::Flush;
+        let Some((start, sectors)) = extent.filter(|_| op != Op::Flush) else {
+            return Ok(Some(Raw::flush(time, device)));
+        };
         let (offset, len) =
-            extent(&fields, op, start.checked_mul(SECTOR), sectors.checked_mul(SECTOR))?;
+            self::extent(&fields, op, start.checked_mul(SECTOR), sectors.checked_mul(SECTOR))?;
         Ok(Some(Raw { time, offset, len, device, op }))
+    }
+
+    #[inline(always)]
+    fn flush_first(&self) -> bool {
+        self.flush_first
     }
 
     fn fits(&mut self, line: &[u8]) -> Option<bool> {
@@ -194,6 +219,16 @@ impl Parser for Blkparse {
 
     fn notes(&self) -> Vec<String> {
         vec![self.events.note()]
+    }
+}
+
+/// What letters such as `WFS` do.
+fn op(letters: &[u8]) -> Op {
+    match letters {
+        [b'R', ..] => Op::Read,
+        [b'D', ..] => Op::Trim,
+        [_, more @ ..] if more.contains(&b'F') => Op::WriteFua,
+        _ => Op::Write,
     }
 }
 

@@ -9,9 +9,10 @@
 //!
 //! Columns are counted from 1; commas, semicolons, tabs or blanks stand between them, whichever
 //! cuts the first line into enough of them. A first line of names is passed over. Operations are
-//! words (`r`, `read`, `w`, `write`, `t`, `trim`, `d`, `discard`, `unmap`, in any case), unless
-//! `op=2:0/1` says how read, write and, if there are such, trim are spelled. Without `time` the
-//! requests have no times.
+//! words (`r`, `read`, `w`, `write`, `t`, `trim`, `d`, `discard`, `unmap`, `f`, `flush`, `wf`,
+//! `write-fua`, in any case), unless `op=2:0/1` says how read, write and, if there are such, trim,
+//! flush and write with FUA are spelled. A flush has a size of 0 or none, and what stands in its column
+//! of offsets means nothing. Without `time` the requests have no times.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,7 +28,7 @@ const HINT: &str = "`--columns` says which column holds what";
 const TIME: Column = Column { name: "the time", expected: "a number", hint: HINT };
 const OPERATION: Column = Column {
     name: "the operation",
-    expected: "a word for read, write or trim",
+    expected: "a word for read, write, trim, flush or write-fua",
     hint: "`--columns op=2:0/1` says that 0 reads and 1 writes",
 };
 const OFFSET: Column = Column { name: "the offset", expected: "a whole number", hint: HINT };
@@ -47,8 +48,8 @@ pub struct Columns {
     /// What each column holds, up to the last that is needed.
     roles: Vec<Role>,
     unit: Option<TimeUnit>,
-    /// Read, write, trim, where they are not spelled as words.
-    spelling: Option<[Box<[u8]>; 3]>,
+    /// The words for [`OPS`], where they are not the usual ones; empty: there is none.
+    spelling: Option<[Box<[u8]>; 5]>,
     /// As it was written.
     text: Box<str>,
 }
@@ -152,18 +153,24 @@ impl Columns {
     }
 }
 
-/// `0/1` or `r/w/t`: how read, write and trim are spelled.
-fn spelling(text: &str) -> Result<[Box<[u8]>; 3], String> {
+/// The operations in the order in which they are spelled.
+const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::WriteFua];
+
+/// `0/1` or `r/w/t`: how read, write, trim, flush and write with FUA are spelled.
+fn spelling(text: &str) -> Result<[Box<[u8]>; 5], String> {
     let words: Vec<&str> = text.split('/').collect();
-    let (read, write, trim) = match words[..] {
-        [read, write] => (read, write, ""),
-        [read, write, trim] => (read, write, trim),
-        _ => return Err(format!("`op:{text}` in the columns; expected such as `op=2:0/1`")),
+    if !(2..=OPS.len()).contains(&words.len()) {
+        return Err(format!("`op:{text}` in the columns; expected such as `op=2:0/1`"));
+    }
+    let twice = |(i, word): (usize, &&str)| {
+        // A table may be without some operation, but reads and writes.
+        if word.is_empty() { i < 2 } else { words[..i].contains(word) }
     };
-    if read.is_empty() || write.is_empty() || read == write || trim == read || trim == write {
+    if words.iter().enumerate().any(twice) {
         return Err(format!("`op:{text}` in the columns: the words must differ"));
     }
-    Ok([read, write, trim].map(|word| word.as_bytes().into()))
+    let word = |i: usize| words.get(i).map_or("", |word| *word).as_bytes().into();
+    Ok([0, 1, 2, 3, 4].map(word))
 }
 
 pub(crate) struct Csv {
@@ -182,8 +189,12 @@ impl Csv {
             match *role {
                 Role::Other => drop(fields.word()),
                 Role::Time => time = fields.decimal(self.power, &TIME)?,
-                Role::Offset(unit) => offset = fields.integer(&OFFSET)?.checked_mul(unit),
-                Role::Size(unit) => size = fields.integer(&SIZE)?.checked_mul(unit),
+                Role::Offset(unit) => {
+                    offset = fields.integer_if_any(&OFFSET)?.map(|n| n.checked_mul(unit));
+                }
+                Role::Size(unit) => {
+                    size = fields.integer_if_any(&SIZE)?.map(|n| n.checked_mul(unit));
+                }
                 Role::Op => {
                     let known = operation(fields.word(), self.columns.spelling.as_ref());
                     op = known.ok_or_else(|| fields.fault(&OPERATION))?;
@@ -194,8 +205,32 @@ impl Csv {
                 },
             }
         }
+        if op == Op::Flush {
+            return match size {
+                None | Some(Some(0)) => Ok(Some(Raw::flush(time, device))),
+                Some(_) => Err(large_flush()),
+            };
+        }
+        let (Some(offset), Some(size)) = (offset, size) else {
+            return Err(self.missing::<SEPARATOR>(line));
+        };
         let (offset, len) = extent(&fields, op, offset, size)?;
         Ok(Some(Raw { time, offset, len, device, op }))
+    }
+
+    /// Where a row without an offset or a size lacks it.
+    #[cold]
+    fn missing<const SEPARATOR: u8>(&self, line: &[u8]) -> Box<Fault> {
+        let mut fields = Fields::<SEPARATOR>::new(line);
+        let mut look = |role: &Role| match role {
+            Role::Offset(_) => fields.integer(&OFFSET).err(),
+            Role::Size(_) => fields.integer(&SIZE).err(),
+            _ => {
+                fields.word();
+                None
+            }
+        };
+        self.columns.roles.iter().find_map(&mut look).expect("a column is empty")
     }
 
     fn split(&mut self, separator: u8, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
@@ -239,9 +274,8 @@ fn pieces(line: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
 }
 
 #[inline]
-fn operation(word: &[u8], spelling: Option<&[Box<[u8]>; 3]>) -> Option<Op> {
-    const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
-    const WORDS: [(&[u8], Op); 9] = [
+fn operation(word: &[u8], spelling: Option<&[Box<[u8]>; 5]>) -> Option<Op> {
+    const WORDS: [(&[u8], Op); 13] = [
         (b"r", Op::Read),
         (b"w", Op::Write),
         (b"read", Op::Read),
@@ -251,12 +285,22 @@ fn operation(word: &[u8], spelling: Option<&[Box<[u8]>; 3]>) -> Option<Op> {
         (b"trim", Op::Trim),
         (b"discard", Op::Trim),
         (b"unmap", Op::Trim),
+        (b"f", Op::Flush),
+        (b"flush", Op::Flush),
+        (b"wf", Op::WriteFua),
+        (b"write-fua", Op::WriteFua),
     ];
     match spelling {
         _ if word.is_empty() => None,
         Some(words) => words.iter().position(|w| **w == *word).map(|i| OPS[i]),
         None => WORDS.iter().find(|(w, _)| w.eq_ignore_ascii_case(word)).map(|w| w.1),
     }
+}
+
+#[cold]
+fn large_flush() -> Box<Fault> {
+    let expected = "a flush of size 0, or without a size";
+    Fault::whole("a flush with a size".into(), expected, HINT)
 }
 
 /// A device that is a number keeps it; names are numbered.

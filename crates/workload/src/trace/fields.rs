@@ -129,6 +129,17 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
         }
     }
 
+    /// The same, or nothing at all.
+    #[inline(always)]
+    pub(crate) fn integer_if_any(&mut self, column: &Column) -> Result<Option<u64>, Box<Fault>> {
+        self.begin();
+        match self.digits() {
+            Some(value) if self.ended() => Ok(Some(value)),
+            None if self.at == self.from && self.ended() => Ok(None),
+            _ => Err(self.fault(column)),
+        }
+    }
+
     /// A hexadecimal number with `0x` before it that fills the field.
     #[inline(always)]
     pub(crate) fn hexadecimal(&mut self, column: &Column) -> Result<u64, Box<Fault>> {

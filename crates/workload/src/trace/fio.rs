@@ -12,7 +12,11 @@
 //! As "Trace file format" in fio's HOWTO says, and `log_io_u` in its `iolog.c` writes. Files are
 //! devices; a file must be added before it is used. Version 2 has no times: unless there are
 //! `wait` lines, each so many microseconds after the one before, the requests have none either.
-//! (fio drops waits below 100 us; here each counts.) Synchronisation carries no data.
+//! (fio drops waits below 100 us; here each counts.)
+//!
+//! `sync`, `datasync` and `syncfs` end with a flush of the drive's cache, and are one here; what offset
+//! and length stand behind them means nothing. `sync_file_range` only sends what the system holds, as
+//! writes: its manual page says that it flushes no disk's cache, so it is no request.
 
 use super::fields::{BLANK, Column, Fault, Fields, shown};
 use super::names::Names;
@@ -30,7 +34,7 @@ const FILE: Column = Column {
 };
 const ACTION: Column = Column {
     name: "the action",
-    expected: "`read`, `write`, `trim`, `sync`, `datasync`, `wait`, `add`, `open` or `close`",
+    expected: "`read`, `write`, `trim`, `sync`, `datasync`, `syncfs`, `wait`, `add`, `open` or `close`",
     hint: LINES,
 };
 const OFFSET: Column = Column { name: "the offset", expected: "a number of bytes", hint: LINES };
@@ -107,9 +111,8 @@ impl Parser for Fio {
             b"read" => Op::Read,
             b"write" => Op::Write,
             b"trim" => Op::Trim,
-            b"open" | b"close" | b"sync" | b"datasync" | b"sync_file_range" | b"syncfs" => {
-                return file.map(|_| None);
-            }
+            b"sync" | b"datasync" | b"syncfs" => return Ok(Some(Raw::flush(time, file?))),
+            b"open" | b"close" | b"sync_file_range" => return file.map(|_| None),
             b"add" => {
                 fields.end("a file and `add`")?;
                 return self.files.number(name).map(|_| None);

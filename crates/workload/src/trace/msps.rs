@@ -13,7 +13,8 @@
 //! column more, so the header decides. Times are in microseconds, offset and size hexadecimal.
 //! Windows writes the event when the request is done (it carries `ElapsedTime`, from initiation to
 //! completion), so the request arrived that much earlier, and what was put in order of completion
-//! is put in order of arrival here. Events of all other kinds are counted and passed over.
+//! is put in order of arrival here. `DiskFlush` is a flush, and has neither offset nor size. Events of
+//! all other kinds are counted and passed over.
 
 use std::collections::BTreeMap;
 
@@ -58,8 +59,7 @@ const MOST_KINDS: usize = 256;
 /// So many are named to the user.
 const KINDS_SHOWN: usize = 3;
 
-/// What the columns of `DiskRead` and `DiskWrite` hold, from the one behind the kind on, up to the
-/// last that is needed.
+/// What the columns of an event hold, from the one behind its kind on, up to the last that is needed.
 type Layout = Vec<Role>;
 
 #[derive(Copy, Clone, PartialEq, Debug)]
@@ -83,16 +83,24 @@ impl Role {
         (b"ElapsedTime", Self::Elapsed),
         (b"DiskNum", Self::Disk),
     ];
+
+    /// Whether events of this operation have it.
+    fn is_of(self, op: Op) -> bool {
+        op != Op::Flush || !matches!(self, Self::Offset | Self::Size)
+    }
 }
 
 /// The columns of the published traces, for files whose header was cut off.
-fn published() -> Layout {
+fn published(op: Op) -> Layout {
     let (other, elapsed) = (Role::Other, Role::Elapsed);
-    vec![Role::Time, Role::Process, other, other, Role::Offset, Role::Size, elapsed, Role::Disk]
+    let mut all =
+        vec![Role::Time, Role::Process, other, other, Role::Offset, Role::Size, elapsed, Role::Disk];
+    all.retain(|role| role.is_of(op));
+    all
 }
 
-/// What a line of the header says of its kind's columns.
-fn layout(fields: &mut Fields<'_, COMMA>) -> Result<Layout, Box<Fault>> {
+/// What a line of the header says of the columns of its operation.
+fn layout(fields: &mut Fields<'_, COMMA>, op: Op) -> Result<Layout, Box<Fault>> {
     let mut layout = Layout::new();
     loop {
         let name = fields.word();
@@ -102,7 +110,8 @@ fn layout(fields: &mut Fields<'_, COMMA>) -> Result<Layout, Box<Fault>> {
         let role = Role::NAMED.iter().find(|(known, _)| *known == name);
         layout.push(role.map_or(Role::Other, |r| r.1));
     }
-    if let Some((name, _)) = Role::NAMED.iter().find(|(_, role)| !layout.contains(role)) {
+    let lacks = |(_, role): &&(_, Role)| role.is_of(op) && !layout.contains(role);
+    if let Some((name, _)) = Role::NAMED.iter().find(lacks) {
         let found = format!("the header has no column {}", shown(name));
         return Err(Fault::whole(found, "the columns of xperf", "the header may be cut"));
     }
@@ -115,7 +124,9 @@ pub(crate) struct Msps {
     power: u32,
     process: Option<Process>,
     in_header: bool,
+    /// Of reads and writes.
     layout: Layout,
+    flush_layout: Layout,
     /// Events of other kinds.
     others: BTreeMap<Box<[u8]>, u64>,
 }
@@ -153,7 +164,7 @@ type Parsed = Result<Option<Raw>, Box<Fault>>;
 impl Parser for Msps {
     const NAME: &str = "msps";
     const SUMMARY: &str =
-        "DiskRead and DiskWrite events in microseconds (Microsoft servers, xperf)";
+        "DiskRead, DiskWrite and DiskFlush events in microseconds (Microsoft servers, xperf)";
     const PROCESSES: bool = true;
     /// Requests done at once may have been begun long before.
     const WINDOW: usize = 1 << 15;
@@ -163,7 +174,8 @@ impl Parser for Msps {
             power: options.time_unit.unwrap_or(TimeUnit::Us).power(),
             process: options.process.as_deref().map(Process::new),
             in_header: false,
-            layout: published(),
+            layout: published(Op::Read),
+            flush_layout: published(Op::Flush),
             others: BTreeMap::new(),
         }
     }
@@ -179,15 +191,17 @@ impl Parser for Msps {
         let op = match kind {
             b"DiskRead" => Op::Read,
             b"DiskWrite" => Op::Write,
+            b"DiskFlush" => Op::Flush,
             _ => return self.other(line, kind, fields),
         };
+        let columns = if op == Op::Flush { &mut self.flush_layout } else { &mut self.layout };
         if self.in_header {
-            self.layout = layout(&mut fields)?;
+            *columns = layout(&mut fields, op)?;
             return Ok(None);
         }
         let (mut time, mut offset, mut size, mut elapsed, mut disk) = (0, 0, 0, 0, 0);
         let mut process: &[u8] = b"";
-        for role in &self.layout {
+        for role in &*columns {
             match role {
                 Role::Time => time = fields.decimal(self.power, &TIME)?,
                 Role::Process => process = fields.word(),
@@ -220,8 +234,11 @@ impl Parser for Msps {
                 return Ok(None);
             }
         }
-        let (offset, len) = extent(&fields, op, Some(offset), Some(size))?;
         let Some(time) = time.checked_add(HOUR - elapsed) else { return Err(fields.fault(&TIME)) };
+        if op == Op::Flush {
+            return Ok(Some(Raw::flush(time, disk as u32)));
+        }
+        let (offset, len) = extent(&fields, op, Some(offset), Some(size))?;
         Ok(Some(Raw { time, offset, len, device: disk as u32, op }))
     }
 

@@ -11,7 +11,7 @@ use super::options::{Event, ReadOptions};
 use super::record::{COLUMNS_HINT, Parser, Raw};
 use super::select::Selection;
 use crate::error::{Spot, detail};
-use crate::{BATCH, Request, Source, TraceError};
+use crate::{BATCH, Op, Request, Source, TraceError};
 
 /// So many reasons are remembered for the user; further ones are only counted.
 const REASONS: usize = 3;
@@ -102,7 +102,7 @@ pub(crate) struct Survey {
     pub(crate) regions: Regions,
     /// Records that were later in the file than in time, and were put in order.
     pub(crate) late: u64,
-    /// Records that hold no request: comments, flushes, events of other kinds.
+    /// Records that hold no request: comments, events of other kinds.
     pub(crate) idle: u64,
     /// Requests to devices that are not wanted.
     pub(crate) others: u64,
@@ -126,6 +126,15 @@ pub(crate) trait Reading: Source {
     fn survey(&mut self) -> Result<Survey, TraceError>;
 }
 
+/// A record that was met.
+struct Met {
+    raw: Raw,
+    /// Its number in the file.
+    number: u64,
+    /// A flush goes before it.
+    flush_first: bool,
+}
+
 /// The requests of one opening of a trace.
 pub(crate) struct Reader<P> {
     feed: Feed,
@@ -139,7 +148,9 @@ pub(crate) struct Reader<P> {
     /// The recorded time of the last one given out.
     latest: u64,
     /// Records waiting to be put in order; empty for formats that are in order.
-    waiting: VecDeque<(Raw, u64)>,
+    waiting: VecDeque<Met>,
+    /// What follows a flush that was given out, of the same record.
+    held: Option<Raw>,
     late: u64,
     idle: u64,
     others: u64,
@@ -158,6 +169,7 @@ impl<P: Parser> Reader<P> {
             origin: None,
             latest: 0,
             waiting: VecDeque::new(),
+            held: None,
             late: 0,
             idle: 0,
             others: 0,
@@ -166,13 +178,22 @@ impl<P: Parser> Reader<P> {
         }
     }
 
-    /// The next record that carries data, in order of time.
+    /// The next request, in order of time.
     #[inline]
     fn next(&mut self) -> Result<Option<Raw>, TraceError> {
+        if let Some(raw) = self.held.take() {
+            return Ok(Some(raw));
+        }
         loop {
-            let Some((raw, number)) = self.next_in_window()? else { return Ok(None) };
+            let Some(Met { raw, number, flush_first }) = self.next_in_window()? else {
+                return Ok(None);
+            };
             if raw.time >= self.latest {
                 self.latest = raw.time;
+                if flush_first {
+                    self.held = Some(raw);
+                    return Ok(Some(Raw::flush(raw.time, raw.device)));
+                }
                 return Ok(Some(raw));
             }
             let fault = self.backwards(&raw);
@@ -182,26 +203,26 @@ impl<P: Parser> Reader<P> {
 
     /// The next record of the file, or the earliest of the window if the format has one.
     #[inline]
-    fn next_in_window(&mut self) -> Result<Option<(Raw, u64)>, TraceError> {
+    fn next_in_window(&mut self) -> Result<Option<Met>, TraceError> {
         if P::WINDOW == 0 {
             return self.next_in_file();
         }
         while self.waiting.len() <= P::WINDOW {
-            let Some((raw, number)) = self.next_in_file()? else { break };
+            let Some(met) = self.next_in_file()? else { break };
             match self.waiting.back() {
-                Some((last, _)) if last.time > raw.time => {
+                Some(last) if last.raw.time > met.raw.time => {
                     self.late += 1;
-                    let at = self.waiting.partition_point(|(r, _)| r.time <= raw.time);
-                    self.waiting.insert(at, (raw, number));
+                    let at = self.waiting.partition_point(|m| m.raw.time <= met.raw.time);
+                    self.waiting.insert(at, met);
                 }
-                _ => self.waiting.push_back((raw, number)),
+                _ => self.waiting.push_back(met),
             }
         }
         Ok(self.waiting.pop_front())
     }
 
     #[inline]
-    fn next_in_file(&mut self) -> Result<Option<(Raw, u64)>, TraceError> {
+    fn next_in_file(&mut self) -> Result<Option<Met>, TraceError> {
         loop {
             let Some(record) = self.feed.next(P::CUT)? else { return Ok(None) };
             let number = record.number;
@@ -209,7 +230,8 @@ impl<P: Parser> Reader<P> {
                 Ok(Some(raw)) => {
                     let wanted = &mut self.selection;
                     if wanted.as_mut().is_none_or(|w| w.takes(&self.parser, raw.device)) {
-                        return Ok(Some((raw, number)));
+                        let flush_first = self.parser.flush_first();
+                        return Ok(Some(Met { raw, number, flush_first }));
                     }
                     self.others += 1;
                 }
@@ -261,9 +283,10 @@ impl<P: Parser> Source for Reader<P> {
         while batch.len() < BATCH {
             let Some(raw) = self.next()? else { break };
             let origin = *self.origin.get_or_insert(raw.time);
+            let region = if raw.op == Op::Flush { 0 } else { self.regions.start(raw.device) };
             batch.push(Request {
                 at: Time::from_ns(raw.time - origin),
-                offset: self.regions.start(raw.device) + raw.offset,
+                offset: region + raw.offset,
                 len: raw.len,
                 op: raw.op,
                 prio: Prio::Normal,
@@ -285,6 +308,9 @@ impl<P: Parser> Reading for Reader<P> {
             first.get_or_insert(raw.time);
             seen.requests += 1;
             seen.bytes += u128::from(raw.len);
+            if raw.op == Op::Flush {
+                continue;
+            }
             if !seen.regions.see(raw.device, raw.offset + u64::from(raw.len)) {
                 return Err(self.too_much(
                     Spot::Request(seen.requests),

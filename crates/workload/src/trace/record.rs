@@ -25,6 +25,14 @@ pub(crate) struct Raw {
     pub(crate) op: Op,
 }
 
+impl Raw {
+    /// A flush, which has no address; the device is what `--device` goes by.
+    #[inline]
+    pub(crate) fn flush(time: u64, device: u32) -> Self {
+        Self { time, offset: 0, len: 0, device, op: Op::Flush }
+    }
+}
+
 /// One format: how it is cut, and what one record means.
 pub(crate) trait Parser: Sized + Send + 'static {
     /// The name of the format on the command line and in results.
@@ -43,8 +51,14 @@ pub(crate) trait Parser: Sized + Send + 'static {
     /// A parser at the start of a file.
     fn new(options: &ReadOptions) -> Self;
 
-    /// Reads one record; `None` if it holds no request (a comment, a flush, another event).
+    /// Reads one record; `None` if it holds no request (a comment, another event).
     fn parse(&mut self, record: &[u8]) -> Result<Option<Raw>, Box<Fault>>;
+
+    /// Whether the record read last stands for two requests: a flush, and then what was read.
+    #[inline(always)]
+    fn flush_first(&self) -> bool {
+        false
+    }
 
     /// Whether a file whose first line this is can be of no other format.
     fn begins(_line: &[u8]) -> bool {
@@ -120,8 +134,8 @@ fn bad_extent<const SEPARATOR: u8>(
         (_, Some(0)) => {
             fault.found = "a request of size 0".into();
             fault.expected = "a size above zero";
-            fault.hint =
-                "a flush carries no data and is no request here; `--skip-bad` passes it over";
+            fault.hint = "only a flush has none, where the format has a word for it; `--skip-bad` \
+                          passes this over";
         }
         (Some(offset), Some(len)) if len <= longest(op) => {
             fault.found = format!("an address of {offset} bytes");

@@ -10,11 +10,11 @@ pub(crate) struct Piece {
     pub(crate) seconds: u64,
     /// From 0 to 2.
     pub(crate) device: u32,
-    /// First sector and number of sectors, of 512 bytes.
+    /// First sector and number of sectors, of 512 bytes; both 0 for a flush.
     pub(crate) sector: u64,
     /// See above.
     pub(crate) sectors: u64,
-    /// `R`, `W` or `D` (discard).
+    /// `R`, `W`, `D` (discard), `F` (flush) or `U` (write with force unit access).
     pub(crate) op: char,
 }
 
@@ -31,26 +31,26 @@ pub(crate) const SAMPLES: [(&str, &str); TABLE.len()] = {
 
 /// The samples, one a line: a name, the format, what it cannot hold, how it is written.
 const TABLE: &[Sample] = &[
-    sample("ssdsim", "ssdsim-ascii", &['t'], Text(ssdsim, "# SSDSim\n", "")),
-    sample("disksim", "disksim-ascii", &['t'], Text(disksim, "", "")),
-    sample("msr", "msr", &['t'], Text(msr, "", "")),
-    sample("msps", "msps", &['t'], Text(msps, MSPS_HEADER, "")),
-    sample("spc", "spc", &['t'], Text(spc, "", "")),
-    sample("vscsi", "vscsi", &['t', 'd'], Binary(0, vscsi)),
-    sample("alibaba", "alibaba", &['t'], Text(alibaba, ALIBABA_HEADER, "")),
-    sample("tencent", "tencent", &['t'], Text(tencent, "", "")),
-    sample("systor", "systor", &['t'], Text(systor, SYSTOR_HEADER, "")),
+    sample("ssdsim", "ssdsim-ascii", &['D', 'F', 'U'], Text(ssdsim, "# SSDSim\n", "")),
+    sample("disksim", "disksim-ascii", &['D', 'F', 'U'], Text(disksim, "", "")),
+    sample("msr", "msr", &['D', 'F', 'U'], Text(msr, "", "")),
+    sample("msps", "msps", &['D', 'U'], Text(msps, MSPS_HEADER, "")),
+    sample("spc", "spc", &['D', 'F', 'U'], Text(spc, "", "")),
+    sample("vscsi", "vscsi", &['D', 'U', 'd'], Binary(0, vscsi)),
+    sample("alibaba", "alibaba", &['D', 'F', 'U'], Text(alibaba, ALIBABA_HEADER, "")),
+    sample("tencent", "tencent", &['D', 'F', 'U'], Text(tencent, "", "")),
+    sample("systor", "systor", &['D', 'F', 'U'], Text(systor, SYSTOR_HEADER, "")),
     sample("blkparse", "blkparse", &[], Text(blkparse, BLKPARSE_HEADER, BLKPARSE_SUMMARY)),
-    sample("wiscsee", "wiscsee", &['d'], Text(wiscsee, "", "")),
-    sample("fio 2", "fio", &[], Text(fio2, FIO2_HEADER, "/dev/b sync 0 0\n/dev/b close\n")),
-    sample("fio 3", "fio", &[], Text(fio3, FIO3_HEADER, "99000000 /dev/b close\n")),
+    sample("wiscsee", "wiscsee", &['F', 'U', 'd'], Text(wiscsee, "", "")),
+    sample("fio 2", "fio", &['U'], Text(fio2, FIO2_HEADER, FIO2_ENDING)),
+    sample("fio 3", "fio", &['U'], Text(fio3, FIO3_HEADER, "99000000 /dev/b close\n")),
     sample("csv", "csv", &[], Text(csv, "when;what;where;sectors;disk\n", "")),
 ];
 
 struct Sample {
     name: &'static str,
     format: &'static str,
-    /// `t`: trims, which are writes then; `d`: devices, of which it has the first then.
+    /// Operations, which are writes then; `d`: devices, of which it has the first then.
     lacks: &'static [char],
     written: Written,
 }
@@ -85,9 +85,9 @@ const BLKPARSE_HEADER: &str = "Input file sdb.blktrace.0 added\n";
 /// What the columns of the table hold.
 pub(crate) const COLUMNS: &str = "time=1:us,op=2,offset=3,size=4:sectors,device=5";
 
-/// Whether a sample can hold trims; others have writes in their place.
-pub(crate) fn has_trims(name: &str) -> bool {
-    !named(name).lacks.contains(&'t')
+/// Whether a sample can hold an operation; others have writes in its place.
+pub(crate) fn has_op(name: &str, op: char) -> bool {
+    !named(name).lacks.contains(&op)
 }
 
 /// Whether a sample can hold devices; others have only the first one.
@@ -102,16 +102,15 @@ pub(crate) fn is_text(name: &str) -> bool {
 
 /// Requests for a sample.
 pub(crate) fn pieces(name: &str, count: u64) -> Vec<Piece> {
-    let trim = if has_trims(name) { 'D' } else { 'W' };
-    (0..count)
-        .map(|i| Piece {
-            seconds: i * 2,
-            device: if has_devices(name) { (i * 7 % 3) as u32 } else { 0 },
-            sector: i * 7919 % 5003,
-            sectors: 1 + i % 9,
-            op: ['R', 'W', trim, 'W'][i as usize % 4],
-        })
-        .collect()
+    let ops = ['R', 'W', 'D', 'W', 'F', 'U', 'W'];
+    let ops = ops.map(|op| if has_op(name, op) { op } else { 'W' });
+    let piece = |i: u64| {
+        let op = ops[i as usize % ops.len()];
+        let (sector, sectors) = if op == 'F' { (0, 0) } else { (i * 7919 % 5003, 1 + i % 9) };
+        let device = if has_devices(name) { (i * 7 % 3) as u32 } else { 0 };
+        Piece { seconds: i * 2, device, sector, sectors, op }
+    };
+    (0..count).map(piece).collect()
 }
 
 /// The file of a sample.
@@ -150,8 +149,9 @@ impl Piece {
     fn word(&self) -> &'static str {
         match self.op {
             'R' => "read",
-            'W' => "write",
-            _ => "trim",
+            'D' => "trim",
+            'F' => "sync",
+            _ => "write",
         }
     }
 }
@@ -181,6 +181,7 @@ BeginHeader
                 DiskRead,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri,  VolSnap,         FileObject, FileName
                DiskWrite,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri,  VolSnap,         FileObject, FileName
             DiskReadInit,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr
+               DiskFlush,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,                           ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri
 EndHeader
 OS Version: 6.0.6001, Trace Size: 12KB, Events Lost: 0, Buffers lost: 0
 ";
@@ -189,6 +190,16 @@ OS Version: 6.0.6001, Trace Size: 12KB, Events Lost: 0, Buffers lost: 0
 fn msps(t: &mut String, i: u64, p: &Piece) {
     let elapsed = if i % 3 == 0 { 3_000_000 } else { 283 };
     let (kind, us) = (if p.reads() { "DiskRead" } else { "DiskWrite" }, p.seconds * 1_000_000);
+    if p.op == 'F' {
+        put!(
+            t,
+            "               DiskFlush, {:>10},        System (   4),        480, 0xfffffa8005, \
+             {elapsed:>38}, {:>8}, 0x060043,         283,       3",
+            us + elapsed,
+            p.device,
+        );
+        return;
+    }
     if p.reads() {
         put!(
             t,
@@ -215,7 +226,12 @@ fn spc(t: &mut String, i: u64, p: &Piece) {
 fn vscsi((i, p): (usize, &Piece)) -> Vec<u8> {
     let mut record = (i as u32).to_le_bytes().to_vec();
     record.extend((p.bytes() as u32).to_le_bytes());
-    record.extend([1, 0, 0, 0, if p.reads() { 0x28 } else { 0x2a }, 0, 0, 1]);
+    let op = match p.op {
+        'R' => 0x28,
+        'F' => 0x35,
+        _ => 0x2a,
+    };
+    record.extend([1, 0, 0, 0, op, 0, 0, 1]);
     record.extend(p.sector.to_le_bytes());
     record.extend((p.seconds * 1_000_000).to_le_bytes());
     record
@@ -251,9 +267,18 @@ fn blkparse(t: &mut String, i: u64, p: &Piece) {
     let (minor, at) = (16 * (1 + p.device), p.seconds);
     if i % 10 == 0 {
         put!(t, "  8,{minor:<3} 0 {:8} {at:5}.000000000 13213  P   N [kworker/u81:0]", 5 * i);
-        put!(t, "  8,{minor:<3} 0 {:8} {at:5}.000000000   723  Q FWS [jbd2/sdb1-8]", 5 * i + 1);
+        put!(t, "  8,{minor:<3} 0 {:8} {at:5}.000000000   723  D   N 0 (12 00) [sg]", 5 * i + 1);
     }
-    let kind = format!("{}{}", p.op, if i % 3 == 0 { "S" } else { "" });
+    if p.op == 'F' {
+        // Queued as a write of nothing, issued as what it is.
+        put!(t, "  8,{minor:<3} 0 {:8} {at:5}.000000000 13213  Q FWS [my app]", 5 * i + 2);
+        put!(t, "  8,{minor:<3} 0 {:8} {at:5}.000015000 13213  D  FN [kworker/0:1H]", 5 * i + 2);
+        put!(t, "  8,{minor:<3} 0 {:8} {at:5}.000900000     0  C  FN 0 [0]", 5 * i + 2);
+        put!(t, "  8,{minor:<3} 0 {:8} {at:5}.000901000     0  C  WS 0 [0]", 5 * i + 2);
+        return;
+    }
+    let letters = if p.op == 'U' { "WF" } else { &p.op.to_string() };
+    let kind = format!("{letters}{}", if i % 3 == 0 { "S" } else { "" });
     for (event, ns, name) in [('Q', 0, "my app"), ('D', 15_000, "my app"), ('C', 900_000, "0")] {
         let pid = if event == 'C' { 0 } else { 13213 };
         put!(
@@ -280,6 +305,7 @@ fio version 2 iolog
 /dev/c add
 /dev/a open
 ";
+const FIO2_ENDING: &str = "/dev/b sync_file_range 0 4096\n/dev/b close\n";
 
 fn fio2(t: &mut String, i: u64, p: &Piece) {
     if i > 0 {
@@ -304,5 +330,6 @@ fn fio3(t: &mut String, _: u64, p: &Piece) {
 
 fn csv(t: &mut String, _: u64, p: &Piece) {
     let disk = ["sda", "sdb", "sdc"][p.device as usize];
-    put!(t, "{}000000;{};{};{};{disk}", p.seconds, p.op, p.offset(), p.sectors);
+    let op = if p.op == 'U' { "WF" } else { &p.op.to_string() };
+    put!(t, "{}000000;{op};{};{};{disk}", p.seconds, p.offset(), p.sectors);
 }

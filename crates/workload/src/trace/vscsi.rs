@@ -11,7 +11,9 @@
 //!      24  u64  arrival in microseconds
 //! ```
 //!
-//! Commands that move no data (a cache flush, an inquiry) are passed over.
+//! SYNCHRONIZE CACHE is a flush, of the whole device whatever blocks it names. Other commands that move
+//! no data (an inquiry) are passed over. Whether a write bypasses the cache (FUA) is in a byte of the
+//! command that the trace does not keep.
 
 use super::feed::Cut;
 use super::fields::Fault;
@@ -56,12 +58,18 @@ impl Parser for Vscsi {
             0x28 | 0x08 | 0xa8 | 0x88 => Op::Read,
             0x2a | 0x0a | 0xaa | 0x8a | 0x2e | 0xae | 0x8e => Op::Write,
             // TEST UNIT READY, REQUEST SENSE, INQUIRY, MODE SENSE, START STOP, READ CAPACITY,
-            // VERIFY, SYNCHRONIZE CACHE, LOG SENSE, SERVICE ACTION IN, REPORT LUNS.
-            0x00 | 0x03 | 0x12 | 0x1a | 0x5a | 0x1b | 0x25 | 0x2f | 0x35 | 0x91 | 0x4d | 0x9e
-            | 0xa0 => return Ok(None),
+            // VERIFY, LOG SENSE, SERVICE ACTION IN, REPORT LUNS.
+            0x00 | 0x03 | 0x12 | 0x1a | 0x5a | 0x1b | 0x25 | 0x2f | 0x4d | 0x9e | 0xa0 => {
+                return Ok(None);
+            }
+            // SYNCHRONIZE CACHE with 10 and 16 bytes of command.
+            0x35 | 0x91 => Op::Flush,
             _ => return Err(unknown(code)),
         };
         let time = ticks.checked_mul(self.tick);
+        if let (Op::Flush, Some(time)) = (op, time) {
+            return Ok(Some(Raw::flush(time, 0)));
+        }
         let offset = block.checked_mul(SECTOR);
         match (time, offset) {
             (Some(time), Some(offset))
@@ -89,18 +97,18 @@ fn not_version_one(record: &[u8]) -> Box<Fault> {
 
 #[cold]
 fn unknown(code: u8) -> Box<Fault> {
-    let expected = "a SCSI read (0x28, 0x88, …), a write (0x2a, 0x8a, …) or a command without data";
+    let expected = "a SCSI read (0x28, 0x88, …), a write (0x2a, 0x8a, …), a flush (0x35, 0x91) or a command without data";
     Fault::whole(format!("SCSI operation {code:#04x}"), expected, "`--skip-bad` passes it over")
 }
 
 #[cold]
 fn impossible(time: Option<u64>, block: u64, len: u32) -> Box<Fault> {
-    let (found, expected) = if len == 0 {
+    let (found, expected) = if time.is_none() {
+        ("a time of more than 584 years".to_owned(), "microseconds")
+    } else if len == 0 {
         ("a request of size 0".to_owned(), "a size above zero")
     } else if u64::from(len) > LONGEST {
         (format!("a request of {len} bytes"), "at most 1 GiB in one request")
-    } else if time.is_none() {
-        ("a time of more than 584 years".to_owned(), "microseconds")
     } else {
         (format!("block {block}"), "a block of 512 bytes below 1 PiB")
     };

@@ -10,7 +10,9 @@
 //! ```
 //!
 //! The columns are `event_file_columns` of `github.com/junhe/wiscsee`; `discard` is TRIM. A
-//! request arrives with its `D` line; where there is none, with its `Q` or `C` line.
+//! request arrives with its `D` line; where there is none, with its `Q` or `C` line. Flushes are lost in
+//! the making: `BlktraceResult` there keeps lines with sectors alone, and of the letters that say what
+//! they are whether they read, write or discard.
 
 use super::fields::{BLANK, Column, Fault, Fields};
 use super::options::{Event, ReadOptions, TimeUnit};

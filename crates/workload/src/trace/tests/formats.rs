@@ -61,7 +61,7 @@ fn spc_is_blocks_bytes_and_seconds() {
 #[test]
 fn vscsi_is_binary_with_microseconds() {
     let mut bytes = vscsi(0x2a, 512, 63, 5_000_000);
-    bytes.extend(vscsi(0x35, 0, 0, 5_000_001)); // a cache flush
+    bytes.extend(vscsi(0x12, 0, 0, 5_000_001)); // an inquiry
     bytes.extend(vscsi(0x88, 4096, 64, 5_000_002));
     let all = read_with(&bytes, NO_OPTIONS).unwrap();
     assert_eq!((all[0].at.as_ns(), all[0].offset, all[0].op), (0, 63 * 512, Op::Write));
@@ -82,12 +82,15 @@ fn expected(pieces: &[Piece]) -> Vec<(u64, u64, u32, Op)> {
     let op = |p: &Piece| match p.op {
         'R' => Op::Read,
         'W' => Op::Write,
+        'F' => Op::Flush,
+        'U' => Op::WriteFua,
         _ => Op::Trim,
     };
     pieces
         .iter()
         .map(|p| {
-            let offset = starts[p.device as usize] + p.sector * 512;
+            let region = if p.op == 'F' { 0 } else { starts[p.device as usize] };
+            let offset = region + p.sector * 512;
             ((p.seconds - pieces[0].seconds) * 1_000_000_000, offset, p.sectors as u32 * 512, op(p))
         })
         .collect()
@@ -97,7 +100,9 @@ fn expected(pieces: &[Piece]) -> Vec<(u64, u64, u32, Op)> {
 fn every_format_gives_back_what_was_written_in_it() {
     for (name, format) in SAMPLES {
         let pieces = pieces(name, 100);
-        assert_eq!(pieces.iter().any(|p| p.op == 'D'), has_trims(name));
+        for op in ['D', 'F', 'U'] {
+            assert_eq!(pieces.iter().any(|p| p.op == op), has_op(name, op));
+        }
         assert_eq!(pieces.iter().any(|p| p.device == 2), has_devices(name));
         let bytes = write(name, &pieces);
         for packed in [bytes.clone(), gzip(&bytes), zstd(&bytes)] {
@@ -151,23 +156,25 @@ fn msps_columns_are_where_the_header_says() {
 fn blkparse_passes_over_what_is_no_request() {
     let q = |what: &str| format!("8,0 1 1 0.5 9 {what}\n");
     let pass = [
-        "Q FN [jbd2]",
-        "Q FWS [jbd2]",
         "Q N 0 (12 00) [sg]",
         "D R 36 (12 00 00 00) [sg]",
-        "Q W 8 + 0 [x]",
+        "D W 36 (2a 00 00 00) [sg]",
+        "D W 4096 [sg]",
+        "C W (2a 00 00 00) [0]",
+        "Q R 8 + 0 [x]",
+        "Q RA [x]",
         "m N cfq workload slice:300",
         "UT N [x] 1",
         "X W 8 / 16 [x]",
         "A W 8 + 8 <- (8,2) 0",
     ];
     let text: String = pass.iter().map(|what| q(what)).collect();
-    let text = text + &q("Q FWFS 8 + 8 [x]") + &q("Q DS 16 + 4194304 [x]") + &q("Q RA 8 + 1 [a b]");
+    let text = text + &q("Q WS 8 + 8 [x]") + &q("Q DS 16 + 4194304 [x]") + &q("Q RA 8 + 1 [a b]");
     let (mib, gib) = (1 << 20, 1 << 30);
     let seen: Vec<_> = read(&text).iter().map(|r| (r.1, u64::from(r.2), r.3)).collect();
     let want = [(4096, 4096, Op::Write), (8192, 2 * gib, Op::Trim), (4096, 512, Op::Read)];
     assert_eq!(seen, want);
-    assert!(about(&text).notes.iter().any(|n| n.starts_with("9 records hold no request")));
+    assert!(about(&text).notes.iter().any(|n| n.starts_with("11 records hold no request")));
     // With `-t` the time that passed stands before the process.
     assert_eq!(read("8,0 1 1 0.5 9 Q W 2048 + 8 (   120) [x]\n")[0].1, mib);
     // Everything behind the events is a summary, unless it is events again.
@@ -175,17 +182,177 @@ fn blkparse_passes_over_what_is_no_request() {
     assert_eq!(read(&format!("{again}{summary}{again}7z (77)\n Read: 5\n")).len(), 2);
 }
 
+/// The letters of `blk_fill_rwbs`: PREFLUSH, the operation, FUA, then AHEAD, SYNC, META.
+#[test]
+fn blkparse_flushes_stand_where_the_kernel_writes_them() {
+    let (write, fua) = (Op::Write, Op::WriteFua);
+    let flush = (0, 0, Op::Flush);
+    let at = |op| (4096, 4096, op);
+    let cases: &[(&str, &[(u64, u32, Op)])] = &[
+        // Queued: a write of nothing that asks for a flush; what sync(2) ends with.
+        ("Q FW [a]", &[flush]),
+        ("Q FWS [a]", &[flush]),
+        ("Q FWS (   120) [a]", &[flush]),
+        // The commit of a journal: flush, then a write that bypasses the cache.
+        ("Q FWFSM 8 + 8 [jbd2/sdb1-8]", &[flush, at(fua)]),
+        ("Q FWS 8 + 8 [a]", &[flush, at(write)]),
+        ("Q WFS 8 + 8 [a]", &[at(fua)]),
+        ("Q WSM 8 + 8 [a]", &[at(write)]),
+        // What reads or trims carries no data that could bypass.
+        ("Q RF 8 + 8 [a]", &[at(Op::Read)]),
+        ("Q DFS 8 + 8 [a]", &[at(Op::Trim)]),
+        ("Q FDS 8 + 8 [a]", &[flush, at(Op::Trim)]),
+        // The command as the driver gets it, and as the kernel's own tracer names it.
+        ("D FN [kworker/0:1H]", &[flush]),
+        ("D FF [kworker/0:1H]", &[flush]),
+        ("D F [a]", &[flush]),
+        ("D WFS 8 + 8 [a]", &[at(fua)]),
+        // A barrier of an old kernel, and sectors that are none.
+        ("Q WS [a]", &[flush]),
+        ("Q W 8 + 0 [a]", &[flush]),
+        ("D FWS 8 + 0 [a]", &[flush]),
+        ("C FN 0 [0]", &[flush]),
+        ("C FN 0 (   120) [0]", &[flush]),
+        ("C WFS 8 + 8 [0]", &[at(fua)]),
+    ];
+    for (what, expected) in cases {
+        let seen = read(&format!("8,0 1 1 0.5 9 {what}\n"));
+        assert!(seen.iter().all(|r| r.0 == 0), "{what}: at one time");
+        assert_eq!(seen.iter().map(|r| (r.1, r.2, r.3)).collect::<Vec<_>>(), *expected, "{what}");
+    }
+    // The end of the write of nothing, which was issued as `FN`; and one of data that came to none.
+    let completed = ["C WS 0 [0]", "C WSM 488441326 [0]"];
+    let text = completed.map(|what| format!("8,0 1 1 0.5 9 {what}\n")).concat();
+    assert_eq!(read(&format!("{text}8,0 1 2 0.6 9 C FN 0 [0]\n")).len(), 1);
+    // Each line that asks for a flush and data is one line, and two requests.
+    let about = about("8,0 1 1 0.5 9 Q FWFS 8 + 8 [a]\n8,0 1 2 0.6 9 Q FWS [a]\n");
+    assert_eq!((about.requests, about.span), (Some(3), Some(8192)));
+    let note = "of 2 Q (queued), 0 D (issued), 0 C (completed)";
+    assert!(about.notes.iter().any(|n| n.contains(note)), "{:?}", about.notes);
+}
+
+/// A flush is one of the whole drive: it has no address on it, so none on a device of its own either.
+#[test]
+fn flushes_have_no_address() {
+    let text = "8,0 1 1 0.1 9 Q FWS [a]\n8,0 1 2 0.2 9 Q W 8 + 8 [a]\n\
+                8,32 1 3 0.3 9 Q FWS [a]\n8,16 1 4 0.4 9 Q FWS 2040 + 8 [b]\n\
+                8,16 1 5 0.5 9 Q FWS [b]\n";
+    let (mib, ms) = (1 << 20, 1_000_000);
+    let flush = |at| (at * ms, 0, 0, Op::Flush);
+    let moved = mib + 2040 * 512;
+    let (one, two) = ((100 * ms, 4096, 4096, Op::Write), (300 * ms, moved, 4096, Op::Write));
+    assert_eq!(read(text), [flush(0), one, flush(200), flush(300), two, flush(400)]);
+    // The device that is only flushed takes no room.
+    let about = about(text);
+    assert_eq!((about.requests, about.span), (Some(6), Some(mib + 2048 * 512)));
+    assert!(about.notes.iter().any(|n| n.starts_with("2 devices")), "{:?}", about.notes);
+    // Its flushes go with it, as those of another process do.
+    let of = |options: ReadOptions| {
+        let all = read_with(text.as_bytes(), options).unwrap();
+        all.iter().map(|r| (r.at.as_ns() / ms, r.offset, r.op)).collect::<Vec<_>>()
+    };
+    let device = ReadOptions { devices: vec!["8:16".into()], ..NO_OPTIONS };
+    let alone = [(0, 0, Op::Flush), (0, 2040 * 512, Op::Write), (100, 0, Op::Flush)];
+    assert_eq!(of(device), alone);
+    assert_eq!(of(ReadOptions { process: Some("b".into()), ..NO_OPTIONS }), alone);
+    // Nothing but flushes is a workload, too.
+    let only = self::about("8,0 1 1 0.1 9 Q FWS [a]\n8,0 1 2 0.2 9 Q FWS [a]\n");
+    assert_eq!((only.requests, only.span), (Some(2), Some(0)));
+}
+
+/// What `--skip-bad` counts are records, also where one would have been two requests.
+#[test]
+fn a_flush_and_its_write_are_put_in_order_and_skipped_together() {
+    let line = |i: u64, ms: u64, what: &str| format!("8,0 1 {i} 0.{ms:03} 9 Q {what} [a]\n");
+    let late = line(1, 2, "W 8 + 8") + &line(2, 5, "W 16 + 8") + &line(3, 3, "FWS 24 + 8");
+    let seen: Vec<_> = read(&late).iter().map(|r| (r.1, r.3)).collect();
+    let want = [(4096, Op::Write), (0, Op::Flush), (12288, Op::Write), (8192, Op::Write)];
+    assert_eq!(seen, want);
+    assert!(about(&late).notes.iter().any(|n| n.starts_with("1 records stand later")));
+    // Later than the window: the record is refused, or skipped, once.
+    let many: String = (0..5000).map(|i| line(i, 900, "W 8 + 8")).collect();
+    let text = many + &line(5001, 1, "FWS 24 + 8");
+    let e = read_with(text.as_bytes(), NO_OPTIONS).unwrap_err().to_string();
+    assert!(e.starts_with("t:5001: time runs backwards"), "{e}");
+    let skip = ReadOptions { skip_bad: true, ..NO_OPTIONS };
+    let trace = trace(text.as_bytes(), skip).unwrap();
+    let mut source = trace.open().unwrap();
+    assert_eq!(drain(&mut *source).unwrap().len(), 5000);
+    assert_eq!((source.skipped(), trace.about().requests), (1, Some(5000)));
+}
+
+#[test]
+fn batches_of_pairs_are_no_longer_than_others() {
+    let line = |i: u64| format!("8,0 1 {i} 0.{i:06} 9 Q FWS {} + 8 [a]", 8 * i);
+    let text = lines(5000, line) + "\n8,0 1 1 0.9 9 Q W 8 + 8 [a]\n";
+    let trace = trace(text.as_bytes(), NO_OPTIONS).unwrap();
+    let (mut source, mut batch, mut sizes) = (trace.open().unwrap(), Vec::new(), Vec::new());
+    loop {
+        source.fill(&mut batch).unwrap();
+        if batch.is_empty() {
+            break;
+        }
+        sizes.push(batch.len());
+    }
+    assert_eq!(sizes, [crate::BATCH, crate::BATCH, 10_001 - 2 * crate::BATCH]);
+}
+
+#[test]
+fn vscsi_flushes_whatever_blocks_they_name() {
+    let mut bytes = vscsi(0x2a, 512, 63, 5_000_000);
+    bytes.extend(vscsi(0x35, 0, 0, 5_000_001));
+    bytes.extend(vscsi(0x91, 4096, 1 << 52, 5_000_002));
+    let all = read_with(&bytes, NO_OPTIONS).unwrap();
+    let seen: Vec<_> = all.iter().map(|r| (r.at.as_ns(), r.offset, r.len, r.op)).collect();
+    let want = [(0, 63 * 512, 512, Op::Write), (1000, 0, 0, Op::Flush), (2000, 0, 0, Op::Flush)];
+    assert_eq!(seen, want);
+    assert_eq!(trace(&bytes, NO_OPTIONS).unwrap().about().span, Some(64 * 512));
+    let late = [bytes, vscsi(0x35, 0, 0, u64::MAX)].concat();
+    let e = read_with(&late, NO_OPTIONS).unwrap_err().to_string();
+    assert!(e.contains("584 years"), "{e}");
+}
+
+/// What the flush began at is what it ended at less the time that it took, as for others.
+#[test]
+fn msps_flushes_have_columns_of_their_own() {
+    let header = "BeginHeader\n\
+        DiskRead, TimeStamp, Process Name ( PID), ThreadID, IrpPtr, ByteOffset, IOSize, \
+        ElapsedTime, DiskNum, IrpFlags\n\
+        DiskFlush, TimeStamp, Process Name ( PID), ThreadID, CPU, IrpPtr, ElapsedTime, DiskNum, \
+        IrpFlags, DiskSvcTime, I/O Pri\nEndHeader\n";
+    let write = "DiskWrite, 600, a (1), 2, 0x3, 0x1000, 0x1000, 100, 0, 0x4\n";
+    let flush = |cpu: &str| format!("DiskFlush, 900, a (1), 2,{cpu} 0x3, 150, 0, 0x4, 150, 3\n");
+    let want = [(0, 4096, 4096, Op::Write), (250_000, 0, 0, Op::Flush)];
+    assert_eq!(read(&format!("{header}{write}{}", flush(" 1,"))), want);
+    // Without a header they are those of the published traces.
+    assert_eq!(read(&format!("{write}{}", flush(""))), want);
+    let cut = header.replace("ElapsedTime, DiskNum, IrpFlags, DiskSvcTime, I/O Pri", "DiskNum");
+    let e = read_with(cut.as_bytes(), NO_OPTIONS).unwrap_err().to_string();
+    assert!(e.starts_with("t:3:") && e.contains("no column `ElapsedTime`"), "{e}");
+}
+
 #[test]
 fn fio_without_times_arrives_as_fast_as_it_is_taken() {
     let text = "fio version 2 iolog\n/dev/a add\n/dev/a open\n/dev/a write 0 4096\n\
                 /dev/a datasync 0 0\n/dev/a read 0 512\n";
     let about = about(text);
-    assert_eq!((about.timed, about.requests, about.format.as_str()), (false, Some(2), "fio"));
+    assert_eq!((about.timed, about.requests, about.format.as_str()), (false, Some(3), "fio"));
     assert!(!about.notes.iter().any(|n| n.contains("queue-depth")), "{:?}", about.notes);
     let waits =
         text.replace("/dev/a datasync", "/dev/a wait 40\n/dev/a wait 90 0\n/dev/a datasync");
     assert_eq!(read(&waits)[1].0, 130_000);
     assert!(self::about(&waits).timed);
+}
+
+#[test]
+fn fio_syncs_are_flushes_if_they_reach_the_drive() {
+    let text = "fio version 3 iolog\n0 /dev/a add\n0 /dev/a open\n5 /dev/a write 0 4096\n\
+                7 /dev/a sync 0 0\n8 /dev/a datasync 8192 4096\n9 /dev/a syncfs\n\
+                10 /dev/a sync_file_range 0 4096\n11 /dev/a close\n";
+    let flush = |us: u64| (us * 1000, 0, 0, Op::Flush);
+    assert_eq!(read(text), [(0, 0, 4096, Op::Write), flush(2), flush(3), flush(4)]);
+    let about = about(text);
+    assert_eq!((about.requests, about.span), (Some(4), Some(4096)));
 }
 
 #[test]
@@ -206,6 +373,18 @@ fn csv_columns_stand_anywhere_between_anything() {
     }
     let text = "x,1,8,0,0.001\n\n# note\nx,2,16,1,0.0025\n";
     assert_eq!(all(text, "time=5:s,op=4:0/1,offset=3:sectors,size=2:sectors"), want);
+    // What a flush has in the columns that it does not need, or that there is nothing at all.
+    let flush = |at| (at, 0, 0, Op::Flush);
+    let fua = (2_000_000, 4096, 512, Op::WriteFua);
+    let text = "0;F;;;\n1000;flush;7;0;\n2000;WF;4096;512;\n3000;Flush\n";
+    assert_eq!(all(text, plain), [flush(0), flush(1_000_000), fua, flush(3_000_000)]);
+    let text = "0;write-fua;4096;512\n1000;f;99999999999999;0\n";
+    assert_eq!(all(text, plain), [(0, 4096, 512, Op::WriteFua), flush(1_000_000)]);
+    let text = "0;0;4096;512\n0;1;0;512\n0;3;0;0\n0;4;8192;1024\n";
+    let ops = |columns| all(text, columns).iter().map(|r| r.3).collect::<Vec<_>>();
+    let want_ops = [Op::Read, Op::Write, Op::Flush, Op::WriteFua];
+    assert_eq!(ops("time=1:us,op=2:0/1/2/3/4,offset=3,size=4"), want_ops);
+    assert_eq!(ops("time=1:us,op=2:0/1//3/4,offset=3,size=4"), want_ops);
     let text = "4096 512 get\n8192 1024 put\n0 4096 drop\n";
     let untimed = all(text, "offset=1,size=2,op=3:get/put/drop");
     assert_eq!(untimed[2], (0, 0, 4096, Op::Trim));
@@ -232,6 +411,9 @@ fn columns_that_cannot_be_meant_are_refused_with_a_reason() {
         ("time=1:min,op=2,offset=3,size=4", "`min` is not a unit of time"),
         ("op=1:0,offset=2,size=3", "expected such as `op=2:0/1`"),
         ("op=1:0/0,offset=2,size=3", "the words must differ"),
+        ("op=1:0/1/2/1,offset=2,size=3", "the words must differ"),
+        ("op=1:0//2,offset=2,size=3", "the words must differ"),
+        ("op=1:0/1/2/3/4/5,offset=2,size=3", "expected such as `op=2:0/1`"),
         ("lba=1,op=2,offset=3,size=4", "known are time, op, offset, size and device"),
     ];
     for (text, words) in cases {

@@ -9,7 +9,7 @@ mod sniffing;
 
 use std::io::Write as _;
 
-use super::samples::{COLUMNS, Piece, SAMPLES, has_devices, has_trims, is_text, pieces, write};
+use super::samples::{COLUMNS, Piece, SAMPLES, has_devices, has_op, is_text, pieces, write};
 use super::*;
 use crate::{Op, Request};
 

@@ -8,6 +8,9 @@ struct Known {
     format: Format,
     requests: usize,
     trims: usize,
+    /// Lines of the queue with a flush before their data, which all bypass the cache; counted with awk:
+    /// `$6 == "Q" && $7 ~ /^F/`.
+    flushes: usize,
     /// Percent of the requests.
     reads: f64,
     seconds: f64,
@@ -26,6 +29,7 @@ const KNOWN: [Known; 5] = [
         format: Format::Ssdsim,
         requests: 127_043,
         trims: 0,
+        flushes: 0,
         reads: 89.0,
         seconds: 30_000.0,
         read: (6.44e9, 1e7),
@@ -39,6 +43,7 @@ const KNOWN: [Known; 5] = [
         format: Format::Vscsi,
         requests: 113_872,
         trims: 0,
+        flushes: 0,
         reads: 41.3,
         seconds: 7_200.0,
         read: (1.80e9, 1e7),
@@ -52,6 +57,7 @@ const KNOWN: [Known; 5] = [
         format: Format::Ssdsim,
         requests: 10_000,
         trims: 0,
+        flushes: 0,
         reads: 40.8,
         seconds: 259.6,
         read: (25.4e6, 1e5),
@@ -65,6 +71,7 @@ const KNOWN: [Known; 5] = [
         format: Format::Wiscsee,
         requests: 5_008,
         trims: 1,
+        flushes: 0,
         reads: 0.1,
         seconds: 1.413,
         read: (16e3, 1e3),
@@ -78,6 +85,7 @@ const KNOWN: [Known; 5] = [
         format: Format::Blkparse,
         requests: 137_309,
         trims: 0,
+        flushes: 46,
         reads: 98.6,
         seconds: 169.3,
         read: (40.68e9, 1e7),
@@ -115,9 +123,17 @@ fn real_traces_have_their_published_figures() {
         let trace = open_trace(&path, &NO_OPTIONS).unwrap_or_else(|e| panic!("{e}"));
         let all = drain(&mut *trace.open().unwrap()).unwrap();
         assert_eq!(trace.about().format, known.format.name(), "{name}");
-        assert_eq!(all.len(), known.requests, "{name}");
+        assert_eq!(trace.about().requests, Some(all.len() as u64), "{name}");
         let of = |op| all.iter().filter(move |r| r.op == op);
         assert_eq!(of(Op::Trim).count(), known.trims, "{name}");
+        assert_eq!(of(Op::Flush).count(), known.flushes, "{name}");
+        assert_eq!(of(Op::WriteFua).count(), known.flushes, "{name}");
+        // The page counts what carries data.
+        let plain =
+            |r: &Request| Request { op: if r.op.writes() { Op::Write } else { r.op }, ..*r };
+        let all: Vec<_> = all.iter().filter(|r| r.has_extent()).map(plain).collect();
+        let of = |op| all.iter().filter(move |r| r.op == op);
+        assert_eq!(all.len(), known.requests, "{name}");
         let close = |ours: f64, (theirs, place): (f64, f64), what: &str| {
             assert!((ours - theirs).abs() <= 0.51 * place, "{name}: {what} {ours}, not {theirs}");
         };
