@@ -100,10 +100,13 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
             bytes.extend(8_u64.to_le_bytes());
             bytes.extend((1_u64 << 20).to_le_bytes());
             for i in 0..8_u64 {
-                bytes.extend([(i % 3) as u8, (i % 2) as u8, (i % 2) as u8, 0, 0, 0]);
+                let op = (i % 5) as u8;
+                // Number 3 is a flush.
+                let size = if op == 3 { 0 } else { 4096_u64 };
+                bytes.extend([op, (i % 2) as u8, (i % 2) as u8, 0, 0, 0]);
                 bytes.extend((i * 1_000_000).to_le_bytes());
                 bytes.extend((i * 8192).to_le_bytes());
-                bytes.extend(4096_u64.to_le_bytes());
+                bytes.extend(size.to_le_bytes());
             }
             bytes
         })

@@ -13,7 +13,8 @@ pub struct List {
 }
 
 impl List {
-    /// Checks that the requests are in order of time, none is empty, and none ends beyond 2^63.
+    /// Checks that the requests are in order of time, none but flushes is empty, those have no address,
+    /// and none ends beyond 2^63.
     pub fn new(name: &str, requests: Vec<Request>) -> Result<Self, TraceError> {
         let bad = |i: usize, found: &str, expected: &str| {
             let spot = Spot::Request(i as u64 + 1);
@@ -27,6 +28,11 @@ impl List {
         }
         if let Some(i) = requests.iter().position(|r| r.len == 0 && r.has_extent()) {
             return Err(bad(i, "a request of size 0", "a size above zero"));
+        }
+        if let Some(i) =
+            requests.iter().position(|r| !r.has_extent() && (r.len, r.offset) != (0, 0))
+        {
+            return Err(bad(i, "a flush of some addresses", "offset 0 and size 0"));
         }
         if let Some(i) = requests.iter().position(|r| r.offset >> 62 != 0) {
             return Err(bad(i, "an address beyond 2^62", "an address in bytes"));
@@ -90,9 +96,16 @@ mod tests {
         let requests: Vec<_> = (0..10_000).map(|i| at(i, 512)).collect();
         let list = List::new("l", requests.clone()).unwrap();
         assert_eq!(drain(&mut *list.open().unwrap()).unwrap(), requests);
+        let flush = Request { op: Op::Flush, ..at(0, 0) };
+        let both = vec![flush, at(3, 512), Request { op: Op::WriteFua, ..at(3, 512) }];
+        let list = List::new("l", both.clone()).unwrap();
+        assert_eq!(drain(&mut *list.open().unwrap()).unwrap(), both);
+        assert_eq!((list.about().requests, list.about().span), (Some(3), Some(4 * 512)));
         for (bad, word) in [
             (vec![], "no request"),
             (vec![at(1, 0)], "size 0"),
+            (vec![at(0, 1), Request { len: 1, ..flush }], "request 2: a flush of some addresses"),
+            (vec![Request { offset: 1, ..flush }], "a flush of some addresses"),
             (vec![at(5, 1), at(4, 1)], "request 2: time runs backwards"),
         ] {
             let message = List::new("l", bad).unwrap_err().to_string();

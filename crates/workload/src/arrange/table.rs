@@ -36,11 +36,11 @@ pub type See<'a> = dyn FnMut(&Rows<'_>) -> Result<(), TraceError> + 'a;
 pub struct Rows<'a> {
     /// Nanoseconds since whatever the table counts from; `None`: requests have no times.
     pub time: Option<&'a [u64]>,
-    /// 0 read, 1 write, 2 trim.
+    /// 0 read, 1 write, 2 trim, 3 flush, 4 write that bypasses volatile memory (FUA).
     pub op: &'a [u8],
-    /// Bytes.
+    /// Bytes; of a flush it means nothing.
     pub offset: &'a [u64],
-    /// Bytes.
+    /// Bytes; 0 for a flush alone.
     pub size: &'a [u64],
     /// 0 normal, 1 high; `None`: all normal.
     pub prio: Option<&'a [u8]>,
@@ -153,10 +153,14 @@ fn survey(
         timed = rows.time.is_some();
         origin = origin.or(rows.time.and_then(|t| t.first().copied()));
         bytes += rows.size.iter().map(|&size| u128::from(size)).sum::<u128>();
-        let ends = rows.offset.iter().zip(rows.size).map(|(offset, size)| offset + size);
+        let ends = rows.op.iter().zip(rows.offset).zip(rows.size);
+        let ends = ends.map(|((&op, offset), size)| (op != FLUSH).then(|| offset + size));
         let all_seen = match rows.device {
-            None => ends.max().is_none_or(|end| regions.see(0, end)),
-            Some(devices) => devices.iter().zip(ends).all(|(&d, end)| regions.see(d, end)),
+            None => ends.flatten().max().is_none_or(|end| regions.see(0, end)),
+            Some(devices) => {
+                let mut ends = devices.iter().zip(ends).filter_map(|(&d, end)| Some((d, end?)));
+                ends.all(|(d, end)| regions.see(d, end))
+            }
         };
         if all_seen {
             return Ok(());
@@ -224,10 +228,13 @@ impl Check {
             && rows.device.is_none_or(|c| c.len() == n);
         assert!(equal, "columns of a piece have equal lengths");
         // Whole columns at a time: what is wrong is only looked for where something is.
-        let ops = rows.op.iter().all(|&op| op < 3);
+        let ops = rows.op.iter().all(|&op| usize::from(op) < OPS.len());
         let prios = rows.prio.is_none_or(|prios| prios.iter().all(|&prio| prio < 2));
         let mut extents = rows.op.iter().zip(rows.offset).zip(rows.size);
         let extents = extents.all(|((&op, &offset), &size)| {
+            if op == FLUSH {
+                return size == 0;
+            }
             size.wrapping_sub(1) < longest(op) && offset <= FARTHEST - LONGEST
         });
         let times = rows.time.is_none_or(|times| {
@@ -254,16 +261,19 @@ impl Check {
         let looked = (0..rows.op.len()).try_for_each(|i| {
             let (op, offset, size) = (rows.op[i], rows.offset[i], rows.size[i]);
             let time = rows.time.map_or(latest, |times| times[i]);
-            let said = if op > 2 {
-                Some((format!("the operation {op}"), "0 (read), 1 (write) or 2 (trim)", ""))
+            let said = if usize::from(op) >= OPS.len() {
+                let known = "0 (read), 1 (write), 2 (trim), 3 (flush) or 4 (write with FUA)";
+                Some((format!("the operation {op}"), known, ""))
             } else if rows.prio.is_some_and(|prios| prios[i] > 1) {
                 Some(("the priority is unknown".into(), "0 (normal) or 1 (high)", ""))
-            } else if size == 0 {
-                Some(("a request of size 0".into(), "a size above zero", ""))
+            } else if op == FLUSH && size > 0 {
+                Some((format!("a flush of {size} bytes"), "a flush of size 0", ""))
+            } else if op != FLUSH && size == 0 {
+                Some(("a request of size 0".into(), "a size above zero", "only a flush has none"))
             } else if size > longest(op) {
                 let expected = "at most 1 GiB in one read or write, 4 GiB in one trim";
                 Some((format!("a request of {size} bytes"), expected, UNIT))
-            } else if offset > FARTHEST - LONGEST {
+            } else if op != FLUSH && offset > FARTHEST - LONGEST {
                 Some((format!("an address of {offset} bytes"), "an address below 1 PiB", UNIT))
             } else if time < latest {
                 let by = Dur::ns(latest - time);
@@ -296,7 +306,8 @@ fn longest(op: u8) -> u64 {
     if op == 2 { u64::from(u32::MAX) } else { LONGEST }
 }
 
-const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
+const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::WriteFua];
+const FLUSH: u8 = 3;
 const PRIOS: [Prio; 2] = [Prio::Normal, Prio::High];
 
 /// One way through a table.
@@ -326,7 +337,7 @@ impl Reading {
             let columns = rows.op.iter().zip(rows.offset).zip(rows.size);
             ready.extend(columns.map(|((&op, &offset), &size)| Request {
                 at: Time::ZERO,
-                offset,
+                offset: if op == FLUSH { 0 } else { offset },
                 len: size as u32,
                 op: OPS[op as usize],
                 prio: Prio::Normal,
@@ -338,7 +349,8 @@ impl Reading {
                 r.prio = PRIOS[*prio as usize];
             }
             if several {
-                for (r, device) in ready.iter_mut().zip(rows.device.unwrap_or_default()) {
+                let devices = ready.iter_mut().zip(rows.device.unwrap_or_default());
+                for (r, device) in devices.filter(|(r, _)| r.has_extent()) {
                     r.offset += regions.start(*device);
                 }
             }

@@ -46,6 +46,45 @@ fn parts_are_changed_and_merged_with_their_priorities() {
     assert!(about.notes[1].contains("priority high"));
 }
 
+/// Flushes are requests of their part: among its share, urgent with it, in its closed loop.
+#[test]
+fn flushes_belong_to_their_part() {
+    let with_flushes = |text: &str| {
+        let composition = Composition::read("mix.toml", text).unwrap().unwrap();
+        composition.open("mix.toml", &mut |part| {
+            let n: u64 = part.workload.parse().unwrap();
+            let request = |i: u64| {
+                let at = Time::from_ns(i * 10);
+                // Every third is a flush, beginning with the first.
+                let (op, offset, len) =
+                    if i % 3 == 0 { (Op::Flush, 0, 0) } else { (Op::WriteFua, 4096 * i, 512) };
+                Request { at, offset, len, op, prio: Prio::Normal }
+            };
+            let list = List::new(&part.workload, (0..n).map(request).collect()).unwrap();
+            Ok(Box::new(list) as Box<dyn Workload>)
+        })
+    };
+    let text = format!(
+        "{HEAD}[[part]]\nworkload = \"90\"\n\
+         [[part]]\nworkload = \"7\"\npriority = \"high\"\nshare = 0.1\n"
+    );
+    let mixed = with_flushes(&text).unwrap();
+    let all = drain(&mut *mixed.open().unwrap()).unwrap();
+    assert_eq!(mixed.about().requests, Some(100));
+    let count = |prio, op| all.iter().filter(|r| r.prio == prio && r.op == op).count();
+    assert_eq!((count(Prio::Normal, Op::Flush), count(Prio::Normal, Op::WriteFua)), (30, 60));
+    // 7, then 3 of the second round: the flushes 0, 3, 6 and 0.
+    assert_eq!((count(Prio::High, Op::Flush), count(Prio::High, Op::WriteFua)), (4, 6));
+    assert!(all.iter().all(|r| r.has_extent() || r.end() == 0));
+    let switching = format!("{HEAD}[[part]]\nworkload = \"60\"\npriority = \"switching\"\n");
+    let all = drain(&mut *with_flushes(&switching).unwrap().open().unwrap()).unwrap();
+    assert_eq!(all.iter().filter(|r| r.prio == Prio::High).count(), 30);
+    let closed = format!("{HEAD}[[part]]\nworkload = \"30\"\nqueue-depth = 2\nwrap = \"64KiB\"\n");
+    let mut flows = with_flushes(&closed).unwrap().flows().unwrap();
+    let all = drain(&mut *flows.closed[0].source).unwrap();
+    assert_eq!(all.iter().filter(|r| r.op == Op::Flush && r.end() == 0).count(), 10);
+}
+
 #[test]
 fn a_part_is_folded_into_the_addresses_that_it_may_have() {
     // Pages 0 to 49 of 4 KiB, modulo 20 of them; the other part lies from 1 MiB on all the same.

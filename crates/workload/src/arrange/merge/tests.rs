@@ -10,13 +10,10 @@ fn random(seed: u64, name: &str, n: usize) -> Vec<Request> {
     let mut at = 0;
     let mut request = |_| {
         at += u64::from(rng.below(3));
-        Request {
-            at: Time::from_ns(at),
-            offset: u64::from(rng.below(1 << 22)) * 512,
-            len: 512 << rng.below(6),
-            op: if rng.below(2) == 0 { Op::Read } else { Op::Write },
-            prio: Prio::Normal,
-        }
+        let (offset, len) = (u64::from(rng.below(1 << 22)) * 512, 512 << rng.below(6));
+        let op = [Op::Read, Op::Write, Op::WriteFua, Op::Flush][rng.below(4) as usize];
+        let (offset, len) = if op == Op::Flush { (0, 0) } else { (offset, len) };
+        Request { at: Time::from_ns(at), offset, len, op, prio: Prio::Normal }
     };
     let mut requests: Vec<Request> = (0..n).map(&mut request).collect();
     let first = requests[0].at - Time::ZERO;
@@ -53,7 +50,8 @@ fn merging_is_sorting_by_time_and_part_with_every_part_in_its_region() {
         for (i, requests) in lists.iter().enumerate() {
             expected.extend(requests.iter().map(|r| Request {
                 at: r.at + (begins(i) - earliest),
-                offset: r.offset + region,
+                // A flush is one of the whole drive.
+                offset: if r.op == Op::Flush { 0 } else { r.offset + region },
                 prio: prio(i).unwrap_or(Prio::Normal),
                 ..*r
             }));

@@ -12,13 +12,10 @@ fn random(seed: u64, n: usize) -> Vec<Request> {
     let mut at = 0;
     let requests = (0..n).map(|i| {
         at += if i == 0 { 0 } else { u64::from(rng.below(4)) * 1000 };
-        Request {
-            at: Time::from_ns(at),
-            offset: u64::from(rng.below(1 << 22)) * 512,
-            len: 512 << rng.below(13),
-            op: [Op::Read, Op::Write, Op::Trim][rng.below(3) as usize],
-            prio: Prio::Normal,
-        }
+        let (offset, len) = (u64::from(rng.below(1 << 22)) * 512, 512 << rng.below(13));
+        let op = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::WriteFua][rng.below(5) as usize];
+        let (offset, len) = if op == Op::Flush { (0, 0) } else { (offset, len) };
+        Request { at: Time::from_ns(at), offset, len, op, prio: Prio::Normal }
     });
     requests.collect()
 }
@@ -123,6 +120,44 @@ fn a_smaller_footprint_keeps_what_lies_within_extents() {
         let in_order = a.offset / MIB <= b.offset / MIB || a2.offset / MIB >= b2.offset / MIB;
         assert!(in_order);
     }
+}
+
+/// Only what reads, writes or trims has an address that moves; a flush between stays where it is.
+#[test]
+fn flushes_stay_flushes_whatever_is_done() {
+    let flush =
+        |ns| Request { at: Time::from_ns(ns), offset: 0, len: 0, op: Op::Flush, ..write(0, 0) };
+    let all = [flush(0), write(1000, 7 * MIB), flush(1000), write(5000, 9 * MIB), flush(9000)];
+    let steps = |text: &str| {
+        let (key, value) = text.split_once('=').unwrap();
+        let mut steps = Steps::default();
+        match key {
+            "slice" => steps.slice = Some(value.parse().unwrap()),
+            "first" => steps.first = value.parse().ok(),
+            "footprint" => steps.footprint = value.parse().ok(),
+            "speed" => steps.speed = value.parse().ok(),
+            _ => steps.repeat = value.parse().ok(),
+        }
+        let changed = steps.apply(list(&all)).unwrap();
+        (drain(&mut *changed.open().unwrap()).unwrap(), changed.about().span)
+    };
+    // From the flush at 1000 ns, which came second, on; what is left begins at zero.
+    let some = [write(0, 7 * MIB), flush(0), write(4000, 9 * MIB)];
+    assert_eq!(steps("slice=1us..9us").0, some);
+    assert_eq!(steps("first=3").0, all[..3]);
+    let (moved, span) = steps("footprint=10");
+    assert_eq!(
+        moved,
+        [flush(0), write(1000, 70 * MIB), flush(1000), write(5000, 90 * MIB), flush(9000)]
+    );
+    assert_eq!(span, Some(90 * MIB + 512));
+    assert_eq!(steps("speed=2").0[2..], [flush(500), write(2500, 9 * MIB), flush(4500)]);
+    // The mean distance is 9000 / 4.
+    assert_eq!(steps("repeat=2").0[5..7], [flush(11_250), write(12_250, 7 * MIB)]);
+}
+
+fn write(ns: u64, offset: u64) -> Request {
+    Request { at: Time::from_ns(ns), offset, len: 512, op: Op::Write, prio: Prio::Normal }
 }
 
 #[test]

@@ -46,12 +46,17 @@ impl Pieces for Walk {
     }
 }
 
+fn op(i: u64) -> u8 {
+    (i % 5) as u8
+}
+
 fn rows(n: u64, piece: usize) -> Memory {
     Memory {
         time: Some((0..n).map(|i| 5_000 + i * 10_000).collect()),
-        op: (0..n).map(|i| (i % 3) as u8).collect(),
-        offset: (0..n).map(|i| i * 8192).collect(),
-        size: (0..n).map(|i| 512 * (1 + i % 9)).collect(),
+        op: (0..n).map(op).collect(),
+        // What a flush has in its column means nothing.
+        offset: (0..n).map(|i| if op(i) == FLUSH { u64::MAX } else { i * 8192 }).collect(),
+        size: (0..n).map(|i| if op(i) == FLUSH { 0 } else { 512 * (1 + i % 9) }).collect(),
         prio: Some((0..n).map(|i| u8::from(i % 5 == 0)).collect()),
         device: None,
         piece,
@@ -79,8 +84,10 @@ fn rows_become_requests_whatever_the_pieces() {
             assert_eq!(all.len(), 10_000);
             for (i, r) in (0..).zip(&all) {
                 assert_eq!(r.at.as_ns(), i * 10_000, "the first arrives at zero");
-                assert_eq!((r.offset, u64::from(r.len)), (i * 8192, 512 * (1 + i % 9)));
-                assert_eq!(r.op, [Op::Read, Op::Write, Op::Trim][i as usize % 3]);
+                let known = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::WriteFua];
+                assert_eq!(r.op, known[i as usize % 5]);
+                let extent = if i % 5 == 3 { (0, 0) } else { (i * 8192, 512 * (1 + i % 9)) };
+                assert_eq!((r.offset, u64::from(r.len)), extent);
                 assert_eq!(r.prio == Prio::High, i % 5 == 0);
             }
         }
@@ -102,9 +109,24 @@ fn devices_lie_side_by_side_and_without_times_nothing_is_timed() {
     let all = drain(&mut *workload.open().unwrap()).unwrap();
     for (i, r) in (0..).zip(&all) {
         let region = [1 << 20, 0, 2 << 20][i as usize % 3];
-        assert_eq!((r.at, r.offset), (Time::ZERO, region + i * 8192), "row {i}");
+        let offset = if i % 5 == 3 { 0 } else { region + i * 8192 };
+        assert_eq!((r.at, r.offset), (Time::ZERO, offset), "row {i}");
     }
     assert!(workload.about().notes[0].contains("3 devices"));
+}
+
+#[test]
+fn a_device_that_is_only_flushed_takes_no_room() {
+    let mut table = rows(10, 4);
+    // The flushes are the rows 3 and 8.
+    table.device = Some((0..10).map(|i| if i % 5 == 3 { 1 } else { 2 * (i / 5) }).collect());
+    let workload = open(&table, None).unwrap();
+    assert!(workload.about().notes[0].contains("2 devices"), "{:?}", workload.about().notes);
+    assert_eq!(workload.about().span, Some((1 << 20) + 9 * 8192 + 512));
+    table.op = vec![FLUSH; 10];
+    table.size = vec![0; 10];
+    let about = open(&table, None).unwrap().about().clone();
+    assert_eq!((about.requests, about.span), (Some(10), Some(0)));
 }
 
 #[test]
@@ -133,13 +155,14 @@ fn what_a_file_says_of_itself_is_believed_and_held_to() {
 #[test]
 fn a_bad_row_is_named_wherever_it_stands() {
     type Break = fn(&mut Memory, usize);
-    let breaks: [(Break, &str); 8] = [
-        (|t, i| t.op[i] = 3, "the operation 3"),
+    let breaks: [(Break, &str); 9] = [
+        (|t, i| t.op[i] = 5, "the operation 5"),
+        (|t, i| (t.op[i], t.size[i]) = (3, 512), "a flush of 512 bytes"),
         (|t, i| t.prio.as_mut().unwrap()[i] = 2, "priority"),
-        (|t, i| t.size[i] = 0, "size 0"),
+        (|t, i| (t.op[i], t.size[i]) = (4, 0), "size 0"),
         (|t, i| (t.op[i], t.size[i]) = (1, (1 << 30) + 1), "1 GiB"),
         (|t, i| (t.op[i], t.size[i]) = (2, 1 << 32), "4 GiB in one trim"),
-        (|t, i| t.offset[i] = u64::MAX, "1 PiB"),
+        (|t, i| (t.op[i], t.size[i], t.offset[i]) = (0, 512, u64::MAX), "1 PiB"),
         (|t, i| t.time.as_mut().unwrap()[i] = 1, "backwards"),
         (|t, i| t.time.as_mut().unwrap()[i] = u64::MAX, "146 years"),
     ];

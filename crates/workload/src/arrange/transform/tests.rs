@@ -143,6 +143,46 @@ fn shift_moves_and_never_below_zero() {
     assert!(fold(&[(MIB - 512, 512)], refuse, 512, MIB).is_err());
 }
 
+/// A flush has no address: none to move, to fold, to pack or to refuse, and none that is touched.
+#[test]
+fn flushes_pass_whatever_happens_to_addresses() {
+    let flush = Request { len: 0, op: Op::Flush, ..bytes_at(0) };
+    let fua = |offset| Request { op: Op::WriteFua, ..bytes_at(offset) };
+    let all = vec![flush, fua(5 * MIB), flush, bytes_at(9 * MIB), flush];
+    let folded = |rule, shift, capacity| {
+        let list = Box::new(List::new("l", all.clone()).unwrap());
+        let folded = Fold::new(list, rule, shift, Bytes::new(capacity))?;
+        let requests = drain(&mut *folded.open()?)?;
+        for (r, before) in requests.iter().zip(&all) {
+            assert_eq!((r.op, r.len, r.at), (before.op, before.len, before.at));
+        }
+        Ok((requests.iter().map(|r| r.offset).collect::<Vec<_>>(), folded.about().span))
+    };
+    let (refuse, wrap, compact) = (OutOfRange::Refuse, OutOfRange::Wrap, OutOfRange::Compact);
+    let down = -(4 << 20);
+    for (rule, shift, capacity, offsets, span) in [
+        (refuse, 0, 10 * MIB, [0, 5 * MIB, 0, 9 * MIB, 0], 9 * MIB + 512),
+        (refuse, 4096, 10 * MIB, [0, 5 * MIB + 4096, 0, 9 * MIB + 4096, 0], 9 * MIB + 4608),
+        (wrap, 0, 4 * MIB, [0, MIB, 0, MIB, 0], 4 * MIB),
+        (wrap, down, 4 * MIB, [0, MIB, 0, MIB, 0], 4 * MIB),
+        // The first extent is none that a flush touches.
+        (compact, 0, 2 * MIB, [0, 0, 0, MIB, 0], 2 * MIB),
+    ] {
+        let (seen, ends) =
+            folded(rule, shift, capacity).unwrap_or_else(|e: TraceError| panic!("{e}"));
+        assert_eq!((seen, ends), (offsets.to_vec(), Some(span)), "{rule:?} {shift} {capacity}");
+    }
+    // Below zero a flush does not lie; and the request that is refused has its number among all.
+    assert_eq!(folded(refuse, down, 10 * MIB).unwrap().0, [0, MIB, 0, 5 * MIB, 0]);
+    let e = folded(refuse, 0, 9 * MIB).unwrap_err().to_string();
+    assert!(e.contains("request 4"), "{e}");
+    let e = folded(wrap, 0, 256).unwrap_err().to_string();
+    assert!(e.contains("request 2") && e.contains("a write of 512 bytes"), "{e}");
+    let mut alignment = Alignment::new();
+    alignment.observe(&all);
+    assert_eq!((alignment.total(), alignment.aligned()), (2, 2));
+}
+
 #[test]
 fn alignment_finds_the_partition_of_63_sectors() {
     let mut seen = Alignment::new();
