@@ -66,12 +66,18 @@ impl Demand {
 
     pub(super) fn observe(&mut self, batch: &[Request]) {
         for r in batch {
-            if r.at.as_ns() >= self.end_ns {
-                self.advance(r.at.as_ns() / self.length);
-            }
+            self.reach(r.at.as_ns());
             if r.op == Op::Write {
                 self.written += u64::from(r.len);
             }
+        }
+    }
+
+    /// Begins the epoch of a time.
+    #[inline]
+    fn reach(&mut self, at: u64) {
+        if at >= self.end_ns {
+            self.advance(at / self.length);
         }
     }
 
@@ -105,8 +111,9 @@ impl Demand {
         }
     }
 
-    pub(super) fn finish(self, span: u64) -> Epochs {
-        // The last request lies in the epoch that the span cuts short: it never ended.
+    pub(super) fn finish(mut self, span: u64) -> Epochs {
+        // The span cuts the last epoch short: it never ended.
+        self.reach(span);
         let epochs = span / self.length;
         let pairs = epochs.saturating_sub(1);
         let bounded = pairs - self.unpredicted;

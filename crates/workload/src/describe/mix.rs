@@ -16,10 +16,9 @@ pub struct Requests {
     pub trim: OfOp,
     /// All of these.
     pub all: OfOp,
-    /// Flushes, which are in none of the above.
+    /// Flushes, which are none of these.
     pub flushes: u64,
-    /// Writes that are done when their data survive a loss of power (FUA), which are among the
-    /// writes.
+    /// Those of the writes that bypass volatile memory (FUA).
     pub fua_writes: u64,
 }
 

@@ -3,7 +3,8 @@
 //! One pass over the requests, in memory that does not grow with their number. A *page* here is
 //! only a unit of address space of the size that is asked for; a *touch* is one request's access
 //! to one page, so a request for four pages touches four times, and one for a part of a page
-//! touches it once. Trims are counted as requests and touch nothing.
+//! touches it once. Trims are counted as requests and touch nothing. Flushes are counted apart, and
+//! everything but the span is said of the requests between them.
 //!
 //! What is said of pages is exact as long as a record of every page fits the memory that is
 //! allowed ([`Options::new`]). From there on it rests on a sample of the address space
@@ -121,7 +122,7 @@ pub struct Description {
     pub alignment: Aligned,
     /// How far requests go on where others ended.
     pub sequence: Sequence,
-    /// Requests over time; `None` if all arrive at once.
+    /// Requests but flushes over time; `None` if all arrive at once.
     pub rate: Option<Rate>,
     /// Write demand of consecutive epochs, by length of epoch (READY, Figure 4).
     pub epochs: Vec<Epochs>,

@@ -118,6 +118,7 @@ impl Row {
 
 pub(super) struct Clock {
     windows: [Windows; 2],
+    first: Option<Time>,
     last: Option<Time>,
     gaps: Histogram,
     squares: f64,
@@ -130,6 +131,7 @@ impl Clock {
     pub(super) fn new() -> Self {
         Self {
             windows: [Windows::new(Dur::secs(1)), Windows::new(Dur::secs(60))],
+            first: None,
             last: None,
             gaps: Histogram::new(),
             squares: 0.0,
@@ -145,18 +147,13 @@ impl Clock {
         }
         for r in batch {
             let at = r.at.as_ns();
+            self.first.get_or_insert(r.at);
             if let Some(last) = self.last.replace(r.at) {
                 let gap = r.at.since(last);
                 self.gaps.record(gap);
                 self.squares += (gap.as_ns() as f64).powi(2);
             }
-            while at / self.width >= ROWS as u64 {
-                self.widen();
-            }
-            let row = (at / self.width) as usize;
-            if self.rows.len() <= row {
-                self.rows.resize(row + 1, Row::default());
-            }
+            let row = self.row(at);
             for row in [&mut self.rows[row], &mut self.hours[(at % DAY / HOUR) as usize]] {
                 row.requests[r.op as usize] += 1;
                 row.bytes[r.op as usize] += u64::from(r.len);
@@ -177,9 +174,26 @@ impl Clock {
         self.rows.truncate(self.rows.len().div_ceil(2));
     }
 
-    pub(super) fn finish(&self, mix: &Mix, span: u64) -> Option<Rate> {
-        if span == 0 {
+    /// The number of the row for a time, which is there from now on.
+    fn row(&mut self, at: u64) -> usize {
+        while at / self.width >= ROWS as u64 {
+            self.widen();
+        }
+        let row = (at / self.width) as usize;
+        if self.rows.len() <= row {
+            self.rows.resize(row + 1, Row::default());
+        }
+        row
+    }
+
+    pub(super) fn finish(mut self, mix: &Mix, span: u64) -> Option<Rate> {
+        if self.first == self.last {
             return None;
+        }
+        // A flush may come after the last of the others.
+        self.row(span);
+        for windows in &mut self.windows {
+            windows.reach(span);
         }
         let seconds = span as f64 * 1e-9;
         let requests = mix.requests.iter().sum();
@@ -261,14 +275,7 @@ impl Windows {
 
     fn observe(&mut self, batch: &[Request]) {
         for r in batch {
-            if r.at.as_ns() >= self.end_ns {
-                // Empty windows in between add nothing to either sum.
-                self.sum += self.requests;
-                self.squares += u128::from(self.requests).pow(2);
-                (self.requests, self.bytes) = (0, 0);
-                let window = r.at.as_ns() / self.length;
-                self.end_ns = (window + 1).saturating_mul(self.length);
-            }
+            self.reach(r.at.as_ns());
             self.requests += 1;
             if r.op != Op::Trim {
                 self.bytes += u64::from(r.len);
@@ -278,9 +285,20 @@ impl Windows {
         }
     }
 
+    /// Opens the window of a time.
+    #[inline]
+    fn reach(&mut self, at: u64) {
+        if at >= self.end_ns {
+            // Empty windows in between add nothing to either sum.
+            self.sum += self.requests;
+            self.squares += u128::from(self.requests).pow(2);
+            (self.requests, self.bytes) = (0, 0);
+            self.end_ns = (at / self.length + 1).saturating_mul(self.length);
+        }
+    }
+
+    /// Once the end of the span is reached: the current window is the one that is not whole.
     fn finish(&self, requests: u64, span: u64) -> Peak {
-        // The last request lies in the window that begins at or before the end of the span, so
-        // the current window is the one that is not whole.
         let whole = span / self.length;
         let dispersion = (whole >= 2 && self.sum > 0).then(|| {
             let (n, sum) = (whole as f64, self.sum as f64);

@@ -156,6 +156,60 @@ fn rate_by_hand() {
     assert_eq!(rows.map(|row| row.iter().sum::<u64>()), [3, 3, 1]);
 }
 
+/// The span goes to the flush; whatever is per window, epoch or second knows of the time after the
+/// last of the others.
+#[test]
+fn a_flush_after_all_others_lets_time_pass() {
+    let flush = |at| request(at, Op::Flush, 0, 0);
+    let times = [0, S / 4, S / 2, 3 * S, 4 * S, 4 * S + S / 2, 5 * S];
+    let mut requests: Vec<_> = times.map(|at| request(at, Op::Write, 0, 1000)).to_vec();
+    requests.extend([flush(6 * S), flush(9 * S + S / 2)]);
+    let options = Options::new(Bytes::kib(4), Options::MEMORY, vec![Dur::secs(3)]).unwrap();
+    let d = described(requests, &options);
+    assert_eq!((d.span_ns, d.requests.flushes, d.requests.all.requests), (9 * S + S / 2, 2, 7));
+    let rate = d.rate.unwrap();
+    near(rate.requests_per_second, 7.0 / 9.5, 1e-12);
+    // Seconds 0 to 8 have 3, 0, 0, 1, 2, 1, 0, 0, 0: their squares add up to 15.
+    near(rate.peaks[0].dispersion, (15.0 - 49.0 / 9.0) / 8.0 / (7.0 / 9.0), 1e-12);
+    near(rate.gaps.mean_ns, 5e9 / 6.0, 1.0);
+    // 9.5 s in rows of 8 ms are 1188 rows.
+    assert_eq!((rate.series.width_ns, rate.series.writes.len()), (8_000_000, 1188));
+    assert_eq!(rate.series.writes.iter().sum::<u64>(), 7);
+    // Three whole epochs of 3, 4 and 0 writes: the second differs by a third, the third by all of it.
+    let demand = &d.epochs[0];
+    assert_eq!((demand.epochs, demand.pairs, demand.unpredicted), (3, 2, 0));
+    near(demand.mean_percent, 200.0 / 3.0, 1e-9);
+    // Flushes have no rate of their own, nor does one write between two.
+    let few = usual(vec![flush(0), request(S, Op::Write, 0, 512), flush(3 * S)]);
+    assert_eq!((few.span_ns, few.rate), (3 * S, None));
+    let none = usual(vec![flush(0), flush(S)]);
+    assert_eq!((none.span_ns, none.requests.flushes, none.requests.all.requests), (S, 2, 0));
+    assert_eq!((none.footprint.pages, none.alignment.at_4k, none.rate), (0, None, None));
+}
+
+/// All but their counts is as if there were none, and as if writes that bypass the cache did not.
+#[test]
+fn flushes_and_fua_change_nothing_else() {
+    for seed in 0..6 {
+        let mut rng = Rng::named(seed, "test/flushes");
+        let plain = arbitrary(&mut rng, 5000);
+        let (mut mixed, mut flushes, mut fua) = (Vec::new(), 0, 0);
+        for (i, r) in plain.iter().enumerate() {
+            let bypasses = r.op == Op::Write && rng.below(3) == 0;
+            fua += u64::from(bypasses);
+            mixed.push(Request { op: if bypasses { Op::WriteFua } else { r.op }, ..*r });
+            let after = if i + 1 < plain.len() { rng.below(3) * rng.below(2) } else { 0 };
+            flushes += u64::from(after);
+            mixed.extend((0..after).map(|_| request(r.at.as_ns(), Op::Flush, 0, 0)));
+        }
+        let mut ours = usual(mixed);
+        assert_eq!((ours.requests.flushes, ours.requests.fua_writes), (flushes, fua));
+        assert!(flushes > 1000 && fua > 300, "{flushes}, {fua}");
+        (ours.requests.flushes, ours.requests.fua_writes) = (0, 0);
+        assert_eq!(ours, usual(plain), "seed {seed}");
+    }
+}
+
 #[test]
 fn arrivals_at_random_have_dispersion_one_and_even_ones_none() {
     let poisson = Generator {

@@ -276,6 +276,7 @@ impl Fitter {
     }
 }
 
+/// Trims and flushes have none: a stand-in reads and writes, and none of its writes is FUA.
 fn stream_of(op: Op) -> Option<usize> {
     match op {
         Op::Read => Some(READ),

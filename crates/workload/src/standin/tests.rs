@@ -36,6 +36,20 @@ fn smaller(mut profile: Profile, requests: u64) -> Profile {
     profile
 }
 
+/// A fit sees neither flushes nor whether writes bypass the cache.
+#[test]
+fn flushes_are_not_fitted() {
+    let plain = requests(&profile("msr:wdev_0"), first(3000), 3);
+    let mut mixed = vec![Request { offset: 0, len: 0, op: Op::Flush, ..plain[0] }];
+    for (i, r) in plain.iter().enumerate() {
+        let bypasses = r.op == Op::Write && i % 3 == 0;
+        mixed.push(Request { op: if bypasses { Op::WriteFua } else { r.op }, ..*r });
+        mixed.push(Request { offset: 0, len: 0, op: Op::Flush, ..*r });
+    }
+    let fitted = |all| fit(&crate::List::new("l", all).unwrap()).unwrap().text();
+    assert_eq!(fitted(mixed), fitted(plain));
+}
+
 #[test]
 fn a_seed_means_the_same_requests_at_every_opening() {
     let profile = profile("msr:wdev_0");
