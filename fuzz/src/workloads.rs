@@ -22,14 +22,12 @@ fn part(name: &str) -> Result<Box<dyn Workload>, String> {
     }
     let request = |i: u64| {
         let at = Time::from_ns(i * 1_000_000_007);
-        let op = [Op::Read, Op::Write, Op::Trim][i as usize % 3];
-        Request {
-            at,
-            offset: i * 7919 % 5003 * 512,
-            len: 512 + i as u32 % 9 * 512,
-            op,
-            prio: Prio::Normal,
-        }
+        let op = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::WriteFua][i as usize % 5];
+        let (offset, len) = match op {
+            Op::Flush => (0, 0),
+            _ => (i * 7919 % 5003 * 512, 512 + i as u32 % 9 * 512),
+        };
+        Request { at, offset, len, op, prio: Prio::Normal }
     };
     let list = List::new(name, (0..40).map(request).collect()).map_err(|e| e.to_string())?;
     Ok(Box::new(list))
@@ -125,6 +123,7 @@ pub(crate) fn seeds_of_parts() -> Vec<Vec<u8>> {
 pub(crate) fn seeds_of_generators() -> Vec<Vec<u8>> {
     let more = [
         "requests = 100\nsize = \"8KiB\"\nread-share = 0.5\ntrim-share = 0.1\nalign = \"4KiB\"\n",
+        "requests = 100\nread-share = 0.5\nflush-every = 3\nfua-share = 0.25\n",
         "span = \"1MiB\"\nrate = 1000.0\nseed = 3\n",
         "size = [{ size = \"4KiB\", share = 0.5 }, { size = \"512B\", share = 0.5 }]\n",
         "arrivals = { poisson = 500.0 }\n",
@@ -134,7 +133,7 @@ pub(crate) fn seeds_of_generators() -> Vec<Vec<u8>> {
     ];
     let names = Pattern::ALL.map(Pattern::name);
     let all = names.iter().zip(more.iter().cycle());
-    let all = all.chain([(&"zipf", &more[5]), (&"hot-cold", &more[6])]);
+    let all = all.chain([(&"zipf", &more[6]), (&"hot-cold", &more[7])]);
     all.map(|(name, more)| format!("pattern = \"{name}\"\n{more}").into_bytes()).collect()
 }
 

@@ -339,6 +339,13 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ("workload.span", "closed", &[], "8MiB"),
     ("workload.read-share", "closed", &[], "0.5"),
     ("workload.trim-share", "closed", &[], "0.1"),
+    ("workload.flush-every", "closed", &[], "10"),
+    (
+        "workload.fua-share",
+        "closed",
+        &["buffer.size=256KiB", "buffer.power-loss-protected=false"],
+        "0.5",
+    ),
     ("workload.arrivals", "closed", &["host.mode=timestamps"], "{ constant = { iops = 900 } }"),
     ("workload.rate", "open", &["workload.rate=2000"], "3000"),
     ("workload.theta", "zipf", &[], "0.5"),

@@ -107,18 +107,23 @@ fn touched_maps_exactly_what_is_read_before_it_is_written() {
         let mut requests: Vec<Request> = Vec::new();
         let (mut written, mut needed) = (BTreeSet::new(), BTreeSet::new());
         for at in 0..40 {
-            let op = [Op::Read, Op::Write, Op::Trim][rng.below(3) as usize];
+            let op =
+                [Op::Read, Op::Write, Op::WriteFua, Op::Trim, Op::Flush][rng.below(5) as usize];
+            if op == Op::Flush {
+                requests.push(bytes(at, op, 0, 0));
+                continue;
+            }
             let offset = rng.below_u64(end / 512 - 40) * 512;
             let len = 512 * (1 + rng.below_u64(40));
             requests.push(bytes(at, op, offset, len));
             for page in offset / PAGE..=(offset + len - 1) / PAGE {
                 let whole = offset <= page * PAGE && offset + len >= (page + 1) * PAGE;
                 // A write of a part reads the rest.
-                let reads = op == Op::Read || (op == Op::Write && !whole);
+                let reads = op == Op::Read || (op.writes() && !whole);
                 if reads && !written.contains(&page) {
                     needed.insert(page);
                 }
-                if op == Op::Write {
+                if op.writes() {
                     written.insert(page);
                 }
             }
@@ -144,6 +149,41 @@ fn nothing_is_filled_where_nothing_is_asked() {
 }
 
 // ── Ageing ──────────────────────────────────────────────────────────────────────────────────────
+
+/// A drive that is worn in by its workload has no volatile memory then: flushes do nothing, and whether
+/// a write bypasses such memory does not tell.
+#[test]
+fn flushes_and_fua_age_nothing_otherwise() {
+    let drive = drive(&["precondition.age=workload", "geometry.blocks-per-plane=64"]);
+    let state = |workload: &dyn Workload| {
+        let (ftl, state) = preconditioned(&drive, workload);
+        let places = (0..drive.logical_pages).map(|p| ftl.map().lookup(Lpn::from_u32(p)));
+        (format!("{state:?}"), ftl.counts().erase.total(), places.collect::<Vec<_>>())
+    };
+    let mut rng = Rng::named(1, "flushes");
+    let plain: Vec<_> = (0..400)
+        .map(|at| bytes(at, Op::Write, rng.below_u64(drive.logical_pages.into()) * PAGE, PAGE))
+        .collect();
+    let mut mixed = Vec::new();
+    for (i, r) in plain.iter().enumerate() {
+        mixed.push(Request { op: if i % 3 == 0 { Op::WriteFua } else { r.op }, ..*r });
+        if i % 5 == 0 {
+            mixed.push(bytes(r.at.as_ns(), Op::Flush, 0, 0));
+        }
+    }
+    let of = |requests| state(&List::new("l", requests).unwrap());
+    let aged = of(plain);
+    assert!(aged.1 > 0, "nothing was collected");
+    assert_eq!(of(mixed), aged);
+    // The same of a generator, whose stream goes on.
+    let generated = |own: &[&str]| {
+        let settings =
+            [&["precondition.age=workload", "geometry.blocks-per-plane=64"], own].concat();
+        state(&*generator(&common::drive(&settings), "random-write").unwrap())
+    };
+    let own = ["workload.flush-every=3", "workload.fua-share=0.4"];
+    assert_eq!(generated(&own), generated(&[]));
+}
 
 /// A drive of 1024 blocks under random writes of pages.
 fn written(spare: f64, own: &[&str]) -> Vec<String> {

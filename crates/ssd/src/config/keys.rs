@@ -377,7 +377,7 @@ settings! {
     pub(crate) struct WorkloadSettings {
         /// Moves every address by this, forward or backward, such as "-31.5KiB".
         shift: Option<Offset>,
-        /// Generators and stand-ins: how many requests, at least 1.
+        /// Generators and stand-ins: how many requests, at least 1. Flushes are not among them.
         requests: Option<NonZeroU64>,
         /// Stand-ins: only requests before this, such as "1h".
         duration: Option<Dur>,
@@ -391,6 +391,11 @@ settings! {
         read_share: Option<f64>,
         /// Generators: the share of trims, 0 to 1.
         trim_share: Option<f64>,
+        /// Generators: a flush after so many writes, at least 1, at the time of the last of them.
+        /// Flushes come on top of `requests`.
+        flush_every: Option<NonZeroU64>,
+        /// Generators: the share of the writes that bypass volatile memory (FUA), 0 to 1.
+        fua_share: Option<f64>,
         /// Generators: when requests arrive. "as-fast-as-possible", { constant = { iops = 1000 } }
         /// or { poisson = { iops = 1000 } }.
         arrivals: Option<Any>,

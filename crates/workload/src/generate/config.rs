@@ -120,7 +120,7 @@ const JESD219_ZONES: [(f64, f64); 3] = [(0.05, 0.5), (0.15, 0.3), (0.80, 0.2)];
 pub struct Generator {
     /// Where requests go and what they do.
     pub pattern: Pattern,
-    /// How many requests; at least 1.
+    /// How many requests; at least 1. Flushes are not among them.
     #[serde(default = "a_million")]
     pub requests: u64,
     /// Stand-ins only: see [`Length`](crate::standin::Length). A generator goes by `requests`.
@@ -141,6 +141,13 @@ pub struct Generator {
     /// The share of trims, 0 to 1; what is neither read nor trim is a write.
     #[serde(default)]
     pub trim_share: f64,
+    /// A flush after so many writes, at least 1, at the time of the last of them; on top of
+    /// `requests`. `None`: no flushes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flush_every: Option<u64>,
+    /// The share of the writes that bypass volatile memory (FUA), 0 to 1.
+    #[serde(default)]
+    pub fua_share: f64,
     /// When requests arrive.
     #[serde(default)]
     pub arrivals: Arrivals,
@@ -181,6 +188,8 @@ impl Generator {
             span: None,
             read_share: None,
             trim_share: 0.0,
+            flush_every: None,
+            fua_share: 0.0,
             arrivals: Arrivals::default(),
             rate: None,
             theta: None,

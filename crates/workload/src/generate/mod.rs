@@ -1,9 +1,10 @@
 //! Generators: workloads made from a few numbers.
 //!
 //! [`Generator`] is what the user writes; [`Generator::with_span`] checks it against a drive and
-//! gives a [`Synthetic`] workload in which nothing is left open. Addresses, sizes, operations
-//! and arrivals each draw from a random stream of their own, so changing one leaves the others
-//! as they were.
+//! gives a [`Synthetic`] workload in which nothing is left open. Addresses, sizes, operations,
+//! writes that bypass volatile memory and arrivals each draw from a random stream of their own, so
+//! changing one leaves the others as they were. Flushes come on top of the other requests, which stay
+//! as they are without.
 
 mod arrivals;
 mod config;
@@ -46,8 +47,12 @@ struct Plan {
     /// Below the first: read; below the second: trim; else write. In units of 2^-64.
     read_below: u64,
     trim_below: u64,
-    /// Set when every request does the same.
+    /// Set when every request does the same, but for flushes and FUA.
     only: Option<Op>,
+    /// A flush after so many writes.
+    flush_every: Option<u64>,
+    /// A write bypasses volatile memory below this, in units of 2^-64.
+    fua_below: u128,
     arrivals: Arrivals,
     seed: u64,
 }
@@ -90,8 +95,8 @@ impl Generator {
             .spread(span / align)
             .map_err(|(key, found, expected)| bad(key, found, expected))?;
         let read = self.read_share.unwrap_or_else(|| self.pattern.read_share());
-        let trim = self.trim_share;
-        for (key, share) in [("read-share", read), ("trim-share", trim)] {
+        let (trim, fua) = (self.trim_share, self.fua_share);
+        for (key, share) in [("read-share", read), ("trim-share", trim), ("fua-share", fua)] {
             if !(0.0..=1.0).contains(&share) {
                 return Err(bad(key, format!("a share of {share}"), "a share from 0 to 1"));
             }
@@ -116,6 +121,16 @@ impl Generator {
             (_, 1.0) => Some(Op::Trim),
             _ => None,
         };
+        if self.flush_every == Some(0) {
+            return Err(bad("flush-every", "a flush after 0 writes".into(), "at least 1"));
+        }
+        if only.is_some_and(|op| op != Op::Write) {
+            let expected = "it for a generator that writes";
+            let given = [("flush-every", self.flush_every.is_some()), ("fua-share", fua > 0.0)];
+            if let Some((key, _)) = given.iter().find(|(_, given)| *given) {
+                return Err(bad(key, format!("`{key}` where nothing is written"), expected));
+            }
+        }
         let plan = Plan {
             requests: self.requests,
             span,
@@ -125,6 +140,8 @@ impl Generator {
             read_below: below(read),
             trim_below: below(read + trim),
             only,
+            flush_every: self.flush_every,
+            fua_below: (fua * 2.0_f64.powi(64)) as u128,
             arrivals,
             seed: self.seed.unwrap_or(seed),
         };
@@ -133,7 +150,7 @@ impl Generator {
             format: self.pattern.name().into(),
             sha256: None,
             reading: None,
-            requests: Some(self.requests),
+            requests: plan.flushes().and_then(|flushes| self.requests.checked_add(flushes)),
             span: Some(span),
             timed: arrivals != Arrivals::AsFastAsPossible,
             closed: Vec::new(),
@@ -143,6 +160,11 @@ impl Generator {
         Ok(Synthetic { about, plan: Arc::new(plan) })
     }
 }
+
+/// The stream of random numbers that says which requests read, write and trim.
+const OPERATIONS: &str = "workload/operations";
+/// Nobody waits until the flushes among more requests are counted: about a second's worth.
+const MANY: u64 = 1 << 29;
 
 /// A stream with a smaller share of writes takes too long to write anything much.
 const FEW: f64 = 1e-3;
@@ -197,7 +219,9 @@ impl Making {
             clock: Clock::new(plan.arrivals, stream("workload/arrivals")),
             places: stream("workload/places"),
             sizes: stream("workload/sizes"),
-            ops: stream("workload/operations"),
+            ops: stream(OPERATIONS),
+            fua: stream("workload/fua"),
+            unflushed: 0,
             next_byte: 0,
             plan,
         }
@@ -212,6 +236,9 @@ struct Making {
     places: Rng,
     sizes: Rng,
     ops: Rng,
+    fua: Rng,
+    /// Writes since the last flush.
+    unflushed: u64,
     /// Where a sequential stream goes on.
     next_byte: u64,
 }
@@ -219,7 +246,9 @@ struct Making {
 impl Source for Making {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
-        let n = self.left.min(BATCH as u64);
+        // With flushes there may be as many again.
+        let most = if self.plan.flush_every.is_some() { BATCH / 2 } else { BATCH };
+        let n = self.left.min(most as u64);
         self.left -= n;
         let plan = Arc::clone(&self.plan);
         // The pattern is asked for once per batch, not per request.
@@ -256,19 +285,53 @@ impl Making {
         plan: &Plan,
         place: impl Fn(&mut Rng, &mut u64, u32) -> (u64, u32),
     ) {
-        batch.extend((0..n).map(|_| {
-            let wish = plan.sizes.draw(&mut self.sizes);
-            let (offset, len) = place(&mut self.places, &mut self.next_byte, wish);
+        let Self { sizes, places, next_byte, ops, fua, clock, unflushed, .. } = self;
+        let mut one = || {
+            let wish = plan.sizes.draw(sizes);
+            let (offset, len) = place(places, next_byte, wish);
             let op = match plan.only {
                 Some(op) => op,
-                None => plan.op(self.ops.bits()),
+                None => plan.op(ops.bits()),
             };
-            Request { at: self.clock.tick(), offset, len, op, prio: Prio::Normal }
-        }));
+            Request { at: clock.tick(), offset, len, op, prio: Prio::Normal }
+        };
+        if plan.flush_every.is_none() && plan.fua_below == 0 {
+            batch.extend((0..n).map(|_| one()));
+            return;
+        }
+        for _ in 0..n {
+            let mut request = one();
+            if request.op == Op::Write {
+                *unflushed += 1;
+                if u128::from(fua.bits()) < plan.fua_below {
+                    request.op = Op::WriteFua;
+                }
+            }
+            batch.push(request);
+            if plan.flush_every == Some(*unflushed) {
+                *unflushed = 0;
+                batch.push(Request { offset: 0, len: 0, op: Op::Flush, ..request });
+            }
+        }
     }
 }
 
 impl Plan {
+    /// How many flushes there will be, if that is soon known. Operations are drawn from a stream of
+    /// their own, so that nothing else need be made to know.
+    fn flushes(&self) -> Option<u64> {
+        let Some(every) = self.flush_every else { return Some(0) };
+        let writes = match self.only {
+            Some(_) => self.requests,
+            None if self.requests > MANY => return None,
+            None => {
+                let mut ops = Rng::named(self.seed, OPERATIONS);
+                (0..self.requests).filter(|_| self.op(ops.bits()) == Op::Write).count() as u64
+            }
+        };
+        Some(writes / every)
+    }
+
     #[inline]
     fn op(&self, bits: u64) -> Op {
         if bits < self.read_below {

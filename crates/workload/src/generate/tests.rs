@@ -63,7 +63,9 @@ fn an_endless_stream_begins_alike_and_goes_on() {
     for pattern in ["random-write", "sequential-write", "zipf", "hot-cold", "jesd219-enterprise"] {
         let text = |n: u32| {
             let timed = "arrivals = { constant = { iops = 50 } }";
-            format!("pattern = '{pattern}'\nrequests = {n}\n{timed}")
+            format!(
+                "pattern = '{pattern}'\nrequests = {n}\n{timed}\nflush-every = 3\nfua-share = 0.5"
+            )
         };
         let untimed = |mut all: Vec<Request>| {
             for r in &mut all {
@@ -77,8 +79,11 @@ fn an_endless_stream_begins_alike_and_goes_on() {
             source.fill(&mut batch).unwrap();
             all.extend_from_slice(&batch);
         }
-        all.truncate(20_000);
-        assert_eq!(all, untimed(make(&text(20_000))), "{pattern}");
+        let mut made = untimed(make(&text(20_000)));
+        for some in [&mut all, &mut made] {
+            some.truncate(20_000);
+        }
+        assert_eq!(all, made, "{pattern}");
     }
     for quiet in ["read-share = 1.0", "read-share = 0.9995", "read-share = 0.4\ntrim-share = 0.6"] {
         let made = of(&format!("pattern = 'random-write'\nrequests = 5\n{quiet}"));
@@ -96,6 +101,61 @@ fn one_purpose_one_stream() {
     );
     let places = |all: &[Request]| all.iter().map(|r| r.offset).collect::<Vec<_>>();
     assert_eq!(places(&plain), places(&timed), "operations and arrivals move no address");
+}
+
+/// What is drawn for flushes and FUA moves nothing else: the rest is what it is without.
+#[test]
+fn flushes_come_on_top_and_fua_is_a_write() {
+    let base = "pattern = 'jesd219-enterprise'\nrequests = 50000\ntrim-share = 0.1\nrate = 1000\n";
+    let plain = make(base);
+    for every in [1, 7, 4096, 29_000, 60_000] {
+        let text = format!("{base}flush-every = {every}\nfua-share = 0.25");
+        let all = make(&text);
+        let (flushes, others): (Vec<Request>, Vec<Request>) =
+            all.iter().partition(|r| r.op == Op::Flush);
+        assert_eq!(others.len(), 50_000, "`requests` counts what is no flush");
+        for (r, without) in others.iter().zip(&plain) {
+            let as_write = if r.op == Op::WriteFua { Op::Write } else { r.op };
+            assert_eq!(Request { op: as_write, ..*r }, *without);
+        }
+        let writes: Vec<_> = others.iter().filter(|r| r.op.writes()).collect();
+        near(share(&others, |r| r.op == Op::WriteFua), 0.25 * 0.5, others.len());
+        assert_eq!(flushes.len(), writes.len() / every, "every {every}");
+        // Each at the time of the write that it follows at once, and without an address.
+        let mut seen = 0;
+        for pair in all.windows(2) {
+            seen += usize::from(pair[0].op.writes());
+            let due = pair[0].op.writes() && seen % every == 0;
+            assert_eq!(pair[1].op == Op::Flush, due);
+            assert!(!due || (pair[1].at, pair[1].end()) == (pair[0].at, 0));
+        }
+        let generator: Generator = toml::from_str(&text).unwrap();
+        let made = generator.with_span(Bytes::mib(64), 1).unwrap();
+        assert_eq!(made.about().requests, Some(all.len() as u64), "known beforehand");
+        let (mut source, mut batch) = (made.open().unwrap(), Vec::new());
+        source.fill(&mut batch).unwrap();
+        assert!(batch.len() <= BATCH && batch.len() >= BATCH / 2, "{}", batch.len());
+    }
+    // Of very many nobody counts them beforehand, unless every request is a write.
+    for (read, known) in [(0.0, Some(1_100_000_000_000)), (0.5, None)] {
+        let g = Generator {
+            requests: 1_000_000_000_000,
+            flush_every: Some(10),
+            read_share: Some(read),
+            ..Generator::new(Pattern::RandomWrite)
+        };
+        assert_eq!(g.with_span(Bytes::mib(64), 1).unwrap().about().requests, known);
+    }
+    let all = make("pattern = 'random-write'\nrequests = 1000\nfua-share = 1.0\nflush-every = 10");
+    assert!(all.iter().all(|r| matches!(r.op, Op::WriteFua | Op::Flush)));
+    assert_eq!(all.len(), 1100);
+    let none = make("pattern = 'random-write'\nrequests = 1000\nfua-share = 0.0");
+    assert_eq!(none, make("pattern = 'random-write'\nrequests = 1000"));
+    // How the writes are spread that bypass: independent of where they go.
+    let all = make("pattern = 'random-write'\nrequests = 200000\nfua-share = 0.1");
+    near(share(&all, |r| r.op == Op::WriteFua), 0.1, all.len());
+    let near_zero: Vec<_> = all.iter().filter(|r| r.offset < 32 << 20).copied().collect();
+    near(share(&near_zero, |r| r.op == Op::WriteFua), 0.1, near_zero.len());
 }
 
 #[test]
@@ -228,7 +288,7 @@ fn constant_arrivals_do_not_drift() {
 
 #[test]
 fn a_generator_survives_being_written_and_read() {
-    let text = "pattern = 'random-write'\nrequests = 5\nsize = [{ size = '4KiB', share = 0.5 }, { size = '16KiB', share = 0.5 }]\nspan = '1MiB'\narrivals = { constant = { iops = 10 } }";
+    let text = "pattern = 'random-write'\nrequests = 5\nsize = [{ size = '4KiB', share = 0.5 }, { size = '16KiB', share = 0.5 }]\nspan = '1MiB'\narrivals = { constant = { iops = 10 } }\nflush-every = 8\nfua-share = 0.5";
     let generator: Generator = toml::from_str(text).unwrap();
     let again: Generator =
         serde_json::from_str(&serde_json::to_string(&generator).unwrap()).unwrap();
@@ -250,6 +310,15 @@ fn what_cannot_be_is_refused_with_its_key() {
         ("pattern = 'random-write'\nsize = []", "add up to 0"),
         ("pattern = 'random-write'\nread-share = 1.5", "a share from 0 to 1"),
         ("pattern = 'random-write'\nread-share = 0.6\ntrim-share = 0.6", "at most 1"),
+        ("pattern = 'random-write'\nfua-share = -0.1", "`workload.fua-share`"),
+        ("pattern = 'random-write'\nfua-share = nan", "a share from 0 to 1"),
+        (
+            "pattern = 'random-write'\nflush-every = 0",
+            "a flush after 0 writes; expected at least 1",
+        ),
+        ("pattern = 'random-write'\nflush-every = -1", "flush-every"),
+        ("pattern = 'random-read'\nflush-every = 5", "`flush-every` where nothing is written"),
+        ("pattern = 'random-read'\nfua-share = 0.5", "`fua-share` where nothing is written"),
         ("pattern = 'random-write'\narrivals = { poisson = { iops = 0 } }", "a rate above 0"),
         ("pattern = 'random-write'\nrate = -1.0", "`workload.rate`"),
         (
