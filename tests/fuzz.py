@@ -73,7 +73,7 @@ def systor(i: int) -> bytes:
 
 
 def blkparse(i: int) -> bytes:
-    kind = b"R" if i % 2 else b"WS"
+    kind = b"R" if i % 2 else (b"WS", b"WFS", b"WSM")[i // 2 % 3]
     line = b"  8,16   8 %8d %5d.000000000   723  %s %3s %d + 8 [kworker/u81:0]\n"
     return b"".join(line % (i, i, event, kind, i * 16) for event in (b"Q", b"D"))
 
@@ -84,6 +84,8 @@ def wiscsee(i: int) -> bytes:
 
 def fio(i: int) -> bytes:
     head = b"fio version 3 iolog\n0 /dev/a add\n" if i == 0 else b""
+    if i % 7 == 3:
+        return b"%d /dev/a sync 0 0\n" % i
     return head + b"%d /dev/a %s %d 4096\n" % (i, b"read" if i % 2 else b"write", i * 8192)
 
 
@@ -267,7 +269,7 @@ def requests() -> bytes:
     """A trace as `floatgate.convert` writes it."""
     with tempfile.TemporaryDirectory() as name:
         path, out = Path(name) / "some.trace", Path(name) / "some.parquet"
-        path.write_bytes(b"".join(ssdsim(i) for i in range(50)))
+        path.write_bytes(b"".join(fio(i) for i in range(50)))
         floatgate.convert(path, out)
         return out.read_bytes()
 

@@ -31,8 +31,9 @@ def requests(count: int, seed: int = 1) -> list[tuple[int, str, int, int]]:
     draw = random.Random(seed)
     rows, at = [], 0
     for _ in range(count):
-        op = draw.choice(("read", "write", "write", "trim"))
-        rows.append((at, op, 512 * draw.randrange(1 << 21), 512 * draw.randrange(1, 64)))
+        op = draw.choice(("read", "write", "write", "trim", "flush", "write-fua"))
+        extent = (512 * draw.randrange(1 << 21), 512 * draw.randrange(1, 64))
+        rows.append((at, op, *((0, 0) if op == "flush" else extent)))
         at += draw.randrange(0, 2_000_000)
     return rows
 
@@ -205,7 +206,9 @@ def test_steps_do_what_they_say_everywhere(chosen: list[str], tmp_path: Path) ->
     assert runs[0].host.all.requests == len(expected)
     assert runs[0].run_id != floatgate.run("agcr", source, set=COMPACT, **TABLE).run_id
     described = floatgate.describe(source, **TABLE, **steps)
-    assert described.requests.all.requests == len(expected)
+    assert described.workload.requests == len(expected)
+    flushes = sum(op == "flush" for _, op, *_ in expected)
+    assert described.requests.flushes == len(expected) - described.requests.all.requests == flushes
     assert described.workload.reading == said["reading"]
 
 
@@ -254,7 +257,7 @@ def test_a_file_puts_workloads_together(floatgate: Floatgate, tmp_path: Path) ->
     end = max(offset + size for _, _, offset, size in main[:900])
     region = -(-end // (1 << 20)) << 20
     again = [swap[i % len(swap)] for i in range(100)]
-    assert high["offset"].to_list() == [offset + region for _, _, offset, _ in again]
+    assert high["offset"].to_list() == [size and offset + region for _, _, offset, size in again]
     assert rows["time_ns"].is_sorted()
     # It runs, and another mix is another run.
     results = []
@@ -302,7 +305,7 @@ FOREIGN = "time=ts:us,op=type:0/1,offset=lba:sectors,size=bytes"
 
 def foreign(rows: list[tuple[int, str, int, int]]) -> pl.DataFrame:
     """As somebody else would store it."""
-    kept = [row for row in rows if row[1] != "trim"]
+    kept = [row for row in rows if row[1] in ("read", "write")]
     return pl.DataFrame(
         {
             "bytes": [size for *_, size in kept],
@@ -319,7 +322,9 @@ def test_other_peoples_tables_are_read_by_their_columns(tmp_path: Path) -> None:
     frame, path = foreign(rows), tmp_path / "cloud.parquet"
     target = tmp_path / "ours.parquet"
     expected = [
-        (at // 1000 * 1000, op, offset, size) for at, op, offset, size in rows if op != "trim"
+        (at // 1000 * 1000, op, offset, size)
+        for at, op, offset, size in rows
+        if op in ("read", "write")
     ]
     seconds = (pl.col("ts") - 10**15) / 1e6
     other_types = {
@@ -354,6 +359,68 @@ def test_other_peoples_tables_are_read_by_their_columns(tmp_path: Path) -> None:
     pl.read_parquet(target).write_parquet(target)
     bare = floatgate.describe(target)
     assert without_provenance(told_of.data) == without_provenance(bare.data)
+
+
+FLUSHES: dict[str, tuple[Any, str]] = {
+    "nothing where a flush has nothing": (lambda at, size: (at, size), ":r/w/t/f/wf"),
+    "a size of 0": (lambda at, _: (at, 0), ":r/w/t/f/wf"),
+    "an address that means nothing": (lambda _, size: (-1, size), ":r/w/t/f/wf"),
+    "as usual": (lambda at, size: (at, size), ""),
+}
+
+
+@pytest.mark.parametrize("case", FLUSHES)
+def test_flushes_of_other_peoples_tables(case: str, tmp_path: Path) -> None:
+    of_a_flush, spelling = FLUSHES[case]
+    rows, path, target = requests(2000), tmp_path / "cloud.parquet", tmp_path / "ours.parquet"
+    words = dict(zip(("read", "write", "trim", "flush", "write-fua"),
+                     ("R", "W", "T", "F", "WF"), strict=True))  # fmt: skip
+    extents = [of_a_flush(None, None) if op == "flush" else (a, s) for _, op, a, s in rows]
+    frame = pl.DataFrame(
+        {
+            "ts": [at for at, *_ in rows],
+            "type": [words[op] for _, op, *_ in rows],
+            "at": pl.Series([at for at, _ in extents], dtype=pl.Int64),
+            "bytes": pl.Series([size for _, size in extents], dtype=pl.Int64),
+            "disk": ["b" if op == "flush" else "a" for _, op, *_ in rows],
+        }
+    )
+    frame.write_parquet(path, row_group_size=300)
+    columns = f"time=ts:ns,op=type{spelling},offset=at,size=bytes"
+    # A device that is only flushed has no addresses, and takes no room.
+    for more in ("", ",device=disk"):
+        said = floatgate.convert(path, target, columns=columns + more, force=True)
+        first = rows[0][0]
+        assert read(target) == [(at - first, *rest) for at, *rest in rows]
+        assert said["span_bytes"] == max(offset + size for *_, offset, size in rows)
+    wrong = pl.when(pl.col("type") == "F").then(512).otherwise(pl.col("bytes"))
+    frame.with_columns(wrong.alias("bytes")).write_parquet(path)
+    with pytest.raises(InputError, match=r"row \d+: a flush of 512 bytes"):
+        floatgate.convert(path, target, columns=columns, force=True)
+
+
+def test_a_file_of_before_flushes_were_known_is_read_as_it_was(tmp_path: Path) -> None:
+    rows = [row for row in requests(3000) if row[1] in ("read", "write", "trim")]
+    path, old = tmp_path / "some.parquet", tmp_path / "old.parquet"
+    floatgate.convert(stored(tmp_path / "some.csv", rows), path, **TABLE)
+    metadata = pl.read_parquet_metadata(path)[METADATA]
+    three = pl.Enum(["read", "write", "trim"])
+    frame = pl.read_parquet(path).with_columns(pl.col("op").cast(pl.String).cast(three))
+    for facts in ({METADATA: metadata}, None):
+        frame.write_parquet(old, metadata=facts)
+        described = [floatgate.describe(file).data for file in (path, old)]
+        assert without_provenance(described[0]) == without_provenance(described[1])
+    again = tmp_path / "again.parquet"
+    floatgate.convert(old, again)
+    assert read(again) == read(path)
+
+
+@pytest.mark.parametrize("words", ["0", "0/0", "0//2", "0/1/2/3/4/5", "0/1/2/2", "/1"])
+def test_words_that_cannot_be_meant_are_refused(words: str, tmp_path: Path) -> None:
+    foreign(requests(50)).write_parquet(tmp_path / "cloud.parquet")
+    columns = FOREIGN.replace("0/1", words)
+    with pytest.raises(InputError, match=r"words that differ|there is no column"):
+        floatgate.describe(tmp_path / "cloud.parquet", columns=columns)
 
 
 def broken(frame: pl.DataFrame, column: str, row: int, value: object) -> pl.DataFrame:

@@ -89,6 +89,45 @@ def test_every_measure_agrees_with_its_slow_twin(tmp_path: Path, seed: int, page
     assert 1024 < series.height <= 2048
 
 
+def with_flushes(requests: list[twin.Request], seed: int) -> list[twin.Request]:
+    """Flushes before, between and long after others; some writes bypass the cache."""
+    draw = random.Random(seed)
+    first, *_, last = requests
+    mixed = [twin.Request(first.at, 0, 0, "flush")]
+    for r in requests:
+        bypasses = r.op == "write" and draw.random() < 0.2
+        mixed.append(twin.Request(r.at, r.offset, r.size, "write-fua" if bypasses else r.op))
+        if r is not last and draw.random() < 0.3:
+            mixed.append(twin.Request(r.at + draw.randrange(2) * 1000, 0, 0, "flush"))
+    mixed.append(twin.Request(last.at + 400 * twin.SECOND, 0, 0, "flush"))
+    return sorted(mixed, key=lambda r: r.at)
+
+
+def test_flushes_and_fua_are_told_apart(tmp_path: Path) -> None:
+    requests = with_flushes(made_up(4), 4)
+    rows = (f"{r.at},{r.op},{r.offset},{r.size}\n" for r in requests)
+    (tmp_path / "some.csv").write_text("".join(rows))
+    epochs = {"1min": MINUTE, "5min": 5 * MINUTE, "7s": 7 * twin.SECOND}
+    ours = floatgate.describe(
+        tmp_path / "some.csv", columns="time=1:ns,op=2,offset=3,size=4", epochs=epochs
+    )
+    expected = twin.description(requests, 4096, epochs.values())
+    del expected["distances"]
+    assert assert_agrees(ours.data, expected) > 600
+    flushes = sum(r.op == "flush" for r in requests)
+    fua = sum(r.op == "write-fua" for r in requests)
+    assert flushes > 500
+    assert fua > 100
+    assert ours.workload.requests == ours.requests.all.requests + flushes == len(requests)
+    page = " ".join(str(ours).split())
+    assert f"{flushes} flushes; {fua} of the writes bypass volatile memory (FUA)" in page
+    assert ours.save_page(tmp_path / "page.html").exists()
+    # A page says nothing of what there is none of.
+    plain = str(floatgate.describe(stored(made_up(4), tmp_path / "plain.trace")))
+    assert "flush" not in plain
+    assert "FUA" not in plain
+
+
 # What the README beside the traces says: requests, share of reads in percent, MB read and
 # written, MB of footprint (4 KiB pages) and written footprint, as printed there.
 REAL = {
@@ -189,6 +228,10 @@ EDGES = {
     "one request": "0 0 0 8 1\n",
     "reads only": "0 0 0 8 1\n5000000000 0 8 8 1\n",
     "all at once": "7 0 0 8 1\n7 0 0 8 0\n7 0 80000 9 0\n",
+    "flushes only": "8,0 1 1 0.1 9 Q FWS [a]\n8,0 1 2 7.5 9 Q FWS [a]\n",
+    "one write between flushes": (
+        "8,0 1 1 0.1 9 Q FWS [a]\n8,0 1 2 4.1 9 Q FWFS 8 + 8 [a]\n8,0 1 3 7.5 9 Q FN [a]\n"
+    ),
     "far apart": "0 0 0 1 0\n300000000000000000 0 2000000000000 2000000 1\n",
 }
 

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -27,6 +27,10 @@ class Request:
 def description(requests: list[Request], page: int, epochs: Iterable[int]) -> dict[str, Any]:
     """The numbers of a description, in its own shape, as far as they are recomputed."""
     span = requests[-1].at
+    apart = Counter(r.op for r in requests)
+    requests = [
+        replace(r, op="write") if r.op == "write-fua" else r for r in requests if r.op != "flush"
+    ]
     touches = [
         (number, r.op)
         for r in requests
@@ -37,7 +41,7 @@ def description(requests: list[Request], page: int, epochs: Iterable[int]) -> di
         histories[number].append(op)
     return {
         "span_ns": span,
-        "requests": mix(requests),
+        "requests": mix(requests) | {"flushes": apart["flush"], "fua_writes": apart["write-fua"]},
         "sequence": sequence(requests),
         "rate": rate(requests, span),
         "epochs": [demand(requests, span, length) for length in epochs],
@@ -91,7 +95,7 @@ def rate(requests: list[Request], span: int) -> dict[str, Any]:
     gaps = np.diff(at)
     peaks = []
     for window in (SECOND, 60 * SECOND):
-        counts = np.bincount(at // window)
+        counts = np.bincount(at // window, minlength=span // window)
         whole = counts[: span // window]
         several = len(whole) >= 2 and whole.sum() > 0
         peaks.append(

@@ -27,7 +27,7 @@ SCHEMA = "floatgate.requests/1"
 PIECE = 1 << 18
 """Rows that are handed over at once."""
 
-OPERATIONS = ("read", "write", "trim")
+OPERATIONS = ("read", "write", "trim", "flush", "write-fua")
 PRIORITIES = ("normal", "high")
 
 SYNTAX = "expected such as `time=ts:us,op=type:0/1,offset=lba:sectors,size=bytes`"
@@ -38,7 +38,10 @@ _WORDS = {
     **dict.fromkeys(("r", "read"), 0),
     **dict.fromkeys(("w", "write"), 1),
     **dict.fromkeys(("t", "d", "trim", "discard", "unmap"), 2),
+    **dict.fromkeys(("f", "flush"), 3),
+    **dict.fromkeys(("wf", "write-fua"), 4),
 }
+_FLUSH = OPERATIONS.index("flush")
 _UNKNOWN = 255
 
 Facts = tuple[int, int, bool, int | None, tuple[str, str, str] | None, list[str]]
@@ -174,6 +177,8 @@ class Pieces:
 
     def _column(self, frame: pl.DataFrame, role: str) -> NDArray[Any]:
         column, values = self._columns[role], frame[role]
+        if role in ("offset", "size"):
+            values = _without_flushes(values, frame["op"], blank=role == "offset")
         if values.null_count():
             row = self._row(values.is_null())
             raise TableError(row, f"column `{column.name}` has no value", "a value in every row")
@@ -242,6 +247,16 @@ class Pieces:
             list(self._names), list(self._names.values()), return_dtype=pl.UInt32
         )
         return numbers.to_numpy()
+
+
+def _without_flushes(values: pl.Series, ops: pl.Series, *, blank: bool) -> pl.Series:
+    """Zero where a flush has nothing; where it has something, too, if that is `blank`."""
+    if not blank and not values.null_count():
+        return values
+    flushes = (ops == _FLUSH).fill_null(value=False)
+    if not flushes.any():
+        return values
+    return values.set(flushes if blank else flushes & values.is_null(), 0)
 
 
 _SPELL = "`--columns op=NAME:0/1` says that 0 reads and 1 writes"
@@ -397,11 +412,16 @@ def _parsed(text: str, time_unit: str | None) -> dict[str, Column]:
 
 
 def _spelled(part: str, text: str) -> dict[str, int]:
-    """`0/1` or `r/w/t`: how read, write and trim are spelled."""
+    """`0/1` or `r/w/t`: how read, write, trim, flush and write-fua are spelled.
+
+    All but the first two may be empty, where a table has no such rows.
+    """
     words = [word.lower() for word in text.split("/")]
-    if len(words) not in (2, 3) or "" in words or len(set(words)) < len(words):
+    known = {word: code for code, word in enumerate(words) if word}
+    some = len(known) + words[2:].count("")
+    if not 2 <= len(words) <= len(OPERATIONS) or some < len(words):
         raise InputError(f"`{part}` in the columns: expected words that differ, such as `0/1`")
-    return {word: code for code, word in enumerate(words)}
+    return known
 
 
 def _check(
@@ -424,7 +444,9 @@ def _check(
         is_text = isinstance(kind, pl.String | pl.Enum | pl.Categorical)
         if role in ("op", "prio"):
             known_words = OPERATIONS if role == "op" else PRIORITIES
-            as_ours = isinstance(kind, pl.Enum) and tuple(kind.categories) == known_words
+            # A file of a version that knew fewer words has the first of them.
+            words_there = tuple(kind.categories) if isinstance(kind, pl.Enum) else (None,)
+            as_ours = words_there == known_words[: len(words_there)]
             if column.words is None and not as_ours:
                 if role == "op" and not is_text:
                     wrong.append(

@@ -52,6 +52,8 @@ def _facts(data: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("overwrites", percent(footprint["overwrites"])),
         ("in streams", percent(data["sequence"]["in_stream"])),
     ]
+    if flushes := requests["flushes"]:
+        facts[3:3] = [("flushes", number(flushes))]
     if rate := data["rate"]:
         facts[1:1] = [
             ("span", duration(data["span_ns"])),
@@ -73,8 +75,9 @@ def _sections(data: Mapping[str, Any]) -> list[tuple[str, str, Plot]]:
         if data["rate"]["hours"]:
             says = "Requests per second by hour of the day. Hour 0 begins with the first request."
             sections.append(("The day", says, _day(data)))
-    says = "Requests by size, in powers of two."
-    sections.append(("Sizes", says, _sizes(data)))
+    if data["requests"]["all"]["requests"]:
+        says = "Requests by size, in powers of two."
+        sections.append(("Sizes", says, _sizes(data)))
     if data["footprint"]["pages"]:
         says = (
             f"Pages of {each}, and the reads and writes on them, by the character of the page:"

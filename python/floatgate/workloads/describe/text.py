@@ -93,7 +93,8 @@ def _head(name: str, data: Mapping[str, Any], style: Style) -> str:
 
 def _requests(data: Mapping[str, Any]) -> tuple[str, str]:
     rows = [["", "requests", "share", "data", "share", "mean size"]]
-    for op, counts in data["requests"].items():
+    for op in ("read", "write", "trim", "all"):
+        counts = data["requests"][op]
         if counts["requests"]:
             rows.append(
                 [
@@ -105,12 +106,19 @@ def _requests(data: Mapping[str, Any]) -> tuple[str, str]:
                     size(counts["mean_bytes"]),
                 ]
             )
-    return "Requests", table(rows[:-1] if len(rows) == 3 else rows)
+    parts = [table(rows[:-1] if len(rows) == 3 else rows)] if rows[1:] else []
+    flushes, bypassing = data["requests"]["flushes"], data["requests"]["fua_writes"]
+    apart = [f"{number(flushes)} flushes"] if flushes else []
+    if bypassing:
+        apart.append(f"{number(bypassing)} of the writes bypass volatile memory (FUA)")
+    return "Requests", "\n".join([*parts, wrapped("; ".join(apart))] if apart else parts)
 
 
 def _sizes(data: Mapping[str, Any]) -> tuple[str, str]:
     sizes = data["sizes"]
     least, most, distinct = sizes["least_bytes"], sizes["most_bytes"], sizes["distinct"]
+    if not distinct:
+        return "", ""
     if distinct <= 1:
         return "Sizes", f"all {exact(most)}"
     frequent = [f"{exact(s['bytes'])} {percent(s['share'])}" for s in sizes["frequent"][:5]]
@@ -131,6 +139,8 @@ def _sizes(data: Mapping[str, Any]) -> tuple[str, str]:
 
 def _order(data: Mapping[str, Any]) -> tuple[str, str]:
     sequence, alignment = data["sequence"], data["alignment"]
+    if not data["requests"]["all"]["requests"]:
+        return "", ""
     lines = [
         f"{percent(sequence['after_previous'])} of the requests start where the one before ended",
         f"{percent(sequence['in_stream'])} go on one of the {sequence['streams']} latest streams"

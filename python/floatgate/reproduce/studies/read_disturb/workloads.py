@@ -31,7 +31,7 @@ PAGE = 32 << 10
 BLOCK = 192
 """Pages in a block, likewise."""
 
-_READ = OPERATIONS.index("read")
+_READ, _FLUSH = OPERATIONS.index("read"), OPERATIONS.index("flush")
 
 
 class Requests(NamedTuple):
@@ -87,12 +87,14 @@ def sampled(
 
     def rows(_table: str, columns: Any) -> None:
         by_name = {name: values for name, values, *_ in columns}
+        # A flush is in no extent.
+        some = by_name["op"] != _FLUSH
         parts.append(
             Requests(
-                by_name["time_ns"].astype(np.uint64),
-                by_name["op"].astype(np.uint8),
-                by_name["offset"].astype(np.uint64),
-                by_name["size"].astype(np.uint32),
+                by_name["time_ns"][some].astype(np.uint64),
+                by_name["op"][some].astype(np.uint8),
+                by_name["offset"][some].astype(np.uint64),
+                by_name["size"][some].astype(np.uint32),
             )
         )
 
