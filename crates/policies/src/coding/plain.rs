@@ -24,12 +24,12 @@ impl Coding for Plain {
         true
     }
 
-    fn first_life(&self, _: BlockId) -> Mode {
-        Mode::Full
+    fn first_life(&self, block: BlockId) -> Mode {
+        unreachable!("{block:?} is and stays plain")
     }
 
-    fn next_life(&mut self, _: &FtlView<'_>, _: BlockId) -> NextLife {
-        NextLife::Erase(Mode::Full)
+    fn next_life(&mut self, _: &FtlView<'_>, block: BlockId) -> NextLife {
+        unreachable!("{block:?} is and stays plain")
     }
 }
 

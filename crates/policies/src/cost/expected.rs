@@ -352,6 +352,23 @@ mod tests {
         }
     }
 
+    /// What is long past counts less and less: of more than 65,536 copies half are remembered. So after
+    /// 65,537 for the host, 32,768 that are moved are half of them; then 16,384 of each are
+    /// remembered, and of 65,536 with more for the host a quarter were moved.
+    #[test]
+    fn copies_of_long_ago_are_forgotten_by_halves() {
+        let set =
+            crate::PolicySet::resolve(&[("cost".into(), "expected".into(), Map::new())], None);
+        let mut policy = new(set.unwrap().get(Family::Cost).1);
+        let mut share_after = |copies: u32, moved: bool| {
+            (0..copies).for_each(|_| policy.count_copy(moved));
+            policy.moves
+        };
+        let shares = [(65_537, false), (32_768, true), (1, true), (32_768, false)]
+            .map(|(copies, moved)| share_after(copies, moved));
+        assert_eq!(shares.map(|share| (share * 4.0) as u32), [0, 2, 2, 1]);
+    }
+
     /// One read costs 450 + 310 at low and 600 + 170 at medium cost; where half of the copies are
     /// moved on, half a read more turns that.
     #[test]

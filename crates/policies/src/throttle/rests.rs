@@ -191,10 +191,28 @@ mod tests {
         for recovery in [Some(Recovery::FITTED), Some(Recovery::PRINTED), None] {
             let cells = Cells::new(3000.0, recovery);
             let rests = Rests::new(cells);
-            for hours in (0..2000).map(|i| 1e-3 * 1.01_f64.powi(i)).chain([0.0, f64::INFINITY]) {
+            // The ends of what is solved are where its logarithms are nothing.
+            let (shortest, longest) = cells.rests();
+            let ends = [0.0, 1.0, shortest, 2.0, longest, f64::INFINITY];
+            for hours in (0..2000).map(|i| 1e-3 * 1.01_f64.powi(i)).chain(ends) {
                 let above = rests.price_after(hours) * cells.achievable(hours) - 1.0;
                 assert!((-1e-10..1e-5).contains(&above), "{recovery:?}, {hours} h: {above}");
             }
+        }
+    }
+
+    /// All flash in ten hours: as the first part comes round again it has rested for so long, and as the
+    /// last one begins no cell had less.
+    #[test]
+    fn the_first_rest_is_that_of_the_first_part() {
+        for (mut rests, parts) in
+            [(Rests::new(fitted()), 128.0), (Rests::at_least(fitted()), 127.0)]
+        {
+            let hours = |parts: f64| 10.0 * parts / 128.0;
+            let _ = rests.add((parts - 1.0) / 128.0, 0.0, hours(parts - 1.0));
+            assert_eq!(rests.range(), None);
+            let _ = rests.add(1.0 / 128.0, hours(parts - 1.0), hours(parts));
+            assert_eq!(rests.range(), Some((hours(parts), hours(parts))));
         }
     }
 

@@ -592,6 +592,52 @@ fn skipping_periods_is_ending_them_one_by_one() {
     }
 }
 
+/// A drive a million million times smaller, with as much less to program, does the same at the same
+/// time: what counts is how many times it is written over. By powers of two that is exact.
+#[test]
+fn a_smaller_drive_with_less_to_do_is_throttled_alike() {
+    const SMALL: f64 = 1.0 / (1_u64 << 40) as f64;
+    let mut rng = Rng::named(3, "test/scale");
+    let mut selections = 0;
+    for seed in 0..60_usize {
+        let rules = Rules {
+            enforcement: [Enforcement::Pessimistic, Enforcement::Optimistic][seed % 2],
+            capacity: [Capacity::Paper, Capacity::Guarded, Capacity::Local][seed % 3],
+            selects: seed % 4 < 2,
+            nand_pages: seed % 5 < 2,
+            ..rules(300)
+        };
+        let cells = Cells::new(1.0, Some(Recovery::FITTED));
+        let [mut one, mut two] =
+            [1.0, SMALL].map(|s| Regulator::new(rules, cells, 256.0 * MB * s, 4096.0 * s));
+        for second in 0..300 {
+            let wanted = if rng.below(3) == 0 { rng.unit() * 8.0 * MB } else { 0.0 };
+            for (r, s) in [(&mut one, 1.0), (&mut two, SMALL)] {
+                // Now and then a collection programs what nobody was granted.
+                let bytes = if second % 7 == 0 { wanted } else { r.grant().bytes.max(0.0) / s };
+                let bytes = bytes.min(wanted) * s;
+                r.demand(f64::from(second), wanted * s);
+                r.spend(bytes, wanted / 8192.0);
+                r.next(f64::from(second + 1));
+            }
+            let (epoch, small) = (*one.epoch(), *two.epoch());
+            let whole = Epoch {
+                rate: small.rate / SMALL,
+                spare: small.spare / SMALL,
+                predicted: small.predicted.map(|bytes| bytes / SMALL),
+                used: small.used / SMALL,
+                surcharge: small.surcharge / SMALL,
+                ..small
+            };
+            assert_eq!((epoch, one.tally()), (whole, two.tally()), "{rules:?}, {second} s");
+            let left = (one.grant().bytes, two.grant().bytes / SMALL);
+            assert_eq!(left.0, left.1, "{rules:?}, {second} s");
+        }
+        selections += one.tally().selections;
+    }
+    assert!(selections > 0);
+}
+
 /// At no time was more programmed than an even spread and a tenth of what that leaves.
 #[test]
 fn loans_stay_within_the_spare_share_of_an_even_spread() {

@@ -208,11 +208,12 @@ impl Course {
         self.step
     }
 
-    /// The halves of `whole`, by pages of the host.
+    /// The halves of `whole`, by pages of the host: some were written in both.
     pub(crate) fn halves(&self, whole: Stretch) -> Option<[Stretch; 2]> {
         let first = *self.marks.iter().find(|mark| mark.host_pages * 2 >= whole.host_pages)?;
         let second = whole.without(first);
-        (first.host_pages > 0 && second.host_pages > 0).then_some([first, second])
+        // The first half has at least half of them: where the second has any, it has some, too.
+        (second.host_pages > 0).then_some([first, second])
     }
 }
 
@@ -247,6 +248,12 @@ mod tests {
             assert!((first.waf_pages() - 1.5).abs() < 0.01, "{requests}");
             assert!(first.reclaimed.abs_diff(second.reclaimed) <= off / 5 + 1);
         }
-        assert_eq!(Course::new().halves(Stretch::default()), None, "nothing happened");
+        // Nothing happened; nothing was written; all was written before the first mark.
+        let mut course = Course::new();
+        assert_eq!(course.halves(Stretch::default()), None);
+        let _ = course.mark(&Counts::default());
+        assert_eq!(course.halves(Stretch::default()), None);
+        let _ = course.mark(&Counts { host_pages: 9, ..Counts::default() });
+        assert_eq!(course.halves(Stretch { host_pages: 9, ..Stretch::default() }), None);
     }
 }
