@@ -11,6 +11,7 @@ of them all, and of searches by seeds only the first few judge: what the rest al
 counts as a survivor.
 
     make mutants N=300 SEED=1
+    make mutants N=300 SEED=1,2                              two samples, built once
     scripts/mutants/run.py --n 300 --seed 1 --only 17,203    these alone, anew
 
 The copy and the build lie in target/mutants, and a verdict for each mutant as soon as there is one:
@@ -128,8 +129,12 @@ def sample(mutants: Sequence[Mutant], n: int, seed: int) -> list[Mutant]:
     def rank(m: Mutant) -> bytes:
         return hashlib.sha256(f"{seed} {m.name}".encode()).digest()
 
-    chosen = sorted(mutants, key=rank)[:n]
-    return sorted(chosen, key=lambda m: (m.path, m.start, -m.end, m.name))
+    return in_order(sorted(mutants, key=rank)[:n])
+
+
+def in_order(mutants: Iterable[Mutant]) -> list[Mutant]:
+    """As they stand in the files."""
+    return sorted(mutants, key=lambda m: (m.path, m.start, -m.end, m.name))
 
 
 def render(source: bytes, numbered: Sequence[tuple[int, Mutant]]) -> tuple[bytes, dict[int, Any]]:
@@ -426,17 +431,19 @@ def explanations() -> dict[str, str]:
     return {entry["name"]: entry["why"] for entry in listed}
 
 
-def run(n: int, seed: int, jobs: int, only: Sequence[int], longest: float) -> int:
+def run(n: int, seeds: Sequence[int], jobs: int, only: Sequence[int], longest: float) -> int:
     """Carries it all out. Returns the exit status."""
     began = time.monotonic()
     WORK.mkdir(parents=True, exist_ok=True)
     files = tracked()
     everything = candidates(files)
-    mutants = dict(enumerate(sample(everything, n, seed), start=1))
+    samples = {seed: sample(everything, n, seed) for seed in seeds}
+    mutants = dict(enumerate(in_order({m for s in samples.values() for m in s}), start=1))
     sources = [f for f in files if re.match(r"crates/[^/]+/(src|build)|presets/|Cargo", f)]
     crates = [f for f in files if f.startswith("crates/")]
     of_sources, of_all = digest(sources), digest({*sources, *crates})
-    say(f"{len(mutants)} of {len(everything)} mutants, seed {seed}; building the copy")
+    named = ", ".join(map(str, seeds))
+    say(f"{len(mutants)} of {len(everything)} mutants, seed {named}; building the copy")
     viable, tests = build(files, mutants, WORK / f"unfit-{of_sources}.json")
     built = time.monotonic()
     say(f"{len(viable)} compile; {len(tests)} tests, each alone ({built - began:.0f} s so far)")
@@ -455,7 +462,10 @@ def run(n: int, seed: int, jobs: int, only: Sequence[int], longest: float) -> in
         same = old["sources"] == of_sources and (caught or old["all"] == of_all)
         if same and old["name"] in numbers:
             verdicts[numbers[old["name"]]] = old["verdict"]
-    todo = [k for k in only or viable if k in viable and (only or k not in verdicts)]
+    by_seed = dict.fromkeys(
+        numbers[m.name] for s in samples.values() for m in s if m.name in numbers
+    )
+    todo = [k for k in only or by_seed if k in viable and (only or k not in verdicts)]
     if len(todo) < len(viable) and not only:
         say(f"{len(viable) - len(todo)} verdicts are known")
 
@@ -476,20 +486,25 @@ def run(n: int, seed: int, jobs: int, only: Sequence[int], longest: float) -> in
     if only:
         return 0
     say(f"\n{time.monotonic() - began:.0f} s on the clock, of which {built - began:.0f} s to build")
-    return summary(mutants, viable, verdicts)
+    statuses = []
+    for seed, chosen in samples.items():
+        say(f"\nseed {seed}")
+        of_seed = {k: m for k, m in viable.items() if m in chosen}
+        statuses.append(summary(len(chosen), of_seed, verdicts))
+    return max(statuses)
 
 
-def summary(mutants: dict[int, Mutant], viable: dict[int, Mutant], verdicts: dict[int, str]) -> int:
-    """Prints what came out. Returns the exit status."""
+def summary(sampled: int, viable: dict[int, Mutant], verdicts: dict[int, str]) -> int:
+    """Prints what came out of the mutants of one sample. Returns the exit status."""
     why = explanations()
     left = {k: m for k, m in viable.items() if verdicts[k] in (SURVIVED, UNREACHED)}
     explained = {k for k, m in left.items() if m.name in why}
     caught = len(viable) - len(left)
-    by_golden = sum(v.partition(" ")[0] in LAST for v in verdicts.values())
-    hangs = sum(v.endswith(" hangs") for v in verdicts.values())
+    by_golden = sum(verdicts[k].partition(" ")[0] in LAST for k in viable)
+    hangs = sum(verdicts[k].endswith(" hangs") for k in viable)
     by_kind = Counter(m.kind for m in viable.values())
     lost = Counter(m.kind for m in left.values())
-    say(f"{len(mutants)} sampled, {len(viable)} viable")
+    say(f"{sampled} sampled, {len(viable)} viable")
     share = caught / max(1, len(viable))
     say(f"{caught} caught, {share:.1%}: {hangs} by a hang, {by_golden} by golden results alone")
     for kind, count in sorted(by_kind.items()):
@@ -505,7 +520,7 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--n", type=int, default=300, help="how many are sampled")
-    parser.add_argument("--seed", type=int, default=1, help="which")
+    parser.add_argument("--seed", default="1", help="which; several, separated by commas, at once")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="tests at once")
     parser.add_argument(
         "--longest",
@@ -516,7 +531,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="numbers of mutants, separated by commas")
     args = parser.parse_args()
     only = [int(k) for k in args.only.split(",") if k]
-    sys.exit(run(args.n, args.seed, args.jobs, only, args.longest))
+    seeds = list(dict.fromkeys(map(int, args.seed.split(","))))
+    sys.exit(run(args.n, seeds, args.jobs, only, args.longest))
 
 
 if __name__ == "__main__":

@@ -244,7 +244,8 @@ impl Lister<'_> {
         };
         for default in defaults(&signature.output) {
             // Neither an empty body nor one that returns just that.
-            if whole.is_some_and(|w| default.is_empty() || w != *default) {
+            let returns = whole.map(|w| if w == "Vec::new()" { "Default::default()" } else { w });
+            if returns.is_some_and(|w| default.is_empty() || w != *default) {
                 self.put(block.span(), "enter", "early return", &format!("return {default}"));
             }
         }
