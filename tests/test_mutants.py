@@ -89,6 +89,49 @@ def test_a_sample_changes_little_when_the_code_does() -> None:
     assert {m.name for m in run.sample(many, 100, 2)} != {m.name for m in first}
 
 
+def test_several_samples_are_built_once_and_each_is_summed_up(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    many = [Mutant("f.rs", k, k, k + 1, "expr", "compare", "x", f"m{k}") for k in range(30)]
+    samples = {seed: {m.name for m in run.sample(many, 10, seed)} for seed in (1, 2)}
+    both = samples[1] & samples[2]
+    assert both
+    builds: list[list[str]] = []
+    judged: list[str] = []
+
+    def build(
+        _: object, mutants: dict[int, Mutant], __: Path
+    ) -> tuple[dict[int, Mutant], list[Case]]:
+        builds.append([m.name for m in mutants.values()])
+        return mutants, []
+
+    def judge(_: int, name: str, *__: object) -> str:
+        judged.append(name)
+        return "waf law" if name in samples[1] else run.SURVIVED
+
+    for name, instead in {
+        "WORK": tmp_path, "tracked": list, "candidates": lambda _: many, "build": build,
+        "survey": lambda *_: [], "judge": judge, "explanations": dict,
+    }.items():  # fmt: skip
+        monkeypatch.setattr(run, name, instead)
+    assert run.run(10, [1, 2], 1, [], 5) == 1
+    # Once each, those of the first sample first.
+    assert [set(names) for names in builds] == [samples[1] | samples[2]]
+    assert set(judged[:10]) == samples[1]
+    assert set(judged[10:]) == samples[2] - both
+    assert len(judged) == 20 - len(both)
+    printed = capsys.readouterr().out
+    first, second = printed.split("seed 1\n")[1].split("seed 2\n")
+    assert "10 sampled, 10 viable\n10 caught, 100.0%" in first
+    assert "0 survivors" in first
+    assert f"{len(both)} caught, {len(both) / 10:.1%}" in second
+    assert f"{10 - len(both)} survivors, 0 of them explained" in second
+    # Of one alone all is known.
+    judged.clear()
+    assert run.run(10, [1], 1, [], 5) == 0
+    assert judged == []
+
+
 def test_quick_tests_come_first_and_golden_results_last() -> None:
     def reach(target: str, name: str, seconds: float) -> Reach:
         return Reach(Case(target, ".", target, name), "b", seconds, frozenset({1}))
