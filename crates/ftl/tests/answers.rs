@@ -170,7 +170,16 @@ fn place(
     room: &[usize],
     waiting: [u32; 3],
 ) -> Option<u32> {
-    let geometry = three_dies();
+    place_on(&three_dies(), policy, idle, room, &waiting)
+}
+
+fn place_on(
+    geometry: &Geometry,
+    policy: &mut impl Placement,
+    idle: &[usize],
+    room: &[usize],
+    waiting: &[u32],
+) -> Option<u32> {
     let set = |n: usize, of: &[usize]| {
         let mut set = BitSet::new(n);
         for i in of {
@@ -178,9 +187,9 @@ fn place(
         }
         set
     };
-    let (writable, idle) = (set(6, room), set(3, idle));
+    let (writable, idle) = (set(geometry.planes(), room), set(geometry.dies(), idle));
     let waiting: IndexVec<DieId, u32> = IndexVec::from_raw(waiting.to_vec());
-    let load = Load { geometry: &geometry, writable: &writable, waiting: &waiting, idle: &idle };
+    let load = Load { geometry, writable: &writable, waiting: &waiting, idle: &idle };
     let dest = policy.place(&load, Lpn::from_u32(4), Prio::Normal)?;
     assert_eq!(dest.stream, StreamId::HOST);
     Some(dest.plane.as_u32())
@@ -224,6 +233,20 @@ fn dynamic_placement_takes_turns() {
     let mut p = fresh();
     let spread: Vec<u32> = (0..7).map(|n| p.spread(Lpn::from_u32(n)).as_u32()).collect();
     assert_eq!(spread, [0, 2, 4, 1, 3, 5, 0]);
+}
+
+/// The fourth idle die is tried, and no fifth: then the one goes for which least waits, though it is at
+/// work.
+#[test]
+fn dynamic_placement_tries_four_idle_dies() {
+    let shape = Shape { channels: 6, planes_per_die: 1, ..SMALL };
+    let six = Geometry::new(shape).expect("a drive");
+    for (idle, room, plane) in [(&[0, 1, 2, 4][..], &[3, 4][..], 4), (&[0, 1, 2, 3, 5], &[4, 5], 4)]
+    {
+        let mut policy = set_of("placement", "dynamic", &json!({})).build().placement;
+        policy.attach(&six, 100);
+        assert_eq!(place_on(&six, &mut policy, idle, room, &[0; 6]), Some(plane), "{idle:?}");
+    }
 }
 
 /// Where a page belongs is a matter of its address alone.
