@@ -3,12 +3,20 @@
 mod common;
 
 use common::{class_of, drive, read, serve};
-use floatgate_ssd::Drive;
+use floatgate_ssd::sim::Sim;
+use floatgate_ssd::{Drive, ftl_of};
+use ftl::{FtlView, Interests, Lpn, Plan, PlaneView, Role, Step, Victim, Watch};
+use kernel::{Rng, Time};
+use nand::{BlockId, Tag};
+use policies::VictimPolicy;
+use workload::{List, Workload};
 
 /// Three dies on one channel. A command takes 1 us of it, a page 10 us: 4096 transfers at 409.6 MT/s.
-/// Reads sense for 20 us. Page `i` lies on die `i` modulo 3.
+/// Reads sense for 20 us. Page `i` lies on die `i` modulo 3. Blocks have two wordlines of three pages.
 fn three_dies(first: &str) -> Drive {
     drive(&[
+        "geometry.bits-per-cell=3",
+        "geometry.pages-per-block=6",
         "geometry.chips-per-channel=3",
         "timing.read=20us",
         "policy placement=static:order=cwdp",
@@ -42,4 +50,54 @@ fn commands_or_data_go_first() {
         assert_eq!(reads.totals(), parts.into(), "{first}");
         assert_eq!(reads.max, longest * 1000, "{first}");
     }
+}
+
+/// Has the first block reprogrammed in place after a millisecond.
+struct Once(bool);
+
+impl Watch for Once {
+    fn interests(&self) -> Interests {
+        Interests::TIMER
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        (!self.0).then_some(Time::from_ns(1_000_000))
+    }
+
+    fn on_timer(&mut self, _: &FtlView<'_>, _: Time, plan: &mut Plan) {
+        let (block, role) = (BlockId::from_u32(0), Role::REGULAR);
+        plan.push(Step::Reprogram { block, surcharge: 0, role, keep_reads: false });
+        self.0 = true;
+    }
+}
+
+impl Victim for Once {
+    fn choose(&mut self, plane: &PlaneView<'_>, _: Tag, _: &mut Rng) -> Option<BlockId> {
+        plane.most_gain()
+    }
+}
+
+/// What is reprogrammed sends nothing, so that nobody's turn is through when that is done.
+#[test]
+fn reprogramming_has_no_turn_to_pass_on() {
+    // On die 0, in us: a command 1000-1001, then six pages are sensed and two programmed, until 2321. A
+    // page of die 1 is read at 2295: sensed at 2316, sent until 2326. A page of die 2 is read at 2296,
+    // sensed at 2317, and waits. A page of die 0 that is asked for at 2322 has its command before that
+    // data, at 2326-2327, is sensed at 2347 and sent until 2357. Were the turn passed on at 2321, the
+    // data would go first, and the command at 2336.
+    let drive = three_dies("");
+    let mut policies = drive.policies.build();
+    policies.victim = VictimPolicy::Custom(Box::new(Once(false)));
+    let mut ftl = ftl_of(&drive, policies);
+    for lpn in (0..drive.logical_pages).map(Lpn::from_u32) {
+        assert!(ftl.write_now(lpn, (), Time::ZERO));
+    }
+    // Nothing valid is lost.
+    (0..6).for_each(|n| assert!(ftl.trim(Lpn::from_u32(3 * n), Time::ZERO)));
+    let mut sim = Sim::new(&drive, ftl);
+    let script = vec![read(0, 1), read(2_295_000, 1), read(2_296_000, 2), read(2_322_000, 18)];
+    let list = List::new("list", script).expect("it is in order");
+    sim.run(&mut *list.open().expect("a list opens"), None, &mut |_| true).expect("it ends");
+    assert_eq!(sim.ftl().counts().reprogrammed_pages, 2);
+    assert_eq!(sim.stats().end_ns, 2_357_000);
 }
