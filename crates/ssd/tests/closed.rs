@@ -88,3 +88,21 @@ fn a_buffer_that_answers_at_once_is_asked_again_at_once() {
     // The last of them find places when 46 pages are out; the run ends with the last program.
     assert_eq!(count(&value["end"]["at_ns"]), 50 * PROGRAM);
 }
+
+/// A die that is never idle serves a read every tR. A quarter more than that comes at its times, beside a
+/// loop: those of the loop are served, too.
+#[test]
+fn what_loops_ask_for_is_part_of_an_overload() {
+    let reads = |gap: u64| (0..4000).map(|i| read(i * gap, i % 64)).collect::<Vec<_>>();
+    let parts = vec![closed(part(reads(0)), 20, Some(2000 * READ)), part(reads(READ * 4 / 5))];
+    let value = run(parts, &[]);
+    let all = class_of(&value, "read");
+    assert!(all.requests > 4100, "the loop has many: {}", all.requests);
+    assert_eq!(count(&value["end"]["at_ns"]), all.requests * READ);
+    let warnings = value["warnings"].as_array().expect("a list");
+    let overloaded = warnings.iter().find(|w| w["code"] == "overloaded").expect("it is one");
+    let text = overloaded["text"].as_str().expect("a text");
+    let (coming, served) = (all.requests as f64 / (3999.0 * 40e-6), 1e9 / READ as f64);
+    let rates = format!(": {coming:.1} a second, and {served:.1} a second were served;");
+    assert!(text.contains(&rates), "{rates} {text}");
+}
