@@ -200,6 +200,35 @@ def test_a_test_that_passed_runs_again_only_if_it_is_another(
     assert judge() == (run.UNREACHED, [])
 
 
+def test_what_caught_a_mutant_of_older_code_is_tried_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tests = [
+        Reach(Case(target, ".", target, name), "b", 0.01, frozenset({1}))
+        for target, name in [("lib", "a"), ("lib", "b"), ("waf", "c"), ("golden", "all")]
+    ]
+    ran: list[list[str]] = []
+
+    def execute(some: list[Case], *_: object) -> tuple[str, float]:
+        ran.append([test.name for test in some])
+        return "waf c" * ("c" in ran[-1]), 0.1
+
+    monkeypatch.setattr(run, "execute", execute)
+    for before, tried in {
+        "": [["a", "b"], ["c"]],
+        "waf c": [["c"]],
+        "waf c hangs": [["c"]],
+        "lib b": [["b"], ["a"], ["c"]],
+        # What it was is no test any more, or does not reach it.
+        "waf gone": [["a", "b"], ["c"]],
+        "survived": [["a", "b"], ["c"]],
+    }.items():
+        ran.clear()
+        kept = tmp_path / f"passed-{before}.jsonl"
+        assert run.judge(1, "m", tests, run.Passed(kept), before) == "waf c"
+        assert ran == tried, before
+
+
 def test_a_survivor_without_an_explanation_is_no_success(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,9 +15,10 @@ counts as a survivor.
     scripts/mutants/run.py --n 300 --seed 1 --only 17,203    these alone, anew
 
 The copy and the build lie in target/mutants, and a verdict for each mutant as soon as there is one:
-what was stopped goes on. What was caught stays caught until a source changes; survivors are tried
-on tests that changed. Survivors that `accepted.toml` explains are counted apart. Exit status 1:
-there are survivors without an explanation.
+what was stopped goes on. What was caught stays caught until a source changes, and then the test
+that caught it is tried first; survivors are tried on tests that changed. Survivors that
+`accepted.toml` explains are counted apart. Exit status 1: there are survivors without an
+explanation.
 """
 
 from __future__ import annotations
@@ -404,10 +405,15 @@ class Passed:
             f.write(json.dumps(entry) + "\n")
 
 
-def judge(k: int, mutant: str, surveyed: Sequence[Reach], passed: Passed) -> str:
-    """Which test catches mutant `k`; `unreached` or `survived` if none does."""
+def judge(k: int, mutant: str, surveyed: Sequence[Reach], passed: Passed, before: str = "") -> str:
+    """Which test catches mutant `k`; `unreached` or `survived` if none does.
+
+    `before`: what an earlier verdict said, of other code. The test that it names is tried first.
+    """
     reached = [r for r in surveyed if k in r.mutants]
-    for part in portions(r for r in reached if not passed.has(mutant, r)):
+    left = [r for r in reached if not passed.has(mutant, r)]
+    likely = [r for r in left if before.split()[:2] == [r.test.target, r.test.name]]
+    for part in [likely] * bool(likely) + portions(r for r in left if r not in likely):
         seconds = 10 + int(5 * sum(r.seconds for r in part))
         failed, _ = execute([r.test for r in part], {"FLOATGATE_MUTANT": str(k)}, seconds)
         if failed:
@@ -455,9 +461,11 @@ def run(n: int, seeds: Sequence[int], jobs: int, only: Sequence[int], longest: f
 
     log = WORK / "verdicts.jsonl"
     verdicts: dict[int, str] = {}
+    before: dict[str, str] = {}
     numbers = {m.name: k for k, m in viable.items()}
     for line in log.read_text().splitlines() if log.exists() else []:
         old = json.loads(line)
+        before[old["name"]] = old["verdict"]
         caught = old["verdict"] not in (SURVIVED, UNREACHED)
         same = old["sources"] == of_sources and (caught or old["all"] == of_all)
         if same and old["name"] in numbers:
@@ -472,13 +480,14 @@ def run(n: int, seeds: Sequence[int], jobs: int, only: Sequence[int], longest: f
     passed = Passed(WORK / "passed.jsonl")
 
     def one(k: int) -> None:
-        verdict = judge(k, viable[k].name, surveyed, passed)
+        name = viable[k].name
+        verdict = judge(k, name, surveyed, passed, before.get(name, ""))
         verdicts[k] = verdict
-        entry = {"name": viable[k].name, "verdict": verdict}
+        entry = {"name": name, "verdict": verdict}
         entry |= {"sources": of_sources, "all": of_all}
         with lock, log.open("a") as f:
             f.write(json.dumps(entry) + "\n")
-            say(f"{k:>5} {verdict:<40} {viable[k].name}")
+            say(f"{k:>5} {verdict:<40} {name}")
 
     lock = threading.Lock()
     with ThreadPoolExecutor(jobs) as pool:
