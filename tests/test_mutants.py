@@ -96,6 +96,7 @@ def test_several_samples_are_built_once_and_each_is_summed_up(
     samples = {seed: {m.name for m in run.sample(many, 10, seed)} for seed in (1, 2)}
     both = samples[1] & samples[2]
     assert both
+    explained = min(samples[1] - both)
     builds: list[list[str]] = []
     judged: list[str] = []
 
@@ -111,14 +112,15 @@ def test_several_samples_are_built_once_and_each_is_summed_up(
 
     for name, instead in {
         "WORK": tmp_path, "tracked": list, "candidates": lambda _: many, "build": build,
-        "survey": lambda *_: [], "judge": judge, "explanations": dict,
+        "survey": lambda *_: [], "judge": judge, "explanations": lambda: {explained: "by hand"},
     }.items():  # fmt: skip
         monkeypatch.setattr(run, name, instead)
     assert run.run(10, [1, 2], 1, [], 5) == 1
-    # Once each, those of the first sample first.
+    # Once each, those of the first sample first, and what is explained last.
     assert [set(names) for names in builds] == [samples[1] | samples[2]]
-    assert set(judged[:10]) == samples[1]
-    assert set(judged[10:]) == samples[2] - both
+    assert set(judged[:9]) == samples[1] - {explained}
+    assert set(judged[9:-1]) == samples[2] - both
+    assert judged[-1] == explained
     assert len(judged) == 20 - len(both)
     printed = capsys.readouterr().out
     first, second = printed.split("seed 1\n")[1].split("seed 2\n")

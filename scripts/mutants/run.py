@@ -474,6 +474,9 @@ def run(n: int, seeds: Sequence[int], jobs: int, only: Sequence[int], longest: f
         numbers[m.name] for s in samples.values() for m in s if m.name in numbers
     )
     todo = [k for k in only or by_seed if k in viable and (only or k not in verdicts)]
+    # What is explained takes longest, for no test should catch it: it comes last.
+    why = explanations()
+    todo.sort(key=lambda k: viable[k].name in why)
     if len(todo) < len(viable) and not only:
         say(f"{len(viable) - len(todo)} verdicts are known")
 
