@@ -542,6 +542,19 @@ fn a_machine_is_what_its_settings_say() {
         assert_eq!(regulator.epoch().predicted, Some(7.0));
         assert_eq!(dynamic.periods_until_more(-1e9), 20);
     }
+    // The length of epochs is selected from what comes in the first two windows, each five seconds,
+    // and so is what is predicted for the next.
+    let selects = Pace::Dynamic { cells: Counted::Rated, rules: Rules { selects: true, ..rules } };
+    for bytes in [0.0, 100.0] {
+        let mut dynamic = settings(selects).machine(&life);
+        for second in 0..10 {
+            dynamic.demand(f64::from(second), bytes);
+            dynamic.next(f64::from(second + 1));
+        }
+        let regulator = dynamic.regulator().expect("it is one");
+        assert_eq!((regulator.tally().epochs, regulator.tally().selections), (2, 1));
+        assert_eq!(regulator.epoch().predicted, Some(5.0 * bytes));
+    }
     let mut free = Machine::Free;
     free.spend(1e9, 1.0);
     free.next(1.0);

@@ -169,4 +169,18 @@ mod tests {
         assert_eq!((over.arrivals, over.outstanding), (1024, 96));
         assert_eq!((over.arriving, over.behind), (Dur::ns(1_023_000_000), Dur::ns(77_000_000)));
     }
+
+    /// Serving all takes twice as long as they arrived, so that half of them were left as the last one
+    /// came, which had to wait outside.
+    #[test]
+    fn what_waits_outside_is_told_by_the_rate_of_service() {
+        let mut backlog = Backlog::new();
+        for i in 0..1024 {
+            let at = Time::from_ns(u64::from(i) * 1_000_000);
+            backlog.arrival(at, (i / 2).min(64), i > 128);
+        }
+        let over = backlog.overload(Time::from_ns(2 * 1_023_000_000)).expect("it is one");
+        assert_eq!((over.arrivals, over.outstanding), (1024, 512));
+        assert_eq!((over.arriving, over.behind), (Dur::ns(1_023_000_000), Dur::ns(1_023_000_000)));
+    }
 }
