@@ -224,6 +224,8 @@ def test_what_caught_a_mutant_of_older_code_is_tried_first(
         # What it was is no test any more, or does not reach it.
         "waf gone": [["a", "b"], ["c"]],
         "survived": [["a", "b"], ["c"]],
+        # What golden results alone catch is counted.
+        "golden all": [["a", "b"], ["c"]],
     }.items():
         ran.clear()
         kept = tmp_path / f"passed-{before}.jsonl"
