@@ -9,10 +9,10 @@ use floatgate_ssd::{Drive, NoCache, Progress, Stage, StateCache, ftl_of, generat
 use ftl::{Dest, Plan, Step};
 use nand::Source;
 use policies::external::{
-    BlockId, Cost, External, FtlView, Interests, Level, Lpn, Made, PlaneView, Rng, StreamId,
-    Supplier, Tag, Time, Victim, Watch, WriteCtx,
+    Balance, BlockId, Cost, External, FtlView, Interests, Level, Lpn, Made, PlaneView, Rng,
+    StreamId, Supplier, Tag, Time, Victim, Watch, Wear, WriteCtx,
 };
-use policies::{Builtin, Family, PolicyError, VictimPolicy};
+use policies::{Builtin, Family, PolicyError, VictimPolicy, WearPolicy};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -239,6 +239,21 @@ impl Victim for Waker {
     }
 }
 
+/// Counts how often it is asked, and moves nothing.
+struct Asking(Arc<AtomicU64>);
+
+impl Watch for Asking {}
+
+impl Wear for Asking {
+    fn active(&self) -> bool {
+        true
+    }
+
+    fn balance(&mut self, _: &Balance<'_>, _: &mut Plan) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
 /// A drive with such a policy that reads page 8 at these times; how often the policy was woken.
 fn wake(
     drive: &Drive,
@@ -251,6 +266,8 @@ fn wake(
     let reclaims = reclaims.map(BlockId::from_u32);
     let waker = Waker { next: MS, woken: Arc::clone(&woken), reclaims, background };
     policies.victim = VictimPolicy::Custom(Box::new(waker));
+    let asked = Arc::new(AtomicU64::new(0));
+    policies.wear = WearPolicy::Custom(Box::new(Asking(Arc::clone(&asked))));
     let mut ftl = ftl_of(drive, policies);
     for lpn in (0..drive.logical_pages).map(Lpn::from_u32) {
         assert!(ftl.write_now(lpn, (), Time::ZERO));
@@ -258,6 +275,8 @@ fn wake(
     let mut sim = Sim::new(drive, ftl);
     let list = List::new("list", reads.iter().map(|at| read(*at, 8)).collect()).unwrap();
     sim.run(&mut *list.open().unwrap(), None, &mut |_| true).unwrap();
+    // What a timer had erased is neither collected nor refreshed.
+    assert_eq!(asked.load(Relaxed), 0, "wear levelling is asked after those");
     (sim, woken.load(Relaxed))
 }
 
