@@ -119,6 +119,21 @@ fn a_restored_drive_has_the_same_future() {
     assert!(seen.runs == 121 && seen.erase.total() > 10_000, "{seen:?}");
 }
 
+/// The first drives of that search, before they do anything.
+#[test]
+fn a_restored_drive_begins_where_the_saved_one_was() {
+    for s in (0..6).map(|seed| Scenario { full: true, ..scenario(seed) }) {
+        let original = aged(&s);
+        let mut restored = empty(&s);
+        restored.restore(&original.save().expect("a quiet drive")).expect("its own state");
+        let begun = [original, restored].map(|mut ftl| {
+            ftl.begin_run(builtin::<Versions>(&set_of(&s)));
+            state(&ftl)
+        });
+        assert_eq!(begun[0], begun[1], "seed {}", s.seed);
+    }
+}
+
 /// Seven blocks of eight are full, and nothing can be gained: the plane starves, until a page dies.
 #[test]
 fn a_plane_that_starves_does_so_when_it_is_restored() {
