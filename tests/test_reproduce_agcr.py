@@ -8,15 +8,12 @@ import pytest
 
 import sample
 from floatgate import Comparison, Result
-from floatgate.experiments import Published
 from floatgate.reproduce.claims import Evidence
 from floatgate.reproduce.runner import Reproduction, known, reproduce
 from floatgate.reproduce.studies.agcr.beyond import beyond
-from floatgate.reproduce.studies.agcr.figure_1 import enough
-from floatgate.reproduce.studies.agcr.grid import LOAD, READINGS, Runs
+from floatgate.reproduce.studies.agcr.figure_1 import latency
+from floatgate.reproduce.studies.agcr.grid import AT_LOAD, LI, LOAD
 from reproduced import not_carried, quick, row, sheet
-
-LI = READINGS[0].conflicts["high"]
 
 
 @pytest.fixture(scope="module")
@@ -64,19 +61,19 @@ def initial_level(label: str) -> str:
     return dict(param.split("=") for param in params).get("initial-level", default)
 
 
-@pytest.mark.parametrize(("requests", "mean"), [(99, None), (100, 5.0)])
+@pytest.mark.parametrize(("requests", "mean"), [(99, None), (100, 1.0)])
 def test_a_handful_of_reads_has_no_mean(requests: int, mean: float | None) -> None:
     run = _run("agcr", 1.0)
     run.data["host"]["read"] |= {"requests": requests}
     run.data["host"]["read"]["latency_ns"]["mean"] = 5.0
-    names = {"workload": "msr:hm_0", "cost": "AGCR"}
-    comparison = Comparison([run], [names])
-    assert Runs(comparison).latency("msr:hm_0", "AGCR", "read") == mean
-    claim = Published(
-        "reads", "host.read.latency_ns.mean", 5.0, {"cost": "AGCR"}, least=enough("read")
-    )
-    (found,) = Evidence(known()["agcr"], comparison).finding(claim)
-    assert found.ours == mean
+    other = _run("agcr", 1.0)
+    other.data["host"]["read"] |= {"requests": 100}
+    other.data["host"]["read"]["latency_ns"]["mean"] = 2.5
+    names = [{"workload": "msr:hm_0", "cost": cost} for cost in ("AGCR", LI)]
+    evidence = Evidence(known()["agcr"], Comparison([run, other], names))
+    claim = latency("read", {"cost": "AGCR"}, LI, what="reads")
+    (found,) = evidence.finding(claim)
+    assert (found.ours, evidence.values(claim)) == (mean, [mean] if mean else [])
 
 
 def test_idle_drives_show_the_ratios_of_the_costs(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -168,27 +165,28 @@ def test_runs_are_told_apart_by_what_they_are_and_not_by_names_they_lack() -> No
     means = {LI: 200.0, "AGCR": 100.0}
     small = [_run("agcr", mean) for mean in means.values()]
     large = [_run("agcr-128g", 2 * mean + 100) for mean in means.values()]
-    names = [{"workload": "msr:hm_0", "cost": cost} for cost in means]
-    for drive, runs, other in (("agcr", small, "agcr-128g"), ("agcr-128g", large, "agcr")):
-        # All runs are on one drive, which their names therefore leave out.
-        alone = Comparison(runs, names)
-        assert Runs(alone, drive).workloads == ["msr:hm_0"]
-        assert Runs(alone, other).workloads == []
-    both = Comparison(
-        small + large,
-        [{**n, "drive": d} for d in ("agcr", "agcr-128g") for n in names],
-    )
-    grid = Runs(both)
-    assert grid.change("msr:hm_0", "AGCR", LI, "all") == 100 / 200 - 1
-    (sheet,) = (s for s in beyond(both, grid) if s.title == "The drive read the other way")
+    names = [
+        {"workload": "msr:hm_0", "cost": cost, "drive": drive, "host.speed": LOAD}
+        for drive in ("agcr", "agcr-128g")
+        for cost in means
+    ]
+    both = Evidence(known()["agcr"], Comparison(small + large, names))
+    assert both.values(latency("all", {**AT_LOAD, "cost": "AGCR"}, LI)) == [100 / 200 - 1]
+    (sheet,) = (s for s in beyond(both) if s.title == "The drive read the other way")
     assert [row[:3] for row in sheet.rows] == [["msr:hm_0 [stand-in]", "-50.0 %", "-40.0 %"]]
-    generated = Comparison([_run("agcr", 1.0, "zipf")], [{"workload": "zipf", "cost": "AGCR"}])
-    assert Runs(generated).workloads == []
+    # Without the larger drive there is no row: none of the other's stands in for it.
+    alone = Evidence(known()["agcr"].quick(), Comparison(small, names[:2]))
+    (sheet,) = (s for s in beyond(alone) if s.title == "The drive read the other way")
+    assert sheet.rows == []
+    # A drive under a generator has no speed, and is none of the traces'.
+    generated = [{"workload": "zipf by footprint", "cost": "AGCR", "workload.span": "64MiB"}]
+    other = Evidence(known()["agcr"], Comparison([_run("agcr", 1.0, "zipf")], generated))
+    assert other.of(AT_LOAD) == []
 
 
 def test_every_column_of_a_full_drive_is_measured() -> None:
     names = {"workload": "zipf full drive", "cost": "AGCR", "ftl.spare-factor": "0.15"}
-    comparison = Comparison([_run("agcr", 1e6, "zipf")], [names])
-    (sheet,) = (s for s in beyond(comparison, Runs(comparison)) if s.title.startswith("A full"))
+    evidence = Evidence(known()["agcr"], Comparison([_run("agcr", 1e6, "zipf")], [names]))
+    (sheet,) = (s for s in beyond(evidence) if s.title.startswith("A full"))
     assert [len(row) for row in sheet.rows] == [len(sheet.columns)]
     assert all(cell for row in sheet.rows for cell in row)

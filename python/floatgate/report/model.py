@@ -18,7 +18,9 @@ class Finding(NamedTuple):
     `output` of the model, `input` that was given to it or fitted and can only agree, or a `check`
     of runs against a formula rather than a claim of the publication. `band` says how far
     ours may be from the published number, as a share of it: see `floatgate.report.verdicts`.
-    `runs` are the names of the runs that ours was measured by.
+    `runs` are the names of the runs that ours was measured by, `by` those of what is no run: the
+    first says whether it is a life, a bench, a chip of the library, the description of a workload,
+    its demand, or a formula.
     """
 
     what: str
@@ -31,6 +33,7 @@ class Finding(NamedTuple):
     kind: str = "output"
     band: float | None = None
     runs: Sequence[Mapping[str, str]] = ()
+    by: Sequence[Mapping[str, str]] = ()
 
 
 class Table(NamedTuple):

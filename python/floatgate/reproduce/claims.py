@@ -55,30 +55,84 @@ class Taken(NamedTuple):
         workload = self.run.provenance.workload
         return bool(workload.stand_in) or any("assumed" in note for note in workload.notes)
 
+    @property
+    def marked(self) -> str:
+        """The name of its workload, a stand-in marked as one."""
+        return self.names["workload"] + " [stand-in]" * self.stand_in
+
+
+Column = Published | Sequence[Published] | Callable[[Taken], str]
+"""A column of a sheet: a claim, claims whose numbers stand side by side, or words of a run."""
+
 
 class Evidence:
-    """The runs of an experiment by what they carry, never by what they lack."""
+    """The runs of an experiment by what they carry, never by what they lack.
 
-    def __init__(self, experiment: Experiment, comparison: Comparison) -> None:
-        # A comparison leaves out what is the same for all of its runs.
-        common: dict[str, str] = {}
-        for planned in experiment.planned():
-            for name, value in planned.names.items():
-                if name not in comparison.varied:
-                    common.setdefault(name, value)
-        pairs = zip(comparison.variants, comparison.runs, strict=True)
-        self.runs = [Taken(common | names, run) for names, run in pairs]
+    Without a comparison they are the planned ones, which have no result yet.
+    """
+
+    def __init__(self, experiment: Experiment, comparison: Comparison | None) -> None:
+        planned = [run.names for run in experiment.planned()]
+        pairs: Iterable[tuple[Mapping[str, str], Any]] = ((names, None) for names in planned)
+        if comparison is not None:
+            # A comparison leaves out what is the same for all of its runs.
+            common: dict[str, str] = {}
+            for names in planned:
+                for name, value in names.items():
+                    if name not in comparison.varied:
+                        common.setdefault(name, value)
+            pairs = (
+                (common | names, run)
+                for names, run in zip(comparison.variants, comparison.runs, strict=True)
+            )
+        self.runs = [Taken(names, run) for names, run in pairs]
+        self._by: dict[str, dict[str, set[int]]] = {}
+        for i, taken in enumerate(self.runs):
+            for name, label in taken.names.items():
+                # A run that stands for two equal ones has the names of both.
+                for each in (label, *label.split(" = ")):
+                    self._by.setdefault(name, {}).setdefault(each, set()).add(i)
 
     def of(self, where: Mapping[str, Any]) -> list[Taken]:
         """The runs that carry all of it; a value may be a list of those to take."""
-        return [taken for taken in self.runs if _carries(taken.names, where)]
+        found = set(range(len(self.runs)))
+        for name, values in where.items():
+            several = values if isinstance(values, list | tuple) else [values]
+            found &= {
+                i
+                for label, having in self._by.get(name, {}).items()
+                if any(same_value(label, value) for value in several)
+                for i in having
+            }
+        return [self.runs[i] for i in sorted(found)]
 
     def beside(self, taken: Taken, against: Mapping[str, Any]) -> Taken | None:
         """The run that differs in this alone."""
-        same = {name: value for name, value in taken.names.items() if name not in against}
-        return next(
-            (other for other in self.of(against) if same.items() <= other.names.items()), None
-        )
+        return next(iter(self.of({**taken.names, **against})), None)
+
+    def pairs(self, claim: Published) -> list[tuple[Taken, ...]]:
+        """The runs that a claim takes, each with the one that it is compared with."""
+        taken = self.of(claim.where)
+        if not claim.against:
+            return [(each,) for each in taken]
+        both = ((each, self.beside(each, claim.against)) for each in taken)
+        return [(each, other) for each, other in both if other is not None]
+
+    def groups(self, where: Mapping[str, Any]) -> list[tuple[str, list[str], bool]]:
+        """The workloads of such runs, real traces and stand-ins apart: name, workloads, which."""
+        found: dict[bool, dict[str, None]] = {False: {}, True: {}}
+        for taken in self.of(where):
+            found[taken.stand_in][taken.names["workload"]] = None
+        names = ((False, "real traces"), (True, "stand-ins"))
+        return [(name, list(found[doubt]), doubt) for doubt, name in names if found[doubt]]
+
+    def shown(
+        self, where: Mapping[str, Any], kept: Sequence[str], comparison: Comparison
+    ) -> Comparison:
+        """Of the comparison the runs that carry this, by the names that are kept."""
+        taken = self.of(where)
+        variants = [{name: each.names[name] for name in kept} for each in taken]
+        return Comparison([each.run for each in taken], variants, comparison.failed)
 
     def findings(self, claims: Iterable[Published]) -> list[Finding]:
         """The rows of several claims."""
@@ -89,11 +143,11 @@ class Evidence:
         if claim.text:
             yield Finding(claim.what, claim.source, claim.text, None, note=claim.note)
             return
-        taken = self.of(claim.where)
-        both = {each.stand_in for each in taken}
+        pairs = self.pairs(claim)
+        both = {taken.stand_in for taken, *_ in pairs}
         for doubt in sorted(both) or [False]:
             group = f", {'stand-ins' if doubt else 'real traces'}" if len(both) > 1 else ""
-            ours, used, notes = self._ours(claim, [t for t in taken if t.stand_in == doubt])
+            ours, used, notes = self._ours(claim, [p for p in pairs if p[0].stand_in == doubt])
             yield Finding(
                 claim.what + group,
                 claim.source,
@@ -107,66 +161,63 @@ class Evidence:
                 [each.names for each in used],
             )
 
+    def values(self, claim: Published) -> list[float]:
+        """The number of each run that has one, before they are taken together."""
+        return [value for value, _ in _each(claim, self.pairs(claim))]
+
     def sheet(
         self,
         title: str,
         where: Mapping[str, Any],
-        axes: Sequence[str],
-        columns: Mapping[str, Published],
+        axes: Sequence[str] | Mapping[str, str],
+        columns: Mapping[str, Column],
         text: str = "",
         base: Mapping[str, Any] | None = None,
     ) -> Sheet:
         """A row for each setting of the axes, and in each column a claim over its runs.
 
         A column's own `where` stands above that of its row; runs that carry `base` have no row.
+        Axes may come with what their columns are called.
         """
+        heads = axes if isinstance(axes, Mapping) else {a: a.rpartition(".")[2] for a in axes}
         rows = {}
         for taken in self.of(where):
             if base and base.items() <= taken.names.items():
                 continue
-            key = tuple(taken.names[axis] for axis in axes)
-            mark = " [stand-in]" * (axes[0] == "workload" and taken.stand_in)
-            here = {**where, **{axis: taken.names[axis].split(" = ") for axis in axes}}
-            cells = (self._cell(claim, {**here, **claim.where}) for claim in columns.values())
+            key = tuple(taken.names[axis] for axis in heads)
+            if key in rows:
+                continue
+            mark = " [stand-in]" * (next(iter(heads)) == "workload" and taken.stand_in)
+            here = {**where, **{axis: taken.names[axis].split(" = ") for axis in heads}}
+            cells = (self._cell(column, here, taken) for column in columns.values())
             rows[key] = [key[0] + mark, *key[1:], *cells]
-        heads = [axis.rpartition(".")[2] for axis in axes]
-        return Sheet(title, [*heads, *columns], list(rows.values()), text)
+        return Sheet(title, [*heads.values(), *columns], list(rows.values()), text)
 
-    def _cell(self, claim: Published, where: Mapping[str, Any]) -> str:
+    def _cell(self, column: Column, where: Mapping[str, Any], taken: Taken) -> str:
         """Our number in words; of real traces and of stand-ins if both are there."""
-        found = self.finding(claim._replace(where=where))
-        return ", ".join(
-            percent(row.ours) if claim.against else measures.UNITS[row.unit].show(row.ours)
-            for row in found
-            if isinstance(row.ours, float)
-        )
+        if isinstance(column, Published):
+            found = self.finding(column._replace(where={**where, **column.where}))
+            return ", ".join(
+                percent(row.ours) if column.against else measures.UNITS[row.unit].show(row.ours)
+                for row in found
+                if isinstance(row.ours, float)
+            )
+        if callable(column):
+            return column(taken)
+        return " / ".join(filter(None, (self._cell(each, where, taken) for each in column)))
 
     def _ours(
-        self, claim: Published, taken: Sequence[Taken]
+        self, claim: Published, pairs: Sequence[tuple[Taken, ...]]
     ) -> tuple[float | None, list[Taken], list[str]]:
         """Our number, the runs that it rests on, and what is to be said of it."""
-        values: list[float] = []
-        used: list[Taken] = []
-        few = 0
-        for each in taken:
-            other = self.beside(each, claim.against) if claim.against else None
-            if claim.against and other is None:
-                continue
-            both = [run for run in (each, other) if run is not None]
-            if any(_lacks(run, claim.least) for run in both):
-                few += 1
-                continue
-            numbers = [_number(claim, run.run) for run in both]
-            value = _formed(claim, numbers)
-            if value is not None:
-                values.append(value)
-                used += both
+        found = _each(claim, pairs)
+        values = [value for value, _ in found]
         notes = (
             [f"to lie within {100 * claim.tolerance:g} %"] if claim.tolerance is not None else []
         )
-        if few:
+        if few := sum(_lacks(each, claim.least) for each in pairs):
             of = " and ".join(f"{number(n)} of {path}" for path, n in claim.least.items())
-            notes.append(f"{few} of {len(taken)} runs have less than {of} and are left out")
+            notes.append(f"{few} of {len(pairs)} runs have less than {of} and are left out")
         if not values:
             return None, [], notes
         ours = OVER[claim.over](values)
@@ -174,7 +225,7 @@ class Evidence:
             bounds = f"{number(claim.span[0])} to {number(claim.span[1])}"
             notes.append(f"{number(ours)} came out, which is impossible: it lies within {bounds}")
             return None, [], notes
-        return ours, used, notes
+        return ours, [taken for _, each in found for taken in each], notes
 
 
 OVER: Mapping[str, Callable[[Sequence[float]], float]] = {
@@ -186,9 +237,20 @@ OVER: Mapping[str, Callable[[Sequence[float]], float]] = {
 }
 
 
-def _lacks(taken: Taken, least: Mapping[str, float]) -> bool:
-    """Whether a run has too little of something."""
-    return any((measures.lookup(taken.run, path) or 0) < n for path, n in least.items())
+def _each(
+    claim: Published, pairs: Iterable[tuple[Taken, ...]]
+) -> list[tuple[float, tuple[Taken, ...]]]:
+    """What the claim is about in each run that has enough of it."""
+    enough = (each for each in pairs if not _lacks(each, claim.least))
+    formed = ((_formed(claim, [_number(claim, t.run) for t in each]), each) for each in enough)
+    return [(value, each) for value, each in formed if value is not None]
+
+
+def _lacks(taken: Iterable[Taken], least: Mapping[str, float]) -> bool:
+    """Whether one of these runs has too little of something."""
+    return any(
+        (measures.lookup(each.run, path) or 0) < n for each in taken for path, n in least.items()
+    )
 
 
 def _number(claim: Published, run: Result) -> float | None:
@@ -237,16 +299,6 @@ def misses(experiment: Experiment, comparison: Comparison) -> list[str]:
         and isinstance(row.published, int | float)
         and abs(row.ours - row.published) > row.band * abs(row.published)
     ]
-
-
-def _carries(names: Mapping[str, str], where: Mapping[str, Any]) -> bool:
-    """Whether a run carries this; one that stands for two equal ones has the names of both."""
-    for name, values in where.items():
-        labels = names[name].split(" = ") if name in names else []
-        several = values if isinstance(values, list | tuple) else [values]
-        if not any(same_value(label, value) for label in labels for value in several):
-            return False
-    return True
 
 
 def _plots(experiment: Experiment, comparison: Comparison) -> Iterator[Plot]:

@@ -2,48 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 
+from floatgate.experiments import Published
 from floatgate.report.model import Sheet
-from floatgate.reproduce.claims import percent
-from floatgate.reproduce.studies.agcr.grid import READINGS, TRADITIONAL, Runs
-from floatgate.result.comparison import Comparison
+from floatgate.reproduce.claims import Evidence, Taken
+from floatgate.reproduce.studies.agcr.figure_1 import TRADITIONAL, latency
+from floatgate.reproduce.studies.agcr.grid import AT_LOAD, DRIVE, LARGER, LI, LOAD
 from floatgate.result.run import Result
-from floatgate.words import duration
 
-_LI = READINGS[0].conflicts["high"]
-_SCHEMES = (
-    TRADITIONAL,
-    _LI,
-    "AGCR",
-    "AGCR, first writes low",
-    "expected",
-    "expected in 3 bits",
-    "ideal",
-)
+_SCHEMES = (LI, "AGCR", "AGCR, first writes low", "expected", "expected in 3 bits", "ideal")
 
 
-def beyond(comparison: Comparison, runs: Runs) -> list[Sheet]:
+def beyond(evidence: Evidence) -> list[Sheet]:
     """A sheet for each question that has runs."""
-    pairs = list(zip(comparison.variants, comparison.runs, strict=True))
-    along = [_along(pairs, *question) for question in _QUESTIONS]
-    return [*along, _larger(runs, Runs(comparison, "agcr-128g")), _tails(runs), _full(pairs)]
+    along = [_along(evidence, *question) for question in _QUESTIONS]
+    return [*along, _larger(evidence), _tails(evidence), _full(evidence)]
 
 
-def _larger(runs: Runs, larger: Runs) -> Sheet:
+def _larger(evidence: Evidence) -> Sheet:
     """Both readings of the paper's drive."""
-    rows = [
-        [
-            runs.shown(workload),
-            *(percent(of.change(workload, "AGCR", _LI, "all")) for of in (runs, larger)),
-            *(percent(of.change(workload, "AGCR", TRADITIONAL, "all")) for of in (runs, larger)),
-        ]
-        for workload in larger.workloads
-    ]
-    return Sheet(
+    sizes = {"32 GiB": DRIVE, "128 GiB": LARGER}
+    return evidence.sheet(
         "The drive read the other way",
-        ("workload", "32 GiB", "128 GiB", "against MCW/MCR, 32 GiB", "128 GiB"),
-        rows,
+        {"drive": LARGER, "host.speed": LOAD, "cost": "AGCR"},
+        ("workload",),
+        {
+            f"{words}{size}": latency("all", {"drive": drive}, base)
+            for base, words in ((LI, ""), (TRADITIONAL, "against MCW/MCR, "))
+            for size, drive in sizes.items()
+        },
         "AGCR's overall mean latency against Li et al. (waiting, equal data of high cost) and "
         "against MCW/MCR, at the load of Fig. 1, on 512 blocks in each "
         "plane, as the paper's words have it, and on 2048, as its simulator may have read them. "
@@ -77,71 +65,53 @@ _QUESTIONS = (
 )
 
 
-def _along(
-    pairs: Sequence[tuple[dict[str, str], Result]],
-    workload: str,
-    axis: str,
-    title: str,
-    head: str,
-    text: str,
-) -> Sheet:
+def _along(evidence: Evidence, workload: str, axis: str, title: str, head: str, text: str) -> Sheet:
     """Mean latency of every scheme against the traditional case along one setting."""
-    means: dict[str, dict[str, float]] = {}
-    for names, run in pairs:
-        if names["workload"] == workload:
-            means.setdefault(names[axis], {})[names["cost"]] = run.host.all.latency_ns.mean
-    rows = [
-        [value, *(percent(_change(row, scheme)) for scheme in _SCHEMES[1:])]
-        for value, row in means.items()
-    ]
-    words = f"{text} Overall mean latency against MCW/MCR."
-    return Sheet(title, (head, *_SCHEMES[1:]), rows, words)
+    return evidence.sheet(
+        title,
+        {"workload": workload, "cost": TRADITIONAL},
+        {axis: head},
+        {scheme: latency("all", {"cost": scheme}, TRADITIONAL) for scheme in _SCHEMES},
+        f"{text} Overall mean latency against MCW/MCR.",
+    )
 
 
-def _change(row: dict[str, float], scheme: str) -> float | None:
-    base = row.get(TRADITIONAL)
-    return row[scheme] / base - 1 if base and scheme in row else None
-
-
-def _tails(runs: Runs) -> Sheet:
+def _tails(evidence: Evidence) -> Sheet:
     """Percentiles, which means hide."""
-    rows = []
-    for workload in runs.workloads:
-        for scheme in (TRADITIONAL, _LI, "AGCR", "expected"):
-            run = runs.get(workload, scheme)
-            if run is None:
-                continue
-            cells = [
-                duration(run.host[op].latency_ns[key]) if run.host[op].requests else ""
-                for op in ("read", "write")
-                for key in ("p50", "p99", "p99_9")
-            ]
-            rows.append([runs.shown(workload), scheme, *cells])
-    head = ("reads p50", "p99", "p99.9", "writes p50", "p99", "p99.9")
-    return Sheet("Percentiles", ("workload", "scheme", *head), rows)
+    return evidence.sheet(
+        "Percentiles",
+        {**AT_LOAD, "cost": [TRADITIONAL, LI, "AGCR", "expected"]},
+        {"workload": "workload", "cost": "scheme"},
+        {
+            f"{op}s {key.replace('_', '.')}": Published(
+                "", f"host.{op}.latency_ns.{key}", unit="ns", least={f"host.{op}.requests": 1}
+            )
+            for op in ("read", "write")
+            for key in ("p50", "p99", "p99_9")
+        },
+    )
 
 
-def _full(pairs: Sequence[tuple[dict[str, str], Result]]) -> Sheet:
+def _full(evidence: Evidence) -> Sheet:
     """A full drive: write amplification, wear, energy."""
+    where = {"workload": "zipf full drive"}
     full = {
-        (names["ftl.spare-factor"], names["cost"]): run
-        for names, run in pairs
-        if names["workload"] == "zipf full drive"
+        (taken.names["ftl.spare-factor"], taken.names["cost"]): taken.run
+        for taken in evidence.of(where)
     }
-    return Sheet(
+    return evidence.sheet(
         "A full drive: garbage collection, wear and energy",
-        (
-            "spare factor",
-            "scheme",
-            "bits a page",
-            "mean latency",
-            "reads",
-            "WAF",
-            "erases",
-            "re-writes",
-            "energy per host MiB",
-        ),
-        [[*names, *_of_full(run)] for names, run in full.items()],
+        where,
+        {"ftl.spare-factor": "spare factor", "cost": "scheme"},
+        {
+            "bits a page": _words(_bits),
+            "mean latency": Published("", "host.all.latency_ns.mean", unit="ns"),
+            "reads": Published("", "host.read.latency_ns.mean", unit="ns"),
+            "WAF": Published("", "waf", unit="x"),
+            "erases": _words(lambda run: str(run.flash.erase.total)),
+            "re-writes": _words(lambda run: str(run.flash.program.rewrite)),
+            "energy per host MiB": _words(_energy),
+        },
         "Zipf accesses, half of them reads, 1,500 a second on a small drive that was filled and "
         f"aged. {_quickest(full)}Energies of a read, a program and an erase are those of chip "
         "C-MLC64, for levels in proportion to their times (Grupp et al.: power does not depend on "
@@ -149,19 +119,17 @@ def _full(pairs: Sequence[tuple[dict[str, str], Result]]) -> Sheet:
     )
 
 
-def _of_full(run: Result) -> list[str]:
-    host = run.host.all
+def _words(of: Callable[[Result], str]) -> Callable[[Taken], str]:
+    return lambda taken: of(taken.run)
+
+
+def _bits(run: Result) -> str:
+    return f"{8 * run.policies.cost.dram_bytes / (run.capacity.logical_bytes / 4096):.0f}"
+
+
+def _energy(run: Result) -> str:
     joules = run.energy_joules.total if run.energy_joules else None
-    bits = 8 * run.policies.cost.dram_bytes / (run.capacity.logical_bytes / 4096)
-    return [
-        f"{bits:.0f}",
-        duration(host.latency_ns.mean),
-        duration(run.host.read.latency_ns.mean),
-        f"{run.waf:.3f}",
-        f"{run.flash.erase.total}",
-        f"{run.flash.program.rewrite}",
-        "" if joules is None else f"{1e3 * joules / (host.bytes / 2**20):.1f} mJ",
-    ]
+    return "" if joules is None else f"{1e3 * joules / (run.host.all.bytes / 2**20):.1f} mJ"
 
 
 def _quickest(full: Mapping[tuple[str, str], Result]) -> str:

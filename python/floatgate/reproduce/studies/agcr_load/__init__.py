@@ -2,44 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from floatgate.report.model import Sheet, Table
+from floatgate.experiments import Experiment, Published
+from floatgate.report.model import Finding, Sheet
 from floatgate.reproduce.claims import Evidence, percent
-from floatgate.reproduce.studies.agcr.figure_1 import FIGURE_1, figure_1
+from floatgate.reproduce.studies.agcr import figure_1
 from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
 
-CHANGES = ("reads with HCW/LCR", "writes with LCW/HCR")
-"""What the speed is chosen by."""
+CHANGES = {"reads with HCW/LCR": -0.54, "writes with LCW/HCR": -0.26}
+"""What the speed is chosen by, as the figure has it."""
+
+
+def claims(experiment: Experiment) -> Iterator[Published]:
+    """The figure at every speed."""
+    for where in _speeds(Evidence(experiment, None)):
+        yield from figure_1.claims(where)
 
 
 def analyse(comparison: Comparison, study: Study) -> Analysis:
     """The figure at the speed that is chosen, and its numbers at all of them."""
     evidence = Evidence(study.experiment, comparison)
-    speeds = dict.fromkeys(taken.names["host.speed"] for taken in evidence.runs)
-    rows = {s: list(figure_1(evidence, {"host.speed": s})) for s in speeds}
-    ours = {speed: {row.what: row.ours for row in of} for speed, of in rows.items()}
-    off = {speed: _off(numbers) for speed, numbers in ours.items()}
+    tables = {each["host.speed"]: figure_1.figure_1(evidence, each) for each in _speeds(evidence)}
+    off = {speed: _off(table.rows) for speed, table in tables.items()}
     best = min(off, key=lambda speed: off[speed])
     shown = [
         [
             f"{speed} x, chosen" if speed == best else f"{speed} x",
-            *(percent(value) if isinstance(value, float) else "" for value in numbers.values()),
+            *(percent(row.ours) if isinstance(row.ours, float) else "" for row in table.rows),
             f"{100 * off[speed]:.1f}",
         ]
-        for speed, numbers in ours.items()
+        for speed, table in tables.items()
     ]
-    head = ("speed", *next(iter(ours.values())), "off by, points")
+    head = ("speed", *(row.what for row in tables[best].rows), "off by, points")
     sheet = Sheet("At every speed", head, shown, "Means over the volumes, against MCW/MCR.")
     says = f"Figure 1 comes out nearest at {best} times the speed of the traces."
-    return Analysis([Table("Figure 1", rows[best], FIGURE_1)], sheets=[sheet], says=says)
+    return Analysis([tables[best]._replace(title="Figure 1")], sheets=[sheet], says=says)
 
 
-def _off(numbers: Mapping[str, float | str | None]) -> float:
+def _speeds(evidence: Evidence) -> list[Mapping[str, str]]:
+    return [{"host.speed": s} for s in dict.fromkeys(t.names["host.speed"] for t in evidence.runs)]
+
+
+def _off(rows: Sequence[Finding]) -> float:
     """How far the two changes are from the figure's."""
-    off = 0.0
-    for what, published in zip(CHANGES, (-0.54, -0.26), strict=True):
-        value = numbers.get(what)
-        off += abs(value - published) if isinstance(value, float) else float("inf")
-    return off
+    ours = {row.what: row.ours for row in rows}
+    found = ((ours.get(what), published) for what, published in CHANGES.items())
+    return sum(abs(v - said) if isinstance(v, float) else float("inf") for v, said in found)
