@@ -55,6 +55,10 @@ class Taken(NamedTuple):
         workload = self.run.provenance.workload
         return bool(workload.stand_in) or any("assumed" in note for note in workload.notes)
 
+    def among(self, comparison: Comparison) -> Mapping[str, str]:
+        """Its names without those that are the same for all runs."""
+        return {name: self.names[name] for name in self.names if name in comparison.varied}
+
     @property
     def marked(self) -> str:
         """The name of its workload, a stand-in marked as one."""

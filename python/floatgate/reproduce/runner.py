@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from floatgate import pages
 from floatgate.engine import InputError
 from floatgate.experiments.errors import nearest
 from floatgate.report.model import Report
@@ -26,6 +27,8 @@ from floatgate.workloads.stand_ins import expectation
 
 FILE = "experiment.toml"
 PAGE = "report.html"
+MEASURED = "measured.json"
+"""Beside the runs of a study: what else its claims rest on, by name (`Analysis.measured`)."""
 VERDICTS = Path(__file__).parent / "verdicts.json"
 """What became of the claims of each study, in which form, as of the version it names."""
 
@@ -121,6 +124,7 @@ def _reported(
     report = report._replace(says=analysis.says, doubt=doubt, runs=analysis.shown or comparison)
     page = folder / PAGE
     claims.save(report, page)
+    pages.write(folder / MEASURED, json.dumps([*analysis.measured], indent=1) + "\n")
     missed = [*claims.misses(experiment, comparison), *analysis.missed]
     return Reproduction(report, page, missed)
 

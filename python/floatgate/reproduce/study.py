@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from floatgate.experiments import Experiment
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 class Analysis(NamedTuple):
     """What the module of an experiment finds beyond look-ups, and what does not hold.
 
-    An experiment's folder may be a package with `analyse(comparison, study) -> Analysis`, and with
+    An experiment's folder may be a package with `analyse(comparison, study) -> Analysis`, with
+    `claims(experiment)`, the claims that it makes of runs by name, and with
     `prepare(experiment, traces, folder) -> Experiment` if files have to be made for its runs.
     `says` is what matters of it, in a sentence or two, for the top of the page. `shown` are the
-    runs that the report shows one by one, where all would be too many.
+    runs that the report shows one by one, where all would be too many. `measured` is what claims
+    rest on beside runs, by the `names` that they have for it, with what each `says` of itself.
     """
 
     tables: Sequence[Table] = ()
@@ -35,6 +37,7 @@ class Analysis(NamedTuple):
     sheets: Sequence[Sheet] = ()
     shown: Comparison | None = None
     says: str = ""
+    measured: Sequence[Mapping[str, Any]] = ()
 
 
 class Study:

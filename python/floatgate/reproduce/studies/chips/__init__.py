@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from operator import methodcaller
@@ -32,6 +32,11 @@ class Benched(NamedTuple):
     def name(self) -> str:
         """What the paper calls it."""
         return self.chip.name.upper()
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """By what a claim names this measurement."""
+        return {"bench": self.found["chip"], "blocks": str(self.found["plan"]["blocks"])}
 
     def of(self, key: str) -> float:
         """A number of its operations."""
@@ -72,10 +77,17 @@ def analyse(comparison: Comparison, study: Study) -> Analysis:
         _cells(chips),
         _onsets(chips),
     ]
-    return Analysis(tables, list(_plots(chips)), sheets=sheets)
+    measured = [{"names": each.names, "says": _says(each)} for each in chips]
+    return Analysis(tables, list(_plots(chips)), sheets=sheets, measured=measured)
+
+
+def _says(each: Benched) -> Mapping[str, Any]:
+    keys = ("chip", "bits_per_cell", "rated_cycles", "pages_per_block", "plan")
+    return {key: each.found[key] for key in keys}
 
 
 def _row(
+    of: Sequence[Benched],
     what: str,
     where: str,
     published: float | str | None,
@@ -84,7 +96,8 @@ def _row(
     note: str = "",
     unit: str = "",
 ) -> Finding:
-    return Finding(f"{what} [{kind}]", where, published, ours, unit, note=note, kind=kind)
+    by = [each.names for each in of]
+    return Finding(f"{what} [{kind}]", where, published, ours, unit, note=note, kind=kind, by=by)
 
 
 def _of_kind(chips: Sequence[Benched], slc: bool) -> list[Benched]:
@@ -104,6 +117,7 @@ the two differ by a factor of a hundred, and the library keeps what was measured
 
 
 def _datasheets(chips: Sequence[Benched]) -> Iterator[Finding]:
+    library = [{"chip": each.chip.name} for each in chips]
     for what, (least, most, of) in DATASHEETS.items():
         values = [of(each.chip) for each in chips]
         outside = [value for value in values if not least <= value <= most]
@@ -112,10 +126,11 @@ def _datasheets(chips: Sequence[Benched]) -> Iterator[Finding]:
             for low, high in ((least, most), (min(values), max(values)))
         )
         note = f"{len(outside)} of {len(chips)} lie outside" if outside else ""
-        yield _row(what, "Table 1", printed, ours, IN, note)
+        yield _row(chips, what, "Table 1", printed, ours, IN, note)._replace(by=library)
     apart = [e.chip.known["chip_bytes"] * 8 / 2**30 / e.chip.number("capacity") for e in chips]
     worst = max(apart, key=lambda ratio: abs(ratio - 1))
-    yield _row("capacity over the product of sizes", "Table 2", 1.0, worst, IN, unit="x")
+    what = "capacity over the product of sizes"
+    yield _row(chips, what, "Table 2", 1.0, worst, IN, unit="x")._replace(by=library)
 
 
 # ── Energy ──────────────────────────────────────────────────────────────────────────────────────
@@ -143,18 +158,20 @@ def _energy(chips: Sequence[Benched]) -> Iterator[Finding]:
     for what, key, published in RATIOS:
         some = [e for e in chips if e.chip.name != "e-mlc8" or not what.startswith("erase")]
         ours = _mlc_over_slc(some, methodcaller("of", key))
-        yield _row(f"MLC over SLC, {what}", "3.4", published, ours, IN, unit="x")
+        yield _row(some, f"MLC over SLC, {what}", "3.4", published, ours, IN, unit="x")
     for what in OPERATIONS:
         # What was lost between Table 3 and the meter. Programs get quicker from the first cycle on.
         apart = [e.of(f"{what}_nj_per_bit") / e.chip.number(f"{what}-per-bit") - 1 for e in chips]
         worst = max(apart, key=abs)
-        yield _row(f"nJ per bit, {what}: most apart", "Table 3", 0.0, worst, IN, unit="share")
+        name = f"nJ per bit, {what}: most apart"
+        yield _row(chips, name, "Table 3", 0.0, worst, IN, unit="share")
     for what in OPERATIONS:
         over = fmean(
             each.of(f"average_{what}_mw") / each.chip.number(f"average-{what}-power")
             for each in chips
         )
-        yield _row(f"average power over the published, {what}", "Table 3", 1.0, over, unit="x")
+        name = f"average power over the published, {what}"
+        yield _row(chips, name, "Table 3", 1.0, over, unit="x")
 
 
 def _power(chips: Sequence[Benched]) -> Sheet:
@@ -187,23 +204,27 @@ def _times(chips: Sequence[Benched]) -> Iterator[Finding]:
         return float(each.found["operations"][f"{what}_us"]["mean"])
 
     slowest = max(chips, key=lambda each: micros(each, "read")).name
-    yield _row("slowest read, as it alone differs", "Fig. 3", "C-MLC64", slowest, IN)
+    yield _row(chips, "slowest read, as it alone differs", "Fig. 3", "C-MLC64", slowest, IN)
     for some, kind, maker in ((slc, "SLC", "B"), (mlc, "MLC", "E")):
         quickest = min(some, key=lambda each: micros(each, "erase")).name[0]
-        yield _row(f"quickest erase, {kind}, by manufacturer", "Fig. 3", maker, quickest, IN)
-    (ours,) = (each.program_us() for each in chips if each.chip.name == "b-mlc32")
+        yield _row(some, f"quickest erase, {kind}, by manufacturer", "Fig. 3", maker, quickest, IN)
+    one = [each for each in mlc if each.chip.name == "b-mlc32"]
+    (ours,) = (each.program_us() for each in one)
     note = "3.44 by the energies of Table 3 at constant power"
-    yield _row("B-MLC32, slow over fast programs", "3.3", 5.8, ours[1] / ours[0], IN, note, "x")
-    yield _row("B-MLC32, slow pages in us", "3.3", "well over 1000", f"{ours[1]:.0f}", IN)
+    yield _row(
+        one, "B-MLC32, slow over fast programs", "3.3", 5.8, ours[1] / ours[0], IN, note, "x"
+    )
+    yield _row(one, "B-MLC32, slow pages in us", "3.3", "well over 1000", f"{ours[1]:.0f}", IN)
     fast = fmean(each.program_us()[0] for each in mlc) / fmean(each.program_us()[0] for each in slc)
-    yield _row("fast MLC pages over SLC, program time", "Fig. 4", "nearly 1", fast, IN, "", "x")
+    what = "fast MLC pages over SLC, program time"
+    yield _row(chips, what, "Fig. 4", "nearly 1", fast, IN, unit="x")
     ratio = _mlc_over_slc(chips, lambda each: each.of("program_mb_per_s"))
-    note = '"nearly match", taken as 1'
-    yield _row("bandwidth of a plane, MLC over SLC, program", "Fig. 2", 1.0, ratio, OUT, note, "x")
+    note, what = '"nearly match", taken as 1', "bandwidth of a plane, MLC over SLC, program"
+    yield _row(chips, what, "Fig. 2", 1.0, ratio, OUT, note, "x")
     for some, kind, said in ((slc, "SLC", "nearly -50 %"), (mlc, "MLC", "-10 to -15 %")):
         change = fmean(map(_program_time_change, some))
         what = f"{kind}, program time at the rated cycles"
-        yield _row(what, "Fig. 5", said, change, IN, "both ends are given", "share")
+        yield _row(some, what, "Fig. 5", said, change, IN, "both ends are given", "share")
 
 
 def _program_time_change(each: Benched) -> float:
@@ -267,37 +288,36 @@ def _wear(chips: Sequence[Benched]) -> Iterator[Finding]:
         return fmean(each.rber(share) for each in some)
 
     fresh, rated, twice = (mean(mlc, share) for share in (0, 1, 2))
-    yield _row("MLC, RBER fresh", "Fig. 6", "above 0", fresh)
+    yield _row(mlc, "MLC, RBER fresh", "Fig. 6", "above 0", fresh)
     growth = twice / rated / (rated / fresh)
     note = f"{number(twice / rated)} against {number(rated / fresh)} times; sharply only after it"
     what = "MLC, growth from the rating to twice it, over that up to it"
-    yield _row(what, "Fig. 6", "above 1", growth, OUT, note, "x")
-    yield _row(
-        "SLC, RBER at the rated 100,000", "Fig. 7", "at most 0.0000001", mean(slc, 1), OUT,
-        "almost zero",
-    )  # fmt: skip
+    yield _row(mlc, what, "Fig. 6", "above 1", growth, OUT, note, "x")
+    what = "SLC, RBER at the rated 100,000"
+    yield _row(slc, what, "Fig. 7", "at most 0.0000001", mean(slc, 1), OUT, "almost zero")
     # A rate that was not seen is below one error in all that was read.
     ratio = mean(mlc, 3) / max(mean(slc, 3), 1e-12)
-    yield _row("MLC over SLC at three times", "Fig. 7", "at least 100", ratio, OUT,
+    yield _row(chips, "MLC over SLC at three times", "Fig. 7", "at least 100", ratio, OUT,
                "several orders of magnitude", "x")  # fmt: skip
     ratio = mean(slc, 6) / rated
-    yield _row("SLC at six times over MLC at its rating", "Fig. 7", "at most 1", ratio, OUT,
+    yield _row(chips, "SLC at six times over MLC at its rating", "Fig. 7", "at most 1", ratio, OUT,
                "reasonably low", "x")  # fmt: skip
     usual = median(each.rber(6) for each in slc)
     steep = sum(each.rber(6) > 3 * usual for each in slc)
-    yield _row("SLC chips that err three times the usual, at six times", "Fig. 7", 1, steep, OUT,
-               "A-SLC4 alone rises significantly")  # fmt: skip
+    what = "SLC chips that err three times the usual, at six times"
+    yield _row(slc, what, "Fig. 7", 1, steep, OUT, "A-SLC4 alone rises significantly")
     pages = [(each, rates) for each in mlc for rates in each.found["wear"]["rber_of_pages"]]
     better = fmean(fmean(rate < fmean(rates) for rate in rates) for _, rates in pages)
-    yield _row("MLC, share of pages that err less than the mean", "Fig. 9", 0.5, better,
-               unit="share")  # fmt: skip
+    what = "MLC, share of pages that err less than the mean"
+    yield _row(mlc, what, "Fig. 9", 0.5, better, unit="share")
     related = [_speed_and_errors(each, rates) for each, rates in pages]
     note = f"all of {len(related)} samples: {number(min(related))} to {number(max(related))}"
     what = "correlation of program time and error rate of pages, least"
-    yield _row(what, "3.5", "at most 0", min(related), OUT, f"no consistent correlation; {note}")
-    (twins,) = (e.found["wear"]["rber_of_chips"] for e in chips if e.chip.name == "d-mlc32")
-    ends = sorted(each[-1] for each in twins)
-    yield _row("D-MLC32, one sample over the other", "Fig. 6", "large", ends[-1] / ends[0], IN,
+    note = f"no consistent correlation; {note}"
+    yield _row(mlc, what, "3.5", "at most 0", min(related), OUT, note)
+    two = [each for each in mlc if each.chip.name == "d-mlc32"]
+    ends = sorted(each[-1] for each in two[0].found["wear"]["rber_of_chips"])
+    yield _row(two, "D-MLC32, one sample over the other", "Fig. 6", "large", ends[-1] / ends[0], IN,
                "how widely samples differ is assumed", "x")  # fmt: skip
 
 
@@ -365,29 +385,31 @@ def _programs(chips: Sequence[Benched]) -> Iterator[Finding]:
     mlc, slc = _of_kind(chips, False), _of_kind(chips, True)
     for each in mlc:
         onset = each.found["program_disturb"]["first_reprogram_with_errors"]
-        yield _row(f"{each.name}, first reprogram with errors", "Fig. 8", 1.0, onset)
+        yield _row([each], f"{each.name}, first reprogram with errors", "Fig. 8", 1.0, onset)
     steps = [max(b - a for a, b in pairwise(curve)) / curve[-1]
              for curve in map(_by_reprograms, mlc)]  # fmt: skip
-    yield _row("MLC, share of the errors that one reprogram brings", "Fig. 8", "above 0.5",
+    yield _row(mlc, "MLC, share of the errors that one reprogram brings", "Fig. 8", "above 0.5",
                fmean(steps), OUT, "a sharp increase near a certain number")  # fmt: skip
     lost = fmean(each.found["program_disturb"]["share_of_disturbed_page"] for each in mlc)
-    yield _row("MLC, share of the disturbed page that is lost", "3.5", 1.0, lost, OUT,
+    yield _row(mlc, "MLC, share of the disturbed page that is lost", "3.5", 1.0, lost, OUT,
                "nearly all", "share")  # fmt: skip
     for each in mlc:
         agree = _as_in_the_text(each)
         what = f"{each.name}, pages that disturb what the text names"
-        yield _row(what, "3.5", 1.0, agree, OUT, "the same pages, no fewer and no more", "share")
+        note = "the same pages, no fewer and no more"
+        yield _row([each], what, "3.5", 1.0, agree, OUT, note, "share")
     safe = [
         fmean(not others for others in each.found["program_disturb"]["disturbed_pages"])
         for each in mlc
     ]
     what = "MLC, pages that may be programmed again"
-    yield _row(what, "4.2", 0.5, fmean(safe), unit="share")
+    yield _row(mlc, what, "4.2", 0.5, fmean(safe), unit="share")
     given = {each.found["program_disturb"]["first_reprogram_given"] for each in slc}
-    yield _row("SLC, first reprogram with errors", "Fig. 8", "after 100", float(min(given)), IN)
+    what = "SLC, first reprogram with errors"
+    yield _row(slc, what, "Fig. 8", "after 100", float(min(given)), IN)
     found = sum(bool(_by_reprograms(each)[-1]) for each in slc)
-    yield _row("SLC chips with errors in 100 reprograms", "3.5", 0, found)
-    yield _row("SLC chips with errors after 10,000 reprograms", "Fig. 10", 6, found, OUT,
+    yield _row(slc, "SLC chips with errors in 100 reprograms", "3.5", 0, found)
+    yield _row(slc, "SLC chips with errors after 10,000 reprograms", "Fig. 10", 6, found, OUT,
                "every other page (B-SLC4, A-SLC2, A-SLC4), the first few (E-SLC8), no clear "
                "pattern (B-SLC2, A-SLC8); cells of one bit have no level to rise to")  # fmt: skip
 
@@ -443,8 +465,8 @@ def _reads(chips: Sequence[Benched]) -> Iterator[Finding]:
         at = "new blocks" if i == 0 else f"at {100 * share:g} % of the rating"
         what = f"chips whose first error comes after 250 K to 4.8 M reads, {at}"
         # Only of new blocks can it be a claim: the paper does not speak of wear.
-        yield _row(what, "Fig. 11", None if i else "above 0.5", within, OUT, "" if i else "in most "
-                   "cases; medians of chips", "share")  # fmt: skip
+        said, note = (None, "") if i else ("above 0.5", "in most cases; medians of chips")
+        yield _row(chips, what, "Fig. 11", said, within, OUT, note, "share")
 
 
 def _onsets(chips: Sequence[Benched]) -> Sheet:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from floatgate.report.model import Finding, Plot, Point, Table
+from floatgate.reproduce.claims import Evidence
 from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
@@ -16,28 +18,19 @@ from floatgate.result.run import Result
 SPARE = "ftl.spare-factor"
 
 
-def analyse(comparison: Comparison, _study: Study) -> Analysis:
+def analyse(comparison: Comparison, study: Study) -> Analysis:
     """Every run beside its formula; a block size is named where it is not that of most."""
     rows: dict[str, list[Finding]] = {}
     points, missed = [], []
-    pairs = sorted(
-        zip(comparison.variants, comparison.runs, strict=True), key=lambda pair: spare(pair[1])
-    )
-    for variant, run in pairs:
+    for taken in sorted(Evidence(study.experiment, comparison).runs, key=lambda t: spare(t.run)):
+        run = taken.run
         law, expected, tolerance = LAWS[victim(run)[0]].name, predicted(run), allowed(run)
-        name = variant.get("victim", victim(run)[0])
         block = run.provenance.config.geometry["pages-per-block"]
-        row = Finding(
-            f"{name}, {block} pages, spare {spare(run):.2f}",
-            law,
-            expected,
-            run.waf,
-            "x",
-            kind="check",
-            band=tolerance,
-        )
-        rows.setdefault(f"{name}, {block} pages in a block", []).append(row)
-        points.append(Point(variant, expected, "formula"))
+        what = f"{taken.names.get('victim', victim(run)[0])}, {block} pages"
+        row = Finding(f"{what}, spare {spare(run):.2f}", law, expected, run.waf, "x", kind="check",
+                      band=tolerance, runs=[taken.names])  # fmt: skip
+        rows.setdefault(f"{what} in a block", []).append(row)
+        points.append(Point(taken.among(comparison), expected, "formula"))
         if abs(run.waf / expected - 1) > tolerance:
             off = 100 * (run.waf / expected - 1)
             missed.append(f"{row.what}: {run.waf:.3f}, formula {expected:.3f} ({off:+.1f} %)")
@@ -87,12 +80,11 @@ def share(run: Result) -> float:
     return float(run.capacity.logical_bytes / (run.capacity.physical_bytes * part))
 
 
-class Law:
+class Law(NamedTuple):
     """A formula, and where it comes from."""
 
-    def __init__(self, name: str, of: Callable[[float, int, int], float]) -> None:
-        self.name = name
-        self.of = of
+    name: str
+    of: Callable[[float, int, int], float]
 
 
 def random(rho: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from floatgate.experiments import Published
+from floatgate.experiments import Experiment, Published
 from floatgate.report.model import Table
 from floatgate.reproduce.claims import Evidence
 from floatgate.reproduce.studies.mango.battery import battery_joules
@@ -26,6 +26,12 @@ LEAST = {"host.high.write.requests": 100.0}
 """What a run needs at least for its urgent writes to have a mean."""
 
 
+def claims(_experiment: Experiment) -> Iterator[Published]:
+    """What is said of runs, which is all."""
+    yield from _figure_12()
+    yield from _figure_13()
+
+
 def analyse(comparison: Comparison, study: Study) -> Analysis:
     """The tables of the report."""
     evidence = Evidence(study.experiment, comparison)
@@ -35,13 +41,10 @@ def analyse(comparison: Comparison, study: Study) -> Analysis:
     ]
     sheets = [evidence.sheet(*each, BASELINE) for each in _SHEETS]
     full = {"workload": SWAP + NETBOOK, "precondition.fill": "full"} | HEADLINE
-    shown = evidence.of(full)
-    kept = ("workload", "page-choice")
-    variants = [{key: taken.names[key] for key in kept} for taken in shown]
     return Analysis(
         tables,
         sheets=[sheet for sheet in sheets if sheet.rows],
-        shown=Comparison([taken.run for taken in shown], variants, comparison.failed),
+        shown=evidence.shown(full, ("workload", "page-choice"), comparison),
     )
 
 

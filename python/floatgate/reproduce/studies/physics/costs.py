@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from floatgate.physics import Cell, correctable, program_us, read_us
 from floatgate.report.model import Curve, Finding, Plot, Sheet, Table
-from floatgate.result.comparison import Comparison
-from floatgate.result.run import Result
+from floatgate.reproduce.claims import Evidence, Taken
 from floatgate.words import duration
 
 STEPS = {"high": 0.1875, "medium": 0.25, "low": 0.25 * 4 / 3}
@@ -33,35 +33,21 @@ def worst(step_volts: float, cycles: float, hours: float) -> int | None:
     return None if None in each else max(s for s in each if s is not None)
 
 
-def tables(comparison: Comparison) -> Iterator[Table]:
+def tables(evidence: Evidence) -> Iterator[Table]:
     """Table 1 of AGCR, and old data as runs read them."""
+    row = partial(Finding, where="AGCR Table 1", unit="ns", kind="input")
     rows = [
-        Finding(
-            f"write at {level} cost",
-            "AGCR Table 1",
-            _WRITES[level] * 1e3,
-            program_us(STEPS[level]) * 1e3,
-            "ns",
-            note="Eq. 1, with the ratio of steps that was given",
-            kind="input",
-        )
-        for level in STEPS
-    ]
+        row(f"write at {level} cost", published=_WRITES[level] * 1e3, ours=program_us(volts) * 1e3,
+            note="Eq. 1, with the ratio of steps that was given", by=[{"formula": "AGCR, Eq. 1"}])
+        for level, volts in STEPS.items()
+    ]  # fmt: skip
     for level, volts in STEPS.items():
         sensings = worst(volts, 3000, _YEAR)
         ours = None if sensings is None else read_us(sensings) * 1e3
         note = f"Eq. 2, with the {sensings} sensings that a year at 3,000 cycles takes"
-        rows.append(
-            Finding(
-                f"read of such data, {level}",
-                "AGCR Table 1",
-                _READS[level] * 1e3,
-                ours,
-                "ns",
-                note=note,
-                kind="input",  # one constant of the cells is fitted to the three pairs
-            )
-        )
+        # One constant of the cells is fitted to the three pairs.
+        rows.append(row(f"read of such data, {level}", published=_READS[level] * 1e3, ours=ours,
+                        note=note, by=[{"formula": "AGCR, Eq. 2"}]))  # fmt: skip
     text = (
         "Given are the traditional 600 us, the steps as 1 : 4/3 : 16/9, alpha = 10 us, beta = 20 "
         "us, the error rates that a code corrects, and one constant of the cells that is fitted so "
@@ -70,18 +56,22 @@ def tables(comparison: Comparison) -> Iterator[Table]:
     yield Table("AGCR: three cost levels from one set of constants", rows, text)
     yield Table(
         "Reads of old data in a run, beside the equations",
-        [_of_run(variant, run.host.read.latency_ns.mean) for variant, run in _pairs(comparison)],
+        [
+            Finding(_name(taken.names), "Eq. 2", _expected_ns(taken.names), _mean_ns(taken), "ns",
+                    kind="check", band=_NEAR, runs=[taken.names])
+            for taken in evidence.runs
+        ],
         "Published stands for the equations here: the mean over both page types of Eq. 2 at the "
         "sensings that each needs. The runs look rates up in a table within 4 % of the formula.",
-    )
+    )  # fmt: skip
 
 
-def missed(comparison: Comparison) -> Iterator[str]:
+def missed(evidence: Evidence) -> Iterator[str]:
     """Runs whose reads do not take what the equations say."""
-    for variant, run in _pairs(comparison):
-        ours, expected = run.host.read.latency_ns.mean, _expected_ns(variant)
+    for taken in evidence.runs:
+        ours, expected = _mean_ns(taken), _expected_ns(taken.names)
         if abs(ours / expected - 1) > _NEAR:
-            yield f"{_name(variant)}: {duration(ours)}, Eq. 2 {duration(expected)}"
+            yield f"{_name(taken.names)}: {duration(ours)}, Eq. 2 {duration(expected)}"
 
 
 def sheets() -> Iterator[Sheet]:
@@ -100,36 +90,20 @@ def sheets() -> Iterator[Sheet]:
 def plots() -> Iterator[Plot]:
     """The trade-off: errors over the step, and what reads and writes take."""
     volts = [0.15 + 0.005 * i for i in range(53)]
-    yield Plot(
-        "curves",
-        "AGCR: raw bit errors over the program step, data of a year",
-        "raw bit error rate",
-        "program step, V",
-        curves=tuple(
-            Curve(
-                f"{cycles} cycles",
-                volts,
-                [_MLC.rber(1, step_volts=v, cycles=cycles, hours=_YEAR) for v in volts],
-            )
-            for cycles in (1000, 2000, 3000)
-        ),
-        log="y",
-    )
-    yield Plot(
-        "curves",
-        "AGCR Eq. 1: time of a program over its step",
-        "us",
-        "program step, V",
-        curves=(Curve("program", volts, [program_us(v) for v in volts]),),
-    )
+    errors = [
+        Curve(f"{cycles} cycles", volts,
+              [_MLC.rber(1, step_volts=v, cycles=cycles, hours=_YEAR) for v in volts])
+        for cycles in (1000, 2000, 3000)
+    ]  # fmt: skip
+    title = "AGCR: raw bit errors over the program step, data of a year"
+    yield Plot("curves", title, "raw bit error rate", "program step, V", curves=errors, log="y")
+    times = Curve("program", volts, [program_us(v) for v in volts])
+    title = "AGCR Eq. 1: time of a program over its step"
+    yield Plot("curves", title, "us", "program step, V", curves=[times])
     counts = list(range(1, 10))
-    yield Plot(
-        "curves",
-        "AGCR Eq. 2: time of a read over its sensings",
-        "us",
-        "sensings at each boundary",
-        curves=(Curve("read", counts, [read_us(n) for n in counts]),),
-    )
+    title = "AGCR Eq. 2: time of a read over its sensings"
+    reads = Curve("read", counts, [read_us(n) for n in counts])
+    yield Plot("curves", title, "us", "sensings at each boundary", curves=[reads])
 
 
 def _limits(volts: float) -> list[float]:
@@ -143,8 +117,8 @@ def _days(hours: float) -> str:
     return f"{hours / 24:,.0f} days"
 
 
-def _pairs(comparison: Comparison) -> Iterator[tuple[Mapping[str, str], Result]]:
-    return zip(comparison.variants, comparison.runs, strict=True)
+def _mean_ns(taken: Taken) -> float:
+    return float(taken.run.host.read.latency_ns.mean)
 
 
 def _name(variant: Mapping[str, str]) -> str:
@@ -156,9 +130,3 @@ def _expected_ns(variant: Mapping[str, str]) -> float:
     hours = 24.0 * float(variant[_AGE].removesuffix("d"))
     both = [needed(volts, page, cycles, hours) for page in (0, 1)]
     return sum(read_us(7 if s is None else s) for s in both) / 2 * 1e3
-
-
-def _of_run(variant: Mapping[str, str], ours: float) -> Finding:
-    return Finding(
-        _name(variant), "Eq. 2", _expected_ns(variant), ours, "ns", kind="check", band=_NEAR
-    )

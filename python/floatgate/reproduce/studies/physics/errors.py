@@ -42,25 +42,17 @@ def plots() -> Iterator[Plot]:
         lambda cell, page, rated, reads: cell.rber(page, cycles=rated, reads=reads),
         log="xy",
     )
-    yield Plot(
-        "curves",
-        "Program time over wear (Grupp Fig. 5)",
-        "share of the time when fresh",
-        "cycles, as a share of the rated",
-        curves=tuple(
-            Curve(name, shares[:20], [Cell(bits, rated).program_time_factor(s * rated)
-                                      for s in shares[:20]])
-            for name, (bits, rated) in list(_KINDS.items())[:2]
-        ),
-    )  # fmt: skip
+    times = [
+        Curve(name, shares[:20], [Cell(bits, rated).program_time_factor(s * rated)
+                                  for s in shares[:20]])
+        for name, (bits, rated) in list(_KINDS.items())[:2]
+    ]  # fmt: skip
+    yield Plot("curves", "Program time over wear (Grupp Fig. 5)", "share of the time when fresh",
+               "cycles, as a share of the rated", curves=times)  # fmt: skip
     rates = [0.02 * step for step in range(51)]
-    yield Plot(
-        "curves",
-        "Wear of a cycle with in-place reprogramming (Wu et al., Fig. 7)",
-        "cycles",
-        "share of a block's cycles that reprogram it",
-        curves=(Curve("wear", rates, [reprogram_wear(rate) for rate in rates]),),
-    )
+    wear = Curve("wear", rates, [reprogram_wear(rate) for rate in rates])
+    yield Plot("curves", "Wear of a cycle with in-place reprogramming (Wu et al., Fig. 7)",
+               "cycles", "share of a block's cycles that reprogram it", curves=[wear])  # fmt: skip
 
 
 def _errors(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from floatgate.physics import Recovery
 from floatgate.report.model import Curve, Finding, Plot, Sheet, Table
@@ -30,26 +30,24 @@ _NEAR = 0.005
 def tables() -> Iterator[Table]:
     """Fig. 1's beginning, and Table 2 with the fitted constants."""
     cycles = SETS["printed"].achievable_cycles(0.0)
+    row = Finding("cycles without recovery", "READY 2", 3000.0, cycles, note="Eq. 1", kind="check",
+                  by=[_by("printed")])  # fmt: skip
+    yield Table("READY: cycles of a block that never rests", [row])
     rows = [
-        Finding("cycles without recovery", "READY 2", 3000.0, cycles, note="Eq. 1", kind="check")
-    ]
-    yield Table("READY: cycles of a block that never rests", rows)
-    rows = [
-        Finding(
-            f"C' of {name}, TB",
-            "READY Table 2",
-            published,
-            _capacity(name, "fitted"),
-            kind="input",
-        )
+        Finding(f"C' of {name}, TB", "READY Table 2", published, _capacity(name, "fitted"),
+                kind="input", by=[_by("fitted")])
         for name, _, published, _ in TABLE_2
-    ]
+    ]  # fmt: skip
     yield Table(
         "READY: what a drive can write with recovery",
         rows,
         "The fitted constants are two numbers fitted to these nine rows, so the rows are "
         "input. That two numbers give nine is what they say.",
     )
+
+
+def _by(recovery: str) -> Mapping[str, str]:
+    return {"formula": "READY, Eq. 1 to 3", "recovery": recovery}
 
 
 def missed() -> Iterator[str]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from floatgate.experiments import Experiment, Published
+from floatgate.reproduce.claims import Evidence
 from floatgate.reproduce.studies.ready import beyond, demand, life, speed, waf
 from floatgate.reproduce.studies.ready.lives import Lives, headline, in_threads
 from floatgate.reproduce.studies.ready.paper import CONFIGURATIONS, TRACES
@@ -9,19 +13,25 @@ from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
 
 
+def claims(_experiment: Experiment) -> Iterator[Published]:
+    """What is said of runs; the rest is said of lives."""
+    yield from map(waf.amplification, TRACES)
+
+
 def analyse(comparison: Comparison, study: Study) -> Analysis:
     """The tables, plots and sheets of the report."""
-    measured = waf.Measured(comparison)
-    names = [trace.name for trace in TRACES if trace.name in measured.runs]
-    frames = in_threads(study.workers, study.demand, names)
-    demands = dict(zip(names, frames, strict=True))
-    lives = Lives(demands, measured.stand_ins, whole=not study.quick, workers=study.workers)
+    evidence = Evidence(study.experiment, comparison)
+    stand_ins = {taken.names["workload"]: taken.stand_in for taken in evidence.runs}
+    frames = in_threads(study.workers, study.demand, stand_ins)
+    demands = dict(zip(stand_ins, frames, strict=True))
+    doubted = {name for name, doubt in stand_ins.items() if doubt}
+    lives = Lives(demands, doubted, whole=not study.quick, workers=study.workers)
     lives.make(headline(trace, name) for trace in lives.traces for name in CONFIGURATIONS)
     figure_10 = life.figure_10(lives)
     tables = [
         life.figure_1(),
         demand.figure_4(lives),
-        waf.table_1(measured, lives),
+        waf.table_1(evidence, lives),
         figure_10,
         life.table_2(lives),
         speed.figure_11(lives),
@@ -31,8 +41,8 @@ def analyse(comparison: Comparison, study: Study) -> Analysis:
         speed.figure_14(lives),
     ]
     sheets = [
-        waf.by_spare_factor(measured),
-        life.with_measured_waf(lives, measured),
+        waf.by_spare_factor(evidence),
+        life.with_measured_waf(lives, evidence),
         speed.responses(lives),
         speed.from_table_2(),
         speed.bursts(study.quick),
@@ -52,5 +62,9 @@ def analyse(comparison: Comparison, study: Study) -> Analysis:
         *speed.figure_14_plot(lives),
     ]
     return Analysis(
-        tables, plots, missed=life.missed(figure_10), sheets=[s for s in sheets if s.rows]
+        tables,
+        plots,
+        missed=life.missed(figure_10),
+        sheets=[s for s in sheets if s.rows],
+        measured=[*lives.measured()],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from floatgate.engine import InputError
 from floatgate.life.forward import FastForward, demand_per_second, fast_forward
@@ -29,30 +29,34 @@ if TYPE_CHECKING:
 
 def local_rest(lives: Lives) -> Sheet:
     """Lives if each cycle counts by the rest before it, and what it costs to keep that."""
-    asked = {
-        (trace, capacity): headline(trace, "OPT")._replace(policy=policy)
-        for trace in lives.traces
-        for capacity, policy in (("guarded", "ready"), ("local", "ready:capacity=local"))
-    }
-    lives.make(asked.values())
-    rows = []
-    for (trace, capacity), question in asked.items():
-        life = lives.get(question)
-        local = life.local_intervals
-        ends = [f"{each.life_seconds / YEAR:.2f}" for each in (life, local)]
-        rows.append(
-            [lives.marked(trace.name), capacity, f"{life.programmed_bytes / TIB:,.1f}",
-             f"{response_us(life):,.0f}", *ends, f"{local.shortest_hours:.2f}", _supported(life)]
-        )  # fmt: skip
-    return Sheet(
+    return lives.sheet(
         "Rest when it was: lives by the rest before each cycle",
-        ("READY-OPT on", "capacity", "W, TB", "page write, us", "life by mean rest, years",
-         "by each rest, years", "shortest rest, h", "within the constants' support"),
-        rows,
+        ("READY-OPT on", "capacity"),
+        {
+            (lives.marked(trace.name), capacity): headline(trace, "OPT")._replace(policy=policy)
+            for trace in lives.traces
+            for capacity, policy in (("guarded", "ready"), ("local", "ready:capacity=local"))
+        },
+        {
+            "W, TB": lambda life: f"{life.programmed_bytes / TIB:,.1f}",
+            "page write, us": _response,
+            "life by mean rest, years": _years,
+            "by each rest, years": lambda life: _years(life.local_intervals),
+            "shortest rest, h": lambda life: f"{life.local_intervals.shortest_hours:.2f}",
+            "within the constants' support": _supported,
+        },
         "READY takes the mean rest of a whole life. Here each cycle takes 1 / N of a life, N being "
         "the cycles that are achievable with the rest before that cycle. `guarded` promises five "
         "years by the mean, `local` by each rest.",
-    )  # fmt: skip
+    )
+
+
+def _response(life: FastForward) -> str:
+    return f"{response_us(life):,.0f}"
+
+
+def _years(life: Any) -> str:
+    return f"{life.life_seconds / YEAR:.2f}"
 
 
 def _supported(life: FastForward) -> str:
@@ -73,25 +77,22 @@ def recoveries(lives: Lives) -> Sheet:
         for true in ("printed", "fitted")
         if trace.name in lives.demands
     }
-    lives.make(asked.values())
-    rows = []
-    for (believed, true), question in asked.items():
-        life = lives.get(question)
-        rows.append(
-            [believed, true, f"{life.programmed_bytes / TIB:,.0f}",
-             f"{life.life_seconds / YEAR:.2f}", "worn out" if life.worn_out else "reached",
-             f"{response_us(life):,.0f}", _supported(life)]
-        )  # fmt: skip
-    return Sheet(
+    return lives.sheet(
         "Both sets of recovery constants: what is believed against what is so",
-        ("the throttle counts on", "cells are as", "W, TB", "life, years", "", "page write, us",
-         "within the constants' support"),
-        rows,
+        ("the throttle counts on", "cells are as"),
+        asked,
+        {
+            "W, TB": lambda life: f"{life.programmed_bytes / TIB:,.0f}",
+            "life, years": _years,
+            "": lambda life: "worn out" if life.worn_out else "reached",
+            "page write, us": _response,
+            "within the constants' support": _supported,
+        },
         f"READY-OPT on {lives.marked(trace.name)}. Who trusts the printed constants, and has "
         "cells as Table 2 shows them, gives away half of what they take: a longer life that nobody "
         "asked for, at the price of response. Who trusts the fitted ones on cells that are as "
         "printed loses the drive before its target.",
-    )  # fmt: skip
+    )
 
 
 # ── Demands that break a promise ────────────────────────────────────────────────────────────────

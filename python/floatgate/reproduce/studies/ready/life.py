@@ -9,6 +9,7 @@ from floatgate.life.forward import FastForward
 from floatgate.physics import Recovery
 from floatgate.report.model import Curve, Finding, Plot, Sheet, Table
 from floatgate.report.verdicts import DIFFERS, verdict
+from floatgate.reproduce.claims import Evidence
 from floatgate.reproduce.studies.ready.lives import Lives, Question
 from floatgate.reproduce.studies.ready.paper import (
     BY_NAME,
@@ -21,9 +22,10 @@ from floatgate.reproduce.studies.ready.paper import (
     YEAR,
     Trace,
 )
-from floatgate.reproduce.studies.ready.waf import Measured
+from floatgate.reproduce.studies.ready.waf import waf as measured_waf
 
 PRINTED, FITTED = Recovery("printed"), Recovery("fitted")
+_EQUATIONS = [{"formula": "READY, Eq. 1 to 3", "recovery": each} for each in ("printed", "fitted")]
 
 # ── Fig. 1 ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -35,13 +37,14 @@ def figure_1() -> Table:
     even = [round(each.sustainable_cycles(FIVE_YEARS / 3600)) for each in (FITTED, PRINTED)]
     rows = [
         Finding("cycles without rest", "Fig. 1", 3000, round(without), kind="check",
-                note="Eq. 1 reaches 0.65 V there; at 3000 cycles it is 0.646 V"),
+                note="Eq. 1 reaches 0.65 V there; at 3000 cycles it is 0.646 V", by=_EQUATIONS[:1]),
         Finding("cycles with a day of rest between them, over those without", "Fig. 1",
-                "above 1", rested / without, "x", kind="check"),
+                "above 1", rested / without, "x", kind="check", by=_EQUATIONS[:1]),
         Finding("cycles spread over five years, fitted recovery", "Table 2, READY on exchange",
-                exchange, even[0], kind="input", note="fitted to Table 2"),
+                exchange, even[0], kind="input", note="fitted to Table 2", by=_EQUATIONS[1:]),
         Finding("cycles spread over five years, printed recovery", "Table 2, READY on exchange",
-                exchange, even[1], kind="check", note="the paper's constants against its table"),
+                exchange, even[1], kind="check", note="the paper's constants against its table",
+                by=_EQUATIONS[:1]),
     ]  # fmt: skip
     return Table("Figure 1: cycles that rest makes achievable", rows, _FIGURE_1)
 
@@ -178,7 +181,8 @@ def table_2(lives: Lives) -> Table:
     rows = []
     for name, published in TABLE_2.items():
         ours = BY_NAME[name].rated_bytes / TIB
-        rows.append(Finding(f"{name}, C", "Table 2", RATED_TB[name], ours, kind="check"))
+        rated = [{"formula": "flash by rated cycles", "drive": BY_NAME[name].drive}]
+        rows.append(Finding(f"{name}, C", "Table 2", RATED_TB[name], ours, kind="check", by=rated))
         for which, (achievable, written) in published.items():
             static = which == "ST"
             kind, note = ("input", "Table 1's demand and WAF") if which == "NT" else ("output", "")
@@ -205,9 +209,9 @@ below NT in the paper, though it says that proj is hardly throttled; here it is 
 all. What ST writes depends on the trace's bursts."""
 
 
-def with_measured_waf(lives: Lives, measured: Measured) -> Sheet:
+def with_measured_waf(lives: Lives, evidence: Evidence) -> Sheet:
     """The same with the write amplification that came out here."""
-    asked = [(t, waf) for t in lives.traces if (waf := measured.waf(t.name)) is not None]
+    asked = [(t, waf) for t in lives.traces if (waf := measured_waf(evidence, t)) is not None]
     questions = {t.name: [Question(t, c, waf) for c in CONFIGURATIONS.values()] for t, waf in asked}
     lives.make(question for each in questions.values() for question in each)
     rows = []

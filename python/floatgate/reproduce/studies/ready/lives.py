@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from floatgate.life.forward import FastForward, fast_forward
-from floatgate.report.model import Finding
+from floatgate.report.model import Finding, Sheet
 from floatgate.reproduce.studies.ready.paper import BY_NAME, CONFIGURATIONS, TRACES, Trace
 
 if TYPE_CHECKING:
@@ -27,6 +27,12 @@ class Question(NamedTuple):
     recovery: str = "fitted"
     bins: int = 600
     periods: tuple[int, int] = (0, 0)
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """By what a claim names this life."""
+        return {"life": self.trace.name, "throttle": self.policy, "waf": f"{self.waf:g}",
+                "recovery": self.recovery}  # fmt: skip
 
 
 class Lives:
@@ -54,6 +60,7 @@ class Lives:
             for name, demand in demands.items()
         }
         self._known: dict[Question, FastForward] = {}
+        self._asked: dict[Question, None] = {}
 
     @property
     def traces(self) -> list[Trace]:
@@ -79,14 +86,43 @@ class Lives:
     ) -> Finding:
         """A row measured on the traces that it `needs`: on the `whole` of them, or an hour."""
         traces = [needs] if isinstance(needs, str) else needs
+        self._asked.clear()
         if missing := [name for name in traces if name not in self.demands]:
             number, note = None, f"this form does not run {' and '.join(missing)}"
         elif whole and not self.whole:
             number, note = None, "needs the whole trace, second by second"
         else:
             number = ours(*(BY_NAME[name] for name in traces))
-        doubt = number is not None and not self.stand_ins.isdisjoint(traces)
-        return Finding(what, where, published, number, unit, doubt, note, kind)
+        measured = number is not None
+        by = [question.names for question in self._asked] or [{"demand": name} for name in traces]
+        return Finding(what, where, published, number, unit,
+                       measured and not self.stand_ins.isdisjoint(traces), note, kind,
+                       by=by if measured else ())  # fmt: skip
+
+    def measured(self) -> Iterator[Mapping[str, Any]]:
+        """Every demand and life, and what it says of itself."""
+        for name, demand in self.demands.items():
+            yield {"names": {"demand": name}, "says": {"seconds": demand.height}}
+        for question, life in self._known.items():
+            config = life.data["config"]
+            says = {"drive": config["name"], "throttle": config["policies"]["throttle"],
+                    "waf": life.waf, "recovery": config["reliability"]["recovery"],
+                    "bytes_per_hour": life.demand.bytes_per_hour}  # fmt: skip
+            yield {"names": question.names, "says": says}
+
+    def sheet(
+        self,
+        title: str,
+        heads: Sequence[str],
+        asked: Mapping[tuple[str, str], Question],
+        cells: Mapping[str, Callable[[FastForward], str]],
+        text: str,
+    ) -> Sheet:
+        """A row for each question, and in each column something of its life."""
+        self.make(asked.values())
+        rows = [[*labels, *(cell(self.get(question)) for cell in cells.values())]
+                for labels, question in asked.items()]  # fmt: skip
+        return Sheet(title, (*heads, *cells), rows, text)
 
     def make(self, questions: Iterable[Question]) -> None:
         """Answers what has not been asked before."""
@@ -99,6 +135,7 @@ class Lives:
     def get(self, question: Question) -> FastForward:
         """One answer."""
         self.make([question])
+        self._asked[question] = None
         return self._known[question]
 
     def of(self, trace: Trace, configuration: str) -> FastForward:
