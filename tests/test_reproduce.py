@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from floatgate.reproduce import claims as findings
 from floatgate.reproduce.runner import known, measurements, reproduce, verdicts
 from floatgate.reproduce.studies import gc_laws
 from floatgate.reproduce.study import Study
+from reproduced import papers, quick, recorded, redirected
+from walk import not_planned
 
 SMALL: dict[str, Any] = {
     "geometry.channels": 1,
@@ -219,15 +222,82 @@ def test_every_experiment_that_comes_along_is_whole(floatgate: Floatgate) -> Non
     assert set(by_name) == set(known()) | set(measurements())
     became = verdicts()
     assert set(became) == set(known()), "what became of each is stored"
-    paper = (Path(__file__).parent.parent / "docs/papers.md").read_text()
+    page = papers.PAGE.read_text()
     for name, stored in became.items():
-        assert by_name[name]["verdicts"] == stored["verdicts"]
-        said = ", ".join(f"{n} {word}" for word, n in stored["verdicts"].items() if n)
-        assert said in listed.stdout
-        assert (
-            f"`floatgate reproduce {name}`, {stored['form']} form: {said or 'checks only'}."
-            in paper
-        )
+        for form, counted in stored.items():
+            assert by_name[name][form] == counted
+            said = ", ".join(f"{n} {word}" for word, n in counted.items() if n)
+            assert f"{form} form, without traces: {said}" in listed.stdout or not said
+        assert f"`floatgate reproduce {name}`: {papers.said(stored)}." in page
+
+
+@pytest.mark.parametrize("name", sorted(papers.kept()))
+def test_full_verdicts_belong_to_the_experiment_files_as_they_stand(name: str) -> None:
+    kept = papers.kept()[name]
+    again = f"run `python scripts/papers.py --full {name}`: its files are others"
+    assert kept["files"] == papers.files(name), again
+    judged = Counter(claim[-1] for claim in kept["claims"])
+    stored = verdicts()[name]["full"]
+    assert {word: judged[word] for word in stored} == stored
+    page = papers.PAGE.read_text().splitlines()
+    for *_, published, _, ours, verdict in kept["claims"]:
+        assert any(published in line and line.endswith(f"| {ours} | {verdict} |") for line in page)
+
+
+@pytest.mark.parametrize("name", sorted(known()))
+def test_every_claim_of_the_full_form_finds_its_runs(name: str) -> None:
+    assert list(not_planned(known()[name])) == []
+
+
+def test_a_claim_that_finds_no_run_is_told() -> None:
+    victims = {"victim": "greedy"}
+    lost = [
+        Published("no such", "waf", 2.0, {"victim": "fifo"}),
+        Published("beside none", "waf", 2.0, victims, {"ftl.spare-factor": 0.5}),
+    ]
+    plan = fg.Experiment("lost", drive="agcr", workload="zipf", policy={"victim": ["greedy"]})
+    evidence = findings.Evidence(plan, None)
+    assert [evidence.pairs(claim) for claim in lost] == [[], []]
+    assert len(evidence.pairs(Published("there", "waf", 2.0, victims))) == 1
+
+
+def test_a_digest_of_files_changes_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "experiment.toml").write_text("a")
+    (tmp_path / "one.toml").write_text("b")
+    plan = fg.Experiment("own", folder=tmp_path, drive="agcr", workload="zipf")
+    monkeypatch.setattr(papers, "known", lambda: {"own": plan})
+    first = papers.files("own")
+    (tmp_path / "one.toml").write_text("c")
+    assert papers.files("own") != first
+
+
+def test_both_forms_stand_side_by_side() -> None:
+    quick = [["Figure 1: x", "Fig. 1", "reads", "-54 %", "\\*", "-50 %", "reproduced"]]
+    full = [
+        ["Figure 1: x", "Fig. 1", "writes", "2", "", "9", "differs"],
+        ["Figure 1: x", "Fig. 1", "reads", "-54 %", "\\*", "-20 %", "direction"],
+    ]
+    assert list(papers.lines(quick, full)) == [
+        "| Fig. 1 | writes | 2 |  |  | 9 | differs |",
+        "| Fig. 1 | reads \\* | -54 % | -50 % | reproduced | -20 % | direction |",
+    ]
+    assert list(papers.lines(quick, [])) == [
+        "| Fig. 1 | reads \\* | -54 % | -50 % | reproduced |  |  |"
+    ]
+
+
+@pytest.mark.parametrize("name", ["chips", "gc-laws", "physics"])
+def test_claims_rest_on_what_they_name(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    made = quick(name, tmp_path_factory)
+    assert made.report.says
+    rows = [row for table in made.report.tables for row in table.rows]
+    assert any(row.runs or row.by for row in rows)
+    if name == "chips":
+        one, other, *_ = (each["names"] for each in recorded(made))
+        lacking = redirected(name, made, one, other)
+        assert any("not the chip" in lack for lack in lacking), "a bench is another one's"
 
 
 # ── The laws of garbage collection ──────────────────────────────────────────────────────────────

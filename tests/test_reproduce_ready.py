@@ -14,7 +14,7 @@ from floatgate.report.model import Table
 from floatgate.report.verdicts import MISSING, REPRODUCED, verdict
 from floatgate.reproduce.runner import Reproduction, reproduce
 from floatgate.reproduce.studies.ready import demand, lives, paper, speed
-from reproduced import quick, rows, sheet
+from reproduced import quick, recorded, redirected, rows, sheet
 
 HOURS = 43_800
 """Five years."""
@@ -29,6 +29,16 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     return quick("ready", tmp_path_factory)
+
+
+def test_claims_rest_on_the_lives_that_they_name(made: Reproduction) -> None:
+    rows = [row for table in made.report.tables for row in table.rows]
+    assert sum("life" in names for row in rows for names in row.by) > 20
+    # One claim is redirected: its life is another one than it names.
+    lives = [each["names"] for each in recorded(made) if "life" in each["names"]]
+    by_policy = {names["throttle"]: names for names in lives if names["life"] == "exchange"}
+    lacking = redirected("ready", made, by_policy["none"], by_policy["ready"])
+    assert any("not the throttle" in lack for lack in lacking)
 
 
 def measured(table: Table) -> dict[str, float]:

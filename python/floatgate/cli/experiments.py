@@ -158,9 +158,9 @@ def reproduce(
         width = max(map(len, titles))
         for n, title in titles.items():
             print(f"{n:<{width}}  {title}")
-            of = became.get(n, {}).get("verdicts", {})
-            if said := ", ".join(f"{count} {word}" for word, count in of.items() if count):
-                print(f"{'':<{width}}  {became[n]['form']} form, without traces: {said}")
+            for form, of in became.get(n, {}).items():
+                if said := ", ".join(f"{count} {word}" for word, count in of.items() if count):
+                    print(f"{'':<{width}}  {form} form, without traces: {said}")
         return
     if name in measurements():
         _measure(name, quick, traces, workers, out, as_json, quiet)

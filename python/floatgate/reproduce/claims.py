@@ -288,6 +288,12 @@ def findings(experiment: Experiment, comparison: Comparison) -> list[Finding]:
     return Evidence(experiment, comparison).findings(experiment.published)
 
 
+def numbers(tables: Iterable[Table], begins: str = "") -> dict[str, float]:
+    """What came out as a number, by what it is about."""
+    rows = (row for table in tables for row in table.rows if row.what.startswith(begins))
+    return {row.what: float(row.ours) for row in rows if isinstance(row.ours, int | float)}
+
+
 def percent(change: float | None) -> str:
     """A change in words; empty if there is none to tell."""
     return "" if change is None else f"{100 * change:+.1f} %"

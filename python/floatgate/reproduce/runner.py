@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from floatgate import pages
 from floatgate.engine import InputError
+from floatgate.experiments import Published
 from floatgate.experiments.errors import nearest
 from floatgate.report.model import Report
 from floatgate.reproduce import claims
@@ -30,7 +31,7 @@ PAGE = "report.html"
 MEASURED = "measured.json"
 """Beside the runs of a study: what else its claims rest on, by name (`Analysis.measured`)."""
 VERDICTS = Path(__file__).parent / "verdicts.json"
-"""What became of the claims of each study, in which form, as of the version it names."""
+"""What became of the claims of each study, by form, as of the version it names."""
 
 
 class Reproduction(NamedTuple):
@@ -53,9 +54,13 @@ def known() -> dict[str, Experiment]:
     return dict(sorted(found.items()))
 
 
-def verdicts() -> dict[str, dict[str, Any]]:
-    """By the name of a study: the `form` that was run, and how many claims have which verdict."""
-    stored: dict[str, dict[str, Any]] = json.loads(VERDICTS.read_text(encoding="utf-8"))["studies"]
+def verdicts() -> dict[str, dict[str, dict[str, int]]]:
+    """By the name of a study and its form, `quick` or `full`: how many claims have which verdict.
+
+    Both without any trace at hand.
+    """
+    text = VERDICTS.read_text(encoding="utf-8")
+    stored: dict[str, dict[str, dict[str, int]]] = json.loads(text)["studies"]
     return stored
 
 
@@ -145,6 +150,12 @@ def prepared(experiment: Experiment, traces: Folders, folder: Path) -> Experimen
         return experiment
     made: Experiment = prepare(experiment, traces, folder)
     return made
+
+
+def claims_of(experiment: Experiment) -> list[Published]:
+    """The claims that an experiment and its own module make of runs by name."""
+    claims = _of_module(experiment.name, "claims")
+    return [*experiment.published, *(claims(experiment) if claims else ())]
 
 
 def _of_module(name: str, function: str) -> Callable[..., Any] | None:

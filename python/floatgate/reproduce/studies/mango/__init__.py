@@ -7,7 +7,7 @@ from typing import Any
 
 from floatgate.experiments import Experiment, Published
 from floatgate.report.model import Table
-from floatgate.reproduce.claims import Evidence
+from floatgate.reproduce.claims import Evidence, numbers, percent
 from floatgate.reproduce.studies.mango.battery import battery_joules
 from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
@@ -45,6 +45,19 @@ def analyse(comparison: Comparison, study: Study) -> Analysis:
         tables,
         sheets=[sheet for sheet in sheets if sheet.rows],
         shown=evidence.shown(full, ("workload", "page-choice"), comparison),
+        says=_says(tables),
+    )
+
+
+def _says(tables: Sequence[Table]) -> str:
+    quicker = numbers(tables, "swap writes, times as quick")
+    battery = [numbers(tables, f"energy on battery, mean, {how}") for how in ("full", "50 % full")]
+    if not (quicker and all(battery)):
+        return ""
+    full, half = (percent(min(each.values())) for each in battery)
+    return (
+        f"Urgent swap writes are {min(quicker.values()):.2f} times as quick; what a netbook takes "
+        f"on battery changes by {full} on a full drive and by {half} on one half full, in the mean."
     )
 
 

@@ -16,4 +16,5 @@ def analyse(comparison: Comparison, study: Study) -> Analysis:
         [*wear.plots(), *costs.plots(), *errors.plots()],
         [*wear.missed(), *costs.missed(evidence)],
         [*wear.sheets(), *costs.sheets()],
+        says=f"{wear.says()}, and {costs.says(evidence)}.",
     )

@@ -66,5 +66,6 @@ def analyse(comparison: Comparison, study: Study) -> Analysis:
         plots,
         missed=life.missed(figure_10),
         sheets=[s for s in sheets if s.rows],
+        says=life.says(lives),
         measured=[*lives.measured()],
     )

@@ -130,6 +130,19 @@ says that NT does not reach five years, READY ends close to them, and ST and DT 
 NT of Table 2's traces follows from Table 1 and the fit, and is no test."""
 
 
+def says(lives: Lives) -> str:
+    """What throttling does to the traces that need it."""
+    parts = []
+    for trace in lives.traces:
+        free, kept, rated = (effective(lives.of(trace, name)) for name in ("NT", "OPT", "DT"))
+        if free < 5:
+            parts.append(
+                f"{lives.marked(trace.name)} lives {free:.1f} years without a throttle, {kept:.2f} "
+                f"under READY and {rated:.1f} by rated cycles (DT)"
+            )
+    return f"By the mean rest {'; '.join(parts)}." if parts else ""
+
+
 def missed(table: Table) -> list[str]:
     """Bars of Fig. 10 that are not where the paper has them."""
     return [

@@ -69,7 +69,8 @@ def figure_11(lives: Lives) -> Table:
         return lives.finding(list(BY_NAME), what, "4.4", said, ours, "x", whole=whole)
 
     rows = [
-        Finding("NT, us", "Fig. 11", WRITE_US, WRITE_US, kind="input"),
+        Finding("NT, us", "Fig. 11", WRITE_US, WRITE_US, kind="input",
+                by=[{"formula": "a page write of the paper's drive"}]),
         *(
             row(what, said, partial(mean, what), "ST" in above)
             for what, (above, _, said) in RATIOS.items()

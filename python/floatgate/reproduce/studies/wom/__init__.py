@@ -7,7 +7,7 @@ from statistics import fmean
 
 from floatgate.experiments import Experiment, Published
 from floatgate.report.model import Finding, Sheet, Table
-from floatgate.reproduce.claims import Evidence
+from floatgate.reproduce.claims import Evidence, numbers, percent
 from floatgate.reproduce.studies.wom.chips import PRINTED, Chip, measured_chips
 from floatgate.reproduce.studies.wom.pairs import FIRST, SECOND, over, value
 from floatgate.reproduce.study import Analysis, Study
@@ -39,7 +39,21 @@ def analyse(comparison: Comparison, study: Study) -> Analysis:
             _FIGURE_15,
         ),
     ]
-    return Analysis(tables, sheets=[_chip_sheet(chips), _drives(evidence)])
+    return Analysis(tables, sheets=[_chip_sheet(chips), _drives(evidence)], says=_says(tables))
+
+
+def _says(tables: Sequence[Table]) -> str:
+    parts = []
+    for what, words in (("more", "takes {} more for each erase"), ("longer", "lives {} longer")):
+        found = numbers(tables, f"{what} in a drive").values()
+        if found:
+            parts.append(words.format(f"{percent(min(found))} to {percent(max(found))}"))
+    drives = f", and a coded drive {' and '.join(parts)}" if parts else ""
+    gains = numbers(tables, "").items()
+    layout = (g - 1 for what, g in gains if what.endswith("the layout of its blocks"))
+    mlc, slc = (f"{100 * more:.1f} %" for more in layout)
+    blocks = f"Coded blocks of MLC and SLC take {mlc} and {slc} more for each erase"
+    return f"{blocks}{drives}, by its spare space."
 
 
 _TABLE_5 = """

@@ -1,0 +1,113 @@
+"""Whether the claims of a study rest on what they name.
+
+It goes by what lies on the disk: the list of runs with their results, and `measured.json`; not by
+the code that took them. `scripts/papers.py` walks the full forms that it stores.
+"""
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from floatgate.lists import chips
+from floatgate.reproduce.claims import Evidence
+from floatgate.reproduce.runner import MEASURED, Reproduction, claims_of
+from floatgate.reproduce.studies.ready.paper import BY_NAME
+from floatgate.runs.sweep import Experiment
+from floatgate.settings import same_value
+
+
+def not_carried(made: Reproduction, experiment: Experiment) -> Iterator[str]:
+    """What claims lack: a name of what measured them, or there what their names say."""
+    folder = made.page.parent
+    listed = json.loads((folder / "sweep.json").read_text())["runs"]
+    planned = experiment.planned()
+    measured = json.loads((folder / MEASURED).read_text())
+    for row in (row for table in made.report.tables for row in table.rows):
+        if row.ours is not None and not row.runs and not row.by:
+            yield f"{row.what}: nobody knows what measured it"
+        for names in row.by:
+            found = [each["says"] for each in measured if each["names"] == names]
+            yield from (f"{row.what}: {lack} of {names}" for lack in _other(names, found, planned))
+        for names in row.runs:
+            plans = [run for run in planned if run.names == names]
+            if not plans:
+                yield f"{row.what}: no run is {names}"
+                continue
+            ids = [
+                entry["run_id"]
+                for entry in listed
+                if all(names.get(k) in v.split(" = ") for k, v in entry["variant"].items())
+            ]
+            for run_id in ids or [None]:
+                path = folder / str(run_id) / "result.json"
+                if not path.exists():
+                    yield f"{row.what}: there is no result of {names}"
+                    continue
+                lacking = _lacking(json.loads(path.read_text()), plans[0].part)
+                yield from (f"{row.what}: {lack} of {names}" for lack in lacking)
+
+
+def not_planned(experiment: Experiment) -> Iterator[str]:
+    """Claims that would find no run in a form of a study, which is known without a run."""
+    evidence = Evidence(experiment, None)
+    for claim in claims_of(experiment):
+        if not claim.text and not evidence.pairs(claim):
+            yield f"{claim.what}: no run carries {claim.where}, with one that has {claim.against}"
+
+
+def _lacking(result: Mapping[str, Any], part: Any) -> Iterator[str]:
+    config = result["provenance"]["config"]
+    file = Path(part.drive)
+    name = tomllib.loads(file.read_text())["name"] if file.is_file() else part.drive
+    if config["name"] != part.set.get("name", name):
+        yield "not the drive"
+    if not result["provenance"]["workload"]["name"].startswith(Path(part.workload).name):
+        yield "not the workload"
+    for family, text in part.policy.items():
+        if not _is_policy(text, result["policies"][family]["name"], result["policies"][family]):
+            yield f"not the policy {text}"
+    for key, value in part.set.items():
+        there: Any = config
+        for step in key.split("."):
+            there = there.get(step, {}) if isinstance(there, dict) else {}
+        if isinstance(there, int | float) and float(there) != float(value):
+            yield f"not {key}={value}"
+
+
+def _is_policy(text: str, name: str, own: Mapping[str, Any]) -> bool:
+    """Whether that is the policy of a text such as `mango:bound=0:gc=slow`."""
+    wanted, *params = text.split(":")
+    has = {key: str(value) for key, value in own.get("params", own).items()}
+    given = [param.split("=") for param in params]
+    return name == wanted and all(same_value(has[k], v) for k, v in given)
+
+
+def _other(
+    names: Mapping[str, str], measured: list[Mapping[str, Any]], planned: list[Any]
+) -> Iterator[str]:
+    """What the measurements behind a claim lack that are no runs."""
+    kind = next(iter(names))
+    if kind in ("life", "bench", "demand") and not measured:
+        yield "there is no measurement"
+    for says in measured:
+        if kind == "life":
+            throttle = says["throttle"]
+            if says["drive"] != BY_NAME[names["life"]].drive:
+                yield "not the drive"
+            if not _is_policy(names["throttle"], throttle["name"], throttle):
+                yield "not the throttle"
+            if says["recovery"] != names["recovery"] or f"{says['waf']:g}" != names["waf"]:
+                yield "not the recovery or write amplification"
+        if kind == "bench":
+            if says["chip"] != names["bench"] or str(says["plan"]["blocks"]) != names["blocks"]:
+                yield "not the chip or its blocks"
+            if says["bits_per_cell"] != chips(names["bench"])[0]["bits_per_cell"]:
+                yield "not the cells"
+    if kind == "chip" and not chips(names["chip"]):
+        yield "no such chip"
+    if kind == "described" and not any(p.names.get("workload") == names[kind] for p in planned):
+        yield "no such workload"
+    if kind not in ("life", "bench", "demand", "chip", "described", "formula"):
+        yield "nobody knows what kind it is"
