@@ -31,15 +31,12 @@ def not_carried(made: Reproduction, experiment: Experiment) -> Iterator[str]:
             found = [each["says"] for each in measured if each["names"] == names]
             yield from (f"{row.what}: {lack} of {names}" for lack in _other(names, found, planned))
         for names in row.runs:
-            plans = [run for run in planned if run.names == names]
+            plans = [run for run in planned if run.names.keys() == names.keys()
+                     and _carries(names, run.names)]  # fmt: skip
             if not plans:
                 yield f"{row.what}: no run is {names}"
                 continue
-            ids = [
-                entry["run_id"]
-                for entry in listed
-                if all(names.get(k) in v.split(" = ") for k, v in entry["variant"].items())
-            ]
+            ids = [each["run_id"] for each in listed if _carries(each["variant"], plans[0].names)]
             for run_id in ids or [None]:
                 path = folder / str(run_id) / "result.json"
                 if not path.exists():
@@ -47,6 +44,11 @@ def not_carried(made: Reproduction, experiment: Experiment) -> Iterator[str]:
                     continue
                 lacking = _lacking(json.loads(path.read_text()), plans[0].part)
                 yield from (f"{row.what}: {lack} of {names}" for lack in lacking)
+
+
+def _carries(names: Mapping[str, str], plan: Mapping[str, str]) -> bool:
+    """Whether names are those of a planned run; what stands for two equal ones has both names."""
+    return all(plan[name] in label.split(" = ") for name, label in names.items() if name in plan)
 
 
 def not_planned(experiment: Experiment) -> Iterator[str]:

@@ -47,7 +47,8 @@ class Taken(NamedTuple):
     """A run that a claim takes, with all that it carries: every axis of its experiment."""
 
     names: Mapping[str, str]
-    run: Result
+    run: Any
+    """Its result; None of a run that is planned."""
 
     @property
     def stand_in(self) -> bool:
@@ -76,20 +77,18 @@ class Evidence:
     """
 
     def __init__(self, experiment: Experiment, comparison: Comparison | None) -> None:
-        planned = [run.names for run in experiment.planned()]
-        pairs: Iterable[tuple[Mapping[str, str], Any]] = ((names, None) for names in planned)
-        if comparison is not None:
-            # A comparison leaves out what is the same for all of its runs.
-            common: dict[str, str] = {}
-            for names in planned:
-                for name, value in names.items():
-                    if name not in comparison.varied:
-                        common.setdefault(name, value)
-            pairs = (
-                (common | names, run)
-                for names, run in zip(comparison.variants, comparison.runs, strict=True)
-            )
-        self.runs = [Taken(names, run) for names, run in pairs]
+        planned: dict[str, list[Mapping[str, str]]] = {}
+        for run in experiment.planned():
+            planned.setdefault(run.names["workload"], []).append(run.names)
+        every = [names for of in planned.values() for names in of]
+        if comparison is None:
+            self.runs = [Taken(names, None) for names in every]
+        else:
+            pairs = zip(comparison.variants, comparison.runs, strict=True)
+            self.runs = [
+                Taken(_carried(names, planned.get(names.get("workload", ""), every)), run)
+                for names, run in pairs
+            ]
         self._by: dict[str, dict[str, set[int]]] = {}
         for i, taken in enumerate(self.runs):
             for name, label in taken.names.items():
@@ -239,6 +238,19 @@ OVER: Mapping[str, Callable[[Sequence[float]], float]] = {
     "most": max,
     "sum": fsum,
 }
+
+
+def _carried(variant: Mapping[str, str], planned: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
+    """All that a run carries by its plan, of two equal ones by the names of both.
+
+    A comparison leaves out what is the same for all of its runs, and has for every run what only
+    some of them are set to.
+    """
+    for names in planned:
+        own = {name: variant[name] for name in names if name in variant}
+        if all(names[name] in label.split(" = ") for name, label in own.items()):
+            return {**names, **own}
+    return variant
 
 
 def _each(

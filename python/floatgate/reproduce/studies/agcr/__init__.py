@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import product
 from statistics import fmean
 
 from floatgate.experiments import Experiment, Published
@@ -19,8 +20,9 @@ from floatgate.reproduce.studies.agcr.grid import (
     LOAD,
     OPS,
     READINGS,
+    SCOPES,
+    conflict,
     equal_data,
-    settings,
 )
 from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
@@ -260,21 +262,18 @@ def _speeds(evidence: Evidence) -> list[str]:
 
 def _grid(evidence: Evidence) -> Sheet:
     rows = []
-    for setting in settings(_speeds(evidence)):
+    levels = ("own", "high", "medium")
+    for speed, initial, (scope, least) in product(_speeds(evidence), levels, SCOPES):
+        li, agcr = conflict(scope, least, initial), equal_data(initial)
         for group, workloads, stand_in in evidence.groups(AT_LOAD):
-            own = {"drive": DRIVE, "host.speed": setting.speed, "workload": workloads}
-            changes = {
-                op: evidence.values(latency(op, {**own, "cost": setting.agcr}, setting.conflict))
-                for op in OPS
-            }
+            own = {"drive": DRIVE, "host.speed": speed, "workload": workloads}
+            changes = {op: evidence.values(latency(op, {**own, "cost": agcr}, li)) for op in OPS}
             if not changes["all"]:
                 continue
-            low = evidence.values(
-                Published("", _low_writes, where={**own, "cost": setting.conflict})
-            )
+            low = evidence.values(Published("", _low_writes, where={**own, "cost": li}))
             wins = sum(_verdict(change) == "wins" for change in changes["all"])
             rows.append(
-                [f"{setting.scope}, {setting.queue_min}", setting.initial, setting.speed,
+                [f"{scope}, {least}", initial, speed,
                  f"{group} [stand-in]" if stand_in else group, percent(fmean(changes["all"])),
                  percent(min(changes["read"], default=None)),
                  percent(min(changes["write"], default=None)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 SCOPES = (
@@ -26,24 +25,9 @@ AT_LOAD = {"drive": DRIVE, "host.speed": LOAD}
 """The runs of traces that claims are about: others have no speed."""
 
 
-class Setting(NamedTuple):
-    """A cell of the grid: where Li et al. look, how many count, what the data was written at."""
-
-    scope: str
-    queue_min: str
-    initial: str
-    speed: str
-
-    @property
-    def conflict(self) -> str:
-        """Li et al. in this cell."""
-        name = f"conflict {self.scope} {self.queue_min}"
-        return f"{name} on high" if self.initial == "high" else name
-
-    @property
-    def agcr(self) -> str:
-        """AGCR in this cell."""
-        return equal_data("medium" if self.initial == "medium" else "high")
+def conflict(scope: str, queue_min: str, initial: str) -> str:
+    """Li et al. who look there, on data of a level."""
+    return f"conflict {scope} {queue_min}" + " on high" * (initial == "high")
 
 
 class Reading(NamedTuple):
@@ -53,23 +37,13 @@ class Reading(NamedTuple):
     conflicts: dict[str, str]
 
 
-READINGS = (
-    Reading("waiting", {"high": "conflict device 1 on high", "medium": "conflict device 1"}),
-    Reading("in service", {"high": "conflict requests 1 on high", "medium": "conflict requests 1"}),
+READINGS = tuple(
+    Reading(words, {level: conflict(scope, "1", level) for level in ("high", "medium")})
+    for words, scope in (("waiting", "device"), ("in service", "requests"))
 )
 LI = READINGS[0].conflicts["high"]
 
 
 def equal_data(level: str) -> str:
     """AGCR on data of this level."""
-    return "AGCR" if level == "high" else f"AGCR on {level}"
-
-
-def settings(speeds: Iterable[str]) -> list[Setting]:
-    """All cells of the grid."""
-    return [
-        Setting(scope, queue_min, initial, speed)
-        for speed in speeds
-        for initial in ("own", "high", "medium")
-        for scope, queue_min in SCOPES
-    ]
+    return f"AGCR on {level}" if level == "medium" else "AGCR"

@@ -41,36 +41,16 @@ BASE: Mapping[str, Any] = {
 }
 """The request that all others change: the code of rate 8/9 over a Gaussian boundary."""
 
-# Raw bit error rates, and how many frames are read at each. The last of each is the limit in the
+# How many frames are read at each of the raw bit error rates, of which the last is the limit in the
 # table that drives use. All was fixed beforehand: no count decides how long is counted.
+_FRAMES = (2000, 4000, 4000, 10_000, 20_000, 50_000, 10_000)
+_RATES: Mapping[int, Sequence[float]] = {
+    1: (0.0094, 0.0090, 0.0086, 0.0082, 0.0078, 0.0074, 0.0040),
+    3: (0.0195, 0.0188, 0.0182, 0.0176, 0.0170, 0.0164, 0.0070),
+    7: (0.0220, 0.0213, 0.0206, 0.0199, 0.0193, 0.0190, 0.0100),
+}
 GRID: Mapping[int, Sequence[tuple[float, int]]] = {
-    1: (
-        (0.0094, 2000),
-        (0.0090, 4000),
-        (0.0086, 4000),
-        (0.0082, 10_000),
-        (0.0078, 20_000),
-        (0.0074, 50_000),
-        (0.0040, 10_000),
-    ),
-    3: (
-        (0.0195, 2000),
-        (0.0188, 4000),
-        (0.0182, 4000),
-        (0.0176, 10_000),
-        (0.0170, 20_000),
-        (0.0164, 50_000),
-        (0.0070, 10_000),
-    ),
-    7: (
-        (0.0220, 2000),
-        (0.0213, 4000),
-        (0.0206, 4000),
-        (0.0199, 10_000),
-        (0.0193, 20_000),
-        (0.0190, 50_000),
-        (0.0100, 10_000),
-    ),
+    sensings: tuple(zip(rates, _FRAMES, strict=True)) for sensings, rates in _RATES.items()
 }
 QUICK = 20
 """The quick form reads so many times fewer frames, and has no variants."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,51 +47,41 @@ def markdown(data: Mapping[str, Any]) -> str:
 
 def tables(data: Mapping[str, Any]) -> list[tuple[str, list[list[str]]]]:
     """All tables: a title, and rows of which the first is the head."""
-    made = [
+    variants = "What single changes do, where a tenth of the frames fail"
+    return [
         ("Correctable raw bit error rate", _limits(data)),
         ("AGCR's levels with these limits", _pairs(data)),
+        *([(variants, _changes(data))] if data["variants"] else []),
+        ("A page kept for a million hours at 3000 cycles", _kept(data)),
         ("Frames that fail", _points(data)),
     ]
-    made.insert(2, ("A page kept for a million hours at 3000 cycles", _kept(data)))
-    if data["variants"]:
-        made.insert(2, ("What single changes do, where a tenth of the frames fail", _changes(data)))
-    return made
 
 
-def _rate(value: float) -> str:
-    return f"{value:.2e}"
+def _thousandths(value: float, digits: int = 1) -> str:
+    return f"{1e3 * value:.{digits}f}e-3"
 
 
 def _between(value: Mapping[str, float]) -> str:
-    return f"{1e3 * value['rber']:.2f}e-3 [{1e3 * value['low']:.2f}, {1e3 * value['high']:.2f}]"
+    low, high = (f"{1e3 * value[key]:.2f}" for key in ("low", "high"))
+    return f"{_thousandths(value['rber'], 2)} [{low}, {high}]"
+
+
+def _curves(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], float]]:
+    """Sensings, what was counted with them, and the limit in the table in use."""
+    for curve, limit in zip(data["curves"], data["levels"]["table"]["limits"], strict=True):
+        yield str(curve["sensings"]), curve, limit
 
 
 def _limits(data: Mapping[str, Any]) -> list[list[str]]:
-    rows = [
-        [
-            "sensings",
-            "at 1e-2 failures",
-            "at 1e-4",
-            "at 3.3e-11, extrapolated",
-            "table in use",
-            "difference",
-            "bound for the rate",
-        ]
-    ]
-    for curve, limit in zip(data["curves"], data["levels"]["table"]["limits"], strict=True):
-        promised = curve["extrapolated"]
-        rows.append(
-            [
-                str(curve["sensings"]),
-                _between(curve["correctable"]["1e-2"]),
-                _between(curve["correctable"]["1e-4"]),
-                _between(promised),
-                f"{1e3 * limit:.0f}e-3",
-                f"{100 * (promised['rber'] / limit - 1):+.0f} %",
-                f"{1e3 * curve['limit']:.1f}e-3",
-            ]
-        )
-    return rows
+    head = ["sensings", "at 1e-2 failures", "at 1e-4", "at 3.3e-11, extrapolated", "table in use",
+            "difference", "bound for the rate"]  # fmt: skip
+    rows = []
+    for name, curve, limit in _curves(data):
+        found = [*(curve["correctable"][key] for key in ("1e-2", "1e-4")), curve["extrapolated"]]
+        apart = f"{100 * (curve['extrapolated']['rber'] / limit - 1):+.0f} %"
+        bound = _thousandths(curve["limit"])
+        rows.append([name, *map(_between, found), _thousandths(limit, 0), apart, bound])
+    return [head, *rows]
 
 
 def _pairs(data: Mapping[str, Any]) -> list[list[str]]:
@@ -99,9 +89,8 @@ def _pairs(data: Mapping[str, Any]) -> list[list[str]]:
         ["limits", "reads of 800, 600, 450 µs writes", "writes that 70, 170, 310 µs reads allow"]
     ]
     for name, of in data["levels"].items():
-        reads = ", ".join(
-            "lost" if p["read_us"] is None else f"{p['read_us']:.0f}" for p in of["pairs"]
-        )
+        times = (p["read_us"] for p in of["pairs"])
+        reads = ", ".join("lost" if us is None else f"{us:.0f}" for us in times)
         writes = ", ".join(f"{w['write_us']:.0f}" for w in of["widest"])
         rows.append([name, f"{reads} µs", f"{writes} µs"])
     return rows
@@ -112,7 +101,7 @@ def _kept(data: Mapping[str, Any]) -> list[list[str]]:
     for model, words in (("page", "where levels were"), ("page-tracked", "where they are")):
         of = [row for row in data["kept"] if row["model"] == model]
         told = [f"{row['information']:.3f}" for row in of]
-        rows.append([words, f"{1e3 * of[0]['rber']:.1f}e-3", *told])
+        rows.append([words, _thousandths(of[0]["rber"]), *told])
     return rows
 
 
@@ -127,31 +116,21 @@ def _changes(data: Mapping[str, Any]) -> list[list[str]]:
 
 
 def _points(data: Mapping[str, Any]) -> list[list[str]]:
-    rows = [
-        ["sensings", "raw error rate", "frames", "failed", "undetected", "rate [95 %]", "rounds"]
-    ]
-    for curve in data["curves"]:
+    head = ["sensings", "raw error rate", "frames", "failed", "undetected", "rate [95 %]", "rounds"]
+    rows = []
+    for name, curve, _ in _curves(data):
         for p in curve["points"]:
-            low, high = p["interval"]
-            rows.append(
-                [
-                    str(curve["sensings"]),
-                    f"{1e3 * p['rber']:.1f}e-3",
-                    str(p["frames"]),
-                    str(p["failed"]),
-                    str(p["undetected"]),
-                    f"{_rate(p['failure_rate'])} [{_rate(low)}, {_rate(high)}]",
-                    f"{p['mean_rounds']:.1f}",
-                ]
-            )
-    return rows
+            counts = [str(p[key]) for key in ("frames", "failed", "undetected")]
+            rate, low, high = (f"{r:.2e}" for r in (p["failure_rate"], *p["interval"]))
+            shown = f"{rate} [{low}, {high}]"
+            rows.append([name, _thousandths(p["rber"]), *counts, shown, f"{p['mean_rounds']:.1f}"])
+    return [head, *rows]
 
 
 def plot(data: Mapping[str, Any]) -> dict[str, Any]:
     """The failure rate over the raw bit error rate, as Vega-Lite."""
     counted, lines, limits = [], [], []
-    for curve, limit in zip(data["curves"], data["levels"]["table"]["limits"], strict=True):
-        name = str(curve["sensings"])
+    for name, curve, limit in _curves(data):
         for p in curve["points"]:
             low, high = p["interval"]
             row = {"sensings": name, "rber": p["rber"], "low": max(low, 1e-6), "high": high}
@@ -162,64 +141,44 @@ def plot(data: Mapping[str, Any]) -> dict[str, Any]:
             rber = lowest * (highest / lowest) ** (i / 40)
             lines.append({"sensings": name, "rber": rber, "rate": fit.share(rber)})
         limits.append({"sensings": name, "rber": limit})
-    x = {
-        "field": "rber",
-        "type": "quantitative",
-        "title": "raw bit error rate, sensed once",
-        "scale": {"domain": [0.003, 0.023], "nice": False},
-        "axis": {"format": ".3f"},
-    }
 
     def y(field: str) -> dict[str, Any]:
-        title = "share of codewords that fail"
-        scale = {"type": "log", "domain": [1e-6, 1]}
-        axis = {"format": "~e", "values": [10.0**-i for i in range(7)]}
-        return {
-            "field": field,
-            "type": "quantitative",
-            "title": title,
-            "scale": scale,
-            "axis": axis,
-        }
+        return _channel(
+            field, "quantitative", title="share of codewords that fail",
+            scale={"type": "log", "domain": [1e-6, 1]},
+            axis={"format": "~e", "values": [10.0**-i for i in range(7)]},
+        )  # fmt: skip
 
-    colour = {
-        "field": "sensings",
-        "type": "nominal",
-        "title": "sensings",
-        "scale": {"domain": [str(m) for m in COLOURS], "range": list(COLOURS.values())},
-    }
-    shape = {
-        "field": "seen",
-        "type": "nominal",
-        "legend": None,
-        "scale": {"domain": [True, False], "range": ["circle", "triangle-down"]},
-    }
-    layers: Sequence[Mapping[str, Any]] = [
-        {
-            "data": {"values": limits},
-            "mark": {"type": "rule", "strokeDash": [4, 3]},
-            "encoding": {"x": x, "color": colour},
-        },
-        {
-            "data": {"values": lines},
-            "mark": {"type": "line", "strokeWidth": 1},
-            "encoding": {"x": x, "y": y("rate"), "color": colour},
-        },
-        {
-            "data": {"values": [row for row in counted if row["seen"]]},
-            "mark": {"type": "rule"},
-            "encoding": {"x": x, "y": y("low"), "y2": {"field": "high"}, "color": colour},
-        },
-        {
-            "data": {"values": counted},
-            "mark": {"type": "point", "filled": True, "size": 36, "opacity": 1},
-            "encoding": {"x": x, "y": y("rate"), "color": colour, "shape": shape},
-        },
-    ]
+    x = _channel(
+        "rber", "quantitative", title="raw bit error rate, sensed once",
+        scale={"domain": [0.003, 0.023], "nice": False}, axis={"format": ".3f"},
+    )  # fmt: skip
+    names = {"domain": [str(m) for m in COLOURS], "range": list(COLOURS.values())}
+    colour = _channel("sensings", "nominal", title="sensings", scale=names)
+    shapes = {"domain": [True, False], "range": ["circle", "triangle-down"]}
+    shape = _channel("seen", "nominal", legend=None, scale=shapes)
+    seen = [row for row in counted if row["seen"]]
+    layers = [
+        _layer(limits, "rule", {"strokeDash": [4, 3]}, x=x, color=colour),
+        _layer(lines, "line", {"strokeWidth": 1}, x=x, y=y("rate"), color=colour),
+        _layer(seen, "rule", {}, x=x, y=y("low"), y2={"field": "high"}, color=colour),
+        _layer(counted, "point", {"filled": True, "size": 36, "opacity": 1}, x=x, y=y("rate"),
+               color=colour, shape=shape),
+    ]  # fmt: skip
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "width": 520,
         "height": 320,
         "background": "white",
-        "layer": list(layers),
+        "layer": layers,
     }
+
+
+def _channel(field: str, kind: str, **more: Any) -> dict[str, Any]:
+    return {"field": field, "type": kind, **more}
+
+
+def _layer(
+    values: Sequence[Mapping[str, Any]], mark: str, style: Mapping[str, Any], **encoding: Any
+) -> dict[str, Any]:
+    return {"data": {"values": values}, "mark": {"type": mark, **style}, "encoding": encoding}
