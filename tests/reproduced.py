@@ -31,6 +31,7 @@ def quick(name: str, tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     assert not new, f"run `python scripts/papers.py --full {name}`: {new}"
     # The workloads of read disturb are made for its runs, so that its plan is not that of the file.
     if name != "read-disturb":
+        assert made.report.says, "what matters stands first"
         assert list(not_carried(made, known()[name].quick())) == []
     return made
 

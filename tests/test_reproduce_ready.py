@@ -13,8 +13,9 @@ from browser import Browser
 from floatgate.report.model import Table
 from floatgate.report.verdicts import MISSING, REPRODUCED, verdict
 from floatgate.reproduce.runner import Reproduction, reproduce
-from floatgate.reproduce.studies.ready import demand, lives, paper, speed
-from reproduced import quick, recorded, redirected, rows, sheet
+from floatgate.reproduce.studies.ready import demand, life, lives, paper, speed
+from reproduced import quick, redirected, rows, sheet
+from walk import unlike
 
 HOURS = 43_800
 """Five years."""
@@ -35,9 +36,11 @@ def test_claims_rest_on_the_lives_that_they_name(made: Reproduction) -> None:
     rows = [row for table in made.report.tables for row in table.rows]
     assert sum("life" in names for row in rows for names in row.by) > 20
     # One claim is redirected: its life is another one than it names.
-    lives = [each["names"] for each in recorded(made) if "life" in each["names"]]
-    by_policy = {names["throttle"]: names for names in lives if names["life"] == "exchange"}
-    lacking = redirected("ready", made, by_policy["none"], by_policy["ready"])
+    one, other = (
+        {"life": "exchange", "throttle": policy, "waf": "2.24", "recovery": "fitted"}
+        for policy in ("none", "ready")
+    )
+    lacking = redirected("ready", made, one, other)
     assert any("not the throttle" in lack for lack in lacking)
 
 
@@ -289,6 +292,23 @@ def test_what_needs_whole_traces_is_measured_on_them() -> None:
     assert "proj, deviation of ST / that of OPT" not in found
     assert len([*speed.figure_12_plots(whole), *speed.figure_14_plot(whole)]) == 3
     assert set(measured(speed.table_3(whole))) == {"exchange", "map"}
+
+
+def test_every_claim_of_the_full_form_names_the_lives_that_measure_it() -> None:
+    frames = {name: pl.concat([hour(name)] * 6) for name in paper.BY_NAME}
+    whole = Short(frames, whole=True, workers=2)
+    tables = [
+        demand.figure_4(whole), life.figure_10(whole), life.table_2(whole), speed.figure_11(whole),
+        speed.figure_12(whole), speed.table_3(whole), speed.figure_14(whole),
+    ]  # fmt: skip
+    found = list(whole.measured())
+    for row in (row for table in tables for row in table.rows if row.kind == "output"):
+        assert row.ours is not None, f"{row.what}: all five traces are whole"
+        assert row.by, f"{row.what}: nobody knows what measured it"
+        assert list(unlike(row, found)) == []
+        traces = {names.get("life", names.get("demand")) for names in row.by}
+        named = {name for name in paper.BY_NAME if name in row.what}
+        assert traces == (named or traces), f"{row.what} rests on {traces}"
 
 
 @pytest.mark.verify

@@ -6,11 +6,12 @@ the code that took them. `scripts/papers.py` walks the full forms that it stores
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from floatgate.lists import chips
+from floatgate.report.model import Finding
 from floatgate.reproduce.claims import Evidence
 from floatgate.reproduce.runner import MEASURED, Reproduction, claims_of
 from floatgate.reproduce.studies.ready.paper import BY_NAME
@@ -27,9 +28,11 @@ def not_carried(made: Reproduction, experiment: Experiment) -> Iterator[str]:
     for row in (row for table in made.report.tables for row in table.rows):
         if row.ours is not None and not row.runs and not row.by:
             yield f"{row.what}: nobody knows what measured it"
+        yield from unlike(row, measured)
         for names in row.by:
-            found = [each["says"] for each in measured if each["names"] == names]
-            yield from (f"{row.what}: {lack} of {names}" for lack in _other(names, found, planned))
+            workload = names.get("described")
+            if workload and not any(run.names["workload"] == workload for run in planned):
+                yield f"{row.what}: no workload is {workload}"
         for names in row.runs:
             plans = [run for run in planned if run.names.keys() == names.keys()
                      and _carries(names, run.names)]  # fmt: skip
@@ -44,6 +47,21 @@ def not_carried(made: Reproduction, experiment: Experiment) -> Iterator[str]:
                     continue
                 lacking = _lacking(json.loads(path.read_text()), plans[0].part)
                 yield from (f"{row.what}: {lack} of {names}" for lack in lacking)
+
+
+def unlike(row: Finding, measured: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What the measurements behind a claim lack that are no runs."""
+    for names in row.by:
+        kind = next(iter(names))
+        found = [each["says"] for each in measured if each["names"] == names]
+        if kind not in ("life", "bench", "demand", "chip", "described", "formula"):
+            yield f"{row.what}: nobody knows what kind {names} is"
+        if kind in ("life", "bench", "demand") and not found:
+            yield f"{row.what}: nobody measured {names}"
+        if kind == "chip" and not chips(names["chip"]):
+            yield f"{row.what}: there is no such chip as {names}"
+        lacking = (lack for says in found for lack in _unlike(names, says))
+        yield from (f"{row.what}: {lack} of {names}" for lack in lacking)
 
 
 def _carries(names: Mapping[str, str], plan: Mapping[str, str]) -> bool:
@@ -86,30 +104,18 @@ def _is_policy(text: str, name: str, own: Mapping[str, Any]) -> bool:
     return name == wanted and all(same_value(has[k], v) for k, v in given)
 
 
-def _other(
-    names: Mapping[str, str], measured: list[Mapping[str, Any]], planned: list[Any]
-) -> Iterator[str]:
-    """What the measurements behind a claim lack that are no runs."""
-    kind = next(iter(names))
-    if kind in ("life", "bench", "demand") and not measured:
-        yield "there is no measurement"
-    for says in measured:
-        if kind == "life":
-            throttle = says["throttle"]
-            if says["drive"] != BY_NAME[names["life"]].drive:
-                yield "not the drive"
-            if not _is_policy(names["throttle"], throttle["name"], throttle):
-                yield "not the throttle"
-            if says["recovery"] != names["recovery"] or f"{says['waf']:g}" != names["waf"]:
-                yield "not the recovery or write amplification"
-        if kind == "bench":
-            if says["chip"] != names["bench"] or str(says["plan"]["blocks"]) != names["blocks"]:
-                yield "not the chip or its blocks"
-            if says["bits_per_cell"] != chips(names["bench"])[0]["bits_per_cell"]:
-                yield "not the cells"
-    if kind == "chip" and not chips(names["chip"]):
-        yield "no such chip"
-    if kind == "described" and not any(p.names.get("workload") == names[kind] for p in planned):
-        yield "no such workload"
-    if kind not in ("life", "bench", "demand", "chip", "described", "formula"):
-        yield "nobody knows what kind it is"
+def _unlike(names: Mapping[str, str], says: Mapping[str, Any]) -> Iterator[str]:
+    """What a measurement says of itself against its name."""
+    if "life" in names:
+        throttle = says["throttle"]
+        if says["drive"] != BY_NAME[names["life"]].drive:
+            yield "not the drive"
+        if not _is_policy(names["throttle"], throttle["name"], throttle):
+            yield "not the throttle"
+        if says["recovery"] != names["recovery"] or f"{says['waf']:g}" != names["waf"]:
+            yield "not the recovery or write amplification"
+    if "bench" in names:
+        if says["chip"] != names["bench"] or str(says["plan"]["blocks"]) != names["blocks"]:
+            yield "not the chip or its blocks"
+        if says["bits_per_cell"] != chips(names["bench"])[0]["bits_per_cell"]:
+            yield "not the cells"
