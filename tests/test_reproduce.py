@@ -160,13 +160,14 @@ def test_a_run_of_two_names_is_both_and_stand_ins_stand_alone() -> None:
 
 
 def test_a_run_does_not_carry_what_only_others_are_set_to(tmp_path: Path) -> None:
-    own = {"ftl.spare-factor": [0.1, 0.2]}
+    own = {"ftl.spare-factor": [0.1, 0.2], "workload.arrivals": {"poisson": {"iops": 9000}}}
     blocks = [{"workload": "random-write", "set": own}, {"workload": "zipf"}]
     plan = fg.Experiment("blocks", drive="agcr", set=SMALL, runs=blocks)
     comparison = plan.sweep(out=tmp_path, workers=1)
     # In a comparison it has the key as well, with the value that it happens to have.
     assert all("ftl.spare-factor" in names for names in comparison.variants)
     evidence = findings.Evidence(plan, comparison)
+    # What arrives has an equals sign, as a run has that stands for two.
     assert [taken.names for taken in evidence.runs] == [run.names for run in plan.planned()]
     (zipf,) = evidence.of({"workload": "zipf"})
     assert "ftl.spare-factor" not in zipf.names

@@ -66,7 +66,9 @@ def unlike(row: Finding, measured: Sequence[Mapping[str, Any]]) -> Iterator[str]
 
 def _carries(names: Mapping[str, str], plan: Mapping[str, str]) -> bool:
     """Whether names are those of a planned run; what stands for two equal ones has both names."""
-    return all(plan[name] in label.split(" = ") for name, label in names.items() if name in plan)
+    return all(
+        plan[name] in (label, *label.split(" = ")) for name, label in names.items() if name in plan
+    )
 
 
 def not_planned(experiment: Experiment) -> Iterator[str]:

@@ -92,8 +92,7 @@ class Evidence:
         self._by: dict[str, dict[str, set[int]]] = {}
         for i, taken in enumerate(self.runs):
             for name, label in taken.names.items():
-                # A run that stands for two equal ones has the names of both.
-                for each in (label, *label.split(" = ")):
+                for each in _labels(label):
                     self._by.setdefault(name, {}).setdefault(each, set()).add(i)
 
     def of(self, where: Mapping[str, Any]) -> list[Taken]:
@@ -191,7 +190,7 @@ class Evidence:
             if key in rows:
                 continue
             mark = " [stand-in]" * (next(iter(heads)) == "workload" and taken.stand_in)
-            here = {**where, **{axis: taken.names[axis].split(" = ") for axis in heads}}
+            here = {**where, **{axis: _labels(taken.names[axis]) for axis in heads}}
             cells = (self._cell(column, here, taken) for column in columns.values())
             rows[key] = [key[0] + mark, *key[1:], *cells]
         return Sheet(title, [*heads.values(), *columns], list(rows.values()), text)
@@ -248,9 +247,14 @@ def _carried(variant: Mapping[str, str], planned: Iterable[Mapping[str, str]]) -
     """
     for names in planned:
         own = {name: variant[name] for name in names if name in variant}
-        if all(names[name] in label.split(" = ") for name, label in own.items()):
+        if all(names[name] in _labels(label) for name, label in own.items()):
             return {**names, **own}
     return variant
+
+
+def _labels(label: str) -> Sequence[str]:
+    """A run that stands for two equal ones has the names of both; others may have such a sign."""
+    return label, *label.split(" = ")
 
 
 def _each(
