@@ -4,7 +4,7 @@
 the full one of those named, without any trace at hand; it checks that each claim rests on what it
 names. It writes `docs/papers.md` (figure, claim, and its verdict in both forms),
 `python/floatgate/reproduce/verdicts.json`, which `floatgate reproduce` lists, and beside itself
-`papers.json`: what the full forms gave, and of which experiment files. A full form that is stopped
+`papers.json`: what the full forms gave, and a digest of what they ran. A full form that is stopped
 goes on with the same `--runs`.
 """
 
@@ -21,7 +21,7 @@ from floatgate.engine import version
 from floatgate.report.model import Finding
 from floatgate.report.verdicts import RULE, counts, verdict
 from floatgate.reproduce.claims import shown
-from floatgate.reproduce.runner import VERDICTS, Reproduction, known, prepared, reproduce
+from floatgate.reproduce.runner import FILE, VERDICTS, Reproduction, known, prepared, reproduce
 
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "tests"))
@@ -55,8 +55,8 @@ def main() -> None:
         full = {name: made(name, runs, quick=False) for name in asked.full}
     stored, old = kept(), json.loads(VERDICTS.read_text())["studies"]
     for name, each in full.items():
-        stored[name] = {"files": files(name), "claims": claims(each)}
-    FULL.write_text(json.dumps(stored, indent=0) + "\n")
+        stored[name] = {"plan": plan(name), "claims": claims(each)}
+    FULL.write_text(text(stored))
     became = {
         name: {"quick": counts(each.report.tables)}
         | ({"full": counts(full[name].report.tables)} if name in full else {})
@@ -88,12 +88,28 @@ def kept() -> dict[str, Any]:
     return stored
 
 
-def files(name: str) -> str:
-    """The digest of the experiment file of a study and of all TOML beside it."""
-    digest = hashlib.sha256()
-    for path in sorted(known()[name].folder.rglob("*.toml")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+def plan(name: str) -> str:
+    """The digest of all that the full form of a study runs: settings, readings, files beside it."""
+    experiment = known()[name]
+    runs = [
+        [{**run.names}, *(Path(str(f)).name for f in (run.part.drive, run.part.workload)),
+         {**run.part.policy}, {**run.part.set}, run.part.seed, {**run.reading}]
+        for run in experiment.planned()
+    ]  # fmt: skip
+    digest = hashlib.sha256(json.dumps(runs).encode())
+    for path in sorted(experiment.folder.rglob("*.toml")):
+        if path.name != FILE:
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
+
+
+def text(stored: Mapping[str, Any]) -> str:
+    """The file, a claim on each line."""
+    studies = []
+    for name, each in sorted(stored.items()):
+        rows = ",\n  ".join(json.dumps(claim, ensure_ascii=False) for claim in each["claims"])
+        studies.append(f'"{name}": {{"plan": "{each["plan"]}", "claims": [\n  {rows}\n]}}')
+    return "{\n" + ",\n".join(studies) + "\n}\n"
 
 
 def claims(found: Reproduction) -> list[list[str]]:

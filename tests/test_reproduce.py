@@ -249,8 +249,8 @@ def test_every_experiment_that_comes_along_is_whole(floatgate: Floatgate) -> Non
 @pytest.mark.parametrize("name", sorted(papers.kept()))
 def test_full_verdicts_belong_to_the_experiment_files_as_they_stand(name: str) -> None:
     kept = papers.kept()[name]
-    again = f"run `python scripts/papers.py --full {name}`: its files are others"
-    assert kept["files"] == papers.files(name), again
+    again = f"run `python scripts/papers.py --full {name}`: it would run something else"
+    assert kept["plan"] == papers.plan(name), again
     judged = Counter(claim[-1] for claim in kept["claims"])
     stored = verdicts()[name]["full"]
     assert {word: judged[word] for word in stored} == stored
@@ -276,16 +276,28 @@ def test_a_claim_that_finds_no_run_is_told() -> None:
     assert len(evidence.pairs(Published("there", "waf", 2.0, victims))) == 1
 
 
-def test_a_digest_of_files_changes_with_them(
+def test_the_digest_of_a_plan_changes_with_what_would_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "experiment.toml").write_text("a")
     (tmp_path / "one.toml").write_text("b")
-    plan = fg.Experiment("own", folder=tmp_path, drive="agcr", workload="zipf")
-    monkeypatch.setattr(papers, "known", lambda: {"own": plan})
-    first = papers.files("own")
+
+    def digest(**keys: Any) -> str:
+        given = {"drive": "agcr", "workload": "one.toml"} | keys
+        plan = fg.Experiment("own", folder=tmp_path, **given)
+        monkeypatch.setattr(papers, "known", lambda: {"own": plan})
+        return papers.plan("own")
+
+    first = digest()
+    assert digest(title="words run nothing", quick={"seed": 3}) == first
+    others = [
+        digest(set={"ftl.spare-factor": 0.2}),
+        digest(reading={"first": 10}),
+        digest(policy={"victim": {"greedy": "fifo"}}),
+        digest(policy={"victim": {"greedy": "random"}}),
+        digest(seed=7),
+    ]
     (tmp_path / "one.toml").write_text("c")
-    assert papers.files("own") != first
+    assert len({first, *others, digest()}) == 7
 
 
 def test_both_forms_stand_side_by_side() -> None:
