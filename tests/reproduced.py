@@ -3,13 +3,14 @@
 import json
 import sys
 from collections.abc import Mapping
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from floatgate.report.model import Finding, Sheet
-from floatgate.report.verdicts import counts
+from floatgate.report.verdicts import counts, sentence
 from floatgate.reproduce.runner import MEASURED, Reproduction, known, reproduce, verdicts
 from walk import not_carried
 
@@ -31,7 +32,10 @@ def quick(name: str, tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     assert not new, f"run `python scripts/papers.py --full {name}`: {new}"
     # The workloads of read disturb are made for its runs, so that its plan is not that of the file.
     if name != "read-disturb":
-        assert made.report.says, "what matters stands first"
+        first = sentence(made.report.tables), made.report.says
+        page = " ".join(unescape(made.page.read_text()).split())
+        assert all(first), "the page begins with its verdicts and what matters"
+        assert f"<b>{first[0]}</b> {first[1]}" in page
         assert list(not_carried(made, known()[name].quick())) == []
     return made
 

@@ -326,6 +326,20 @@ def test_claims_rest_on_what_they_name(name: str, tmp_path_factory: pytest.TempP
         assert any("not the chip" in lack for lack in lacking), "a bench is another one's"
 
 
+def test_the_claims_are_in_the_json_as_well(tmp_path: Path, floatgate: Floatgate) -> None:
+    nothing = tmp_path / "no-traces"
+    nothing.mkdir()
+    done = floatgate("reproduce", "physics", "--quick", "--json", "--traces", str(nothing))
+    value = json.loads(done.stdout)
+    assert value["schema"] == "floatgate.reproduction/1"
+    assert value["verdicts"] == verdicts()["physics"]["quick"]
+    assert "Eq. 2" in value["says"]
+    rows = [row for table in value["tables"] for row in table["rows"]]
+    assert len(rows) > 30
+    assert all(row["runs"] or row["by"] for row in rows)
+    assert {row["verdict"] for row in rows if row["kind"] == "check"} == {"reproduced"}
+
+
 # ── The laws of garbage collection ──────────────────────────────────────────────────────────────
 
 LAWS = {
