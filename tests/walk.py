@@ -18,9 +18,15 @@ from floatgate.reproduce.studies.ready.paper import BY_NAME
 from floatgate.runs.sweep import Experiment
 from floatgate.settings import same_value
 
+UNNAMED = ("read-disturb",)
+"""Studies whose claims do not name what measured them yet."""
+
 
 def not_carried(made: Reproduction, experiment: Experiment) -> Iterator[str]:
-    """What claims lack: a name of what measured them, or there what their names say."""
+    """What claims lack: a name of what measured them, or there what their names say.
+
+    The experiment is the one that was run, with the files that were made for it.
+    """
     folder = made.page.parent
     listed = json.loads((folder / "sweep.json").read_text())["runs"]
     planned = experiment.planned()
