@@ -173,10 +173,13 @@ def lines(quick: Iterable[Sequence[str]], full: Iterable[Sequence[str]]) -> Iter
     for title, where, what in {**forms[1], **forms[0]}:
         rows = [form.get((title, where, what)) for form in forms]
         of = f" ({title.partition(': ')[2]})" if "against Li" in title else ""
-        _, _, _, published, mark, *_ = max((row for row in rows if row), key=lambda row: row[4])
+        there = [row for row in rows if row]
+        published, mark = there[-1][3], max(row[4] for row in there)
         cells = [where or title.partition(":")[0], f"{what}{of} {mark}".rstrip(), published]
         for row in rows:
-            cells += row[5:] if row else ["", ""]
+            # A formula of a smaller drive has another number.
+            other = f" against {row[3]}" if row and row[3] != published else ""
+            cells += [row[5] + other, row[6]] if row else ["", ""]
         yield f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 

@@ -310,6 +310,10 @@ def test_both_forms_stand_side_by_side() -> None:
         "| Fig. 1 | writes | 2 |  |  | 9 | differs |",
         "| Fig. 1 | reads \\* | -54 % | -50 % | reproduced | -20 % | direction |",
     ]
+    smaller = [[*full[0][:3], "3", "", "8", "differs"]]
+    assert next(papers.lines(smaller, full)) == (
+        "| Fig. 1 | writes | 2 | 8 against 3 | differs | 9 | differs |"
+    )
     assert list(papers.lines(quick, [])) == [
         "| Fig. 1 | reads \\* | -54 % | -50 % | reproduced |  |  |"
     ]

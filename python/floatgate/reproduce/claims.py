@@ -58,7 +58,8 @@ class Taken(NamedTuple):
 
     def among(self, comparison: Comparison) -> Mapping[str, str]:
         """Its names without those that are the same for all runs."""
-        return {name: self.names[name] for name in self.names if name in comparison.varied}
+        varied = comparison.varied
+        return {name: value for name, value in self.names.items() if name in varied}
 
     @property
     def marked(self) -> str:
@@ -77,18 +78,13 @@ class Evidence:
     """
 
     def __init__(self, experiment: Experiment, comparison: Comparison | None) -> None:
-        planned: dict[str, list[Mapping[str, str]]] = {}
-        for run in experiment.planned():
-            planned.setdefault(run.names["workload"], []).append(run.names)
-        every = [names for of in planned.values() for names in of]
+        planned = [run.names for run in experiment.planned()]
         if comparison is None:
-            self.runs = [Taken(names, None) for names in every]
+            self.runs = [Taken(names, None) for names in planned]
         else:
+            plan = _plan(planned, comparison.varied)
             pairs = zip(comparison.variants, comparison.runs, strict=True)
-            self.runs = [
-                Taken(_carried(names, planned.get(names.get("workload", ""), every)), run)
-                for names, run in pairs
-            ]
+            self.runs = [Taken(_carried(names, plan), run) for names, run in pairs]
         self._by: dict[str, dict[str, set[int]]] = {}
         for i, taken in enumerate(self.runs):
             for name, label in taken.names.items():
@@ -239,16 +235,32 @@ OVER: Mapping[str, Callable[[Sequence[float]], float]] = {
 }
 
 
-def _carried(variant: Mapping[str, str], planned: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
+_Plan = Mapping[tuple[str, ...], Mapping[tuple[str, ...], Mapping[str, str]]]
+
+
+def _plan(planned: Iterable[Mapping[str, str]], varied: Iterable[str]) -> _Plan:
+    """Planned runs by what they have of that which varies, and by its values."""
+    plan: dict[tuple[str, ...], dict[tuple[str, ...], Mapping[str, str]]] = {}
+    for names in planned:
+        keys = tuple(name for name in varied if name in names)
+        plan.setdefault(keys, {}).setdefault(tuple(names[key] for key in keys), names)
+    return plan
+
+
+def _carried(variant: Mapping[str, str], plan: _Plan) -> Mapping[str, str]:
     """All that a run carries by its plan, of two equal ones by the names of both.
 
     A comparison leaves out what is the same for all of its runs, and has for every run what only
     some of them are set to.
     """
-    for names in planned:
-        own = {name: variant[name] for name in names if name in variant}
-        if all(names[name] in _labels(label) for name, label in own.items()):
-            return {**names, **own}
+    for keys, of in plan.items():
+        if names := of.get(tuple(variant.get(key, "") for key in keys)):
+            return names
+    for keys, of in plan.items():
+        own = {key: variant.get(key, "") for key in keys}
+        for values, names in of.items():
+            if all(v in _labels(label) for v, label in zip(values, own.values(), strict=True)):
+                return {**names, **own}
     return variant
 
 
