@@ -62,9 +62,17 @@ fn view<'a>(ftl: &'a Drive, wear: &'a IndexVec<BlockId, u32>) -> PlaneView<'a> {
 
 /// Which block is to move when block 7 was erased, at these thousandths of cycles.
 fn moved(policy: &mut impl Wear, wear: [u32; 8]) -> Option<u32> {
+    moved_beside(policy, wear, None)
+}
+
+/// The same where a block has a role, which wear levelling is told to leave alone.
+fn moved_beside(policy: &mut impl Wear, wear: [u32; 8], role: Option<usize>) -> Option<u32> {
     let (ftl, wear) = (seven(), IndexVec::from_raw(wear.to_vec()));
     let mut plan = Plan::of(Source::Wear);
-    policy.balance(&Balance { plane: view(&ftl, &wear), erased: block(7) }, &mut plan);
+    let mut roles = BitSet::new(8);
+    role.inspect(|at| roles.put(*at, true));
+    let plane = PlaneView { excluded: role.map(|_| &roles), ..view(&ftl, &wear) };
+    policy.balance(&Balance { plane, erased: block(7) }, &mut plan);
     match plan.steps[..] {
         [] => None,
         [Step::Reclaim { block, to: Dest::Stream(StreamId::WEAR) }] => Some(block.as_u32()),
@@ -97,6 +105,20 @@ fn static_wear_levelling_moves_what_is_least_worn() {
     assert_eq!(moved(&mut policy, [9_000; 8].map(|wear| wear + 1_000)), None);
     let fresh = PolicySet::resolve(&[], None).expect("the default policies").build().wear;
     assert!(!fresh.active());
+}
+
+/// Blocks with a role are cold data like others where wear levelling is told so.
+#[test]
+fn static_wear_levelling_spares_blocks_with_a_role_or_moves_them() {
+    let wear = [5_000, 4_000, 7_000, 6_000, 9_000, 9_000, 9_000, 30_000];
+    for (params, found) in [
+        (json!({ "threshold": 16 }), Some(0)),
+        (json!({ "threshold": 16, "roles": "spared" }), Some(0)),
+        (json!({ "threshold": 16, "roles": "moved" }), Some(1)),
+    ] {
+        let mut policy = set_of("wear", "static", &params).build().wear;
+        assert_eq!(moved_beside(&mut policy, wear, Some(1)), found, "{params}");
+    }
 }
 
 /// The mean is 100 cycles of 1000. Three quarters of the 900 that are left: blocks may have 225 more.

@@ -333,7 +333,12 @@ fn read_disturbs() -> Vec<Row> {
 fn others() -> Vec<Row> {
     let mango = (Family::PageChoice, "mango");
     let swap = (Family::Wear, "hot-cold-swap");
+    // Blocks of low density are worn least, once many reads go to few of them.
+    let mut roles =
+        row((Family::Wear, "static"), "roles", &["spared", "moved"], (READ_HOT, "threshold=2"));
+    roles.on[0].own = &["policy read-disturb=hot-low-density:limit=40:low-limit=400"];
     vec![
+        roles,
         row(mango, "fast-types", &["1", "2"], (FAST_AND_SLOW, "")),
         row(mango, "bound", &["0", "0.2", "0.9"], (FAST_AND_SLOW, "")),
         row(mango, "gc", &["on-demand", "follow", "slow"], (FAST_AND_SLOW, "gc-fill=0.95")),

@@ -7,19 +7,29 @@
 
 use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
-use ftl::{Balance, Dest, Plan, Step, StreamId, Watch, Wear};
+use ftl::{Balance, Dest, Plan, PlaneView, Step, StreamId, Watch, Wear};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
     name: "static",
     summary: "Moves the data of the least worn block onto the most worn free one when wear spreads.",
     paper: "folklore; Chang, SAC 2007, names the idea",
-    params: &[ParamInfo {
-        name: "threshold",
-        kind: Kind::Int { min: 1, max: 1_000_000 },
-        default: "20",
-        doc: "spread of effective P/E cycles in a plane that is tolerated",
-    }],
+    params: &[
+        ParamInfo {
+            name: "threshold",
+            kind: Kind::Int { min: 1, max: 1_000_000 },
+            default: "20",
+            doc: "spread of effective P/E cycles in a plane that is tolerated",
+        },
+        ParamInfo {
+            name: "roles",
+            kind: Kind::Word(&["spared", "moved"]),
+            default: "spared",
+            doc: "blocks to which the read-disturb policy gave a role (of low density, shadows, \
+                  monitored), which are erased seldom because they endure many reads: spared, or \
+                  moved like cold data",
+        },
+    ],
     ..PolicyInfo::of(Family::Wear)
 };
 
@@ -28,17 +38,19 @@ pub const INFO: PolicyInfo = PolicyInfo {
 pub struct StaticWear {
     /// In thousandths of a cycle.
     threshold: u32,
+    moves_roles: bool,
     moves: u64,
 }
 
 pub(crate) fn new(params: &Params) -> StaticWear {
-    StaticWear::with_threshold(params.int("threshold") as u32)
+    let policy = StaticWear::with_threshold(params.int("threshold") as u32);
+    StaticWear { moves_roles: params.word("roles") == "moved", ..policy }
 }
 
 impl StaticWear {
     /// Tolerates a spread of `cycles`.
     pub fn with_threshold(cycles: u32) -> Self {
-        Self { threshold: cycles.saturating_mul(1_000), moves: 0 }
+        Self { threshold: cycles.saturating_mul(1_000), moves_roles: false, moves: 0 }
     }
 }
 
@@ -61,7 +73,9 @@ impl Wear for StaticWear {
         if worn - least <= self.threshold {
             return;
         }
-        let coldest = balance.plane.candidates().min_by_key(|b| (view.wear[*b], b.as_u32()));
+        let excluded = balance.plane.excluded.filter(|_| !self.moves_roles);
+        let plane = PlaneView { excluded, ..balance.plane };
+        let coldest = plane.candidates().min_by_key(|b| (view.wear[*b], b.as_u32()));
         let Some(coldest) = coldest else { return };
         // The least worn block may be one that is no candidate; the candidates may all be worn more.
         if worn.saturating_sub(view.wear[coldest]) > self.threshold {
