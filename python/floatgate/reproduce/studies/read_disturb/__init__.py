@@ -8,8 +8,8 @@ from copy import deepcopy
 from pathlib import Path
 
 from floatgate.experiments import Experiment
-from floatgate.reproduce.studies.read_disturb import figures, order, why, workloads
-from floatgate.reproduce.studies.read_disturb.runs import ALL, SCHEMES, Runs
+from floatgate.reproduce.claims import Evidence
+from floatgate.reproduce.studies.read_disturb import figures, workloads
 from floatgate.reproduce.studies.read_disturb.workloads import BLOCK, EXTENT, PAGE, Sample
 from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
@@ -31,18 +31,9 @@ LENGTHS = {"umass:websearch1": "52min", "msps:ads": "24h"}
 """Of stand-ins whose length no source of the catalogue gives: Websearch at 335 requests a second,
 as is often quoted of it; ADS as 48 files of half an hour."""
 
-CONCENTRATED = {
-    "SRC, half of the reads on 1 %": (0.5, 0.01),
-    "SRC, 80 % of the reads on 1 %": (0.8, 0.01),
-    "SRC, 95 % of the reads on 1 %": (0.95, 0.01),
-    "SRC, 99 % of the reads on 1 %": (0.99, 0.01),
-    "SRC, 95 % of the reads on 5 %": (0.95, 0.05),
-}
-"""Share of the reads, and the part of the volume that they go to."""
-
 REGION = 4 * EXTENT
 
-SCATTERED = "scattered"
+SCATTERED, EVEN = "scattered", "even"
 
 
 def prepare(experiment: Experiment, traces: Folders, folder: Path) -> Experiment:
@@ -52,60 +43,48 @@ def prepare(experiment: Experiment, traces: Folders, folder: Path) -> Experiment
     make_folder(place)
     made: dict[tuple[str, str], tuple[Path, int]] = {}
     samples: dict[tuple[str, bool], Sample] = {}
-    longest = max(block.get("reading", data.get("reading", {}))["first"] for block in data["runs"])
+    longest = max(block["reading"]["first"] for block in data["runs"])
     for block in data["runs"]:
         for label, case in block["cases"]["workload"].items():
             name, kind = case["workload"], _kind(label)
             if (name, kind) not in made:
                 sample = _sampled(samples, name, kind, traces)
-                path = (
-                    place
-                    / f"{re.sub('[^a-z0-9]+', '-', f'{name} {kind}'.lower()).strip('-')}.parquet"
-                )
-                workloads.write(sample, FACTOR, DIES, longest, SEED, path)
+                words = re.sub("[^a-z0-9]+", "-", f"{name} {kind}".lower()).strip("-")
+                path = place / f"{words}.parquet"
+                rounds = workloads.rounds(sample, FACTOR, DIES, longest, SEED, even=kind == EVEN)
+                workloads.write(rounds, sample, FACTOR, path)
                 made[name, kind] = path, sample.volume
             path, volume = made[name, kind]
-            settings = {**data.get("set", {}), **block.get("set", {}), **case.get("set", {})}
+            settings = {**data.get("set", {}), **block.get("set", {})}
             case["workload"] = str(path.resolve())
-            case["set"] = {
-                **case.get("set", {}),
-                "geometry.blocks-per-plane": blocks_for(volume, settings["geometry.channels"]),
-            }
+            blocks = blocks_for(volume, settings["geometry.channels"])
+            case["set"] = {"geometry.blocks-per-plane": blocks}
     keys = {key.replace("-", "_"): value for key, value in data.items()}
     del keys["schema"]
     return Experiment(folder=experiment.folder, **keys)
 
 
-def analyse(comparison: Comparison, _study: Study) -> Analysis:
+def analyse(comparison: Comparison, study: Study) -> Analysis:
     """The tables, sheets and plots of the report."""
-    runs = Runs.of(comparison)
-    sheets = [order.sheet(runs), *figures.sheets(runs), *why.sheets(runs)]
-    return Analysis(
-        figures.tables(runs),
-        list(figures.plots(runs)),
-        order.missed(runs),
-        [sheet for sheet in sheets if sheet.rows],
-        _figures_only(comparison),
-    )
-
-
-def _figures_only(comparison: Comparison) -> Comparison:
-    """The runs of Table II: all of them would be too many to read."""
-    chosen = [
-        (names, run)
-        for names, run in zip(comparison.variants, comparison.runs, strict=True)
-        if names["workload"] in ALL and names["read-disturb"] in SCHEMES
-    ]
+    evidence = Evidence(study.experiment, comparison)
+    # The runs of Table II: all of them would be too many to read.
+    shown = evidence.of({"workload": figures.ALL, "read-disturb": figures.SCHEMES} | figures.HEAD)
     kept = ("workload", "read-disturb")
-    variants = [{key: names[key] for key in kept} for names, _ in chosen]
-    return Comparison([run for _, run in chosen], variants, comparison.failed)
+    variants = [{key: taken.names[key] for key in kept} for taken in shown]
+    tables = figures.tables(evidence)
+    return Analysis(
+        tables,
+        figures.plots(evidence),
+        sheets=figures.sheets(evidence),
+        shown=Comparison([taken.run for taken in shown], variants, comparison.failed),
+        says=figures.says(tables),
+    )
 
 
 def _kind(label: str) -> str:
     """How a workload differs from its trace, by its label."""
-    if label in CONCENTRATED:
-        return label.partition(", ")[2]
-    return SCATTERED if label.endswith(SCATTERED) else ""
+    kind = label.partition(", ")[2]
+    return kind if label in figures.CONCENTRATED or kind in (SCATTERED, EVEN) else ""
 
 
 def _sampled(
@@ -116,7 +95,7 @@ def _sampled(
         length = {"workload.duration": LENGTHS[name]} if _lacks_length(name, traces) else {}
         samples[name, gather] = workloads.sampled(name, FACTOR, length, traces, gather=gather)
     sample = samples[name, gather]
-    for label, (share, part) in CONCENTRATED.items():
+    for label, (share, part) in figures.CONCENTRATED.items():
         if label.endswith(f", {kind}"):
             return workloads.concentrated(sample, share, part, REGION, SEED)
     return sample

@@ -1,178 +1,186 @@
-"""The runs by what they are, and what they came to once they were steady."""
+"""What a run came to once it was steady: in its second half, by the series that it stored."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
 from floatgate.result.values import SOURCES
 
-BASELINE = "Baseline"
-SCHEMES = (BASELINE, "RedFTL", "RL", "HotLD", "IPR")
-
-ALL = ("STG", "USR", "HM", "MDS", "ADS", "PROJ", "SRC", "WEB", "Websearch")
-"""Table II, in its order."""
-
-DOMINATED = ("MDS", "ADS", "PROJ", "SRC", "WEB", "Websearch")
-"""The workloads that the paper calls dominated by read refresh."""
-
-TIE = 0.05
-"""Counts that differ by less are as good as equal."""
-
-STEADY = 0.02
-"""So much the share of refresh may move from one quarter to the next."""
+MS = 10**6
 
 
-class Erases(NamedTuple):
-    """Blocks erased for refresh (rrGC) and for anything else (wGC)."""
+class Sums(NamedTuple):
+    """Of a part of a run: blocks erased, and reads with their time in ns.
 
+    `own` are erased by refreshes alone; `refresh` (rrGC) has the erases of collection, too, that
+    refreshes are charged for.
+    """
+
+    own: float
     refresh: float
-    other: float
-
-    @property
-    def all(self) -> float:
-        """Every erase."""
-        return self.refresh + self.other
-
-    @property
-    def share(self) -> float | None:
-        """Of refresh; None without erases."""
-        return self.refresh / self.all if self.all else None
+    wear: float
+    all: float
+    reads: float
+    read_ns: float
 
 
-class Run:
-    """A run, of which the second half counts: by then the drive is as it stays."""
+def between(run: Result, begin: float = 0.5, end: float = 1.0) -> Sums:
+    """What happened from one part of the run's time to another, by default in its second half."""
+    ends, sums = _rising(run.folder)
+    at = np.array([begin, end]) * ends[-1]
+    # A row of the series across the border counts as far as it lies on this side.
+    return Sums(*(float(np.diff(np.interp(at, ends, column))[0]) for column in sums))
 
-    def __init__(self, result: Result) -> None:
-        self.result = result
 
-    @cached_property
-    def rows(self) -> pl.DataFrame:
-        """Time, erases and reads, added up from the beginning."""
-        columns = [f"flash_erase_{source}_blocks" for source in SOURCES]
-        refresh = pl.col("flash_erase_refresh_blocks") + pl.col("gc_erase_blocks_for_refresh")
-        return self.result.series().select(
+@lru_cache(maxsize=512)
+def _rising(folder: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The ends of the rows of a run's series, and what was counted until then."""
+    refreshes = pl.col("flash_erase_refresh_blocks")
+    rows = (
+        Result.load(folder)
+        .series()
+        .select(
+            own=refreshes,
+            refresh=refreshes + pl.col("gc_erase_blocks_for_refresh"),
+            wear=pl.col("flash_erase_wear_blocks"),
+            all=pl.sum_horizontal(f"flash_erase_{source}_blocks" for source in SOURCES),
+            reads=pl.col("read_requests"),
+            read_ns=pl.col("read_latency_sum_ns"),
             end=pl.col("start_ns") + pl.col("width_ns"),
-            refresh=refresh.cum_sum(),
-            all=pl.sum_horizontal(columns).cum_sum(),
-            reads=pl.col("read_requests").cum_sum(),
-            read_ns=pl.col("read_latency_sum_ns").cast(pl.Float64).cum_sum(),
         )
-
-    def _until(self, part: float) -> dict[str, float]:
-        """The sums up to this part of the run's time."""
-        rows = self.rows
-        end = float(rows["end"][-1]) * part
-        # A row across the border counts as far as it lies ahead of it.
-        after = int((rows["end"] < end).sum())
-        if after >= rows.height:
-            return {name: float(rows[name][-1]) for name in rows.columns}
-        last = {name: float(rows[name][after]) for name in rows.columns}
-        before = dict.fromkeys(last, 0.0)
-        if after:
-            before = {name: float(rows[name][after - 1]) for name in rows.columns}
-        share = (end - before["end"]) / (last["end"] - before["end"])
-        return {name: before[name] + share * (last[name] - before[name]) for name in last}
-
-    def erases(self, begin: float = 0.5, end: float = 1.0) -> Erases:
-        """Those between two parts of the run's time."""
-        a, b = self._until(begin), self._until(end)
-        refresh = b["refresh"] - a["refresh"]
-        return Erases(refresh, b["all"] - a["all"] - refresh)
-
-    @property
-    def shares(self) -> tuple[float | None, float | None]:
-        """The share of refresh in the third and in the fourth quarter."""
-        return self.erases(0.5, 0.75).share, self.erases(0.75, 1.0).share
-
-    @property
-    def is_steady(self) -> bool:
-        """Whether that share has settled."""
-        third, fourth = self.shares
-        return third is not None and fourth is not None and abs(fourth - third) <= STEADY
-
-    @property
-    def reads(self) -> float:
-        """Reads of the second half."""
-        return self._until(1.0)["reads"] - self._until(0.5)["reads"]
-
-    @property
-    def read_ns(self) -> float | None:
-        """Mean response time of the reads of the second half."""
-        a, b = self._until(0.5), self._until(1.0)
-        return (b["read_ns"] - a["read_ns"]) / self.reads if self.reads else None
-
-    def counter(self, name: str) -> float:
-        """What the scheme has counted, over the whole run."""
-        return float(self.result.policies["read-disturb"].counters.get(name, 0))
+    )
+    *sums, ends = rows.to_numpy().astype(np.float64).T
+    return np.append(0, ends), np.array([np.append(0, np.cumsum(column)) for column in sums])
 
 
-class Runs:
-    """The runs of an experiment by workload and scheme."""
+# ── Measures ────────────────────────────────────────────────────────────────────────────────────
 
-    def __init__(self, runs: Mapping[tuple[str, str], Run]) -> None:
-        self._runs = runs
 
-    @classmethod
-    def of(cls, comparison: Comparison) -> Runs:
-        """Those of a comparison."""
-        return cls(
-            {
-                (names["workload"], names["read-disturb"]): Run(run)
-                for names, run in zip(comparison.variants, comparison.runs, strict=True)
-            }
-        )
+def own(run: Result) -> float:
+    """Erases by refreshes alone."""
+    return between(run).own
 
-    def get(self, workload: str, scheme: str) -> Run | None:
-        """The run, if it is there."""
-        return self._runs.get((workload, scheme))
 
-    def schemes(self, workload: str) -> list[str]:
-        """What ran on a workload."""
-        return [scheme for label, scheme in self._runs if label == workload]
+def refresh(run: Result) -> float:
+    """Erases for refresh (rrGC)."""
+    return between(run).refresh
 
-    def there(self, workloads: Iterable[str] | None = None) -> list[str]:
-        """Workloads that have a Baseline; of these, in their order."""
-        labels = dict.fromkeys(label for label, _ in self._runs)
-        return [
-            label
-            for label in (workloads if workloads is not None else labels)
-            if self.get(label, BASELINE)
-        ]
 
-    def is_stand_in(self, workload: str) -> bool:
-        """Whether the trace was not at hand."""
-        run = self.get(workload, BASELINE)
-        return bool(run and run.result.provenance.workload.stand_in)
+def other(run: Result) -> float:
+    """Erases for anything else (wGC)."""
+    return between(run).all - between(run).refresh
 
-    def shown(self, workload: str) -> str:
-        """The name with its mark."""
-        return f"{workload} [stand-in]" if self.is_stand_in(workload) else workload
 
-    def ratio(self, workload: str, scheme: str, of: str) -> float | None:
-        """Erases (`refresh`, `other`, `all`) by those of Baseline; None by nothing."""
-        run, base = self.get(workload, scheme), self.get(workload, BASELINE)
-        if run is None or base is None:
+def every(run: Result) -> float:
+    """All erases."""
+    return between(run).all
+
+
+def share(run: Result, begin: float = 0.5, end: float = 1.0) -> float | None:
+    """The share of refresh among all erases."""
+    sums = between(run, begin, end)
+    return _over(sums.refresh, sums.all)
+
+
+def wear(run: Result) -> float | None:
+    """The share of wear levelling among them."""
+    return _over(between(run).wear, between(run).all)
+
+
+def moved(run: Result) -> float | None:
+    """By how much the share of refresh moved from the third quarter of the run to the fourth."""
+    third, fourth = share(run, 0.5, 0.75), share(run, 0.75)
+    return None if third is None or fourth is None else fourth - third
+
+
+def read_ns(run: Result) -> float | None:
+    """Mean response time of reads."""
+    return _over(between(run).read_ns, between(run).reads)
+
+
+def waited(low: int = 0, high: int = MS) -> Callable[[Result], float | None]:
+    """The measure: of a million reads, those that met a refresh and took so many ms to so many.
+
+    None for runs that have kept no requests.
+    """
+
+    def of(run: Result) -> float | None:
+        times = _waits(run.folder)
+        if times is None:
             return None
-        below = getattr(base.erases(), of)
-        return float(getattr(run.erases(), of)) / below if below else None
+        met = times.is_between(low * MS, high * MS, closed="left").sum()
+        return 1e6 * float(met) / between(run).reads
+
+    return of
 
 
-def percent(value: float | None) -> str:
-    """A share in words; empty if there is none."""
-    return "" if value is None else f"{100 * value:.0f} %"
+@lru_cache(maxsize=64)
+def _waits(folder: Path) -> pl.Series | None:
+    """Response times in ns of the reads that met a refresh."""
+    file = Result.load(folder).table_file("requests")
+    if file is None:
+        return None
+    is_read, met = pl.col("operation") == "read", pl.col("queue_refresh_ns") > 0
+    second = pl.col("arrival_ns") >= int(_rising(folder)[0][-1]) // 2
+    return pl.scan_parquet(file).filter(is_read & met & second).collect()["latency_ns"]
 
 
-def ratio(value: float | None) -> str:
-    """A ratio in words; empty if there is none."""
-    return "" if value is None else f"{value:.3f}"
+def counter(run: Result, name: str) -> float:
+    """What the scheme has counted, over the whole run."""
+    return float(run.policies["read-disturb"].counters.get(name, 0))
 
 
-def mean(values: Sequence[float]) -> float | None:
-    """The mean; None of nothing."""
-    return sum(values) / len(values) if values else None
+def by(above: str, below: str) -> Callable[[Result], float | None]:
+    """The measure that is one of these counters by another."""
+    return lambda run: _over(counter(run, above), counter(run, below))
+
+
+USED = (*(f"low_used_{10 * n}" if n else "low_used_0" for n in range(10)), "low_used_100")
+"""Counters of erased low-density blocks, by the tenths of their reads that they had used."""
+
+
+def used(begin: int, end: int) -> Callable[[Result], float | None]:
+    """The measure: of erased low-density blocks, those that had used such tenths of their reads.
+
+    From `begin` to below `end`; 10 is all of their reads.
+    """
+    return lambda run: _over(
+        sum(counter(run, name) for name in USED[begin:end]), sum(counter(run, n) for n in USED)
+    )
+
+
+def taken(run: Result) -> float | None:
+    """The share of the reads that low-density blocks had served when they were erased."""
+    low = sum(counter(run, name) * min(n + 0.5, 10) for n, name in enumerate(USED))
+    # A tenth of what low density endures is a limit.
+    return _over(low * run.policies["read-disturb"].params.limit, run.host.read.requests)
+
+
+def cycle_wear(run: Result) -> float | None:
+    """Wear of a cycle with a reprogram. A cycle ends, and wears, with its erase."""
+    extra = (run.wear.effective.mean - run.wear.erases.mean) * run.blocks().height
+    found = _over(extra, sum(counter(run, name) for name in USED))
+    return None if found is None else 1 + found
+
+
+def spread(run: Result) -> float | None:
+    """The standard deviation of the effective cycles of all blocks, by their mean."""
+    return _over(run.wear.effective.stddev, run.wear.effective.mean)
+
+
+def memory(run: Result) -> float | None:
+    """What the scheme keeps in memory for 128 GiB of flash, in bytes."""
+    return _over(run.policies["read-disturb"].dram_bytes * 2**37, run.capacity.physical_bytes)
+
+
+def _over(above: float, below: float) -> float | None:
+    """A ratio; None by nothing."""
+    return above / below if below else None

@@ -10,7 +10,7 @@ runs faster, so that a die is as busy with refreshes as it would be, and as many
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,14 +56,12 @@ class Requests(NamedTuple):
 class Sample(NamedTuple):
     """What is left of a workload, once through, and what is known of the whole.
 
-    `volume` has the bytes of the volume that is left, `traffic` the pages that the whole reads and
-    writes.
+    `volume` has the bytes of the volume that is left.
     """
 
     requests: Requests
     length_ns: int
     volume: int
-    traffic: tuple[int, int]
     said: dict[str, Any]
 
 
@@ -118,10 +116,9 @@ def sampled(
         requests = gathered(requests)
     end = max((int(part.time[-1]) for part in parts if len(part.time)), default=0)
     length = end + end // max(int(said["requests"]), 1)
-    whole = by_phase.sum(axis=1)
     last = int((requests.offset + requests.size).max(initial=0))
     volume = max(int(said["span_bytes"]) // factor, last)
-    return Sample(requests, length, volume, (int(whole[0]), int(whole[1])), said)
+    return Sample(requests, length, volume, said)
 
 
 def _phase(requests: Requests, factor: int) -> NDArray[np.int64]:
@@ -157,10 +154,13 @@ def gathered(requests: Requests) -> Requests:
     return requests._replace(offset=rank[of] * np.uint64(EXTENT) + inside)
 
 
-def rounds(sample: Sample, factor: int, faster: int, count: int, seed: int) -> Iterator[Requests]:
+def rounds(
+    sample: Sample, factor: int, faster: int, count: int, seed: int, *, even: bool = False
+) -> Iterator[Requests]:
     """The sample again and again until there are so many requests; thinned, and faster.
 
-    Every round has all writes, and of the reads one in `factor`, drawn anew.
+    Every round has all writes, and of the reads one in `factor`, drawn anew. Requests come when the
+    sample has them, or in the same order as evenly as a round allows.
     """
     requests = sample.requests
     reads = np.flatnonzero(requests.op == _READ)
@@ -175,7 +175,11 @@ def rounds(sample: Sample, factor: int, faster: int, count: int, seed: int) -> I
         for begin, end in zip([0, *ends[:-1]], ends, strict=True):
             chosen = np.sort(np.concatenate([reads[order[begin:end]], others]))
             part = requests.at(chosen)
-            time = (part.time + np.uint64(turn * sample.length_ns)) // np.uint64(faster)
+            time = part.time
+            if even:
+                steps = np.arange(len(chosen), dtype=np.uint64) * np.uint64(sample.length_ns)
+                time = steps // np.uint64(len(chosen))
+            time = (time + np.uint64(turn * sample.length_ns)) // np.uint64(faster)
             yield part._replace(time=time)
             done += len(chosen)
             turn += 1
@@ -202,13 +206,13 @@ def concentrated(sample: Sample, share: float, part: float, region: int, seed: i
     return sample._replace(requests=requests._replace(offset=offset, size=size))
 
 
-def write(sample: Sample, factor: int, faster: int, count: int, seed: int, path: Path) -> None:
-    """The workload of a run as a Parquet file, which is a stand-in if it was made from one."""
+def write(made: Iterable[Requests], sample: Sample, factor: int, path: Path) -> None:
+    """Rounds of a sample as a Parquet file, which is a stand-in if the sample was made from one."""
     file = ParquetFile(path)
     written, span = 0, 0
     try:
         waiting: list[Requests] = []
-        for part in rounds(sample, factor, faster, count, seed):
+        for part in made:
             waiting.append(part)
             written += len(part.op)
             span = max(span, int((part.offset + part.size).max(initial=0)))
