@@ -100,7 +100,7 @@ def _lacking(result: Mapping[str, Any], part: Any) -> Iterator[str]:
         there: Any = config
         for step in key.split("."):
             there = there.get(step, {}) if isinstance(there, dict) else {}
-        if isinstance(there, int | float) and float(there) != float(value):
+        if isinstance(there, int | float) and not same_value(str(value), there):
             yield f"not {key}={value}"
 
 
