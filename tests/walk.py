@@ -16,10 +16,7 @@ from floatgate.reproduce.claims import Evidence
 from floatgate.reproduce.runner import MEASURED, Reproduction, claims_of
 from floatgate.reproduce.studies.ready.paper import BY_NAME
 from floatgate.runs.sweep import Experiment
-from floatgate.settings import same_value
-
-UNNAMED = ("read-disturb",)
-"""Studies whose claims do not name what measured them yet."""
+from floatgate.settings import same_value, setting
 
 
 def not_carried(made: Reproduction, experiment: Experiment) -> Iterator[str]:
@@ -100,7 +97,7 @@ def _lacking(result: Mapping[str, Any], part: Any) -> Iterator[str]:
         there: Any = config
         for step in key.split("."):
             there = there.get(step, {}) if isinstance(there, dict) else {}
-        if isinstance(there, int | float) and not same_value(str(value), there):
+        if isinstance(there, int | float) and not same_value(setting(value), there):
             yield f"not {key}={value}"
 
 

@@ -209,7 +209,9 @@ impl<K: Kit> Ftl<K> {
                 plans.push(plan);
             }
         });
-        plans.into_iter().for_each(|plan| self.spawn_plan(plan));
+        for plan in plans {
+            self.spawn_plan(plan);
+        }
     }
 
     // ── Levels ──────────────────────────────────────────────────────────────────────────────────

@@ -138,10 +138,10 @@ impl<D> Jobs<D> {
         if self.pace.is_kept() {
             let all = 0..self.geometry.planes() as u32;
             let planes = plane.map_or(all, |plane| plane.as_u32()..plane.as_u32() + 1);
-            planes.for_each(|plane| {
+            for plane in planes {
                 let next = self.pace.press(PlaneId::from_u32(plane));
                 self.urge(next);
-            });
+            }
         }
     }
 

@@ -42,7 +42,7 @@ impl Pace {
     /// Whether collection has a pace at all.
     #[inline]
     pub(crate) fn is_kept(&self) -> bool {
-        self.planes.len() > 0
+        !self.planes.is_empty()
     }
 
     /// A collector takes a victim with so many valid pages, which gives so many back.

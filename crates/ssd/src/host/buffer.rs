@@ -211,13 +211,12 @@ impl Buffer {
                 entry.prio = entry.prio.max(prio);
                 entry.awaited = awaited;
                 self.counts.absorbed += 1;
-                match &mut entry.state {
-                    State::Arriving(writes) => *writes += 1,
-                    _ => {
-                        self.unlink(place);
-                        self.entries[place as usize].state = State::Arriving(1);
-                        self.arriving += 1;
-                    }
+                if let State::Arriving(writes) = &mut entry.state {
+                    *writes += 1;
+                } else {
+                    self.unlink(place);
+                    self.entries[place as usize].state = State::Arriving(1);
+                    self.arriving += 1;
                 }
                 return Some(Placed { place, new: false });
             }

@@ -93,8 +93,16 @@ impl Role {
 /// The columns of the published traces, for files whose header was cut off.
 fn published(op: Op) -> Layout {
     let (other, elapsed) = (Role::Other, Role::Elapsed);
-    let mut all =
-        vec![Role::Time, Role::Process, other, other, Role::Offset, Role::Size, elapsed, Role::Disk];
+    let mut all = vec![
+        Role::Time,
+        Role::Process,
+        other,
+        other,
+        Role::Offset,
+        Role::Size,
+        elapsed,
+        Role::Disk,
+    ];
     all.retain(|role| role.is_of(op));
     all
 }
