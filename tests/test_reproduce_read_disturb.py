@@ -10,7 +10,6 @@ import pytest
 
 from floatgate import Comparison, Result
 from floatgate import run as run_drive
-from floatgate.experiments import Experiment
 from floatgate.report.model import Finding
 from floatgate.report.verdicts import verdict
 from floatgate.reproduce import runner
@@ -29,6 +28,7 @@ from floatgate.reproduce.studies.read_disturb import (
 )
 from floatgate.reproduce.studies.read_disturb.figures import SCHEMES, SIX
 from floatgate.reproduce.studies.read_disturb.workloads import EXTENT, PAGE, Requests, Sample
+from floatgate.runs.sweep import Experiment
 from floatgate.workloads.convert import convert
 from reproduced import not_carried, quick, row, rows, sheet
 
