@@ -527,7 +527,8 @@ fn the_controller_has_what_is_on_its_way() {
 }
 
 /// A drive that wears out while writes wait for their pages to be in flash: that is the end of its life,
-/// and nothing hangs.
+/// and nothing hangs. Pages that may go to one plane only wait for one that has nothing left, on a drive
+/// that has.
 #[test]
 fn a_drive_wears_out_below_a_buffer() {
     let mut ends = 0;
@@ -538,8 +539,9 @@ fn a_drive_wears_out_below_a_buffer() {
                 format!("buffer.power-loss-protected={protected}"),
                 format!("run.seed={seed}"),
                 "reliability.endurance=3".into(),
-                "geometry.channels=2".into(),
+                "geometry.channels=4".into(),
                 "ftl.spare-factor=0.4".into(),
+                "policy placement=static".into(),
                 "host.mode=queue-depth".into(),
                 "host.queue-depth=4".into(),
                 "workload.requests=100000".into(),
