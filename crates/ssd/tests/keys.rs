@@ -95,6 +95,20 @@ fn situation(name: &str) -> Situation {
             ],
             Load::Pattern("hot-cold"),
         ),
+        // Blocks with a role are worn least, once many reads go to few of them.
+        "roles" => of(
+            &[
+                &ONE_PLANE
+                    .replace("cell = 2", "cell = 3")
+                    .replace("block = 16", "block = 24")
+                    .replace("plane = 64", "plane = 40"),
+                BUS,
+                "[ftl]\nspare-factor = 0.6\n[host]\nmode = \"queue-depth\"\nqueue-depth = 4\n\
+                 [precondition]\nfill = \"full\"\n[workload]\nrequests = 30000\nread-share = 0.9\n\
+                 [policies]\nread-disturb = { name = \"hot-low-density\", limit = 40, low-limit = 400 }\n",
+            ],
+            Load::Pattern("zipf"),
+        ),
         "one-bit" => of(
             &[&GEOMETRY.replace("cell = 2", "cell = 1"), BUS, &FULL.replace("0.25", "0.5")],
             Load::Pattern("hot-cold"),
@@ -433,7 +447,7 @@ fn situations(family: Family) -> &'static [&'static str] {
         Family::PageChoice => &["urgent", "urgent-three"],
         Family::Coding => &["one-bit"],
         Family::Victim | Family::Placement | Family::Order => &["closed", "bus"],
-        Family::Wear => &["aged"],
+        Family::Wear => &["aged", "roles"],
     }
 }
 
