@@ -28,10 +28,10 @@ def host(requests: int, size: int, mean: float, gc: float) -> dict[str, Any]:
             "array": mean - mean / 4 - gc,
             "ecc": 0.0,
             "buffer": 0.0,
-            "link": None,
-            "controller": None,
-            "suspend": None,
-            "map": None,
+            "link": 0.0,
+            "controller": 0.0,
+            "suspend": 0.0,
+            "map": 0.0,
         },
     }
 
@@ -84,6 +84,7 @@ def result() -> dict[str, Any]:
             },
             "rmw_reads": 7,
             "skipped_pages": 0,
+            "space_wait_max_ns": None,
             "uncorrectable": 0,
         },
         "waf": 1.83,

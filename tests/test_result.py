@@ -18,7 +18,7 @@ def test_numbers_are_reached_by_name_or_by_key(result: Result) -> None:
 
 def test_delays_in_the_frame_add_up_to_the_mean(result: Result) -> None:
     frame = result.delays()
-    assert frame.height == 4 * 10
+    assert frame.height == 5 * 17
     writes = frame.filter(operation="write")["mean_ns"].sum()
     assert writes == pytest.approx(result.host.write.latency_ns.mean)
 

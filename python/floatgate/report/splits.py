@@ -32,6 +32,10 @@ _CAUSES = {
     "array": "flash array",
     "ecc": "error correction",
     "buffer": "write buffer",
+    "link": "link",
+    "controller": "controller",
+    "suspend": "suspended",
+    "map": "map",
 }
 
 

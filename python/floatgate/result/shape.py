@@ -60,6 +60,7 @@ def _brought_up(value: dict[str, Any]) -> dict[str, Any]:
                 part.setdefault("flush", copy.deepcopy(none))
     if isinstance(flash, dict):
         flash.setdefault("pending_reads", 0)
+        flash.setdefault("space_wait_max_ns", None)
         for kind in ("read", "program", "erase", "reprogram"):
             _fill(flash, kind, dict.fromkeys(TO_COME, 0))
     if isinstance(split, dict):

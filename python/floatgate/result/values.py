@@ -92,12 +92,8 @@ def run_id_of(value: Mapping[str, Any]) -> str:
 
 
 def delays(host: Mapping[str, Any]) -> dict[str, float]:
-    """The mean delay of one host operation by cause; `queue.gc` is the wait behind GC.
-
-    What the drive cannot wait for is left out.
-    """
-    causes = flat(host["delay_ns_by_cause"] or {})
-    return {cause: mean for cause, mean in causes if mean is not None}
+    """The mean delay of one host operation by cause; `queue.gc` is the wait behind GC."""
+    return dict(flat(host["delay_ns_by_cause"] or {}))
 
 
 def flat(value: object, path: str = "", *, lists: bool = False) -> Iterator[tuple[str, Any]]:

@@ -112,6 +112,10 @@ _CAUSES = {
     "array": "in the flash array",
     "ecc": "in error correction",
     "buffer": "at the write buffer",
+    "link": "on the link",
+    "controller": "in the controller",
+    "suspend": "suspended",
+    "map": "fetching the map",
 }
 
 

@@ -79,10 +79,10 @@ fn class(c: &ClassStats) -> Value {
             "array": mean(c.array_ns),
             "ecc": mean(c.ecc_ns),
             "buffer": mean(c.buffer_ns),
-            "link": null,
-            "controller": null,
-            "suspend": null,
-            "map": null,
+            "link": 0.0,
+            "controller": 0.0,
+            "suspend": 0.0,
+            "map": 0.0,
         },
     })
 }
