@@ -34,8 +34,10 @@ impl<K: Kit> Ftl<K> {
             self.jobs.press(Some(dest.plane));
             return None;
         };
-        let takes_more = self.space.writable.get(dest.plane.as_u32() as usize);
-        self.jobs.earn(dest.plane, takes_more);
+        if self.jobs.pace.is_kept() {
+            let takes_more = self.space.writable.get(dest.plane.as_u32() as usize);
+            self.jobs.earn(dest.plane, takes_more);
+        }
         self.bind_host(lpn, ppn, block, slot, now);
         Some(ppn)
     }

@@ -147,12 +147,10 @@ impl<D> Jobs<D> {
 
     /// The host has written a page into a plane, which takes more of them or not: if not, it may be
     /// that none waits for this plane, and yet all go elsewhere.
-    #[inline]
+    #[cold]
     pub(crate) fn earn(&mut self, plane: PlaneId, takes_more: bool) {
-        if self.pace.is_kept() {
-            let next = if takes_more { self.pace.earn(plane) } else { self.pace.press(plane) };
-            self.urge(next);
-        }
+        let next = if takes_more { self.pace.earn(plane) } else { self.pace.press(plane) };
+        self.urge(next);
     }
 
     /// A collector that was ahead of the host is so no more.
