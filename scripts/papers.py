@@ -22,6 +22,7 @@ from floatgate.report.model import Finding
 from floatgate.report.verdicts import RULE, counts, verdict
 from floatgate.reproduce.claims import shown
 from floatgate.reproduce.runner import FILE, VERDICTS, Reproduction, known, prepared, reproduce
+from floatgate.text.comparison import failures
 
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "tests"))
@@ -77,6 +78,8 @@ def made(name: str, runs: Path, *, quick: bool) -> Reproduction:
     form = known()[name].quick() if quick else known()[name]
     if lacking := [*not_carried(found, prepared(form, nothing, out))]:
         sys.exit("\n".join(lacking))
+    if failed := failures(found.report.runs):
+        sys.exit(failed)
     return found
 
 

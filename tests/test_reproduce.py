@@ -13,10 +13,12 @@ import floatgate as fg
 import floatgate.report
 import sample
 from conftest import Floatgate
+from floatgate.cli import experiments as cli
 from floatgate.experiments import Published
 from floatgate.report.model import Report
 from floatgate.reproduce import claims as findings
-from floatgate.reproduce.runner import known, measurements, reproduce, verdicts
+from floatgate.reproduce import runner
+from floatgate.reproduce.runner import Reproduction, known, measurements, reproduce, verdicts
 from floatgate.reproduce.studies import gc_laws
 from floatgate.reproduce.study import Study
 from reproduced import papers, quick, recorded, redirected
@@ -342,6 +344,26 @@ def test_the_claims_are_in_the_json_as_well(tmp_path: Path, floatgate: Floatgate
     assert len(rows) > 30
     assert all(row["runs"] or row["by"] for row in rows)
     assert {row["verdict"] for row in rows if row["kind"] == "check"} == {"reproduced"}
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_runs_that_failed_are_said(
+    as_json: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    failed = {"variant": {"victim": "random"}, "kind": "input", "message": "517 MiB do not fit"}
+    runs = fg.Comparison([fg.Result(sample.result())], [{"victim": "greedy"}], [failed])
+    made = Reproduction(findings.report_of(experiment(), runs), tmp_path / "report.html", [])
+    monkeypatch.setattr(runner, "reproduce", lambda *_, **__: made)
+    with pytest.raises(SystemExit) as ended:
+        cli.reproduce("gc-laws", as_json=as_json, quiet=True)
+    said = capsys.readouterr()
+    assert ended.value.code == 2
+    assert "517 MiB do not fit" in (said.err if as_json else said.out)
+    if as_json:
+        assert json.loads(said.out)["failed"] == [failed]
 
 
 # ── The laws of garbage collection ──────────────────────────────────────────────────────────────

@@ -147,6 +147,7 @@ def reproduce(
     from floatgate.reproduce import claims
     from floatgate.reproduce.runner import known, measurements, verdicts
     from floatgate.reproduce.runner import reproduce as make
+    from floatgate.text.comparison import failures
 
     if name is None:
         titles = {n: e.title for n, e in known().items()} | measurements()
@@ -180,6 +181,7 @@ def reproduce(
     except KeyboardInterrupt:
         print("The same command goes on from what is done.", file=sys.stderr)
         raise
+    failed = failures(made.report.runs)
     if as_json:
         tables = [
             {
@@ -198,7 +200,10 @@ def reproduce(
             tables=tables,
             sheets=[asdict(sheet) for sheet in made.report.sheets],
             missed=list(made.missed),
+            failed=made.report.runs.failed,
         )
+        if failed:
+            print(failed, file=sys.stderr)
     else:
         parts = [made.report.title]
         if said := sentence(made.report.tables):
@@ -208,6 +213,8 @@ def reproduce(
             parts.append(fill(f"[stand-in]: {made.report.doubt}.", 78))
         if made.missed:
             parts.append("Outside its tolerance:\n" + "\n".join(f"  {m}" for m in made.missed))
+        if failed:
+            parts.append(failed)
         parts.append(f"Report: {made.page}")
         print("\n\n".join(parts))
     sys.exit(made.report.runs.exit_code)
