@@ -6,8 +6,8 @@ extern crate floatgate_ftl as ftl;
 mod support;
 
 use ftl::{
-    Action, Coding, Config, Cost, Dest, Ftl, FtlView, GcMarks, Hold, Interests, Lpn, NextLife,
-    Plan, PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Watch,
+    Action, Coding, Config, Cost, Dest, Ftl, FtlView, GcMarks, Hold, Interests, JobId, Lpn,
+    NextLife, Plan, PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Watch,
 };
 use kernel::{BitSet, Idx, IndexVec, Prio, Rng, Time};
 use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Shape, Source, Tag};
@@ -29,6 +29,8 @@ struct Planner {
     /// Of which blocks it was asked where their pages go.
     asked: Vec<BlockId>,
     protected: Option<BlockId>,
+    /// Its stream has none to fall back on.
+    alone: bool,
 }
 
 /// A role and a stream of its own.
@@ -67,7 +69,8 @@ impl ReadDisturb for Planner {
     }
 
     fn streams(&self) -> Vec<StreamSpec> {
-        vec![StreamSpec { fallback: Some(StreamId::GC), ..StreamSpec::REGULAR }]
+        let fallback = (!self.alone).then_some(StreamId::GC);
+        vec![StreamSpec { fallback, ..StreamSpec::REGULAR }]
     }
 
     fn protects(&self, _: &FtlView<'_>, block: BlockId) -> bool {
@@ -576,6 +579,91 @@ fn jobs_start_in_order_and_become_urgent() {
     assert_eq!((ftl.take_promoted(), ftl.take_ready()), (None, None));
     ftl.run_job(id, NOW);
     assert_eq!(ftl.free_blocks(PlaneId::from_u32(0)), 3);
+}
+
+/// Seven blocks of eight are full, and a page of one with a role dies. The stream of its policy may not open
+/// the last free block, and has no other to fall back on: garbage collection has it to itself.
+#[test]
+fn collection_goes_on_where_the_stream_of_a_policy_has_no_room() {
+    let config = small_config(SMALL, 28, 2);
+    let set = PolicySet::resolve(&[], None).expect("the default policies");
+    let planner = || Planner { alone: true, ..Planner::default() };
+    let policies = || policies_of(&set, Traditional, planner(), Plain);
+    let mut ftl: Drive = Ftl::new(config, policies());
+    for lpn in 0..28 {
+        assert!(ftl.write_now(Lpn::from_u32(lpn), data(lpn), NOW));
+    }
+    let block = BlockId::from_u32(2);
+    carry_out(&mut ftl, vec![Step::SetRole(block, ROLE)]);
+    assert!(ftl.trim(Lpn::from_u32(9), NOW));
+    ftl.settle(NOW);
+    assert_eq!(ftl.policies.read_disturb.asked, [block]);
+    assert_eq!((ftl.blocks().state(block), ftl.running_jobs()), (State::Free, 0));
+    for lpn in [8, 10, 11] {
+        let ppn = ftl.map().lookup(Lpn::from_u32(lpn)).expect("it was moved");
+        assert_eq!(ftl.blocks().stream(ftl.geometry().block_of(ppn)), StreamId::GC);
+    }
+    ftl.check().expect("a sound drive");
+}
+
+/// A collector that is ahead of the host, whose frontier has three slots left.
+fn ahead() -> (Drive, JobId) {
+    let marks = GcMarks { start: 4, stop: 4, background_stop: 0, one_by_one: false, paced: true };
+    let mut ftl = drive_with(&[], marks, 0);
+    write(&mut ftl, 0, Prio::Normal);
+    for lpn in [1, 2] {
+        assert!(ftl.trim(Lpn::from_u32(lpn), NOW));
+    }
+    let id = ftl.take_ready().expect("three blocks are free");
+    assert_eq!((ftl.advance(id, NOW), ftl.job(id).background), (Action::Yield, true));
+    assert_eq!((ftl.take_promoted(), ftl.take_ready()), (None, None));
+    (ftl, id)
+}
+
+/// Its victim has one valid page of four, so that a page of the host is worth 5/12 of a move: it may move
+/// that page when the host has written three.
+#[test]
+fn a_collector_that_is_ahead_goes_on_with_what_the_host_writes() {
+    let (mut ftl, id) = ahead();
+    for lpn in [4, 5] {
+        write(&mut ftl, lpn, Prio::Normal);
+        assert_eq!((ftl.take_promoted(), ftl.job(id).background), (None, true));
+    }
+    write(&mut ftl, 6, Prio::Normal);
+    assert_eq!((ftl.take_promoted(), ftl.job(id).background), (Some(id), false));
+    assert!(matches!(ftl.advance(id, NOW), Action::Read(_)));
+}
+
+/// A refresh that takes a block of the same plane does not wait for the host to write, nor for its own end.
+#[test]
+fn a_collector_has_no_pace_where_others_than_the_host_need_space() {
+    let (mut ftl, id) = ahead();
+    let policy = &mut ftl.policies.read_disturb;
+    (policy.at, policy.plan) = (Some(NOW), vec![reclaim(BlockId::from_u32(3))]);
+    ftl.on_timer(NOW);
+    let refresh = ftl.take_ready().expect("the plan");
+    assert!(matches!(ftl.advance(refresh, NOW), Action::Read(_)));
+    assert!(matches!(ftl.advance(refresh, NOW), Action::Program { .. }));
+    assert_eq!((ftl.take_promoted(), ftl.job(id).background), (Some(id), false));
+    assert!(matches!(ftl.advance(id, NOW), Action::Read(_)));
+}
+
+/// Where there is no time nothing is urgent: a collector for idle time that became so is not left over.
+#[test]
+fn work_that_is_carried_out_at_once_leaves_nothing_urgent() {
+    let marks = GcMarks { start: 3, stop: 3, background_stop: 4, one_by_one: false, paced: false };
+    let mut ftl = drive_with(&[], marks, 0);
+    write(&mut ftl, 0, Prio::Normal);
+    assert!(ftl.idle_job(DIE).is_some());
+    for lpn in [1, 2, 3] {
+        write(&mut ftl, lpn, Prio::Normal);
+    }
+    assert!(!ftl.has_ready());
+    write(&mut ftl, 4, Prio::High);
+    assert!(ftl.has_ready());
+    ftl.settle(NOW);
+    assert!(!ftl.has_ready());
+    assert_eq!(ftl.take_promoted(), None);
 }
 
 /// Blocks begin with four slots of six pages. The first is erased to have six.
