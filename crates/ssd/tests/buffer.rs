@@ -412,6 +412,12 @@ fn a_flush_waits_for_all_before_it() {
     for script in [late, forced] {
         assert_eq!(buffer(&serve(&buffered(4, 1.0, &timed), script), "absorbed"), 0);
     }
+    // What was trimmed before it nobody waits for.
+    let trimmed =
+        vec![write(0, 0), write(1, 1), trim(2, 0), flush(3), trim(4, 0), flush(PROGRAM + 3)];
+    let value = serve(&buffered(4, 1.0, &[volatile]), trimmed);
+    assert_eq!((programs(&value), class_of(&value, "flush").max), (1, PROGRAM));
+    assert_eq!(class_of(&value, "flush").mean, PROGRAM as f64 / 2.0);
     // What is written over after a flush is written twice, whatever the buffer could absorb.
     let over = vec![write(0, 0), flush(1), write(2, 0), flush(3), write(4, 0)];
     let value = serve(&buffered(4, 1.0, &[volatile]), over.clone());

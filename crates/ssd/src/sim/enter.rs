@@ -89,7 +89,8 @@ impl<K: Kit> Sim<K> {
             if let Some(stretch) = buffer.trim(lpn)
                 && buffer.is_volatile()
             {
-                self.requests.barrier.leave(stretch);
+                let awaited = self.requests.barrier.leave(stretch);
+                assert!(!awaited, "a flush waits for page {lpn}, and it was not sent");
             }
             if self.waits.holds_write(&self.device.ops, lpn) {
                 buffer.bury(lpn);
