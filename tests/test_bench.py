@@ -12,7 +12,7 @@ from floatgate.report.model import Finding
 from floatgate.report.verdicts import verdict
 from floatgate.reproduce.runner import known
 from floatgate.reproduce.studies import chips
-from floatgate.reproduce.study import Analysis, Study
+from floatgate.reproduce.study import Analysis, Evidence, Study
 from floatgate.result.comparison import Comparison
 from floatgate.text import bench as bench_text
 
@@ -80,7 +80,8 @@ def test_chips_without_energy_have_a_page() -> None:
 @pytest.fixture(scope="module")
 def analysis() -> Analysis:
     experiment = known()["chips"].quick()
-    return chips.analyse(Comparison([], [], []), Study(experiment, None, quick=True))
+    evidence = Evidence(experiment, Comparison([], [], []))
+    return chips.analyse(evidence, Study(experiment, None, quick=True))
 
 
 def rows(analysis: Analysis) -> dict[str, Finding]:

@@ -423,8 +423,9 @@ def test_a_run_off_its_law_is_told(tmp_path: Path) -> None:
         workload="sequential-write",
         set=SMALL | {"ftl.spare-factor": [0.2, 0.3], "workload.requests": 20_000},
     )
-    found = gc_laws.analyse(plan.sweep(out=tmp_path, workers=1), Study(plan, None))
-    assert len(found.missed) == 2, "sequential writes copy nothing"
+    evidence = findings.Evidence(plan, plan.sweep(out=tmp_path, workers=1))
+    (table,) = gc_laws.analyse(evidence, Study(plan, None)).tables
+    assert len(findings.beyond(table.rows)) == 2, "sequential writes copy nothing"
 
 
 @pytest.mark.verify

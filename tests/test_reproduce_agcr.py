@@ -11,8 +11,7 @@ from floatgate import Comparison, Result
 from floatgate.reproduce.claims import Evidence
 from floatgate.reproduce.runner import Reproduction, known, reproduce
 from floatgate.reproduce.studies.agcr.beyond import beyond
-from floatgate.reproduce.studies.agcr.figure_1 import latency
-from floatgate.reproduce.studies.agcr.grid import AT_LOAD, LI, LOAD
+from floatgate.reproduce.studies.agcr.grid import AT_LOAD, LI, LOAD, latency
 from reproduced import not_carried, quick, row, sheet
 
 

@@ -13,7 +13,7 @@ from browser import Browser
 from floatgate.report.model import Table
 from floatgate.report.verdicts import MISSING, REPRODUCED, verdict
 from floatgate.reproduce.runner import Reproduction, reproduce
-from floatgate.reproduce.studies.ready import demand, life, lives, paper, speed
+from floatgate.reproduce.studies.ready import life, lives, paper, speed
 from reproduced import quick, redirected, rows, sheet
 from walk import unlike
 
@@ -290,7 +290,8 @@ def test_what_needs_whole_traces_is_measured_on_them() -> None:
     found = measured(speed.figure_12(whole))
     assert found["exchange, deviation of ST / that of OPT"] > 2
     assert "proj, deviation of ST / that of OPT" not in found
-    assert len([*speed.figure_12_plots(whole), *speed.figure_14_plot(whole)]) == 3
+    titles = [plot.title.partition(":")[0] for plot in speed.plots(whole)]
+    assert [titles.count(f"Figure {n}") for n in (12, 14)] == [2, 1]
     assert set(measured(speed.table_3(whole))) == {"exchange", "map"}
 
 
@@ -298,7 +299,7 @@ def test_every_claim_of_the_full_form_names_the_lives_that_measure_it() -> None:
     frames = {name: pl.concat([hour(name)] * 6) for name in paper.BY_NAME}
     whole = Short(frames, whole=True, workers=2)
     tables = [
-        demand.figure_4(whole), life.figure_10(whole), life.table_2(whole), speed.figure_11(whole),
+        speed.figure_4(whole), life.figure_10(whole), life.table_2(whole), speed.figure_11(whole),
         speed.figure_12(whole), speed.table_3(whole), speed.figure_14(whole),
     ]  # fmt: skip
     found = list(whole.measured())
@@ -316,7 +317,7 @@ def test_a_chosen_epoch_ends_what_a_fixed_one_keeps_varying() -> None:
     # An hour that repeats is an epoch that DYNAMIC finds.
     whole = lives.Lives({"exchange": hour("exchange")}, whole=True, workers=2)
     assert measured(speed.figure_13(whole))["DYNAMIC / FIXED, fifth week"] < 0.1
-    assert len([*speed.figure_13_plot(whole)]) == 1
+    assert sum(plot.title.startswith("Figure 13") for plot in speed.plots(whole)) == 1
 
 
 def test_the_deviation_of_delays_is_that_of_their_distribution() -> None:
@@ -351,12 +352,12 @@ def test_epochs_that_are_alike_do_not_differ() -> None:
     # Ten minutes of 3, ten of 6, in turn: alike over twenty.
     bytes_ = [3.0 if second // 600 % 2 == 0 else 6.0 for second in range(7200)]
     frame = pl.DataFrame({"bytes": bytes_, "pages": bytes_})
-    assert list(demand.differences(frame, 10)) == [0.5] * 5 + [1.0] * 6
-    assert list(demand.differences(frame, 60)) == [0.0]
-    assert demand.within(demand.differences(frame, 10), 0.6) == pytest.approx(5 / 11)
+    assert list(speed.differences(frame, 10)) == [0.5] * 5 + [1.0] * 6
+    assert list(speed.differences(frame, 60)) == [0.0]
+    assert speed.within(speed.differences(frame, 10), 0.6) == pytest.approx(5 / 11)
     # Three tens differ from the next three by a quarter or a fifth.
     whole = lives.Lives({"proxy": pl.concat([frame] * 4)}, whole=True, workers=1)
-    (row,) = (row for row in demand.figure_4(whole).rows if row.what.startswith("proxy"))
+    (row,) = (row for row in speed.figure_4(whole).rows if row.what.startswith("proxy"))
     assert row.ours == 0.0
 
 
@@ -364,7 +365,7 @@ def test_epochs_that_are_alike_do_not_differ() -> None:
 def test_five_years_of_a_trace_take_ten_seconds_at_most() -> None:
     trace = next(each for each in paper.TRACES if each.name == "exchange")
     # Nearly every second of a day has writes: as much work as a trace of a day can be.
-    frame = floatgate.demand_per_second(trace.drive, trace.workload, traces=[], slice="0s..2h")
+    frame = floatgate.demand_per_second(trace.drive, "msps:exchange", traces=[], slice="0s..2h")
     made = lives.Lives({trace.name: frame}, whole=True, workers=1)
     for name in paper.CONFIGURATIONS:
         start = time.process_time()

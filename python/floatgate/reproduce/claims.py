@@ -10,7 +10,7 @@ from textwrap import wrap
 from typing import Any, NamedTuple
 
 from floatgate.experiments import Experiment, Published
-from floatgate.report.model import Finding, Plot, Point, Report, Sheet, Table
+from floatgate.report.model import Curve, Finding, Plot, Point, Report, Sheet, Table
 from floatgate.report.verdicts import verdict
 from floatgate.result import measures
 from floatgate.result.comparison import Comparison
@@ -78,6 +78,7 @@ class Evidence:
     """
 
     def __init__(self, experiment: Experiment, comparison: Comparison | None) -> None:
+        self.comparison = comparison or Comparison([], [], [])
         planned = [run.names for run in experiment.planned()]
         if comparison is None:
             self.runs = [Taken(names, None) for names in planned]
@@ -104,6 +105,11 @@ class Evidence:
             }
         return [self.runs[i] for i in sorted(found)]
 
+    def labels(self, name: str, where: Mapping[str, Any] | None = None) -> list[str]:
+        """What some runs have of a setting that is a number, the least first."""
+        found = {taken.names[name] for taken in self.of(where or {}) if name in taken.names}
+        return sorted(found, key=float)
+
     def beside(self, taken: Taken, against: Mapping[str, Any]) -> Taken | None:
         """The run that differs in this alone."""
         return next(iter(self.of({**taken.names, **against})), None)
@@ -124,13 +130,15 @@ class Evidence:
         names = ((False, "real traces"), (True, "stand-ins"))
         return [(name, list(found[doubt]), doubt) for doubt, name in names if found[doubt]]
 
-    def shown(
-        self, where: Mapping[str, Any], kept: Sequence[str], comparison: Comparison
-    ) -> Comparison:
+    def shown(self, where: Mapping[str, Any], kept: Sequence[str]) -> Comparison:
         """Of the comparison the runs that carry this, by the names that are kept."""
         taken = self.of(where)
         variants = [{name: each.names[name] for name in kept} for each in taken]
-        return Comparison([each.run for each in taken], variants, comparison.failed)
+        return Comparison([each.run for each in taken], variants, self.comparison.failed)
+
+    def table(self, title: str, claims: Iterable[Published], text: str = "") -> Table:
+        """The rows of several claims under a title."""
+        return Table(title, self.findings(claims), text)
 
     def findings(self, claims: Iterable[Published]) -> list[Finding]:
         """The rows of several claims."""
@@ -322,6 +330,11 @@ def numbers(tables: Iterable[Table], begins: str = "") -> dict[str, float]:
     return {row.what: float(row.ours) for row in rows if isinstance(row.ours, int | float)}
 
 
+def curve(name: str, xs: Sequence[float], of: Callable[[Any], float]) -> Curve:
+    """A line through what a function gives."""
+    return Curve(name, xs, [of(x) for x in xs])
+
+
 def percent(change: float | None) -> str:
     """A change in words; empty if there is none to tell."""
     return "" if change is None else f"{100 * change:+.1f} %"
@@ -329,9 +342,14 @@ def percent(change: float | None) -> str:
 
 def misses(experiment: Experiment, comparison: Comparison) -> list[str]:
     """Published numbers with a tolerance that ours do not keep, in words."""
+    return beyond(findings(experiment, comparison))
+
+
+def beyond(rows: Iterable[Finding]) -> list[str]:
+    """Of some rows those with a band that ours is beyond, in words."""
     return [
-        f"{row.what}: {number(row.ours)}, published {number(row.published)}"
-        for row in findings(experiment, comparison)
+        f"{row.what}: {shown(row.ours, row.unit)}, published {shown(row.published, row.unit)}"
+        for row in rows
         if row.band is not None
         and isinstance(row.ours, int | float)
         and isinstance(row.published, int | float)

@@ -122,15 +122,20 @@ def _reported(
     experiment: Experiment, comparison: Comparison, study: Study, folder: Path
 ) -> Reproduction:
     analysis = analysed(experiment.name, comparison, study)
-    # A short form has no runs for some columns.
-    sheets = [sheet.without_empty_columns() for sheet in analysis.sheets]
-    report = claims.report_of(experiment, comparison, analysis.tables, analysis.plots, sheets)
+    # A short form has no runs for some rows and columns.
+    sheets = [sheet.without_empty_columns() for sheet in analysis.sheets if sheet.rows]
+    tables = [table for table in analysis.tables if table.rows]
+    own = ("values", "curves")
+    plots = [plot for plot in analysis.plots if plot.kind not in own or plot.values or plot.curves]
+    report = claims.report_of(experiment, comparison, tables, plots, sheets)
     doubt = expectation()
     report = report._replace(says=analysis.says, doubt=doubt, runs=analysis.shown or comparison)
     page = folder / PAGE
     claims.save(report, page)
     pages.write(folder / MEASURED, json.dumps([*analysis.measured], indent=1) + "\n")
-    missed = [*claims.misses(experiment, comparison), *analysis.missed]
+    # What a publication has as an output of a model has a verdict of its own.
+    checks = (row for table in tables for row in table.rows if row.kind != "output")
+    missed = [*claims.misses(experiment, comparison), *analysis.missed, *claims.beyond(checks)]
     return Reproduction(report, page, missed)
 
 
@@ -139,7 +144,7 @@ def analysed(name: str, comparison: Comparison, study: Study) -> Analysis:
     analyse = _of_module(name, "analyse")
     if analyse is None:
         return Analysis()
-    found: Analysis = analyse(comparison, study)
+    found: Analysis = analyse(claims.Evidence(study.experiment, comparison), study)
     return found
 
 

@@ -1,4 +1,4 @@
-"""What the module of a study is given, and what it gives."""
+"""What the module of a study is given, what it gives, and what it says that with: one import."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from floatgate.experiments import Experiment
+from floatgate.experiments import Experiment, Published
 from floatgate.experiments.model import Planned
 from floatgate.life.forward import demand_per_second
-from floatgate.report.model import Plot, Sheet, Table
+from floatgate.report.model import Curve, Finding, Plot, Point, Sheet, Table
+from floatgate.reproduce.claims import Column, Evidence, Taken, curve, numbers, percent
 from floatgate.result.comparison import Comparison
+from floatgate.result.run import Result
 from floatgate.runs.workers.pool import cores
 from floatgate.workloads.catalogue import Folders
 from floatgate.workloads.catalogue import traces as known_traces
@@ -19,13 +21,19 @@ from floatgate.workloads.describe import Description, describe
 if TYPE_CHECKING:
     import polars as pl
 
+__all__ = [
+    "Analysis", "Column", "Curve", "Evidence", "Experiment", "Finding", "Plot", "Point",
+    "Published", "Result", "Sheet", "Study", "Table", "Taken", "curve", "numbers", "percent",
+]  # fmt: skip
+
 
 class Analysis(NamedTuple):
     """What the module of an experiment finds beyond look-ups, and what does not hold.
 
-    An experiment's folder may be a package with `analyse(comparison, study) -> Analysis`, with
+    An experiment's folder may be a package with `analyse(evidence, study) -> Analysis`, with
     `claims(experiment)`, the claims that it makes of runs by name, and with
     `prepare(experiment, traces, folder) -> Experiment` if files have to be made for its runs.
+    Tables and sheets without a row, and plots without a point, are left out of the report.
     `says` is what matters of it, in a sentence or two, for the top of the page. `shown` are the
     runs that the report shows one by one, where all would be too many. `measured` is what claims
     rest on beside runs, by the `names` that they have for it, with what each `says` of itself.
@@ -41,7 +49,7 @@ class Analysis(NamedTuple):
 
 
 class Study:
-    """What an analysis may ask for besides the runs.
+    """What an analysis may ask for besides its evidence, the runs.
 
     `experiment` is the one that was run, `quick` says whether this is its quick form, and `workers`
     how many cores there are to use.

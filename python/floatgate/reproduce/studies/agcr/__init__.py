@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from statistics import fmean
 
-from floatgate.experiments import Experiment, Published
 from floatgate.report.model import Finding, Plot, Sheet, Table
 from floatgate.reproduce.claims import Column, Evidence, Taken, percent
-from floatgate.reproduce.studies.agcr import figure_1
+from floatgate.reproduce.studies.agcr import grid
 from floatgate.reproduce.studies.agcr.beyond import beyond
-from floatgate.reproduce.studies.agcr.figure_1 import TRADITIONAL, latency
-from floatgate.reproduce.studies.agcr.grid import (
-    AT_LOAD,
-    DRIVE,
-    LI,
-    LOAD,
-    OPS,
-    READINGS,
-    SCOPES,
-    conflict,
-    equal_data,
-)
-from floatgate.reproduce.study import Analysis, Study
-from floatgate.result.comparison import Comparison
-from floatgate.result.run import Result
+from floatgate.reproduce.studies.agcr.grid import AT_LOAD, LI, LOAD, READINGS, TRADITIONAL, latency
+from floatgate.reproduce.study import Analysis, Experiment, Published, Result, Study
 
 
 def claims(_experiment: Experiment) -> Iterator[Published]:
@@ -34,17 +20,16 @@ def claims(_experiment: Experiment) -> Iterator[Published]:
     for reading in READINGS:
         for data, li in reading.conflicts.items():
             yield from _against(li, data)
-    yield from figure_1.claims(AT_LOAD)
+    yield from grid.figure_1_claims(AT_LOAD)
     yield from _figure_9()
 
 
-def analyse(comparison: Comparison, study: Study) -> Analysis:
+def analyse(evidence: Evidence, study: Study) -> Analysis:
     """The tables and plots of the report."""
-    evidence = Evidence(study.experiment, comparison)
     against = [
-        Table(
+        evidence.table(
             f"Figures 7 and 8: against Li et al. ({reading.words}), both on data of {data} cost",
-            evidence.findings(_against(li, data)),
+            _against(li, data),
         )
         for reading in READINGS
         for data, li in reading.conflicts.items()
@@ -52,26 +37,20 @@ def analyse(comparison: Comparison, study: Study) -> Analysis:
     against[0] = against[0]._replace(text=_FIGURE_7)
     tables = [
         *against,
-        figure_1.figure_1(evidence, AT_LOAD),
+        grid.figure_1(evidence, AT_LOAD),
         Table("Figure 2: what pages are accessed as", [*_figure_2(evidence, study)], _FIGURE_2),
         Table("Figure 6: identification by window", [*_figure_6(evidence, study)], _FIGURE_6),
-        Table(
-            "Figure 9: operations by cost, and what it takes",
-            [*evidence.findings(_figure_9()), *_history(evidence)],
-        ),
-    ]
+        Table("Figure 9: operations by cost, and what it takes",
+              [*evidence.findings(_figure_9()), *_history(evidence)]),
+    ]  # fmt: skip
     sheets = [_wins(evidence), _grid(evidence), _losses(evidence), _other_rules(evidence),
               _mix(evidence), *beyond(evidence)]  # fmt: skip
     # All runs would be too many to read.
-    schemes = {TRADITIONAL, *(name for reading in READINGS for name in reading.conflicts.values())}
-    schemes |= {"HCW/LCR", "LCW/HCR", "AGCR", "AGCR on medium", "expected"}
-    return Analysis(
-        [table for table in tables if table.rows],
-        list(_plots(evidence)),
-        sheets=[sheet for sheet in sheets if sheet.rows],
-        shown=evidence.shown({**AT_LOAD, "cost": [*schemes]}, ("workload", "cost"), comparison),
-        says=_says([row for table in against for row in table.rows]),
-    )
+    schemes = [TRADITIONAL, *(name for reading in READINGS for name in reading.conflicts.values()),
+               "HCW/LCR", "LCW/HCR", "AGCR", "AGCR on medium", "expected"]  # fmt: skip
+    shown = evidence.shown({**AT_LOAD, "cost": schemes}, ("workload", "cost"))
+    says = _says([row for table in against for row in table.rows])
+    return Analysis(tables, [*_plots(evidence)], sheets=sheets, shown=shown, says=says)
 
 
 _FIGURE_2 = """
@@ -100,7 +79,7 @@ AGCR with low-cost first writes."""
 
 def _against(li: str, data: str) -> Iterator[Published]:
     """AGCR against a reading of Li et al., both on data of one level."""
-    own = {**AT_LOAD, "cost": equal_data(data)}
+    own = {**AT_LOAD, "cost": grid.equal_data(data)}
     for what, source, op, value, form, over in (
         ("overall, mean", "Fig. 7", "all", -0.15, "change", "mean"),
         ("reads, best", "Fig. 8a", "read", -0.483, "change", "least"),
@@ -111,7 +90,7 @@ def _against(li: str, data: str) -> Iterator[Published]:
         claim = latency(op, own, li, what=what, value=value, unit="share", source=source,
                         form=form, over=over)  # fmt: skip
         yield claim
-    low = {**own, "cost": f"{equal_data(data)}, first writes low"}
+    low = {**own, "cost": f"{grid.equal_data(data)}, first writes low"}
     yield claim._replace(what="the same, first writes at low cost", value=None, where=low)
 
 
@@ -129,10 +108,8 @@ def _says(rows: Sequence[Finding]) -> str:
                 spans.append(f"that of reads by {_span([1 / (1 + v) - 1 for v in values])}")
         if spans:
             parts.append(f"{' and '.join(spans)} on {'stand-ins' if group else 'real traces'}")
-    if not parts:
-        return ""
-    said = "; ".join(parts)
-    return f"On equal data AGCR changes {said}, by what Li et al. count and what data lies there."
+    said = f"On equal data AGCR changes {'; '.join(parts)}, by what Li et al. count and what data"
+    return f"{said} lies there." if parts else ""
 
 
 def _span(values: Sequence[float]) -> str:
@@ -141,41 +118,42 @@ def _span(values: Sequence[float]) -> str:
 
 def _figure_2(evidence: Evidence, study: Study) -> Iterator[Finding]:
     for group, workloads, stand_in in evidence.groups(AT_LOAD):
+        kind, note = ("input", "what stand-ins were made from") if stand_in else ("output", "")
         for what, key, published in (
             ("reads on read-only pages", "reads_on_read_only", "at least 85 %"),
             ("writes on write-only pages", "writes_on_write_only", "at least 91 %"),
         ):
             described = {name: study.describe(name).characters[key] for name in workloads}
             shares = {name: share for name, share in described.items() if share is not None}
-            kind = "input" if stand_in else "output"
-            note = "what stand-ins were made from" if stand_in else ""
-            ours = fmean(shares.values()) if shares else None
+            ours, by = fmean(shares.values()) if shares else None, _described(shares)
             yield Finding(f"{what}, mean of {group}", "Fig. 2", published, ours, "share", stand_in,
-                          note, kind, by=[{"described": name} for name in shares])  # fmt: skip
+                          note, kind, by=by)  # fmt: skip
             for name, share in shares.items():
                 yield Finding(f"{what}, {name}", "Fig. 2", None, share, "share", stand_in,
-                              by=[{"described": name}])  # fmt: skip
+                              by=_described([name]))  # fmt: skip
+
+
+def _described(workloads: Iterable[str]) -> list[dict[str, str]]:
+    return [{"described": name} for name in workloads]
 
 
 def _figure_6(evidence: Evidence, study: Study) -> Iterator[Finding]:
     for group, workloads, stand_in in evidence.groups(AT_LOAD):
         found = {name: study.describe(name).identification for name in workloads}
         judged = {name: each for name, each in found.items() if each.judged}
-        row = partial(Finding, unit="share", stand_in=stand_in,
-                      by=[{"described": name} for name in judged])  # fmt: skip
         windows = [
             fmean(each.windows[i]["accuracy"] for each in judged.values()) if judged else None
             for i in range(3)
         ]
-        for i, accuracy in enumerate(windows, 1):
-            yield row(f"window {i}, {group}", "Fig. 6", None, accuracy)
         one, two, three = (accuracy or 0.0 for accuracy in windows)
-        for what, ours in (
-            ("window 2 gains on 1", two - one),
-            ("window 3 gains on 2", three - two),
-            ("the first gain is the larger, by", (two - one) - (three - two)),
+        for what, published, ours in (
+            *((f"window {i}", None, accuracy) for i, accuracy in enumerate(windows, 1)),
+            ("window 2 gains on 1", "at least 0", two - one),
+            ("window 3 gains on 2", "at least 0", three - two),
+            ("the first gain is the larger, by", "at least 0", (two - one) - (three - two)),
         ):
-            yield row(f"{what}, {group}", "Fig. 6", "at least 0", ours)
+            yield Finding(f"{what}, {group}", "Fig. 6", published, ours, "share", stand_in,
+                          by=_described(judged))  # fmt: skip
 
 
 def _figure_9() -> Iterator[Published]:
@@ -235,7 +213,7 @@ def _wins(evidence: Evidence) -> Sheet:
     columns: dict[str, Column] = {"first accesses": _accesses("first")}
     for reading in READINGS:
         li = reading.conflicts["high"]
-        for op, head in zip(OPS, ("reads", "writes", "overall"), strict=True):
+        for op, head in zip(grid.OPS, ("reads", "writes", "overall"), strict=True):
             columns[f"{head}, {reading.words}"] = _beside("AGCR", op, li)
         columns[f"AGCR, {reading.words}"] = partial(_who_wins, evidence, li)
     columns["overall against MCW/MCR"] = _beside("AGCR", "all", TRADITIONAL)
@@ -255,30 +233,26 @@ def _verdict(change: float) -> str:
 
 
 def _speeds(evidence: Evidence) -> list[str]:
-    found = {taken.names["host.speed"] for taken in evidence.of({"drive": DRIVE, "cost": LI})
-             if "host.speed" in taken.names}  # fmt: skip
-    return sorted(found, key=float)
+    return evidence.labels("host.speed", {"drive": grid.DRIVE, "cost": LI})
 
 
 def _grid(evidence: Evidence) -> Sheet:
     rows = []
     levels = ("own", "high", "medium")
-    for speed, initial, (scope, least) in product(_speeds(evidence), levels, SCOPES):
-        li, agcr = conflict(scope, least, initial), equal_data(initial)
+    for speed, initial, (scope, least) in product(_speeds(evidence), levels, grid.SCOPES):
+        li, agcr = grid.conflict(scope, least, initial), grid.equal_data(initial)
         for group, workloads, stand_in in evidence.groups(AT_LOAD):
-            own = {"drive": DRIVE, "host.speed": speed, "workload": workloads}
-            changes = {op: evidence.values(latency(op, {**own, "cost": agcr}, li)) for op in OPS}
-            if not changes["all"]:
-                continue
+            own = {"drive": grid.DRIVE, "host.speed": speed, "workload": workloads}
+            every, reads, writes = (
+                evidence.values(latency(op, {**own, "cost": agcr}, li))
+                for op in ("all", "read", "write")
+            )
             low = evidence.values(Published("", _low_writes, where={**own, "cost": li}))
-            wins = sum(_verdict(change) == "wins" for change in changes["all"])
-            rows.append(
-                [f"{scope}, {least}", initial, speed,
-                 f"{group} [stand-in]" if stand_in else group, percent(fmean(changes["all"])),
-                 percent(min(changes["read"], default=None)),
-                 percent(min(changes["write"], default=None)),
-                 f"{wins} of {len(changes['all'])}", f"{100 * fmean(low):.1f} %"]
-            )  # fmt: skip
+            wins = f"{sum(_verdict(change) == 'wins' for change in every)} of {len(every)}"
+            best = (percent(min(each, default=None)) for each in (reads, writes))
+            head = [f"{scope}, {least}", initial, speed, f"{group}{' [stand-in]' * stand_in}"]
+            rows += [[*head, percent(fmean(every)), *best, wins, f"{100 * fmean(low):.1f} %"]
+                     for _ in every[:1]]  # fmt: skip
     return Sheet(
         "The grid: what the paper leaves open",
         ("Li et al. look at, from", "data on the drive", "speed", "workloads", "overall, mean",
@@ -299,7 +273,7 @@ def _losses(evidence: Evidence) -> Sheet:
              "no re-writes": "AGCR without re-writes", "all writes low": "LCW/HCR"}  # fmt: skip
     return evidence.sheet(
         "Why: one rule of AGCR changed at a time",
-        {"drive": DRIVE, "host.speed": _speeds(evidence), "cost": "AGCR"},
+        {"drive": grid.DRIVE, "host.speed": _speeds(evidence), "cost": "AGCR"},
         ("workload", "host.speed"),
         {"first accesses": _accesses("first"), "interleaved": _accesses("interleaved")}
         | {head: _beside(cost, "all") for head, cost in rules.items()},
@@ -311,17 +285,16 @@ def _losses(evidence: Evidence) -> Sheet:
 
 
 def _mix(evidence: Evidence) -> Sheet:
-    mixes = [(verb, level) for verb in ("read", "program") for level in ("high", "medium", "low")]
     rows = []
-    for group, workloads, stand_in in evidence.groups(AT_LOAD):
-        for scheme in (TRADITIONAL, *(r.conflicts["high"] for r in READINGS), "AGCR", "expected"):
-            own = {**AT_LOAD, "workload": workloads, "cost": scheme}
-            shares = [
-                evidence.values(Published("", partial(_share, verb=verb, level=level), where=own))
-                for verb, level in mixes
-            ]
-            cells = (f"{100 * fmean(each):.1f} %" if each else "" for each in shares)
-            rows.append([f"{group} [stand-in]" if stand_in else group, scheme, *cells])
+    schemes = (TRADITIONAL, *(r.conflicts["high"] for r in READINGS), "AGCR", "expected")
+    for (group, workloads, stand_in), scheme in product(evidence.groups(AT_LOAD), schemes):
+        own = {**AT_LOAD, "workload": workloads, "cost": scheme}
+        shares = (
+            evidence.values(Published("", partial(_share, verb=verb, level=level), where=own))
+            for verb, level in product(("read", "program"), ("high", "medium", "low"))
+        )
+        cells = (f"{100 * fmean(each):.1f} %" if each else "" for each in shares)
+        rows.append([f"{group}{' [stand-in]' * stand_in}", scheme, *cells])
     return Sheet(
         "Figure 9: the mix of operations",
         ("workloads", "scheme", "reads at low cost", "medium", "high", "writes at high cost",
@@ -334,30 +307,23 @@ def _mix(evidence: Evidence) -> Sheet:
 
 def _other_rules(evidence: Evidence) -> Sheet:
     schemes = {
-        "AGCR": "2 bits",
-        "AGCR, first writes low": "2 bits",
-        "AGCR, window 3": "3 bits",
-        "expected in 3 bits": "3 bits, die queues",
-        "expected": "6 bits, die queues",
-        "Wu": "die queues",
-        "oracle": "all accesses to come",
-        "ideal": "no flash can",
-    }
+        "AGCR": "2 bits", "AGCR, first writes low": "2 bits", "AGCR, window 3": "3 bits",
+        "expected in 3 bits": "3 bits, die queues", "expected": "6 bits, die queues",
+        "Wu": "die queues", "oracle": "all accesses to come", "ideal": "no flash can",
+    }  # fmt: skip
     return evidence.sheet(
         "Other rules, and what they have to know",
-        {"drive": DRIVE, "host.speed": _speeds(evidence), "cost": TRADITIONAL},
+        {"drive": grid.DRIVE, "host.speed": _speeds(evidence), "cost": TRADITIONAL},
         ("workload", "host.speed"),
-        {
-            f"{name} ({needs})": [_beside(name, op) for op in ("all", "read")]
-            for name, needs in schemes.items()
-        },
+        {f"{name} ({needs})": [_beside(name, op) for op in ("all", "read")]
+         for name, needs in schemes.items()},
         "Overall mean latency / reads, against Li et al. (waiting, equal data of high cost). "
         "`expected` writes at the level at which the program and the reads to be expected before "
         "the next write take least time, learnt from how pages were read so far: most of what it "
         "gains is that it does not write first accesses at high cost, and it often pays in reads. "
         "`oracle` knows all accesses to come; `ideal` reads every page at low cost and writes "
         "every page at low cost.",
-    )
+    )  # fmt: skip
 
 
 def _plots(evidence: Evidence) -> Iterator[Plot]:
@@ -369,6 +335,5 @@ def _plots(evidence: Evidence) -> Iterator[Plot]:
             for scheme in (LI, "AGCR", "AGCR, first writes low", "expected", "ideal")
             for change in evidence.values(latency(op, {**taken.names, "cost": scheme}, TRADITIONAL))
         ]
-        if values:
-            title = f"Mean latency, {title}, against MCW/MCR"
-            yield Plot("values", title, x="workload", by="scheme", values=values)
+        title = f"Mean latency, {title}, against MCW/MCR"
+        yield Plot("values", title, x="workload", by="scheme", values=values)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from floatgate.experiments import Published
-from floatgate.report.model import Sheet
-from floatgate.reproduce.claims import Evidence, Taken
-from floatgate.reproduce.studies.agcr.figure_1 import TRADITIONAL, latency
-from floatgate.reproduce.studies.agcr.grid import AT_LOAD, DRIVE, LARGER, LI, LOAD
-from floatgate.result.run import Result
+from floatgate.reproduce.studies.agcr import grid
+from floatgate.reproduce.studies.agcr.grid import AT_LOAD, LI, LOAD, TRADITIONAL, latency
+from floatgate.reproduce.study import Evidence, Published, Result, Sheet, Taken
 
 _SCHEMES = (LI, "AGCR", "AGCR, first writes low", "expected", "expected in 3 bits", "ideal")
 
@@ -22,10 +19,10 @@ def beyond(evidence: Evidence) -> list[Sheet]:
 
 def _larger(evidence: Evidence) -> Sheet:
     """Both readings of the paper's drive."""
-    sizes = {"32 GiB": DRIVE, "128 GiB": LARGER}
+    sizes = {"32 GiB": grid.DRIVE, "128 GiB": grid.LARGER}
     return evidence.sheet(
         "The drive read the other way",
-        {"drive": LARGER, "host.speed": LOAD, "cost": "AGCR"},
+        {"drive": grid.LARGER, "host.speed": LOAD, "cost": "AGCR"},
         ("workload",),
         {
             f"{words}{size}": latency("all", {"drive": drive}, base)
@@ -41,28 +38,19 @@ def _larger(evidence: Evidence) -> Sheet:
 
 _QUESTIONS = (
     (
-        "zipf by read share",
-        "workload.read-share",
-        "How many reads",
-        "share of reads",
+        "zipf by read share", "workload.read-share", "How many reads", "share of reads",
         "Zipf accesses of 4 KiB at half of what the traditional drive could take, every page read "
         "and written alike: the interleaved pages that AGCR writes at medium cost.",
     ),
     (
-        "zipf by queue depth",
-        "host.queue-depth",
-        "How deep the queue",
-        "queue depth",
+        "zipf by queue depth", "host.queue-depth", "How deep the queue", "queue depth",
         "Zipf accesses, half of them reads, in a closed loop.",
     ),
     (
-        "zipf by footprint",
-        "workload.span",
-        "How large the footprint",
-        "footprint",
+        "zipf by footprint", "workload.span", "How large the footprint", "footprint",
         "Zipf accesses, half of them reads: fewer pages are accessed more often each.",
     ),
-)
+)  # fmt: skip
 
 
 def _along(evidence: Evidence, workload: str, axis: str, title: str, head: str, text: str) -> Sheet:

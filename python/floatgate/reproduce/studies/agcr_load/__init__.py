@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from floatgate.experiments import Experiment, Published
 from floatgate.report.model import Finding, Sheet
-from floatgate.reproduce.claims import Evidence, percent
-from floatgate.reproduce.studies.agcr import figure_1
-from floatgate.reproduce.study import Analysis, Study
-from floatgate.result.comparison import Comparison
+from floatgate.reproduce.studies.agcr import grid
+from floatgate.reproduce.study import Analysis, Evidence, Experiment, Published, Study, percent
 
 CHANGES = {"reads with HCW/LCR": -0.54, "writes with LCW/HCR": -0.26}
 """What the speed is chosen by, as the figure has it."""
@@ -17,14 +14,14 @@ CHANGES = {"reads with HCW/LCR": -0.54, "writes with LCW/HCR": -0.26}
 
 def claims(experiment: Experiment) -> Iterator[Published]:
     """The figure at every speed."""
-    for where in _speeds(Evidence(experiment, None)):
-        yield from figure_1.claims(where)
+    for speed in Evidence(experiment, None).labels("host.speed"):
+        yield from grid.figure_1_claims({"host.speed": speed})
 
 
-def analyse(comparison: Comparison, study: Study) -> Analysis:
+def analyse(evidence: Evidence, _study: Study) -> Analysis:
     """The figure at the speed that is chosen, and its numbers at all of them."""
-    evidence = Evidence(study.experiment, comparison)
-    tables = {each["host.speed"]: figure_1.figure_1(evidence, each) for each in _speeds(evidence)}
+    speeds = evidence.labels("host.speed")
+    tables = {speed: grid.figure_1(evidence, {"host.speed": speed}) for speed in speeds}
     off = {speed: _off(table.rows) for speed, table in tables.items()}
     best = min(off, key=lambda speed: off[speed])
     shown = [
@@ -39,10 +36,6 @@ def analyse(comparison: Comparison, study: Study) -> Analysis:
     sheet = Sheet("At every speed", head, shown, "Means over the volumes, against MCW/MCR.")
     says = f"Figure 1 comes out nearest at {best} times the speed of the traces."
     return Analysis([tables[best]._replace(title="Figure 1")], sheets=[sheet], says=says)
-
-
-def _speeds(evidence: Evidence) -> list[Mapping[str, str]]:
-    return [{"host.speed": s} for s in dict.fromkeys(t.names["host.speed"] for t in evidence.runs)]
 
 
 def _off(rows: Sequence[Finding]) -> float:

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from floatgate.experiments import Experiment, Published
-from floatgate.report.model import Table
 from floatgate.reproduce.claims import Evidence, numbers, percent
 from floatgate.reproduce.studies.mango.battery import battery_joules
-from floatgate.reproduce.study import Analysis, Study
-from floatgate.result.comparison import Comparison
-from floatgate.result.run import Result
+from floatgate.reproduce.study import Analysis, Experiment, Published, Result, Study, Table
 
 BASELINE = {"page-choice": "baseline"}
 HEADLINE = {"ftl.spare-factor": 0.1, "host.speed": 1}
@@ -32,19 +28,17 @@ def claims(_experiment: Experiment) -> Iterator[Published]:
     yield from _figure_13()
 
 
-def analyse(comparison: Comparison, study: Study) -> Analysis:
+def analyse(evidence: Evidence, _study: Study) -> Analysis:
     """The tables of the report."""
-    evidence = Evidence(study.experiment, comparison)
     tables = [
-        Table("Figure 12: swap", evidence.findings(_figure_12()), _FIGURE_12),
-        Table("Figure 13: netbook", evidence.findings(_figure_13()), _FIGURE_13),
+        evidence.table("Figure 12: swap", _figure_12(), _FIGURE_12),
+        evidence.table("Figure 13: netbook", _figure_13(), _FIGURE_13),
     ]
-    sheets = [evidence.sheet(*each, BASELINE) for each in _SHEETS]
     full = {"workload": SWAP + NETBOOK, "precondition.fill": "full"} | HEADLINE
     return Analysis(
         tables,
-        sheets=[sheet for sheet in sheets if sheet.rows],
-        shown=evidence.shown(full, ("workload", "page-choice"), comparison),
+        sheets=[evidence.sheet(*each, BASELINE) for each in _SHEETS],
+        shown=evidence.shown(full, ("workload", "page-choice")),
         says=_says(tables),
     )
 
@@ -74,7 +68,7 @@ in both. How full its drive was it does not say: what was not written before the
 space. Wear is blocks erased over the whole trace."""
 
 _SIGNED = {"tolerance": 1.0, "note": "3 points either way, so that the sign is right"}
-_LITTLE = "no more than the points that tell changes apart are taken for little"
+_LITTLE = {"note": "no more than the points that tell changes apart are taken for little"}
 
 
 URGENT, ALL = "host.high.write.latency_ns.mean", "host.all.latency_ns.mean"
@@ -100,11 +94,9 @@ def on_battery_busy(run: Result) -> float:
 def other_latency(run: Result) -> float | None:
     """Mean latency of requests that are not urgent, in ns."""
     every, high = run.host.all, run.host.high
-    urgent = high.all.requests if high else 0
-    total = every.latency_ns.mean * every.requests
-    if high:
-        total -= high.all.latency_ns.mean * urgent
+    urgent, of_these = (high.all.requests, high.all.latency_ns.mean) if high else (0, 0.0)
     left = every.requests - urgent
+    total = every.latency_ns.mean * every.requests - of_these * urgent
     return float(total / left) if left else None
 
 
@@ -117,38 +109,34 @@ def passed_over(run: Result) -> float | None:
 
 def _figure_12() -> Iterator[Published]:
     where = {"workload": SWAP, "page-choice": "Mango"} | HEADLINE
-
-    def claim(what: str, measure: str, value: float | str, **more: Any) -> Published:
-        return Published(
-            what, measure, value, where, BASELINE, source="Fig. 12", least=LEAST, **more
-        )
-
-    # How many times as quick: the baseline's latency over Mango's.
-    yield claim("swap writes, times as quick, mean", URGENT, 1.5)._replace(
-        where=where | BASELINE, against={"page-choice": "Mango"}, form="ratio"
-    )
-    yield claim("swap writes, latency, best", URGENT, -0.44, over="least")
-    yield claim("energy, mean", ENERGY, "at most 0.05", unit="share", note=_LITTLE)
-    yield claim("wear, mean", WEAR, 0.03, **_SIGNED)
+    claims: tuple[tuple[str, str, float | str, dict[str, Any]], ...] = (
+        # How many times as quick: the baseline's latency over Mango's.
+        ("swap writes, times as quick, mean", URGENT, 1.5,
+         {"where": where | BASELINE, "against": {"page-choice": "Mango"}, "form": "ratio"}),
+        ("swap writes, latency, best", URGENT, -0.44, {"over": "least"}),
+        ("energy, mean", ENERGY, "at most 0.05", {"unit": "share"} | _LITTLE),
+        ("wear, mean", WEAR, 0.03, _SIGNED),
+    )  # fmt: skip
+    for what, measure, value, more in claims:
+        keys: dict[str, Any] = {"where": where, "against": BASELINE, **more}
+        yield Published(what, measure, value, source="Fig. 12", least=LEAST, **keys)
 
 
 def _figure_13() -> Iterator[Published]:
+    claims: tuple[tuple[str, Any, float | str, Mapping[str, Any]], ...] = (
+        ("energy of the whole trace, mean", ENERGY, -0.03, _SIGNED),
+        ("energy on battery, mean", on_battery, "below 0", {}),
+        ("energy on battery, best", on_battery, -0.13, {"over": "least"}),
+        ("energy on the wall, mean", on_wall, "at most 0.05", _LITTLE),
+        ("wear, mean", WEAR, 0.55, {}),
+        ("latency of all requests, mean", ALL, "below 0", {}),
+    )
     for fill in FILLS:
-        where = {"workload": NETBOOK, "page-choice": "Mango", "precondition.fill": fill}
-        claims: tuple[tuple[str, Any, float | str, dict[str, Any]], ...] = (
-            ("energy of the whole trace, mean", ENERGY, -0.03, _SIGNED),
-            ("energy on battery, mean", on_battery, "below 0", {}),
-            ("energy on battery, best", on_battery, -0.13, {"over": "least"}),
-            ("energy on the wall, mean", on_wall, "at most 0.05", {"note": _LITTLE}),
-            ("wear, mean", WEAR, 0.55, {}),
-            ("latency of all requests, mean", ALL, "below 0", {}),
-        )
+        where = {"workload": NETBOOK, "page-choice": "Mango", "precondition.fill": fill} | HEADLINE
+        full = fill if fill == "full" else f"{100 * float(fill):g} % full"
         for what, measure, value, more in claims:
-            full = fill if fill == "full" else f"{100 * float(fill):g} % full"
-            yield Published(
-                f"{what}, {full}", measure, value, where | HEADLINE, BASELINE, "share", "Fig. 13",
-                least=LEAST, **more,
-            )  # fmt: skip
+            yield Published(f"{what}, {full}", measure, value, where, BASELINE, "share", "Fig. 13",
+                            least=LEAST, **more)  # fmt: skip
 
 
 def _change(measure: Any) -> Published:

@@ -29,9 +29,8 @@ def quantity(text: str) -> float:
 
 def _by_type(value: Any) -> tuple[float, float]:
     """The value of fast and of slow pages."""
-    if isinstance(value, list):
-        return quantity(value[0]), quantity(value[-1])
-    return quantity(value), quantity(value)
+    several = value if isinstance(value, list) else [value]
+    return quantity(several[0]), quantity(several[-1])
 
 
 def battery_joules(run: Result) -> Joules:
@@ -41,27 +40,23 @@ def battery_joules(run: Result) -> Joules:
     for its share of the chip.
     """
     config, counters = run.provenance.config, run.policies["page-choice"].counters
-    energy, timing, geometry = config["energy"], config["timing"], config["geometry"]
+    energy, timing, dies = config["energy"], config["timing"], config["geometry"]["dies-per-chip"]
+    (fast_j, slow_j), (fast_s, slow_s) = (_by_type(part["program"]) for part in (energy, timing))
     writes = sum(counters[f"host_{p}_{kind}"] for p in ("high", "low") for kind in ("fast", "slow"))
     page = 8192 / 33.333333e6
     sums = []
-    for name, seconds in (
-        ("high", counters["seconds_high"]),
-        ("low", run.simulated_seconds - counters["seconds_high"]),
-    ):
-        fast = counters[f"host_{name}_fast"] + counters[f"moved_fast_while_{name}"]
-        slow = counters[f"host_{name}_slow"] + counters[f"moved_slow_while_{name}"]
-        own = counters[f"host_{name}_fast"] + counters[f"host_{name}_slow"]
-        modified = run.flash.rmw_reads * own / writes if writes else 0.0
-        moved = counters[f"moved_fast_while_{name}"] + counters[f"moved_slow_while_{name}"]
-        reads = counters[f"host_{name}_reads"] + modified + moved
-        erases = counters[f"erases_while_{name}"]
-        (fast_j, slow_j), (fast_s, slow_s) = (
-            _by_type(part["program"]) for part in (energy, timing)
+    urgent = counters["seconds_high"]
+    for name, seconds in (("high", urgent), ("low", run.simulated_seconds - urgent)):
+        own, moved = (
+            [counters[of.format(kind)] for kind in ("fast", "slow")]
+            for of in (f"host_{name}_{{}}", f"moved_{{}}_while_{name}")
         )
+        fast, slow = own[0] + moved[0], own[1] + moved[1]
+        modified = run.flash.rmw_reads * sum(own) / writes if writes else 0.0
+        reads = counters[f"host_{name}_reads"] + modified + sum(moved)
+        erases = counters[f"erases_while_{name}"]
         busy = reads * (_by_type(timing["read"])[0] + page) + erases * quantity(timing["erase"])
         busy += fast * (fast_s + page) + slow * (slow_s + page)
-        dies = geometry["dies-per-chip"]
         idle = quantity(energy["idle-power"]) * max(seconds - busy / dies, 0.0)
         operations = reads * (_by_type(energy["read"])[0] + quantity(energy["transfer-out"]))
         operations += fast * fast_j + slow * slow_j

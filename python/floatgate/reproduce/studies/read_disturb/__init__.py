@@ -7,12 +7,9 @@ import re
 from copy import deepcopy
 from pathlib import Path
 
-from floatgate.experiments import Experiment
-from floatgate.reproduce.claims import Evidence
 from floatgate.reproduce.studies.read_disturb import figures, workloads
 from floatgate.reproduce.studies.read_disturb.workloads import BLOCK, EXTENT, PAGE, Sample
-from floatgate.reproduce.study import Analysis, Study
-from floatgate.result.comparison import Comparison
+from floatgate.reproduce.study import Analysis, Evidence, Experiment, Study
 from floatgate.result.files import make_folder
 from floatgate.workloads import catalogue
 from floatgate.workloads.catalogue import Folders
@@ -64,21 +61,16 @@ def prepare(experiment: Experiment, traces: Folders, folder: Path) -> Experiment
     return Experiment(folder=experiment.folder, **keys)
 
 
-def analyse(comparison: Comparison, study: Study) -> Analysis:
+def analyse(evidence: Evidence, _study: Study) -> Analysis:
     """The tables, sheets and plots of the report."""
-    evidence = Evidence(study.experiment, comparison)
     # The runs of Table II: all of them would be too many to read.
-    shown = evidence.of({"workload": figures.ALL, "read-disturb": figures.SCHEMES} | figures.HEAD)
-    kept = ("workload", "read-disturb")
-    variants = [{key: taken.names[key] for key in kept} for taken in shown]
-    tables = figures.tables(evidence)
-    return Analysis(
-        tables,
-        figures.plots(evidence),
-        sheets=figures.sheets(evidence),
-        shown=Comparison([taken.run for taken in shown], variants, comparison.failed),
-        says=figures.says(tables),
+    of_table_2 = {"workload": figures.ALL, "read-disturb": figures.SCHEMES} | figures.HEAD
+    shown, tables = (
+        evidence.shown(of_table_2, ("workload", "read-disturb")),
+        figures.tables(evidence),
     )
+    return Analysis(tables, figures.plots(evidence), sheets=figures.sheets(evidence), shown=shown,
+                    says=figures.says(tables))  # fmt: skip
 
 
 def _kind(label: str) -> str:

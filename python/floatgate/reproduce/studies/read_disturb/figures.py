@@ -377,8 +377,7 @@ def sheets(evidence: Evidence) -> list[Sheet]:
             "Erases against Baseline, over as many requests.",
         ),
     )  # fmt: skip
-    made = [evidence.sheet(*each) for each in found]
-    return [sheet for sheet in made if sheet.rows]
+    return [evidence.sheet(*each) for each in found]
 
 
 def plots(evidence: Evidence) -> list[Plot]:
@@ -393,5 +392,5 @@ def plots(evidence: Evidence) -> list[Plot]:
             if isinstance(row.ours, float)
         ]
         title = f"Erases {kind}, change against Baseline"
-        made += [Plot("values", title, x="workload", by="scheme", values=values)] * bool(values)
+        made.append(Plot("values", title, x="workload", by="scheme", values=values))
     return made

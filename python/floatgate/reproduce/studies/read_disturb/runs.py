@@ -64,24 +64,17 @@ def _rising(folder: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 # ── Measures ────────────────────────────────────────────────────────────────────────────────────
 
 
-def own(run: Result) -> float:
-    """Erases by refreshes alone."""
-    return between(run).own
+def _of(key: str) -> Callable[[Result], float]:
+    return lambda run: float(getattr(between(run), key))
 
 
-def refresh(run: Result) -> float:
-    """Erases for refresh (rrGC)."""
-    return between(run).refresh
+own, refresh, every = _of("own"), _of("refresh"), _of("all")
+"""Erases by refreshes alone, for refresh (rrGC), and all of them."""
 
 
 def other(run: Result) -> float:
-    """Erases for anything else (wGC)."""
-    return between(run).all - between(run).refresh
-
-
-def every(run: Result) -> float:
-    """All erases."""
-    return between(run).all
+    """Erases for anything else than refresh (wGC)."""
+    return every(run) - refresh(run)
 
 
 def share(run: Result, begin: float = 0.5, end: float = 1.0) -> float | None:
@@ -152,14 +145,16 @@ def used(begin: int, end: int) -> Callable[[Result], float | None]:
 
     From `begin` to below `end`; 10 is all of their reads.
     """
-    return lambda run: _over(
-        sum(counter(run, name) for name in USED[begin:end]), sum(counter(run, n) for n in USED)
-    )
+    return lambda run: _over(sum(_used(run)[begin:end]), sum(_used(run)))
+
+
+def _used(run: Result) -> list[float]:
+    return [counter(run, name) for name in USED]
 
 
 def taken(run: Result) -> float | None:
     """The share of the reads that low-density blocks had served when they were erased."""
-    low = sum(counter(run, name) * min(n + 0.5, 10) for n, name in enumerate(USED))
+    low = sum(blocks * min(n + 0.5, 10) for n, blocks in enumerate(_used(run)))
     # A tenth of what low density endures is a limit.
     return _over(low * run.policies["read-disturb"].params.limit, run.host.read.requests)
 
@@ -167,7 +162,7 @@ def taken(run: Result) -> float | None:
 def cycle_wear(run: Result) -> float | None:
     """Wear of a cycle with a reprogram. A cycle ends, and wears, with its erase."""
     extra = (run.wear.effective.mean - run.wear.erases.mean) * run.blocks().height
-    found = _over(extra, sum(counter(run, name) for name in USED))
+    found = _over(extra, sum(_used(run)))
     return None if found is None else 1 + found
 
 

@@ -66,12 +66,7 @@ class Sample(NamedTuple):
 
 
 def sampled(
-    workload: str,
-    factor: int,
-    settings: Mapping[str, str],
-    traces: Folders,
-    *,
-    gather: bool = True,
+    workload: str, factor: int, settings: Mapping[str, str], traces: Folders, *, gather: bool = True
 ) -> Sample:
     """One of so many extents of a workload of any kind, moved together; gathered if a stand-in is.
 
@@ -87,24 +82,14 @@ def sampled(
         by_name = {name: values for name, values, *_ in columns}
         # A flush is in no extent.
         some = by_name["op"] != _FLUSH
-        parts.append(
-            Requests(
-                by_name["time_ns"][some].astype(np.uint64),
-                by_name["op"][some].astype(np.uint8),
-                by_name["offset"][some].astype(np.uint64),
-                by_name["size"][some].astype(np.uint32),
-            )
-        )
+        time, op, offset, size = (by_name[n][some] for n in ("time_ns", "op", "offset", "size"))
+        parts.append(Requests(time.astype(np.uint64), op.astype(np.uint8),
+                              offset.astype(np.uint64), size.astype(np.uint32)))  # fmt: skip
 
     text = engine.convert(
-        workload,
-        drive="agcr",
-        set=[f"{key}={value}" for key, value in settings.items()],
-        reading=how_to_read(traces=traces),
-        progress=None,
-        rows=rows,
-        finder=Finder(),
-    )
+        workload, drive="agcr", set=[f"{key}={value}" for key, value in settings.items()],
+        reading=how_to_read(traces=traces), progress=None, rows=rows, finder=Finder(),
+    )  # fmt: skip
     by_phase = sum((_traffic(part, factor) for part in parts), np.zeros((2, factor)))
     chosen = _nearest(by_phase)
     some = [part.at(_phase(part, factor) == chosen) for part in parts]
@@ -221,16 +206,10 @@ def write(made: Iterable[Requests], sample: Sample, factor: int, path: Path) -> 
                 waiting = []
         if waiting:
             file.put(_columns(waiting))
-        said = {
-            "notes": [],
-            **sample.said,
-            "schema": SCHEMA,
-            "version": engine.version(),
-            "requests": written,
-            "span_bytes": span,
-            "timed": True,
-        }
-        said["notes"] = [*said["notes"], f"a part of it: 1/{factor} of the space and of the reads"]
+        notes = [*sample.said.get("notes", ()),
+                 f"a part of it: 1/{factor} of the space and of the reads"]  # fmt: skip
+        own = {"schema": SCHEMA, "version": engine.version(), "requests": written}
+        said = {**sample.said, "notes": notes, **own, "span_bytes": span, "timed": True}
         file.metadata[METADATA] = json.dumps(said)
         file.finish()
     finally:

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from floatgate.experiments import Experiment, Published
-from floatgate.reproduce.claims import Evidence
-from floatgate.reproduce.studies.ready import beyond, demand, life, speed, waf
+from floatgate.reproduce.studies.ready import beyond, life, speed
 from floatgate.reproduce.studies.ready.lives import Lives, headline, in_threads
 from floatgate.reproduce.studies.ready.paper import CONFIGURATIONS, TRACES
-from floatgate.reproduce.study import Analysis, Study
-from floatgate.result.comparison import Comparison
+from floatgate.reproduce.study import Analysis, Evidence, Experiment, Published, Study
 
 
 def claims(_experiment: Experiment) -> Iterator[Published]:
     """What is said of runs; the rest is said of lives."""
-    yield from map(waf.amplification, TRACES)
+    yield from map(life.amplification, TRACES)
 
 
-def analyse(comparison: Comparison, study: Study) -> Analysis:
+def analyse(evidence: Evidence, study: Study) -> Analysis:
     """The tables, plots and sheets of the report."""
-    evidence = Evidence(study.experiment, comparison)
     stand_ins = {taken.names["workload"]: taken.stand_in for taken in evidence.runs}
     frames = in_threads(study.workers, study.demand, stand_ins)
     demands = dict(zip(stand_ins, frames, strict=True))
@@ -29,43 +25,16 @@ def analyse(comparison: Comparison, study: Study) -> Analysis:
     lives.make(headline(trace, name) for trace in lives.traces for name in CONFIGURATIONS)
     figure_10 = life.figure_10(lives)
     tables = [
-        life.figure_1(),
-        demand.figure_4(lives),
-        waf.table_1(evidence, lives),
-        figure_10,
-        life.table_2(lives),
-        speed.figure_11(lives),
-        speed.figure_12(lives),
-        speed.table_3(lives),
-        speed.figure_13(lives),
-        speed.figure_14(lives),
-    ]
+        life.figure_1(), speed.figure_4(lives), life.table_1(evidence, lives), figure_10,
+        life.table_2(lives), speed.figure_11(lives), speed.figure_12(lives), speed.table_3(lives),
+        speed.figure_13(lives), speed.figure_14(lives),
+    ]  # fmt: skip
     sheets = [
-        waf.by_spare_factor(evidence),
-        life.with_measured_waf(lives, evidence),
-        speed.responses(lives),
-        speed.from_table_2(),
-        speed.bursts(study.quick),
-        beyond.local_rest(lives),
-        beyond.recoveries(lives),
-        beyond.counterexamples(study.workers),
+        life.by_spare_factor(evidence), life.with_measured_waf(lives, evidence),
+        speed.responses(lives), speed.from_table_2(), speed.bursts(study.quick),
+        beyond.local_rest(lives), beyond.recoveries(lives), beyond.counterexamples(study.workers),
         beyond.real_demands(study),
-    ]
-    plots = [
-        life.figure_1_plot(),
-        *life.figure_2_plot(lives),
-        *demand.figure_4_plots(lives),
-        life.figure_10_plot(lives),
-        speed.figure_11_plot(lives),
-        *speed.figure_12_plots(lives),
-        *speed.figure_13_plot(lives),
-        *speed.figure_14_plot(lives),
-    ]
-    return Analysis(
-        tables,
-        plots,
-        missed=life.missed(figure_10),
-        sheets=[s for s in sheets if s.rows],
-        says=life.says(lives),
-        measured=[*lives.measured()],
-    )
+    ]  # fmt: skip
+    plots = [*life.plots(lives), *speed.plots(lives)]
+    return Analysis(tables, plots, life.missed(figure_10), sheets, says=life.says(lives),
+                    measured=[*lives.measured()])  # fmt: skip

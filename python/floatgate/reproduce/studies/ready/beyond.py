@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from floatgate.engine import InputError
 from floatgate.life.forward import FastForward, demand_per_second, fast_forward
-from floatgate.report.model import Sheet
 from floatgate.reproduce.studies.ready.life import effective
 from floatgate.reproduce.studies.ready.lives import Lives, Progress, Question, headline, in_threads
-from floatgate.reproduce.studies.ready.paper import (
-    BY_NAME,
-    CONFIGURATIONS,
-    FIVE_YEARS,
-    GIB,
-    TIB,
-    YEAR,
-)
+from floatgate.reproduce.studies.ready.paper import BY_NAME, CONFIGURATIONS, FIVE_YEARS, TIB, YEAR
 from floatgate.reproduce.studies.ready.speed import ratio, response_us
-from floatgate.reproduce.study import Study
+from floatgate.reproduce.study import Sheet, Study
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+def _years(life: Any) -> str:
+    return f"{life.life_seconds / YEAR:.2f}"
+
+
+RESPONSE: Mapping[str, Callable[[FastForward], str]] = {
+    "page write, us": lambda life: f"{response_us(life):,.0f}"
+}
+SUPPORT: Mapping[str, Callable[[FastForward], str]] = {
+    "within the constants' support":
+    lambda life: f"{100 * life.local_intervals.supported_share:.1f} %"
+}  # fmt: skip
+"""Columns of both sheets of lives."""
 
 # ── The rest before each cycle ──────────────────────────────────────────────────────────────────
 
@@ -39,28 +46,16 @@ def local_rest(lives: Lives) -> Sheet:
         },
         {
             "W, TB": lambda life: f"{life.programmed_bytes / TIB:,.1f}",
-            "page write, us": _response,
+            **RESPONSE,
             "life by mean rest, years": _years,
             "by each rest, years": lambda life: _years(life.local_intervals),
             "shortest rest, h": lambda life: f"{life.local_intervals.shortest_hours:.2f}",
-            "within the constants' support": _supported,
+            **SUPPORT,
         },
         "READY takes the mean rest of a whole life. Here each cycle takes 1 / N of a life, N being "
         "the cycles that are achievable with the rest before that cycle. `guarded` promises five "
         "years by the mean, `local` by each rest.",
     )
-
-
-def _response(life: FastForward) -> str:
-    return f"{response_us(life):,.0f}"
-
-
-def _years(life: Any) -> str:
-    return f"{life.life_seconds / YEAR:.2f}"
-
-
-def _supported(life: FastForward) -> str:
-    return f"{100 * life.local_intervals.supported_share:.1f} %"
 
 
 # ── Which constants a designer trusts ───────────────────────────────────────────────────────────
@@ -85,8 +80,8 @@ def recoveries(lives: Lives) -> Sheet:
             "W, TB": lambda life: f"{life.programmed_bytes / TIB:,.0f}",
             "life, years": _years,
             "": lambda life: "worn out" if life.worn_out else "reached",
-            "page write, us": _response,
-            "within the constants' support": _supported,
+            **RESPONSE,
+            **SUPPORT,
         },
         f"READY-OPT on {lives.marked(trace.name)}. Who trusts the printed constants, and has "
         "cells as Table 2 shows them, gives away half of what they take: a longer life that nobody "
@@ -201,4 +196,4 @@ def _on_little_flash(
 
 
 _SMALL = {"geometry.channels": 1, "geometry.chips-per-channel": 1, "geometry.blocks-per-plane": 256}
-_SMALL_BYTES = 0.25 * GIB
+_SMALL_BYTES = 2**28

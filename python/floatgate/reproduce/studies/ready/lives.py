@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from floatgate.life.forward import FastForward, fast_forward
-from floatgate.report.model import Finding, Sheet
 from floatgate.reproduce.studies.ready.paper import BY_NAME, CONFIGURATIONS, TRACES, Trace
+from floatgate.reproduce.study import Curve, Finding, Plot, Sheet
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,9 +51,7 @@ class Lives:
         whole: bool,
         workers: int,
     ) -> None:
-        self.demands = demands
-        self.stand_ins = stand_ins
-        self.whole = whole
+        self.demands, self.stand_ins, self.whole = demands, stand_ins, whole
         self._workers = workers
         self._steps = {
             name: demand if whole else _by_minute(_at_rate(name, demand))
@@ -124,13 +122,36 @@ class Lives:
                 for labels, question in asked.items()]  # fmt: skip
         return Sheet(title, (*heads, *cells), rows, text)
 
+    def bars(self, title: str, measure: str, of: Callable[[str, Trace], float]) -> Plot:
+        """A number of each trace under each configuration."""
+        values = [
+            ({"trace": self.marked(trace.name), "configuration": name}, of(name, trace))
+            for trace in self.traces
+            for name in CONFIGURATIONS
+        ]
+        return Plot("values", title, measure, "trace", "configuration", values=values)
+
+    def curves(
+        self,
+        name: str,
+        title: str,
+        measure: str,
+        x: str,
+        of: Callable[[Trace], Iterable[Curve]],
+        log: str = "",
+        *,
+        whole: bool = True,
+    ) -> Iterator[Plot]:
+        """A plot of curves of one trace, if it is here, and the `whole` of it where that counts."""
+        if name in self.demands and (self.whole or not whole):
+            title = f"{title}{self.marked(name)}"
+            yield Plot("curves", title, measure, x, curves=[*of(BY_NAME[name])], log=log)
+
     def make(self, questions: Iterable[Question]) -> None:
         """Answers what has not been asked before."""
         wanted = [q for q in dict.fromkeys(questions) if q not in self._known]
-        for question, life in zip(
-            wanted, in_threads(self._workers, self._live, wanted), strict=True
-        ):
-            self._known[question] = life
+        found = in_threads(self._workers, self._live, wanted)
+        self._known.update(zip(wanted, found, strict=True))
 
     def get(self, question: Question) -> FastForward:
         """One answer."""
@@ -147,17 +168,11 @@ class Lives:
         if step is not None and policy != "none":
             policy = f"{policy}:period={step}"
         return fast_forward(
-            question.trace.drive,
-            demand=self._steps[question.trace.name],
-            waf=question.waf,
-            step=step,
-            bins=question.bins,
-            epochs=0,
-            periods=question.periods,
-            policy={"throttle": policy},
-            set={"reliability.recovery": question.recovery},
+            question.trace.drive, demand=self._steps[question.trace.name], waf=question.waf,
+            step=step, bins=question.bins, epochs=0, periods=question.periods,
+            policy={"throttle": policy}, set={"reliability.recovery": question.recovery},
             progress=progress,
-        )
+        )  # fmt: skip
 
 
 Progress = Callable[[str, int, int | None, int], object]

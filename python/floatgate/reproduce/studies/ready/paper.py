@@ -19,7 +19,6 @@ class Trace(NamedTuple):
     """A row of READY's Table 1."""
 
     name: str
-    workload: str
     drive: str
     gib_per_hour: float
     waf: float
@@ -41,11 +40,11 @@ class Trace(NamedTuple):
 
 
 TRACES = (
-    Trace("proxy", "msr:prxy", "ready-32g", 4.94, 1.93),
-    Trace("proj", "msr:proj", "ready-32g", 2.08, 1.62),
-    Trace("exchange", "msps:exchange", "ready-128g", 20.61, 2.24),
-    Trace("map", "msps:map", "ready-128g", 23.82, 1.68),
-    Trace("msnfs", "msps:msnfs", "ready-128g", 18.19, 2.26),
+    Trace("proxy", "ready-32g", 4.94, 1.93),
+    Trace("proj", "ready-32g", 2.08, 1.62),
+    Trace("exchange", "ready-128g", 20.61, 2.24),
+    Trace("map", "ready-128g", 23.82, 1.68),
+    Trace("msnfs", "ready-128g", 18.19, 2.26),
 )
 BY_NAME = {trace.name: trace for trace in TRACES}
 
@@ -59,21 +58,13 @@ CONFIGURATIONS = {
 }
 
 TABLE_2 = {
-    "proj": {
-        "NT": (312.6, 144.4),
-        "ST": (403.4, 54.2),
-        "DT": (346.9, 93.7),
-        "PES": (312.8, 141.0),
-        "OPT": (312.8, 141.0),
-    },
-    "exchange": {
-        "NT": (949.3, 1918.8),
-        "ST": (1415.3, 348.2),
-        "DT": (1387.3, 374.4),
-        "PES": (1077.8, 1077.2),
-        "OPT": (1077.8, 1065.6),
-    },
-}
+    "proj": dict(zip(CONFIGURATIONS, (
+        (312.6, 144.4), (403.4, 54.2), (346.9, 93.7), (312.8, 141.0), (312.8, 141.0),
+    ), strict=True)),
+    "exchange": dict(zip(CONFIGURATIONS, (
+        (949.3, 1918.8), (1415.3, 348.2), (1387.3, 374.4), (1077.8, 1077.2), (1077.8, 1065.6),
+    ), strict=True)),
+}  # fmt: skip
 """C' and W in TB."""
 
 RATED_TB = {"proj": 93.75, "exchange": 375.0}

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 
-from floatgate.experiments import Experiment, Published
 from floatgate.report.model import Finding, Sheet, Table
 from floatgate.reproduce.claims import Evidence, numbers, percent
 from floatgate.reproduce.studies.wom.chips import PRINTED, Chip, measured_chips
 from floatgate.reproduce.studies.wom.pairs import FIRST, SECOND, over, value
-from floatgate.reproduce.study import Analysis, Study
-from floatgate.result.comparison import Comparison
-from floatgate.result.run import Result
+from floatgate.reproduce.study import Analysis, Experiment, Published, Result, Study
 
 PLAIN = {"coding": "plain"}
+SPARE, LAYOUT = "ftl.spare-factor", "the layout of its blocks"
 DRIVES = (
     ("c-mlc64", 2, 0.16, 0.17, (0.3, 0.4, 0.5, 0.6)),
     ("a-slc4", 1, 0.33, 0.33, (0.45, 0.55, 0.65, 0.75)),
@@ -25,19 +23,15 @@ LEAST = {"flash.erase.total": 192.0}
 """As many as the larger drive has blocks."""
 
 
-def analyse(comparison: Comparison, study: Study) -> Analysis:
+def analyse(evidence: Evidence, _study: Study) -> Analysis:
     """The tables of the report."""
-    chips, evidence = measured_chips(), Evidence(study.experiment, comparison)
-    in_drives = evidence.findings(_in_drives(more=True))
+    chips = measured_chips()
+    more, longer = (evidence.findings(_in_drives(more=more)) for more in (True, False))
     tables = [
-        Table("Table 5: the code", list(_table_5()), _TABLE_5),
-        Table("Bytes for each erase", [*_bytes(chips), *in_drives], _BYTES),
-        Table("Figure 14: energy", list(_figure_14(chips)), _FIGURE_14),
-        Table(
-            "Figure 15: life",
-            [*_figure_15(chips), *evidence.findings(_in_drives(more=False))],
-            _FIGURE_15,
-        ),
+        Table("Table 5: the code", [*_table_5()], _TABLE_5),
+        Table("Bytes for each erase", [*_bytes(chips), *more], _BYTES),
+        Table("Figure 14: energy", [*_figure_14(chips)], _FIGURE_14),
+        Table("Figure 15: life", [*_figure_15(chips), *longer], _FIGURE_15),
     ]
     return Analysis(tables, sheets=[_chip_sheet(chips), _drives(evidence)], says=_says(tables))
 
@@ -50,7 +44,7 @@ def _says(tables: Sequence[Table]) -> str:
             parts.append(words.format(f"{percent(min(found))} to {percent(max(found))}"))
     drives = f", and a coded drive {' and '.join(parts)}" if parts else ""
     gains = numbers(tables, "").items()
-    layout = (g - 1 for what, g in gains if what.endswith("the layout of its blocks"))
+    layout = (g - 1 for what, g in gains if what.endswith(LAYOUT))
     mlc, slc = (f"{100 * more:.1f} %" for more in layout)
     blocks = f"Coded blocks of MLC and SLC take {mlc} and {slc} more for each erase"
     return f"{blocks}{drives}, by its spare space."
@@ -94,23 +88,23 @@ def _table_5() -> Iterator[Finding]:
 _CODE = [{"formula": "the code of Table 5, by enumeration"}]
 
 
-def _of_bits(chips: Sequence[Chip], bits: int) -> Chip:
-    return next(chip for chip in chips if chip.bits == bits)
-
-
 def _by(rule: str, *chips: Chip) -> list[dict[str, str]]:
     return [{"chip": chip.name, "rule": rule} for chip in chips]
 
 
+def _of_both(chips: Sequence[Chip]) -> list[tuple[str, Chip, float, float]]:
+    """MLC and SLC: a chip, what the paper says of bytes for an erase, and of life."""
+    both = (("MLC", 2, 1.16, 1.17), ("SLC", 1, 1.33, 1.33))
+    return [
+        (name, next(chip for chip in chips if chip.bits == bits), more, longer)
+        for name, bits, more, longer in both
+    ]
+
+
 def _bytes(chips: Sequence[Chip]) -> Iterator[Finding]:
-    for name, bits, published in (("MLC", 2, 1.16), ("SLC", 1, 1.33)):
-        chip = _of_bits(chips, bits)
-        for what, ours in (
-            ("if threes divided a block", chip.ideal_gain),
-            ("the layout of its blocks", chip.gain),
-        ):
-            by = _by(what, chip)
-            yield Finding(f"{name}, {what}", "4.2", published, ours, "x", by=by)
+    for name, chip, published, _ in _of_both(chips):
+        for rule, ours in (("if threes divided a block", chip.ideal_gain), (LAYOUT, chip.gain)):
+            yield Finding(f"{name}, {rule}", "4.2", published, ours, "x", by=_by(rule, chip))
 
 
 def more_for_each_erase(run: Result) -> float | None:
@@ -130,19 +124,14 @@ def _in_drives(more: bool) -> Iterator[Published]:
     """How much more a coded drive takes for each erase, or how much longer it lives."""
     for drive, _, gain, life, spares in DRIVES:
         for spare in spares:
-            where = {
-                "drive": drive,
-                "workload": "random",
-                "coding": "wom",
-                "ftl.spare-factor": spare,
-            }
+            where = {"drive": drive, "workload": "random", "coding": "wom", SPARE: spare}
             what = f"{'more' if more else 'longer'} in a drive, {drive}, spare {spare}"
-            claim = Published(what, host_for_each_erase, life, where, PLAIN, "", "4.2", least=LEAST)
-            yield (
-                claim._replace(measure=more_for_each_erase, value=gain, against={}, unit="share")
-                if more
-                else claim
-            )
+            if more:
+                yield Published(what, more_for_each_erase, gain, where, {}, "share", "4.2",
+                                least=LEAST)  # fmt: skip
+            else:
+                yield Published(what, host_for_each_erase, life, where, PLAIN, "", "4.2",
+                                least=LEAST)  # fmt: skip
 
 
 def claims(_experiment: Experiment) -> Iterator[Published]:
@@ -153,41 +142,31 @@ def claims(_experiment: Experiment) -> Iterator[Published]:
 
 def _figure_14(chips: Sequence[Chip]) -> Iterator[Finding]:
     for account in chips[0].energy():
-        ours = fmean(chip.energy()[account] for chip in chips)
-        by = _by(account, *chips)
+        ours, by = fmean(chip.energy()[account] for chip in chips), _by(account, *chips)
         row = Finding(f"mean, {account}", "Fig. 14", -0.095, ours, "share", by=by)
         # An account that is the paper's own can only agree.
         yield row._replace(kind="check", band=0.01) if account == PRINTED else row
 
 
 def _figure_15(chips: Sequence[Chip]) -> Iterator[Finding]:
-    for name, bits, expected in (("MLC", 2, 1.17), ("SLC", 1, 1.33)):
+    for name, chip, _, expected in _of_both(chips):
         what = f"{name} chips, logical bytes until the rated erases, expected"
-        chip = _of_bits(chips, bits)
-        by = _by("the layout of its blocks", chip)
-        yield Finding(what, "4.2", expected, chip.gain, "x", by=by)
-    what, chip = "MLC chips, measured; ours: at most, by levels", _of_bits(chips, 2)
+        yield Finding(what, "4.2", expected, chip.gain, "x", by=_by(LAYOUT, chip))
+    what, (_, chip, *_) = "MLC chips, measured; ours: at most, by levels", _of_both(chips)[0]
     by = _by("errors by levels", chip)
     yield Finding(what, "Fig. 15", 5.2, chip.life_by_levels(), "x", by=by)
 
 
 def _chip_sheet(chips: Sequence[Chip]) -> Sheet:
     rows = [
-        [
-            chip.name,
-            f"{chip.safe} of {chip.pages}",
-            f"{chip.gain:.3f}",
-            f"{chip.density:.3f}",
-            *(f"{100 * change:+.1f} %" for change in chip.energy().values()),
-        ]
+        [chip.name, f"{chip.safe} of {chip.pages}", f"{chip.gain:.3f}", f"{chip.density:.3f}",
+         *(f"{100 * change:+.1f} %" for change in chip.energy().values())]
         for chip in chips
-    ]
+    ]  # fmt: skip
     return Sheet(
-        "Each chip",
-        ("chip", "safe pages", "bytes for an erase", "density", *chips[0].energy()),
-        rows,
-        "Energy of programming a page and of its share of an erase, against plain data.",
-    )
+        "Each chip", ("chip", "safe pages", "bytes for an erase", "density", *chips[0].energy()),
+        rows, "Energy of programming a page and of its share of an erase, against plain data.",
+    )  # fmt: skip
 
 
 def _operations(run: Result) -> float:
@@ -216,11 +195,9 @@ def _drives(evidence: Evidence) -> Sheet:
         "second passes": Published("", _second_passes, unit="share"),
     }
     return evidence.sheet(
-        "In a drive: plain against coded, the same flash and the same capacity",
-        {},
-        ("workload", "drive", "ftl.spare-factor", "coding"),
-        columns,
+        "In a drive: plain against coded, the same flash and the same capacity", {},
+        ("workload", "drive", SPARE, "coding"), columns,
         "Second passes: of all blocks reclaimed, those that went to their second generation. "
         "Energies of operations are constant.",
         PLAIN,
-    )
+    )  # fmt: skip
