@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,21 +25,11 @@ SENSINGS = (1, 3, 7)
 KEPT_HOURS = 1e6
 
 BASE: Mapping[str, Any] = {
-    "z": 256,
-    "data": 128,
-    "parity": 16,
-    "weight": 4,
-    "code_seed": 1,
-    "model": "boundary",
-    "spacing": "even",
-    "decoder": "lanes",
-    "rounds": 20,
-    "sixteenths": 12,
-    "largest": 31,
-    "unit": 0.25,
-    "largest_read": 31,
-    "seed": SEED,
-}
+    "z": 256, "data": 128, "parity": 16, "weight": 4, "code_seed": 1,
+    "model": "boundary", "spacing": "even",
+    "decoder": "lanes", "rounds": 20, "sixteenths": 12, "largest": 31, "unit": 0.25,
+    "largest_read": 31, "seed": SEED,
+}  # fmt: skip
 """The request that all others change: the code of rate 8/9 over a Gaussian boundary."""
 
 # How many frames are read at each of the raw bit error rates, of which the last is the limit in the
@@ -74,14 +65,13 @@ VARIANTS = (
     Variant("rate-0.914", "12 rows of circulants in the place of 16", {"parity": 12}),
     Variant("rate-0.928", "10 rows of circulants", {"parity": 10}),
     Variant("weight-3", "three ones in a column of data", {"weight": 3}),
-    Variant(
-        "sum-product", "the exact rule, in double precision", {"decoder": "sum-product"}, frames=40
-    ),
+    Variant("sum-product", "the exact rule, in double precision", {"decoder": "sum-product"},
+            frames=40),
     Variant("rounds-5", "5 rounds in the place of 20", {"rounds": 5}),
     Variant("free", "references each where they are best", {"spacing": "free"}, (7,)),
     Variant("design", "references and ratios as for 2e-3", {"design": 2e-3}),
     Variant("worn", "an MLC's upper page, worn until it fails", {"model": "page-worn"}),
-)
+)  # fmt: skip
 STEPS = (-0.06, -0.03, 0.0, 0.03)
 """Where a variant is counted: the logarithm of the rate, from where half the frames fail."""
 
@@ -136,17 +126,10 @@ def assembled(
 ) -> dict[str, Any]:
     """The whole value."""
     return {
-        "schema": SCHEMA,
-        "version": engine.version(),
-        "seed": SEED,
-        "quick": quick,
-        "base": dict(BASE),
-        "code": _code(),
-        "curves": list(curves),
-        "variants": list(variants),
-        "levels": _levels(curves),
-        "kept": _kept(),
-    }
+        "schema": SCHEMA, "version": engine.version(), "seed": SEED, "quick": quick,
+        "base": dict(BASE), "code": _code(), "curves": list(curves), "variants": list(variants),
+        "levels": _levels(curves), "kept": _kept(),
+    }  # fmt: skip
 
 
 def request(
@@ -218,30 +201,24 @@ def _curves(crew: _Crew, fewer: int) -> list[dict[str, Any]]:
         for rber, frames in points
     ]
     points = iter(crew.count(tasks))
-    curves = []
-    for m, grid in GRID.items():
-        counted = [next(points) for _ in grid]
-        curves.append(summary(m, counted))
-    return curves
+    return [summary(m, [next(points) for _ in grid]) for m, grid in GRID.items()]
 
 
 def summary(sensings: int, points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A curve: its points, what the law says of them, and what no code of the rate surpasses."""
-    fit = fitted(points)
-    limit = shannon(sensings, BASE["data"] / (BASE["data"] + BASE["parity"]))
+    fit, ends = fitted(points), ("rber", "low", "high")
+    shares = {"1e-1": 0.1, "1e-2": 1e-2, "1e-3": 1e-3, "1e-4": 1e-4}
     return {
         "sensings": sensings,
         "points": list(points),
         "fit": fit.data(),
-        "correctable": {
-            name: dict(zip(("rber", "low", "high"), fit.where(rate), strict=True))
-            for name, rate in (("1e-1", 0.1), ("1e-2", 1e-2), ("1e-3", 1e-3), ("1e-4", 1e-4))
-        },
-        "extrapolated": dict(zip(("rber", "low", "high"), fit.where(PROMISE), strict=True)),
+        "correctable": {name: dict(zip(ends, fit.where(rate), strict=True))
+                        for name, rate in shares.items()},
+        "extrapolated": dict(zip(ends, fit.where(PROMISE), strict=True)),
         "extrapolated_logarithmic": where_logarithmic(points, PROMISE),
-        "limit": limit,
+        "limit": shannon(sensings, BASE["data"] / (BASE["data"] + BASE["parity"])),
         "references": facts(request(sensings, fit.where(1e-2)[0], ""))["ratios"],
-    }
+    }  # fmt: skip
 
 
 def shannon(sensings: int, rate: float) -> float:
@@ -263,11 +240,12 @@ def _variants(crew: _Crew) -> Iterator[dict[str, Any]]:
             middle = _half(crew, variant, m)
             # Cycles go with about the square of the noise, and much less with what it causes.
             scale = 2.0 if variant.changes.get("model") else 1.0
-            tasks = []
-            for step in STEPS:
-                at = middle * (1 + scale * step)
-                name = f"variant/{variant.name}/{m}/{step}"
-                tasks.append(_Task(request(m, at, name, variant.changes), variant.frames))
+            name = f"variant/{variant.name}/{m}"
+            tasks = [
+                _Task(request(m, middle * (1 + scale * step), f"{name}/{step}", variant.changes),
+                      variant.frames)
+                for step in STEPS
+            ]  # fmt: skip
             yield varied(variant, m, crew.count(tasks))
 
 
@@ -276,16 +254,10 @@ def varied(variant: Variant, sensings: int, points: Sequence[Mapping[str, Any]])
     rber, low, high = fitted(points).where(0.1)
     code = facts(request(sensings, points[0]["at"], "", variant.changes))
     return {
-        "name": variant.name,
-        "what": variant.what,
-        "sensings": sensings,
-        "rate": code["rate"],
-        "cycles": code["cycles"],
-        "points": list(points),
-        "rber": rber,
-        "low": low,
-        "high": high,
-    }
+        "name": variant.name, "what": variant.what, "sensings": sensings,
+        "rate": code["rate"], "cycles": code["cycles"], "points": list(points),
+        "rber": rber, "low": low, "high": high,
+    }  # fmt: skip
 
 
 def _half(crew: _Crew, variant: Variant, sensings: int) -> float:
@@ -314,13 +286,10 @@ def _code() -> dict[str, Any]:
 def _kept() -> list[dict[str, Any]]:
     """What a page says that was kept far too long, with references that stay and that follow."""
     made = []
-    for model in ("page", "page-tracked"):
-        for m in SENSINGS:
-            known = facts(request(m, KEPT_HOURS, "", {"model": model}))
-            made.append(
-                {"model": model, "sensings": m, "hours": KEPT_HOURS}
-                | {key: known[key] for key in ("rber", "information")}
-            )
+    for model, m in product(("page", "page-tracked"), SENSINGS):
+        known = facts(request(m, KEPT_HOURS, "", {"model": model}))
+        made.append({"model": model, "sensings": m, "hours": KEPT_HOURS,
+                     "rber": known["rber"], "information": known["information"]})  # fmt: skip
     return made
 
 

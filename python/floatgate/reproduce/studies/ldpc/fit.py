@@ -43,13 +43,8 @@ class Fit(NamedTuple):
 
     def data(self) -> dict[str, Any]:
         """The fit as JSON."""
-        return {
-            "a": self.a,
-            "b": self.b,
-            "centre": self.centre,
-            "chi_square": self.chi_square,
-            "degrees_of_freedom": self.degrees,
-        }
+        return {"a": self.a, "b": self.b, "centre": self.centre, "chi_square": self.chi_square,
+                "degrees_of_freedom": self.degrees}  # fmt: skip
 
     def _rate(self, x: float) -> float:
         return self.centre * (1 + x)

@@ -165,13 +165,9 @@ def plot(data: Mapping[str, Any]) -> dict[str, Any]:
         _layer(counted, "point", {"filled": True, "size": 36, "opacity": 1}, x=x, y=y("rate"),
                color=colour, shape=shape),
     ]  # fmt: skip
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "width": 520,
-        "height": 320,
-        "background": "white",
-        "layer": layers,
-    }
+    schema = "https://vega.github.io/schema/vega-lite/v5.json"
+    size = {"width": 520, "height": 320, "background": "white"}
+    return {"$schema": schema, **size, "layer": layers}
 
 
 def _channel(field: str, kind: str, **more: Any) -> dict[str, Any]:
