@@ -8,8 +8,7 @@ import pytest
 from floatgate.physics import Cell
 from floatgate.reproduce.runner import Reproduction, known
 from floatgate.reproduce.studies.mango.battery import battery_joules, quantity
-from floatgate.reproduce.studies.wom.chips import measured_chips
-from floatgate.reproduce.studies.wom.pairs import FIRST, turned
+from floatgate.reproduce.studies.wom.chips import FIRST, measured_chips, turned
 from floatgate.result.run import Result
 from reproduced import not_carried, quick, row, rows
 

@@ -330,6 +330,19 @@ def numbers(tables: Iterable[Table], begins: str = "") -> dict[str, float]:
     return {row.what: float(row.ours) for row in rows if isinstance(row.ours, int | float)}
 
 
+Measure = Callable[[Result], float | None]
+
+
+def quotient(above: str | Measure, below: str | Measure) -> Measure:
+    """The measure that is one by another, paths or measures; None by nothing."""
+
+    def of(run: Result) -> float | None:
+        up, down = (m(run) if callable(m) else measures.lookup(run, m) for m in (above, below))
+        return float(up / down) if up is not None and down else None
+
+    return of
+
+
 def curve(name: str, xs: Sequence[float], of: Callable[[Any], float]) -> Curve:
     """A line through what a function gives."""
     return Curve(name, xs, [of(x) for x in xs])

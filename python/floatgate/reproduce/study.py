@@ -10,7 +10,16 @@ from floatgate.experiments import Experiment, Published
 from floatgate.experiments.model import Planned
 from floatgate.life.forward import demand_per_second
 from floatgate.report.model import Curve, Finding, Plot, Point, Sheet, Table
-from floatgate.reproduce.claims import Column, Evidence, Taken, curve, numbers, percent
+from floatgate.reproduce.claims import (
+    Column,
+    Evidence,
+    Measure,
+    Taken,
+    curve,
+    numbers,
+    percent,
+    quotient,
+)
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
 from floatgate.runs.workers.pool import cores
@@ -22,8 +31,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
-    "Analysis", "Column", "Curve", "Evidence", "Experiment", "Finding", "Plot", "Point",
-    "Published", "Result", "Sheet", "Study", "Table", "Taken", "curve", "numbers", "percent",
+    "Analysis", "Column", "Curve", "Evidence", "Experiment", "Finding", "Measure",
+    "Plot", "Point", "Published", "Result", "Sheet", "Study", "Table", "Taken", "curve",
+    "numbers", "percent", "quotient",
 ]  # fmt: skip
 
 

@@ -87,15 +87,9 @@ def _itself(each: Benched) -> Mapping[str, Any]:
 
 
 def _row(
-    of: Sequence[Benched],
-    what: str,
-    where: str,
-    published: float | str | None,
-    ours: float | str | None,
-    kind: str = OUT,
-    note: str = "",
-    unit: str = "",
-) -> Finding:
+    of: Sequence[Benched], what: str, where: str, published: float | str | None,
+    ours: float | str | None, kind: str = OUT, note: str = "", unit: str = "",
+) -> Finding:  # fmt: skip
     by = [each.names for each in of]
     return Finding(f"{what} [{kind}]", where, published, ours, unit, note=note, kind=kind, by=by)
 

@@ -66,12 +66,9 @@ def plots() -> Iterator[Plot]:
 
 
 def _errors(
-    title: str,
-    axis: str,
-    xs: Sequence[float],
-    rber: Callable[[Cell, int, int, float], float],
+    title: str, axis: str, xs: Sequence[float], rber: Callable[[Cell, int, int, float], float],
     log: str = "xy",
-) -> Plot:
+) -> Plot:  # fmt: skip
     """The worst page type of each kind. Rates below 1e-12, that no axis needs, are left out."""
     curves = []
     for name, (bits, rated) in _KINDS.items():

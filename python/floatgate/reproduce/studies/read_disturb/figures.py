@@ -148,7 +148,7 @@ def _figure_9() -> Iterator[Any]:
             yield _claim(what, "Fig. 9a", value, of, "IPR", "Baseline", at, unit="share")
     best = _claim("IPR, for refresh, best", "abstract", -0.85, runs.refresh, "IPR", "Baseline")
     yield best._replace(unit="share", over="least"), SIX
-    reuses = runs.by("shadow_reuses", "shadow_blocks_erased")
+    reuses = runs.counters("shadow_reuses", "shadow_blocks_erased")
     yield _claim("RL: times that a shadow block is used on", "IV.B", 5, reuses, "RL"), SIX
     for volume, words, used, value, note in (
         ("SRC", "less than 89 %", runs.used(0, 9), 0.13, "below 90 % here, of the whole run"),
@@ -211,9 +211,9 @@ def _responses() -> Iterator[Any]:
 
 def _pool() -> Iterator[Any]:
     # A block is reprogrammed once at most between two erases.
-    rate, span = runs.by("reprogrammed_blocks", "pool_erases"), (0, 1)
+    rate, span = runs.counters("reprogrammed_blocks", "pool_erases"), (0, 1)
     least = {"policies.read-disturb.counters.pool_erases": 100.0}
-    outside = runs.by("skipped_outside_pool", "read_hot_refreshes")
+    outside = runs.counters("skipped_outside_pool", "read_hot_refreshes")
     for volume, value in RATES.items():
         of = _claim(f"IPR rate, {volume}", "IV.C", value, rate, "IPR", span=span, least=least)
         yield _on(of, volume)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from floatgate.result.run import Result
+from floatgate.reproduce.study import Measure, Result, quotient
 from floatgate.result.values import SOURCES
 
 MS = 10**6
@@ -83,9 +83,8 @@ def share(run: Result, begin: float = 0.5, end: float = 1.0) -> float | None:
     return _over(sums.refresh, sums.all)
 
 
-def wear(run: Result) -> float | None:
-    """The share of wear levelling among them."""
-    return _over(between(run).wear, between(run).all)
+wear = quotient(_of("wear"), every)
+"""The share of wear levelling among all erases."""
 
 
 def moved(run: Result) -> float | None:
@@ -94,12 +93,11 @@ def moved(run: Result) -> float | None:
     return None if third is None or fourth is None else fourth - third
 
 
-def read_ns(run: Result) -> float | None:
-    """Mean response time of reads."""
-    return _over(between(run).read_ns, between(run).reads)
+read_ns = quotient(_of("read_ns"), _of("reads"))
+"""Mean response time of reads."""
 
 
-def waited(low: int = 0, high: int = MS) -> Callable[[Result], float | None]:
+def waited(low: int = 0, high: int = MS) -> Measure:
     """The measure: of a million reads, those that met a refresh and took so many ms to so many.
 
     None for runs that have kept no requests.
@@ -131,21 +129,21 @@ def counter(run: Result, name: str) -> float:
     return float(run.policies["read-disturb"].counters.get(name, 0))
 
 
-def by(above: str, below: str) -> Callable[[Result], float | None]:
+def counters(above: str, below: str) -> Measure:
     """The measure that is one of these counters by another."""
-    return lambda run: _over(counter(run, above), counter(run, below))
+    return quotient(lambda run: counter(run, above), lambda run: counter(run, below))
 
 
 USED = (*(f"low_used_{10 * n}" if n else "low_used_0" for n in range(10)), "low_used_100")
 """Counters of erased low-density blocks, by the tenths of their reads that they had used."""
 
 
-def used(begin: int, end: int) -> Callable[[Result], float | None]:
+def used(begin: int, end: int) -> Measure:
     """The measure: of erased low-density blocks, those that had used such tenths of their reads.
 
     From `begin` to below `end`; 10 is all of their reads.
     """
-    return lambda run: _over(sum(_used(run)[begin:end]), sum(_used(run)))
+    return quotient(lambda run: sum(_used(run)[begin:end]), lambda run: sum(_used(run)))
 
 
 def _used(run: Result) -> list[float]:
@@ -166,9 +164,8 @@ def cycle_wear(run: Result) -> float | None:
     return None if found is None else 1 + found
 
 
-def spread(run: Result) -> float | None:
-    """The standard deviation of the effective cycles of all blocks, by their mean."""
-    return _over(run.wear.effective.stddev, run.wear.effective.mean)
+spread = quotient("wear.effective.stddev", "wear.effective.mean")
+"""The standard deviation of the effective cycles of all blocks, by their mean."""
 
 
 def memory(run: Result) -> float | None:

@@ -114,21 +114,14 @@ class Silence(NamedTuple):
 
 def counterexamples(workers: int) -> Sheet:
     """Drives that idle for most of their life, then work."""
-    long_epochs = ":period=1h:epoch=window:window=90d"
-    asked = [
-        *(Silence(0.5, "paper", how, long_epochs) for how in ("pessimistic", "optimistic")),
-        *(
-            Silence(share, capacity, "optimistic", "")
-            for share in (0.5, 0.9, 0.98)
-            for capacity in ("guarded", "local")
-        ),
-    ]
+    asked = [Silence(0.5, "paper", how, ":period=1h:epoch=window:window=90d")
+             for how in ("pessimistic", "optimistic")]  # fmt: skip
+    asked += [Silence(share, capacity, "optimistic", "")
+              for share in (0.5, 0.9, 0.98) for capacity in ("guarded", "local")]  # fmt: skip
     rows = []
     for how, life in zip(asked, in_threads(workers, Silence.life, asked), strict=True):
-        ends = [
-            f"worn out after {dead.seconds / YEAR:.2f} years" if dead else "five years reached"
-            for dead in (life.worn_out, life.local_intervals.worn_out)
-        ]
+        ends = (f"worn out after {dead.seconds / YEAR:.2f} years" if dead else "five years reached"
+                for dead in (life.worn_out, life.local_intervals.worn_out))  # fmt: skip
         epochs = "90 days" if how.epochs else "chosen"
         idle, written = f"{100 * how.share:.0f} %", f"{life.programmed_bytes / TIB:,.0f}"
         rows.append([idle, how.capacity, how.enforcement, epochs, written, *ends])

@@ -44,13 +44,9 @@ class Lives:
     """
 
     def __init__(
-        self,
-        demands: Mapping[str, pl.DataFrame],
-        stand_ins: AbstractSet[str] = frozenset(),
-        *,
-        whole: bool,
-        workers: int,
-    ) -> None:
+        self, demands: Mapping[str, pl.DataFrame], stand_ins: AbstractSet[str] = frozenset(), *,
+        whole: bool, workers: int,
+    ) -> None:  # fmt: skip
         self.demands, self.stand_ins, self.whole = demands, stand_ins, whole
         self._workers = workers
         self._steps = {
@@ -70,18 +66,10 @@ class Lives:
         return f"{name} [stand-in]" if name in self.stand_ins else name
 
     def finding(
-        self,
-        needs: str | Sequence[str],
-        what: str,
-        where: str,
-        published: float | str | None,
-        ours: Callable[..., float | None],
-        unit: str = "",
-        note: str = "",
-        *,
-        kind: str = "output",
-        whole: bool = False,
-    ) -> Finding:
+        self, needs: str | Sequence[str], what: str, where: str, published: float | str | None,
+        ours: Callable[..., float | None], unit: str = "", note: str = "", *,
+        kind: str = "output", whole: bool = False,
+    ) -> Finding:  # fmt: skip
         """A row measured on the traces that it `needs`: on the `whole` of them, or an hour."""
         traces = [needs] if isinstance(needs, str) else needs
         self._asked.clear()
@@ -109,13 +97,9 @@ class Lives:
             yield {"names": question.names, "says": says}
 
     def sheet(
-        self,
-        title: str,
-        heads: Sequence[str],
-        asked: Mapping[tuple[str, str], Question],
-        cells: Mapping[str, Callable[[FastForward], str]],
-        text: str,
-    ) -> Sheet:
+        self, title: str, heads: Sequence[str], asked: Mapping[tuple[str, str], Question],
+        cells: Mapping[str, Callable[[FastForward], str]], text: str,
+    ) -> Sheet:  # fmt: skip
         """A row for each question, and in each column something of its life."""
         self.make(asked.values())
         rows = [[*labels, *(cell(self.get(question)) for cell in cells.values())]
@@ -132,16 +116,9 @@ class Lives:
         return Plot("values", title, measure, "trace", "configuration", values=values)
 
     def curves(
-        self,
-        name: str,
-        title: str,
-        measure: str,
-        x: str,
-        of: Callable[[Trace], Iterable[Curve]],
-        log: str = "",
-        *,
-        whole: bool = True,
-    ) -> Iterator[Plot]:
+        self, name: str, title: str, measure: str, x: str,
+        of: Callable[[Trace], Iterable[Curve]], log: str = "", *, whole: bool = True,
+    ) -> Iterator[Plot]:  # fmt: skip
         """A plot of curves of one trace, if it is here, and the `whole` of it where that counts."""
         if name in self.demands and (self.whole or not whole):
             title = f"{title}{self.marked(name)}"

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 
 from floatgate.report.model import Finding, Sheet, Table
-from floatgate.reproduce.claims import Evidence, numbers, percent
-from floatgate.reproduce.studies.wom.chips import PRINTED, Chip, measured_chips
-from floatgate.reproduce.studies.wom.pairs import FIRST, SECOND, over, value
+from floatgate.reproduce.claims import Evidence, numbers, percent, quotient
+from floatgate.reproduce.studies.wom import chips as code
+from floatgate.reproduce.studies.wom.chips import FIRST, PRINTED, SECOND, Chip, measured_chips
 from floatgate.reproduce.study import Analysis, Experiment, Published, Result, Study
 
 PLAIN = {"coding": "plain"}
@@ -80,7 +80,7 @@ def _table_5() -> Iterator[Finding]:
     for each, word in FIRST.items():
         ours = f"{word:03b}, then {SECOND[each]:03b}"
         yield Finding(f"{each:02b}", "Table 5", printed[each], ours, by=_CODE)
-    kept = all(value(over(word, new)) == new for word in FIRST.values() for new in SECOND)
+    kept = all(code.value(code.over(word, new)) == new for word in FIRST.values() for new in SECOND)
     read = "all" if kept else "not all"
     yield Finding("overwrites that read back, cells read first", "4.2", "all", read, by=_CODE)
 
@@ -114,10 +114,8 @@ def more_for_each_erase(run: Result) -> float | None:
     return run.flash.program.total / erased - 1 if erased else None
 
 
-def host_for_each_erase(run: Result) -> float | None:
-    """Bytes of the host for each erase: the life of a drive whose errors come from erases."""
-    erases = run.flash.erase.total
-    return run.host.write.bytes / erases if erases else None
+host_for_each_erase = quotient("host.write.bytes", "flash.erase.total")
+"""Bytes of the host for each erase: the life of a drive whose errors come from erases."""
 
 
 def _in_drives(more: bool) -> Iterator[Published]:
