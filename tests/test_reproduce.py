@@ -15,12 +15,12 @@ import sample
 from conftest import Floatgate
 from floatgate.cli import experiments as cli
 from floatgate.experiments import Published
-from floatgate.report.model import Report
+from floatgate.report.model import Curve, Finding, Plot, Report, Sheet, Table
 from floatgate.reproduce import claims as findings
 from floatgate.reproduce import runner
 from floatgate.reproduce.runner import Reproduction, known, measurements, reproduce, verdicts
 from floatgate.reproduce.studies import gc_laws
-from floatgate.reproduce.study import Study
+from floatgate.reproduce.study import Analysis, Study
 from reproduced import papers, quick, recorded, redirected
 from walk import not_planned
 
@@ -174,6 +174,56 @@ def test_a_run_does_not_carry_what_only_others_are_set_to(tmp_path: Path) -> Non
     (zipf,) = evidence.of({"workload": "zipf"})
     assert "ftl.spare-factor" not in zipf.names
     assert len(evidence.of({"ftl.spare-factor": [0.1, 0.2, 0.07]})) == 2
+
+
+def test_what_a_form_leaves_empty_is_left_out_and_checks_beyond_their_band_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: list[Report]
+) -> None:
+    rows = [
+        Finding("held", "", 2.0, 2.01, kind="check", band=0.01),
+        Finding("not held", "", 2.0, 2.03, "x", kind="check", band=0.01),
+        Finding("given, and lost", "", 100.0, 101.0, kind="input", band=0.005),
+        # What a model gives has a verdict, and a check without a band has none to keep.
+        Finding("differs", "", 2.0, 9.0, band=0.01),
+        Finding("beside a formula", "", 2.0, 9.0, kind="check"),
+    ]
+    of_runs = Plot("bars", "of runs", "waf", "victim")
+    drawn = Plot("curves", "drawn", curves=[Curve("a", [1.0], [2.0])])
+    valued = Plot("values", "valued", values=[({"x": "a"}, 1.0)])
+    empty = [Plot("curves", "no curve"), Plot("values", "no value")]
+    analysis = Analysis(
+        [Table("full", rows), Table("empty", [])],
+        [of_runs, empty[0], drawn, empty[1], valued],
+        sheets=[Sheet("empty", ("a",), []), Sheet("full", ("a",), [["1"]])],
+    )
+    monkeypatch.setattr(runner, "analysed", lambda *_: analysis)
+    plan = experiment()
+    comparison = fg.Comparison([fg.Result(sample.result())] * 4, [r.names for r in plan.planned()])
+    made = runner._reported(plan, comparison, Study(plan, None), tmp_path)
+    assert [table.title for table in made.report.tables] == ["full"]
+    assert [sheet.title for sheet in made.report.sheets] == ["full"]
+    assert [plot.title for plot in made.report.plots] == ["of runs", "drawn", "valued"]
+    assert made.missed == ["not held: 2.030, published 2", "given, and lost: 101, published 100"]
+
+
+def test_a_measure_by_another_is_none_by_nothing() -> None:
+    data = sample.result()
+    data["host"]["write"] |= {"bytes": 12}
+    data["flash"]["erase"] |= {"total": 4}
+    run = fg.Result(data)
+    assert findings.quotient("host.write.bytes", "flash.erase.total")(run) == 3.0
+    assert findings.quotient(lambda run: 1.0, "flash.erase.total")(run) == 0.25
+    assert findings.quotient(lambda run: None, "flash.erase.total")(run) is None
+    data["flash"]["erase"] |= {"total": 0}
+    assert findings.quotient("host.write.bytes", "flash.erase.total")(fg.Result(data)) is None
+
+
+def test_labels_are_those_of_the_runs_that_have_them_by_number() -> None:
+    blocks = [{"set": {"host.speed": [16, 4, 100]}, "workload": "zipf"}, {"workload": "uniform"}]
+    plan = fg.Experiment("speeds", drive="agcr", set=SMALL, runs=blocks)
+    evidence = findings.Evidence(plan, None)
+    assert evidence.labels("host.speed") == ["4", "16", "100"]
+    assert evidence.labels("host.speed", {"workload": "uniform"}) == []
 
 
 def test_a_sheet_has_a_row_for_each_setting_and_no_row_for_what_it_is_held_against() -> None:
