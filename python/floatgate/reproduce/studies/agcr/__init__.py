@@ -247,12 +247,13 @@ def _grid(evidence: Evidence) -> Sheet:
                 evidence.values(latency(op, {**own, "cost": agcr}, li))
                 for op in ("all", "read", "write")
             )
+            if not every:
+                continue
             low = evidence.values(Published("", _low_writes, where={**own, "cost": li}))
             wins = f"{sum(_verdict(change) == 'wins' for change in every)} of {len(every)}"
             best = (percent(min(each, default=None)) for each in (reads, writes))
             head = [f"{scope}, {least}", initial, speed, f"{group}{' [stand-in]' * stand_in}"]
-            rows += [[*head, percent(fmean(every)), *best, wins, f"{100 * fmean(low):.1f} %"]
-                     for _ in every[:1]]  # fmt: skip
+            rows.append([*head, percent(fmean(every)), *best, wins, f"{100 * fmean(low):.1f} %"])
     return Sheet(
         "The grid: what the paper leaves open",
         ("Li et al. look at, from", "data on the drive", "speed", "workloads", "overall, mean",

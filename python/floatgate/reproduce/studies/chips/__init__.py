@@ -102,9 +102,6 @@ def _mlc_over_slc(chips: Sequence[Benched], of: Callable[[Benched], float]) -> f
     return fmean(map(of, _of_kind(chips, False))) / fmean(map(of, _of_kind(chips, True)))
 
 
-# ── Datasheets ──────────────────────────────────────────────────────────────────────────────────
-
-
 def _datasheets(chips: Sequence[Benched]) -> Iterator[Finding]:
     library = [{"chip": each.chip.name} for each in chips]
     for what, (least, most, of) in DATASHEETS.items():
@@ -121,8 +118,6 @@ def _datasheets(chips: Sequence[Benched]) -> Iterator[Finding]:
     what = "capacity over the product of sizes"
     yield _row(chips, what, "Table 2", 1.0, worst, IN, unit="x")._replace(by=library)
 
-
-# ── Energy ──────────────────────────────────────────────────────────────────────────────────────
 
 RATIOS = (
     ("read", "read_nj_per_bit", 2.05),
@@ -163,9 +158,6 @@ def _power(chips: Sequence[Benched]) -> Sheet:
     names = [f"{op}: {what}" for op in OPERATIONS for what in ("paper", "ours", "ratio")]
     text = "Operations one after the other as fast as the bus allows, transfers included."
     return Sheet("Average power in mW [output]", ("", *names), rows, text)
-
-
-# ── Times ───────────────────────────────────────────────────────────────────────────────────────
 
 
 def _times(chips: Sequence[Benched]) -> Iterator[Finding]:
@@ -222,10 +214,9 @@ def _bandwidth(chips: Sequence[Benched], evidence: Evidence) -> Sheet:
         row = [each.name]
         for op, key in (("read", "read_mb_per_s"), ("write", "program_mb_per_s")):
             runs = evidence.of({"drive": each.chip.name, "workload": f"sequential-{op}"})
-            served = (
-                t.run.checks.requests_served * REQUEST / t.run.simulated_seconds for t in runs
-            )
-            row += [f"{each.of(key):.2f}", "".join(f"{rate / 1e6:.2f}" for rate in served) or "-"]
+            rates = (REQUEST * taken.run.checks.requests_served / taken.run.simulated_seconds / 1e6
+                     for taken in runs)  # fmt: skip
+            row += [f"{each.of(key):.2f}", next((f"{rate:.2f}" for rate in rates), "-")]
         rows.append(row)
     return Sheet(
         "Bandwidth of one plane in MB/s [output]",
@@ -233,9 +224,6 @@ def _bandwidth(chips: Sequence[Benched], evidence: Evidence) -> Sheet:
         "Fig. 2's numbers are lost. A page over command cycles, transfer and array time; the drive "
         "is one plane in the event loop, whose writes also pay for erasing.",
     )  # fmt: skip
-
-
-# ── Wear ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _wear(chips: Sequence[Benched]) -> Iterator[Finding]:
@@ -317,9 +305,6 @@ def _cells(chips: Sequence[Benched]) -> Sheet:
         "Whole blocks of cells, each with a threshold voltage of its own, sensed at the "
         "references: what the closed form of the error model says of them.",
     )  # fmt: skip
-
-
-# ── Disturb ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def _programs(chips: Sequence[Benched]) -> Iterator[Finding]:
@@ -411,8 +396,6 @@ def _onsets(chips: Sequence[Benched]) -> Sheet:
     head = ("", "cycles of the block", "least", "median", "most of all blocks")
     return Sheet("Reads to the first new error [output]", head, rows)
 
-
-# ── Tables and plots ────────────────────────────────────────────────────────────────────────────
 
 _TABLES: Sequence[tuple[str, Callable[[Sequence[Benched]], Iterator[Finding]], str]] = (
     (

@@ -74,7 +74,8 @@ def _errors(
     for name, (bits, rated) in _KINDS.items():
         rates = ((x, rber(Cell(bits, rated), bits - 1, rated, x)) for x in xs)
         seen = {x: rate for x, rate in rates if rate >= 1e-12}
-        curves += [Curve(name, [*seen], [*seen.values()])] * bool(seen)
+        if seen:
+            curves.append(Curve(name, [*seen], [*seen.values()]))
     return _plot(title, _ERRORS, axis, curves, log)
 
 

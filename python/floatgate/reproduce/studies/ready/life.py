@@ -156,9 +156,6 @@ def by_spare_factor(evidence: Evidence) -> Sheet:
     )  # fmt: skip
 
 
-# ── Fig. 10 ─────────────────────────────────────────────────────────────────────────────────────
-
-
 def effective(life: FastForward) -> float:
     """5 y · C' ÷ W, which Fig. 10 shows of what was worn out before, too."""
     return float(5 * life.achievable_bytes / life.programmed_bytes)
@@ -212,8 +209,6 @@ def missed(table: Table) -> list[str]:
     rows = (row for row in table.rows if row.ours is not None and verdict(row) == DIFFERS)
     return [f"{row.what}: {row.ours:.2f} years, published {row.published}" for row in rows]
 
-
-# ── Table 2 ─────────────────────────────────────────────────────────────────────────────────────
 
 SAID = (
     ("exchange", "NT", "C", "above 1", "Fig. 2"),

@@ -95,8 +95,6 @@ def table_3(lives: Lives) -> Table:
     )  # fmt: skip
 
 
-# ── Fig. 11 ─────────────────────────────────────────────────────────────────────────────────────
-
 RATIOS: Mapping[str, tuple[Sequence[str], Sequence[str], float]] = {
     "DT / READY": (("DT",), READY, 2.57),
     "ST / DT": (("ST",), ("DT",), 1.7),
@@ -264,9 +262,6 @@ def _part(trace: Trace, every: int, policy: str) -> FastForward:
     )  # fmt: skip
 
 
-# ── Fig. 12 ─────────────────────────────────────────────────────────────────────────────────────
-
-
 def deviation(life: FastForward) -> float:
     """The standard deviation of the delays of pages in ns, from points of their distribution."""
     points = life.delay.page_delay_ns.below
@@ -308,8 +303,6 @@ def figure_12(lives: Lives) -> Table:
     )  # fmt: skip
 
 
-# ── Fig. 13 ─────────────────────────────────────────────────────────────────────────────────────
-
 DAY = 144
 """Windows of ten minutes."""
 
@@ -346,8 +339,6 @@ def figure_13(lives: Lives) -> Table:
         "windows of ten minutes, stops included.",
     )  # fmt: skip
 
-
-# ── Fig. 14 ─────────────────────────────────────────────────────────────────────────────────────
 
 SPAN = 600
 """Seconds of the figure."""
