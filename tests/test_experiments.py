@@ -359,3 +359,19 @@ def test_the_examples_of_the_documentation_are_right(
     exec(compile(code, "docs", "exec"), {})
     for key in (*BLOCK, *READING, "title", "prose", "record", "measures", "plots", "published"):
         assert re.search(rf"[`\[.]{key}[`\].]", text), f"`{key}` is not in the documentation"
+
+
+def test_other_traces_stand_ahead_of_workloads_above_the_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    there = {"also_there": [{"path": "/traces/own.trace"}]}
+    monkeypatch.setattr("floatgate.experiments.model.known_traces", lambda folders: there)
+    plan = Experiment(
+        "two", drive="agcr", workload=["zipf", "uniform"],
+        runs=[{"other-traces": True}, {"seed": 2}, {"other-traces": True, "workload": "hot-cold"}],
+    )  # fmt: skip
+    names = [run.names["workload"] for run in plan.with_other_traces(["/traces"]).planned()]
+    assert names == ["own.trace", "zipf", "uniform", "zipf", "uniform", "own.trace", "hot-cold"]
+    there["also_there"] = []
+    names = [run.names["workload"] for run in plan.with_other_traces(["/traces"]).planned()]
+    assert names == ["zipf", "uniform", "zipf", "uniform", "hot-cold"]

@@ -182,7 +182,8 @@ class Experiment:
         extended = type(self).__new__(type(self))
         data = dict(self.data)
         if "runs" in data:
-            data["runs"] = [_with_workloads(block, others) for block in data["runs"]]
+            above = data.get("workload", [])
+            data["runs"] = [_with_workloads(block, others, above) for block in data["runs"]]
         extended._take(_with_workloads(data, others), self.source, self.folder)
         return extended
 
@@ -258,9 +259,11 @@ class Experiment:
         return runs
 
 
-def _with_workloads(block: Mapping[str, Any], others: Mapping[str, str]) -> dict[str, Any]:
-    """A block with further workloads ahead of its own, if it asks for them."""
-    own = block.get("workload", [])
+def _with_workloads(
+    block: Mapping[str, Any], others: Mapping[str, str], above: Any = ()
+) -> dict[str, Any]:
+    """A block with further workloads ahead of its own, or those above it, if it asks for them."""
+    own = block.get("workload", above)
     if isinstance(own, str):
         own = [own]
     named = own if isinstance(own, Mapping) else {name: name for name in own}
