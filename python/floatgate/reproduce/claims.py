@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from math import fsum
 from pathlib import Path
 from statistics import fmean, median
@@ -199,6 +200,17 @@ class Evidence:
             rows[key] = [key[0] + mark, *key[1:], *cells]
         return Sheet(title, [*heads.values(), *columns], list(rows.values()), text)
 
+    def bars(
+        self, title: str, workloads: Iterable[str], by: str, claims: Mapping[str, Published]
+    ) -> Plot:
+        """What claims are about on each workload, real or marked as a stand-in, as bars."""
+        values = []
+        for workload, (name, claim) in product(workloads, claims.items()):
+            pairs = self.pairs(claim._replace(where={**claim.where, "workload": workload}))
+            values += [({"workload": taken.marked, by: name}, value)
+                       for value, (taken, *_) in _each(claim, pairs)]  # fmt: skip
+        return Plot("values", title, x="workload", by=by, values=values)
+
     def _cell(self, column: Column, where: Mapping[str, Any], taken: Taken) -> str:
         """Our number in words; of real traces and of stand-ins if both are there."""
         if isinstance(column, Published):
@@ -331,6 +343,11 @@ def numbers(tables: Iterable[Table], begins: str = "") -> dict[str, float]:
 
 
 Measure = Callable[[Result], float | None]
+
+
+def column(measure: str | Measure, unit: str = "", **more: Any) -> Published:
+    """What a column of a sheet shows of its runs: a claim without words."""
+    return Published("", measure, unit=unit, **more)
 
 
 def quotient(above: str | Measure, below: str | Measure) -> Measure:

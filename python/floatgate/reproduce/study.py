@@ -15,6 +15,7 @@ from floatgate.reproduce.claims import (
     Evidence,
     Measure,
     Taken,
+    column,
     curve,
     numbers,
     percent,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Analysis", "Column", "Curve", "Evidence", "Experiment", "Finding", "Measure",
-    "Plot", "Point", "Published", "Result", "Sheet", "Study", "Table", "Taken", "curve",
+    "Plot", "Point", "Published", "Result", "Sheet", "Study", "Table", "Taken", "column", "curve",
     "numbers", "percent", "quotient",
 ]  # fmt: skip
 

@@ -328,13 +328,10 @@ def _other_rules(evidence: Evidence) -> Sheet:
 
 
 def _plots(evidence: Evidence) -> Iterator[Plot]:
-    workloads = evidence.of({**AT_LOAD, "cost": TRADITIONAL})
+    names = [taken.names["workload"] for taken in evidence.of({**AT_LOAD, "cost": TRADITIONAL})]
+    schemes = (LI, "AGCR", "AGCR, first writes low", "expected", "ideal")
     for op, title in (("all", "overall"), ("read", "reads"), ("write", "writes")):
-        values = [
-            ({"workload": taken.marked, "scheme": scheme}, 1 + change)
-            for taken in workloads
-            for scheme in (LI, "AGCR", "AGCR, first writes low", "expected", "ideal")
-            for change in evidence.values(latency(op, {**taken.names, "cost": scheme}, TRADITIONAL))
-        ]
+        own = {name: {**AT_LOAD, "cost": name} for name in schemes}
+        claims = {name: latency(op, at, TRADITIONAL, form="ratio") for name, at in own.items()}
         title = f"Mean latency, {title}, against MCW/MCR"
-        yield Plot("values", title, x="workload", by="scheme", values=values)
+        yield evidence.bars(title, names, "scheme", claims)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from floatgate.reproduce.studies.agcr import grid
 from floatgate.reproduce.studies.agcr.grid import AT_LOAD, LI, LOAD, TRADITIONAL, latency
-from floatgate.reproduce.study import Evidence, Published, Result, Sheet, Taken
+from floatgate.reproduce.study import Evidence, Result, Sheet, Taken, column
 
 _SCHEMES = (LI, "AGCR", "AGCR, first writes low", "expected", "expected in 3 bits", "ideal")
 
@@ -71,8 +71,8 @@ def _tails(evidence: Evidence) -> Sheet:
         {**AT_LOAD, "cost": [TRADITIONAL, LI, "AGCR", "expected"]},
         {"workload": "workload", "cost": "scheme"},
         {
-            f"{op}s {key.replace('_', '.')}": Published(
-                "", f"host.{op}.latency_ns.{key}", unit="ns", least={f"host.{op}.requests": 1}
+            f"{op}s {key.replace('_', '.')}": column(
+                f"host.{op}.latency_ns.{key}", "ns", least={f"host.{op}.requests": 1}
             )
             for op in ("read", "write")
             for key in ("p50", "p99", "p99_9")
@@ -93,9 +93,9 @@ def _full(evidence: Evidence) -> Sheet:
         {"ftl.spare-factor": "spare factor", "cost": "scheme"},
         {
             "bits a page": _words(_bits),
-            "mean latency": Published("", "host.all.latency_ns.mean", unit="ns"),
-            "reads": Published("", "host.read.latency_ns.mean", unit="ns"),
-            "WAF": Published("", "waf", unit="x"),
+            "mean latency": column("host.all.latency_ns.mean", "ns"),
+            "reads": column("host.read.latency_ns.mean", "ns"),
+            "WAF": column("waf", "x"),
             "erases": _words(lambda run: str(run.flash.erase.total)),
             "re-writes": _words(lambda run: str(run.flash.program.rewrite)),
             "energy per host MiB": _words(_energy),

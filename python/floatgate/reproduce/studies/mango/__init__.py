@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from floatgate.report.model import Table
 from floatgate.reproduce.claims import Evidence, numbers, percent
 from floatgate.reproduce.studies.mango.battery import battery_joules
-from floatgate.reproduce.study import Analysis, Experiment, Published, Result, Study, Table
+from floatgate.reproduce.study import Analysis, Experiment, Published, Result, Study, column
 
 BASELINE = {"page-choice": "baseline"}
 HEADLINE = {"ftl.spare-factor": 0.1, "host.speed": 1}
@@ -139,11 +141,8 @@ def _figure_13() -> Iterator[Published]:
                             least=LEAST, **more)  # fmt: skip
 
 
-def _change(measure: Any) -> Published:
-    return Published("", measure, against=BASELINE, least=LEAST)
-
-
-_ENERGY, _WEAR, _SKIPPED = _change(ENERGY), _change(WEAR), Published("", passed_over, unit="share")
+_change = partial(column, against=BASELINE, least=LEAST)
+_ENERGY, _WEAR, _SKIPPED = _change(ENERGY), _change(WEAR), column(passed_over, "share")
 _OF_SWAP = {
     "swap writes": _change(URGENT), "other requests": _change(other_latency),
     "energy": _ENERGY, "wear": _WEAR, "passed over": _SKIPPED,

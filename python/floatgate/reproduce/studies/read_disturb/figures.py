@@ -8,7 +8,7 @@ from typing import Any
 
 from floatgate.experiments import Published
 from floatgate.report.model import Finding, Plot, Sheet, Table
-from floatgate.reproduce.claims import Evidence
+from floatgate.reproduce.claims import Evidence, column
 from floatgate.reproduce.studies.read_disturb import runs
 
 ALL = ("STG", "USR", "HM", "MDS", "ADS", "PROJ", "SRC", "WEB", "Websearch")
@@ -286,11 +286,7 @@ _TABLES: Sequence[tuple[str, Callable[[], Iterator[Any]], str]] = (
 def _versus(name: str, measure: Any, base: str = "Baseline", **where: Any) -> Published:
     """A column: a scheme's change against another."""
     own = {"read-disturb": name} | where
-    return Published("", measure, where=own, against={"read-disturb": base})
-
-
-def _column(measure: Any, unit: str = "", **where: Any) -> Published:
-    return Published("", measure, unit=unit, where=where)
+    return column(measure, where=own, against={"read-disturb": base})
 
 
 def sheets(evidence: Evidence) -> list[Sheet]:
@@ -305,8 +301,8 @@ def sheets(evidence: Evidence) -> list[Sheet]:
             "Figure 9a: erases by cause, and wear levelling",
             base | {"workload": ALL, "wear": list(WEAR.values())}, ("workload", "wear"),
             {
-                "rrGC": _column(runs.share, share), "wear levelling": _column(runs.wear, share),
-                "moved by": _column(runs.moved, share),
+                "rrGC": column(runs.share, share), "wear levelling": column(runs.wear, share),
+                "moved by": column(runs.moved, share),
                 **{f"rrGC, {name}": _versus(name, runs.refresh) for name in other},
                 **{f"all, {name}": _versus(name, runs.every) for name in other},
             },
@@ -326,8 +322,8 @@ def sheets(evidence: Evidence) -> list[Sheet]:
             base | {"workload": ["Websearch, in bursts", "Websearch, even"]},
             ("workload", "host.speed"),
             {
-                "Baseline": _column(runs.read_ns, "ns"),
-                "IPR": _column(runs.read_ns, "ns", **named[1]),
+                "Baseline": column(runs.read_ns, "ns"),
+                "IPR": column(runs.read_ns, "ns", where=named[1]),
                 "change": _versus("IPR", runs.read_ns), "rrGC": changes["rrGC"],
             },
             "Speed 1 is the load of eight dies, 0.8 that of ten; the paper has 261 and 206 us.",
@@ -335,12 +331,12 @@ def sheets(evidence: Evidence) -> list[Sheet]:
         (
             "Figure 10: reads that met a refresh, Websearch in bursts", BURSTS, ("read-disturb",),
             {
-                "mean of all": _column(runs.read_ns, "ns"), "met one": _column(runs.waited()),
+                "mean of all": column(runs.read_ns, "ns"), "met one": column(runs.waited()),
                 **{
-                    f"{low} to {high} ms": _column(runs.waited(low, high))
+                    f"{low} to {high} ms": column(runs.waited(low, high))
                     for low, high in pairwise(bins)
                 },
-                f"above {bins[-1]} ms": _column(runs.waited(bins[-1])),
+                f"above {bins[-1]} ms": column(runs.waited(bins[-1])),
             },
             "Of a million reads, by response time. A refresh of a whole block takes 326 ms and "
             "its erase 5 ms.",
@@ -348,7 +344,7 @@ def sheets(evidence: Evidence) -> list[Sheet]:
         (
             "Figure 9b: how far low-density blocks were used",
             HEAD | named[1] | {"workload": ALL}, ("workload",),
-            {f"below {10 * n} %": _column(runs.used(0, n), share) for n in (1, 3, 5, 7, 9, 10)},
+            {f"below {10 * n} %": column(runs.used(0, n), share) for n in (1, 3, 5, 7, 9, 10)},
             "Of the low-density blocks of IPR that were erased, over the whole run.",
         ),
         (
@@ -356,15 +352,15 @@ def sheets(evidence: Evidence) -> list[Sheet]:
             {"workload": "Websearch", "read-disturb": ["Baseline", "IPR"]},
             ("read-disturb", "wear"),
             {
-                "erases of a block": _column("wear.erases.mean"),
-                "deviation by mean": _column(runs.spread, share),
+                "erases of a block": column("wear.erases.mean"),
+                "deviation by mean": column(runs.spread, share),
             },
             "Of effective cycles.",
         ),
         (
             "Why: how reads are concentrated",
             HEAD | named[1] | {"workload": ["SRC", "SRC, scattered", *CONCENTRATED]},
-            ("workload",), changes | {"reads on low density": _column(runs.taken, share)},
+            ("workload",), changes | {"reads on low density": column(runs.taken, share)},
             "SRC, and SRC with other reads (six million requests), against Baseline. What endures "
             "eleven limits instead of one saves ten of eleven erases, so 85 % less for refresh "
             "takes 94 % of the reads on low-density blocks.",
@@ -373,7 +369,7 @@ def sheets(evidence: Evidence) -> list[Sheet]:
             "Why: one rule changed at a time, and longer",
             HEAD | {"workload": ["SRC", "ADS", "SRC, twice as long"], "read-disturb": CHANGED},
             ("workload", "read-disturb"),
-            {kind: Published("", measure, against=base) for kind, measure in KINDS.items()},
+            {kind: column(measure, against=base) for kind, measure in KINDS.items()},
             "Erases against Baseline, over as many requests.",
         ),
     )  # fmt: skip
@@ -382,15 +378,8 @@ def sheets(evidence: Evidence) -> list[Sheet]:
 
 def plots(evidence: Evidence) -> list[Plot]:
     """Figure 9a, as changes against Baseline."""
-    made = []
-    for kind, measure in KINDS.items():
-        claims = {(w, s): _versus(s, measure, **HEAD, workload=w) for w in ALL for s in SCHEMES[1:]}
-        values = [
-            ({"workload": workload, "scheme": name}, row.ours)
-            for (workload, name), claim in claims.items()
-            for row in evidence.finding(claim)
-            if isinstance(row.ours, float)
-        ]
-        title = f"Erases {kind}, change against Baseline"
-        made.append(Plot("values", title, x="workload", by="scheme", values=values))
-    return made
+    return [
+        evidence.bars(f"Erases {kind}, change against Baseline", ALL, "scheme",
+                      {name: _versus(name, measure, **HEAD) for name in SCHEMES[1:]})
+        for kind, measure in KINDS.items()
+    ]  # fmt: skip

@@ -14,7 +14,7 @@ from floatgate.report.verdicts import DIFFERS, verdict
 from floatgate.reproduce.studies.ready import paper
 from floatgate.reproduce.studies.ready.lives import Lives, Question
 from floatgate.reproduce.studies.ready.paper import BY_NAME, CONFIGURATIONS, TABLE_2, TIB, Trace
-from floatgate.reproduce.study import Evidence, Published, Taken, curve
+from floatgate.reproduce.study import Evidence, Published, Taken, column, curve
 from floatgate.workloads.stand_ins import expected_error
 
 PRINTED, FITTED = Recovery("printed"), Recovery("fitted")
@@ -147,7 +147,7 @@ def by_spare_factor(evidence: Evidence) -> Sheet:
     return evidence.sheet(
         "Write amplification by spare factor", {}, {"workload": "trace"},
         {"paper": lambda taken: f"{trace(taken).waf:.2f}"}
-        | {f"{spare:g} spare": Published("", "waf", where={SPARE: spare}, unit="x")
+        | {f"{spare:g} spare": column("waf", "x", where={SPARE: spare})
            for spare in _spares(evidence)}
         | {"as in the paper at": lambda taken: _spare_for(evidence, trace(taken))},
         "Which spare factor gives the paper's number is interpolated. Write amplification follows "

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from statistics import fmean
 
 from floatgate.report.model import Finding, Sheet, Table
-from floatgate.reproduce.claims import Evidence, numbers, percent, quotient
+from floatgate.reproduce.claims import Evidence, numbers, percent
 from floatgate.reproduce.studies.wom import chips as code
 from floatgate.reproduce.studies.wom.chips import FIRST, PRINTED, SECOND, Chip, measured_chips
-from floatgate.reproduce.study import Analysis, Experiment, Published, Result, Study
+from floatgate.reproduce.study import (
+    Analysis,
+    Experiment,
+    Published,
+    Result,
+    Study,
+    column,
+    quotient,
+)
 
 PLAIN = {"coding": "plain"}
 SPARE, LAYOUT = "ftl.spare-factor", "the layout of its blocks"
@@ -179,18 +188,16 @@ def _second_passes(run: Result) -> float | None:
 
 
 def _drives(evidence: Evidence) -> Sheet:
-    def change(measure: str | Callable[[Result], float | None]) -> Published:
-        return Published("", measure, against=PLAIN)
-
+    change = partial(column, against=PLAIN)
     columns = {
-        "WAF plain": Published("", "waf", where=PLAIN, unit="x"),
-        "WAF coded": Published("", "waf", unit="x"),
+        "WAF plain": column("waf", "x", where=PLAIN),
+        "WAF coded": column("waf", "x"),
         "erases": change("flash.erase.total"),
         "energy of operations": change(_operations),
         "all energy": change("energy_joules.total"),
         "write latency": change("host.write.latency_ns.mean"),
-        "mean": Published("", "host.write.latency_ns.mean", unit="ns"),
-        "second passes": Published("", _second_passes, unit="share"),
+        "mean": column("host.write.latency_ns.mean", "ns"),
+        "second passes": column(_second_passes, "share"),
     }
     return evidence.sheet(
         "In a drive: plain against coded, the same flash and the same capacity", {},
