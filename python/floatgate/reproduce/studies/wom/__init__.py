@@ -7,18 +7,10 @@ from functools import partial
 from statistics import fmean
 
 from floatgate.report.model import Finding, Sheet, Table
-from floatgate.reproduce.claims import Evidence, numbers, percent
+from floatgate.reproduce.claims import Evidence, column, numbers, percent, quotient
 from floatgate.reproduce.studies.wom import chips as code
 from floatgate.reproduce.studies.wom.chips import FIRST, PRINTED, SECOND, Chip, measured_chips
-from floatgate.reproduce.study import (
-    Analysis,
-    Experiment,
-    Published,
-    Result,
-    Study,
-    column,
-    quotient,
-)
+from floatgate.reproduce.study import Analysis, Experiment, Published, Result, Study
 
 PLAIN = {"coding": "plain"}
 SPARE, LAYOUT = "ftl.spare-factor", "the layout of its blocks"
