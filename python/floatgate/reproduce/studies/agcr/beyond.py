@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from floatgate.reproduce.studies.agcr import grid
 from floatgate.reproduce.studies.agcr.grid import AT_LOAD, LI, LOAD, TRADITIONAL, latency
-from floatgate.reproduce.study import Evidence, Result, Sheet, Taken, column
+from floatgate.reproduce.study import Column, Evidence, Result, Sheet, Taken, column
 
 _SCHEMES = (LI, "AGCR", "AGCR, first writes low", "expected", "expected in 3 bits", "ideal")
-
-
-def beyond(evidence: Evidence) -> list[Sheet]:
-    """A sheet for each question that has runs."""
-    along = [_along(evidence, *question) for question in _QUESTIONS]
-    return [*along, _larger(evidence), _tails(evidence), _full(evidence)]
-
-
-def _larger(evidence: Evidence) -> Sheet:
-    """Both readings of the paper's drive."""
-    sizes = {"32 GiB": grid.DRIVE, "128 GiB": grid.LARGER}
-    return evidence.sheet(
-        "The drive read the other way",
-        {"drive": grid.LARGER, "host.speed": LOAD, "cost": "AGCR"},
-        ("workload",),
-        {
-            f"{words}{size}": latency("all", {"drive": drive}, base)
-            for base, words in ((LI, ""), (TRADITIONAL, "against MCW/MCR, "))
-            for size, drive in sizes.items()
-        },
-        "AGCR's overall mean latency against Li et al. (waiting, equal data of high cost) and "
-        "against MCW/MCR, at the load of Fig. 1, on 512 blocks in each "
-        "plane, as the paper's words have it, and on 2048, as its simulator may have read them. "
-        "Where nothing is collected the size of a drive does not matter.",
-    )
 
 
 _QUESTIONS = (
@@ -53,58 +29,59 @@ _QUESTIONS = (
 )  # fmt: skip
 
 
-def _along(evidence: Evidence, workload: str, axis: str, title: str, head: str, text: str) -> Sheet:
-    """Mean latency of every scheme against the traditional case along one setting."""
-    return evidence.sheet(
-        title,
-        {"workload": workload, "cost": TRADITIONAL},
-        {axis: head},
-        {scheme: latency("all", {"cost": scheme}, TRADITIONAL) for scheme in _SCHEMES},
-        f"{text} Overall mean latency against MCW/MCR.",
-    )
-
-
-def _tails(evidence: Evidence) -> Sheet:
-    """Percentiles, which means hide."""
-    return evidence.sheet(
-        "Percentiles",
-        {**AT_LOAD, "cost": [TRADITIONAL, LI, "AGCR", "expected"]},
-        {"workload": "workload", "cost": "scheme"},
-        {
-            f"{op}s {key.replace('_', '.')}": column(
-                f"host.{op}.latency_ns.{key}", "ns", least={f"host.{op}.requests": 1}
-            )
-            for op in ("read", "write")
-            for key in ("p50", "p99", "p99_9")
-        },
-    )
-
-
-def _full(evidence: Evidence) -> Sheet:
-    """A full drive: write amplification, wear, energy."""
-    where = {"workload": "zipf full drive"}
-    full = {
-        (taken.names["ftl.spare-factor"], taken.names["cost"]): taken.run
-        for taken in evidence.of(where)
-    }
-    return evidence.sheet(
-        "A full drive: garbage collection, wear and energy",
-        where,
-        {"ftl.spare-factor": "spare factor", "cost": "scheme"},
-        {
-            "bits a page": _words(_bits),
-            "mean latency": column("host.all.latency_ns.mean", "ns"),
-            "reads": column("host.read.latency_ns.mean", "ns"),
-            "WAF": column("waf", "x"),
-            "erases": _words(lambda run: str(run.flash.erase.total)),
-            "re-writes": _words(lambda run: str(run.flash.program.rewrite)),
-            "energy per host MiB": _words(_energy),
-        },
-        "Zipf accesses, half of them reads, 1,500 a second on a small drive that was filled and "
-        f"aged. {_quickest(full)}Energies of a read, a program and an erase are those of chip "
-        "C-MLC64, for levels in proportion to their times (Grupp et al.: power does not depend on "
-        "the page's speed).",
-    )
+def beyond(evidence: Evidence) -> list[Sheet]:
+    """A sheet for each question; those without runs stay empty."""
+    full, sizes = {"workload": "zipf full drive"}, {"32 GiB": grid.DRIVE, "128 GiB": grid.LARGER}
+    runs = {(taken.names["ftl.spare-factor"], taken.names["cost"]): taken.run
+            for taken in evidence.of(full)}  # fmt: skip
+    found: Iterable[tuple[str, Mapping[str, Any], Any, Mapping[str, Column], str]] = (
+        *(
+            (title, {"workload": workload, "cost": TRADITIONAL}, {axis: head},
+             {scheme: latency("all", {"cost": scheme}, TRADITIONAL) for scheme in _SCHEMES},
+             f"{text} Overall mean latency against MCW/MCR.")
+            for workload, axis, title, head, text in _QUESTIONS
+        ),
+        (
+            "The drive read the other way",
+            {"drive": grid.LARGER, "host.speed": LOAD, "cost": "AGCR"}, ("workload",),
+            {
+                f"{words}{size}": latency("all", {"drive": drive}, base)
+                for base, words in ((LI, ""), (TRADITIONAL, "against MCW/MCR, "))
+                for size, drive in sizes.items()
+            },
+            "AGCR's overall mean latency against Li et al. (waiting, equal data of high cost) and "
+            "against MCW/MCR, at the load of Fig. 1, on 512 blocks in each "
+            "plane, as the paper's words have it, and on 2048, as its simulator may have read "
+            "them. Where nothing is collected the size of a drive does not matter.",
+        ),
+        (
+            "Percentiles", {**AT_LOAD, "cost": [TRADITIONAL, LI, "AGCR", "expected"]},
+            {"workload": "workload", "cost": "scheme"},
+            {
+                f"{op}s {key.replace('_', '.')}":
+                column(f"host.{op}.latency_ns.{key}", "ns", least={f"host.{op}.requests": 1})
+                for op in ("read", "write") for key in ("p50", "p99", "p99_9")
+            },
+            "",
+        ),
+        (
+            "A full drive: garbage collection, wear and energy", full,
+            {"ftl.spare-factor": "spare factor", "cost": "scheme"},
+            {
+                "bits a page": _words(_bits),
+                "mean latency": column("host.all.latency_ns.mean", "ns"),
+                "reads": column("host.read.latency_ns.mean", "ns"), "WAF": column("waf", "x"),
+                "erases": _words(lambda run: str(run.flash.erase.total)),
+                "re-writes": _words(lambda run: str(run.flash.program.rewrite)),
+                "energy per host MiB": _words(_energy),
+            },
+            "Zipf accesses, half of them reads, 1,500 a second on a small drive that was filled "
+            f"and aged. {_quickest(runs)}Energies of a read, a program and an erase are those of "
+            "chip C-MLC64, for levels in proportion to their times (Grupp et al.: power does not "
+            "depend on the page's speed).",
+        ),
+    )  # fmt: skip
+    return [evidence.sheet(*each) for each in found]
 
 
 def _words(of: Callable[[Result], str]) -> Callable[[Taken], str]:

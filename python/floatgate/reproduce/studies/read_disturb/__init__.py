@@ -65,10 +65,8 @@ def analyse(evidence: Evidence, _study: Study) -> Analysis:
     """The tables, sheets and plots of the report."""
     # The runs of Table II: all of them would be too many to read.
     of_table_2 = {"workload": figures.ALL, "read-disturb": figures.SCHEMES} | figures.HEAD
-    shown, tables = (
-        evidence.shown(of_table_2, ("workload", "read-disturb")),
-        figures.tables(evidence),
-    )
+    shown = evidence.shown(of_table_2, ("workload", "read-disturb"))
+    tables = figures.tables(evidence)
     return Analysis(tables, figures.plots(evidence), sheets=figures.sheets(evidence), shown=shown,
                     says=figures.says(tables))  # fmt: skip
 
