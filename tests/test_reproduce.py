@@ -261,6 +261,15 @@ def test_a_sheet_has_a_row_for_each_setting_and_no_row_for_what_it_is_held_again
     # Real traces and stand-ins are not taken together in a cell either.
     both = evidence.sheet("Both", {}, ("victim",), columns, base=base)
     assert both.rows == [["fifo = random", "+50.0 %, -20.0 %", "300 ns, 400 ns", "200 ns, 500 ns"]]
+    # Bars have a number for each workload that has one, and the mark of a stand-in.
+    claims = {"fifo": Published("", mean, where={"victim": "fifo"}, against=base, form="ratio"),
+              "none": Published("", mean, where={"victim": "lazy"})}  # fmt: skip
+    plot = evidence.bars("Bars", ["zipf", "uniform"], "victim", claims)
+    assert (plot.kind, plot.x, plot.by) == ("values", "workload", "victim")
+    assert list(plot.values) == [
+        ({"workload": "zipf", "victim": "fifo"}, 1.5),
+        ({"workload": "uniform [stand-in]", "victim": "fifo"}, 0.8),
+    ]
 
 
 def test_a_sweep_prints_what_was_published(tmp_path: Path, floatgate: Floatgate) -> None:
