@@ -1,111 +1,49 @@
 //! Energy and power.
 
-use std::fmt;
-use std::str::FromStr;
+use crate::quantity::{Kind, quantity};
 
-/// Why a text is not an energy or a power.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum ParseEnergyError {
-    /// There is no number, or it is negative or malformed.
-    Number,
-    /// A number without a unit; these there are.
-    NoUnit(&'static str),
-    /// A unit that is none of these.
-    Unit(String, &'static str),
-    /// Finer than the least unit that counts, or beyond 64 bits of it.
-    Range(&'static str),
-}
+/// An energy, in femtojoules: up to 18 kJ.
+#[derive(Copy, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
+pub struct Energy(u64);
 
-impl fmt::Display for ParseEnergyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number => f.write_str("expected a number and a unit"),
-            Self::NoUnit(all) => write!(f, "a unit is needed: {all}"),
-            Self::Unit(unit, all) => write!(f, "`{unit}` is not one of the units {all}"),
-            Self::Range(least) => write!(f, "this is no whole number of {least} below 2^64"),
-        }
+/// A power, in nanowatts: up to 18 GW.
+#[derive(Copy, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
+pub struct Power(u64);
+
+quantity! {
+    Energy,
+    Kind {
+        units: &[
+            ("J", 1_000_000_000_000_000),
+            ("mJ", 1_000_000_000_000),
+            ("uJ", 1_000_000_000),
+            ("nJ", 1_000_000),
+            ("pJ", 1_000),
+            ("fJ", 1),
+        ],
+        decimal: true,
+        otherwise: ("fJ", 1),
+        slip: 0.0,
+        range: (0, u64::MAX),
+        such: "",
+        no_unit: "a unit is needed: J, mJ, uJ, nJ, pJ, fJ",
+        not_a_unit: "is not one of the units J, mJ, uJ, nJ, pJ, fJ",
+        not_whole: "this is no whole number of fJ below 2^64",
     }
 }
 
-impl std::error::Error for ParseEnergyError {}
-
-/// Declares a quantity as a whole number of its least unit; units from large to small.
-macro_rules! quantity {
-    ($(#[doc = $about:literal])+ $name:ident, $all:literal, $least:literal,
-     [$(($unit:literal, $scale:literal)),+ $(,)?]) => {
-        $(#[doc = $about])+
-        #[derive(Copy, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        #[repr(transparent)]
-        pub struct $name(u64);
-
-        impl FromStr for $name {
-            type Err = ParseEnergyError;
-
-            /// Reads a number and a unit; a bare number is an error.
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                let text = text.trim();
-                let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_');
-                let (number, unit) = text.split_at(split.unwrap_or(text.len()));
-                let number = number.replace('_', "");
-                let (whole, rest) = number.split_once('.').unwrap_or((&number, ""));
-                if number.trim_matches('.').is_empty() || rest.contains('.') {
-                    return Err(ParseEnergyError::Number);
-                }
-                let unit = unit.trim().replace('µ', "u");
-                if unit.is_empty() {
-                    return Err(ParseEnergyError::NoUnit($all));
-                }
-                let scale: u64 = match unit.as_str() {
-                    $($unit => $scale,)+
-                    _ => return Err(ParseEnergyError::Unit(unit, $all)),
-                };
-                // In whole numbers throughout: a binary fraction would lose digits.
-                let places = scale.ilog10() as usize;
-                let finer = rest.get(places..).unwrap_or("").trim_matches('0');
-                let digits = format!("{whole}{:0<places$}", &rest[..rest.len().min(places)]);
-                match digits.parse() {
-                    Ok(count) if finer.is_empty() => Ok(Self(count)),
-                    _ => Err(ParseEnergyError::Range($least)),
-                }
-            }
-        }
-
-        impl fmt::Display for $name {
-            /// In the largest unit of which it is at least one, exactly.
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let units: &[(&str, u64)] = &[$(($unit, $scale)),+];
-                let fits = units.iter().find(|(_, scale)| self.0 >= *scale);
-                let (unit, scale) = *fits.unwrap_or(&($least, 1));
-                let digits = scale.ilog10() as usize;
-                let rest = format!("{:0digits$}", self.0 % scale);
-                let rest = rest.trim_end_matches('0');
-                let point = if rest.is_empty() { "" } else { "." };
-                write!(f, "{}{point}{rest}{unit}", self.0 / scale)
-            }
-        }
-    };
-}
-
 quantity! {
-    /// An energy, in femtojoules: up to 18 kJ.
-    Energy, "J, mJ, uJ, nJ, pJ, fJ", "fJ", [
-        ("J", 1_000_000_000_000_000),
-        ("mJ", 1_000_000_000_000),
-        ("uJ", 1_000_000_000),
-        ("nJ", 1_000_000),
-        ("pJ", 1_000),
-        ("fJ", 1),
-    ]
-}
-
-quantity! {
-    /// A power, in nanowatts: up to 18 GW.
-    Power, "W, mW, uW, nW", "nW", [
-        ("W", 1_000_000_000),
-        ("mW", 1_000_000),
-        ("uW", 1_000),
-        ("nW", 1),
-    ]
+    Power,
+    Kind {
+        units: &[("W", 1_000_000_000), ("mW", 1_000_000), ("uW", 1_000), ("nW", 1)],
+        otherwise: ("nW", 1),
+        no_unit: "a unit is needed: W, mW, uW, nW",
+        not_a_unit: "is not one of the units W, mW, uW, nW",
+        not_whole: "this is no whole number of nW below 2^64",
+        ..Energy::KIND
+    }
 }
 
 impl Energy {
@@ -149,15 +87,15 @@ mod tests {
 
     #[test]
     fn bad_texts_say_why() {
-        let energy = |text: &str| text.parse::<Energy>().unwrap_err();
-        assert_eq!(energy("58"), ParseEnergyError::NoUnit("J, mJ, uJ, nJ, pJ, fJ"));
-        assert_eq!(energy("-58uJ"), ParseEnergyError::Number);
-        for text in ["uJ", ".uJ", "1.2.3uJ"] {
-            assert_eq!(energy(text), ParseEnergyError::Number, "{text}");
+        let energy = |text: &str| text.parse::<Energy>().unwrap_err().to_string();
+        assert_eq!(energy("58"), "a unit is needed: J, mJ, uJ, nJ, pJ, fJ");
+        for text in ["-58uJ", "uJ", ".uJ", "1.2.3uJ"] {
+            assert_eq!(energy(text), "expected a number and a unit", "{text}");
         }
-        assert!(matches!(energy("58kcal"), ParseEnergyError::Unit(u, _) if u == "kcal"));
-        assert_eq!(energy("0.5fJ"), ParseEnergyError::Range("fJ"));
-        assert_eq!(energy("99999J"), ParseEnergyError::Range("fJ"));
-        assert!(matches!("3uJ".parse::<Power>(), Err(ParseEnergyError::Unit(..))));
+        assert_eq!(energy("58kcal"), "`kcal` is not one of the units J, mJ, uJ, nJ, pJ, fJ");
+        for text in ["0.5fJ", "99999J", "1.00000000000000000000000001J"] {
+            assert_eq!(energy(text), "this is no whole number of fJ below 2^64", "{text}");
+        }
+        assert!("3uJ".parse::<Power>().is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! The ground under the simulator: time, sizes, energy, typed indices, the event agenda, named
-//! random streams, latency histograms, misspelt words. Nothing here knows what flash is.
+//! The ground under the simulator: time, sizes, energy, rates, typed indices, the event agenda,
+//! named random streams, latency histograms, misspelt words. Nothing here knows what flash is.
 
 mod agenda;
 mod bits;
@@ -8,6 +8,8 @@ mod hint;
 mod hist;
 mod index;
 mod prio;
+mod quantity;
+mod rate;
 mod rng;
 mod size;
 mod time;
@@ -15,12 +17,14 @@ mod word;
 
 pub use agenda::Agenda;
 pub use bits::BitSet;
-pub use energy::{Energy, ParseEnergyError, Power};
+pub use energy::{Energy, Power};
 pub use hint::prefetch;
 pub use hist::{Histogram, Percentiles};
 pub use index::{Divisor, Idx, IndexVec};
 pub use prio::Prio;
+pub use quantity::QuantityError;
+pub use rate::{Bandwidth, Rate};
 pub use rng::Rng;
-pub use size::{Bytes, ParseBytesError};
-pub use time::{Dur, ParseDurError, Time};
+pub use size::Bytes;
+pub use time::{Dur, Time};
 pub use word::nearest;

@@ -1,7 +1,6 @@
 //! Sizes in bytes.
 
-use std::fmt;
-use std::str::FromStr;
+use crate::quantity::{Kind, quantity};
 
 /// A size or an offset in bytes.
 #[derive(Copy, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -47,8 +46,8 @@ impl Bytes {
     }
 }
 
-/// Binary units first, so that `Display` prefers them.
-const UNITS: [(&str, u64); 9] = [
+/// Binary units first, so that `Display` prefers them; `KB` is what some write.
+const UNITS: [(&str, u64); 10] = [
     ("TiB", 1 << 40),
     ("GiB", 1 << 30),
     ("MiB", 1 << 20),
@@ -58,76 +57,21 @@ const UNITS: [(&str, u64); 9] = [
     ("MB", 1_000_000),
     ("kB", 1_000),
     ("B", 1),
+    ("KB", 1_000),
 ];
 
-/// Why a text is not a size.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum ParseBytesError {
-    /// There is no number, or it is negative or malformed.
-    Number,
-    /// A number without a unit.
-    NoUnit,
-    /// A unit that is not one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB.
-    Unit(String),
-    /// Not a whole number of bytes, or beyond 2^64.
-    Range,
-}
-
-impl fmt::Display for ParseBytesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number => f.write_str("expected a number and a unit, such as \"4KiB\""),
-            Self::NoUnit => {
-                f.write_str("a size needs a unit: B, KiB, MiB, GiB, TiB, kB, MB, GB or TB")
-            }
-            Self::Unit(u) => write!(
-                f,
-                "`{u}` is not a unit of size (B, KiB, MiB, GiB, TiB; kB, MB, GB, TB are decimal)"
-            ),
-            Self::Range => f.write_str("a size must be a whole number of bytes below 2^64"),
-        }
-    }
-}
-
-impl std::error::Error for ParseBytesError {}
-
-impl FromStr for Bytes {
-    type Err = ParseBytesError;
-
-    /// Reads `"4KiB"`, `"1.5 GiB"`, `"512B"`; a bare number is an error.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let text = text.trim();
-        let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_');
-        let (number, unit) = text.split_at(split.unwrap_or(text.len()));
-        let unit = unit.trim();
-        let number = number.replace('_', "");
-        let value: f64 = number.parse().map_err(|_| ParseBytesError::Number)?;
-        if unit.is_empty() {
-            return Err(ParseBytesError::NoUnit);
-        }
-        let scale = UNITS
-            .iter()
-            .find(|(name, _)| *name == unit || (unit == "KB" && *name == "kB"))
-            .map(|(_, n)| *n)
-            .ok_or_else(|| ParseBytesError::Unit(unit.to_owned()))?;
-        if let Ok(whole) = number.parse::<u64>() {
-            return whole.checked_mul(scale).map(Self).ok_or(ParseBytesError::Range);
-        }
-        let bytes = value * scale as f64;
-        if !bytes.is_finite() || bytes >= u64::MAX as f64 || bytes.fract() != 0.0 {
-            return Err(ParseBytesError::Range);
-        }
-        Ok(Self(bytes as u64))
-    }
-}
-
-impl fmt::Display for Bytes {
-    /// The shortest exact form that reads back to the same size: `4KiB`, `1000B`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unit =
-            UNITS.iter().filter(|_| self.0 > 0).find(|(_, scale)| self.0.is_multiple_of(*scale));
-        let (name, scale) = unit.unwrap_or(&("B", 1));
-        write!(f, "{}{name}", self.0 / scale)
+quantity! {
+    Bytes,
+    Kind {
+        units: &UNITS,
+        decimal: false,
+        otherwise: ("B", 1),
+        slip: 0.0,
+        range: (0, u64::MAX),
+        such: ", such as \"4KiB\"",
+        no_unit: "a size needs a unit: B, KiB, MiB, GiB, TiB, kB, MB, GB or TB",
+        not_a_unit: "is not a unit of size (B, KiB, MiB, GiB, TiB; kB, MB, GB, TB are decimal)",
+        not_whole: "a size must be a whole number of bytes below 2^64",
     }
 }
 
@@ -141,7 +85,9 @@ mod tests {
             let b: Bytes = text.parse().unwrap();
             assert_eq!(b.to_string().parse::<Bytes>().unwrap(), b, "{text}");
         }
-        assert_eq!("1.5KiB".parse::<Bytes>().unwrap(), Bytes::new(1536));
+        for (text, bytes) in [("1.5KiB", 1536), ("4KB", 4000), ("0.29 kB", 290), (".5KiB", 512)] {
+            assert_eq!(text.parse::<Bytes>().unwrap(), Bytes::new(bytes), "{text}");
+        }
     }
 
     #[test]
@@ -161,9 +107,12 @@ mod tests {
 
     #[test]
     fn bad_texts_say_why() {
-        assert_eq!("4096".parse::<Bytes>(), Err(ParseBytesError::NoUnit));
-        assert_eq!("4 pages".parse::<Bytes>(), Err(ParseBytesError::Unit("pages".into())));
-        assert_eq!("0.3B".parse::<Bytes>(), Err(ParseBytesError::Range));
-        assert_eq!("KiB".parse::<Bytes>(), Err(ParseBytesError::Number));
+        let size = |text: &str| text.parse::<Bytes>().unwrap_err().to_string();
+        assert!(size("4096").starts_with("a size needs a unit: B, KiB"));
+        assert!(size("4 pages").starts_with("`pages` is not a unit of size (B, KiB"));
+        assert_eq!(size("KiB"), "expected a number and a unit, such as \"4KiB\"");
+        for text in ["0.3B", "1.1GiB", "20000000TiB"] {
+            assert_eq!(size(text), "a size must be a whole number of bytes below 2^64", "{text}");
+        }
     }
 }

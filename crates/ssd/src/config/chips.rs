@@ -109,7 +109,7 @@ fn about(name: &str, drive: &Drive) -> Map<String, Json> {
 
 /// The file of a built-in chip.
 fn file_of(name: &str) -> Table {
-    built_in(name, presets::named(presets::chips(), name).unwrap_or_default())
+    built_in(presets::named(presets::chips(), name).unwrap_or_default())
 }
 
 /// Every setting of a chip: its value as written, where it comes from, whether that is a derivation

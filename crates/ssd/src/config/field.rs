@@ -6,12 +6,10 @@
 use super::error::{ConfigError, Kind, Log};
 use super::keys::File;
 use super::node::{Entry, Node, Table, Value, join};
-use super::rate::{Bandwidth, Rate};
-use kernel::{Bytes, Dur, Energy, Power, nearest};
+use kernel::{Bandwidth, Bytes, Dur, Energy, Power, Rate, nearest};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Display;
 use std::num::{NonZeroU32, NonZeroU64};
-use std::str::FromStr;
 
 /// A value on its way into the drive: what was written, of which setting, and whom to tell.
 #[derive(Copy, Clone)]
@@ -75,6 +73,12 @@ impl<'a> At<'a> {
         self.wrong_value(format!("is {}, not \"{text}\"", either("")), label)
     }
 
+    /// The elements of a list, each of which is read.
+    pub(crate) fn each<T: Field>(self, nodes: &[Node]) -> Option<Vec<T::Plain>> {
+        let read: Vec<_> = nodes.iter().map(|node| T::read(At { node, ..self })).collect();
+        read.into_iter().collect()
+    }
+
     /// A whole number from `least` to `most`.
     fn whole(self, least: i64, most: i64) -> Option<i64> {
         match self.node.value {
@@ -86,9 +90,14 @@ impl<'a> At<'a> {
     }
 
     /// A text that begins with a number and ends with a unit.
-    fn quantity<T: FromStr<Err: Display>>(self, what: &str, unit: &str) -> Option<T> {
+    pub(crate) fn quantity<T, E: Display>(
+        self,
+        what: &str,
+        unit: &str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Option<T> {
         let (said, label) = match &self.node.value {
-            Value::Text(text) => match text.parse::<T>() {
+            Value::Text(text) => match parse(text) {
                 Ok(value) => return Some(value),
                 Err(error) => (format!("is not {what}"), error.to_string()),
             },
@@ -166,14 +175,17 @@ impl Key {
         self.name.replace('_', "-")
     }
 
-    fn is(&self, name: &str) -> bool {
-        name.bytes().eq(self.name.bytes().map(|b| if b == b'_' { b'-' } else { b }))
-    }
-
-    /// The first sentence of what it is, without its full stop.
-    pub(crate) fn brief(&self) -> String {
-        let first = self.doc.split(". ").next().unwrap_or_default();
-        first.trim_end_matches('.').to_owned()
+    /// The first sentence of what it is, as part of another: without the capital of a word, but
+    /// `P - L` stays.
+    fn brief(&self) -> String {
+        let first = self.doc.split(". ").next().unwrap_or_default().trim_end_matches('.');
+        let mut chars = first.chars();
+        match (chars.next(), chars.next()) {
+            (Some(capital), Some(second)) if second.is_lowercase() => {
+                capital.to_lowercase().chain(first.chars().skip(1)).collect()
+            }
+            _ => first.to_owned(),
+        }
     }
 }
 
@@ -210,17 +222,15 @@ pub(crate) fn read<T: Field>(
 
 /// Reports keys that are no settings of the section at `path`, each with the nearest one.
 fn unknown_keys(table: &Table, path: &str, keys: &[&Key], log: &Log) {
-    let unknown = |name: &str| !keys.iter().any(|key| key.is(name));
-    for (key, Entry { key: place, .. }) in table.0.iter().filter(|(key, _)| unknown(key)) {
-        let names: Vec<String> = keys.iter().map(|key| key.name()).collect();
+    let names: Vec<String> = keys.iter().map(|key| key.name()).collect();
+    for (key, Entry { key: place, .. }) in table.0.iter().filter(|(key, _)| !names.contains(key)) {
         let full = join(path, key);
         let near = nearest(key, names.iter().map(String::as_str));
-        let near = keys.iter().find(|key| near.is_some_and(|near| key.name() == near));
         let mut help = None;
         let label = if let Some(near) = near {
-            let name = near.name();
-            log.excuse(&join(path, &name));
-            format!("did you mean `{name}`?  ({})", small(&near.brief()))
+            log.excuse(&join(path, near));
+            let brief = keys.iter().find(|key| key.name() == near).map(|key| key.brief());
+            format!("did you mean `{near}`?  ({})", brief.unwrap_or_default())
         } else if let Some(other) = elsewhere(key) {
             let quoted = other == full;
             if quoted { "take the quotes away".into() } else { format!("did you mean `{other}`?") }
@@ -237,24 +247,12 @@ fn unknown_keys(table: &Table, path: &str, keys: &[&Key], log: &Log) {
 
 /// The setting of another section that a key may have been meant to be.
 fn elsewhere(key: &str) -> Option<String> {
-    let leaf = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
-    let all: Vec<(String, String)> =
-        all(File::KEYS).into_iter().map(|(path, _)| (leaf(&path), path)).collect();
-    let near = nearest(&leaf(key), all.iter().map(|(leaf, _)| leaf.as_str()))?;
+    let leaf = |path| str::rsplit(path, '.').next().unwrap_or_default();
+    let paths: Vec<String> = all(File::KEYS).into_iter().map(|(path, _)| path).collect();
+    let near = nearest(leaf(key), paths.iter().map(|path| leaf(path)))?;
     // What was written in full is not taken for another of the same name.
-    let named = all.iter().find(|(_, path)| path == key);
-    named.or(all.iter().find(|(leaf, _)| leaf == near)).map(|(_, path)| path.clone())
-}
-
-/// Within a sentence: without the capital of a word, but `P - L` stays.
-fn small(text: &str) -> String {
-    let mut chars = text.chars();
-    match (chars.next(), chars.next()) {
-        (Some(first), Some(second)) if second.is_lowercase() => {
-            first.to_lowercase().chain(text.chars().skip(1)).collect()
-        }
-        _ => text.to_owned(),
-    }
+    let named = paths.iter().find(|path| *path == key);
+    named.or_else(|| paths.iter().find(|path| leaf(path) == near)).cloned()
 }
 
 /// The schema of a section from those of its keys.
@@ -548,28 +546,21 @@ impl<T: Field<Plain: PartialEq>> Field for ByPageType<T> {
     type Plain = Vec<T::Plain>;
 
     fn read(at: At<'_>) -> Option<Self::Plain> {
-        match &at.node.value {
-            Value::List(nodes) if (1..=4).contains(&nodes.len()) => {
-                let read: Vec<_> = nodes.iter().map(|node| T::read(At { node, ..at })).collect();
-                let read = read.into_iter().collect::<Option<Vec<_>>>()?;
-                match at.log.page_types.get() {
-                    Some(types) if ![1, types].contains(&read.len()) => {
-                        let cell = if types == 1 { "type" } else { "types" };
-                        let said = format!(
-                            "has {} values, and the cells have {types} page {cell} \
-                             (`geometry.bits-per-cell`)",
-                            read.len()
-                        );
-                        at.wrong_value(said, "give one for all, or one for each")
-                    }
-                    _ => Some(read),
-                }
+        let Value::List(nodes) = &at.node.value else { return Some(vec![T::read(at)?]) };
+        let count = nodes.len();
+        if !(1..=4).contains(&count) {
+            let label = "give one, or one for each page type";
+            return at.wrong_value(format!("has {count} values"), label);
+        }
+        let read = at.each::<T>(nodes)?;
+        match at.log.page_types.get() {
+            Some(types) if ![1, types].contains(&count) => {
+                let types = if types == 1 { "1 page type" } else { &format!("{types} page types") };
+                let said = format!("has {count} values, and the cells have {types}");
+                let said = said + " (`geometry.bits-per-cell`)";
+                at.wrong_value(said, "give one for all, or one for each")
             }
-            Value::List(nodes) => {
-                let label = "give one, or one for each page type";
-                at.wrong_value(format!("has {} values", nodes.len()), label)
-            }
-            _ => T::read(at).map(|value| vec![value]),
+            _ => Some(read),
         }
     }
 
@@ -589,7 +580,7 @@ macro_rules! quantities {
     ($($kind:ty: $what:literal, $unit:literal, $pattern:literal;)*) => { values! {$(
         $kind => $kind, json!({ "type": "string", "pattern": concat!(r"^\s*", $pattern, r"\s*$") }),
             |value| value.to_string().into(),
-            |at| at.quantity($what, $unit);
+            |at| at.quantity($what, $unit, str::parse);
     )*} };
 }
 
@@ -600,31 +591,4 @@ quantities! {
     Bytes: "a size", "KiB", r"[0-9._]+\s*([KMGT]iB|[kKMGT]B|B)";
     Rate: "a rate", "MT/s", r"[0-9._]+\s*[kMG]T/s";
     Bandwidth: "a rate of data", "MB/s", r"[0-9._]+\s*[kMG]B/s";
-    Offset: "an offset", "B", r"[+-]?[0-9._]+\s*([KMGT]iB|[kKMGT]B|B)";
-}
-
-/// Bytes to move by, forward or (with a minus sign) backward: `"-31.5KiB"`.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Offset(pub(crate) i64);
-
-impl FromStr for Offset {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let text = text.trim();
-        let (sign, size) = match text.strip_prefix('-') {
-            Some(rest) => (-1, rest),
-            None => (1, text.strip_prefix('+').unwrap_or(text)),
-        };
-        let size: Bytes = size.parse().map_err(|e: kernel::ParseBytesError| e.to_string())?;
-        let size = i64::try_from(size.get()).map_err(|_| "at most 8 EiB".to_owned())?;
-        Ok(Self(sign * size))
-    }
-}
-
-impl Display for Offset {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let sign = if self.0 < 0 { "-" } else { "" };
-        write!(f, "{sign}{}", Bytes::new(self.0.unsigned_abs()))
-    }
 }

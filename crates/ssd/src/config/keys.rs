@@ -11,10 +11,9 @@ use super::drive::{
     PendingRead, ProgramSpeed, ReadStart, Recovery, SHORTEST, Uncorrectable, UnmappedRead,
 };
 use super::error::{ConfigError, Kind, Log};
-use super::field::{Any, At, ByPageType, Field, Key, Offset, Word, all, settings, values};
-use super::node::{Entry, Node, Table, Value, join};
-use super::rate::{Bandwidth, Rate};
-use kernel::{Bytes, Dur, Energy, Power};
+use super::field::{Any, At, ByPageType, Field, Key, Word, all, settings, values};
+use super::node::{Entry, Table, Value, join};
+use kernel::{Bandwidth, Bytes, Dur, Energy, Power, QuantityError, Rate};
 use nand::PageOrder;
 use policies::Family;
 use serde_json::{Map, Value as Json, json};
@@ -448,6 +447,12 @@ pub(crate) struct Operation;
 /// `run.series-interval`: nothing for "auto".
 pub(crate) struct Interval;
 
+/// `timing.bus`: nothing if the array times contain the transfer.
+pub(crate) struct Bus;
+
+/// Bytes to move by, forward or (with a minus sign) backward: `"-31.5KiB"`.
+pub(crate) struct Offset;
+
 values! {
     Operation => Dur, Dur::schema(), |time| json!(Dur::emit(time)), |at| {
         let time = Dur::read(at)?;
@@ -486,23 +491,34 @@ values! {
             };
             at.wrong_value(format!("is {share}, not a share"), label)
         };
-    Bus [BusSettings::KEYS] => Self, json!({ "anyOf": [{ "const": "included" }, BusSettings::schema()] }),
-        |bus| match bus {
-            Self::Included => "included".into(),
-            Self::Modelled(bus) => {
-                let mut echo = bus.echo();
-                // Not the default: drives keep the names that they had before there was a choice.
-                echo.retain(|key, _| key != "first" || bus.first != ChannelFirst::Commands);
-                echo.into()
-            }
-        },
+    Bus [BusSettings::KEYS] => Option<BusSettings>,
+        json!({ "anyOf": [{ "const": "included" }, BusSettings::schema()] }),
+        |bus| bus.map_or("included".into(), |bus| {
+            let mut echo = bus.echo();
+            // Not the default: drives keep the names that they had before there was a choice.
+            echo.retain(|key, _| key != "first" || bus.first != ChannelFirst::Commands);
+            echo.into()
+        }),
         |at| {
-            if let Value::Table(_) = at.node.value {
-                return BusSettings::read(at).map(Self::Modelled);
-            }
             let or = "a table such as { rate = \"333MT/s\", width-bits = 8, command = \"300ns\" }";
-            at.word(&[("included", Self::Included)], or)
+            match at.node.value {
+                Value::Table(_) => BusSettings::read(at).map(Some),
+                _ => at.word(&[("included", None)], or),
+            }
         };
+    Offset => i64,
+        json!({ "type": "string", "pattern": r"^\s*[+-]?[0-9._]+\s*([KMGT]iB|[kKMGT]B|B)\s*$" }),
+        |bytes| {
+            let sign = if *bytes < 0 { "-" } else { "" };
+            format!("{sign}{}", Bytes::new(bytes.unsigned_abs())).into()
+        },
+        |at| at.quantity("an offset", "B", |text| {
+            let text = text.trim();
+            let size: Result<Bytes, _> = text.strip_prefix(['+', '-']).unwrap_or(text).parse();
+            let size = size.map_err(|error: QuantityError| error.to_string())?.get();
+            let size = i64::try_from(size).map_err(|_| "at most 8 EiB".to_owned())?;
+            Ok::<_, String>(if text.starts_with('-') { -size } else { size })
+        });
 }
 
 impl Word for PageOrder {
@@ -522,12 +538,10 @@ impl<T: Field> Field for Three<T> {
     type Plain = [T::Plain; 3];
 
     fn read(at: At<'_>) -> Option<Self::Plain> {
-        let Value::List(nodes) = &at.node.value else { return at.wrong_type("three numbers") };
-        let Ok(nodes) = <&[Node; 3]>::try_from(&**nodes) else {
-            return at.wrong_type("three numbers");
-        };
-        let [a, b, c] = nodes.each_ref().map(|node| T::read(At { node, ..at }));
-        Some([a?, b?, c?])
+        match &at.node.value {
+            Value::List(nodes) if nodes.len() == 3 => at.each::<T>(nodes)?.try_into().ok(),
+            _ => at.wrong_type("three numbers"),
+        }
     }
 
     fn schema() -> Json {
@@ -537,15 +551,6 @@ impl<T: Field> Field for Three<T> {
     fn emit(plain: &Self::Plain) -> Option<Json> {
         Some(plain.iter().filter_map(T::emit).collect())
     }
-}
-
-/// `timing.bus`.
-#[derive(Copy, Clone, PartialEq, Debug)]
-pub(crate) enum Bus {
-    /// The array times contain the transfer.
-    Included,
-    /// A bus of its own.
-    Modelled(BusSettings),
 }
 
 /// `[policies]`: for each family that is given the name of its policy, empty if it is not given,
@@ -607,6 +612,11 @@ impl Field for Choices {
 pub(crate) struct Sources(pub(crate) BTreeMap<String, String>);
 
 impl Sources {
+    /// One source for all.
+    pub(crate) fn all(source: &str) -> Self {
+        Self([(String::new(), source.to_owned())].into())
+    }
+
     /// The source of the setting at `path`: the longest entry that covers it.
     pub(crate) fn of(&self, path: &str) -> &str {
         let covers = |prefix: &str| {

@@ -7,12 +7,12 @@
 use super::error::{ConfigError, Kind, Log};
 use super::field::{At, Field, Key, check};
 use super::keys::{ChipFile, File, NOT_OF_A_CHIP, Sources};
-use super::node::{Entry, Node, Table, Value, read, read_value};
+use super::node::{Entry, Node, Table, Value, parse, read_value};
 use super::text::{Origin, Place, Text};
 use crate::presets;
 use kernel::nearest;
 use policies::external::Supplier;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use toml::de::DeTable;
 
@@ -40,24 +40,8 @@ pub(crate) struct Merged {
     pub(crate) file: Arc<Text>,
     /// Whether there is all that was inherited: else nothing is missing beside it.
     pub(crate) whole: bool,
-    /// The files, and what they say of where their settings come from.
-    files: Vec<(Arc<Text>, Sources)>,
-}
-
-impl Merged {
     /// Where each setting comes from, in words.
-    pub(crate) fn sources(&self) -> BTreeMap<String, String> {
-        let source = |(path, entry): (String, &Entry)| {
-            let text = &entry.node.place.text;
-            let file = self.files.iter().find(|(file, _)| Arc::ptr_eq(file, text));
-            // What no file says was an argument, which is called by its option.
-            let option = || text.name.split(' ').next().unwrap_or_default();
-            let source = file.map_or_else(option, |(_, sources)| sources.of(&path)).to_owned();
-            (path, source)
-        };
-        let leaves = self.tree.leaves().into_iter();
-        leaves.filter(|(path, _)| path.contains('.')).map(source).collect()
-    }
+    pub(crate) sources: BTreeMap<String, String>,
 }
 
 /// The format of a drive file.
@@ -98,15 +82,9 @@ pub(crate) fn merge(
     supplier: Option<&dyn Supplier>,
     log: &Log,
 ) -> Option<Merged> {
-    let mut loader = Loader {
-        library: layers.library,
-        log,
-        texts: 0,
-        tree: Table::default(),
-        unread: false,
-        whole: true,
-        files: Vec::new(),
-    };
+    let library = layers.library;
+    let (tree, sources) = (Table::default(), BTreeMap::new());
+    let mut loader = Loader { library, log, texts: 0, tree, sources, unread: false, whole: true };
     let file = loader.text(layers.file.0, layers.file.1, Origin::File);
     let set = loader.arguments("--set", layers.set, Origin::Set, Table::overlay, set_argument);
     for key in ["schema", "base", "sources"] {
@@ -117,18 +95,21 @@ pub(crate) fn merge(
     }
     let scheme = supplier.map(Supplier::scheme);
     let policy_argument = |all: &Place, log: &Log| policy_argument(all, scheme, log);
-    let policy = loader.arguments("--policy", layers.policy, Origin::Policy, put, policy_argument);
+    let policy =
+        loader.arguments("--policy", layers.policy, Origin::Argument, put, policy_argument);
     let seed = layers.seed.map_or_else(Table::default, |seed| loader.seed(seed));
 
     let defaults = loader.text("defaults", presets::DEFAULTS, Origin::Default);
     loader.file(&defaults, false, &mut Vec::new());
     loader.file(&file, false, &mut Vec::new());
     loader.chip_of(&set);
-    let Loader { mut tree, files, whole, unread, .. } = loader;
-    for table in [set, policy, seed] {
-        put(&mut tree, table);
+    for (option, table) in [("--set", set), ("--policy", policy), ("--seed", seed)] {
+        loader.add(table, &Sources::all(option));
     }
-    (!unread).then_some(Merged { tree, file, whole, files })
+    let Loader { tree, mut sources, whole, unread, .. } = loader;
+    let leaves: BTreeSet<String> = tree.leaves().into_iter().map(|(path, _)| path).collect();
+    sources.retain(|path, _| path.contains('.') && leaves.contains(path));
+    (!unread).then_some(Merged { tree, file, whole, sources })
 }
 
 /// Puts `high` over `low`. What `high` chooses displaces what excludes it.
@@ -154,13 +135,13 @@ struct Loader<'a> {
     library: &'a dyn Fn(&str) -> Option<(String, String)>,
     log: &'a Log,
     texts: usize,
-    /// The layers so far as one.
+    /// The layers so far as one, and where what they said of each setting came from.
     tree: Table,
+    sources: BTreeMap<String, String>,
     /// Whether some text could not be read, so that what follows would be guesses.
     unread: bool,
     /// Whether there is all that was inherited.
     whole: bool,
-    files: Vec<(Arc<Text>, Sources)>,
 }
 
 /// Sections that another chip replaces even where it does not have them: they are optional, and
@@ -173,20 +154,32 @@ impl Loader<'_> {
         Text::new(name, body, origin, self.texts)
     }
 
+    /// Adds a layer, with where its settings come from.
+    fn add(&mut self, layer: Table, sources: &Sources) {
+        let from = |(path, _): (String, &Entry)| {
+            let source = sources.of(&path).to_owned();
+            (path, source)
+        };
+        self.sources.extend(layer.leaves().into_iter().map(from));
+        put(&mut self.tree, layer);
+    }
+
     /// Adds a file upon what it inherits. `trail` has the names that led here, its own last.
     fn file(&mut self, text: &Arc<Text>, chip: bool, trail: &mut Vec<String>) {
-        let Some(mut table) = read(text, self.log) else {
+        let (mut table, wrong) = parse(text);
+        if !wrong.is_empty() {
             self.unread = true;
-            return;
-        };
+            return wrong.into_iter().for_each(|error| self.log.push(error));
+        }
         self.check_format(&table, chip);
         self.check(&mut table, chip);
-        let otherwise = match (text.origin, trail.last()) {
-            (Origin::Base, Some(name)) => format!("base {name}"),
-            (Origin::Chip, Some(name)) => format!("chip {name}"),
-            (Origin::Default, _) => "default".to_owned(),
-            _ => "drive file".to_owned(),
+        let otherwise = match trail.last() {
+            Some(name) if chip => format!("chip {name}"),
+            Some(name) => format!("base {name}"),
+            None if text.origin == Origin::Default => "default".to_owned(),
+            None => "drive file".to_owned(),
         };
+        let own = if trail.is_empty() { &HEAD[3..] } else { &HEAD };
         if let Some((base, place)) = table.text("base")
             && let Some(text) = self.find(base, place, chip, trail)
         {
@@ -197,12 +190,10 @@ impl Loader<'_> {
             self.chip_of(&table);
         }
         let at = table.at("sources").map(|node| At { node, path: "sources", log: self.log });
-        let mut sources = at.and_then(Sources::read).unwrap_or_default();
-        sources.0.insert(String::new(), otherwise);
-        self.files.push((Arc::clone(text), sources));
-        let own = if text.origin == Origin::File { &HEAD[3..] } else { &HEAD };
+        let mut sources = Sources::all(&otherwise);
+        sources.0.extend(at.and_then(Sources::read).unwrap_or_default().0);
         table.0.retain(|key, _| !own.contains(&key.as_str()));
-        put(&mut self.tree, table);
+        self.add(table, &sources);
     }
 
     /// Adds the chip that a table names, if it names one.
@@ -262,10 +253,10 @@ impl Loader<'_> {
         chip: bool,
         trail: &[String],
     ) -> Option<Arc<Text>> {
-        let (what, other, all, origin) = if chip {
-            ("chip", "drive", presets::chips(), Origin::Chip)
+        let (what, other, all) = if chip {
+            ("chip", "drive", presets::chips())
         } else {
-            ("drive", "chip", presets::presets(), Origin::Base)
+            ("drive", "chip", presets::presets())
         };
         let fits = |body: &str| is_chip(body).is_none_or(|is| is == chip);
         let (message, label) = if trail.iter().any(|seen| seen == name) {
@@ -277,9 +268,9 @@ impl Loader<'_> {
         } else {
             match ((self.library)(name), presets::named(all, name)) {
                 (Some((shown, body)), _) if fits(&body) => {
-                    return Some(self.text(&shown, &body, origin));
+                    return Some(self.text(&shown, &body, Origin::File));
                 }
-                (_, Some(body)) => return Some(self.text(name, body, origin)),
+                (_, Some(body)) => return Some(self.text(name, body, Origin::File)),
                 (Some(_), None) => {
                     (format!("`{name}` is a {other}"), format!("a {what} is needed"))
                 }
@@ -319,14 +310,12 @@ impl Loader<'_> {
     }
 
     fn seed(&mut self, seed: u64) -> Table {
-        let text = self.text("--seed", &seed.to_string(), Origin::Seed);
-        let place = Place::of(&text);
-        let number = i64::try_from(seed).unwrap_or_else(|_| {
+        let place = Place::of(&self.text("--seed", &seed.to_string(), Origin::Argument));
+        if i64::try_from(seed).is_err() {
             let message = format!("a seed is at most {}", i64::MAX);
             self.log.push(ConfigError::new(Kind::Argument, message, &place, ""));
-            0
-        });
-        let node = Node { place: place.clone(), value: Value::Int(number) };
+        }
+        let node = Node { place: place.clone(), value: Value::Int(seed as i64 & i64::MAX) };
         nested(&[("run", place.clone()), ("seed", place)], node)
     }
 }
@@ -355,53 +344,54 @@ fn nested(keys: &[(&str, Place)], value: Node) -> Table {
 
 /// `KEY=VALUE`; the value is read as TOML where it is that, else as text.
 fn set_argument(all: &Place, log: &Log) -> Result<Table, ConfigError> {
-    let bad = |place: &Place, label| {
-        ConfigError::new(Kind::Argument, "`--set` takes KEY=VALUE", place, label)
+    let bad = |part, label| {
+        Err(ConfigError::new(Kind::Argument, "`--set` takes KEY=VALUE", &all.part(part), label))
     };
-    let Some((key, value)) = all.equation() else {
-        return Err(bad(all, "such as ftl.spare-factor=0.2"));
+    let Some((key, value)) = all.text().split_once('=') else {
+        return bad(all.text(), "such as ftl.spare-factor=0.2");
     };
-    let parts = key.split('.');
     let word = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-    let is_key = |part: &Place| !part.is_empty() && part.text().chars().all(word);
-    if parts.len() > DEEPEST_KEY || !parts.iter().all(is_key) {
-        return Err(bad(&key, "this is not a key"));
+    let parts: Vec<_> = key.split('.').map(|part| (part.trim(), all.part(part.trim()))).collect();
+    let are_keys = parts.iter().all(|(part, _)| !part.is_empty() && part.chars().all(word));
+    if parts.len() > DEEPEST_KEY || !are_keys {
+        return bad(key, "this is not a key");
     }
-    let keys: Vec<_> = parts.iter().map(|part| (part.text(), part.clone())).collect();
-    Ok(nested(&keys, read_value(value.trim(), log)))
+    Ok(nested(&parts, read_value(all.part(value.trim()), log)))
 }
 
 /// `FAMILY=NAME[:key=value]…`; the name of a policy from outside begins with a scheme and a colon.
 fn policy_argument(all: &Place, scheme: Option<&str>, log: &Log) -> Result<Table, ConfigError> {
-    let bad = |place: &Place, label| {
-        let message = "`--policy` takes FAMILY=NAME[:key=value]…";
-        Err(ConfigError::new(Kind::Argument, message, place, label))
+    let bad = |message, part, label| {
+        Err(ConfigError::new(Kind::Argument, message, &all.part(part), label))
     };
-    let example = "such as victim=greedy";
-    let Some((family, choice)) = all.equation() else { return bad(all, example) };
-    let family = family.trim();
-    let mut segments = choice.split(':').into_iter();
-    let mut name = segments.next().unwrap_or(choice);
+    let (form, example) = ("`--policy` takes FAMILY=NAME[:key=value]…", "such as victim=greedy");
+    let Some((family, choice)) = all.text().split_once('=') else {
+        return bad(form, all.text(), example);
+    };
+    let (family, mut segments) = (family.trim(), choice.split(':').map(str::trim));
+    let mut name = all.part(segments.next().unwrap_or(choice));
     if Some(name.text()) == scheme
         && let Some(rest) = segments.next()
     {
-        name.range.end = rest.range.end;
+        name.range.end = all.part(rest).range.end;
     }
-    if family.is_empty() || name.is_empty() {
-        return bad(all, example);
+    if family.is_empty() || name.text().is_empty() {
+        return bad(form, all.text(), example);
     }
     if name.text().contains(',') {
         let message = "one policy for a family is needed here";
-        let label = "comma lists are for comparisons and sweeps";
-        return Err(ConfigError::new(Kind::Argument, message, &name, label));
+        return bad(message, name.text(), "comma lists are for comparisons and sweeps");
     }
     let chosen = Node { place: name.clone(), value: Value::Text(name.text().to_owned()) };
     let mut params = Table::one("name", &name, chosen);
     for param in segments {
-        let Some((key, value)) = param.equation() else { return bad(&param, "expected key=value") };
-        let (key, node) = (key.trim(), read_value(value.trim(), log));
+        let Some((key, value)) = param.split_once('=') else {
+            return bad(form, param, "expected key=value");
+        };
+        let (key, node) = (all.part(key.trim()), read_value(all.part(value.trim()), log));
         params.0.insert(key.text().to_owned(), Entry { key, node });
     }
     let node = Node { place: name, value: Value::Table(params) };
-    Ok(nested(&[("policies", family.clone()), (family.text(), family.clone())], node))
+    let place = all.part(family);
+    Ok(nested(&[("policies", place.clone()), (family, place)], node))
 }

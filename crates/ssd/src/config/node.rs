@@ -148,32 +148,24 @@ impl Table {
 
     /// Puts `high` over this table: tables merge, everything else is replaced.
     pub(crate) fn overlay(&mut self, high: Self) {
-        for (key, entry) in high.0 {
-            match (self.section(&key), entry.node.value) {
-                (Some(low), Value::Table(high)) => low.overlay(high),
-                (_, value) => {
-                    let node = Node { value, ..entry.node };
-                    self.0.insert(key, Entry { node, ..entry });
-                }
+        for (key, mut entry) in high.0 {
+            match (self.section(&key), &mut entry.node.value) {
+                (Some(low), Value::Table(high)) => low.overlay(std::mem::take(high)),
+                _ => drop(self.0.insert(key, entry)),
             }
         }
     }
 
     /// Every value that is not a table, with its path.
     pub(crate) fn leaves(&self) -> Vec<(String, &Entry)> {
-        let mut found = Vec::new();
-        self.leaves_at("", &mut found);
-        found
-    }
-
-    fn leaves_at<'a>(&'a self, path: &str, found: &mut Vec<(String, &'a Entry)>) {
-        for (key, entry) in &self.0 {
-            let path = join(path, key);
-            match &entry.node.value {
-                Value::Table(table) => table.leaves_at(&path, found),
-                _ => found.push((path, entry)),
+        let entries = self.0.iter();
+        let leaves = entries.flat_map(|(key, entry)| match &entry.node.value {
+            Value::Table(table) => {
+                table.leaves().into_iter().map(|(path, leaf)| (join(key, &path), leaf)).collect()
             }
-        }
+            _ => vec![(key.clone(), entry)],
+        });
+        leaves.collect()
     }
 }
 
@@ -187,9 +179,9 @@ pub fn located(body: &str) -> (Table, Vec<ConfigError>) {
     parse(&Text::new("", body, Origin::File, 0))
 }
 
-fn parse(text: &Arc<Text>) -> (Table, Vec<ConfigError>) {
+pub(crate) fn parse(text: &Arc<Text>) -> (Table, Vec<ConfigError>) {
     let (table, errors) = DeTable::parse_recoverable(&text.body);
-    let mut reading = Reading { text, shift: 0, wrong: Vec::new() };
+    let reading = Reading { text, shift: 0, log: &Log::default() };
     let mut lines = Vec::new();
     for error in &errors {
         let place = reading.place(error.span().unwrap_or(0..0));
@@ -197,28 +189,18 @@ fn parse(text: &Arc<Text>) -> (Table, Vec<ConfigError>) {
         if !lines.contains(&place.line()) {
             lines.push(place.line());
             let (kind, message) = (Kind::Syntax, "this is not TOML");
-            reading.wrong.push(ConfigError::new(kind, message, &place, error.message()));
+            reading.log.push(ConfigError::new(kind, message, &place, error.message()));
         }
     }
     // What is in a text that is not TOML is guessed.
     let guessed = !errors.is_empty();
     let table = if guessed { Table::default() } else { reading.table(table.into_inner()) };
-    (table, reading.wrong)
-}
-
-/// Reads a text of settings; a text that is not TOML is reported and gives nothing.
-pub(crate) fn read(text: &Arc<Text>, log: &Log) -> Option<Table> {
-    let (table, wrong) = parse(text);
-    let whole = wrong.is_empty();
-    for error in wrong {
-        log.push(error);
-    }
-    whole.then_some(table)
+    (table, reading.log.errors())
 }
 
 /// The tree of a text that comes with floatgate.
-pub(crate) fn built_in(name: &str, body: &str) -> Table {
-    let (table, wrong) = parse(&Text::new(name, body, Origin::Default, 0));
+pub(crate) fn built_in(body: &str) -> Table {
+    let (table, wrong) = located(body);
     assert!(wrong.is_empty(), "what comes with floatgate is TOML: {wrong:?}");
     table
 }
@@ -229,13 +211,7 @@ pub(crate) fn read_value(place: Place, log: &Log) -> Node {
     // The parser takes `25GiB` for a number that is yet to be looked at.
     match DeValue::parse(word) {
         Ok(value) if is_sound(value.get_ref()) && !word.contains('\n') => {
-            let (text, shift) = (&place.text, place.range.start);
-            let mut reading = Reading { text, shift, wrong: Vec::new() };
-            let node = reading.node(value);
-            for error in reading.wrong {
-                log.push(error);
-            }
-            node
+            Reading { text: &place.text, shift: place.range.start, log }.node(value)
         }
         _ => Node { value: Value::Text(word.to_owned()), place },
     }
@@ -245,7 +221,7 @@ pub(crate) fn read_value(place: Place, log: &Log) -> Node {
 struct Reading<'a> {
     text: &'a Arc<Text>,
     shift: usize,
-    wrong: Vec<ConfigError>,
+    log: &'a Log,
 }
 
 impl Reading<'_> {
@@ -253,7 +229,7 @@ impl Reading<'_> {
         Place::new(self.text, range.start + self.shift..range.end + self.shift)
     }
 
-    fn table(&mut self, table: DeTable<'_>) -> Table {
+    fn table(&self, table: DeTable<'_>) -> Table {
         let entry = |(key, value): (Spanned<Cow<'_, str>>, _)| {
             let place = self.place(key.span());
             (key.into_inner().into_owned(), Entry { key: place, node: self.node(value) })
@@ -261,11 +237,11 @@ impl Reading<'_> {
         Table(table.into_iter().map(entry).collect())
     }
 
-    fn node(&mut self, value: Spanned<DeValue<'_>>) -> Node {
+    fn node(&self, value: Spanned<DeValue<'_>>) -> Node {
         let place = self.place(value.span());
-        let mut wrong = |what: &str, label: &str| {
+        let wrong = |what: &str, label: &str| {
             let message = format!("this is not {what}");
-            self.wrong.push(ConfigError::new(Kind::Value, message, &place, label));
+            self.log.push(ConfigError::new(Kind::Value, message, &place, label));
         };
         let value = match value.into_inner() {
             DeValue::String(s) => Value::Text(s.into_owned()),

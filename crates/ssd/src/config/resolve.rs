@@ -4,8 +4,7 @@ use super::drive::{ChannelFirst, Drive, Recording, Workload, limits};
 use super::error::{ConfigError, Kind, Log, Mark};
 use super::field::{At, Field, Reach, Word, all, all_of};
 use super::keys::{
-    Bus, BusSettings, Choices, EnergySettings, File, Ftl, Pages, Reliability, Sizes,
-    WorkloadSettings,
+    Choices, EnergySettings, File, Ftl, Pages, Reliability, Sizes, WorkloadSettings,
 };
 use super::layers::{DRIVE, Merged, WAYS};
 use super::node::{Node, Table};
@@ -73,7 +72,7 @@ pub(crate) fn resolve(
         ..file.ftl
     };
     file.pages.order = file.pages.order.filter(|order| *order != PageOrder::Cyclic);
-    let shift = file.workload.shift.take().filter(|shift| shift.0 != 0);
+    let shift = file.workload.shift.take().filter(|shift| *shift != 0);
     let generator = file.workload.echo();
     file.workload.shift = shift;
     file = File {
@@ -103,10 +102,7 @@ pub(crate) fn resolve(
         geometry,
         timing,
         soft_reads,
-        channel_first: match file.timing.bus {
-            Bus::Included => ChannelFirst::Commands,
-            Bus::Modelled(BusSettings { first, .. }) => first,
-        },
+        channel_first: file.timing.bus.map_or(ChannelFirst::Commands, |bus| bus.first),
         has_levels: file.timing.levels.is_some() || file.timing.physics.is_some(),
         energy: file.energy.map(|energy| Energies {
             read: spread(&energy.read),
@@ -122,7 +118,7 @@ pub(crate) fn resolve(
         ftl: file.ftl,
         host: file.host,
         buffer: file.buffer,
-        workload: Workload { shift: shift.map_or(0, |shift| shift.0), generator },
+        workload: Workload { shift: shift.unwrap_or(0), generator },
         precondition: file.precondition,
         reliability,
         policies,
@@ -133,7 +129,7 @@ pub(crate) fn resolve(
             snapshots: false,
         },
         build: crate::BUILD.to_owned(),
-        sources: merged.sources(),
+        sources: merged.sources,
         insists_on_mode: from("host.mode", Origin::Set),
         resolved: resolved.into(),
     })
@@ -352,9 +348,8 @@ impl Work<'_> {
 
     /// Whether garbage collection has room.
     fn spare(&self, logical: Option<u32>, policies: Option<&PolicySet>) {
-        let ftl = self.take::<Ftl>("ftl").filter(|_| !self.log.is_broken("ftl.gc.stop"));
-        let (Some(g), Some(logical), Some(ftl)) = (&self.geometry, logical, ftl) else { return };
-        let stop = ftl.gc.stop;
+        let stop = self.get::<u32>("ftl.gc.stop");
+        let (Some(g), Some(logical), Some(stop)) = (&self.geometry, logical, stop) else { return };
         // An open block for the host, and one for garbage collection.
         let own = u64::from(stop) + 2;
         let (kept, names) = policies.map_or((0, Vec::new()), |p| p.spare_slots(g));

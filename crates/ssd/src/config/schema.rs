@@ -15,7 +15,7 @@ pub fn schema() -> Json {
     if let (Some(root), Json::Object(rest)) = (schema.as_object_mut(), File::schema()) {
         root.extend(rest);
     }
-    add_defaults(&mut schema, &built_in("defaults", presets::DEFAULTS));
+    add_defaults(&mut schema, &built_in(presets::DEFAULTS));
     schema
 }
 

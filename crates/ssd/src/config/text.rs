@@ -5,20 +5,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// What kind of text a setting was written in.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Origin {
-    /// The drive file itself.
+    /// The drive file, or a drive or a chip that it inherits from.
     File,
-    /// A drive named by `base`.
-    Base,
-    /// A chip named by `chip`, or by a chip's `base`.
-    Chip,
     /// A `--set` argument.
     Set,
-    /// A `--policy` argument.
-    Policy,
-    /// The `--seed` argument.
-    Seed,
+    /// The argument of another option.
+    Argument,
     /// The built-in defaults.
     Default,
 }
@@ -40,7 +34,7 @@ impl Text {
 
     /// Whether this is a command-line argument, which has no lines to speak of.
     pub(crate) fn is_argument(&self) -> bool {
-        matches!(self.origin, Origin::Set | Origin::Policy | Origin::Seed)
+        matches!(self.origin, Origin::Set | Origin::Argument)
     }
 }
 
@@ -67,32 +61,10 @@ impl Place {
         self.range.start
     }
 
-    /// What is left of it after the space around it is gone.
-    pub(crate) fn trim(&self) -> Self {
-        let start = self.range.end - self.text().trim_start().len();
-        Self::new(&self.text, start..start + self.text().trim().len())
-    }
-
-    /// The parts between separators, without the space around them.
-    pub(crate) fn split(&self, separator: char) -> Vec<Self> {
-        let mut start = self.range.start;
-        let part = |part: &str| {
-            let range = start..start + part.len();
-            start = range.end + separator.len_utf8();
-            Self::new(&self.text, range).trim()
-        };
-        self.text().split(separator).map(part).collect()
-    }
-
-    /// What stands before and behind the first `=`.
-    pub(crate) fn equation(&self) -> Option<(Self, Self)> {
-        let equals = self.range.start + self.text().find('=')?;
-        let half = |range| Self::new(&self.text, range);
-        Some((half(self.range.start..equals), half(equals + 1..self.range.end)))
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.range.is_empty()
+    /// Where a part of its text stands.
+    pub(crate) fn part(&self, part: &str) -> Self {
+        let start = part.as_ptr().addr() - self.text.body.as_ptr().addr();
+        Self::new(&self.text, start..start + part.len())
     }
 
     /// The name of the file as the user knows it, or `--set argument 2`.

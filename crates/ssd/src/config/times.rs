@@ -23,7 +23,7 @@ impl Work<'_> {
                 }
             }
         }
-        if let (Some(_), Some(Bus::Modelled(_))) =
+        if let (Some(_), Some(Some(_))) =
             (self.tree.at("timing.physics"), self.get::<Bus>("timing.bus"))
         {
             let message = "the times of `timing.physics` contain the transfer of bit planes";
@@ -35,7 +35,10 @@ impl Work<'_> {
         if !self.log.is_sound("timing") {
             return None;
         }
-        let bus = self.bus(&keys.bus, geometry)?;
+        let bus = match &keys.bus {
+            Some(bus) => self.bus(bus, geometry)?,
+            None => nand::Bus::Included,
+        };
         let cell = reliability.cell(geometry);
         if let Some(physics) = &keys.physics {
             let (read, program, soft_reads) = self.physics(physics, &cell, reliability)?;
@@ -116,10 +119,8 @@ impl Work<'_> {
     }
 
     /// The bus, with the time of a page.
-    fn bus(&self, bus: &Bus, geometry: &Geometry) -> Option<nand::Bus> {
-        let Bus::Modelled(BusSettings { rate, width_bits, command, .. }) = *bus else {
-            return Some(nand::Bus::Included);
-        };
+    fn bus(&self, bus: &BusSettings, geometry: &Geometry) -> Option<nand::Bus> {
+        let BusSettings { rate, width_bits, command, .. } = *bus;
         let bits = u128::from(geometry.page_size().get()) * 8;
         let per_second = u128::from(rate.per_second()) * u128::from(width_bits);
         let page = (bits * 1_000_000_000 + per_second / 2) / per_second;

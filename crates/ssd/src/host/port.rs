@@ -2,7 +2,7 @@
 //! each answered after its latency.
 
 use crate::config;
-use kernel::{Bytes, Dur, Time};
+use kernel::{Bandwidth, Bytes, Dur, Time};
 use std::collections::VecDeque;
 
 /// A transfer on its way.
@@ -17,7 +17,7 @@ pub(crate) struct Transfer {
 /// The port of a buffer.
 pub(crate) struct Port {
     latency: Dur,
-    rate: Option<config::Bandwidth>,
+    rate: Option<Bandwidth>,
     /// When the last transfer is through.
     free_at: Time,
     /// What is on its way, in the order of its end.

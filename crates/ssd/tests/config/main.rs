@@ -7,7 +7,7 @@ mod mutate;
 mod presets;
 mod resolved;
 
-use floatgate_ssd::config::{ConfigError, Drive, Kind, Layers, Rate, load, render};
+use floatgate_ssd::config::{ConfigError, Drive, Kind, Layers, load, render};
 use floatgate_ssd::presets::{chips, presets};
 
 /// A small drive with nothing wrong.
