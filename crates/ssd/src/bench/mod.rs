@@ -13,7 +13,7 @@ mod operations;
 mod sample;
 mod wear;
 
-use crate::config::{chip_drive, is_chip};
+use crate::config::chip_drive;
 use nand::Geometry;
 use nand::physics::{Cell, STEP_VOLTS};
 use serde_json::{Value, json};
@@ -79,10 +79,7 @@ pub fn bench(
     plan: &Plan,
     tick: &mut dyn FnMut(&'static str, u64, u64) -> bool,
 ) -> Option<Value> {
-    if !is_chip(name) {
-        return None;
-    }
-    let drive = chip_drive(name);
+    let drive = chip_drive(name)?;
     let one_plane = nand::Shape {
         channels: 1,
         chips_per_channel: 1,

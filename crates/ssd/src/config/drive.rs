@@ -7,7 +7,6 @@ use policies::PolicySet;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 /// A drive and everything about a run but its workload's requests: checked, multiplied out, with
 /// no unit left in a text and no default left open.
@@ -78,11 +77,7 @@ impl Drive {
     pub fn hash(&self) -> String {
         let mut resolved = self.resolved.clone();
         resolved.sort_all_objects();
-        let mut text = String::from("sha256:");
-        for byte in Sha256::digest(resolved.to_string()) {
-            let _ = write!(text, "{byte:02x}");
-        }
-        text
+        format!("sha256:{:x}", Sha256::digest(resolved.to_string()))
     }
 }
 

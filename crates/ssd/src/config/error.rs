@@ -64,13 +64,11 @@ pub struct ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(mark) = self.marks.first() {
-            write!(f, "{}: ", mark.place)?;
-        }
-        f.write_str(&self.message)?;
+        let message = &self.message;
         match self.marks.first() {
-            Some(mark) if !mark.label.is_empty() => write!(f, " ({})", mark.label),
-            _ => Ok(()),
+            None => f.write_str(message),
+            Some(Mark { place, label }) if label.is_empty() => write!(f, "{place}: {message}"),
+            Some(Mark { place, label }) => write!(f, "{place}: {message} ({label})"),
         }
     }
 }
@@ -95,8 +93,6 @@ pub(crate) struct Log {
     errors: RefCell<Vec<ConfigError>>,
     broken: RefCell<BTreeSet<String>>,
     missing: RefCell<BTreeMap<String, Vec<String>>>,
-    /// Whether all layers are one by now, so that what is not there is missing.
-    complete: Cell<bool>,
     /// Page types of the cells, once they are known: so many values may be given by type.
     pub(crate) page_types: Cell<Option<usize>>,
 }
@@ -133,14 +129,9 @@ impl Log {
         !self.is_broken(path) && !self.broken.borrow().iter().any(within)
     }
 
-    /// From here on what is not there is missing: nothing more is to come.
-    pub(crate) fn complete(&self) {
-        self.complete.set(true);
-    }
-
     /// Notes that a setting is not given; one error per section comes of it.
     pub(crate) fn miss(&self, path: &str) {
-        if self.complete.get() && !self.is_broken(path) {
+        if !self.is_broken(path) {
             let (section, key) = path.rsplit_once('.').unwrap_or(("", path));
             self.missing.borrow_mut().entry(section.to_owned()).or_default().push(key.to_owned());
         }

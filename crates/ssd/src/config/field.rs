@@ -210,16 +210,6 @@ pub(crate) fn check(table: &Table, keys: &[&Key], log: &Log) {
     }
 }
 
-/// A setting that is given, or else its default; without one it is absent.
-pub(crate) fn read<T: Field>(
-    at: Option<At<'_>>,
-    path: &str,
-    default: Option<T::Plain>,
-    log: &Log,
-) -> Option<T::Plain> {
-    at.map_or_else(|| default.or_else(|| T::absent(path, log)), T::read)
-}
-
 /// Reports keys that are no settings of the section at `path`, each with the nearest one.
 fn unknown_keys(table: &Table, path: &str, keys: &[&Key], log: &Log) {
     let names: Vec<String> = keys.iter().map(|key| key.name()).collect();
@@ -338,7 +328,8 @@ macro_rules! settings {
                     let (name, node) = table.field(path, stringify!($key));
                     let at = node.map(|node| At { node, path: &name, log });
                     let default = $crate::config::field::settings!(@or $($default)?);
-                    let value = $crate::config::field::read::<$kind>(at, &name, default, log);
+                    let absent = || default.or_else(|| <$kind>::absent(&name, log));
+                    let value = at.map_or_else(absent, <$kind>::read);
                     $(
                         let said = $crate::config::field::settings!(@said $($said, $label)?);
                         let value = value.filter(|value| {

@@ -7,14 +7,13 @@
 use super::error::{ConfigError, Kind, Log};
 use super::field::{At, Field, Key, check};
 use super::keys::{ChipFile, File, NOT_OF_A_CHIP, Sources};
-use super::node::{Entry, Node, Table, Value, parse, read_value};
+use super::node::{Entry, Node, Table, Value, located, parse, read_value};
 use super::text::{Origin, Place, Text};
 use crate::presets;
 use kernel::nearest;
 use policies::external::Supplier;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use toml::de::DeTable;
 
 /// What a configuration is made of. The texts and the lookup come from the caller: nothing here
 /// opens a file.
@@ -258,7 +257,8 @@ impl Loader<'_> {
         } else {
             ("drive", "chip", presets::presets())
         };
-        let fits = |body: &str| is_chip(body).is_none_or(|is| is == chip);
+        let not = if chip { DRIVE } else { CHIP };
+        let fits = |body: &str| located(body).0.text("schema").is_none_or(|(is, _)| is != not);
         let (message, label) = if trail.iter().any(|seen| seen == name) {
             let chain = [trail, &[name.to_owned()]].concat().join(" → ");
             (format!("`{name}` inherits from itself"), chain)
@@ -322,17 +322,6 @@ impl Loader<'_> {
 
 /// Keys that describe the file itself and are not inherited; the first three may name a drive.
 const HEAD: [&str; 7] = ["name", "summary", "base", "schema", "chip", "sources", "measured"];
-
-/// Whether a text says that it is a chip; `None` if it does not say.
-fn is_chip(body: &str) -> Option<bool> {
-    let table = DeTable::parse(body).ok()?;
-    let format = table.get_ref().get("schema")?.get_ref().as_str()?;
-    match format {
-        CHIP => Some(true),
-        DRIVE => Some(false),
-        _ => None,
-    }
-}
 
 /// A table with a value under keys within keys.
 fn nested(keys: &[(&str, Place)], value: Node) -> Table {

@@ -33,8 +33,8 @@ mod schema;
 mod text;
 mod times;
 
+pub(crate) use chips::drive_of as chip_drive;
 pub use chips::{chip, chips};
-pub(crate) use chips::{drive_of as chip_drive, is_chip};
 pub use drive::{
     Age, BufferKind, ChannelFirst, Drive, Fill, Foreground, HostMode, Mapping, Model, MultiPlane,
     Pace, PendingRead, ProgramSpeed, ReadStart, Recording, Recovery, SHORTEST, Uncorrectable,

@@ -8,15 +8,8 @@ use std::sync::Arc;
 /// Shows errors with the lines they are about, one after the other, in the manner of rustc.
 pub fn render(errors: &[ConfigError], color: bool) -> String {
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
-    let mut out = String::new();
-    for error in errors {
-        if !out.is_empty() {
-            out.push('\n');
-        }
-        out.push_str(&one(error, &renderer));
-        out.push('\n');
-    }
-    out
+    let shown: Vec<String> = errors.iter().map(|e| one(e, &renderer) + "\n").collect();
+    shown.join("\n")
 }
 
 fn one(error: &ConfigError, renderer: &Renderer) -> String {
@@ -42,23 +35,19 @@ fn one(error: &ConfigError, renderer: &Renderer) -> String {
 
 /// One snippet for each text, in the order in which the marks name them.
 fn snippets(marks: &[Mark]) -> Vec<Snippet<'_, Annotation<'_>>> {
-    let mut done: Vec<&Place> = Vec::new();
     let mut snippets = Vec::new();
-    for mark in marks {
-        let text = &mark.place.text;
-        if done.iter().any(|p| Arc::ptr_eq(&p.text, text)) {
+    for (at, Mark { place: Place { text, .. }, .. }) in marks.iter().enumerate() {
+        let is_here = |mark: &Mark| Arc::ptr_eq(&mark.place.text, text);
+        if marks[..at].iter().any(is_here) {
             continue;
         }
-        done.push(&mark.place);
-        let here = marks.iter().enumerate().filter(|(_, m)| Arc::ptr_eq(&m.place.text, text));
-        let annotations = here.map(|(i, m)| {
+        let annotations = marks.iter().enumerate().filter(|(_, m)| is_here(m)).map(|(i, m)| {
             let kind = if i == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
             let annotation = kind.span(m.place.range.clone());
             if m.label.is_empty() { annotation } else { annotation.label(m.label.as_str()) }
         });
-        snippets.push(
-            Snippet::source(text.body.as_str()).path(text.name.as_str()).annotations(annotations),
-        );
+        let snippet = Snippet::source(text.body.as_str()).path(text.name.as_str());
+        snippets.push(snippet.annotations(annotations));
     }
     snippets
 }

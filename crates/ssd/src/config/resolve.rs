@@ -3,9 +3,7 @@
 use super::drive::{ChannelFirst, Drive, Recording, Workload, limits};
 use super::error::{ConfigError, Kind, Log, Mark};
 use super::field::{At, Field, Reach, Word, all, all_of};
-use super::keys::{
-    Choices, EnergySettings, File, Ftl, Pages, Reliability, Sizes, WorkloadSettings,
-};
+use super::keys::{Choices, EnergySettings, File, Pages, Reliability, Sizes, WorkloadSettings};
 use super::layers::{DRIVE, Merged, WAYS};
 use super::node::{Node, Table};
 use super::text::{Origin, Place, Text};
@@ -32,7 +30,8 @@ pub(crate) fn resolve(
     supplier: Option<&dyn Supplier>,
     log: &Log,
 ) -> Option<Drive> {
-    log.complete();
+    // Until all layers were one, what was not there was not missing.
+    drop(log.take_missing());
     // A section without keys says nothing.
     let says = |(key, _): &(String, _)| merged.tree.at(&format!("energy.{key}")).is_some();
     if !all(EnergySettings::KEYS).iter().any(says) {
@@ -65,24 +64,14 @@ pub(crate) fn resolve(
     let based = file.base.take().map(|base| format!("based on {base}"));
     let summary = file.summary.take().or(based).unwrap_or_default();
     let exported = u64::from(logical_pages) * geometry.page_size().get();
-    file.ftl = Ftl {
-        over_provisioning: None,
-        spare_factor: None,
-        logical_capacity: Some(Bytes::new(exported)),
-        ..file.ftl
-    };
+    (file.ftl.over_provisioning, file.ftl.spare_factor) = (None, None);
+    file.ftl.logical_capacity = Some(Bytes::new(exported));
     file.pages.order = file.pages.order.filter(|order| *order != PageOrder::Cyclic);
     let shift = file.workload.shift.take().filter(|shift| *shift != 0);
     let generator = file.workload.echo();
     file.workload.shift = shift;
-    file = File {
-        schema: Some(DRIVE.to_owned()),
-        name: Some(name.clone()),
-        summary: Some(summary.clone()),
-        chip: None,
-        reliability,
-        ..file
-    };
+    (file.name, file.summary) = (Some(name.clone()), Some(summary.clone()));
+    (file.schema, file.chip, file.reliability) = (Some(DRIVE.to_owned()), None, reliability);
     let mut resolved = file.echo();
     let before_run = resolved.keys().take_while(|key| *key != "run").count();
     resolved.shift_insert(before_run, "policies".into(), policies.to_json().into());
@@ -218,14 +207,13 @@ impl Work<'_> {
 
     /// The drive's name: as given, or that of its file.
     fn name(&self, file: &Text) -> String {
-        let Some((name, place)) = self.tree.text("name") else {
+        let Some((name, _)) = self.tree.text("name") else {
             let shown = file.name.rsplit(['/', '\\']).next().unwrap_or("");
             let stem = shown.strip_suffix(".toml").unwrap_or(shown);
             return if stem.is_empty() { "drive".into() } else { stem.to_owned() };
         };
         if name.trim().is_empty() || name.chars().any(char::is_control) {
-            let message = "`name` must be one line of text";
-            self.log.fail("name", ConfigError::new(Kind::Value, message, place, ""));
+            self.fail(Kind::Value, "`name` must be one line of text", &[("name", "")]);
         }
         name.to_owned()
     }
@@ -292,24 +280,18 @@ impl Work<'_> {
 
     /// When garbage collection runs.
     fn gc(&self) {
-        let [start, stop, background] =
-            ["start", "stop", "background-stop"].map(|key| format!("ftl.gc.{key}"));
-        let value = |path: &str| self.get::<u32>(path);
-        let marks = (value(&start), value(&stop), value(&background));
-        if let (Some(from), Some(to), _) = marks
-            && to < from
-        {
-            let message = format!("`{stop}` is {to}, below `{start}`, {from}");
-            let marks = [(&*stop, "collection ends here"), (&*start, "before it begins")];
-            self.fail(Kind::Value, message, &marks);
-        }
-        if let (_, Some(most), Some(least)) = marks
-            && (1..most).contains(&least)
-        {
-            let message = format!("`{background}` is {least}, below `{stop}`, {most}");
-            let label = "0 (no background collection), or at least `ftl.gc.stop`";
-            self.fail(Kind::Value, message, &[(&background, label), (&stop, "")]);
-        }
+        let below = |low: (&str, &str), high: (&str, &str), least: u32| {
+            if let (Some(less), Some(more)) = (self.get::<u32>(low.0), self.get::<u32>(high.0))
+                && (least..more).contains(&less)
+            {
+                let message = format!("`{}` is {less}, below `{}`, {more}", low.0, high.0);
+                self.fail(Kind::Value, message, &[low, high]);
+            }
+        };
+        let (start, stop) = ("ftl.gc.start", "ftl.gc.stop");
+        below((stop, "collection ends here"), (start, "before it begins"), 0);
+        let none = "0 (no background collection), or at least `ftl.gc.stop`";
+        below(("ftl.gc.background-stop", none), (stop, ""), 1);
     }
 
     /// How many pages the drive exports.

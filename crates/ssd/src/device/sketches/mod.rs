@@ -27,7 +27,8 @@ fn device(dies: u32, bus: Bus) -> (Device, Clock) {
     };
     let geometry = Geometry::new(shape).expect("a legal geometry");
     let timing = Timing::uniform(READ, PROGRAM, Dur::ms(3), bus);
-    let drive = Drive { geometry, timing, ..chip_drive("a-slc2") };
+    let chip = chip_drive("a-slc2").expect("a built-in chip");
+    let drive = Drive { geometry, timing, ..chip };
     let device = Device::new(&drive, &drive.policies.build().cost);
     let clock = Clock::new(geometry.dies());
     (device, clock)
