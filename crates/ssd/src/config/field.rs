@@ -139,13 +139,14 @@ pub(crate) trait Field {
 
 /// A key of a section, as it was declared.
 pub(crate) struct Key {
-    name: &'static str,
+    /// The name of its field.
+    pub(crate) field: &'static str,
     pub(crate) doc: &'static str,
     /// What it can change, where that is less than all.
     pub(crate) reach: Option<Reach>,
-    check: fn(At<'_>),
-    schema: fn() -> Json,
-    within: &'static [Self],
+    pub(crate) schema: fn() -> Json,
+    /// The keys within, if it is a section.
+    pub(crate) within: &'static [Self],
 }
 
 /// What a setting can change. One that is declared without this changes the state before the run.
@@ -160,19 +161,9 @@ pub(crate) enum Reach {
 }
 
 impl Key {
-    /// A key whose name is that of a field.
-    pub(crate) const fn new<T: Field>(
-        name: &'static str,
-        doc: &'static str,
-        reach: Option<Reach>,
-    ) -> Self {
-        let check = |at: At<'_>| drop(T::read(at));
-        Self { name, doc, reach, check, schema: T::schema, within: T::KEYS }
-    }
-
     /// Its name in a file: kebab-case.
     pub(crate) fn name(&self) -> String {
-        self.name.replace('_', "-")
+        self.field.replace('_', "-")
     }
 
     /// The first sentence of what it is, as part of another: without the capital of a word, but
@@ -199,19 +190,8 @@ pub(crate) fn all(keys: &'static [Key]) -> Vec<(String, &'static Key)> {
     keys.iter().flat_map(within).collect()
 }
 
-/// Reports what is wrong within the keys of a table, each for itself.
-pub(crate) fn check(table: &Table, keys: &[&Key], log: &Log) {
-    unknown_keys(table, "", keys, log);
-    for key in keys {
-        let path = &*key.name();
-        if let Some(node) = table.at(path) {
-            (key.check)(At { node, path, log });
-        }
-    }
-}
-
 /// Reports keys that are no settings of the section at `path`, each with the nearest one.
-fn unknown_keys(table: &Table, path: &str, keys: &[&Key], log: &Log) {
+pub(crate) fn unknown_keys(table: &Table, path: &str, keys: &[&Key], log: &Log) {
     let names: Vec<String> = keys.iter().map(|key| key.name()).collect();
     for (key, Entry { key: place, .. }) in table.0.iter().filter(|(key, _)| !names.contains(key)) {
         let full = join(path, key);
@@ -350,11 +330,13 @@ macro_rules! settings {
 
         impl Field for $name {
             type Plain = Self;
-            const KEYS: &'static [Key] = &[$( Key::new::<$kind>(
-                stringify!($key),
-                concat!($($doc),+).trim_ascii(),
-                $crate::config::field::settings!(@reach $($reach)?),
-            ), )*];
+            const KEYS: &'static [Key] = &[$( Key {
+                field: stringify!($key),
+                doc: concat!($($doc),+).trim_ascii(),
+                reach: $crate::config::field::settings!(@reach $($reach)?),
+                schema: <$kind>::schema,
+                within: <$kind>::KEYS,
+            }, )*];
 
             fn read(at: At<'_>) -> Option<Self> {
                 Self::of(at.section(Self::KEYS)?, at.path, at.log)

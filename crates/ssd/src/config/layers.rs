@@ -5,7 +5,7 @@
 //! settings that exclude each other displaces that of the lower ones.
 
 use super::error::{ConfigError, Kind, Log};
-use super::field::{At, Field, Key, check};
+use super::field::{At, Field, Key, unknown_keys};
 use super::keys::{ChipFile, File, NOT_OF_A_CHIP, Sources};
 use super::node::{Entry, Node, Table, Value, located, parse, read_value};
 use super::text::{Origin, Place, Text};
@@ -241,7 +241,8 @@ impl Loader<'_> {
                 *value = Value::Table(Table::one("name", place, name));
             }
         }
-        check(table, &keys, self.log);
+        unknown_keys(table, "", &keys, self.log);
+        let _ = (File::of(table, "", self.log), chip.then(|| ChipFile::of(table, "", self.log)));
     }
 
     /// Finds the file that `base` or `chip` names.
