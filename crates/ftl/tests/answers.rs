@@ -367,10 +367,6 @@ struct Levelled;
 impl Watch for Levelled {}
 
 impl Cost for Levelled {
-    fn constant(&self) -> Option<Level> {
-        None
-    }
-
     fn initial(&self) -> Level {
         Level::Medium
     }

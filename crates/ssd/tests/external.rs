@@ -44,10 +44,6 @@ impl Victim for Own {
 }
 
 impl Cost for Own {
-    fn constant(&self) -> Option<Level> {
-        None
-    }
-
     fn initial(&self) -> Level {
         Level::Low
     }

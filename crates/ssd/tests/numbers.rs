@@ -157,10 +157,6 @@ struct ByPage;
 impl Watch for ByPage {}
 
 impl Cost for ByPage {
-    fn constant(&self) -> Option<Level> {
-        None
-    }
-
     fn initial(&self) -> Level {
         Level::High
     }

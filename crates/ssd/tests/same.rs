@@ -200,10 +200,6 @@ impl Watch for Restless {
 }
 
 impl Cost for Restless {
-    fn constant(&self) -> Option<Level> {
-        None
-    }
-
     fn initial(&self) -> Level {
         Level::Medium
     }

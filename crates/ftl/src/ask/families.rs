@@ -76,7 +76,9 @@ pub enum Queues {
 pub trait Cost: Watch {
     /// The level that never changes, if there is one: then no column is kept and
     /// [`Cost::level`] is never called.
-    fn constant(&self) -> Option<Level>;
+    fn constant(&self) -> Option<Level> {
+        None
+    }
     /// The level of data that was there before the run.
     fn initial(&self) -> Level;
     /// The level of this program. Called at dispatch, for moves too.

@@ -44,10 +44,6 @@ impl Watch for Rewriter {
 }
 
 impl Cost for Rewriter {
-    fn constant(&self) -> Option<Level> {
-        None
-    }
-
     fn initial(&self) -> Level {
         Level::Medium
     }

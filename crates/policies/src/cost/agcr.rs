@@ -199,10 +199,6 @@ impl Watch for Agcr {
 }
 
 impl Cost for Agcr {
-    fn constant(&self) -> Option<Level> {
-        None
-    }
-
     fn initial(&self) -> Level {
         self.initial
     }

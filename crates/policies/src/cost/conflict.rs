@@ -82,10 +82,6 @@ impl Watch for Conflict {
 }
 
 impl Cost for Conflict {
-    fn constant(&self) -> Option<Level> {
-        None
-    }
-
     fn initial(&self) -> Level {
         self.initial
     }

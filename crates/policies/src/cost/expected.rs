@@ -225,10 +225,6 @@ impl Watch for Expected {
 }
 
 impl Cost for Expected {
-    fn constant(&self) -> Option<Level> {
-        None
-    }
-
     fn initial(&self) -> Level {
         self.initial
     }

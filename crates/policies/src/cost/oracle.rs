@@ -100,10 +100,6 @@ impl Watch for Oracle {
 }
 
 impl Cost for Oracle {
-    fn constant(&self) -> Option<Level> {
-        None
-    }
-
     fn initial(&self) -> Level {
         self.initial
     }

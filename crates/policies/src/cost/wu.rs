@@ -74,10 +74,6 @@ impl Watch for Wu {
 }
 
 impl Cost for Wu {
-    fn constant(&self) -> Option<Level> {
-        None
-    }
-
     fn initial(&self) -> Level {
         self.initial
     }
