@@ -114,11 +114,6 @@ impl<I: Idx, T> IndexVec<I, T> {
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.raw
     }
-
-    /// Every index with its entry, in index order.
-    pub fn iter_enumerated(&self) -> impl Iterator<Item = (I, &T)> {
-        self.raw.iter().enumerate().map(|(i, t)| (I::new(i), t))
-    }
 }
 
 impl<I: Idx, T> Index<I> for IndexVec<I, T> {

@@ -45,12 +45,6 @@ impl Counts {
             rounds: self.rounds + other.rounds,
         }
     }
-
-    /// The share of frames that fail, with its exact (Clopper and Pearson) interval of 95 %.
-    pub fn failure_rate(&self) -> (f64, f64, f64) {
-        let (low, high) = interval(self.failed, self.frames);
-        (self.failed as f64 / self.frames as f64, low, high)
-    }
 }
 
 /// The exact interval of 95 % for a share of which `hits` of `trials` were seen (Clopper and

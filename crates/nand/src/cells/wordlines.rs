@@ -237,13 +237,6 @@ impl Wordlines {
             *level = from + (0..steps).filter(|_| rng.unit() < share).count() as u8;
         }
     }
-
-    /// Puts a cell to a level from outside: for tests and for what no program does.
-    pub fn set_level(&mut self, wordline: usize, cell: usize, level: u8) {
-        assert!(level < self.map.levels(), "no such level");
-        let first = self.cells(wordline).start;
-        self.level[first + cell] = level;
-    }
 }
 
 #[cfg(test)]

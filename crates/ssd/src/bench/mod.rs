@@ -36,8 +36,6 @@ pub struct Plan {
 impl Plan {
     /// The plan of the paper: 16 blocks on each of two chips, ten cycles, then 990 without reads.
     pub const PAPER: Self = Self { chips: 2, blocks: 16, cycles: 10, stress: 1_000, seed: 1 };
-    /// The same with fewer blocks.
-    pub const QUICK: Self = Self { blocks: 4, ..Self::PAPER };
 }
 
 /// The chip on the bench.

@@ -20,7 +20,7 @@ use self::arrivals::Clock;
 use self::sizes::SizePicker;
 use self::spread::Spread;
 use crate::error::{Spot, detail};
-use crate::{About, BATCH, Op, Request, Source, StandIn, TraceError, Workload};
+use crate::{About, BATCH, Op, Request, Source, TraceError, Workload};
 
 pub use arrivals::Arrivals;
 pub use config::{Generator, Pattern};
@@ -172,16 +172,6 @@ const FEW: f64 = 1e-3;
 /// A share in units of 2^-64, so that a draw of 64 bits is compared without a division.
 fn below(share: f64) -> u64 {
     (share * 2.0_f64.powi(64)) as u64
-}
-
-impl Synthetic {
-    /// The same requests, under the name of the trace that they stand for.
-    #[must_use]
-    pub fn standing_for(mut self, name: &str, stand_in: StandIn) -> Self {
-        name.clone_into(&mut self.about.name);
-        self.about.stand_in = Some(stand_in);
-        self
-    }
 }
 
 impl Workload for Synthetic {
