@@ -288,16 +288,8 @@ impl Watch for Policy {
         };
         self.ask("on_timer", || (all(), now.as_ns()), |a| self.plan(view, a, plan));
         if self.next_timer().is_some_and(|at| at <= now) {
-            self.ask(
-                "next_timer",
-                || (),
-                |a| {
-                    Err::<(), _>(wrong(
-                        a,
-                        &format!("after {}: `on_timer` has been called", now.as_ns()),
-                    ))
-                },
-            );
+            let later = format!("after {}: `on_timer` has been called", now.as_ns());
+            self.ask("next_timer", || (), |a| Err::<(), _>(wrong(a, &later)));
         }
     }
 
@@ -579,21 +571,17 @@ impl PageChoice for Policy {
             return to;
         }
         let urgent = tag.prio == Prio::High;
-        let answer = self.ask(
-            "stream",
-            || (to.0, urgent),
-            |a| {
-                if a.extract().is_ok_and(|n: u8| n == to.0) {
-                    return Ok(to);
-                }
-                let own = answers::own_stream(a, &self.own(), "")?;
-                if self.urgent.get() == Some(own) && !urgent {
-                    return Err(wrong(a, "another stream: this one is for urgent writes alone"));
-                }
-                Ok(own)
-            },
-        );
-        answer.unwrap_or(to)
+        let read = |a: &Bound<'_, PyAny>| {
+            if a.extract().is_ok_and(|n: u8| n == to.0) {
+                return Ok(to);
+            }
+            let own = answers::own_stream(a, &self.own(), "")?;
+            if self.urgent.get() == Some(own) && !urgent {
+                return Err(wrong(a, "another stream: this one is for urgent writes alone"));
+            }
+            Ok(own)
+        };
+        self.ask("stream", || (to.0, urgent), read).unwrap_or(to)
     }
 
     asked! {
