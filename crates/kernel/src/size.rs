@@ -85,7 +85,9 @@ mod tests {
             let b: Bytes = text.parse().unwrap();
             assert_eq!(b.to_string().parse::<Bytes>().unwrap(), b, "{text}");
         }
-        for (text, bytes) in [("1.5KiB", 1536), ("4KB", 4000), ("0.29 kB", 290), (".5KiB", 512)] {
+        for (text, bytes) in
+            [("1.5KiB", 1536), ("4KB", 4000), ("4.1 MB", 4_100_000), (".5KiB", 512)]
+        {
             assert_eq!(text.parse::<Bytes>().unwrap(), Bytes::new(bytes), "{text}");
         }
     }

@@ -111,6 +111,9 @@ error[config::too-few-spare]: GC needs 6 free blocks per plane, this drive has 3
    = help: GC needs `ftl.gc.stop` (4) blocks, an open one for the host and one for itself; with 64 blocks per plane that is a spare-factor of 0.0938 or more
 ",
     );
+    // A mistake in another key of the section does not hide it.
+    let both = with("spare-factor = 0.25", "spare-factor = 0.05\nmapping = \"block\"");
+    assert_eq!(kinds(&file(both).errors()), [Kind::TooFewSpare, Kind::Value]);
     let tiny = with("blocks-per-plane = 64", "blocks-per-plane = 4");
     let help = file(tiny).errors()[0].help.clone().unwrap();
     assert!(help.ends_with("a plane has 4 blocks in all, so give it more"), "{help}");
