@@ -285,7 +285,7 @@ pub(crate) fn is_inside<T: PartialOrd + Display>(
 macro_rules! settings {
     ($(
         $(#[doc = $about:literal])+
-        $vis:vis struct $name:ident {
+        $vis:vis struct $name:ident $(: $copy:ident)? {
             $(
                 $(#[doc = $doc:literal])+
                 $key:ident: $kind:ty $(= $default:tt)?
@@ -300,6 +300,8 @@ macro_rules! settings {
         $vis struct $name {
             $( $(#[doc = $doc])+ pub $key: <$kind as $crate::config::field::Field>::Plain, )*
         }
+
+        $( impl $copy for $name {} )?
 
         impl $name {
             /// The section from its table; keys that are not there are absent.

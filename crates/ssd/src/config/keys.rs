@@ -235,7 +235,7 @@ settings! {
     }
 
     /// A bus that commands and data occupy. A page takes page-size * 8 / (rate * width-bits).
-    pub(crate) struct BusSettings {
+    pub(crate) struct BusSettings: Copy {
         /// Transfers per second, such as "333MT/s".
         rate: Rate,
         /// Bits in a transfer, 1 to 64. By default 8.
@@ -249,7 +249,7 @@ settings! {
     }
 
     /// Endurance and the model of the cells.
-    pub struct Reliability {
+    pub struct Reliability: Copy {
         /// The physics of the cells. "on": the raw bit errors of each page decide how finely it is
         /// sensed, how long that takes, and whether it can be read at all.
         model: Model,
@@ -291,7 +291,7 @@ settings! {
 
     /// Mapping, capacity and garbage collection. Exactly one of `over-provisioning`,
     /// `spare-factor` and `logical-capacity` is given.
-    pub struct Ftl {
+    pub struct Ftl: Copy {
         /// The unit of mapping: "page".
         mapping: Mapping,
         /// (P - L) / L, where P is the flash and L what the drive exports; above 0. A fraction,
@@ -316,7 +316,7 @@ settings! {
     }
 
     /// When garbage collection runs, in free blocks of a plane.
-    pub struct GcMarks {
+    pub struct GcMarks: Copy {
         /// Collect before a write when a plane has fewer free blocks than this, at least 2.
         start: u32 [2, u32::MAX, "is {}, and the least is 2", "one free block to collect into, one to go on writing"],
         /// Once started, collect until a plane has this many free blocks, at least `start`.
@@ -334,7 +334,7 @@ settings! {
     }
 
     /// How the host sends requests.
-    pub struct Host {
+    pub struct Host: Copy {
         /// The unit of addresses, such as "512B"; page-size is a multiple of it.
         sector: Bytes => Requests,
         /// When requests arrive.
@@ -350,7 +350,7 @@ settings! {
     }
 
     /// The write buffer: memory of the drive through which writes go to flash.
-    pub struct Buffer {
+    pub struct Buffer: Copy {
         /// When a write is done for the host: "write-back", as soon as it is in the buffer (with
         /// force unit access: when it survives a loss of power); "write-through", when it survives
         /// a loss of power; "none": there is no buffer, whatever its size.
@@ -413,7 +413,7 @@ settings! {
     }
 
     /// The state of the drive before the run.
-    pub struct Precondition {
+    pub struct Precondition: Copy {
         /// What is written beforehand: "none"; "touched", the pages that the workload reads before
         /// it writes them; "full"; or a share of all pages, 0 < x <= 1, from the first one on.
         fill: Fill,
@@ -432,14 +432,6 @@ settings! {
         series_interval: Interval [SHORTEST, Dur::ns(u64::MAX), "is {}", "at least 1us"] => Run,
     }
 }
-
-impl Copy for Reliability {}
-impl Copy for Ftl {}
-impl Copy for GcMarks {}
-impl Copy for Host {}
-impl Copy for Buffer {}
-impl Copy for BusSettings {}
-impl Copy for Precondition {}
 
 /// A time of the flash, within reason.
 pub(crate) struct Operation;

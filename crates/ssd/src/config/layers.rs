@@ -253,12 +253,11 @@ impl Loader<'_> {
         chip: bool,
         trail: &[String],
     ) -> Option<Arc<Text>> {
-        let (what, other, all) = if chip {
-            ("chip", "drive", presets::chips())
+        let (what, other, not, all) = if chip {
+            ("chip", "drive", DRIVE, presets::chips())
         } else {
-            ("drive", "chip", presets::presets())
+            ("drive", "chip", CHIP, presets::presets())
         };
-        let not = if chip { DRIVE } else { CHIP };
         let fits = |body: &str| located(body).0.text("schema").is_none_or(|(is, _)| is != not);
         let (message, label) = if trail.iter().any(|seen| seen == name) {
             let chain = [trail, &[name.to_owned()]].concat().join(" → ");
@@ -312,11 +311,12 @@ impl Loader<'_> {
 
     fn seed(&mut self, seed: u64) -> Table {
         let place = Place::of(&self.text("--seed", &seed.to_string(), Origin::Argument));
-        if i64::try_from(seed).is_err() {
+        let number = i64::try_from(seed).unwrap_or_else(|_| {
             let message = format!("a seed is at most {}", i64::MAX);
             self.log.push(ConfigError::new(Kind::Argument, message, &place, ""));
-        }
-        let node = Node { place: place.clone(), value: Value::Int(seed as i64 & i64::MAX) };
+            0
+        });
+        let node = Node { place: place.clone(), value: Value::Int(number) };
         nested(&[("run", place.clone()), ("seed", place)], node)
     }
 }
