@@ -288,10 +288,11 @@ impl Work<'_> {
                 self.fail(Kind::Value, message, &[low, high]);
             }
         };
+        // What was found wrong is compared with nothing else: so the last of the three is first.
         let (start, stop) = ("ftl.gc.start", "ftl.gc.stop");
-        below((stop, "collection ends here"), (start, "before it begins"), 0);
         let none = "0 (no background collection), or at least `ftl.gc.stop`";
         below(("ftl.gc.background-stop", none), (stop, ""), 1);
+        below((stop, "collection ends here"), (start, "before it begins"), 0);
     }
 
     /// How many pages the drive exports.
