@@ -405,6 +405,25 @@ def test_the_claims_are_in_the_json_as_well(tmp_path: Path, floatgate: Floatgate
     assert {row["verdict"] for row in rows if row["kind"] == "check"} == {"reproduced"}
 
 
+def test_a_claim_says_which_of_its_runs_failed(tmp_path: Path) -> None:
+    plan = experiment(
+        Published("of both seeds", "waf", 2.0, where={"victim": "greedy"}),
+        Published(
+            "against both", "waf", 2.0, where={"victim": "random"}, against={"victim": "greedy"}
+        ),
+        Published("of the other", "waf", 2.0, where={"victim": "random"}),
+    )
+    comparison = plan.sweep(out=tmp_path, workers=1)
+    failed = {"variant": comparison.variants.pop(0), "kind": "input", "message": "too small"}
+    rows = [
+        *findings.findings(plan, fg.Comparison(comparison.runs[1:], comparison.variants, [failed]))
+    ]
+    left_out = "1 of its runs failed and are left out"
+    assert [row.note for row in rows] == [left_out, left_out, ""]
+    assert failed["variant"] == {"victim": "greedy", "seed": "1"}
+    assert rows[0].ours == comparison.runs[1].waf
+
+
 @pytest.mark.parametrize("as_json", [False, True])
 def test_runs_that_failed_are_said(
     as_json: bool,

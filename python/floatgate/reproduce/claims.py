@@ -80,6 +80,8 @@ class Evidence:
 
     def __init__(self, experiment: Experiment, comparison: Comparison | None) -> None:
         self.comparison = comparison or Comparison([], [], [])
+        self.failed: list[Mapping[str, str]] = []
+        """What the runs that gave no result carry."""
         planned = [run.names for run in experiment.planned()]
         if comparison is None:
             self.runs = [Taken(names, None) for names in planned]
@@ -87,6 +89,7 @@ class Evidence:
             plan = _plan(planned, comparison.varied)
             pairs = zip(comparison.variants, comparison.runs, strict=True)
             self.runs = [Taken(_carried(names, plan), run) for names, run in pairs]
+            self.failed = [_carried(each["variant"], plan) for each in comparison.failed]
         self._by: dict[str, dict[str, set[int]]] = {}
         for i, taken in enumerate(self.runs):
             for name, label in taken.names.items():
@@ -236,6 +239,8 @@ class Evidence:
         if few := sum(_lacks(each, claim.least) for each in pairs):
             of = " and ".join(f"{number(n)} of {path}" for path, n in claim.least.items())
             notes.append(f"{few} of {len(pairs)} runs have less than {of} and are left out")
+        if lost := sum(_is_of(names, claim) for names in self.failed):
+            notes.append(f"{lost} of its runs failed and are left out")
         if not values:
             return None, [], notes
         ours = OVER[claim.over](values)
@@ -287,6 +292,18 @@ def _carried(variant: Mapping[str, str], plan: _Plan) -> Mapping[str, str]:
 def _labels(label: str) -> Sequence[str]:
     """A run that stands for two equal ones has the names of both; others may have such a sign."""
     return label, *label.split(" = ")
+
+
+def _is_of(names: Mapping[str, str], claim: Published) -> bool:
+    """Whether a claim takes what carries these names, or compares with it."""
+    return any(
+        all(
+            any(same_value(label, one) for label in _labels(names.get(name, "")) for one in several)
+            for name, value in where.items()
+            for several in [value if isinstance(value, list | tuple) else [value]]
+        )
+        for where in (claim.where, {**claim.where, **claim.against})
+    )
 
 
 def _each(
