@@ -72,6 +72,7 @@ def result() -> dict[str, Any]:
         "flash": {
             "read": by_source(host=200_000, gc=166_000),
             "program": by_source(host=200_000, gc=160_000, wear=6_000),
+            "padding": by_source(),
             "erase": by_source(gc=5_600, wear=90),
             "reprogram": by_source(),
             "gc_erase_by_demand": by_source(host=5_600),
@@ -136,6 +137,7 @@ def result() -> dict[str, Any]:
             "requests_served": 300_000,
             "programs": 366_000,
             "host_plus_moves": 366_000,
+            "padding": 0,
             "mapped": 123_456,
             "valid": 123_456,
             "little_law_error": None,

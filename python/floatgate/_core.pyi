@@ -127,6 +127,15 @@ class Drive:
     def page_bytes(self) -> int:
         """Bytes of one page."""
     @property
+    def units_per_page(self) -> int:
+        """Mapping units of a physical page: what is called a page is one of them."""
+    @property
+    def units_per_program(self) -> int:
+        """Pages that one program command takes, one after the other in their block."""
+    @property
+    def planes_per_block(self) -> int:
+        """Planes of the flash that one block lies in."""
+    @property
     def page_types(self) -> list[int]:
         """The page type of each page of a block, from 0 on: which bit of its cells it is."""
     @property

@@ -4,6 +4,7 @@
 use crate::columns::{Levels, Reads};
 use crate::job::{Jobs, Pace, Victims};
 use crate::space::{Demands, Space};
+use crate::stage::Staged;
 use crate::{
     Blocks, Coding, Damaged, FreePick, Interests, Kit, Map, Order, PageChoice, Placement, Policies,
     ReadDisturb, StreamId, StreamSpec, Watch, Wear,
@@ -45,10 +46,12 @@ pub struct Config {
 impl Config {
     /// Physical pages that a drive needs beside its data: in each plane the free blocks at which
     /// garbage collection stops, and an open block each for the host and for moved data. With
-    /// fewer, reclaiming may find nothing to gain anywhere.
+    /// fewer, reclaiming may find nothing to gain anywhere. What is moved takes whole program units,
+    /// so each block may keep up to one of them less one page that reclaiming it does not gain.
     pub fn spare_needed(&self) -> u64 {
         let blocks = u64::from(self.gc.stop + 2) * self.geometry.planes() as u64;
-        blocks * u64::from(self.geometry.pages_per_block())
+        let kept = u64::from(self.geometry.slots_per_program() - 1) * self.geometry.blocks() as u64;
+        blocks * u64::from(self.geometry.pages_per_block()) + kept
     }
 }
 
@@ -57,8 +60,10 @@ impl Config {
 pub struct Counts {
     /// Slots read, by source.
     pub read: BySource<u64>,
-    /// Slots programmed, by source.
+    /// Slots programmed, by source; with those that hold no data.
     pub program: BySource<u64>,
+    /// Of these, the ones that hold none, because a command programs more than there was.
+    pub padding: BySource<u64>,
     /// Blocks erased, by source.
     pub erase: BySource<u64>,
     /// Erases by garbage collection, by who needed the space. Where refreshes take and give back
@@ -121,6 +126,8 @@ pub struct Ftl<K: Kit> {
     pub(crate) levels: Levels,
     pub(crate) reads: Reads,
     pub(crate) host_pages: u64,
+    /// Written before the run, and not in flash yet.
+    pub(crate) staged: Staged<<K::Store as Store>::Page>,
 }
 
 impl<K: Kit> Ftl<K> {
@@ -158,11 +165,12 @@ impl<K: Kit> Ftl<K> {
             space: Space::new(&config, array, demands),
             map: Map::new(&geometry, config.logical_pages),
             jobs: Jobs::new(&geometry),
-            answers,
             victims: Victims::new(&config),
             levels: Levels::new(geometry.pages(), &policies.cost),
             reads: Reads::new(if counting { geometry.blocks() } else { 0 }, limits),
             host_pages: 0,
+            staged: vec![Vec::new(); if answers.anywhere { 1 } else { geometry.planes() }],
+            answers,
             policies,
             config,
         }
@@ -207,6 +215,12 @@ impl<K: Kit> Ftl<K> {
         self.space.free_blocks(plane)
     }
 
+    /// Slots that one command programs.
+    #[inline]
+    pub fn slots_per_program(&self) -> u32 {
+        self.space.unit()
+    }
+
     /// The pages that programming a slot writes.
     #[inline]
     pub fn program_pages(&self, ppn: Ppn) -> PageRange {
@@ -219,12 +233,12 @@ impl<K: Kit> Ftl<K> {
     pub fn read_pages(&self, ppn: Ppn) -> PageRange {
         let (block, slot) = self.space.geometry.split(ppn);
         if self.space.plain {
-            return PageRange::new(slot, 1);
+            return PageRange::new(self.space.geometry.page_of(slot), 1);
         }
         self.space.layouts.read(self.array().mode(block), slot)
     }
 
-    /// The page that a slot is; `None` where slots may be more than that.
+    /// The slot of a block that is a page or a part of one; `None` where slots may be more than that.
     #[inline]
     pub fn page_of(&self, ppn: Ppn) -> Option<u32> {
         self.slots_are_pages().then(|| self.space.geometry.split(ppn).1)
@@ -241,6 +255,7 @@ impl<K: Kit> Ftl<K> {
     /// has no place for ([`Ftl::save`]) begins anew here.
     pub fn begin_run(&mut self, mut policies: Policies<K>) {
         assert!(self.running_jobs() == 0, "preconditioning left jobs behind");
+        assert!(self.staged.iter().all(Vec::is_empty), "preconditioning left pages behind");
         let geometry = self.config.geometry;
         policies.each(|w| w.attach(&geometry, self.config.logical_pages));
         self.space.demands.streams = streams(&mut policies);
@@ -265,8 +280,9 @@ impl<K: Kit> Ftl<K> {
 
     /// Checks that nothing is on its way and that every block is plain.
     fn check_quiet(&self) -> Result<(), String> {
-        if !self.space.demands.plain || self.running_jobs() > 0 {
-            return Err("blocks may have several lives, or jobs run".into());
+        let staged = self.staged.iter().any(|tray| !tray.is_empty());
+        if !self.space.demands.plain || self.running_jobs() > 0 || staged {
+            return Err("blocks may have several lives, jobs run, or pages wait".into());
         }
         // Blocks close when they are full, unless a policy passes pages over or completes blocks.
         let whole = self.answers.in_order && !self.reads.are_counted();

@@ -5,7 +5,7 @@ use crate::{
     Access, Cost, Ftl, FtlView, Interests, Kit, Load, Lpn, Placement, Plan, ReadDisturb, Role,
     StreamId, Watch, WriteCtx,
 };
-use kernel::{BitSet, IndexVec, Prio, Time};
+use kernel::{BitSet, Idx, IndexVec, Prio, Time};
 use nand::{BlockId, DieId, Level, Ppn, Source, Store, Tag};
 
 impl<K: Kit> Ftl<K> {
@@ -21,6 +21,42 @@ impl<K: Kit> Ftl<K> {
         idle: &BitSet,
         now: Time,
     ) -> Option<Ppn> {
+        let (ppn, block, slot) = self.place(lpn, 1, prio, waiting, idle, now)?;
+        self.bind_host(lpn, ppn, block, slot, now);
+        Some(ppn)
+    }
+
+    /// The same for different pages that one command programs, at most
+    /// [`Ftl::slots_per_program`]: their slots follow one another from the one that is returned.
+    /// [`Ftl::program_done`] is called for each in this order.
+    pub fn write_unit(
+        &mut self,
+        lpns: &[Lpn],
+        prio: Prio,
+        waiting: &IndexVec<DieId, u32>,
+        idle: &BitSet,
+        now: Time,
+    ) -> Option<Ppn> {
+        let pages = lpns.len() as u32;
+        let (first, block, slot) = self.place(lpns[0], pages, prio, waiting, idle, now)?;
+        self.space.pad(pages, Source::Host);
+        for (slot, &lpn) in (slot..).zip(lpns) {
+            self.bind_host(lpn, self.space.geometry.ppn(block, slot), block, slot, now);
+        }
+        Some(first)
+    }
+
+    /// The slots of one command for so many pages, of which `lpn` is the first.
+    #[inline]
+    fn place(
+        &mut self,
+        lpn: Lpn,
+        pages: u32,
+        prio: Prio,
+        waiting: &IndexVec<DieId, u32>,
+        idle: &BitSet,
+        now: Time,
+    ) -> Option<(Ppn, BlockId, u32)> {
         let (geometry, writable) = (&self.space.geometry, &self.space.writable);
         let load = Load { geometry, writable, waiting, idle };
         let Some(dest) = self.policies.placement.place(&load, lpn, prio) else {
@@ -30,16 +66,30 @@ impl<K: Kit> Ftl<K> {
         let tag = Tag { source: Source::Host, demand: Source::Host, prio };
         let urgent = self.answers.priority && prio == Prio::High && dest.stream == StreamId::HOST;
         let stream = if urgent { StreamId::HOST_HIGH } else { dest.stream };
-        let Some((ppn, block, slot)) = self.allocate(dest.plane, stream, lpn, tag, now) else {
+        let given = self.allocate(dest.plane, stream, lpn, tag, now);
+        if given.is_none() {
             self.jobs.press(Some(dest.plane));
-            return None;
-        };
-        if self.jobs.pace.is_kept() {
+        } else if self.jobs.pace.is_kept() {
             let takes_more = self.space.writable.get(dest.plane.as_u32() as usize);
-            self.jobs.earn(dest.plane, takes_more);
+            self.jobs.earn(dest.plane, takes_more, pages);
         }
-        self.bind_host(lpn, ppn, block, slot, now);
-        Some(ppn)
+        given
+    }
+
+    /// The tray of a page where one command programs several, among those of its priority: all of a
+    /// tray may go to one plane.
+    pub fn tray_of(&mut self, lpn: Lpn) -> usize {
+        if self.answers.anywhere { 0 } else { self.policies.placement.spread(lpn).index() }
+    }
+
+    /// How many trays there are for writes of one priority.
+    pub fn trays(&self) -> usize {
+        self.staged.len()
+    }
+
+    /// Whether urgent writes lie in blocks of their own.
+    pub fn separates_urgent(&self) -> bool {
+        self.answers.priority
     }
 
     /// Whether host writes of a stream may overtake others: blocks of this one hold nothing else.
@@ -54,6 +104,9 @@ impl<K: Kit> Ftl<K> {
     #[inline]
     pub fn write_now(&mut self, lpn: Lpn, data: <K::Store as Store>::Page, now: Time) -> bool {
         debug_assert!(K::Store::is_of(data, lpn.as_u32()), "data of another page");
+        if self.space.unit() > 1 {
+            return self.stage(lpn, data, now);
+        }
         let home = self.policies.placement.spread(lpn);
         let tag = Tag::of(Source::Host);
         for plane in self.planes_from(home) {
@@ -96,15 +149,23 @@ impl<K: Kit> Ftl<K> {
     /// [`Ftl::read_done`]. The page must not be [`Ftl::barred`].
     #[inline]
     pub fn read(&mut self, lpn: Lpn, now: Time) -> Option<Ppn> {
-        let ppn = self.find(lpn)?;
-        let block = self.space.geometry.block_of(ppn);
-        self.space.blocks.pin(block);
+        let ppn = self.read_along(lpn)?;
         if self.reads.are_counted() {
+            let block = self.space.geometry.block_of(ppn);
             let at_limit = self.reads.count(block, self.space.array().mode(block));
             if at_limit || self.space.blocks.role(block) != Role::REGULAR {
                 self.watch_read(ppn, block, at_limit, now);
             }
         }
+        Some(ppn)
+    }
+
+    /// The same for a page that is read with another of its physical page, which was let in: that is
+    /// one read of the block.
+    #[inline]
+    pub fn read_along(&mut self, lpn: Lpn) -> Option<Ppn> {
+        let ppn = self.find(lpn)?;
+        self.space.blocks.pin(self.space.geometry.block_of(ppn));
         Some(ppn)
     }
 
@@ -238,7 +299,18 @@ impl<K: Kit> Ftl<K> {
             return level;
         }
         let level = self.policies.cost.level(&circumstances());
-        self.levels.set(ppn, level);
-        level
+        let (block, slot) = self.space.geometry.split(ppn);
+        let unit = self.space.unit();
+        if unit == 1 {
+            self.levels.set(ppn, level);
+            return level;
+        }
+        // The finest that is asked for any page holds for all that the command programs.
+        let (first, asked) = (slot - slot % unit, level);
+        let level = if slot == first { level } else { level.min(self.levels.get(ppn)) };
+        for slot in first..first + unit {
+            self.levels.set(self.space.geometry.ppn(block, slot), level);
+        }
+        asked
     }
 }

@@ -15,6 +15,7 @@ mod map;
 mod place;
 mod plan;
 mod space;
+mod stage;
 mod view;
 
 #[cfg(test)]

@@ -180,7 +180,8 @@ impl<K: Kit> Ftl<K> {
 
     /// Deallocates a logical page; whether it was mapped.
     pub fn trim(&mut self, lpn: Lpn, now: Time) -> bool {
-        let Some(old) = self.map.unbind(lpn) else { return false };
+        let staged = self.space.unit() > 1 && self.unstage(lpn);
+        let Some(old) = self.map.unbind(lpn) else { return staged };
         self.drop_copy(old, now);
         true
     }

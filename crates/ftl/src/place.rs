@@ -8,7 +8,8 @@ use kernel::{Prio, Time};
 use nand::{BlockId, Mode, PlaneId, Ppn, Source, Tag};
 
 impl<K: Kit> Ftl<K> {
-    /// Takes the next slot of a stream's frontier in a plane, opening a block if need be.
+    /// Takes the next slots of a stream's frontier in a plane, those that one command programs, opening a
+    /// block if need be; the first of them.
     #[inline]
     pub(crate) fn allocate(
         &mut self,
@@ -81,13 +82,14 @@ impl<K: Kit> Ftl<K> {
             }
         };
         let (layouts, mode) = (&self.space.layouts, self.space.array().mode(block));
+        let unit = self.space.unit();
         assert!(
-            picked >= *slot && layouts.is_slot(mode, picked),
+            picked >= *slot && layouts.is_slot(mode, picked) && picked.is_multiple_of(unit),
             "the page-choice policy took page {picked} of block {block}, whose pointer is at {slot}",
         );
         let skipped = layouts.slots_before(mode, picked) - layouts.slots_before(mode, *slot);
         *slot = picked;
-        *last = layouts.slot_from(mode, picked + 1).is_none();
+        *last = layouts.slot_from(mode, picked + unit).is_none();
         self.space.counts.skipped += u64::from(skipped);
         true
     }

@@ -121,7 +121,7 @@ pub enum Pages {
     /// Every valid one.
     All,
     /// These, in ascending order; those no longer valid when their turn comes are skipped.
-    Some(Vec<u16>),
+    Some(Vec<u32>),
 }
 
 /// One thing that a policy wants done. The FTL runs plans as resumable jobs.

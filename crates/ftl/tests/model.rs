@@ -129,7 +129,7 @@ fn a_drive_keeps_writing_until_it_says_that_it_is_worn_out() {
         // Preconditioning does not wear, so the life begins with the run.
         Scenario { endurance, full: true, filled_at_once: true, trims: 0, operations: 100_000, ..s }
     };
-    let Some(seen) = sweep(0..600, scenario, plain) else { return };
+    let Some(seen) = sweep(0..150, scenario, plain) else { return };
     assert!(seen.worn_out == seen.runs && seen.retired > 200, "{seen:?}");
 }
 
@@ -138,4 +138,29 @@ fn what_is_done_at_once_agrees_too() {
     let scenario = |seed: u64| Scenario { immediate: true, ..random(seed) };
     let Some(seen) = sweep(0..120, scenario, plain) else { return };
     assert!(seen.program[Source::Gc] > 10_000 && seen.idle_jobs > 100, "{seen:?}");
+}
+
+/// Mapping units below the page, several pages and several planes to a command.
+#[test]
+fn pages_that_are_programmed_together_return_what_was_written_last() {
+    let scenario = |seed: u64| Scenario::random(seed, &Needs::UNITS);
+    let Some(seen) = sweep(0..150, scenario, plain) else { return };
+    assert!(seen.program[Source::Gc] > 10_000 && seen.program[Source::Wear] > 1_000, "{seen:?}");
+    assert!(seen.padding > 1_000 && seen.absorbed > 1_000 && seen.along > 1_000, "{seen:?}");
+    assert!(seen.pinned > 1_000 && seen.stalls > 1_000 && seen.dropped > 100, "{seen:?}");
+    assert!(seen.starved > 100 && seen.idle_jobs > 1_000 && seen.trims > 1_000, "{seen:?}");
+}
+
+/// As `the_least_spare_is_enough`.
+#[test]
+fn the_least_spare_is_enough_for_program_units() {
+    let scenario = |seed: u64| {
+        let s = Scenario::random(seed, &Needs::UNITS);
+        let gc = ftl::GcMarks { start: 2, stop: 2, ..s.gc };
+        let mut s = Scenario { gc, full: true, trims: 0, immediate: false, ..s };
+        s.logical_pages = s.most_pages(&Needs::UNITS);
+        Scenario { wear: Some(1), pattern: Pattern::Few, ..s }
+    };
+    let Some(seen) = sweep(0..100, scenario, plain) else { return };
+    assert!(seen.stalls > 1_000 && seen.starved > 300, "{seen:?}");
 }

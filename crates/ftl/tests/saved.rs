@@ -29,7 +29,11 @@ fn set_of(s: &Scenario) -> PolicySet {
 }
 
 fn scenario(seed: u64) -> Scenario {
-    let needs = Needs { blocks: if seed % 3 == 0 { 2 } else { 0 }, ..Needs::PLAIN };
+    let needs = match seed % 3 {
+        0 => Needs { blocks: 2, ..Needs::PLAIN },
+        1 => Needs { rounds: 3, ..Needs::UNITS },
+        _ => Needs::PLAIN,
+    };
     let mut s = Scenario::random(seed, &needs);
     if seed % 3 == 0 {
         s.shape.bits_per_cell = 1;
@@ -61,6 +65,7 @@ fn aged(s: &Scenario) -> Ftl<Kit> {
             write(&mut ftl, lpn);
         }
     }
+    ftl.seal_staged_pages(Time::ZERO);
     ftl.settle(Time::ZERO);
     ftl
 }
@@ -199,20 +204,20 @@ struct Forger {
     owners: usize,
 }
 
-const HEADER: usize = 8;
+const HEADER: usize = 11;
+/// Words of a block.
+const BLOCK: usize = 3;
 const NOBODY: u32 = u32::MAX;
 
 impl Forger {
     fn of(s: &Scenario, bytes: &[u8]) -> Self {
-        let (planes, per_plane) = {
-            let geometry = s.config(Layouts::new(s.shape.pages_per_block)).geometry;
-            (geometry.planes(), geometry.blocks_per_plane())
-        };
+        let geometry = s.geometry();
+        let (planes, per_plane) = (geometry.planes(), geometry.blocks_per_plane());
         let bytes = &bytes[..bytes.len() - 8];
         let words: Vec<u32> =
             bytes.chunks(4).map(|c| u32::from_le_bytes(c.try_into().unwrap())).collect();
         let blocks = HEADER + 1;
-        let frontiers = blocks + 2 * planes * per_plane + 1;
+        let frontiers = blocks + BLOCK * planes * per_plane + 1;
         let mut at = frontiers + words[frontiers - 1] as usize * planes;
         let free = (0..planes)
             .map(|_| {
@@ -221,7 +226,7 @@ impl Forger {
                 here
             })
             .collect();
-        assert_eq!(words.len() - at, planes * per_plane * s.shape.pages_per_block as usize);
+        assert_eq!(words.len() - at, planes * per_plane * geometry.pages_per_block() as usize);
         Self { words, blocks, frontiers, free, owners: at }
     }
 
@@ -235,12 +240,12 @@ impl Forger {
     fn forge(&mut self, s: &Scenario, way: usize, rng: &mut Rng) {
         let mut any = |from: usize, to: usize| from + rng.below((to - from) as u32) as usize;
         let len = self.words.len();
-        let block = self.blocks + 2 * any(0, (self.frontiers - 1 - self.blocks) / 2);
+        let block = self.blocks + BLOCK * any(0, (self.frontiers - 1 - self.blocks) / BLOCK);
         let frontier = any(self.frontiers, self.free[0].max(self.frontiers + 1));
         let plane = any(0, self.free.len());
         let (free, slot, other) = (self.free[plane], any(self.owners, len), any(self.owners, len));
         let listed = (self.words[free] & 0x7fff_ffff) as usize;
-        let pages = s.shape.pages_per_block as usize;
+        let pages = s.geometry().pages_per_block() as usize;
         let small = any(0, 1 + len) as u32;
         let words = &mut self.words;
         match way {
@@ -251,12 +256,12 @@ impl Forger {
             4 => words[slot] = NOBODY,
             5 => words[slot] = any(0, s.logical_pages as usize) as u32,
             6 => words[free] ^= 1 << 31,
-            7 => words[block + 1] = any(0, words[HEADER] as usize + 2) as u32,
+            7 => words[block + 2] = any(0, words[HEADER] as usize + 2) as u32,
             8 => words[block] ^= (1 + any(0, 7) as u32) << 8,
-            9 => words[block] = words[block] & 0xffff | (any(0, pages + 1) as u32) << 16,
+            9 => words[block + 1] = any(0, pages + 1) as u32,
             10 => words[block] = words[block] & !0xff | any(0, 6) as u32,
             11 => words[frontier] = NOBODY,
-            12 => words[frontier] = (block - self.blocks) as u32 / 2,
+            12 => words[frontier] = ((block - self.blocks) / BLOCK) as u32,
             13 if listed > 1 => words.swap(free + 1, free + listed),
             14 if listed > 1 => words[free + 1] = words[free + 2],
             15 if listed > 0 => {
@@ -267,8 +272,8 @@ impl Forger {
             17 => words.push(small),
             18 => {
                 // A block is freed as a thief would: its pages are gone, its words are zero.
-                let b = (block - self.blocks) / 2;
-                words[block..block + 2].fill(0);
+                let b = (block - self.blocks) / BLOCK;
+                words[block..block + BLOCK].fill(0);
                 let first = self.owners + b * pages;
                 words[first..first + pages].fill(NOBODY);
                 words.insert(free + 1, b as u32);

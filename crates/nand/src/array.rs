@@ -1,7 +1,7 @@
 //! The referee: cells change only here, and only as NAND flash allows.
 //!
 //! * Pages of a block are programmed in ascending order (gaps allowed, never back), each once
-//!   between two erases.
+//!   between two erases, and all that one command programs together.
 //! * Only programmed pages are read.
 //! * A second generation is programmed only over a complete first one, once. Slots that it does not
 //!   touch are read as before.
@@ -23,8 +23,8 @@ const CYCLE: u32 = 1_000;
 pub struct Array<S> {
     geometry: Geometry,
     layouts: Layouts,
-    /// The next page that may be programmed; below it, pages are written (or skipped).
-    next: IndexVec<BlockId, u16>,
+    /// The next slot that may be programmed; below it, slots are written (or skipped).
+    next: IndexVec<BlockId, u32>,
     mode: IndexVec<BlockId, Mode>,
     erases: IndexVec<BlockId, u32>,
     /// Effective wear in thousandths of a cycle.
@@ -69,11 +69,10 @@ impl<S: Store> Array<S> {
         let mut planes = 0_u64;
         for ppn in slots {
             let block = self.geometry.block_of(ppn);
-            let plane = self.geometry.plane_of(block);
             if *die.get_or_insert(self.geometry.die_of(block)) != self.geometry.die_of(block) {
                 self.foul(block, "one command was given to two dies");
             }
-            let bit = 1 << (plane.index() % self.geometry.planes_per_die());
+            let bit = 1 << self.geometry.flash_plane_of(ppn);
             if planes & bit != 0 {
                 self.foul(block, "one command has two operations for one plane");
             }
@@ -81,19 +80,33 @@ impl<S: Store> Array<S> {
         }
     }
 
-    /// Programs one page of a plain block: the common case, kept apart from [`Self::program_slot`].
+    /// Programs one slot of a plain block: the common case, kept apart from [`Self::program_slot`].
+    /// Where a command programs several, the first stands for it: those that follow it are programmed
+    /// with it, and get their data, if there are any for them, before anything else happens.
     #[inline]
     pub fn program(&mut self, ppn: Ppn, data: S::Page) {
-        let (block, page) = self.geometry.split(ppn);
+        let (block, slot) = self.geometry.split(ppn);
+        let unit = self.geometry.slots_per_program();
         let next = &mut self.next[block];
-        if page < u32::from(*next) {
-            self.foul(block, "a page was programmed again, or out of order");
+        if unit == 1 {
+            if slot < *next {
+                self.foul(block, "a page was programmed again, or out of order");
+            }
+            *next = slot + 1;
+        } else {
+            let rest = slot % unit;
+            let begins = rest == 0 && slot >= *next;
+            if begins {
+                *next = slot + unit;
+            } else if rest == 0 || slot - rest + unit != *next {
+                self.foul(block, "a page was programmed again, out of order, or in part");
+            }
         }
-        *next = page as u16 + 1;
         self.store.write(ppn, data);
     }
 
-    /// Programs the pages of one slot, whatever the block's mode; returns those pages.
+    /// Programs one slot, whatever the block's mode; returns the pages that this programs: none, if
+    /// they are programmed already with another slot of the same command.
     pub fn program_slot(&mut self, ppn: Ppn, data: S::Page) -> PageRange {
         let (block, slot) = self.geometry.split(ppn);
         let mode = self.mode[block];
@@ -101,12 +114,15 @@ impl<S: Store> Array<S> {
             self.foul(block, "a page that is no slot of this mode was programmed");
         }
         let pages = self.layouts.program(mode, slot);
-        if pages.first < u32::from(self.next[block]) {
+        let row = self.geometry.slots_per_page();
+        let (rest, end) = (slot % row, pages.end() * row);
+        let begins = rest == 0 && pages.first * row >= self.next[block];
+        if !begins && (rest == 0 || self.next[block] != end) {
             self.foul(block, "a page was programmed again, or out of order");
         }
-        self.next[block] = pages.end() as u16;
+        self.next[block] = end;
         self.store.write(ppn, data);
-        pages
+        if begins { pages } else { PageRange::new(pages.first, 0) }
     }
 
     /// Reads one slot.
@@ -122,7 +138,7 @@ impl<S: Store> Array<S> {
     #[inline]
     pub fn is_written(&self, ppn: Ppn) -> bool {
         let (block, slot) = self.geometry.split(ppn);
-        slot < u32::from(self.next[block]) || self.is_kept(block, slot)
+        slot < self.next[block] || self.is_kept(block, slot)
     }
 
     /// Whether a slot outlives the begin of its block's second generation.
@@ -170,8 +186,9 @@ impl<S: Store> Array<S> {
         if self.mode[block] != Mode::Full || next == 0 {
             self.foul(block, "in-place reprogramming needs a written full-density block");
         }
-        if next % 3 == 2 && u32::from(next) < self.geometry.pages_per_block() {
-            self.next[block] = next + 1;
+        let row = self.geometry.slots_per_page();
+        if next / row % 3 == 2 && next < self.geometry.pages_per_block() {
+            self.next[block] = next + row;
         }
         self.mode[block] = Mode::Low;
         self.surcharge[block] += surcharge;
@@ -181,13 +198,13 @@ impl<S: Store> Array<S> {
     /// The next slot that can be programmed, `None` when the block is complete.
     #[inline]
     pub fn next_slot(&self, block: BlockId) -> Option<u32> {
-        self.layouts.slot_from(self.mode[block], self.next[block].into())
+        self.layouts.slot_from(self.mode[block], self.next[block])
     }
 
     /// The next page that may be programmed.
     #[inline]
     pub fn next_page(&self, block: BlockId) -> u32 {
-        self.next[block].into()
+        self.next[block]
     }
 
     /// How bits lie on this block's cells.
@@ -220,7 +237,7 @@ impl<S: Store> Array<S> {
     /// first `pages` pages programmed, in plain mode.
     pub fn adopt(&mut self, block: BlockId, pages: u32) {
         assert!(pages <= self.geometry.pages_per_block());
-        self.next[block] = pages as u16;
+        self.next[block] = pages;
         self.mode[block] = Mode::Full;
         self.store.erase(block, Mode::Full);
     }
@@ -307,6 +324,40 @@ mod tests {
         let mut a = array();
         a.program(p(3), 1);
         a.program(p(2), 2);
+    }
+
+    /// Two units to a page, three pages to a command: a block of two program units.
+    fn units() -> Array<Versions> {
+        let g = *array().geometry();
+        let units = crate::Units { per_page: 2, pages: 3, planes: 1 };
+        let g = g.with_units(units).unwrap();
+        Array::new(g, Layouts::of(&g))
+    }
+
+    #[test]
+    fn what_one_command_programs_is_programmed_together() {
+        let mut a = units();
+        a.program(p(0), 41);
+        a.program(p(2), 42); // no data for the one between
+        assert_eq!((a.read(p(0)), a.read(p(2)), a.is_written(p(5))), (41, 42, true));
+        assert_eq!((a.is_written(p(6)), a.next_page(b(0))), (false, 6));
+        a.program(p(6), 43);
+        assert_eq!(a.next_slot(b(0)), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "or in part")]
+    fn a_command_programs_from_its_first_page_on() {
+        units().program(p(1), 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "or in part")]
+    fn no_command_adds_to_another() {
+        let mut a = units();
+        a.program(p(0), 1);
+        a.program(p(6), 1);
+        a.program(p(3), 1);
     }
 
     #[test]

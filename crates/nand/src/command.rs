@@ -171,9 +171,9 @@ pub struct Command {
     pub array: Dur,
     /// What of it plain reads take; the rest goes into correcting errors.
     pub plain: Dur,
-    /// Pages that cross the channel before the array is at work.
+    /// Mapping units that cross the channel before the array is at work.
     pub pages_in: u32,
-    /// Pages that cross the channel after it.
+    /// Mapping units that cross the channel after it.
     pub pages_out: u32,
     /// Of these, what plain reads do not send.
     pub extra_out: u32,

@@ -15,7 +15,8 @@ newtype_index! {
     /// A block: `plane * blocks_per_plane + block`.
     BlockId;
     /// A physical unit that holds one logical page: `block * pages_per_block + slot`. On a plain
-    /// block it is a physical page; blocks of other modes have fewer (see [`crate::Layouts`]).
+    /// block it is a mapping unit, a physical page where [`Units`] says nothing else; blocks of other
+    /// modes have fewer (see [`crate::Layouts`]).
     Ppn;
 }
 
@@ -40,11 +41,45 @@ pub struct Shape {
     pub bits_per_cell: u32,
 }
 
+/// What one map entry and one program command cover.
+///
+/// A *mapping unit* is what the layers above call a page: a physical page, or an equal part of one.
+/// What they call a block and a plane are groups: the blocks of the same index in `planes` planes,
+/// which are opened, programmed and erased together. A *program unit* is what one command programs:
+/// `pages` pages of each of these planes.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Units {
+    /// Mapping units in a physical page.
+    pub per_page: u32,
+    /// Physical pages of a block that one command programs.
+    pub pages: u32,
+    /// Planes that one command programs.
+    pub planes: u32,
+}
+
+impl Units {
+    /// A page is mapped, and programmed alone.
+    pub const PAGE: Self = Self { per_page: 1, pages: 1, planes: 1 };
+
+    /// Mapping units that one command programs.
+    #[inline]
+    pub const fn per_program(self) -> u32 {
+        self.per_page * self.pages * self.planes
+    }
+}
+
 /// A checked shape with everything multiplied out. It alone converts between dense numbers and
 /// their parts.
+///
+/// Pages, blocks and planes are those of the layers above (see [`Units`]); those of the flash are
+/// [`Geometry::flash`].
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Geometry {
     shape: Shape,
+    units: Units,
+    /// Mapping units in a page of all planes that are programmed together.
+    row: u32,
+    by_row: Divisor,
     dies: u32,
     planes: u32,
     blocks: u32,
@@ -94,7 +129,7 @@ impl fmt::Display for GeometryError {
 
 impl std::error::Error for GeometryError {}
 
-/// Valid counts share 16 bits with a flag (`ftl::block`).
+/// Offsets of slots in a group of pages have 16 bits ([`crate::SlotSpan`]).
 const PAGES_PER_BLOCK_LIMIT: u64 = (1 << 14) - 1;
 
 impl Geometry {
@@ -120,6 +155,34 @@ impl Geometry {
         if shape.page_size.get() == 0 {
             return Err(GeometryError::Zero("page-size"));
         }
+        Self::multiplied_out(shape, Units::PAGE)
+    }
+
+    /// The same with other units; the pages of a block, its page's bytes and the planes of a die are
+    /// multiples of theirs.
+    ///
+    /// # Panics
+    ///
+    /// If they are not.
+    pub fn with_units(self, units: Units) -> Result<Self, GeometryError> {
+        let flash = self.flash();
+        let Units { per_page, pages, planes } = units;
+        assert!(
+            flash.page_size.get().is_multiple_of(per_page.into())
+                && flash.pages_per_block.is_multiple_of(pages)
+                && flash.planes_per_die.is_multiple_of(planes),
+            "{units:?} do not fit {flash:?}"
+        );
+        let shape = Shape {
+            planes_per_die: flash.planes_per_die / planes,
+            pages_per_block: flash.pages_per_block * per_page * planes,
+            page_size: Bytes::new(flash.page_size.get() / u64::from(per_page)),
+            ..flash
+        };
+        Ok(Self { order: self.order, ..Self::multiplied_out(shape, units)? })
+    }
+
+    fn multiplied_out(shape: Shape, units: Units) -> Result<Self, GeometryError> {
         let dies = u64::from(shape.channels)
             * u64::from(shape.chips_per_channel)
             * u64::from(shape.dies_per_chip);
@@ -133,8 +196,12 @@ impl Geometry {
         if pages >= u128::from(u32::MAX) {
             return Err(GeometryError::TooManyPages(u64::try_from(pages).unwrap_or(u64::MAX)));
         }
+        let row = units.per_page * units.planes;
         Ok(Self {
             shape,
+            units,
+            row,
+            by_row: Divisor::new(row),
             dies: dies as u32,
             planes: planes as u32,
             blocks: blocks as u32,
@@ -151,7 +218,7 @@ impl Geometry {
     /// The same with the pages of a block in another order; `None` if it does not fit the block.
     pub fn with_order(mut self, order: PageOrder) -> Option<Self> {
         self.order = order;
-        order.fits(self.shape.pages_per_block, self.shape.bits_per_cell).then_some(self)
+        order.fits(self.flash_pages(), self.shape.bits_per_cell).then_some(self)
     }
 
     /// The order of the pages of a block.
@@ -159,9 +226,70 @@ impl Geometry {
         self.order
     }
 
-    /// The sizes it was made from.
+    /// The sizes as the layers above see them.
     pub fn shape(&self) -> &Shape {
         &self.shape
+    }
+
+    /// The sizes of the flash.
+    pub fn flash(&self) -> Shape {
+        let Units { per_page, planes, .. } = self.units;
+        Shape {
+            planes_per_die: self.shape.planes_per_die * planes,
+            pages_per_block: self.flash_pages(),
+            page_size: Bytes::new(self.shape.page_size.get() * u64::from(per_page)),
+            ..self.shape
+        }
+    }
+
+    /// Pages of a block of the flash.
+    fn flash_pages(&self) -> u32 {
+        if self.row == 1 {
+            self.shape.pages_per_block
+        } else {
+            self.shape.pages_per_block / self.row
+        }
+    }
+
+    /// What a map entry and a program command cover.
+    #[inline]
+    pub fn units(&self) -> Units {
+        self.units
+    }
+
+    /// Slots that one command programs, one after the other from a multiple of their number on.
+    #[inline]
+    pub fn slots_per_program(&self) -> u32 {
+        self.units.per_program()
+    }
+
+    /// Slots of a page, in all planes that are programmed together.
+    #[inline]
+    pub fn slots_per_page(&self) -> u32 {
+        self.row
+    }
+
+    /// The page of its block that a slot lies in.
+    #[inline]
+    pub fn page_of(&self, slot: u32) -> u32 {
+        if self.row == 1 { slot } else { self.by_row.div(slot) }
+    }
+
+    /// The plane of its die, as the flash counts them, that a slot lies in.
+    #[inline]
+    pub fn flash_plane_of(&self, p: Ppn) -> u32 {
+        let (block, slot) = self.split(p);
+        let group = self.by_planes.rem(self.plane_of(block).as_u32());
+        if self.units.planes == 1 {
+            return group;
+        }
+        group * self.units.planes + slot / self.units.per_page % self.units.planes
+    }
+
+    /// The first slot of the same physical page.
+    #[inline]
+    pub fn page_start(&self, slot: u32) -> u32 {
+        slot - slot % self.units.per_page
     }
 
     /// Number of channels.
@@ -199,7 +327,7 @@ impl Geometry {
         self.pages as usize
     }
 
-    /// Number of pages in a block.
+    /// Number of pages in a block: the slots of a plain one.
     #[inline]
     pub fn pages_per_block(&self) -> u32 {
         self.shape.pages_per_block
@@ -278,24 +406,30 @@ impl Geometry {
         (on_channel / self.shape.dies_per_chip, on_channel % self.shape.dies_per_chip)
     }
 
-    /// The type of a page: its position in the cell, 0 for the least significant bit.
+    /// The type of the page that a slot lies in: its position in the cell, 0 for the least
+    /// significant bit.
     #[inline]
-    pub fn page_type(&self, page: u32) -> usize {
+    pub fn page_type(&self, slot: u32) -> usize {
+        self.type_of_page(self.page_of(slot))
+    }
+
+    /// The same of a page.
+    #[inline]
+    pub fn type_of_page(&self, page: u32) -> usize {
         if self.order == PageOrder::Cyclic {
             return self.by_bits.rem(page) as usize;
         }
-        self.order.shadow_type(self.shape.pages_per_block, page)
+        self.order.shadow_type(self.flash_pages(), page)
     }
 
     /// The wordline of a page in its block.
     pub fn wordline(&self, page: u32) -> u32 {
-        self.order.wordline(self.shape.pages_per_block, self.shape.bits_per_cell, page)
+        self.order.wordline(self.flash_pages(), self.shape.bits_per_cell, page)
     }
 
     /// The pages of a block whose data are lost when `page` is programmed again over its data.
     pub fn disturbed_by_reprogram(&self, page: u32) -> PageRange {
-        let shape = &self.shape;
-        self.order.disturbed_by_reprogram(shape.pages_per_block, shape.bits_per_cell, page)
+        self.order.disturbed_by_reprogram(self.flash_pages(), self.shape.bits_per_cell, page)
     }
 
     /// The first block of a plane and the one after its last, as positions in block columns.
@@ -344,6 +478,27 @@ mod tests {
             assert_eq!(g.block_in(g.plane_of(block), g.index_in_plane(block)), block);
             assert!(g.blocks_of(g.plane_of(block)).contains(&(block.as_u32() as usize)));
         }
+    }
+
+    /// Four units to a page, three pages and two planes to a command: slot 13 of the third block is
+    /// the second unit of the page of the second plane, in the second page of the block.
+    #[test]
+    fn units_lie_in_pages_and_planes() {
+        let units = Units { per_page: 4, pages: 3, planes: 2 };
+        let flash = Geometry::new(shape()).unwrap();
+        let g = flash.with_units(units).unwrap();
+        assert_eq!((g.planes(), g.blocks(), g.pages_per_block()), (6, 30, 48));
+        assert_eq!((g.page_size(), g.pages()), (Bytes::kib(1), flash.pages() * 4));
+        assert_eq!((g.slots_per_program(), g.flash()), (24, *flash.shape()));
+        let ppn = |slot| g.ppn(BlockId::from_u32(7), slot);
+        for slot in 0..g.pages_per_block() {
+            // Page after page: four units of the first plane, then four of the second.
+            assert_eq!(g.page_of(slot), slot / 8);
+            assert_eq!(g.flash_plane_of(ppn(slot)), slot / 4 % 2);
+            assert_eq!(g.page_type(slot), flash.page_type(slot / 8));
+            assert_eq!(g.page_start(slot), slot / 4 * 4);
+        }
+        assert_eq!(flash.with_units(Units::PAGE), Ok(flash));
     }
 
     #[test]

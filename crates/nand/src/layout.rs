@@ -61,6 +61,7 @@ impl SlotSpan {
 /// The slots of one mode.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout {
+    /// Slots of a group, whether this mode has them or not.
     group: u16,
     slots: Vec<SlotSpan>,
     /// The first slot at or after each offset of the group; `slots.len()` if there is none.
@@ -83,6 +84,19 @@ impl Layout {
             next = slot.program.0 + (slot.program.1 - 1) * slot.steps.1 + 1;
             assert!(next <= group, "slots must fit");
         }
+        let first = |offset| slots.partition_point(|s| s.offset < offset) as u16;
+        let next = (0..=group).map(first).collect();
+        Self { group, slots, next }
+    }
+
+    /// The same where a page has several slots.
+    fn in_rows(self, row: u16) -> Self {
+        let each = |span: &SlotSpan| {
+            let span = *span;
+            (0..row).map(move |i| SlotSpan { offset: span.offset * row + i, ..span })
+        };
+        let (group, slots) =
+            (self.group * row, self.slots.iter().flat_map(each).collect::<Vec<_>>());
         let first = |offset| slots.partition_point(|s| s.offset < offset) as u16;
         let next = (0..=group).map(first).collect();
         Self { group, slots, next }
@@ -157,7 +171,10 @@ impl Layout {
 /// The layout of every mode, for blocks of a given number of pages.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layouts {
+    /// Slots of a plain block.
     pages: u32,
+    /// Slots of a page.
+    row: u32,
     modes: [Layout; 4],
 }
 
@@ -166,7 +183,20 @@ impl Layouts {
     pub fn new(pages: u32) -> Self {
         let modes =
             [Layout::plain(), Layout::guard_levels(), Layout::two_thirds(), Layout::two_thirds()];
-        Self { pages, modes }
+        Self { pages, row: 1, modes }
+    }
+
+    /// The layouts of a drive, whose pages may have several slots.
+    pub fn of(geometry: &Geometry) -> Self {
+        let plain = Self::new(geometry.pages_per_block());
+        let row = geometry.slots_per_page();
+        if row == 1 {
+            return plain;
+        }
+        let [_, low, first, second] = plain.modes;
+        let rows = [low, first, second].map(|layout| layout.in_rows(row as u16));
+        let [low, first, second] = rows;
+        Self { row, modes: [Layout::plain(), low, first, second], ..plain }
     }
 
     /// The same with the two generations of [`Layout::write_once`].
@@ -225,6 +255,7 @@ impl Layouts {
     pub fn read(&self, mode: Mode, slot: u32) -> PageRange {
         let mode = if self.is_kept(mode, slot) { Mode::Wom1 } else { mode };
         let (group, span) = self.span(mode, slot);
+        let group = group / self.row;
         let step = span.steps.0.into();
         PageRange { first: group + u32::from(span.read.0), count: span.read.1.into(), step }
     }
@@ -232,6 +263,7 @@ impl Layouts {
     /// The pages that writing a slot programs.
     pub fn program(&self, mode: Mode, slot: u32) -> PageRange {
         let (group, span) = self.span(mode, slot);
+        let group = group / self.row;
         let step = span.steps.1.into();
         PageRange { first: group + u32::from(span.program.0), count: span.program.1.into(), step }
     }
@@ -273,6 +305,27 @@ mod tests {
             for end in 0..=7 {
                 let before = names(&l, mode).iter().filter(|slot| **slot < end).count();
                 assert_eq!(l.slots_before(mode, end) as usize, before, "{mode:?} before {end}");
+            }
+        }
+    }
+
+    /// Two units to a page and two planes: four slots wherever there was one.
+    #[test]
+    fn a_page_of_several_slots_lies_where_it_lay() {
+        let flash = chip(7, 3, PageOrder::Cyclic);
+        let shape = Shape { planes_per_die: 2, ..*flash.shape() };
+        let units = crate::Units { per_page: 2, pages: 1, planes: 2 };
+        let rows = Layouts::of(&Geometry::new(shape).unwrap().with_units(units).unwrap());
+        let pages = Layouts::new(7);
+        assert_eq!(Layouts::of(&flash), pages);
+        for mode in [Mode::Full, Mode::Low] {
+            let expected: Vec<u32> =
+                names(&pages, mode).into_iter().flat_map(|page| page * 4..page * 4 + 4).collect();
+            assert_eq!(names(&rows, mode), expected, "{mode:?}");
+            assert_eq!(rows.slots(mode), pages.slots(mode) * 4);
+            for slot in expected {
+                assert_eq!(rows.read(mode, slot), pages.read(mode, slot / 4));
+                assert_eq!(rows.program(mode, slot), pages.program(mode, slot / 4));
             }
         }
     }

@@ -18,7 +18,9 @@ pub mod physics;
 pub use array::Array;
 pub use command::{BySource, Command, Level, Mode, Source, Tag, Verb};
 pub use energy::Energies;
-pub use geometry::{BlockId, ChannelId, DieId, Geometry, GeometryError, PlaneId, Ppn, Shape};
+pub use geometry::{
+    BlockId, ChannelId, DieId, Geometry, GeometryError, PlaneId, Ppn, Shape, Units,
+};
 pub use layout::{Layout, Layouts, PageRange, SlotSpan};
 pub use order::PageOrder;
 pub use soft::SoftReads;

@@ -12,7 +12,7 @@ pub enum Bus {
     Modelled {
         /// Command and address cycles before each operation.
         command: Dur,
-        /// Transfer of one page.
+        /// Transfer of one mapping unit: a page, or a part of one.
         page: Dur,
     },
 }
@@ -59,6 +59,8 @@ impl Bus {
 pub struct Timing {
     /// Array time of a read: `[level at which the page was written][page type]`.
     pub read: [[Dur; 4]; 3],
+    /// Array time of a read that asks for a part of its page, by page type.
+    pub read_partial: Option<[Dur; 4]>,
     /// Array time of a program: `[level][page type]`.
     pub program: [[Dur; 4]; 3],
     /// Time of an erase.
@@ -70,13 +72,20 @@ pub struct Timing {
 impl Timing {
     /// The same times for every level and page type.
     pub fn uniform(read: Dur, program: Dur, erase: Dur, bus: Bus) -> Self {
-        Self { read: [[read; 4]; 3], program: [[program; 4]; 3], erase, bus }
+        let (read, program) = ([[read; 4]; 3], [[program; 4]; 3]);
+        Self { read, read_partial: None, program, erase, bus }
     }
 
     /// Array time of reading a page of this type, written at this level.
     #[inline]
     pub fn read(&self, level: Level, page_type: usize) -> Dur {
         self.read[level as usize][page_type]
+    }
+
+    /// Array time of reading a part of a page of this type, written at this level.
+    #[inline]
+    pub fn read_part(&self, level: Level, page_type: usize) -> Dur {
+        self.read_partial.map_or_else(|| self.read(level, page_type), |times| times[page_type])
     }
 
     /// Array time of programming a page of this type at this level.

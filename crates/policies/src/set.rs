@@ -242,7 +242,7 @@ impl PolicySet {
     /// Where slots lie in the blocks of an array.
     pub fn layouts(&self, geometry: &Geometry) -> Layouts {
         if self.misfit(geometry).is_some() {
-            return Layouts::new(geometry.pages_per_block());
+            return Layouts::of(geometry);
         }
         self.build().coding.layouts(geometry)
     }

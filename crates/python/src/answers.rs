@@ -276,11 +276,11 @@ impl Planner<'_> {
         Ok(block)
     }
 
-    fn pages(&self, pages: &Bound<'_, PyAny>) -> Read<Vec<u16>> {
+    fn pages(&self, pages: &Bound<'_, PyAny>) -> Read<Vec<u32>> {
         let most = self.geometry.pages_per_block();
-        let list = pages.extract::<Vec<u16>>().ok();
-        let ascending = |list: &Vec<u16>| {
-            list.is_sorted_by(|a, b| a < b) && list.last().is_none_or(|n| u32::from(*n) < most)
+        let list = pages.extract::<Vec<u32>>().ok();
+        let ascending = |list: &Vec<u32>| {
+            list.is_sorted_by(|a, b| a < b) && list.last().is_none_or(|n| *n < most)
         };
         list.filter(ascending)
             .ok_or_else(|| wrong(pages, &format!("pages from 0 to {}, ascending", most - 1)))

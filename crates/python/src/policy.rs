@@ -497,11 +497,7 @@ impl Coding for Policy {
     }
 
     fn layouts(&self, geometry: &Geometry) -> Layouts {
-        if self.is_write_once() {
-            Layouts::write_once(geometry)
-        } else {
-            Layouts::new(geometry.pages_per_block())
-        }
+        if self.is_write_once() { Layouts::write_once(geometry) } else { Layouts::of(geometry) }
     }
 
     /// What all blocks lack in the code's first generation.
@@ -612,6 +608,10 @@ fn pick_of(
     match page {
         None if !at.may_open => Err(wrong(answer, "a page: no block is free (`point.may_open`)")),
         None => Ok((Pick::NextBlock, passed)),
+        Some(page) if page % view.geometry.slots_per_program() != 0 => {
+            let unit = view.geometry.slots_per_program();
+            Err(wrong(answer, &format!("the first page of a program: a multiple of {unit}")))
+        }
         Some(page) if !view.layouts.is_slot(view.modes[at.block], page) => {
             Err(wrong(answer, "a page that the block's mode has"))
         }

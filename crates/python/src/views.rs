@@ -93,6 +93,12 @@ pub(crate) struct Drive {
     pages_per_block: u32,
     /// Bytes of one page.
     page_bytes: u64,
+    /// Mapping units of a physical page: what is called a page is one of them.
+    units_per_page: u32,
+    /// Pages that one program command takes, one after the other in their block.
+    units_per_program: u32,
+    /// Planes of the flash that one block lies in.
+    planes_per_block: u32,
     /// The page type of each page of a block, from 0 on: which bit of its cells it is.
     page_types: Vec<u32>,
     /// Pages that the drive exports; 0 in `streams` and `spare_slots`: not known yet.
@@ -114,6 +120,9 @@ impl Drive {
             blocks_per_plane: geometry.blocks_per_plane(),
             pages_per_block: geometry.pages_per_block(),
             page_bytes: geometry.page_size().get(),
+            units_per_page: geometry.units().per_page,
+            units_per_program: geometry.slots_per_program(),
+            planes_per_block: geometry.units().planes,
             page_types: pages.map(|page| geometry.page_type(page) as u32).collect(),
             logical_pages,
         }

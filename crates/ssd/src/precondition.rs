@@ -126,12 +126,14 @@ pub fn precondition<K: Kit>(
             work.write(Lpn::from_u32(lpn as u32))?;
         }
     }
+    work.ftl.seal_staged_pages(Time::ZERO);
     result.filled = work.done;
     match drive.precondition.age {
         Age::None => {}
         Age::Random => age_random(drive, &mut work, &mut result)?,
         Age::Workload => age_by_workload(drive, input, &mut work, &mut result)?,
     }
+    ftl.seal_staged_pages(Time::ZERO);
     Ok(result)
 }
 
@@ -165,12 +167,12 @@ impl<K: Kit> Work<'_, K> {
         Ok(())
     }
 
-    /// Slots reclaimed so far, and pages moved out of them.
+    /// Slots reclaimed so far, and those that pages moved out of them took, with padding.
     fn reclaimed(&self) -> (u64, u64) {
         let counts = self.ftl.counts();
         let blocks = counts.erase.total() + counts.second_lives;
         let slots = blocks * u64::from(self.ftl.geometry().pages_per_block());
-        (slots, counts.moved.total())
+        (slots, counts.moved.total() + counts.padding.total())
     }
 
     /// Write amplification since `before`, as the blocks reclaimed tell it: of each block's slots

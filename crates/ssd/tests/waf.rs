@@ -349,6 +349,38 @@ fn d_choices_is_its_formula() {
     }
 }
 
+/// What is mapped decides, not what is programmed: pages of 4, 8 and 16 KiB that are mapped in 4 KiB
+/// are as good, and as the formula says of the mapping units of a block. Collection pads the last
+/// program of a victim, which is 1.5 of its 360 valid units at four to a page.
+#[test]
+fn the_size_of_a_page_does_not_matter() {
+    let mut all = Vec::new();
+    for units in [1, 2, 4_u32] {
+        let array = one_plane(512);
+        let spare = 0.15;
+        let own = [
+            format!("geometry.page-size={}KiB", 4 * units),
+            format!("geometry.pages-per-block={}", 512 / units),
+            "ftl.mapping-unit=4KiB".into(),
+            "buffer.size=1MiB".into(),
+            "precondition.age=random".into(),
+            format!("workload.requests={}", 2 * array.logical(spare)),
+            "workload.seed=1000".into(),
+        ];
+        let own: Vec<&str> = own.iter().map(String::as_str).collect();
+        let value = generate(&array.drive(spare, "greedy", &own), "random-write");
+        assert!(!warnings(&value).contains(&"not-steady"));
+        let absorbed = number(&value["buffer"]["absorbed"]);
+        assert!(absorbed < 10_000.0, "the buffer saves next to nothing: {absorbed}");
+        let rho = array.logical(spare) as f64 / array.taking_part();
+        let what = format!("{units} units to a page");
+        close(&what, number(&value["waf"]), greedy(512, rho), 0.01);
+        all.push(number(&value["waf"]));
+    }
+    close("two units as one", all[1], all[0], 0.01);
+    close("four units as one", all[2], all[0], 0.01);
+}
+
 #[test]
 fn many_planes_are_as_good_as_one() {
     // Pages go to whichever plane is free, so the planes' shares of the data wander, by about

@@ -111,9 +111,11 @@ class Policy:
     Blocks, planes, dies, logical pages (`lpn`) and physical pages (`ppn`) are numbers from 0; page
     `ppn` lies in block `ppn // drive.pages_per_block`, block `b` in plane
     `b // drive.blocks_per_plane`, plane `p` in die `p // drive.planes_per_die`, and die `d` on
-    channel `d % drive.channels`. Times are simulated, in ns from the beginning of the run, and 0
-    while the drive is preconditioned. Levels are `high`, `medium` and `low`; sources `host`, `gc`,
-    `wear`, `refresh`, `rewrite` and `map`.
+    channel `d % drive.channels`. A page is what one map entry covers: a physical page, or one of
+    `drive.units_per_page` parts of it. One command programs `drive.units_per_program` pages. Times
+    are simulated, in ns from the beginning of the run, and 0 while the drive is preconditioned.
+    Levels are `high`, `medium` and `low`; sources `host`, `gc`, `wear`, `refresh`, `rewrite` and
+    `map`.
 
     >>> class Counting(Policy):
     ...     def __init__(self) -> None:

@@ -39,12 +39,22 @@ def value_of(path: Path) -> dict[str, Any]:
     if not isinstance(schema, str):
         raise InputError(f"{path}: this is no result of a run; expected `schema` to be `{SCHEMA}`")
     if schema == EARLIER:
-        return _brought_up(value)
+        return _with_padding(_brought_up(value))
     if schema != SCHEMA:
         raise InputError(
             f"{path}: this is a `{schema}`, and this version reads `{SCHEMA}`; "
             "run it again with one version of floatgate"
         )
+    return _with_padding(value)
+
+
+def _with_padding(value: dict[str, Any]) -> dict[str, Any]:
+    """A result of a version whose programs all held data."""
+    flash, checks = value.get("flash"), value.get("checks")
+    if isinstance(flash, dict):
+        flash.setdefault("padding", dict(sample()["flash"]["padding"]))
+    if isinstance(checks, dict):
+        checks.setdefault("padding", 0)
     return value
 
 

@@ -242,7 +242,8 @@ def _checks(result: Result, style: Style) -> str:
         f"requests generated {number(checks.requests_generated)}, "
         f"served {number(checks.requests_served)}",
         f"programs {number(checks.programs)}, "
-        f"host pages and moves {number(checks.host_plus_moves)}",
+        f"host pages and moves {number(checks.host_plus_moves)}"
+        + (f", padding {number(checks.padding)}" if checks.padding else ""),
         f"pages mapped {number(checks.mapped)}, pages valid {number(checks.valid)}",
     ]
     if checks.little_law_error is not None:

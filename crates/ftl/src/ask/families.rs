@@ -281,7 +281,7 @@ pub trait Coding: Watch {
     }
     /// Where slots lie in the blocks of an array, for the modes that it uses.
     fn layouts(&self, geometry: &Geometry) -> Layouts {
-        Layouts::new(geometry.pages_per_block())
+        Layouts::of(geometry)
     }
     /// Slots of each plane that it keeps from data.
     fn spare_slots(&self, _: &Geometry) -> u64 {

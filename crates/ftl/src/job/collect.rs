@@ -72,6 +72,9 @@ impl<K: Kit> Ftl<K> {
             }
         }
         let Some(victim) = chosen else {
+            if self.jobs.get(id).load.owes() {
+                return self.pad_load(id, now);
+            }
             self.jobs.collectors[plane] = None;
             if self.jobs.pace.is_kept() {
                 self.jobs.pace.end(plane);
@@ -94,16 +97,16 @@ impl<K: Kit> Ftl<K> {
         None
     }
 
-    /// Whether a job that is about to move a page gives way to everything else, because the host has
+    /// Whether a job that is about to move pages gives way to everything else, because the host has
     /// not written enough to need that: a collector in the foreground, for the host.
     #[cold]
-    pub(super) fn is_ahead(&mut self, id: JobId) -> bool {
+    pub(super) fn is_ahead(&mut self, id: JobId, pages: u32) -> bool {
         let job = self.jobs.get(id);
         let (plane, for_host) = (job.plane, job.tag.demand == Source::Host);
         if job.background || !for_host || !matches!(job.task, Task::Collect(_)) {
             return false;
         }
-        let ahead = !self.jobs.pace.spend(plane, id);
+        let ahead = !self.jobs.pace.spend(plane, id, pages);
         self.jobs.get_mut(id).background = ahead;
         ahead
     }
@@ -118,14 +121,14 @@ impl<K: Kit> Ftl<K> {
             "the victim policy chose block {chosen} ({:?}), no candidate of plane {plane}",
             blocks.state(chosen),
         );
-        if blocks.gain(chosen) > 0 {
+        if self.space.gains(chosen) {
             victims.fruitless = 0;
             return Some(chosen);
         }
         // A policy may choose a block that frees nothing (random does, now and then), as long as
         // the plane has something to gain and chance gets round to it.
         let best = view.most_gain()?;
-        if blocks.gain(best) == 0 {
+        if !self.space.gains(best) {
             return None;
         }
         victims.fruitless += 1;
@@ -149,6 +152,6 @@ impl<K: Kit> Ftl<K> {
         let excluded = Some(&self.victims.excluded);
         let view = PlaneView { ftl, plane, now, from: 0, excluded };
         let chosen = self.policies.victim.choose(&view, tag, &mut self.victims.rng);
-        chosen.filter(|b| ftl.blocks.gain(*b) > 0)
+        chosen.filter(|b| self.space.gains(*b))
     }
 }

@@ -1,7 +1,7 @@
 //! The running jobs, those whose turn it is, and those that wait; how they come about, and how they
 //! are run without time.
 
-use super::{Action, Collect, Doing, Job, JobId, Pace, Page, Task};
+use super::{Action, Collect, Doing, Job, JobId, Load, Pace, Page, Task};
 use crate::{
     Balance, Cost, Counts, Dest, Ftl, FtlView, Hold, Interests, Kit, Plan, PlaneView, State, Step,
     StreamId, Wear,
@@ -63,7 +63,8 @@ impl<D> Jobs<D> {
     /// A job that has not begun.
     pub(super) fn job(&self, task: Task, tag: Tag, plane: PlaneId) -> Job<D> {
         let (home, doing) = (self.geometry.die_of_plane(plane), Doing::Nothing);
-        Job { tag, plane, home, background: false, hold: Hold::Place, doing, task }
+        let load = Load::default();
+        Job { tag, plane, home, background: false, hold: Hold::Place, doing, task, load }
     }
 
     pub(super) fn add(&mut self, job: Job<D>) -> JobId {
@@ -145,11 +146,11 @@ impl<D> Jobs<D> {
         }
     }
 
-    /// The host has written a page into a plane, which takes more of them or not: if not, it may be
+    /// The host has written pages into a plane, which takes more of them or not: if not, it may be
     /// that none waits for this plane, and yet all go elsewhere.
     #[cold]
-    pub(crate) fn earn(&mut self, plane: PlaneId, takes_more: bool) {
-        let next = if takes_more { self.pace.earn(plane) } else { self.pace.press(plane) };
+    pub(crate) fn earn(&mut self, plane: PlaneId, takes_more: bool, pages: u32) {
+        let next = if takes_more { self.pace.earn(plane, pages) } else { self.pace.press(plane) };
         self.urge(next);
     }
 

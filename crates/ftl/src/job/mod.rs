@@ -8,11 +8,13 @@
 
 mod collect;
 mod list;
+mod load;
 mod pace;
 mod plan;
 
 pub(crate) use collect::Victims;
 pub(crate) use list::{Condition, Jobs};
+use load::Load;
 pub(crate) use pace::Pace;
 
 use crate::{Coding, Dest, Ftl, FtlView, Hold, Kit, Lpn, Map, NextLife, Pages, StreamId};
@@ -31,9 +33,10 @@ newtype_index! {
 /// What a job wants done next.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// Read this slot.
+    /// Read this slot; with it [`Job::asks`] says how many of its page.
     Read(Ppn),
-    /// Program this slot with the copy of a logical page.
+    /// Program this slot with the copy of a logical page; with it those that one command programs,
+    /// which follow it.
     Program {
         /// The slot.
         ppn: Ppn,
@@ -111,9 +114,8 @@ impl Leaving {
         let Pages::Some(list) = &self.pages else {
             return map.next_valid(self.block, self.cursor);
         };
-        let from = list.partition_point(|&slot| u32::from(slot) < self.cursor);
-        let valid = list[from..].iter().find(|&&slot| map.is_valid(self.block, slot.into()));
-        valid.map(|&slot| slot.into())
+        let from = list.partition_point(|&slot| slot < self.cursor);
+        list[from..].iter().copied().find(|&slot| map.is_valid(self.block, slot))
     }
 }
 
@@ -128,6 +130,12 @@ enum Doing<D> {
     Placing { from: Ppn, to: Dest, data: D },
     /// A page is being programmed.
     Programming { lpn: Lpn, from: Ppn, to: Ppn, data: D },
+    /// Slots of a page are being read, from one on those whose bits are set, to be written elsewhere.
+    Loading { from: Ppn, slots: u64, to: Dest },
+    /// None: the pages that were read need slots.
+    Sealing { to: Dest },
+    /// Pages are being programmed by one command.
+    Writing { to: Ppn },
     /// A block is being erased, for whoever needs the space.
     Erasing { block: BlockId, mode: Mode, needed_by: Source },
     /// A block is being reprogrammed; some of its pages were known.
@@ -147,12 +155,29 @@ pub struct Job<D> {
     pub hold: Hold,
     doing: Doing<D>,
     task: Task,
+    /// Pages that were read, where one command programs several.
+    load: Load<D>,
 }
 
 impl<D> Job<D> {
-    /// The slot that the page being programmed came from.
-    pub fn copied_from(&self) -> Option<Ppn> {
-        if let Doing::Programming { from, .. } = self.doing { Some(from) } else { None }
+    /// The slot that the page being programmed came from; where one command programs several, that of
+    /// the `nth`.
+    pub fn copied_from(&self, nth: u32) -> Option<Ppn> {
+        match self.doing {
+            Doing::Programming { from, .. } => Some(from),
+            Doing::Writing { .. } => self.load.came_from(nth),
+            _ => None,
+        }
+    }
+
+    /// How many pages a command programs for it, where that may be several.
+    pub fn copies(&self) -> u32 {
+        self.load.copies()
+    }
+
+    /// How many slots of a page it reads.
+    pub fn asks(&self) -> u32 {
+        if let Doing::Loading { slots, .. } = self.doing { slots.count_ones() } else { 1 }
     }
 }
 
@@ -166,16 +191,27 @@ impl<K: Kit> Ftl<K> {
         loop {
             let job = self.jobs.get_mut(id);
             job.doing = Doing::Nothing;
+            if job.load.owes()
+                && let Some(action) = self.free_owed(id)
+            {
+                return action;
+            }
+            let job = self.jobs.get_mut(id);
             let action = match job.task.pages() {
                 None => self.go_on(id, now),
                 Some(pages) => {
                     let &mut Leaving { block, then, dest, .. } = pages;
                     match pages.next(&self.map) {
+                        None if !job.load.is_empty() => self.leave(id, block, dest, then, now),
                         None => self.emptied(id, block, then, now),
+                        Some(slot) if self.space.unit() > 1 => {
+                            pages.cursor = slot;
+                            return self.load_page(id, block, slot, dest);
+                        }
                         Some(slot) => {
                             pages.cursor = slot;
                             let from = self.space.geometry.ppn(block, slot);
-                            if self.jobs.pace.is_kept() && self.is_ahead(id) {
+                            if self.jobs.pace.is_kept() && self.is_ahead(id, 1) {
                                 return Action::Yield;
                             }
                             return self.read_page(id, from, dest);
@@ -203,6 +239,7 @@ impl<K: Kit> Ftl<K> {
                 self.jobs.get_mut(id).task = Task::Plan(run);
                 action
             }
+            Task::Rewrite(lpn) if self.space.unit() > 1 => self.rewrite_several(id, lpn, now),
             Task::Rewrite(lpn) => Some(self.rewrite(id, lpn)),
         }
     }
@@ -227,6 +264,12 @@ impl<K: Kit> Ftl<K> {
                 self.program_done(lpn, to, data, tag, now);
                 return None;
             }
+            Doing::Loading { from, slots, to } => return self.loaded(id, from, slots, to, now),
+            Doing::Sealing { to } => return self.program_load(id, to, false, now),
+            Doing::Writing { to } => {
+                self.written(id, to, now);
+                return None;
+            }
             Doing::Erasing { block, mode, needed_by } => {
                 self.space.erase(block, mode, tag.source);
                 if tag.source == Source::Gc {
@@ -234,7 +277,9 @@ impl<K: Kit> Ftl<K> {
                 }
                 self.free(block, tag, now);
                 self.balance(block, tag, now);
-                return None;
+                let job = self.jobs.get_mut(id);
+                let begun = matches!(job.task, Task::Collect(Collect::Empty(_)));
+                return if begun && !job.load.owes() { self.goes_on(id) } else { None };
             }
             Doing::Reprogramming { squeeze, known } => {
                 self.reprogrammed(squeeze, known, tag.source, now);
@@ -305,7 +350,7 @@ impl<K: Kit> Ftl<K> {
             self.map.is_valid(block, *slot) && self.space.layouts.is_slot(Mode::Wom2, *slot)
         };
         let slots = (0..self.space.geometry.pages_per_block()).filter(moves);
-        leaving.pages = Pages::Some(slots.map(|slot| slot as u16).collect());
+        leaving.pages = Pages::Some(slots.collect());
         leaving.then = Then::Again;
     }
 
@@ -398,16 +443,19 @@ impl<K: Kit> Ftl<K> {
                 self.begin_again(block, tag, now);
                 None
             }
-            Then::Erase(needed_by) => {
-                let mode = match self.next_life(block) {
-                    NextLife::Erase(mode) => mode,
-                    NextLife::SecondGeneration => Mode::Wom1, // it could have had one, and was not to
-                };
-                self.space.widen_for(mode);
-                self.jobs.get_mut(id).doing = Doing::Erasing { block, mode, needed_by };
-                Some(Action::Erase(block))
-            }
+            Then::Erase(needed_by) => Some(self.erase(id, block, needed_by)),
         }
+    }
+
+    /// Begins to erase a block that is empty.
+    fn erase(&mut self, id: JobId, block: BlockId, needed_by: Source) -> Action {
+        let mode = match self.next_life(block) {
+            NextLife::Erase(mode) => mode,
+            NextLife::SecondGeneration => Mode::Wom1, // it could have had one, and was not to
+        };
+        self.space.widen_for(mode);
+        self.jobs.get_mut(id).doing = Doing::Erasing { block, mode, needed_by };
+        Action::Erase(block)
     }
 
     /// A free block in the plane, or in any where pages may go to any.

@@ -54,22 +54,22 @@ impl Pace {
         bucket.earned = bucket.earned.min(bucket.most);
     }
 
-    /// Whether a collector may move a page now; otherwise it is ahead.
-    pub(super) fn spend(&mut self, plane: PlaneId, job: JobId) -> bool {
+    /// Whether a collector may move so many pages now; otherwise it is ahead.
+    pub(super) fn spend(&mut self, plane: PlaneId, job: JobId, pages: u32) -> bool {
         let bucket = &mut self.planes[plane];
         let lets = bucket.pressed || bucket.earned >= MOVE;
         if lets {
-            bucket.earned = bucket.earned.saturating_sub(MOVE);
+            bucket.earned = bucket.earned.saturating_sub(MOVE * u64::from(pages));
         } else {
             bucket.ahead = Some(job);
         }
         lets
     }
 
-    /// The host writes a page into a plane. Returns the collector that is ahead no more.
-    pub(super) fn earn(&mut self, plane: PlaneId) -> Option<JobId> {
+    /// The host writes pages into a plane. Returns the collector that is ahead no more.
+    pub(super) fn earn(&mut self, plane: PlaneId, pages: u32) -> Option<JobId> {
         let bucket = &mut self.planes[plane];
-        bucket.earned = (bucket.earned + bucket.each).min(bucket.most);
+        bucket.earned = (bucket.earned + bucket.each * u64::from(pages)).min(bucket.most);
         bucket.ahead.take_if(|_| bucket.earned >= MOVE)
     }
 
@@ -106,11 +106,11 @@ mod tests {
             pace.begin(plane, valid, gain);
             let (mut moved, mut written) = (0, 0);
             while moved < valid {
-                if pace.spend(plane, job) {
+                if pace.spend(plane, job, 1) {
                     moved += 1;
                 } else {
                     written += 1;
-                    pace.earn(plane);
+                    pace.earn(plane, 1);
                 }
             }
             let exact = f64::from(gain) * 0.8;
@@ -129,16 +129,16 @@ mod tests {
         let mut pace = Pace::new(2);
         pace.begin(plane, 10, 10);
         pace.begin(other, 10, 10);
-        assert!(!pace.spend(plane, job));
-        assert_eq!(pace.earn(other), None);
+        assert!(!pace.spend(plane, job, 1));
+        assert_eq!(pace.earn(other, 1), None);
         assert_eq!(pace.press(plane), Some(job));
-        assert!((0..10).all(|_| pace.spend(plane, job)));
+        assert!((0..10).all(|_| pace.spend(plane, job, 1)));
         pace.relax(plane);
-        assert!(!pace.spend(plane, job));
+        assert!(!pace.spend(plane, job, 1));
         // A page of the host is worth one move and a quarter.
-        assert_eq!(pace.earn(plane), Some(job));
-        assert!(pace.spend(plane, job));
-        assert!(!pace.spend(plane, job));
+        assert_eq!(pace.earn(plane, 1), Some(job));
+        assert!(pace.spend(plane, job, 1));
+        assert!(!pace.spend(plane, job, 1));
         pace.end(plane);
         assert_eq!(pace.press(plane), None);
     }

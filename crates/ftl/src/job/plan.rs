@@ -191,7 +191,8 @@ impl<K: Kit> Ftl<K> {
         assert!(self.may_squeeze(block), "block {block} was to lose pages that were not copied");
         let wordlines = self.wordlines(block);
         self.space.reprogram(block, surcharge, role, wordlines);
-        self.space.counts.read[source] += u64::from(BITS * wordlines - known);
+        let slots = u64::from(self.space.geometry.slots_per_page());
+        self.space.counts.read[source] += u64::from(BITS * wordlines - known) * slots;
         if keep_reads {
             self.reads.relieved |= self.reads.are_counted();
         } else {
@@ -203,8 +204,9 @@ impl<K: Kit> Ftl<K> {
 
     /// Wordlines of a block that hold data.
     fn wordlines(&self, block: BlockId) -> u32 {
-        let whole = self.space.geometry.pages_per_block() / BITS * BITS;
-        self.space.array().next_page(block).min(whole).div_ceil(BITS)
+        let row = self.space.geometry.slots_per_page();
+        let whole = self.space.geometry.pages_per_block() / row / BITS * BITS;
+        (self.space.array().next_page(block) / row).min(whole).div_ceil(BITS)
     }
 
     /// Whether nothing valid lies in the pages that low density loses.

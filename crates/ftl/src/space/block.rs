@@ -41,22 +41,22 @@ impl State {
 }
 
 /// The flag in `rank` of a block that may not be reclaimed; above every count, so that the least
-/// rank of a plane is a candidate whenever there is one. Both fit a positive `i16`, whose minimum
-/// every processor has in vector form.
-const OUT: u16 = 0x4000;
+/// rank of a plane is a candidate whenever there is one. Both fit a positive `i32`, whose minimum
+/// processors have in vector form.
+const OUT: u32 = 1 << 30;
 
 /// The columns of all blocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Blocks {
     /// Valid slots plus `lost`, with the flag `OUT`. The gain of reclaiming a block is
     /// `pages_per_block - rank`, whatever its mode and its next life.
-    rank: IndexVec<BlockId, u16>,
+    rank: IndexVec<BlockId, u32>,
     /// Slots that the block's next life will lack against a full block.
-    lost: IndexVec<BlockId, u16>,
+    lost: IndexVec<BlockId, u32>,
     /// Slots given away: the next slot to write is the first at or after this page.
-    pub(super) written: IndexVec<BlockId, u16>,
+    pub(super) written: IndexVec<BlockId, u32>,
     /// Reads on their way to this block: it is not erased before they are served.
-    pins: IndexVec<BlockId, u16>,
+    pins: IndexVec<BlockId, u32>,
     pub(super) state: IndexVec<BlockId, State>,
     pub(crate) role: IndexVec<BlockId, Role>,
     /// The stream that writes it.
@@ -87,13 +87,13 @@ impl Blocks {
     /// Valid slots of a block.
     #[inline]
     pub fn valid(&self, b: BlockId) -> u32 {
-        u32::from((self.rank[b] & !OUT) - self.lost[b])
+        (self.rank[b] & !OUT) - self.lost[b]
     }
 
     /// Slots won by reclaiming the block now.
     #[inline]
     pub fn gain(&self, b: BlockId) -> u32 {
-        self.pages_per_block - u32::from(self.rank[b] & !OUT)
+        self.pages_per_block - (self.rank[b] & !OUT)
     }
 
     /// Whether the block may be reclaimed.
@@ -121,12 +121,12 @@ impl Blocks {
     /// Page index from which on no slot was given away.
     #[inline]
     pub fn written(&self, b: BlockId) -> u32 {
-        self.written[b].into()
+        self.written[b]
     }
 
     /// Reads on their way to the block.
     pub fn pins(&self, b: BlockId) -> u32 {
-        self.pins[b].into()
+        self.pins[b]
     }
 
     /// When it closed, in closings since the start: smaller is older.
@@ -139,11 +139,11 @@ impl Blocks {
         self.closings
     }
 
-    /// The candidate among some blocks that gains most, the first among equals. `i16` on purpose:
+    /// The candidate among some blocks that gains most, the first among equals. `i32` on purpose:
     /// see `OUT`.
     pub(crate) fn most_gain(&self, among: std::ops::Range<usize>) -> Option<BlockId> {
         let (first, ranks) = (among.start, &self.rank.as_slice()[among]);
-        let least = ranks.iter().fold(i16::MAX, |a, &r| a.min(r.cast_signed())).cast_unsigned();
+        let least = ranks.iter().fold(i32::MAX, |a, &r| a.min(r.cast_signed())).cast_unsigned();
         let at = if least < OUT { ranks.iter().position(|&r| r == least) } else { None };
         at.map(|at| BlockId::new(first + at))
     }
@@ -182,8 +182,8 @@ impl Blocks {
     /// Makes the block a candidate whose next life lacks `lost` slots.
     pub(super) fn close(&mut self, b: BlockId, lost: u32) {
         let valid = self.valid(b);
-        self.lost[b] = lost as u16;
-        self.rank[b] = (valid + lost) as u16;
+        self.lost[b] = lost;
+        self.rank[b] = valid + lost;
         self.state[b] = State::Closed;
         self.closings = self.closings.wrapping_add(1);
         self.closed_at[b] = self.closings;
@@ -211,7 +211,7 @@ impl Blocks {
 
     /// The block is free, with the valid slots that it keeps: none, if it was erased.
     pub(super) fn set_free(&mut self, b: BlockId) {
-        self.rank[b] = OUT | self.valid(b) as u16;
+        self.rank[b] = OUT | self.valid(b);
         self.state[b] = State::Free;
         self.role[b] = Role::REGULAR;
         self.lost[b] = 0;

@@ -45,6 +45,8 @@ impl<S: Store> Space<S> {
             let counted = map.count_valid(b);
             ensure!(valid == counted, "block {b}: {counted} valid slots, counted {valid}");
             let written = blocks.written(b);
+            let whole = written.is_multiple_of(self.unit());
+            ensure!(whole, "block {b}: {written} slots given away, a part of a program unit");
             let next = self.array.next_page(b);
             let candidate = blocks.is_candidate(b) == (state == State::Closed);
             ensure!(candidate, "block {b} is {state:?} and a candidate");
@@ -183,7 +185,7 @@ impl<S: Store> Space<S> {
             ensure!(self.reserves(p), "plane {p} has no free block for what is collected");
             let served = starved || !self.is_short(p, mark);
             ensure!(served, "plane {p} is short of free blocks, and nothing is collected");
-            let gains = blocks.any(|b| self.blocks.is_candidate(b) && self.blocks.gain(b) > 0);
+            let gains = blocks.any(|b| self.blocks.is_candidate(b) && self.gains(b));
             ensure!(!starved || !gains, "plane {p} starves, and has something to gain");
         }
         Ok(())

@@ -173,13 +173,14 @@ impl<S: Store> Space<S> {
 
     // ── Slots ───────────────────────────────────────────────────────────────────────────────────
 
-    /// The next slot of an open block, and whether it is the last.
+    /// The first of the next slots of an open block that one command programs, and whether they are
+    /// the last.
     #[inline]
     pub(crate) fn next_slot(&self, block: BlockId) -> Option<(u32, bool)> {
         let next = self.blocks.written(block);
         if self.plain {
-            let pages = self.geometry.pages_per_block();
-            return (next < pages).then_some((next, next + 1 == pages));
+            let (pages, unit) = (self.geometry.pages_per_block(), self.unit());
+            return (next < pages).then_some((next, next + unit == pages));
         }
         self.next_slot_of_mode(block, next)
     }
@@ -188,20 +189,34 @@ impl<S: Store> Space<S> {
     fn next_slot_of_mode(&self, block: BlockId, next: u32) -> Option<(u32, bool)> {
         let mode = self.array.mode(block);
         let slot = self.layouts.slot_from(mode, next)?;
-        Some((slot, self.layouts.slot_from(mode, slot + 1).is_none()))
+        Some((slot, self.layouts.slot_from(mode, slot + self.unit()).is_none()))
     }
 
-    /// Gives away a slot of an open block, at or after its next.
+    /// Slots that one command programs: so many are given away at a time.
+    #[inline]
+    pub(crate) fn unit(&self) -> u32 {
+        self.geometry.slots_per_program()
+    }
+
+    /// Gives away the slots of an open block that one command programs, from `slot` on, which is at or
+    /// after its next.
     #[inline(always)] // a call costs more than it does
     pub(crate) fn give(&mut self, block: BlockId, slot: u32, last: bool) -> Ppn {
-        self.blocks.written[block] = (slot + 1) as u16;
+        self.blocks.written[block] = slot + self.unit();
         if last {
             self.set_full(block);
         }
         self.geometry.ppn(block, slot)
     }
 
-    /// The next slot of a partly written block that is nobody's frontier.
+    /// So many pages are programmed by one command; what it lacks is padding.
+    pub(crate) fn pad(&mut self, pages: u32, source: Source) {
+        let padding = u64::from(self.unit() - pages);
+        self.counts.padding[source] += padding;
+        self.counts.program[source] += padding;
+    }
+
+    /// The next slots of a partly written block that is nobody's frontier.
     pub(crate) fn append(&mut self, block: BlockId) -> Option<Ppn> {
         if self.blocks.state(block) != State::Open || self.is_frontier(block) {
             return None; // a frontier is written through its stream

@@ -145,6 +145,13 @@ impl<S: Store> Space<S> {
         self.planes.starving > 0
     }
 
+    /// Whether reclaiming a block frees space: what is moved takes whole program units, so it gives up
+    /// to one of them less.
+    #[inline]
+    pub(crate) fn gains(&self, block: BlockId) -> bool {
+        self.blocks.gain(block) >= self.unit()
+    }
+
     /// A plane has to be reclaimed and has nothing to gain.
     pub(crate) fn starve(&mut self, plane: PlaneId) {
         self.counts.starved += 1;
@@ -155,7 +162,7 @@ impl<S: Store> Space<S> {
     #[cold]
     pub(crate) fn feed(&mut self, block: BlockId) -> Option<PlaneId> {
         let plane = self.geometry.plane_of(block);
-        let gains = self.blocks.is_candidate(block) && self.blocks.gain(block) > 0;
+        let gains = self.blocks.is_candidate(block) && self.gains(block);
         if !gains || !self.is_starved(plane) {
             return None;
         }

@@ -12,7 +12,7 @@ use crate::{Lpn, Map, StreamId};
 use nand::{BlockId, Store};
 
 const MAGIC: u32 = 0x5347_4c46; // "FLGS"
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 const NOBODY: u32 = u32::MAX;
 
 /// The bytes are not a saved state of this drive.
@@ -25,7 +25,7 @@ impl<S: Store> Space<S> {
     /// A quiet state as bytes.
     pub(crate) fn save(&self, map: &Map) -> Vec<u8> {
         let pages = self.geometry.pages();
-        let mut out = Vec::with_capacity(pages * 4 + self.geometry.blocks() * 16);
+        let mut out = Vec::with_capacity(pages * 4 + self.geometry.blocks() * 20);
         let mut put = |n: u32| out.extend_from_slice(&n.to_le_bytes());
         self.header(map).into_iter().for_each(&mut put);
         put(self.blocks.closings());
@@ -33,7 +33,8 @@ impl<S: Store> Space<S> {
             let (state, written) = (self.blocks.state(b), self.blocks.written(b));
             // What a free block was, and when an open one was closed before, matters to nobody.
             let stream = if state == State::Free { 0 } else { self.blocks.stream(b).0 };
-            put(state as u32 | u32::from(stream) << 8 | written << 16);
+            put(state as u32 | u32::from(stream) << 8);
+            put(written);
             put(if state == State::Closed { self.blocks.closed_at(b) } else { 0 });
         }
         // Most streams of policies have no blocks before the run, and a drive with other policies may
@@ -104,13 +105,14 @@ impl<S: Store> Space<S> {
     ) -> Intact<Vec<(u32, BlockId)>> {
         let mut closed = Vec::new();
         for b in self.geometry.block_ids() {
-            let (word, closed_at) = (next()?, next()?);
-            let (written, stream) = (word >> 16, StreamId((word >> 8) as u8));
-            if written > self.geometry.pages_per_block() {
+            let (word, written, closed_at) = (next()?, next()?, next()?);
+            let stream = StreamId((word >> 8) as u8);
+            let whole = written.is_multiple_of(self.unit());
+            if written > self.geometry.pages_per_block() || !whole || word >> 16 != 0 {
                 return Err(Damaged);
             }
             let is_closed = match word as u8 {
-                0 if (word, closed_at) == (0, 0) => continue,
+                0 if (word, written, closed_at) == (0, 0, 0) => continue,
                 1 if closed_at == 0 => false,
                 3 => true,
                 _ => return Err(Damaged),
@@ -118,7 +120,7 @@ impl<S: Store> Space<S> {
             let Some(spec) = self.demands.streams.get(stream.index()) else { return Err(Damaged) };
             self.blocks.open(b, stream, spec.role);
             self.planes.share_mut(self.geometry.plane_of(b), stream).held += 1;
-            self.blocks.written[b] = written as u16;
+            self.blocks.written[b] = written;
             // Nothing was on its way: what was given away was programmed.
             self.array.adopt(b, written);
             if is_closed {
@@ -190,8 +192,8 @@ impl<S: Store> Space<S> {
         Ok(())
     }
 
-    fn header(&self, map: &Map) -> [u32; 8] {
-        let shape = self.geometry.shape();
+    fn header(&self, map: &Map) -> [u32; 11] {
+        let (shape, units) = (self.geometry.shape(), self.geometry.units());
         [
             MAGIC,
             VERSION,
@@ -201,6 +203,9 @@ impl<S: Store> Space<S> {
             self.geometry.planes() as u32,
             map.logical_pages(),
             StreamId::BUILT_IN as u32,
+            units.per_page,
+            units.pages,
+            units.planes,
         ]
     }
 }

@@ -101,7 +101,7 @@ fn reclaim(n: u32, to: StreamId) -> Step {
     Step::Reclaim { block: block(n), to: Dest::Stream(to) }
 }
 
-fn copy(from: u32, slots: &[u16], to: Dest) -> Step {
+fn copy(from: u32, slots: &[u32], to: Dest) -> Step {
     Step::Copy { from: block(from), pages: Pages::Some(slots.to_vec()), to }
 }
 

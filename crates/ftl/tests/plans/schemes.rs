@@ -748,7 +748,7 @@ fn ipr_reprograms_in_the_pool_only() {
         let mut s = Scene::new("ipr", &json!({ "pool": pool }), StreamSpec::REGULAR);
         s.write(0..30);
         s.set_role(1, READ_HOT);
-        let top = |slots: &[u16]| {
+        let top = |slots: &[u32]| {
             vec![
                 Step::Seal(block(1)),
                 copy(1, slots, Dest::Stream(HOT)),

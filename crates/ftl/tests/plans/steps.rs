@@ -20,7 +20,7 @@ fn reprogramming_reads_what_it_does_not_know() {
         let mut s = plain();
         s.read(0, 3);
         let lost = [2, 5].into_iter().filter(|slot| !copied.contains(slot));
-        s.trim(lost.map(u32::from));
+        s.trim(lost);
         let copies = copied.len();
         let steps = vec![copy(0, &copied, Dest::Stream(REFRESHED)), reprogram(0, copies == 1)];
         let actions = s.follow(steps, |_, _| {});

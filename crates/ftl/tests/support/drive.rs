@@ -51,6 +51,8 @@ enum Work {
         data: u64,
         prio: Prio,
     },
+    /// Pages that one command programs: which of `Drive::units`.
+    Unit(usize, Prio),
     /// `held`: its block is pinned until then.
     Read {
         lpn: Lpn,
@@ -81,6 +83,12 @@ pub(crate) struct Seen {
     pub(crate) trims: u64,
     /// Writes that had to wait for space.
     pub(crate) stalls: u64,
+    /// Writes that never reached flash: written over, or given up, before they were programmed.
+    pub(crate) absorbed: u64,
+    /// Slots without data.
+    pub(crate) padding: u64,
+    /// Pages that a job read together with another of their physical page.
+    pub(crate) along: u64,
     pub(crate) read: BySource<u64>,
     pub(crate) program: BySource<u64>,
     pub(crate) erase: BySource<u64>,
@@ -121,6 +129,9 @@ impl Seen {
         self.writes += other.writes;
         self.trims += other.trims;
         self.stalls += other.stalls;
+        self.absorbed += other.absorbed;
+        self.padding += other.padding;
+        self.along += other.along;
         sum(&mut self.read, &other.read);
         sum(&mut self.program, &other.program);
         sum(&mut self.erase, &other.erase);
@@ -162,8 +173,14 @@ pub(crate) struct Drive<K: Kit> {
     pending: Vec<Pending>,
     /// Reads of pages in blocks at their read limit, in order.
     barred: Vec<Lpn>,
-    /// Writes that wait for space, in order.
-    stalled: VecDeque<(Lpn, Prio)>,
+    /// Writes that wait for space, in order: those that one command programs together.
+    stalled: VecDeque<(Vec<Lpn>, Prio)>,
+    /// Writes that wait for others to be programmed with, urgent ones apart.
+    trays: Vec<Vec<Lpn>>,
+    /// What commands of several pages program.
+    units: Vec<Vec<(Lpn, u64)>>,
+    /// Pages were written at once that are not in flash yet.
+    staged: bool,
     host_pending: usize,
     waiting: IndexVec<DieId, u32>,
     rng: Rng,
@@ -207,6 +224,9 @@ where
             pending: Vec::new(),
             barred: Vec::new(),
             stalled: VecDeque::new(),
+            trays: vec![Vec::new(); 2 * ftl.trays()],
+            units: Vec::new(),
+            staged: false,
             alone: 0,
             host_pending: 0,
             waiting: IndexVec::filled(0, geometry.dies()),
@@ -252,12 +272,21 @@ where
 
     /// Host operations inside, waiting ones included.
     pub(crate) fn inside(&self) -> usize {
-        self.host_pending + self.stalled.len() + self.barred.len()
+        let loaded: usize = self.trays.iter().map(Vec::len).sum();
+        self.host_pending + self.stalled.len() + self.barred.len() + loaded
+    }
+
+    /// Pages that one command programs.
+    fn unit(&self) -> usize {
+        self.ftl.slots_per_program() as usize
     }
 
     /// Whether nothing is on its way.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.pending.is_empty() && self.stalled.is_empty() && self.barred.is_empty()
+        self.pending.is_empty()
+            && self.stalled.is_empty()
+            && self.barred.is_empty()
+            && self.trays.iter().all(Vec::is_empty)
     }
 
     // ── The host ────────────────────────────────────────────────────────────────────────────────
@@ -271,22 +300,75 @@ where
     pub(crate) fn write(&mut self, lpn: Lpn, prio: Prio) {
         self.observe(lpn, AccessKind::Write, prio);
         self.seen.writes += 1;
-        if self.stalled.is_empty() && self.place(lpn, prio) {
+        if self.unit() == 1 {
+            return self.place_or_wait(vec![lpn], prio);
+        }
+        let home = self.ftl.tray_of(lpn);
+        let both = [home, home + self.ftl.trays()];
+        if both.into_iter().any(|at| self.trays[at].contains(&lpn)) {
+            self.seen.absorbed += 1;
             return;
         }
-        self.seen.stalls += 1;
-        self.stalled.push_back((lpn, prio));
+        let urgent = prio == Prio::High && self.ftl.separates_urgent();
+        let at = both[usize::from(urgent)];
+        self.trays[at].push(lpn);
+        // Now and then what is missing is padding, as after a while without writes.
+        if self.trays[at].len() == self.unit() || self.rng.below(4 * self.unit() as u32) == 0 {
+            self.seal(at);
+        }
     }
 
-    fn place(&mut self, lpn: Lpn, prio: Prio) -> bool {
+    /// The pages of a tray are programmed, or wait for space.
+    fn seal(&mut self, at: usize) {
+        let pages = std::mem::take(&mut self.trays[at]);
+        let prio = if at < self.ftl.trays() { Prio::Normal } else { Prio::High };
+        self.place_or_wait(pages, prio);
+    }
+
+    /// Whether there was anything in trays: it is programmed now, or waits for space.
+    fn seal_all(&mut self) -> bool {
+        let full: Vec<usize> =
+            (0..self.trays.len()).filter(|at| !self.trays[*at].is_empty()).collect();
+        for at in &full {
+            self.seal(*at);
+        }
+        !full.is_empty()
+    }
+
+    fn place_or_wait(&mut self, lpns: Vec<Lpn>, prio: Prio) {
+        if !(self.stalled.is_empty() && self.place(&lpns, prio)) {
+            self.seen.stalls += 1;
+            self.stalled.push_back((lpns, prio));
+        }
+    }
+
+    fn place(&mut self, lpns: &[Lpn], prio: Prio) -> bool {
         let mut idle = BitSet::new(self.waiting.len());
         (0..self.waiting.len()).for_each(|d| idle.set(d));
         self.pending.iter().for_each(|p| idle.clear(p.die.index()));
         let now = self.now();
-        let Some(ppn) = self.ftl.write(lpn, prio, &self.waiting, &idle, now) else { return false };
-        let data = self.next_data(lpn);
-        self.truth[lpn.index()] = data;
-        self.push(Some(ppn), Work::Program { lpn, data, prio });
+        let waiting = &self.waiting;
+        let given = if let [lpn] = *lpns
+            && self.unit() == 1
+        {
+            self.ftl.write(lpn, prio, waiting, &idle, now)
+        } else {
+            self.ftl.write_unit(lpns, prio, waiting, &idle, now)
+        };
+        let Some(ppn) = given else { return false };
+        let mut unit = Vec::new();
+        for &lpn in lpns {
+            let data = self.next_data(lpn);
+            self.truth[lpn.index()] = data;
+            unit.push((lpn, data));
+        }
+        if self.unit() == 1 {
+            let (lpn, data) = unit[0];
+            self.push(Some(ppn), Work::Program { lpn, data, prio });
+        } else {
+            self.units.push(unit);
+            self.push(Some(ppn), Work::Unit(self.units.len() - 1, prio));
+        }
         self.fruitless = 0;
         true
     }
@@ -342,6 +424,13 @@ where
     pub(crate) fn trim(&mut self, lpn: Lpn) -> Result<(), Fault> {
         self.observe(lpn, AccessKind::Trim, Prio::Normal);
         self.seen.trims += 1;
+        for tray in &mut self.trays {
+            // What was never programmed was never there, for the FTL.
+            if let Some(place) = tray.iter().position(|page| *page == lpn) {
+                tray.remove(place);
+                self.seen.absorbed += 1;
+            }
+        }
         let expected = std::mem::take(&mut self.truth[lpn.index()]);
         if self.sabotage.lost_trim.is_some_and(|n| self.seen.trims % n == 0) {
             return Ok(());
@@ -368,11 +457,24 @@ where
             return self.check();
         }
         self.truth[lpn.index()] = data;
+        self.staged = self.unit() > 1;
+        if self.staged && self.rng.below(2 * self.unit() as u32) == 0 {
+            self.seal_staged();
+        }
         self.check()
+    }
+
+    /// What was written at once and waits for others is programmed.
+    fn seal_staged(&mut self) {
+        if std::mem::take(&mut self.staged) {
+            let now = self.now();
+            self.ftl.seal_staged_pages(now);
+        }
     }
 
     /// Reads a page at once.
     pub(crate) fn read_now(&mut self, lpn: Lpn) -> Result<(), Fault> {
+        self.seal_staged();
         let expected = self.truth[lpn.index()];
         let now = self.now();
         let dies = self.ftl.geometry().dies() as u32;
@@ -400,6 +502,7 @@ where
     /// The run begins: counts start afresh.
     pub(crate) fn begin_run(&mut self, policies: Policies<K>) {
         assert!(self.is_quiet(), "a run begins quietly");
+        self.seal_staged();
         self.ftl.begin_run(policies);
         self.levels.fill(None);
         self.seen = Seen {
@@ -423,7 +526,7 @@ where
             (None, Work::Start(id) | Work::Job(id, _)) => self.ftl.job(id).home,
             (None, _) => unreachable!("host operations have slots"),
         };
-        if matches!(work, Work::Program { .. } | Work::Read { .. }) {
+        if matches!(work, Work::Program { .. } | Work::Unit(..) | Work::Read { .. }) {
             self.host_pending += 1;
             self.waiting[die] += 1;
         }
@@ -431,8 +534,10 @@ where
     }
 
     fn program_block(&self, p: &Pending) -> Option<BlockId> {
-        let programs =
-            matches!(p.work, Work::Program { .. } | Work::Job(_, Action::Program { .. }));
+        let programs = matches!(
+            p.work,
+            Work::Program { .. } | Work::Unit(..) | Work::Job(_, Action::Program { .. })
+        );
         p.ppn.filter(|_| programs).map(|ppn| self.ftl.geometry().block_of(ppn))
     }
 
@@ -462,7 +567,8 @@ where
         if legal.is_empty() {
             return Ok(None);
         }
-        let host = |w: &Work| matches!(w, Work::Program { .. } | Work::Read { .. });
+        let host =
+            |w: &Work| matches!(w, Work::Program { .. } | Work::Unit(..) | Work::Read { .. });
         let liked: Vec<usize> = legal
             .iter()
             .copied()
@@ -495,7 +601,7 @@ where
                 self.alone < limit,
                 "{limit} operations, none of the host's, and there is no end"
             );
-            if matches!(done.work, Work::Program { .. } | Work::Read { .. }) {
+            if matches!(done.work, Work::Program { .. } | Work::Unit(..) | Work::Read { .. }) {
                 self.alone = 0;
                 self.host_pending -= 1;
                 self.waiting[done.die] -= 1;
@@ -521,11 +627,11 @@ where
         }
         self.take_jobs();
         if self.ftl.take_freed() {
-            while let Some(&(lpn, prio)) = self.stalled.front() {
-                if !self.place(lpn, prio) {
+            while let Some((lpns, prio)) = self.stalled.pop_front() {
+                if !self.place(&lpns, prio) {
+                    self.stalled.push_front((lpns, prio));
                     break;
                 }
-                self.stalled.pop_front();
             }
             self.take_jobs();
         }
@@ -601,7 +707,12 @@ where
             waiting_device: device,
             requests_inside: device,
         });
-        self.levels[ppn.index()] = Some(level);
+        // The finest holds for all that one command programs.
+        let unit = self.ftl.slots_per_program();
+        let begun = ppn.as_u32().is_multiple_of(unit);
+        let first = (ppn.as_u32() - ppn.as_u32() % unit) as usize;
+        let finest = self.levels[first].filter(|_| !begun).map_or(level, |known| known.min(level));
+        self.levels[first..first + unit as usize].fill(Some(finest));
     }
 
     fn finish(&mut self, done: &Pending) -> Result<(), Fault> {
@@ -614,6 +725,21 @@ where
                 self.program_pages(ppn)?;
                 self.ftl.program_done(lpn, ppn, data, tag, now);
                 self.seen.program[Source::Host] += 1;
+            }
+            Work::Unit(at, prio) => {
+                let first = done.ppn.expect("a program has a slot");
+                let tag = Tag { source: Source::Host, demand: Source::Host, prio };
+                let unit = std::mem::take(&mut self.units[at]);
+                let place = |i: usize| Ppn::from_u32(first.as_u32() + i as u32);
+                for (i, (lpn, _)) in unit.iter().enumerate() {
+                    self.decide_level(*lpn, place(i), tag, None);
+                }
+                self.program_pages(first)?;
+                for (i, (lpn, data)) in unit.iter().enumerate() {
+                    self.ftl.program_done(*lpn, place(i), *data, tag, now);
+                }
+                self.seen.padding += (self.unit() - unit.len()) as u64;
+                self.seen.program[Source::Host] += self.unit() as u64;
             }
             Work::Read { lpn, expected, held } => {
                 let ppn = done.ppn.expect("a read has a slot");
@@ -635,18 +761,29 @@ where
                 match action {
                     Action::Read(ppn) => {
                         ensure!(self.ftl.read_pages(ppn).count > 0, "slot {ppn} has no page");
-                        self.seen.read[tag.source] += 1;
+                        let asked = u64::from(self.ftl.job(id).asks());
+                        self.seen.read[tag.source] += asked;
+                        self.seen.along += asked - 1;
                     }
                     Action::Program { ppn, lpn } => {
-                        let stored = self.ftl.job(id).copied_from().map(|p| self.ftl.level_of(p));
-                        self.decide_level(lpn, ppn, tag, stored);
+                        let unit = self.unit() as u64;
+                        let copies = if unit == 1 { 1 } else { self.ftl.job(id).copies() };
+                        for nth in 0..copies {
+                            let from = self.ftl.job(id).copied_from(nth);
+                            let stored = from.map(|p| self.ftl.level_of(p));
+                            let slot = Ppn::from_u32(ppn.as_u32() + nth);
+                            let page = self.ftl.map().owner(slot).unwrap_or(lpn);
+                            self.decide_level(page, slot, tag, stored);
+                        }
                         self.program_pages(ppn)?;
-                        self.seen.program[tag.source] += 1;
+                        self.seen.padding += unit - u64::from(copies);
+                        self.seen.program[tag.source] += unit;
                     }
                     Action::Erase(_) => self.seen.erase[tag.source] += 1,
                     Action::Reprogram { block, wordlines, known } => {
                         ensure!(wordlines > 0, "block {block} has nothing to reprogram");
-                        self.seen.read[tag.source] += u64::from(3 * wordlines - known);
+                        let slots = u64::from(self.ftl.geometry().slots_per_page());
+                        self.seen.read[tag.source] += u64::from(3 * wordlines - known) * slots;
                     }
                     Action::Yield | Action::Wait | Action::Done => {
                         unreachable!("nothing that can be on its way")
@@ -686,7 +823,7 @@ where
         let mut turns = 0;
         loop {
             while self.step()? {}
-            let mut worked = false;
+            let mut worked = self.seal_all();
             for die in (0..dies).map(DieId::from_u32) {
                 worked |= self.offer_idle(die)?;
             }
@@ -710,8 +847,8 @@ where
             );
             self.barred.clear();
         }
-        if let Some(&(lpn, prio)) = self.stalled.front() {
-            let late = self.place(lpn, prio);
+        if let Some((lpns, prio)) = self.stalled.front().cloned() {
+            let (lpn, late) = (lpns[0], self.place(&lpns, prio));
             return Err(format!(
                 "{} writes are stuck, the first of page {lpn}: nothing is running, and trying again \
                  {}; {} jobs\n{}",
@@ -785,6 +922,7 @@ where
     /// Compares every page whose program is done with the plain map, without reading through the
     /// FTL.
     pub(crate) fn compare(&mut self) -> Result<(), Fault> {
+        self.seal_staged();
         let mut pins = 0;
         for b in (0..self.ftl.geometry().blocks()).map(BlockId::new) {
             pins += self.ftl.blocks().pins(b) as usize;
@@ -841,12 +979,15 @@ where
         );
         let c = self.ftl.counts();
         let (moves, host) = (c.moved.total(), c.host_pages);
+        let padding = c.padding.total();
         ensure!(
-            c.program.total() == host + moves,
-            "{} programs are not {host} host pages and {moves} moves",
+            c.program.total() == host + moves + padding,
+            "{} programs are not {host} host pages, {moves} moves and {padding} without data",
             c.program.total()
         );
-        ensure!(host == self.seen.writes, "{} writes, {host} host pages", self.seen.writes);
+        ensure!(padding == self.seen.padding, "{} padded, {padding} counted", self.seen.padding);
+        let written = self.seen.writes - self.seen.absorbed;
+        ensure!(host == written, "{written} writes, {host} host pages");
         ensure!(c.read == self.seen.read, "reads {:?}, counted {:?}", self.seen.read, c.read);
         ensure!(
             c.program == self.seen.program,
@@ -881,13 +1022,15 @@ where
         }
         let c = self.ftl.counts();
         let (moves, host) = (c.moved.total(), c.host_pages);
-        ensure!(c.program.total() == host + moves, "{:?}: programs are host and moves", c);
+        let padding = c.padding.total();
+        ensure!(c.program.total() == host + moves + padding, "{:?}: host, moves, padding", c);
         self.account()
     }
 
     /// The end of a run at the end of the drive's life: what it holds can still be read.
     pub(crate) fn finish_worn_out(&mut self) -> Result<(), Fault> {
         self.stalled.clear();
+        self.trays.iter_mut().for_each(Vec::clear);
         while self.step()? {}
         self.compare()?;
         self.seen.worn_out += 1;

@@ -3,7 +3,7 @@
 use super::drive::{Drive, Fault, Seen, Taste};
 use ftl::{Config, Ftl, GcMarks, Kit, Lpn, Policies};
 use kernel::{Bytes, Prio, Rng};
-use nand::{DieId, Geometry, Layouts, PageOrder, Shape, Store};
+use nand::{DieId, Geometry, Layouts, PageOrder, Shape, Store, Units};
 use policies::{Family, PolicySet};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -35,6 +35,8 @@ pub(crate) struct Needs {
     pub(crate) slots_per_cent: u32,
     /// Sizes of a block to draw from.
     pub(crate) pages: &'static [u32],
+    /// What one map entry and one command cover, to draw from.
+    pub(crate) units: &'static [Units],
     /// Steps of the main phase, in physical pages.
     pub(crate) rounds: u32,
 }
@@ -45,7 +47,26 @@ impl Needs {
         blocks: 0,
         slots_per_cent: 100,
         pages: &[4, 4, 5, 6, 8, 8, 12, 16, 33, 64, 65, 70],
+        units: &[Units::PAGE],
         rounds: 3,
+    };
+
+    /// A drive on which one command programs several pages, or parts of them.
+    pub(crate) const UNITS: Self = Self {
+        pages: &[4, 6, 8, 9, 12, 16, 33, 64],
+        units: &[
+            Units { per_page: 2, pages: 1, planes: 1 },
+            Units { per_page: 4, pages: 1, planes: 1 },
+            Units { per_page: 8, pages: 1, planes: 1 },
+            Units { per_page: 1, pages: 3, planes: 1 },
+            Units { per_page: 1, pages: 1, planes: 2 },
+            Units { per_page: 2, pages: 3, planes: 1 },
+            Units { per_page: 4, pages: 1, planes: 2 },
+            Units { per_page: 2, pages: 2, planes: 2 },
+            Units { per_page: 8, pages: 1, planes: 4 },
+        ],
+        rounds: 6,
+        ..Self::PLAIN
     };
 }
 
@@ -53,7 +74,9 @@ impl Needs {
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
     pub(crate) seed: u64,
+    /// That of the flash.
     pub(crate) shape: Shape,
+    pub(crate) units: Units,
     pub(crate) logical_pages: u32,
     pub(crate) gc: GcMarks,
     pub(crate) victim: &'static str,
@@ -90,10 +113,12 @@ pub(crate) struct Scenario {
 /// Some of the 24 static orders: each unit comes first and last.
 const ORDERS: [&str; 6] = ["cwdp", "pdwc", "dpcw", "wcpd", "cpdw", "pcwd"];
 
-fn most_pages(shape: &Shape, gc: GcMarks, needs: &Needs) -> u32 {
-    let planes = shape.channels * shape.chips_per_channel * shape.planes_per_die;
-    let usable = shape.blocks_per_plane * shape.pages_per_block * needs.slots_per_cent / 100;
-    (usable - (gc.stop + 2 + needs.blocks) * shape.pages_per_block) * planes
+fn most_pages(shape: &Shape, units: Units, gc: GcMarks, needs: &Needs) -> u32 {
+    let planes = shape.channels * shape.chips_per_channel * shape.planes_per_die / units.planes;
+    let pages = shape.pages_per_block * units.per_page * units.planes;
+    let usable = shape.blocks_per_plane * pages * needs.slots_per_cent / 100;
+    let padding = shape.blocks_per_plane * (units.per_program() - 1);
+    (usable - (gc.stop + 2 + needs.blocks) * pages - padding) * planes
 }
 
 impl Scenario {
@@ -119,7 +144,18 @@ impl Scenario {
             let pages = needs.pages[one_of(needs.pages.len() as u32) as usize];
             let data = 2 + one_of(6);
             let least = gc.stop + 2 + needs.blocks;
+            let units = match needs.units {
+                [one] => *one,
+                several => several[one_of(several.len() as u32) as usize],
+            };
+            // Each block but those may give up a program unit.
+            let programs = pages / units.pages;
+            if pages % units.pages != 0 || !planes.is_multiple_of(units.planes) || programs < 2 {
+                continue;
+            }
             let blocks = (least * 100).div_ceil(needs.slots_per_cent) + data;
+            let blocks =
+                if units == Units::PAGE { blocks } else { blocks * programs / (programs - 1) + 1 };
             let shape = Shape {
                 channels,
                 chips_per_channel: chips,
@@ -130,12 +166,15 @@ impl Scenario {
                 page_size: Bytes::kib(4),
                 bits_per_cell: 1 + one_of(3),
             };
-            if channels * chips * planes * blocks * pages <= 900 {
-                break shape;
+            if channels * chips * planes * blocks * pages * units.per_page
+                <= 900 * units.per_program()
+            {
+                break (shape, units);
             }
         };
+        let (shape, units) = shape;
         let planes = shape.channels * shape.chips_per_channel * shape.planes_per_die;
-        let most = most_pages(&shape, gc, needs);
+        let most = most_pages(&shape, units, gc, needs);
         // Half of the drives have no page more than they need.
         let logical_pages =
             if one_of(2) == 0 { most } else { (most - one_of(most / 2 + 1)).max(1) };
@@ -143,6 +182,7 @@ impl Scenario {
         Self {
             seed,
             shape,
+            units,
             logical_pages,
             gc,
             victim: ["greedy", "fifo", "random", "d-choices"][one_of(4) as usize],
@@ -173,16 +213,24 @@ impl Scenario {
 
     /// The most logical pages that a legal drive of this shape exports.
     pub(crate) fn most_pages(&self, needs: &Needs) -> u32 {
-        most_pages(&self.shape, self.gc, needs)
+        most_pages(&self.shape, self.units, self.gc, needs)
+    }
+
+    pub(crate) fn geometry(&self) -> Geometry {
+        Geometry::new(self.shape)
+            .ok()
+            .and_then(|geometry| geometry.with_order(self.pages)?.with_units(self.units).ok())
+            .expect("a scenario's shape is a drive")
     }
 
     pub(crate) fn config(&self, layouts: Layouts) -> Config {
         let config = Config {
-            geometry: Geometry::new(self.shape)
-                .ok()
-                .and_then(|geometry| geometry.with_order(self.pages))
-                .expect("a scenario's shape is a drive"),
-            layouts,
+            geometry: self.geometry(),
+            layouts: if self.units == Units::PAGE {
+                layouts
+            } else {
+                Layouts::of(&self.geometry())
+            },
             logical_pages: self.logical_pages,
             gc: self.gc,
             endurance: self.endurance,

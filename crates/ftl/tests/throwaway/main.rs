@@ -84,7 +84,7 @@ impl Acts {
 
 /// Drives with spare blocks for policies that keep some busy, under hosts that read.
 fn drives(blocks: u32, slots_per_cent: u32, pages: &'static [u32]) -> impl Fn(u64) -> Scenario {
-    let needs = Needs { blocks, slots_per_cent, pages, rounds: 3 };
+    let needs = Needs { blocks, slots_per_cent, pages, ..Needs::PLAIN };
     move |seed| {
         let s = Scenario::random(seed, &needs);
         let (reads, idle) = (s.reads.max(30), s.idle.max(2));

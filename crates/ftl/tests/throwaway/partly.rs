@@ -173,9 +173,8 @@ impl ReadDisturb for Partly {
     fn on_limit(&mut self, view: &FtlView<'_>, block: BlockId, _: Time, plan: &mut Plan) {
         self.turn += 1;
         plan.push(Step::ResetReads(block));
-        let all: Vec<u16> = (0..view.geometry.pages_per_block())
+        let all: Vec<u32> = (0..view.geometry.pages_per_block())
             .filter(|slot| view.map.is_valid(block, *slot))
-            .map(|slot| slot as u16)
             .collect();
         let some = all.iter().copied().step_by(2).collect();
         if let Some(to) = self.gather(view.geometry, block) {

@@ -35,7 +35,6 @@ impl ReadDisturb for Squeezed {
         self.asked += 1;
         let lost = (0..view.geometry.pages_per_block())
             .filter(|page| !view.layouts.is_slot(Mode::Low, *page))
-            .map(|page| page as u16)
             .collect();
         let to = Dest::Stream(StreamId::GC);
         plan.push(Step::Copy { from: block, pages: Pages::Some(lost), to });

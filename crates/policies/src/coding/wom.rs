@@ -19,7 +19,7 @@ use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{Coding, FtlView, Interests, NextLife, State, Watch};
 use kernel::Time;
-use nand::{BlockId, Geometry, Layouts, Mode};
+use nand::{BlockId, Geometry, Layouts, Mode, Units};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
@@ -40,6 +40,13 @@ pub const INFO: PolicyInfo = PolicyInfo {
     needs: &["read-disturb=none"],
     forbids: &["page-choice=mango"],
     misfit: |geometry| {
+        if geometry.units() != Units::PAGE {
+            return Some(
+                "it codes pages one by one, and this drive maps parts of pages or programs several \
+                 together: its mapping unit must be a page, and a program one page"
+                    .into(),
+            );
+        }
         let safe = safe_pages(geometry);
         (safe < 3).then(|| {
             format!(

@@ -109,7 +109,7 @@ pub struct Mango {
     /// Pages that may lie passed over in a plane.
     most: u32,
     /// Pages passed over, in each block and in each plane.
-    in_block: Vec<u16>,
+    in_block: Vec<u32>,
     in_plane: Vec<u32>,
     victims: Vec<Option<Victim>>,
     /// The first of two streams: worn blocks, then young ones.
@@ -212,7 +212,7 @@ impl Mango {
             return false;
         }
         *standing += pages;
-        self.in_block[block.index()] += pages as u16;
+        self.in_block[block.index()] += pages;
         self.counters.skipped += u64::from(pages);
         true
     }
@@ -268,7 +268,7 @@ impl Watch for Mango {
     fn on_erase(&mut self, block: BlockId, _: Time) {
         let plane = self.geometry().plane_of(block);
         let passed = std::mem::take(&mut self.in_block[block.index()]);
-        self.in_plane[plane.index()] -= u32::from(passed);
+        self.in_plane[plane.index()] -= passed;
         self.counters.erases[self.state as usize] += 1;
         if self.victims[plane.index()].is_some_and(|v| v.block == block) {
             self.victims[plane.index()] = None;

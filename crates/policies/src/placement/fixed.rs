@@ -3,7 +3,8 @@
 //! Neighbouring pages lie on neighbouring units in a given order: with `cwdp` the channel changes
 //! first, then the way (chip), the die, the plane. A page always returns to its plane, so that
 //! sequential reads find the parallelism of the order, and random writes may queue on one die while
-//! others are idle.
+//! others are idle. Where one command programs several pages, those of an aligned run of so many go
+//! together.
 
 use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
@@ -38,6 +39,8 @@ pub struct Static {
     /// The plane of each remainder of the page number by the number of planes.
     planes: Vec<PlaneId>,
     by_planes: Divisor,
+    /// Pages that one command programs: they go together.
+    run: Divisor,
 }
 
 pub(crate) fn new(params: &Params) -> Static {
@@ -48,12 +51,12 @@ impl Static {
     /// In an order such as `"cwdp"`.
     pub fn in_order(order: &str) -> Self {
         let order = order.as_bytes().try_into().expect("an order has four letters");
-        Self { order, planes: Vec::new(), by_planes: Divisor::new(1) }
+        Self { order, planes: Vec::new(), by_planes: Divisor::new(1), run: Divisor::new(1) }
     }
 
     #[inline]
     fn plane_of(&self, lpn: Lpn) -> PlaneId {
-        self.planes[self.by_planes.rem(lpn.as_u32()) as usize]
+        self.planes[self.by_planes.rem(self.run.div(lpn.as_u32())) as usize]
     }
 }
 
@@ -80,6 +83,7 @@ impl Watch for Static {
         let planes = (0..geometry.planes() as u32).map(plane).collect();
         self.planes = planes;
         self.by_planes = Divisor::new(geometry.planes() as u32);
+        self.run = Divisor::new(geometry.slots_per_program());
     }
 }
 

@@ -124,17 +124,16 @@ impl Identifier {
     }
 
     /// The valid pages of a monitor block that were read more than the average one.
-    pub(super) fn hot(&mut self, view: &FtlView<'_>, block: BlockId) -> Vec<u16> {
+    pub(super) fn hot(&mut self, view: &FtlView<'_>, block: BlockId) -> Vec<u32> {
         let row = self.row[block];
         if row == NO_ROW {
             return Vec::new();
         }
         let reads = &self.reads[row as usize * self.pages..][..self.pages];
-        let valid =
-            || (0..self.pages as u16).filter(|slot| view.map.is_valid(block, (*slot).into()));
-        let of = |slot: &u16| u64::from(reads[usize::from(*slot)]);
+        let valid = || (0..self.pages as u32).filter(|slot| view.map.is_valid(block, *slot));
+        let of = |slot: &u32| u64::from(reads[*slot as usize]);
         let (count, sum) = (valid().count() as u64, valid().map(|slot| of(&slot)).sum::<u64>());
-        let hot: Vec<u16> = valid().filter(|slot| of(slot) * count > sum).collect();
+        let hot: Vec<u32> = valid().filter(|slot| of(slot) * count > sum).collect();
         self.hot_pages += hot.len() as u64;
         hot
     }

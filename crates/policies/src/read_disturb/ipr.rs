@@ -175,10 +175,10 @@ impl Ipr {
             };
             reclaim(plan, idlest, REFRESHED);
         }
-        let top = |slot: &u16| !view.layouts.is_slot(Mode::Low, (*slot).into());
-        let valid = |slot: &u16| view.map.is_valid(block, (*slot).into());
-        let slots = 0..view.geometry.pages_per_block() as u16;
-        let tops: Vec<u16> = slots.filter(|slot| top(slot) && valid(slot)).collect();
+        let top = |slot: &u32| !view.layouts.is_slot(Mode::Low, *slot);
+        let valid = |slot: &u32| view.map.is_valid(block, *slot);
+        let slots = 0..view.geometry.pages_per_block();
+        let tops: Vec<u32> = slots.filter(|slot| top(slot) && valid(slot)).collect();
         self.make_room(view, plane, tops.len() as u32, plan);
         let surcharge = if self.by_rate {
             let (reprograms, erases) = self.cycles[block];

@@ -3,7 +3,7 @@
 use super::{LOW, share};
 use ftl::{FtlView, State};
 use kernel::{Idx, IndexVec, Time};
-use nand::{BlockId, Geometry, Mode, PlaneId};
+use nand::{BlockId, Geometry, Layouts, Mode, PlaneId};
 
 /// Names of the counts of blocks with guard levels by the share of their reads that was used when
 /// they were erased, in tenths; the last used them all.
@@ -122,8 +122,8 @@ impl Lows {
 
     /// Slots of a plane that its blocks lack, at most.
     pub(super) fn lost_slots(&self, geometry: &Geometry) -> u64 {
-        let pages = geometry.pages_per_block();
-        u64::from(self.cap_of(geometry)) * u64::from(pages - pages / 3 * 2)
+        let lost = geometry.pages_per_block() - Layouts::of(geometry).slots(Mode::Low);
+        u64::from(self.cap_of(geometry)) * u64::from(lost)
     }
 
     pub(super) fn counters(&self) -> Vec<(&'static str, f64)> {

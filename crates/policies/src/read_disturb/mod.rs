@@ -120,7 +120,7 @@ const WORD: u64 = 8;
 struct Common {
     limit: u32,
     hold: Hold,
-    geometry: Option<Geometry>,
+    geometry: Option<Box<Geometry>>,
     /// When a block reached its limit.
     since: IndexVec<BlockId, Option<Time>>,
     refreshes: u64,
@@ -138,12 +138,12 @@ impl Common {
     }
 
     fn attach(&mut self, geometry: &Geometry) {
-        self.geometry = Some(*geometry);
+        self.geometry = Some(Box::new(*geometry));
         self.since = IndexVec::filled(None, geometry.blocks());
     }
 
     fn geometry(&self) -> &Geometry {
-        self.geometry.as_ref().expect("a policy is attached first")
+        self.geometry.as_deref().expect("a policy is attached first")
     }
 
     /// A block has reached its limit.

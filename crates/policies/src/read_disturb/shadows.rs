@@ -59,13 +59,13 @@ impl Shadows {
 
     /// Steps that gather read-hot pages in shadow blocks, as far as there are any to be had; one
     /// block is kept for pages that must leave another.
-    fn admit(&mut self, view: &FtlView<'_>, block: BlockId, hot: &[u16], plan: &mut Plan) {
+    fn admit(&mut self, view: &FtlView<'_>, block: BlockId, hot: &[u32], plan: &mut Plan) {
         let room = self.room(view.geometry);
         let cap = share(view.geometry, self.percent);
         let plane = view.geometry.plane_of(block);
         let mut rest = hot;
         let mut opened = 0;
-        let mut copy = |n: u32, to: Dest, rest: &mut &[u16]| {
+        let mut copy = |n: u32, to: Dest, rest: &mut &[u32]| {
             let (some, others) = rest.split_at(rest.len().min(n as usize));
             *rest = others;
             plan.push(Step::Copy { from: block, pages: Pages::Some(some.to_vec()), to });
@@ -94,8 +94,7 @@ impl Shadows {
     fn refresh(&mut self, view: &FtlView<'_>, block: BlockId, plan: &mut Plan) {
         self.counts.refreshed += 1;
         let pages = view.geometry.pages_per_block();
-        let valid: Vec<u16> =
-            (0..pages as u16).filter(|slot| view.map.is_valid(block, (*slot).into())).collect();
+        let valid: Vec<u32> = (0..pages).filter(|slot| view.map.is_valid(block, *slot)).collect();
         let unused = pages - view.blocks.written(block);
         let open = view.blocks.state(block) == State::Open;
         if self.levels && open && valid.len() as u32 <= unused {

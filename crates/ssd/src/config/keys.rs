@@ -133,6 +133,10 @@ settings! {
         /// Array time of a page read, up to a minute. One value, or a list of one for each page
         /// type, least significant bit first.
         read: Option<ByPageType<Operation>>,
+        /// Array time of a read that asks for fewer mapping units than a page has, up to a minute. One
+        /// value, or a list of one for each page type. By default that of the whole page. The channel
+        /// carries what is asked for, either way. Not together with `levels`, `physics` and the model of the cells.
+        read_partial: Option<ByPageType<Operation>>,
         /// Array time of a page program, up to a minute. One value, or a list of one for each
         /// page type, least significant bit first.
         program: Option<ByPageType<Operation>>,
@@ -294,6 +298,13 @@ settings! {
     pub struct Ftl: Copy {
         /// The unit of mapping: "page".
         mapping: Mapping,
+        /// Bytes that one map entry covers, such as "4KiB": a page, or an equal part of one, at least
+        /// a 64th, and a multiple of `host.sector`. By default a page.
+        mapping_unit: Option<Bytes>,
+        /// How long a write waits for others to be programmed with, where a program takes several
+        /// mapping units and nothing answers the host before; then what is missing is padding. Up to
+        /// a minute. By default "0ns": until all that comes at the same time is there.
+        program_wait: Option<Operation> => Run,
         /// (P - L) / L, where P is the flash and L what the drive exports; above 0. A fraction,
         /// not a percentage. Exports whole pages, rounded down.
         over_provisioning: Option<f64>

@@ -9,11 +9,14 @@ use super::node::{Node, Table};
 use super::text::{Origin, Place, Text};
 use super::times::spread;
 use kernel::Bytes;
-use nand::{Energies, Geometry, GeometryError, PageOrder, Shape};
+use nand::{Energies, Geometry, GeometryError, PageOrder, Shape, Units};
 use policies::external::Supplier;
 use policies::{PolicyError, PolicySet};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
+
+/// A page has at most so many mapping units.
+const MOST_UNITS: u64 = 64;
 
 /// A write buffer holds at most so many pages.
 const BUFFER_PAGES: u64 = 1 << 30;
@@ -249,7 +252,25 @@ impl Work<'_> {
             );
             self.fail(Kind::Conflict, message, &[("pages.order", "")]);
         }
-        ordered
+        self.units(ordered?)
+    }
+
+    /// The array with the units that it is mapped and programmed in.
+    fn units(&self, geometry: Geometry) -> Option<Geometry> {
+        let (path, page) = ("ftl.mapping-unit", geometry.page_size());
+        let unit = self.get::<Bytes>(path).unwrap_or(page);
+        let parts = page.get().checked_div(unit.get()).unwrap_or(0);
+        if parts * unit.get() != page.get() || !(1..=MOST_UNITS).contains(&parts) {
+            let message = format!("`{path}` is {unit}, and a page is {page}");
+            let label = format!("a page, or an equal part of one, at least a {MOST_UNITS}th");
+            self.fail(Kind::Value, message, &[(path, &label), ("geometry.page-size", "")]);
+            return None;
+        }
+        let units = Units { per_page: parts as u32, ..Units::PAGE };
+        let wrong = |error: GeometryError| {
+            self.fail(Kind::Geometry, format!("in units of {unit}: {error}"), &[(path, "")]);
+        };
+        geometry.with_units(units).map_err(wrong).ok()
     }
 
     fn reliability(&self) -> Option<Reliability> {
@@ -273,7 +294,7 @@ impl Work<'_> {
             return None;
         }
         if let Some(geometry) = self.geometry {
-            all.codeword = all.codeword.min(geometry.page_size());
+            all.codeword = all.codeword.min(geometry.flash().page_size);
         }
         Some(all)
     }
@@ -337,7 +358,11 @@ impl Work<'_> {
         let own = u64::from(stop) + 2;
         let (kept, names) = policies.map_or((0, Vec::new()), |p| p.spare_slots(g));
         let kept = kept.div_ceil(g.pages_per_block().into());
-        let blocks = own + kept;
+        // What each block may keep that reclaiming it does not gain: a program unit less one page.
+        let unit = u64::from(g.slots_per_program());
+        let padded = (unit - 1) * g.blocks_per_plane() as u64;
+        let padded = padded.div_ceil(g.pages_per_block().into());
+        let blocks = own + kept + padded;
         let needed = g.planes() as u64 * blocks * u64::from(g.pages_per_block());
         let spare = g.pages() as u64 - u64::from(logical);
         if spare >= needed {
@@ -355,6 +380,11 @@ impl Work<'_> {
         );
         if let Some(who) = names {
             help += &format!("; {who} keeps the pages of {kept} from data");
+        }
+        if padded > 0 {
+            help += &format!(
+                "; moved data take whole programs of {unit} mapping units, which may give up {padded}"
+            );
         }
         let all = g.blocks_per_plane() as u64;
         help += &if blocks >= all {
@@ -374,9 +404,14 @@ impl Work<'_> {
             && (unit.get() == 0 || g.page_size().get() % unit.get() != 0)
         {
             let page = g.page_size();
-            let message = format!("a page of {page} is no multiple of a sector of {unit}");
-            let marks = [("host.sector", "the sector"), ("geometry.page-size", "the page")];
-            self.fail(Kind::Value, message, &marks);
+            let (what, path) = if g.units().per_page == 1 {
+                ("page", "geometry.page-size")
+            } else {
+                ("mapping unit", "ftl.mapping-unit")
+            };
+            let message = format!("a {what} of {page} is no multiple of a sector of {unit}");
+            let label = format!("the {what}");
+            self.fail(Kind::Value, message, &[("host.sector", "the sector"), (path, &label)]);
         }
     }
 

@@ -39,10 +39,12 @@ impl Work<'_> {
             Some(bus) => self.bus(bus, geometry)?,
             None => nand::Bus::Included,
         };
+        self.partial_reads(geometry);
         let cell = reliability.cell(geometry);
         if let Some(physics) = &keys.physics {
             let (read, program, soft_reads) = self.physics(physics, &cell, reliability)?;
-            return Some((Timing { read, program, erase: keys.erase, bus }, soft_reads));
+            let timing = Timing { read, read_partial: None, program, erase: keys.erase, bus };
+            return Some((timing, soft_reads));
         }
         let times = match (&keys.levels, &keys.read, &keys.program) {
             (Some(all), ..) => {
@@ -52,7 +54,8 @@ impl Work<'_> {
             _ => return None,
         };
         let [read, program] = [0, 1].map(|which| times.map(|level| spread(level[which])));
-        let timing = Timing { read, program, erase: keys.erase, bus };
+        let read_partial = keys.read_partial.as_ref().map(|times| spread(times));
+        let timing = Timing { read, read_partial, program, erase: keys.erase, bus };
         if keys.levels.is_none() {
             let soft_reads = SoftReads::of_plain(&timing, &cell, &reliability.ldpc());
             return Some((timing, soft_reads));
@@ -66,6 +69,32 @@ impl Work<'_> {
         }
         let soft_reads = rising.unwrap_or(SoftReads { array: timing.read, planes: [[0; 4]; 3] });
         Some((timing, soft_reads))
+    }
+
+    /// Whether anything could make use of a time for parts of pages.
+    fn partial_reads(&self, geometry: &Geometry) {
+        let path = "timing.read-partial";
+        if self.tree.at(path).is_none() {
+            return;
+        }
+        let conflict =
+            ["timing.levels", "timing.physics"].into_iter().find(|p| self.tree.at(p).is_some());
+        let model = self.get::<super::drive::Model>("reliability.model");
+        if let Some(other) = conflict {
+            let message = format!("`{path}` is one time, and `{other}` gives one for each level");
+            self.fail(Kind::Conflict, message, &[(path, ""), (other, "")]);
+        } else if model == Some(super::drive::Model::On) {
+            let message = format!(
+                "`{path}` is the time of a plain read, and with `reliability.model` \"on\" errors \
+                 decide how long a read takes"
+            );
+            self.fail(Kind::Conflict, message, &[(path, ""), ("reliability.model", "")]);
+        } else if geometry.units().per_page == 1 {
+            let message = format!(
+                "`{path}` is for reads of a part of a page, and `ftl.mapping-unit` is a whole page"
+            );
+            self.fail(Kind::Conflict, message, &[(path, ""), ("ftl.mapping-unit", "")]);
+        }
     }
 
     /// Times of reads and programs by level from the equations of the cells.

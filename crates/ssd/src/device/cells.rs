@@ -9,7 +9,7 @@
 //! binomial tail, from a random stream of its own, and the expected number is added up beside it.
 
 use crate::config::{Drive, ReadStart, Uncorrectable};
-use kernel::{Dur, IndexVec, Rng, Time};
+use kernel::{Dur, Idx, IndexVec, Rng, Time};
 use nand::physics::{Cell, Codeword, ErrorTable, Recovery, STEP_VOLTS, step_of_time};
 use nand::{BlockId, Level, Ppn, SoftReads, Source};
 
@@ -26,7 +26,7 @@ pub(crate) struct CellCounts {
     pub(crate) read_by_step: [u64; STEPS],
     /// Attempts that failed and were followed by a finer one.
     pub(crate) failed_attempts: u64,
-    /// Bit planes that attempts sent beyond one page each, by source.
+    /// Bit planes that attempts sent beyond one page each, by source: those of a mapping unit.
     pub(crate) extra_planes: [u64; 6],
     /// Pages that no sensing could read, by source.
     pub(crate) uncorrectable: [u64; 6],
@@ -45,6 +45,8 @@ pub(crate) struct Sensed {
     pub(crate) array: Dur,
     /// Bit planes beyond those of a plain read.
     pub(crate) planes: u32,
+    /// How often it was sensed.
+    pub(crate) attempts: u32,
 }
 
 impl Sensed {
@@ -54,6 +56,7 @@ impl Sensed {
             plain: self.plain + next.plain,
             array: self.array + next.array,
             planes: self.planes + next.planes,
+            attempts: self.attempts + next.attempts,
         }
     }
 }
@@ -67,6 +70,8 @@ pub(crate) struct Target {
     pub(crate) level: Level,
     /// Its block has guard levels, which read disturb reaches a tenth as fast.
     pub(crate) guarded: bool,
+    /// Mapping units that are asked for.
+    pub(crate) units: u32,
 }
 
 /// The cells of a drive.
@@ -77,7 +82,8 @@ pub(crate) struct Cells {
     retire: bool,
     code: Codeword,
     corrected: u32,
-    codewords: u32,
+    /// Codewords of so many mapping units.
+    codewords: Vec<u32>,
     /// Whether a bus carries the data: an attempt that is repeated sends its page again.
     resends: u32,
     /// Raw bit error rates up to this fail too seldom to count.
@@ -125,7 +131,11 @@ impl Cells {
             retire: r.uncorrectable == Uncorrectable::Retire,
             code,
             corrected,
-            codewords: geometry.page_size().get().div_ceil(r.codeword.get()) as u32,
+            codewords: (0..=geometry.units().per_page)
+                .map(|n| {
+                    (u64::from(n) * geometry.page_size().get()).div_ceil(r.codeword.get()) as u32
+                })
+                .collect(),
             resends: u32::from(drive.timing.bus != nand::Bus::Included),
             harmless: harmless(code, corrected, r.ldpc().correctable(2)) as f32,
             cell,
@@ -153,7 +163,7 @@ impl Cells {
         now: Time,
         sensed: &mut [[u64; 4]; 3],
     ) -> Sensed {
-        let Target { slot, block, page_type, level, guarded } = *target;
+        let Target { slot, block, page_type, level, guarded, units } = *target;
         let now_s = now.as_ns() / 1_000_000_000;
         let hours = match self.programmed[slot] {
             0 => self.initial_hours + now_s as f32 / 3600.0,
@@ -177,8 +187,9 @@ impl Cells {
         for (step, counts) in sensed.iter_mut().enumerate().take(last + 1).skip(first) {
             total.array += self.reads.array[step][page_type];
             let planes = self.reads.planes[step][page_type];
-            self.counts.extra_planes[source as usize] += u64::from(planes);
-            total.planes += planes + if step == first { 0 } else { self.resends };
+            self.counts.extra_planes[source as usize] += u64::from(planes * units);
+            total.planes += (planes + if step == first { 0 } else { self.resends }) * units;
+            total.attempts += 1;
             counts[page_type] += 1;
         }
         self.disturbs[block] += (last - first + 1) as u32;
@@ -186,7 +197,7 @@ impl Cells {
         self.counts.read_by_step[last] += 1;
         self.counts.worst_rber = self.counts.worst_rber.max(rber);
         if rber > self.harmless {
-            self.may_fail(block, source, rber);
+            self.may_fail(block, source, rber, units);
         }
         total
     }
@@ -194,15 +205,16 @@ impl Cells {
     /// Reading a page that holds nothing.
     pub(crate) fn nothing(&self) -> Sensed {
         let plain = self.reads.array[0][0];
-        Sensed { plain, array: plain, planes: 0 }
+        Sensed { plain, array: plain, planes: 0, attempts: 1 }
     }
 
     /// Draws whether a page cannot be read.
     #[cold]
-    fn may_fail(&mut self, block: BlockId, source: Source, rber: f32) {
+    fn may_fail(&mut self, block: BlockId, source: Source, rber: f32, units: u32) {
         let one = self.code.failure(self.corrected, rber.into());
-        self.counts.expected_failures += one * f64::from(self.codewords);
-        let page = -(f64::from(self.codewords) * (-one).ln_1p()).exp_m1();
+        let codewords = f64::from(self.codewords[units as usize]);
+        self.counts.expected_failures += one * codewords;
+        let page = -(codewords * (-one).ln_1p()).exp_m1();
         if self.rng.unit() >= page {
             return;
         }
@@ -217,10 +229,12 @@ impl Cells {
         self.failed.pop()
     }
 
-    /// A slot was programmed.
+    /// The slots from one on were programmed.
     #[inline]
-    pub(crate) fn programmed(&mut self, slot: Ppn, now: Time) {
-        self.programmed[slot] = 1 + (now.as_ns() / 1_000_000_000) as u32;
+    pub(crate) fn programmed(&mut self, first: Ppn, slots: u32, now: Time) {
+        let at = 1 + (now.as_ns() / 1_000_000_000) as u32;
+        let first = first.index();
+        self.programmed.as_mut_slice()[first..first + slots as usize].fill(at);
     }
 
     /// A block was erased for the `erases`th time in this run, with so much wear in thousandths of

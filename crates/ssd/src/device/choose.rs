@@ -6,7 +6,7 @@ use crate::config::MultiPlane;
 use crate::sim::{Actor, Clock};
 use ftl::OpView;
 use kernel::Idx;
-use nand::{Array, BlockId, DieId, Ppn, Store};
+use nand::{Array, DieId, Ppn, Store};
 
 const IDLE: u8 = 1 << LaneId::Idle as u8;
 
@@ -73,7 +73,7 @@ impl Device {
         op: u32,
     ) -> u32 {
         let (lane, op) = self.in_block_order(array, die, lane, op);
-        self.dies[die].end_wait(&mut self.ops[op].spent);
+        self.dies[die].end_waits(&mut self.ops, op);
         if self.multi_plane != MultiPlane::Off {
             self.gather(array, die, lane, op);
         }
@@ -142,29 +142,30 @@ impl Device {
         let work = self.ops[op].work;
         let geometry = &self.geometry;
         let place = |o: &PageOp| geometry.split(o.ppn.expect("what may share has a slot"));
-        let plane_bit = |block: BlockId| {
-            1_u32 << (geometry.plane_of(block).index() % geometry.planes_per_die())
+        let plane_bit = |o: &PageOp| {
+            1_u32 << geometry.flash_plane_of(o.ppn.expect("what may share has a slot"))
         };
         // Only a re-write in idle time can hold a place before a host write in the same block.
         let contested = self.dies[die].mask & IDLE != 0 && work == Work::Program;
         let mut last = op;
-        let (block, slot) = place(&self.ops[op]);
-        let mut planes = plane_bit(block);
-        for _ in 1..geometry.planes_per_die() {
+        let (_, slot) = place(&self.ops[op]);
+        let mut planes = plane_bit(&self.ops[op]);
+        for _ in 1..geometry.flash().planes_per_die {
             let head = self.dies[die].lanes[lane].head;
             if head == NONE || self.ops[head].work != work || !self.ops[head].may_share() {
                 break;
             }
             let (block, at) = place(&self.ops[head]);
-            let bit = plane_bit(block);
-            let aligned = self.multi_plane == MultiPlane::Any || at == slot;
+            let bit = plane_bit(&self.ops[head]);
+            let (page, other) = (geometry.page_of(slot), geometry.page_of(at));
+            let aligned = self.multi_plane == MultiPlane::Any || page == other;
             let overtakes = contested && array.next_page(block) != at;
             if planes & bit != 0 || !aligned || overtakes {
                 break;
             }
             planes |= bit;
             let next = self.dies[die].pop(&mut self.ops, lane);
-            self.dies[die].end_wait(&mut self.ops[next].spent);
+            self.dies[die].end_waits(&mut self.ops, next);
             self.ops[last].next = next;
             last = next;
             self.stats.merged += 1;

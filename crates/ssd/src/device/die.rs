@@ -217,6 +217,18 @@ impl Die {
         }
     }
 
+    /// The same of an operation and its group.
+    #[inline]
+    pub(super) fn end_waits(&self, ops: &mut Ops, op: u32) {
+        self.end_wait(&mut ops[op].spent);
+        let mut at = ops[op].also;
+        while at != NONE {
+            let o = &mut ops[at];
+            self.end_wait(&mut o.spent);
+            at = o.also;
+        }
+    }
+
     /// Time that each source has kept the die busy, up to an instant after which nothing has happened, what runs included.
     pub(crate) fn busy_until(&self, at: Time) -> [u64; 6] {
         let mut busy = self.busy;

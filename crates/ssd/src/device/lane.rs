@@ -92,8 +92,16 @@ pub(crate) struct PageOp {
     pub(crate) partial: bool,
     /// The read of a read-modify-write; the write follows.
     pub(crate) modify: bool,
+    /// A write whose page was written over or given up before it had a slot: it is done with the others
+    /// of its group.
+    pub(crate) rides: bool,
+    /// Mapping units that a read asks for, those of its group included.
+    pub(crate) units: u16,
     /// The next of its lane, of the operations merged with it, or of the free list.
     pub(crate) next: u32,
+    /// The next of its group: the pages that one program command writes, or the units of one physical
+    /// page that a request reads. The first stands for all.
+    pub(crate) also: u32,
     pub(crate) lpn: Option<Lpn>,
     pub(crate) ppn: Option<Ppn>,
     /// The order in which it came to its die.
@@ -111,7 +119,10 @@ impl PageOp {
             prio,
             partial: false,
             modify: false,
+            rides: false,
+            units: 1,
             next: NONE,
+            also: NONE,
             lpn,
             ppn: None,
             seq: 0,
@@ -186,7 +197,10 @@ impl Ops {
         op.prio = Prio::Normal;
         op.partial = false;
         op.modify = false;
+        op.rides = false;
+        op.units = 1;
         op.next = NONE;
+        op.also = NONE;
         op.lpn = None;
         op.ppn = ppn;
         op.seq = seq;
@@ -205,6 +219,34 @@ impl Ops {
     pub(crate) fn chain(&self, first: u32) -> impl Iterator<Item = &PageOp> {
         let some = |id: u32| (id != NONE).then_some(id);
         std::iter::successors(some(first), move |&id| some(self[id].next)).map(|id| &self[id])
+    }
+
+    /// The operations of a group, the first of which this is.
+    pub(crate) fn group(&self, first: u32) -> impl Iterator<Item = u32> {
+        let some = |id: u32| (id != NONE).then_some(id);
+        std::iter::successors(some(first), move |&id| some(self[id].also))
+    }
+
+    /// Adds an operation to a group, behind the first.
+    pub(crate) fn join(&mut self, first: u32, op: u32) {
+        self[op].also = self[first].also;
+        self[first].also = op;
+    }
+
+    /// The group of an operation becomes the next of what runs with it.
+    #[cold]
+    pub(crate) fn line_up(&mut self, first: u32) {
+        let rest = self[first].next;
+        let mut last = first;
+        loop {
+            let next = std::mem::replace(&mut self[last].also, NONE);
+            if next == NONE {
+                break;
+            }
+            self[last].next = next;
+            last = next;
+        }
+        self[last].next = rest;
     }
 
     pub(crate) fn live(&self) -> u32 {

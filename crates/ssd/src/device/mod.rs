@@ -42,6 +42,8 @@ pub struct DeviceStats {
     pub sensed: PageCounts,
     /// Pages programmed.
     pub programmed: PageCounts,
+    /// Mapping units of sensed pages that nobody asked for, and no channel carried, by source.
+    pub unsent: [u64; 6],
     /// Operations that shared their array time with others on other planes.
     pub merged: u64,
     /// Time that each source kept all dies busy, in ns.
@@ -145,12 +147,19 @@ impl Device {
         self.job_places[id.as_u32() as usize]
     }
 
-    /// A host operation is on its way to a die from now on.
+    /// A host operation, and its group, is on its way to a die from now on.
     #[inline]
     pub(crate) fn expect(&mut self, die: DieId, op: u32) {
-        self.waiting[die] += 1;
-        self.waiting_total += 1;
-        self.ops[op].seq = self.next_place();
+        let mut at = op;
+        loop {
+            self.waiting[die] += 1;
+            self.waiting_total += 1;
+            self.ops[at].seq = self.next_place();
+            at = self.ops[at].also;
+            if at == NONE {
+                return;
+            }
+        }
     }
 
     /// Whether an operation that comes now can start at once. Where those of one instant may share
@@ -164,8 +173,8 @@ impl Device {
     /// An operation waits for a die.
     #[inline]
     pub(crate) fn queue(&mut self, clock: &mut Clock, die: DieId, lane: LaneId, op: u32) {
+        self.begin_wait(die, op, clock.now);
         let d = &mut self.dies[die];
-        d.begin_wait(&mut self.ops[op].spent, clock.now);
         d.queue(&mut self.ops, lane, op);
         self.look_round(clock, die);
     }
@@ -176,9 +185,17 @@ impl Device {
         self.dies[die].insert(&mut self.ops, lane as usize, op);
     }
 
-    /// A wait for a die begins that is no wait in a lane.
+    /// A wait for a die begins, of an operation and its group: in a lane, or elsewhere.
+    #[inline]
     pub(crate) fn begin_wait(&mut self, die: DieId, op: u32, now: Time) {
-        self.dies[die].begin_wait(&mut self.ops[op].spent, now);
+        let d = &self.dies[die];
+        d.begin_wait(&mut self.ops[op].spent, now);
+        let mut at = self.ops[op].also;
+        while at != NONE {
+            let o = &mut self.ops[at];
+            d.begin_wait(&mut o.spent, now);
+            at = o.also;
+        }
     }
 
     /// A free die with something in its lanes looks round at the end of this instant.
@@ -274,6 +291,9 @@ impl Device {
         let bus = (ran - corrected).as_ns() - array;
         let mut at = first;
         while at != NONE {
+            if self.ops[at].also != NONE {
+                self.ops.line_up(at);
+            }
             let op = &mut self.ops[at];
             op.spent.array += array;
             op.spent.bus += bus;

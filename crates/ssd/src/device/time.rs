@@ -34,23 +34,29 @@ impl Device {
     /// Reading a chain of slots: planes sense together.
     fn read<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source) -> Command {
         let (mut longest, mut out) = (Dur::ZERO, 0);
+        let per_page = self.geometry.units().per_page;
         let mut at = op;
         while at != NONE {
-            let slot = self.ops[at].ppn;
+            let (slot, units) = (self.ops[at].ppn, u32::from(self.ops[at].units));
             let level = slot.map_or_else(|| ftl.policies.cost.initial(), |slot| ftl.level_of(slot));
             self.stats.read_by_level[level as usize] += 1;
             let sensed = &mut self.stats.sensed[source as usize][level as usize];
             let mut time = Dur::ZERO;
             let mut sense = |page_type: usize| {
                 sensed[page_type] += 1;
-                time += self.timing.read(level, page_type);
-                out += 1;
+                time += if units == per_page {
+                    self.timing.read(level, page_type)
+                } else {
+                    self.stats.unsent[source as usize] += u64::from(per_page - units);
+                    self.timing.read_part(level, page_type)
+                };
+                out += units;
             };
             match slot.map(|slot| (slot, ftl.page_of(slot))) {
                 Some((_, Some(page))) => sense(self.geometry.page_type(page)),
                 Some((slot, None)) => {
                     let pages = ftl.read_pages(slot).iter();
-                    pages.for_each(|page| sense(self.geometry.page_type(page)));
+                    pages.for_each(|page| sense(self.geometry.type_of_page(page)));
                 }
                 None => sense(0),
             }
@@ -65,8 +71,11 @@ impl Device {
     fn soft_read<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source, now: Time) -> Command {
         let Some(cells) = &mut self.cells else { unreachable!("there is a model of the cells") };
         let (mut plain, mut longest, mut extra, mut out) = (Dur::ZERO, Dur::ZERO, 0, 0);
+        let per_page = self.geometry.units().per_page;
         let mut at = op;
         while at != NONE {
+            let units = u32::from(self.ops[at].units);
+            let unsent = &mut self.stats.unsent[source as usize];
             let counts = &mut self.stats.sensed[source as usize];
             let sensed = if let Some(slot) = self.ops[at].ppn {
                 let level = ftl.level_of(slot);
@@ -75,17 +84,20 @@ impl Device {
                 let guarded = ftl.array().mode(block) == Mode::Low;
                 let mut sensed = Sensed::default();
                 for page in ftl.read_pages(slot).iter() {
-                    let page_type = self.geometry.page_type(page);
-                    let target = Target { slot, block, page_type, level, guarded };
-                    sensed = sensed.then(cells.read(&target, source, now, counts));
-                    out += 1;
+                    let page_type = self.geometry.type_of_page(page);
+                    let target = Target { slot, block, page_type, level, guarded, units };
+                    let read = cells.read(&target, source, now, counts);
+                    *unsent += u64::from((per_page - units) * read.attempts);
+                    sensed = sensed.then(read);
+                    out += units;
                 }
                 sensed
             } else {
                 // There is nothing that could be wrong.
                 self.stats.read_by_level[ftl.policies.cost.initial() as usize] += 1;
                 counts[0][0] += 1;
-                out += 1;
+                *unsent += u64::from(per_page - units);
+                out += units;
                 cells.nothing()
             };
             plain = plain.max(sensed.plain);
@@ -100,13 +112,17 @@ impl Device {
     /// Programming a chain of slots.
     fn program<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source) -> Command {
         let (mut longest, mut pages_in) = (Dur::ZERO, 0);
+        let unit = self.geometry.slots_per_program();
         let mut at = op;
         while at != NONE {
             let slot = self.ops[at].ppn.expect("a program has a slot");
             let level = ftl.level_of(slot);
             self.stats.program_by_level[level as usize] += 1;
             let (mut time, before, pages) = match ftl.page_of(slot) {
-                Some(page) => (self.program_time(page, level, source), Dur::ZERO, 1),
+                Some(slot) => {
+                    let page_type = self.geometry.page_type(slot);
+                    (self.program_time(page_type, level, source), Dur::ZERO, unit)
+                }
                 None => self.slot_time(ftl, slot, level, source),
             };
             if let Some(factors) = &self.by_wear {
@@ -121,10 +137,9 @@ impl Device {
         Command { pages_in, ..Command::new(Verb::Program, source, longest) }
     }
 
-    /// Array time of programming a page.
+    /// Array time of programming a page of a type.
     #[inline]
-    fn program_time(&mut self, page: u32, level: Level, source: Source) -> Dur {
-        let page_type = self.geometry.page_type(page);
+    fn program_time(&mut self, page_type: usize, level: Level, source: Source) -> Dur {
         self.stats.programmed[source as usize][level as usize][page_type] += 1;
         self.timing.program(level, page_type)
     }
@@ -144,15 +159,15 @@ impl Device {
         let pages = ftl.program_pages(slot);
         let (mut time, mut before) = (Dur::ZERO, Dur::ZERO);
         for page in pages.iter() {
-            time += self.program_time(page, level, source);
+            let page_type = self.geometry.type_of_page(page);
+            time += self.program_time(page_type, level, source);
             if again {
-                let page_type = self.geometry.page_type(page);
                 self.stats.read_by_level[level as usize] += 1;
                 self.stats.sensed[source as usize][level as usize][page_type] += 1;
                 before += self.timing.read(level, page_type);
             }
         }
-        (time, before, pages.count)
+        (time, before, pages.count * self.geometry.units().per_page)
     }
 
     /// In-place reprogramming, wordline by wordline: every page is read, unless it is a top page

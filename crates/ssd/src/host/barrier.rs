@@ -69,6 +69,11 @@ impl Barrier {
         false
     }
 
+    /// Whether a flush waits.
+    pub(crate) fn is_awaited(&self) -> bool {
+        !self.ended.is_empty()
+    }
+
     /// Takes the oldest flush, if it is done.
     pub(crate) fn take_done(&mut self) -> Option<u32> {
         let &(left, flush) = self.ended.front()?;

@@ -199,6 +199,26 @@ impl Buffer {
         self.volatile
     }
 
+    /// Whether a write may be done before flash has its page.
+    pub(crate) fn answers_early(&self) -> bool {
+        !(self.write_through && self.volatile)
+    }
+
+    /// Whether somebody waits for a page to be in flash.
+    pub(crate) fn is_awaited(&self, place: u32) -> bool {
+        self.entries[place as usize].awaited
+    }
+
+    /// Pages on their way to flash.
+    pub(crate) fn sent(&self) -> u32 {
+        self.taken - self.unsent - self.arriving
+    }
+
+    /// Whether all that it holds is on its way to flash.
+    pub(crate) fn sends_all(&self) -> bool {
+        self.unsent == 0 && self.arriving == 0
+    }
+
     /// Takes a page that the host writes, if there is room. `came_before`: writes wait for it.
     pub(crate) fn write(&mut self, write: Write, came_before: bool) -> Option<Placed> {
         let Write { lpn, parts, prio, forced, stretch } = write;
@@ -321,8 +341,7 @@ impl Buffer {
 
     /// The next page to be sent, with `waiting` writes in want of room.
     pub(crate) fn next_flush(&mut self, waiting: usize) -> Option<Flush> {
-        let on_their_way = (self.taken - self.unsent - self.arriving) as usize;
-        if self.unsent <= self.keep && on_their_way >= waiting {
+        if self.unsent <= self.keep && self.sent() as usize >= waiting {
             return None;
         }
         self.next_unsent()

@@ -7,6 +7,7 @@ mod barrier;
 mod buffer;
 mod port;
 mod queue;
+mod tray;
 
 pub(crate) use arrival::{ClosedLoop, Feeder};
 pub use backlog::Overload;
@@ -16,3 +17,4 @@ pub(crate) use buffer::{Arrived, Buffer, Data, Flush, Parts, Write};
 pub(crate) use port::Transfer;
 pub use queue::{Class, ClassStats, Completion, Stats};
 pub(crate) use queue::{Inside, Requests};
+pub(crate) use tray::Trays;

@@ -35,6 +35,7 @@ impl EnergyUse {
     ) -> Option<Self> {
         let energy = drive.energy.as_ref()?;
         let (timing, geometry) = (&drive.timing, &drive.geometry);
+        let per_page = f64::from(geometry.units().per_page);
         let mut by_source = [0.0; 6];
         let mut by_type = [[0.0; 4]; 2];
         let mut transfer = None;
@@ -51,8 +52,11 @@ impl EnergyUse {
                     }
                 }
                 if let Some(moved) = moved {
-                    let joules =
-                        levels.as_flattened().iter().sum::<u64>() as f64 * moved.as_joules();
+                    let mut pages = levels.as_flattened().iter().sum::<u64>() as f64;
+                    if which == 0 {
+                        pages -= stats.unsent[source] as f64 / per_page;
+                    }
+                    let joules = pages * moved.as_joules();
                     *transfer.get_or_insert(0.0) += joules;
                     by_source[source] += joules;
                 }
@@ -72,7 +76,7 @@ impl EnergyUse {
         if let (Some(reads), Some(moved)) = (reads, energy.transfer_out) {
             // What correcting errors sends beyond plain reads.
             for (source, planes) in reads.extra_planes.into_iter().enumerate() {
-                let joules = planes as f64 * moved.as_joules();
+                let joules = planes as f64 / per_page * moved.as_joules();
                 *transfer.get_or_insert(0.0) += joules;
                 by_source[source] += joules;
             }

@@ -101,7 +101,7 @@ pub(crate) fn report<K: Kit>(
         "host": host(&stats),
         "flash": flash(drive, &counts, &stats, sim.device_stats(), sim.wait_stats(), sim.cells()),
         "waf": ratio(programs * page_bytes, written),
-        "waf_pages": ratio(programs, counts.host_pages),
+        "waf_pages": ratio(programs - counts.padding.total(), counts.host_pages),
         "wear": {
             "erases": spread(sim.ftl().array().erases().as_slice(), 1.0, Value::from),
             "effective": spread(sim.ftl().array().wear().as_slice(), 1e-3, |n| (f64::from(n) * 1e-3).into()),
@@ -160,7 +160,8 @@ fn check<K: Kit>(
         && counts.skipped == 0
         && counts.sealed == 0;
     if !ended {
-        law(programs == moves, "programs = host pages + moves");
+        let padding = counts.padding.total();
+        law(programs == moves + padding, "programs = host pages + moves + padding");
         let erased = counts.erase.total() * u64::from(ftl.geometry().pages_per_block());
         let used = used_before + programs;
         law(!plain || used == pages_in_use(ftl) + erased, "pages programmed = in use + erased");
@@ -179,6 +180,7 @@ fn check<K: Kit>(
         "requests_served": stats.served,
         "programs": programs,
         "host_plus_moves": moves,
+        "padding": counts.padding.total(),
         "mapped": mapped,
         "valid": valid,
         "little_law_error": little,

@@ -144,6 +144,7 @@ pub(super) fn flash(
     json!({
         "read": by_source(&counts.read),
         "program": by_source(&counts.program),
+        "padding": by_source(&counts.padding),
         "erase": by_source(&counts.erase),
         "reprogram": by_source(&reprogram),
         "gc_erase_by_demand": demands,

@@ -1,8 +1,8 @@
 //! Simulated time, and who acts next.
 //!
 //! The cast is fixed: every die, the alarm of whoever pushes requests, the gate of the throttle,
-//! the timer of the policies, the port of the write buffer. Each waits for at most one thing, so the agenda has one place for each
-//! ([`kernel::Agenda`]).
+//! the timer of the policies, the port of the write buffer, the trays in which writes wait for others.
+//! Each waits for at most one thing, so the agenda has one place for each ([`kernel::Agenda`]).
 
 use kernel::{Agenda, Idx, Time};
 use nand::DieId;
@@ -19,6 +19,8 @@ pub(crate) enum Actor {
     Timer,
     /// A transfer into or out of the write buffer ends.
     Port,
+    /// Writes have waited long enough for others to be programmed with.
+    Trays,
 }
 
 /// The simulated time.
@@ -30,7 +32,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn new(dies: usize) -> Self {
-        Self { now: Time::ZERO, agenda: Agenda::new(dies + 4), dies }
+        Self { now: Time::ZERO, agenda: Agenda::new(dies + 5), dies }
     }
 
     #[inline]
@@ -41,6 +43,7 @@ impl Clock {
             Actor::Gate => self.dies + 1,
             Actor::Timer => self.dies + 2,
             Actor::Port => self.dies + 3,
+            Actor::Trays => self.dies + 4,
         }
     }
 
@@ -53,6 +56,7 @@ impl Clock {
             1 => Actor::Gate,
             2 => Actor::Timer,
             3 => Actor::Port,
+            4 => Actor::Trays,
             _ => Actor::Die(DieId::new(place)),
         };
         Some((at, actor))

@@ -4,7 +4,7 @@ use super::Sim;
 use crate::device::{LaneId, NONE, Owner, PageOp, Work};
 use ftl::{Kit, Lpn};
 use kernel::Prio;
-use nand::{DieId, Source, Store, Tag, Verb};
+use nand::{DieId, Ppn, Source, Store, Tag, Verb};
 
 impl<K: Kit> Sim<K> {
     /// A die's time has come.
@@ -55,17 +55,19 @@ impl<K: Kit> Sim<K> {
     /// waits for the very page that it has programmed.
     #[inline]
     fn conclude_operation(&mut self, die: DieId, op: u32) -> Option<bool> {
-        let PageOp { owner, work, modify, lpn, ppn, prio, seq, .. } = self.device.ops[op];
+        let PageOp { owner, work, modify, rides, lpn, ppn, prio, seq, .. } = self.device.ops[op];
         if let Owner::Job(id) = owner {
             let awaited = !self.waits.for_refresh().is_empty()
                 && work == Work::Program
-                && self.is_awaited(ppn.and_then(|ppn| self.ftl.map().owner(ppn)));
+                && self.is_awaited(ppn);
             self.device.ops.remove(op);
             self.step_job(die, id);
             return Some(awaited);
         }
         self.device.leave(die);
-        if work == Work::Program {
+        if rides {
+            self.page_done(op);
+        } else if work == Work::Program {
             let (lpn, ppn) = (lpn.expect("a page"), ppn.expect("a slot"));
             let tag = Tag { source: Source::Host, demand: Source::Host, prio };
             let data = K::Store::stamp(lpn.as_u32(), seq);
@@ -116,11 +118,13 @@ impl<K: Kit> Sim<K> {
         }
     }
 
-    /// Whether a read waits for a page.
+    /// Whether a read waits for a page that a command has programmed from a slot on.
     #[cold]
-    fn is_awaited(&self, lpn: Option<Lpn>) -> bool {
-        let barred = self.waits.for_refresh();
-        lpn.is_some() && barred.iter().any(|&op| self.device.ops[op].lpn == lpn)
+    fn is_awaited(&self, first: Option<Ppn>) -> bool {
+        let Some(first) = first.map(Ppn::as_u32) else { return false };
+        let slots = first..first + self.ftl.slots_per_program();
+        let there = |lpn: Lpn| self.ftl.find(lpn).is_some_and(|at| slots.contains(&at.as_u32()));
+        self.waits.for_refresh().iter().any(|&op| self.device.ops[op].lpn.is_some_and(there))
     }
 
     /// The cells take note of what was done, and blocks that could not be read are taken out of
@@ -133,7 +137,13 @@ impl<K: Kit> Sim<K> {
             op = next;
             let Some(cells) = &mut self.device.cells else { return };
             match work {
-                Work::Program => cells.programmed(ppn.expect("a program has a slot"), now),
+                Work::Program => {
+                    // The first of a command stands for all that it programs.
+                    let unit = self.ftl.slots_per_program();
+                    if let Some(first) = ppn.filter(|ppn| ppn.as_u32().is_multiple_of(unit)) {
+                        cells.programmed(first, unit, now);
+                    }
+                }
                 Work::Erase(block) => {
                     let array = self.ftl.array();
                     let (erases, wear) = (array.erases()[block] + 1, array.wear_after_erase(block));

@@ -67,18 +67,35 @@ impl<K: Kit> Sim<K> {
     /// Decides the levels of a chain of programs.
     #[inline(never)]
     fn decide_levels(&mut self, die: DieId, mut op: u32) {
+        let unit = self.ftl.slots_per_program();
         while op != NONE {
-            let PageOp { owner, lpn, ppn, next, .. } = self.device.ops[op];
-            self.decide_level(die, owner, lpn, ppn.expect("a program has a slot"));
+            let PageOp { owner, ppn, next, .. } = self.device.ops[op];
+            let first = ppn.expect("a program has a slot");
+            if unit == 1 {
+                self.decide_level(die, owner, self.device.ops[op].lpn, first, 0);
+            } else if let Owner::Job(id) = owner {
+                for nth in 0..self.ftl.job(id).copies() {
+                    self.decide_level(die, owner, None, Ppn::from_u32(first.as_u32() + nth), nth);
+                }
+            } else {
+                let mut at = op;
+                while at != NONE {
+                    let PageOp { lpn, ppn, also, .. } = self.device.ops[at];
+                    if let Some(slot) = ppn {
+                        self.decide_level(die, owner, lpn, slot, 0);
+                    }
+                    at = also;
+                }
+            }
             op = next;
         }
     }
 
-    fn decide_level(&mut self, die: DieId, owner: Owner, lpn: Option<Lpn>, slot: Ppn) {
+    fn decide_level(&mut self, die: DieId, owner: Owner, lpn: Option<Lpn>, slot: Ppn, nth: u32) {
         let (tag, stored) = match owner {
             Owner::Job(id) => {
                 let job = self.ftl.job(id);
-                (job.tag, job.copied_from().map(|from| self.ftl.level_of(from)))
+                (job.tag, job.copied_from(nth).map(|from| self.ftl.level_of(from)))
             }
             Owner::Host(_) | Owner::Buffer(_) => (Tag::of(Source::Host), None),
         };

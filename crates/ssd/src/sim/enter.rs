@@ -8,7 +8,7 @@ use crate::device::{LaneId, Owner, PageOp, Spent, Work};
 use crate::host::{Arrived, Buffer, Class, Data, Flush, Inside, Parts, Transfer, Write};
 use ftl::{Access, AccessKind, Kit, Lpn};
 use kernel::{Bytes, Dur, Prio, Time};
-use nand::{DieId, Source};
+use nand::{DieId, Ppn, Source};
 
 impl<K: Kit> Sim<K> {
     // ── Requests ────────────────────────────────────────────────────────────────────────────────
@@ -62,6 +62,7 @@ impl<K: Kit> Sim<K> {
             _ => (AccessKind::Read, Work::Read),
         };
         self.requests.get_mut(id).left = (last - first + 1) as u32;
+        self.splits = self.parts_of_pages && class == Class::Read;
         for page in first..=last {
             let lpn = Lpn::from_u32(page as u32);
             let whole = offset <= page * size && end >= (page + 1) * size;
@@ -77,6 +78,10 @@ impl<K: Kit> Sim<K> {
                 self.enter_buffer(op, lpn, from, to);
             }
         }
+        self.splits = false;
+        if !self.readings.is_empty() {
+            self.send_reads();
+        }
         if self.buffer.is_some() {
             self.flush();
         }
@@ -85,6 +90,13 @@ impl<K: Kit> Sim<K> {
 
     fn trim(&mut self, lpn: Lpn, prio: Prio) {
         self.observe(lpn, AccessKind::Trim, prio);
+        if let Some(at) = self.tray_of(lpn) {
+            self.trays.drop_page(at, lpn, &mut self.device.ops);
+            if self.trays.is_given_up(at) {
+                self.trays.seal_at(at, self.clock.now);
+                self.press_trays();
+            }
+        }
         if let Some(buffer) = &mut self.buffer {
             if let Some(stretch) = buffer.trim(lpn)
                 && buffer.is_volatile()
@@ -169,6 +181,9 @@ impl<K: Kit> Sim<K> {
 
     #[inline]
     fn enter_read(&mut self, op: u32, lpn: Lpn) {
+        if (self.parts_of_pages || self.trays.are_used()) && self.read_with_another(op, lpn) {
+            return;
+        }
         if self.ftl.barred(lpn).is_some() {
             self.park(op, Condition::Refresh);
             return;
@@ -196,13 +211,21 @@ impl<K: Kit> Sim<K> {
             self.watch.unmet = None;
         }
         let die = self.ftl.geometry().die_of(self.ftl.geometry().block_of(ppn));
-        if self.ftl.array().is_written(ppn) {
-            self.enqueue(die, lane, op);
+        let pending = !self.ftl.array().is_written(ppn);
+        if self.splits && !self.device.ops[op].modify {
+            self.await_others(op, die, lane, pending);
+        } else if pending {
+            self.await_program(op, die);
         } else {
-            self.device.expect(die, op);
-            self.device.begin_wait(die, op, self.clock.now);
-            self.park(op, Condition::Program(die));
+            self.enqueue(die, lane, op);
         }
+    }
+
+    /// A read waits for the program of its page.
+    pub(super) fn await_program(&mut self, op: u32, die: DieId) {
+        self.device.expect(die, op);
+        self.device.begin_wait(die, op, self.clock.now);
+        self.park(op, Condition::Program(die));
     }
 
     /// Whether a page has its slot and is not there yet.
@@ -212,7 +235,7 @@ impl<K: Kit> Sim<K> {
 
     /// The controller still has the page that is read.
     #[cold]
-    fn read_memory(&mut self, op: u32) {
+    pub(super) fn read_memory(&mut self, op: u32) {
         self.requests.stats.pending_reads += 1;
         if self.device.ops[op].modify {
             self.modify(op);
@@ -244,7 +267,8 @@ impl<K: Kit> Sim<K> {
     }
 
     fn enter_write(&mut self, op: u32, lpn: Lpn) {
-        if self.device.ops[op].partial && self.ftl.find(lpn).is_some() {
+        let partial = self.device.ops[op].partial && self.ftl.find(lpn).is_some();
+        if partial && !(self.trays.are_used() && self.is_loaded(lpn)) {
             // Read-modify-write: nobody else touches the page in between.
             self.waits.lock(lpn);
             let o = &mut self.device.ops[op];
@@ -273,24 +297,35 @@ impl<K: Kit> Sim<K> {
     /// Gives a write its slot, or lets it wait for space behind others that do.
     #[inline]
     fn place_write(&mut self, op: u32, lpn: Lpn) {
-        if self.waits.for_space() > 0 || !self.try_place(op, lpn) {
+        if self.trays.are_used() {
+            self.load(op, lpn);
+        } else if self.waits.for_space() > 0 || !self.try_place(op, lpn) {
             self.park(op, Condition::Space);
         }
     }
 
     #[inline]
     fn try_place(&mut self, op: u32, lpn: Lpn) -> bool {
+        if self.trays.are_used() {
+            return self.place_group(op);
+        }
         let prio = self.device.ops[op].prio;
         let (waiting, idle) = (&self.device.waiting, &self.device.idle);
         let Some(ppn) = self.ftl.write(lpn, prio, waiting, idle, self.clock.now) else {
             return false;
         };
         self.device.ops[op].ppn = Some(ppn);
+        self.send_write(op, ppn);
+        true
+    }
+
+    /// A write that has its slot goes to its die.
+    #[inline]
+    pub(super) fn send_write(&mut self, op: u32, ppn: Ppn) {
         let block = self.ftl.geometry().block_of(ppn);
         let high = self.ftl.is_urgent(self.ftl.blocks().stream(block));
         let lane = if high { LaneId::WriteHigh } else { LaneId::Write };
         self.enqueue(self.ftl.geometry().die_of(block), lane, op);
-        true
     }
 
     /// A block has become free: writes that wait for space try again, in order.
@@ -396,6 +431,9 @@ impl<K: Kit> Sim<K> {
         {
             self.send(flush);
         }
+        if self.trays.are_used() {
+            self.press_trays();
+        }
     }
 
     /// Sends a page from the buffer to flash.
@@ -413,6 +451,9 @@ impl<K: Kit> Sim<K> {
         if self.requests.barrier.end(id) {
             self.complete(id, Spent::default());
             return;
+        }
+        if self.buffer.as_ref().is_none_or(Buffer::is_volatile) {
+            self.seal_all();
         }
         while let Some(flush) =
             self.buffer.as_mut().filter(|b| b.is_volatile()).and_then(Buffer::next_unsent)

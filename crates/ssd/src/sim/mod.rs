@@ -11,6 +11,7 @@ mod conclude;
 mod dispatch;
 mod enter;
 mod jobs;
+mod load;
 mod wait;
 mod watch;
 
@@ -23,10 +24,11 @@ pub use crate::host::{BufferCounts, Class, ClassStats, Completion, Overload, Sta
 
 use crate::config::{Drive, PendingRead, Recording, UnmappedRead};
 use crate::device::{Cells, Device};
-use crate::host::{Buffer, ClosedLoop, Feeder, Inside, Requests};
+use crate::host::{Buffer, ClosedLoop, Feeder, Inside, Requests, Trays};
 use crate::record::Sink;
 use ftl::{Ftl, Kit, Lpn, Throttle};
 use kernel::{Dur, Idx, Time};
+use load::Reading;
 use nand::PlaneId;
 use wait::Waits;
 use watch::Watch;
@@ -99,6 +101,18 @@ pub struct Sim<K: Kit> {
     /// Whoever pushes requests has no more.
     closed: bool,
     buffer: Option<Buffer>,
+    /// Where writes wait for others, if one command programs several pages.
+    trays: Trays,
+    /// How long, if nothing answers the host before.
+    program_wait: Dur,
+    /// The pages of a tray: memory that is used again and again.
+    lpns: Vec<Lpn>,
+    /// Reads of the request that is taken apart, where pages have several units.
+    readings: Vec<Reading>,
+    /// Whether they have.
+    parts_of_pages: bool,
+    /// Such a request is taken apart.
+    splits: bool,
     waits: Waits,
     ftl: Ftl<K>,
     device: Device,
@@ -111,7 +125,14 @@ impl<K: Kit> Sim<K> {
     /// A drive at time zero around a preconditioned FTL.
     pub fn new(drive: &Drive, ftl: Ftl<K>) -> Self {
         let geometry = ftl.geometry();
+        let trays = ftl.trays() * (1 + usize::from(ftl.separates_urgent()));
         Self {
+            trays: Trays::new(trays, ftl.slots_per_program()),
+            program_wait: drive.ftl.program_wait.unwrap_or(Dur::ZERO),
+            lpns: Vec::new(),
+            readings: Vec::new(),
+            parts_of_pages: geometry.units().per_page > 1,
+            splits: false,
             unmapped_read: drive.ftl.unmapped_read,
             pending_read: drive.ftl.pending_read,
             clock: Clock::new(geometry.dies()),
@@ -196,6 +217,7 @@ impl<K: Kit> Sim<K> {
                 Actor::Gate => self.gate_event(),
                 Actor::Timer => self.timer_event(),
                 Actor::Port => self.port_event(),
+                Actor::Trays => self.tray_event(),
             }
         }
     }
@@ -302,7 +324,8 @@ impl<K: Kit> Sim<K> {
     #[cold]
     fn is_at_rest(&self) -> bool {
         self.device.waiting_total == 0
-            && self.device.ops.live() as usize == self.waits.apart() + self.owing()
+            && self.device.ops.live() as usize
+                == self.waits.apart(&self.device.ops) + self.trays.held() + self.owing()
             && !self.ftl.has_ready()
     }
 

@@ -4,7 +4,7 @@
 //! Whoever makes a condition true asks [`Waits`] for those who waited for it, and lets them try
 //! again. A wait ends with [`Waits::release`] or one of its kin, which books the time.
 
-use crate::device::{Lane, Ops};
+use crate::device::{Lane, NONE, Ops};
 use crate::host::Data;
 use ftl::Lpn;
 use kernel::{Dur, IndexVec, Time};
@@ -104,9 +104,10 @@ impl Waits {
     }
 
     /// Operations that wait here and are on no die: all but those for a program.
-    pub(crate) fn apart(&self) -> usize {
+    pub(crate) fn apart(&self, ops: &Ops) -> usize {
         let locked: usize = self.pages.values().map(VecDeque::len).sum();
-        self.space.len() + self.refresh.len() + self.room.len() + locked
+        let for_space: usize = self.space.iter().map(|&op| ops.group(op).count()).sum();
+        for_space + self.refresh.len() + self.room.len() + locked
     }
 
     // ── Space ───────────────────────────────────────────────────────────────────────────────────
@@ -126,9 +127,15 @@ impl Waits {
     /// The first of them has its slot: it waited for garbage collection.
     pub(crate) fn release_first_for_space(&mut self, ops: &mut Ops, now: Time) {
         let op = self.space.pop_front().expect("it was the first");
-        let waited = (now - ops[op].since).as_ns();
-        self.stats.space_longest = self.stats.space_longest.max(waited);
-        ops[op].end_wait(Source::Gc, now);
+        let since = ops[op].since;
+        self.stats.space_longest = self.stats.space_longest.max((now - since).as_ns());
+        let mut at = op;
+        while at != NONE {
+            let o = &mut ops[at];
+            o.since = since;
+            o.end_wait(Source::Gc, now);
+            at = o.also;
+        }
     }
 
     // ── Refresh ─────────────────────────────────────────────────────────────────────────────────
@@ -170,9 +177,15 @@ impl Waits {
         self.pages.remove(&lpn).unwrap_or_default()
     }
 
+    /// Whether a write of the page waits for its slot.
+    pub(crate) fn has_for_space(&self, ops: &Ops, lpn: Lpn) -> bool {
+        let mut groups = self.space.iter().flat_map(|&op| ops.group(op));
+        groups.any(|op| ops[op].lpn == Some(lpn))
+    }
+
     /// Whether a write of the page waits for its lock or its slot.
     pub(crate) fn holds_write(&self, ops: &Ops, lpn: Lpn) -> bool {
-        self.pages.contains_key(&lpn) || self.space.iter().any(|&op| ops[op].lpn == Some(lpn))
+        self.pages.contains_key(&lpn) || self.has_for_space(ops, lpn)
     }
 
     // ── Room ────────────────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,296 @@
+//! Where one command programs several pages: those that a job has read wait for others in a tray of
+//! its own. A page moves when the tray is sealed, if the map still points at its old slot.
+//!
+//! Collection pads nothing: what is left of a block when the others have moved waits for pages of the
+//! next victim, and the block is *owed* until then. Where the plane has enough free blocks after that,
+//! the next victim is given back, with what it still holds.
+
+use super::plan::At;
+use super::{Action, Collect, Condition, Doing, JobId, Leaving, Task, Then};
+use crate::{Cost, Dest, Ftl, FtlView, Kit, Lpn, Pages, StreamId};
+use kernel::Time;
+use nand::{BlockId, Ppn, Source};
+
+/// The tray of a job, and what of it is being programmed.
+pub(super) struct Load<D> {
+    /// Pages that were read, in the order in which they were: the slots that they leave.
+    read: Vec<(Ppn, D)>,
+    /// Those that a command programs now, in the order of their slots.
+    sealed: Vec<(Lpn, Ppn, D)>,
+    /// Blocks whose last pages wait in the tray, and who needs their space.
+    owed: Vec<(BlockId, Source)>,
+}
+
+impl<D> Default for Load<D> {
+    fn default() -> Self {
+        Self { read: Vec::new(), sealed: Vec::new(), owed: Vec::new() }
+    }
+}
+
+impl<D> Load<D> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.read.is_empty()
+    }
+
+    /// Whether the last pages of a block wait for those of the next.
+    #[inline]
+    pub(super) fn owes(&self) -> bool {
+        !self.owed.is_empty()
+    }
+
+    pub(super) fn copies(&self) -> u32 {
+        self.sealed.len() as u32
+    }
+
+    /// The slot that the `nth` page being programmed came from.
+    pub(super) fn came_from(&self, nth: u32) -> Option<Ppn> {
+        self.sealed.get(nth as usize).map(|(_, from, _)| *from)
+    }
+}
+
+impl Leaving {
+    /// Whether a slot is among those to move.
+    fn has(&self, slot: u32) -> bool {
+        match &self.pages {
+            Pages::All => true,
+            Pages::Some(list) => list.binary_search(&slot).is_ok(),
+        }
+    }
+}
+
+impl<K: Kit> Ftl<K> {
+    /// Begins to read those of a page's slots that leave, from the first of them on: one sensing.
+    pub(super) fn load_page(&mut self, id: JobId, block: BlockId, slot: u32, to: Dest) -> Action {
+        let geometry = self.space.geometry;
+        let end = geometry.page_start(slot) + geometry.units().per_page;
+        let Some(pages) = self.jobs.get_mut(id).task.pages() else {
+            unreachable!("a job that empties a block has pages")
+        };
+        let leaves = |s: &u32| self.map.is_valid(block, *s) && pages.has(*s);
+        let slots = (slot..end).filter(leaves).fold(0_u64, |all, s| all | 1 << (s - slot));
+        if self.jobs.pace.is_kept() && self.is_ahead(id, slots.count_ones()) {
+            return Action::Yield;
+        }
+        let action = self.read_page(id, geometry.ppn(block, slot), to);
+        if let Action::Read(from) = action {
+            let job = self.jobs.get_mut(id);
+            job.doing = Doing::Loading { from, slots, to };
+            if let Some(pages) = job.task.pages() {
+                pages.cursor = end;
+            }
+        }
+        action
+    }
+
+    /// Slots of a page have been read.
+    pub(super) fn loaded(
+        &mut self,
+        id: JobId,
+        from: Ppn,
+        slots: u64,
+        to: Dest,
+        now: Time,
+    ) -> Option<Action> {
+        let job = self.jobs.get_mut(id);
+        job.doing = Doing::Nothing;
+        if let Task::Plan(run) = &mut job.task {
+            run.copied += 1;
+        }
+        for i in (0..u64::BITS).filter(|i| slots >> i & 1 != 0) {
+            let ppn = Ppn::from_u32(from.as_u32() + i);
+            let data = self.space.read(ppn, job.tag.source);
+            job.load.read.push((ppn, data));
+        }
+        self.unpin(from);
+        self.program_load(id, to, false, now)
+    }
+
+    /// Programs what is in the tray, if that is enough for a command or the `last`; what of it was
+    /// written by the host meanwhile is dropped. `None`: the task goes on.
+    pub(super) fn program_load(
+        &mut self,
+        id: JobId,
+        to: Dest,
+        last: bool,
+        now: Time,
+    ) -> Option<Action> {
+        let (job, unit) = (self.jobs.get_mut(id), self.space.unit() as usize);
+        job.doing = Doing::Nothing;
+        if job.load.read.len() < unit && !last {
+            return None;
+        }
+        let (tag, plane) = (job.tag, job.plane);
+        self.drop_stale(id);
+        let read = &self.jobs.get(id).load.read;
+        if read.is_empty() || (read.len() < unit && !last) {
+            return None;
+        }
+        let first = self.map.owner(read[0].0).expect("a valid slot has an owner");
+        let Some(to_ppn) = self.place_move(plane, first, to, tag, now) else {
+            return self.without_slots(id, to);
+        };
+        let load = &mut self.jobs.get_mut(id).load;
+        let pages = load.read.len().min(unit);
+        let (mut read, mut sealed) =
+            (std::mem::take(&mut load.read), std::mem::take(&mut load.sealed));
+        self.space.pad(pages as u32, tag.source);
+        for (i, (from, data)) in (0..).zip(read.drain(..pages)) {
+            let lpn = self.map.owner(from).expect("a valid slot has an owner");
+            self.commit_move(lpn, from, Ppn::from_u32(to_ppn.as_u32() + i), tag, now);
+            sealed.push((lpn, from, data));
+        }
+        let job = self.jobs.get_mut(id);
+        (job.load.read, job.load.sealed) = (read, sealed);
+        job.doing = Doing::Writing { to: to_ppn };
+        Some(Action::Program { ppn: to_ppn, lpn: first })
+    }
+
+    /// All pages of a block have been read that leave it. `None`: the task goes on.
+    pub(super) fn leave(
+        &mut self,
+        id: JobId,
+        block: BlockId,
+        to: Dest,
+        then: Then,
+        now: Time,
+    ) -> Option<Action> {
+        self.drop_stale(id);
+        let job = self.jobs.get_mut(id);
+        if job.load.is_empty() {
+            return self.emptied(id, block, then, now);
+        }
+        let (Task::Collect(collect), Then::Erase(needed_by)) = (&mut job.task, then) else {
+            return self.program_load(id, to, true, now);
+        };
+        *collect = Collect::Choose;
+        job.load.owed.push((block, needed_by));
+        None
+    }
+
+    /// What the host has written meanwhile is not moved.
+    fn drop_stale(&mut self, id: JobId) {
+        let (geometry, map) = (self.space.geometry, &self.map);
+        let read = &mut self.jobs.get_mut(id).load.read;
+        let all = read.len();
+        read.retain(|(from, _)| {
+            let (block, slot) = geometry.split(*from);
+            map.is_valid(block, slot)
+        });
+        let dropped = all - read.len();
+        self.jobs.counts.dropped += dropped as u64;
+    }
+
+    /// A block that is owed and whose pages have all left is erased. `None`: there is none.
+    #[cold]
+    pub(super) fn free_owed(&mut self, id: JobId) -> Option<Action> {
+        self.drop_stale(id);
+        let geometry = self.space.geometry;
+        let load = &mut self.jobs.get_mut(id).load;
+        let waits = |block| load.read.iter().any(|(from, _)| geometry.block_of(*from) == block);
+        let at = load.owed.iter().position(|(block, _)| !waits(*block))?;
+        let (block, needed_by) = load.owed[at];
+        if self.space.blocks.pins(block) > 0 {
+            return Some(self.jobs.park(id, Condition::Pins(block)));
+        }
+        load.owed.remove(at);
+        Some(self.erase(id, block, needed_by))
+    }
+
+    /// No block is owed any more, and the next victim has begun to leave. Whether that goes on: not if
+    /// enough are free without it.
+    #[cold]
+    pub(super) fn goes_on(&mut self, id: JobId) -> Option<Action> {
+        let job = self.jobs.get_mut(id);
+        job.doing = Doing::Nothing;
+        let (plane, gc) = (job.plane, self.config.gc);
+        let target = if job.background { gc.background_stop.max(gc.stop) } else { gc.stop };
+        if self.space.is_short(plane, target) {
+            job.background |= gc.one_by_one && !self.space.is_short(plane, gc.start);
+            return Some(Action::Yield);
+        }
+        job.load.read.clear();
+        if let Task::Collect(collect) = &mut job.task
+            && let Collect::Empty(Leaving { block, .. }) =
+                std::mem::replace(collect, Collect::Choose)
+        {
+            self.give_back(block);
+        }
+        None
+    }
+
+    /// There is no next victim for the last pages of a block: they are programmed as they are.
+    pub(super) fn pad_load(&mut self, id: JobId, now: Time) -> Option<Action> {
+        self.program_load(id, Dest::Stream(StreamId::GC), true, now)
+    }
+
+    /// What a command of the job programmed is there.
+    pub(super) fn written(&mut self, id: JobId, to: Ppn, now: Time) {
+        let job = self.jobs.get_mut(id);
+        job.doing = Doing::Nothing;
+        let (tag, mut sealed) = (job.tag, std::mem::take(&mut job.load.sealed));
+        for (i, (lpn, _, data)) in (0..).zip(sealed.drain(..)) {
+            self.program_done(lpn, Ppn::from_u32(to.as_u32() + i), data, tag, now);
+        }
+        self.jobs.get_mut(id).load.sealed = sealed;
+    }
+
+    /// There are no slots for the pages in the tray: as [`Ftl::without_slot`].
+    #[cold]
+    fn without_slots(&mut self, id: JobId, to: Dest) -> Option<Action> {
+        let geometry = self.space.geometry;
+        let job = self.jobs.get_mut(id);
+        let plane = job.plane;
+        let mut given_back = None;
+        match &mut job.task {
+            Task::Collect(_) => job.doing = Doing::Sealing { to },
+            Task::Plan(run) => {
+                let first = job.load.read.drain(..).map(|(from, _)| geometry.split(from).1).min();
+                match &mut run.at {
+                    At::Pages(Leaving { then: Then::Stay, cursor, .. }) => {
+                        *cursor = first.unwrap_or(*cursor);
+                    }
+                    At::Pages(Leaving { block, dest, .. }) => {
+                        given_back = Some(*block);
+                        run.at = At::Retake(*block, *dest);
+                    }
+                    _ => {}
+                }
+            }
+            Task::Rewrite(_) => {
+                self.jobs.counts.dropped += job.load.read.drain(..).count() as u64;
+                return None;
+            }
+        }
+        if let Some(block) = given_back {
+            self.give_back(block);
+        }
+        Some(self.jobs.park(id, self.space_in(plane)))
+    }
+
+    /// Pages are to be written anew, as many as a command programs, if the policy wants so many.
+    pub(super) fn rewrite_several(
+        &mut self,
+        id: JobId,
+        next: Option<Lpn>,
+        now: Time,
+    ) -> Option<Action> {
+        let job = self.jobs.get(id);
+        let (home, begun) = (job.home, !job.load.is_empty());
+        let next = next.or_else(|| {
+            let view = FtlView::of(&self.space, &self.map, &self.reads);
+            begun.then(|| self.policies.cost.rewrite(home, &view)).flatten()
+        });
+        self.jobs.get_mut(id).task = Task::Rewrite(next);
+        let to = Dest::Stream(StreamId::HOST);
+        let Some(from) = next.and_then(|lpn| self.find(lpn)) else {
+            return if begun { self.program_load(id, to, true, now) } else { Some(Action::Done) };
+        };
+        let action = self.read_page(id, from, to);
+        if action != Action::Wait {
+            let job = self.jobs.get_mut(id);
+            job.task = Task::Rewrite(None);
+            job.doing = Doing::Loading { from, slots: 1, to };
+        }
+        Some(action)
+    }
+}

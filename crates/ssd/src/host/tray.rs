@@ -1,0 +1,133 @@
+//! Trays: where one command programs several pages, those that are to be written wait in memory for
+//! others to be programmed with.
+//!
+//! A page that is written over there, or given up, never reaches flash; its operation rides along, and
+//! is done with the others. A tray is *sealed* when it is full or due; what it lacks then is padding.
+
+use crate::device::Ops;
+use ftl::Lpn;
+use kernel::Time;
+
+/// One tray.
+#[derive(Default)]
+struct Tray {
+    pages: Vec<Lpn>,
+    /// The operation of each page.
+    ops: Vec<u32>,
+    /// Those whose pages were written over or given up.
+    riders: Vec<u32>,
+    /// When it is sealed though it is not full.
+    due: Option<Time>,
+}
+
+/// The trays of a drive: those of urgent writes, where they have blocks of their own, come last.
+pub(crate) struct Trays {
+    each: Vec<Tray>,
+    /// Pages of a full tray.
+    size: usize,
+    /// Operations in all of them.
+    held: usize,
+}
+
+impl Trays {
+    /// So many trays of `size` pages.
+    pub(crate) fn new(trays: usize, size: u32) -> Self {
+        let each = (0..trays).map(|_| Tray::default()).collect();
+        Self { each, size: size as usize, held: 0 }
+    }
+
+    /// Whether writes wait for others at all.
+    #[inline]
+    pub(crate) fn are_used(&self) -> bool {
+        self.size > 1
+    }
+
+    /// Operations in trays.
+    #[inline]
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Whether a page waits in a tray: `at`, or that of urgent writes beside it.
+    #[inline]
+    pub(crate) fn find(&self, at: usize, apart: usize, lpn: Lpn) -> Option<usize> {
+        let mut both = [at, at + apart].into_iter().filter(|at| *at < self.each.len());
+        both.find(|at| self.each[*at].pages.contains(&lpn))
+    }
+
+    /// Puts a write into a tray. Returns whether that is full now.
+    pub(crate) fn add(&mut self, at: usize, lpn: Lpn, op: u32, ops: &mut Ops) -> bool {
+        let tray = &mut self.each[at];
+        self.held += 1;
+        if let Some(place) = tray.pages.iter().position(|page| *page == lpn) {
+            let before = std::mem::replace(&mut tray.ops[place], op);
+            ops[before].rides = true;
+            tray.riders.push(before);
+        } else {
+            tray.pages.push(lpn);
+            tray.ops.push(op);
+        }
+        tray.pages.len() == self.size
+    }
+
+    /// The host gave a page up.
+    pub(crate) fn drop_page(&mut self, at: usize, lpn: Lpn, ops: &mut Ops) {
+        let tray = &mut self.each[at];
+        let place = tray.pages.iter().position(|page| *page == lpn).expect("it was found there");
+        tray.pages.remove(place);
+        let op = tray.ops.remove(place);
+        ops[op].rides = true;
+        tray.riders.push(op);
+    }
+
+    /// A tray that is not empty is sealed at a time at the latest.
+    pub(crate) fn seal_at(&mut self, at: usize, due: Time) {
+        let tray = &mut self.each[at];
+        if !tray.ops.is_empty() || !tray.riders.is_empty() {
+            tray.due = Some(tray.due.map_or(due, |known| known.min(due)));
+        }
+    }
+
+    /// The same of all.
+    pub(crate) fn seal_all_at(&mut self, due: Time) {
+        (0..self.each.len()).for_each(|at| self.seal_at(at, due));
+    }
+
+    /// Whether only riders are left in a tray.
+    pub(crate) fn is_given_up(&self, at: usize) -> bool {
+        self.each[at].pages.is_empty()
+    }
+
+    /// The tray with most pages, the first of several.
+    pub(crate) fn fullest(&self) -> usize {
+        let most = (0..self.each.len()).rev().max_by_key(|at| self.each[*at].pages.len());
+        most.expect("there are trays")
+    }
+
+    /// When the next is due.
+    pub(crate) fn next_due(&self) -> Option<Time> {
+        self.each.iter().filter_map(|tray| tray.due).min()
+    }
+
+    /// One that is due.
+    pub(crate) fn take_due(&mut self, now: Time) -> Option<usize> {
+        self.each.iter().position(|tray| tray.due.is_some_and(|due| due <= now))
+    }
+
+    /// Empties a tray: its operations as a group, those with pages first, in order. The first, if
+    /// there is any.
+    pub(crate) fn take(&mut self, at: usize, ops: &mut Ops) -> Option<u32> {
+        let tray = &mut self.each[at];
+        self.held -= tray.ops.len() + tray.riders.len();
+        tray.due = None;
+        tray.pages.clear();
+        let mut all = tray.ops.drain(..).chain(tray.riders.drain(..));
+        let first = all.next()?;
+        let mut last = first;
+        for op in all {
+            ops[last].also = op;
+            last = op;
+        }
+        Some(first)
+    }
+}

@@ -1,0 +1,288 @@
+//! Pages that are mapped in parts, and programmed together: what a write waits for, what lacks for a
+//! whole program, what a page costs to read.
+
+#![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
+
+mod common;
+
+use common::{
+    PAGE, bytes, class_of, close, count, drive, flush, generate, number, read, serve, trim,
+    try_drive, write, write_fua,
+};
+use floatgate_ssd::sim::Sim;
+use floatgate_ssd::{Drive, ftl_of, generator, precondition};
+use serde_json::Value;
+use workload::Op;
+
+const PROGRAM: u64 = 600_000;
+const SENSE: u64 = 50_000;
+
+/// Pages of 16 KiB in units of 4 KiB.
+fn quarters<'a>(own: &[&'a str]) -> Vec<&'a str> {
+    let fixed = ["geometry.page-size=16KiB", "ftl.mapping-unit=4KiB"];
+    fixed.into_iter().chain(own.iter().copied()).collect()
+}
+
+fn flash(value: &Value, what: &str, source: &str) -> u64 {
+    count(&value["flash"][what][source])
+}
+
+// ── Writes ──────────────────────────────────────────────────────────────────────────────────────
+
+/// Four writes at once are one program; a fifth alone is one, too, and three parts of its page hold
+/// nothing.
+#[test]
+fn what_comes_at_once_is_programmed_together() {
+    let value = serve(&drive(&quarters(&[])), (0..5).map(|page| write(0, page)).collect());
+    assert_eq!((flash(&value, "program", "host"), flash(&value, "padding", "host")), (8, 3));
+    let latency = &value["host"]["write"]["latency_ns"];
+    assert_eq!((count(&latency["min"]), count(&latency["max"])), (PROGRAM, 2 * PROGRAM));
+    assert_eq!(number(&value["waf"]), 1.6);
+    assert_eq!(number(&value["waf_pages"]), 1.0);
+}
+
+/// A write waits for others as long as it is told to, and not longer than it must.
+#[test]
+fn a_write_waits_for_others_as_long_as_it_is_told() {
+    let drive = drive(&quarters(&["ftl.program-wait=1ms"]));
+    // Three, one of them late; then four, the last of which completes the page.
+    let times = [0, 10, 900_000, 10_000_000, 10_000_001, 10_000_002, 10_200_000];
+    let requests = times.into_iter().zip(0..).map(|(at, page)| write(at, page)).collect();
+    let value = serve(&drive, requests);
+    assert_eq!(flash(&value, "padding", "host"), 1);
+    let written = class_of(&value, "write");
+    // The first waits for a millisecond, the fourth for 0.2.
+    assert_eq!(written.max, 1_000_000 + PROGRAM);
+    let waits = 1_000_000 + 999_990 + 100_000 + 200_000 + 199_999 + 199_998;
+    assert_eq!(written.totals(), (waits + 7 * PROGRAM, waits, 0, 0, 7 * PROGRAM));
+}
+
+/// The unit is full before the wait is over if n - 1 more come in that time: of a Poisson stream
+/// min(n, 1 + X) are programmed together, X Poisson with the mean that the wait has.
+#[test]
+fn padding_of_random_arrivals_is_its_formula() {
+    for (rate, micros, n) in [(2_000.0, 500, 4_u32), (2_000.0, 2_000, 4), (1_000.0, 4_000, 8)] {
+        let unit = format!("ftl.mapping-unit={}B", 16_384 / n);
+        let size = format!("workload.size={}B", 16_384 / n);
+        let own = [
+            "geometry.page-size=16KiB".to_owned(),
+            "geometry.blocks-per-plane=256".into(),
+            "geometry.pages-per-block=64".into(),
+            "geometry.chips-per-channel=8".into(),
+            unit,
+            size,
+            format!("ftl.program-wait={micros}us"),
+            format!("workload.arrivals={{ poisson = {{ iops = {rate} }} }}"),
+            "workload.requests=200000".into(),
+        ];
+        let value = generate(&drive(&own), "random-write");
+        let mean = rate * f64::from(micros) * 1e-6;
+        let poisson = |k: u32| (1..=k).fold((-mean).exp(), |p, i| p * mean / f64::from(i));
+        let together: f64 = (0..n - 1).map(|k| poisson(k) * f64::from(k + 1)).sum::<f64>()
+            + (1.0 - (0..n - 1).map(poisson).sum::<f64>()) * f64::from(n);
+        let programs = flash(&value, "program", "host") as f64 / f64::from(n);
+        let data = (flash(&value, "program", "host") - flash(&value, "padding", "host")) as f64;
+        close(&format!("{n} at {rate}/s in {micros} us"), data / programs, together, 0.01);
+    }
+}
+
+/// A page that is written over before it has a slot, or given up, never reaches flash; it is done with
+/// the others, or at once where there are none.
+#[test]
+fn what_is_written_over_while_it_waits_never_reaches_flash() {
+    let drive = drive(&quarters(&["ftl.program-wait=1ms"]));
+    let requests = vec![write(0, 1), write(100, 1), write(200, 2), trim(300, 2), write(400, 3)];
+    let value = serve(&drive, requests);
+    assert_eq!((flash(&value, "program", "host"), flash(&value, "padding", "host")), (4, 2));
+    assert_eq!(count(&value["checks"]["mapped"]), 2);
+    assert_eq!(class_of(&value, "write").max, 1_000_000 + PROGRAM);
+    // Nothing is left to program.
+    let value = serve(&drive, vec![write(0, 1), write(100, 1), trim(300, 1)]);
+    assert_eq!((flash(&value, "program", "host"), count(&value["checks"]["mapped"])), (0, 0));
+    assert_eq!(class_of(&value, "write").max, 300);
+}
+
+/// A part of a unit is written over what waits: nothing is read for it.
+#[test]
+fn a_modification_of_what_waits_reads_nothing() {
+    let drive = drive(&quarters(&["ftl.program-wait=1ms"]));
+    let half = |at| bytes(at, Op::Write, PAGE, PAGE / 2);
+    let value = serve(&drive, vec![write(0, 1), half(100), half(10_000_000)]);
+    assert_eq!(count(&value["flash"]["rmw_reads"]), 1);
+    assert_eq!(flash(&value, "program", "host"), 8);
+}
+
+/// A read of what waits is answered from memory, while it waits for others and while it waits for
+/// space.
+#[test]
+fn a_read_of_what_waits_finds_it_in_memory() {
+    let drive = drive(&quarters(&["ftl.program-wait=1ms"]));
+    let value = serve(&drive, vec![write(0, 1), read(500_000, 1)]);
+    assert_eq!((count(&value["flash"]["pending_reads"]), class_of(&value, "read").max), (1, 0));
+    assert_eq!(flash(&value, "read", "total"), 0);
+}
+
+// ── The buffer ──────────────────────────────────────────────────────────────────────────────────
+
+fn buffered(protected: bool) -> Drive {
+    let protected = format!("buffer.power-loss-protected={protected}");
+    drive(&quarters(&["buffer.size=64KiB", "buffer.kind=write-back", &protected]))
+}
+
+/// Where the host has its answer before, nothing is programmed in part: until the end of the run, which
+/// leaves all that was written in flash.
+#[test]
+fn a_buffer_fills_program_units() {
+    let requests = (0..6).map(|n| write(n * 10_000_000, n)).collect();
+    let value = serve(&buffered(true), requests);
+    assert_eq!((flash(&value, "program", "host"), flash(&value, "padding", "host")), (8, 2));
+    assert_eq!(class_of(&value, "write").max, 0);
+}
+
+/// A flush, and a write that is done only when it is safe, do not wait for others; they wait for one
+/// program. With power-loss protection there is nothing to wait for.
+#[test]
+fn who_wants_to_be_safe_waits_for_a_program_and_no_longer() {
+    for (protected, wait, padding) in [(false, PROGRAM, 3 + 3), (true, 0, 2)] {
+        let value =
+            serve(&buffered(protected), vec![write(0, 1), flush(1_000), write_fua(2_000_000, 2)]);
+        assert_eq!(class_of(&value, "flush").max, wait, "{protected}");
+        assert_eq!(class_of(&value, "write").max, wait, "{protected}");
+        assert_eq!(flash(&value, "padding", "host"), padding, "{protected}");
+    }
+}
+
+/// A buffer smaller than what could wait in it goes on: what waits is programmed as it is.
+#[test]
+fn a_buffer_that_is_smaller_than_a_program_unit_goes_on() {
+    let small = drive(&quarters(&["buffer.size=8KiB", "host.mode=queue-depth"]));
+    let value = serve(&small, (0..40).map(|page| write(0, page)).collect());
+    assert_eq!(flash(&value, "program", "host"), 80);
+    assert_eq!(flash(&value, "padding", "host"), 40);
+}
+
+// ── Reads ───────────────────────────────────────────────────────────────────────────────────────
+
+/// One sensing for what a request wants of a page; the channel carries what was asked for. 16 KiB take
+/// 20.48 us at 800 MB/s, a quarter of that 5.12.
+#[test]
+fn a_request_reads_a_page_once_and_gets_what_it_asked_for() {
+    let own = [
+        "precondition.fill=full",
+        "timing.bus={ rate = \"800MT/s\", width-bits = 8, command = \"300ns\" }",
+        "timing.read-partial=40us",
+    ];
+    let drive = drive(&quarters(&own));
+    let (command, part) = (300, 5_120);
+    for (units, sensing) in [(4, SENSE), (3, 40_000), (1, 40_000)] {
+        let value = serve(&drive, vec![bytes(0, Op::Read, 4 * PAGE, units * PAGE)]);
+        assert_eq!(class_of(&value, "read").max, command + sensing + units * part, "{units}");
+        assert_eq!(flash(&value, "read", "host"), units);
+        assert_eq!(count(&value["flash"]["by_level"]["read"]["medium"]), 1);
+    }
+    // Two pages of one die.
+    let value = serve(&drive, vec![bytes(0, Op::Read, 6 * PAGE, 4 * PAGE)]);
+    assert_eq!(class_of(&value, "read").max, 2 * (command + 40_000 + 2 * part));
+}
+
+/// Collection reads what is valid of a page at once. Of every page one quarter is written over, so
+/// each victim's pages have three valid quarters, or none where all was moved.
+#[test]
+fn collection_senses_a_page_once() {
+    let own = [
+        "geometry.blocks-per-plane=64",
+        "ftl.spare-factor=0.16",
+        "precondition.fill=full",
+        "policy victim=fifo",
+    ];
+    let drive = drive(&quarters(&own));
+    let pages = u64::from(drive.logical_pages) / 4;
+    let requests = (0..pages).map(|n| write(n / 4 * 10_000_000, n * 4)).collect();
+    let value = serve(&drive, requests);
+    let sensings = count(&value["flash"]["by_level"]["read"]["medium"]);
+    let units = flash(&value, "read", "gc");
+    assert!(units > 500 && units == 3 * sensings, "{units} units in {sensings} sensings");
+    // Three quarters of a block of eight pages: six whole pages.
+    assert_eq!(flash(&value, "padding", "gc"), 0);
+}
+
+/// What a run adds up to where pages have parts: every family's policies, one after the other.
+#[test]
+fn every_policy_works_on_units() {
+    let own = [
+        "geometry.channels=2",
+        "geometry.planes-per-die=2",
+        "geometry.blocks-per-plane=64",
+        "geometry.pages-per-block=12",
+        "geometry.bits-per-cell=3",
+        "ftl.spare-factor=0.45",
+        "ftl.gc.stop=3",
+        "precondition.fill=full",
+        "workload.requests=20000",
+        "workload.size=4KiB",
+        "host.mode=queue-depth",
+        "host.queue-depth=32",
+        "timing.program=[ \"300us\", \"600us\", \"900us\" ]",
+    ];
+    let mut runs = 0;
+    for policy in policies::all() {
+        let family = policy.family.name();
+        let choice = format!("policy {family}={}", policy.name);
+        let settings = quarters(&[&own[..], &[&*choice]].concat());
+        let drive = match try_drive(common::BASE, &settings) {
+            Ok(drive) => drive,
+            Err(why) => {
+                assert!(family == "coding" && why.contains("mapping unit"), "{choice}: {why}");
+                continue;
+            }
+        };
+        for pattern in ["random-write", "jesd219-enterprise"] {
+            let value = generate(&drive, pattern);
+            let (programs, units) = (flash(&value, "program", "total"), 4);
+            assert!(programs > 10_000 && programs.is_multiple_of(units), "{choice}: {programs}");
+        }
+        runs += 1;
+    }
+    assert!(runs > 20, "{runs} policies");
+}
+
+/// Preconditioning leaves nothing behind, and is not counted; a state from memory is the same.
+#[test]
+fn what_is_there_before_the_run_is_in_flash() {
+    let own = ["precondition.fill=full", "precondition.age=random", "geometry.blocks-per-plane=64"];
+    let drive = drive(&quarters(&own));
+    let workload = generator(&drive, "random-write").unwrap();
+    let mut ftl = ftl_of(&drive, drive.policies.build());
+    precondition(&drive, &*workload, &mut ftl, &mut |_| true).unwrap();
+    assert_eq!(ftl.map().mapped(), drive.logical_pages);
+    let state = ftl.save().expect("a quiet drive");
+    let mut other = ftl_of(&drive, drive.policies.build());
+    other.restore(&state).expect("its own state");
+    assert_eq!(other.save().as_deref(), Some(&*state));
+    ftl.begin_run(drive.policies.build());
+    assert_eq!(ftl.counts().padding.total(), 0);
+    // Half a program unit is no state.
+    let sim = Sim::new(&drive, other);
+    assert_eq!(sim.ftl().slots_per_program(), 4);
+}
+
+// ── What is refused ─────────────────────────────────────────────────────────────────────────────
+
+#[test]
+fn units_that_do_not_fit_a_page_are_refused() {
+    for (setting, why) in [
+        ("ftl.mapping-unit=3KiB", "a page, or an equal part of one, at least a 64th"),
+        ("ftl.mapping-unit=32KiB", "a page, or an equal part of one, at least a 64th"),
+        ("ftl.mapping-unit=128B", "a page, or an equal part of one, at least a 64th"),
+        ("ftl.mapping-unit=256B", "a mapping unit of 256B is no multiple of a sector of 512B"),
+        ("timing.read-partial=10us", "`ftl.mapping-unit` is a whole page"),
+        ("policy coding=wom", "mapping unit"),
+    ] {
+        let mut settings = vec!["geometry.page-size=16KiB", setting];
+        if setting.contains("wom") {
+            settings.push("ftl.mapping-unit=4KiB");
+        }
+        let refused = try_drive(common::BASE, &settings).expect_err(setting);
+        assert!(refused.contains(why), "{refused}");
+    }
+}
