@@ -55,7 +55,7 @@ impl Config {
     }
 }
 
-/// What the FTL has done so far. Pages, except erases: blocks.
+/// What the FTL has done so far. Pages, except erases: blocks of the flash.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct Counts {
     /// Slots read, by source.

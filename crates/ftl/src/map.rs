@@ -127,6 +127,23 @@ impl Map {
         self.valid[first..first + words].iter().map(|w| w.count_ones()).sum()
     }
 
+    /// Number of valid slots of a block that lie in one of its planes, of those that a program takes
+    /// together.
+    pub fn count_valid_in(&self, geometry: &Geometry, block: BlockId, plane: u32) -> u32 {
+        let units = geometry.units();
+        if units.planes == 1 {
+            return self.count_valid(block);
+        }
+        let in_plane = |slot: &u32| slot / units.per_page % units.planes == plane;
+        let mut next = self.next_valid(block, 0);
+        let valid = std::iter::from_fn(|| {
+            let slot = next?;
+            next = self.next_valid(block, slot + 1);
+            Some(slot)
+        });
+        valid.filter(in_plane).count() as u32
+    }
+
     /// Asks for the map entries of a block's valid pages, which are about to move. Their owners
     /// lie anywhere, so each would miss the caches one after the other.
     pub(crate) fn prefetch_owners(&self, block: BlockId) {

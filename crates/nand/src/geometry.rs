@@ -286,12 +286,6 @@ impl Geometry {
         group * self.units.planes + slot / self.units.per_page % self.units.planes
     }
 
-    /// The first slot of the same physical page.
-    #[inline]
-    pub fn page_start(&self, slot: u32) -> u32 {
-        slot - slot % self.units.per_page
-    }
-
     /// Number of channels.
     pub fn channels(&self) -> usize {
         self.shape.channels as usize
@@ -496,7 +490,6 @@ mod tests {
             assert_eq!(g.page_of(slot), slot / 8);
             assert_eq!(g.flash_plane_of(ppn(slot)), slot / 4 % 2);
             assert_eq!(g.page_type(slot), flash.page_type(slot / 8));
-            assert_eq!(g.page_start(slot), slot / 4 * 4);
         }
         assert_eq!(flash.with_units(Units::PAGE), Ok(flash));
     }

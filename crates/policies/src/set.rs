@@ -4,7 +4,7 @@ use crate::external::{External, Supplier};
 use crate::info::{Family, PolicyInfo};
 use crate::params::{Params, PolicyError};
 use crate::{coding, cost, order, page_choice, placement, read_disturb, throttle, victim, wear};
-use ftl::{Coding, Kit, PageChoice, Policies, ReadDisturb};
+use ftl::{Coding, Cost, Kit, PageChoice, Policies, ReadDisturb};
 use kernel::nearest;
 use nand::{Geometry, Layouts, Nothing, Store};
 use serde_json::{Map, Value};
@@ -266,6 +266,25 @@ impl PolicySet {
 
     /// Why the policies do not fit an array, if they do not.
     pub fn misfit(&self, geometry: &Geometry) -> Option<PolicyError> {
+        if geometry.units().pages > 1 {
+            let (cost, page_choice) = (Family::Cost, Family::PageChoice);
+            let built = self.build();
+            let alone = if built.cost.constant().is_none() {
+                Some((cost, "the pages of a wordline have one level"))
+            } else if !built.page_choice.in_order() {
+                Some((page_choice, "pages of a wordline cannot be passed over"))
+            } else {
+                None
+            };
+            if let Some((family, why)) = alone {
+                let choice = self.choice(family);
+                return Some(choice.error(format!(
+                    "`{}` does not fit this drive: it needs programs of single pages \
+                     (pages.program = \"page\"), as {why}",
+                    choice.full_name()
+                )));
+            }
+        }
         self.choices.iter().find_map(|choice| {
             let why = (choice.entry()?.misfit)(geometry)?;
             Some(choice.error(format!("`{}` does not fit this drive: {why}", choice.full_name())))

@@ -170,7 +170,8 @@ impl<K: Kit> Work<'_, K> {
     /// Slots reclaimed so far, and those that pages moved out of them took, with padding.
     fn reclaimed(&self) -> (u64, u64) {
         let counts = self.ftl.counts();
-        let blocks = counts.erase.total() + counts.second_lives;
+        let planes = u64::from(self.ftl.geometry().units().planes);
+        let blocks = counts.erase.total() / planes + counts.second_lives;
         let slots = blocks * u64::from(self.ftl.geometry().pages_per_block());
         (slots, counts.moved.total() + counts.padding.total())
     }

@@ -266,7 +266,147 @@ fn what_is_there_before_the_run_is_in_flash() {
     assert_eq!(sim.ftl().slots_per_program(), 4);
 }
 
+// ── Planes and wordlines ────────────────────────────────────────────────────────────────────────
+
+/// Three bits, four planes: a program takes so many pages of so many planes.
+fn large<'a>(own: &[&'a str]) -> Vec<&'a str> {
+    let fixed = [
+        "geometry.planes-per-die=4",
+        "geometry.bits-per-cell=3",
+        "geometry.pages-per-block=12",
+        "timing.program=[ \"300us\", \"600us\", \"1200us\" ]",
+    ];
+    quarters(&fixed.into_iter().chain(own.iter().copied()).collect::<Vec<_>>())
+}
+
+/// What is written at once takes one program: as long as the pages of a block that it has one after
+/// the other, whatever the number of planes.
+#[test]
+fn one_program_takes_all_its_pages_in_the_time_of_a_block() {
+    for (own, units, times) in [
+        (vec!["ftl.program-planes=4"], 16, vec![300_000, 600_000, 1_200_000]),
+        (vec!["ftl.program-planes=2"], 8, vec![300_000, 300_000, 600_000]),
+        (vec!["pages.program=wordline"], 12, vec![2_100_000; 3]),
+        (vec!["pages.program=wordline", "ftl.program-planes=4"], 48, vec![2_100_000; 3]),
+    ] {
+        let drive = drive(&large(&own));
+        assert_eq!(drive.geometry.slots_per_program(), units);
+        let units = u64::from(units);
+        for (n, time) in times.into_iter().enumerate() {
+            // The nth program of the block, or of one of the other group.
+            let before = n as u64 * units;
+            let requests =
+                (0..before + units).map(|page| write(page / units * 10_000_000, page)).collect();
+            let value = serve(&drive, requests);
+            assert_eq!(flash(&value, "padding", "host"), 0);
+            assert_eq!(class_of(&value, "write").max, time, "{own:?}, program {n}");
+        }
+    }
+}
+
+/// In two steps half a wordline's pages are programmed at once.
+#[test]
+fn two_steps_take_half_a_wordline_each() {
+    let own = [
+        "geometry.bits-per-cell=4",
+        "timing.program=[ \"1ms\", \"2ms\", \"3ms\", \"4ms\" ]",
+        "pages.program=two-step",
+    ];
+    let value = serve(&drive(&quarters(&own)), (0..16).map(|page| write(0, page)).collect());
+    let latency = &value["host"]["write"]["latency_ns"];
+    assert_eq!((count(&latency["min"]), count(&latency["max"])), (3_000_000, 10_000_000));
+}
+
+/// Bandwidth: planes x pages x page in the time of a program, while writes of the host keep up.
+#[test]
+fn program_units_have_the_bandwidth_of_all_they_take() {
+    for (own, bytes, time) in [
+        (vec!["ftl.program-planes=4"], 4 * 16_384, 700_000),
+        (vec!["pages.program=wordline"], 3 * 16_384, 2_100_000),
+        (vec!["pages.program=wordline", "ftl.program-planes=4"], 12 * 16_384, 2_100_000),
+    ] {
+        let fixed = [
+            "geometry.blocks-per-plane=256",
+            "buffer.size=1MiB",
+            "host.mode=queue-depth",
+            "workload.size=128KiB",
+            "workload.requests=1000",
+        ];
+        let value = generate(&drive(&large(&[&own[..], &fixed[..]].concat())), "sequential-write");
+        let rate =
+            count(&value["host"]["write"]["bytes"]) as f64 / number(&value["simulated_seconds"]);
+        let law = f64::from(bytes) / f64::from(time) * 1e9;
+        close(&format!("{own:?}"), rate, law, 0.01);
+    }
+}
+
+/// What a drive sustains: a die that always has something to do programs all that is written or moves,
+/// reads what moves page by page of all its planes, and erases. Of a victim with the share v of its
+/// units valid a page of m units is read with the probability 1 - (1 - v)^m.
+#[test]
+fn a_drive_sustains_what_its_operations_leave_time_for() {
+    for planes in [1, 2, 4] {
+        let program = format!("ftl.program-planes={planes}");
+        let blocks = format!("geometry.blocks-per-plane={}", 1024 / planes);
+        let own = [
+            &*program,
+            &*blocks,
+            "geometry.pages-per-block=60",
+            "pages.program=wordline",
+            "ftl.spare-factor=0.2",
+            "buffer.size=1MiB",
+            "host.mode=queue-depth",
+            "workload.requests=300000",
+            "workload.seed=7",
+            "precondition.fill=full",
+            "precondition.age=random",
+        ];
+        // All planes of the die, so that it has one group, or as many as are left.
+        let geometry = format!("geometry.planes-per-die={planes}");
+        let value = generate(&drive(&large(&[&own[..], &[&*geometry]].concat())), "random-write");
+        let waf = number(&value["waf"]);
+        let host = count(&value["host"]["write"]["bytes"]) as f64 / 4096.0;
+        let (row, unit) = (f64::from(4 * planes), f64::from(12 * planes));
+        let victims = flash(&value, "erase", "gc") as f64 / f64::from(planes);
+        let valid = 1.0 - 1.0 / waf;
+        let reads = victims * 60.0 * (1.0 - (1.0 - valid).powf(row));
+        let seconds = host * waf / unit * 2.1e-3 + reads * 50e-6 + victims * 3e-3;
+        let what = format!("{planes} planes, WAF {waf:.3}");
+        close(&what, number(&value["simulated_seconds"]), seconds, 0.03);
+    }
+}
+
+/// A block of several planes is erased at once, and counts for each; its energy, too.
+#[test]
+fn planes_are_erased_together() {
+    let own = [
+        "ftl.program-planes=4",
+        "geometry.blocks-per-plane=64",
+        "precondition.fill=full",
+        "buffer.size=1MiB",
+        "workload.requests=12000",
+        "energy.read=1uJ",
+        "energy.program=10uJ",
+        "energy.erase=100uJ",
+    ];
+    let value = generate(&drive(&large(&own)), "random-write");
+    let erases = flash(&value, "erase", "total");
+    assert!(erases > 40 && erases.is_multiple_of(4), "{erases}");
+    let energy = &value["energy_joules"];
+    close("erase", number(&energy["erase"]), erases as f64 * 1e-4, 1e-9);
+    // Four pages to a program of sixteen units, padding included.
+    let pages = flash(&value, "program", "total") as f64 / 4.0;
+    close("program", number(&energy["program"]), pages * 1e-5, 1e-9);
+    let total: u64 = flash(&value, "program", "total");
+    assert_eq!(
+        total,
+        count(&value["checks"]["host_plus_moves"]) + count(&value["checks"]["padding"])
+    );
+}
+
 // ── What is refused ─────────────────────────────────────────────────────────────────────────────
+
+const BITS: [&str; 2] = ["geometry.bits-per-cell=2", "geometry.bits-per-cell=3"];
 
 #[test]
 fn units_that_do_not_fit_a_page_are_refused() {
@@ -276,13 +416,26 @@ fn units_that_do_not_fit_a_page_are_refused() {
         ("ftl.mapping-unit=128B", "a page, or an equal part of one, at least a 64th"),
         ("ftl.mapping-unit=256B", "a mapping unit of 256B is no multiple of a sector of 512B"),
         ("timing.read-partial=10us", "`ftl.mapping-unit` is a whole page"),
+        ("ftl.program-planes=3", "is 3, and a die has 1 planes"),
+        ("pages.program=two-step", "for cells of two bits or four, and this drive has 1"),
+        ("policy page-choice=mango pages.program=wordline", "cannot be passed over"),
+        ("policy cost=conflict pages.program=wordline", "have one level"),
+        ("policy read-disturb=ipr pages.program=wordline", "pages that are programmed alone"),
+        ("reliability.model=on pages.program=wordline", "no law of errors"),
+        ("pages.order=shadow pages.program=wordline", "one after the other"),
         ("policy coding=wom", "mapping unit"),
     ] {
-        let mut settings = vec!["geometry.page-size=16KiB", setting];
+        let setting = setting.replace(" pages", "\npages");
+        let mut settings = vec!["geometry.page-size=16KiB"];
+        settings.extend(setting.split('\n'));
+        if setting.contains("wordline") {
+            let bits = if setting.contains("shadow") { "2" } else { "3" };
+            settings.extend(["geometry.pages-per-block=12", BITS[usize::from(bits == "3")]]);
+        }
         if setting.contains("wom") {
             settings.push("ftl.mapping-unit=4KiB");
         }
-        let refused = try_drive(common::BASE, &settings).expect_err(setting);
+        let refused = try_drive(common::BASE, &settings).expect_err(&setting);
         assert!(refused.contains(why), "{refused}");
     }
 }

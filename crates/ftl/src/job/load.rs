@@ -59,10 +59,12 @@ impl Leaving {
 }
 
 impl<K: Kit> Ftl<K> {
-    /// Begins to read those of a page's slots that leave, from the first of them on: one sensing.
+    /// Begins to read those of a page's slots that leave, from the first of them on: one sensing in each
+    /// plane of the block.
     pub(super) fn load_page(&mut self, id: JobId, block: BlockId, slot: u32, to: Dest) -> Action {
         let geometry = self.space.geometry;
-        let end = geometry.page_start(slot) + geometry.units().per_page;
+        let row = geometry.slots_per_page();
+        let end = slot - slot % row + row;
         let Some(pages) = self.jobs.get_mut(id).task.pages() else {
             unreachable!("a job that empties a block has pages")
         };

@@ -20,7 +20,7 @@ pub(crate) use pace::Pace;
 use crate::{Coding, Dest, Ftl, FtlView, Hold, Kit, Lpn, Map, NextLife, Pages, StreamId};
 use collect::Collect;
 use kernel::{Time, newtype_index};
-use nand::{BlockId, DieId, Mode, PlaneId, Ppn, Source, Store, Tag};
+use nand::{BlockId, DieId, Geometry, Mode, PlaneId, Ppn, Source, Store, Tag};
 use plan::{At, Run, Squeeze};
 
 type Page<K> = <<K as Kit>::Store as Store>::Page;
@@ -130,7 +130,8 @@ enum Doing<D> {
     Placing { from: Ppn, to: Dest, data: D },
     /// A page is being programmed.
     Programming { lpn: Lpn, from: Ppn, to: Ppn, data: D },
-    /// Slots of a page are being read, from one on those whose bits are set, to be written elsewhere.
+    /// Slots of a page, in all planes of its block, are being read, to be written elsewhere: from one on
+    /// those whose bits are set.
     Loading { from: Ppn, slots: u64, to: Dest },
     /// None: the pages that were read need slots.
     Sealing { to: Dest },
@@ -175,9 +176,25 @@ impl<D> Job<D> {
         self.load.copies()
     }
 
-    /// How many slots of a page it reads.
+    /// How many slots it reads.
     pub fn asks(&self) -> u32 {
         if let Doing::Loading { slots, .. } = self.doing { slots.count_ones() } else { 1 }
+    }
+
+    /// How many slots it reads of the page of each plane, in the order of planes; the planes of a
+    /// block are read together.
+    pub fn asks_of_planes(&self, geometry: &Geometry) -> impl Iterator<Item = u32> + use<D> {
+        let per_page = geometry.units().per_page;
+        let (from, slots) = match self.doing {
+            Doing::Loading { from, slots, .. } => (geometry.split(from).1 % per_page, slots),
+            _ => (0, 1),
+        };
+        // Bit 0 is the first slot of its page from here on.
+        let slots = u128::from(slots) << from;
+        let page = (1_u128 << per_page) - 1;
+        let planes =
+            (0..geometry.units().planes).map(move |plane| slots >> (plane * per_page) & page);
+        planes.map(u128::count_ones).filter(|asked| *asked > 0)
     }
 }
 
@@ -273,7 +290,7 @@ impl<K: Kit> Ftl<K> {
             Doing::Erasing { block, mode, needed_by } => {
                 self.space.erase(block, mode, tag.source);
                 if tag.source == Source::Gc {
-                    self.jobs.counts.gc_erase_by_demand[needed_by] += 1;
+                    self.jobs.counts.gc_erase_by_demand[needed_by] += self.space.flash_blocks();
                 }
                 self.free(block, tag, now);
                 self.balance(block, tag, now);

@@ -264,16 +264,21 @@ impl<S: Store> Space<S> {
         }
     }
 
+    /// Blocks of the flash in a block.
+    pub(crate) fn flash_blocks(&self) -> u64 {
+        self.geometry.units().planes.into()
+    }
+
     pub(crate) fn erase(&mut self, block: BlockId, mode: Mode, source: Source) {
         self.array.erase(block, mode);
-        self.counts.erase[source] += 1;
+        self.counts.erase[source] += self.flash_blocks();
     }
 
     /// A block loses pages in place; it is to be closed again.
     pub(crate) fn reprogram(&mut self, block: BlockId, surcharge: u16, role: Role, pages: u32) {
         self.array.reprogram_to_low(block, surcharge);
         self.counts.reprogram += 1;
-        self.counts.reprogrammed_pages += u64::from(pages);
+        self.counts.reprogrammed_pages += u64::from(pages) * self.flash_blocks();
         self.plain = false;
         self.blocks.role[block] = role;
     }

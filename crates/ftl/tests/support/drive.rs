@@ -779,7 +779,10 @@ where
                         self.seen.padding += unit - u64::from(copies);
                         self.seen.program[tag.source] += unit;
                     }
-                    Action::Erase(_) => self.seen.erase[tag.source] += 1,
+                    Action::Erase(_) => {
+                        let planes = self.ftl.geometry().units().planes;
+                        self.seen.erase[tag.source] += u64::from(planes);
+                    }
                     Action::Reprogram { block, wordlines, known } => {
                         ensure!(wordlines > 0, "block {block} has nothing to reprogram");
                         let slots = u64::from(self.ftl.geometry().slots_per_page());
@@ -1042,6 +1045,7 @@ where
     pub(crate) fn account(&mut self) -> Result<(), Fault> {
         let c = self.ftl.counts();
         let erases: u64 = self.ftl.array().erases().as_slice().iter().map(|e| u64::from(*e)).sum();
+        let erases = erases * u64::from(self.ftl.geometry().units().planes);
         ensure!(erases == c.erase.total(), "{erases} erases in blocks, {:?} counted", c.erase);
         ensure!(
             c.gc_erase_by_demand.total() == c.erase[Source::Gc],

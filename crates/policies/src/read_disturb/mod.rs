@@ -182,6 +182,8 @@ fn no_guard_levels(geometry: &Geometry) -> Option<String> {
         format!("three bits per cell, and this drive has {bits}")
     } else if geometry.order() != PageOrder::Cyclic {
         "the pages of a wordline one after the other (pages.order = \"cyclic\")".to_owned()
+    } else if geometry.units().pages > 1 {
+        "pages that are programmed alone (pages.program = \"page\")".to_owned()
     } else {
         return None;
     };

@@ -195,6 +195,16 @@ words! {
         Any = "any",
     }
 
+    /// Which pages of a block one command programs.
+    pub enum Program {
+        /// One.
+        Page = "page",
+        /// All of a wordline.
+        Wordline = "wordline",
+        /// Half of a wordline's.
+        TwoStep = "two-step",
+    }
+
     /// What goes first on a channel that becomes free.
     pub enum ChannelFirst {
         /// Commands of new operations, then data that dies have sensed.

@@ -8,7 +8,7 @@
 
 use super::drive::{
     Age, BufferKind, ChannelFirst, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, Pace,
-    PendingRead, ProgramSpeed, ReadStart, Recovery, SHORTEST, Uncorrectable, UnmappedRead,
+    PendingRead, Program, ProgramSpeed, ReadStart, Recovery, SHORTEST, Uncorrectable, UnmappedRead,
 };
 use super::error::{ConfigError, Kind, Log};
 use super::field::{Any, At, ByPageType, Field, Key, Word, all, settings, values};
@@ -120,6 +120,10 @@ settings! {
         /// two bits: 0, 1, 3, 5 and so on are first bits, 2, 4, 6 and so on and the last are second
         /// bits; "shadow-pairs": the same with pairs of pages.
         order: Option<PageOrder>,
+        /// Which pages of a block one command programs: "page", one; "wordline", all of a wordline;
+        /// "two-step", half of a wordline's, where cells have two bits or four. It takes as long as
+        /// these pages one after the other, by `timing.program`. By default "page".
+        program: Option<Program>,
     }
 
     /// How long the operations of the flash take: either `read` and `program`, or `levels`. No
@@ -301,6 +305,9 @@ settings! {
         /// Bytes that one map entry covers, such as "4KiB": a page, or an equal part of one, at least
         /// a 64th, and a multiple of `host.sector`. By default a page.
         mapping_unit: Option<Bytes>,
+        /// Planes of a die that one command programs: planes-per-die is a multiple of it. Their blocks
+        /// of the same index are opened, programmed and erased together. By default 1.
+        program_planes: Option<NonZeroU32>,
         /// How long a write waits for others to be programmed with, where a program takes several
         /// mapping units and nothing answers the host before; then what is missing is padding. Up to
         /// a minute. By default "0ns": until all that comes at the same time is there.
@@ -320,7 +327,8 @@ settings! {
         /// What a read costs whose page is on its way to flash: "wait", for its program, and then a
         /// read; "memory": the controller still has the data, and flash is not asked.
         pending_read: PendingRead => Run,
-        /// Which programs go to several planes of a die at once.
+        /// Which operations go to several planes of a die at once; with `program-planes` above 1 reads
+        /// only.
         multi_plane: MultiPlane,
         /// When garbage collection runs.
         gc: GcMarks,

@@ -37,8 +37,8 @@ pub(crate) use chips::drive_of as chip_drive;
 pub use chips::{chip, chips};
 pub use drive::{
     Age, BufferKind, ChannelFirst, Drive, Fill, Foreground, HostMode, Mapping, Model, MultiPlane,
-    Pace, PendingRead, ProgramSpeed, ReadStart, Recording, Recovery, SHORTEST, Uncorrectable,
-    UnmappedRead, Workload,
+    Pace, PendingRead, Program, ProgramSpeed, ReadStart, Recording, Recovery, SHORTEST,
+    Uncorrectable, UnmappedRead, Workload,
 };
 pub use error::{ConfigError, Kind, Mark};
 pub(crate) use field::Word;

@@ -1,6 +1,6 @@
 //! From settings as written to a drive: multiplied out, checked against each other, nothing open.
 
-use super::drive::{ChannelFirst, Drive, Recording, Workload, limits};
+use super::drive::{ChannelFirst, Drive, Model, Program, Recording, Workload, limits};
 use super::error::{ConfigError, Kind, Log, Mark};
 use super::field::{At, Field, Reach, Word, all, all_of};
 use super::keys::{Choices, EnergySettings, File, Pages, Reliability, Sizes, WorkloadSettings};
@@ -13,6 +13,7 @@ use nand::{Energies, Geometry, GeometryError, PageOrder, Shape, Units};
 use policies::external::Supplier;
 use policies::{PolicyError, PolicySet};
 use serde_json::{Value as Json, json};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// A page has at most so many mapping units.
@@ -70,6 +71,7 @@ pub(crate) fn resolve(
     (file.ftl.over_provisioning, file.ftl.spare_factor) = (None, None);
     file.ftl.logical_capacity = Some(Bytes::new(exported));
     file.pages.order = file.pages.order.filter(|order| *order != PageOrder::Cyclic);
+    file.pages.program = file.pages.program.filter(|program| *program != Program::Page);
     let shift = file.workload.shift.take().filter(|shift| *shift != 0);
     let generator = file.workload.echo();
     file.workload.shift = shift;
@@ -266,11 +268,63 @@ impl Work<'_> {
             self.fail(Kind::Value, message, &[(path, &label), ("geometry.page-size", "")]);
             return None;
         }
-        let units = Units { per_page: parts as u32, ..Units::PAGE };
+        let shape = geometry.flash();
+        let planes = self.get::<NonZeroU32>("ftl.program-planes").unwrap_or(1);
+        if !shape.planes_per_die.is_multiple_of(planes) {
+            let dies = shape.planes_per_die;
+            let message = format!("`ftl.program-planes` is {planes}, and a die has {dies} planes");
+            let label = "a part of them";
+            let marks = [("ftl.program-planes", label), ("geometry.planes-per-die", "")];
+            self.fail(Kind::Value, message, &marks);
+            return None;
+        }
+        let pages = self.pages_at_once(&geometry)?;
+        let units = Units { per_page: parts as u32, pages, planes };
+        let row = u64::from(units.per_page * units.planes);
+        if row > MOST_UNITS {
+            let message = format!("a page of {planes} planes has {row} mapping units of {unit}");
+            let label = format!("at most {MOST_UNITS}");
+            self.fail(Kind::Value, message, &[(path, &label), ("ftl.program-planes", "")]);
+            return None;
+        }
         let wrong = |error: GeometryError| {
             self.fail(Kind::Geometry, format!("in units of {unit}: {error}"), &[(path, "")]);
         };
         geometry.with_units(units).map_err(wrong).ok()
+    }
+
+    /// Pages of a block that one command programs.
+    fn pages_at_once(&self, geometry: &Geometry) -> Option<u32> {
+        let path = "pages.program";
+        let program = self.get::<Program>(path).unwrap_or(Program::Page);
+        let flash = geometry.flash();
+        let (bits, said) = (flash.bits_per_cell, program.said());
+        let pages = match program {
+            Program::Page => return Some(1),
+            Program::Wordline => bits,
+            Program::TwoStep => bits / 2,
+        };
+        let conflict = |why: String, marks: &[(&str, &str)]| {
+            let marks = [&[(path, "")], marks].concat();
+            self.fail(Kind::Conflict, format!("`{path}` \"{said}\" {why}"), &marks);
+        };
+        if program == Program::TwoStep && !bits.is_multiple_of(2) {
+            let why = format!("is for cells of two bits or four, and this drive has {bits}");
+            conflict(why, &[("geometry.bits-per-cell", "")]);
+        } else if geometry.order() != PageOrder::Cyclic {
+            let why = "needs the pages of a wordline one after the other".into();
+            conflict(why, &[("pages.order", "must be \"cyclic\"")]);
+        } else if !flash.pages_per_block.is_multiple_of(bits) {
+            let why =
+                format!("needs whole wordlines, and a block has {} pages", flash.pages_per_block);
+            conflict(why, &[("geometry.pages-per-block", &format!("a multiple of {bits}"))]);
+        } else if self.get::<Model>("reliability.model") == Some(Model::On) {
+            let why = "has no law of errors: the model of the cells knows programs of single pages";
+            conflict(why.into(), &[("reliability.model", "must be \"off\"")]);
+        } else {
+            return Some(pages);
+        }
+        None
     }
 
     fn reliability(&self) -> Option<Reliability> {

@@ -50,6 +50,16 @@ pub(crate) struct Sensed {
 }
 
 impl Sensed {
+    /// Two planes at once.
+    pub(crate) fn beside(self, other: Self) -> Self {
+        Self {
+            plain: self.plain.max(other.plain),
+            array: self.array.max(other.array),
+            planes: self.planes + other.planes,
+            attempts: self.attempts + other.attempts,
+        }
+    }
+
     /// One page after the other.
     pub(crate) fn then(self, next: Self) -> Self {
         Self {

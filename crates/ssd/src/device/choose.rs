@@ -136,10 +136,12 @@ impl Device {
     /// other planes, as long as the lane's order is kept, and that of each block's pages.
     #[inline(never)]
     fn gather<S: Store>(&mut self, array: &Array<S>, die: DieId, lane: usize, op: u32) {
-        if !self.ops[op].may_share() {
+        let work = self.ops[op].work;
+        // Planes that are programmed together are so without looking for it.
+        let fixed = work == Work::Program && self.geometry.units().planes > 1;
+        if fixed || !self.ops[op].may_share() {
             return;
         }
-        let work = self.ops[op].work;
         let geometry = &self.geometry;
         let place = |o: &PageOp| geometry.split(o.ppn.expect("what may share has a slot"));
         let plane_bit = |o: &PageOp| {

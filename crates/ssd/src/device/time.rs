@@ -7,7 +7,7 @@ use crate::config::{Drive, ProgramSpeed};
 use ftl::{Cost, Ftl, Kit};
 use kernel::{Dur, Time};
 use nand::physics::program_time_factor;
-use nand::{Command, Level, Mode, Ppn, Source, Verb};
+use nand::{Command, Level, Mode, Ppn, Source, Units, Verb};
 
 impl Device {
     /// The command for an operation, and those chained to it, that starts now. The levels of
@@ -38,16 +38,17 @@ impl Device {
         let mut at = op;
         while at != NONE {
             let (slot, units) = (self.ops[at].ppn, u32::from(self.ops[at].units));
+            let (pages, whole) = self.pages_read(ftl, at);
             let level = slot.map_or_else(|| ftl.policies.cost.initial(), |slot| ftl.level_of(slot));
-            self.stats.read_by_level[level as usize] += 1;
+            self.stats.read_by_level[level as usize] += u64::from(pages);
             let sensed = &mut self.stats.sensed[source as usize][level as usize];
             let mut time = Dur::ZERO;
             let mut sense = |page_type: usize| {
-                sensed[page_type] += 1;
-                time += if units == per_page {
+                sensed[page_type] += u64::from(pages);
+                self.stats.unsent[source as usize] += u64::from(pages * per_page - units);
+                time += if whole {
                     self.timing.read(level, page_type)
                 } else {
-                    self.stats.unsent[source as usize] += u64::from(per_page - units);
                     self.timing.read_part(level, page_type)
                 };
                 out += units;
@@ -64,6 +65,21 @@ impl Device {
             at = self.ops[at].next;
         }
         Command { pages_out: out, ..Command::new(Verb::Read, source, longest) }
+    }
+
+    /// How many pages an operation reads, in planes that work together, and whether any as a whole.
+    #[inline]
+    fn pages_read<K: Kit>(&self, ftl: &Ftl<K>, op: u32) -> (u32, bool) {
+        let o = &self.ops[op];
+        let units = self.geometry.units();
+        match o.owner {
+            Owner::Job(id) if units.planes > 1 => {
+                let asked = ftl.job(id).asks_of_planes(&self.geometry);
+                asked
+                    .fold((0, false), |(pages, whole), n| (pages + 1, whole || n == units.per_page))
+            }
+            _ => (1, u32::from(o.units) == units.per_page),
+        }
     }
 
     /// The same where errors decide how finely pages are sensed: as long as the longest.
@@ -86,9 +102,19 @@ impl Device {
                 for page in ftl.read_pages(slot).iter() {
                     let page_type = self.geometry.type_of_page(page);
                     let target = Target { slot, block, page_type, level, guarded, units };
-                    let read = cells.read(&target, source, now, counts);
-                    *unsent += u64::from((per_page - units) * read.attempts);
-                    sensed = sensed.then(read);
+                    let mut read = |units| {
+                        let read = cells.read(&Target { units, ..target }, source, now, counts);
+                        *unsent += u64::from((per_page - units) * read.attempts);
+                        read
+                    };
+                    let planes = match self.ops[at].owner {
+                        Owner::Job(id) if self.geometry.units().planes > 1 => {
+                            let asked = ftl.job(id).asks_of_planes(&self.geometry);
+                            asked.map(&mut read).reduce(Sensed::beside).unwrap_or_default()
+                        }
+                        _ => read(units),
+                    };
+                    sensed = sensed.then(planes);
                     out += units;
                 }
                 sensed
@@ -117,11 +143,18 @@ impl Device {
         while at != NONE {
             let slot = self.ops[at].ppn.expect("a program has a slot");
             let level = ftl.level_of(slot);
-            self.stats.program_by_level[level as usize] += 1;
+            let Units { pages, planes, .. } = self.geometry.units();
+            self.stats.program_by_level[level as usize] += u64::from(pages * planes);
             let (mut time, before, pages) = match ftl.page_of(slot) {
                 Some(slot) => {
-                    let page_type = self.geometry.page_type(slot);
-                    (self.program_time(page_type, level, source), Dur::ZERO, unit)
+                    // The pages of one wordline: the cells pass the levels of all of them.
+                    let first = self.geometry.page_of(slot);
+                    let mut time = Dur::ZERO;
+                    for page in first..first + pages {
+                        let page_type = self.geometry.type_of_page(page);
+                        time += self.program_time(page_type, level, source);
+                    }
+                    (time, Dur::ZERO, unit)
                 }
                 None => self.slot_time(ftl, slot, level, source),
             };
@@ -137,10 +170,11 @@ impl Device {
         Command { pages_in, ..Command::new(Verb::Program, source, longest) }
     }
 
-    /// Array time of programming a page of a type.
+    /// Array time of programming a page of a type, in planes that work together.
     #[inline]
     fn program_time(&mut self, page_type: usize, level: Level, source: Source) -> Dur {
-        self.stats.programmed[source as usize][level as usize][page_type] += 1;
+        let planes = u64::from(self.geometry.units().planes);
+        self.stats.programmed[source as usize][level as usize][page_type] += planes;
         self.timing.program(level, page_type)
     }
 
@@ -167,7 +201,7 @@ impl Device {
                 before += self.timing.read(level, page_type);
             }
         }
-        (time, before, pages.count * self.geometry.units().per_page)
+        (time, before, pages.count * self.geometry.slots_per_page())
     }
 
     /// In-place reprogramming, wordline by wordline: every page is read, unless it is a top page
@@ -178,8 +212,9 @@ impl Device {
         let mut time = self.timing.program(level, top) * wordlines;
         for page_type in 0..=top {
             let reads = if page_type == top { wordlines - known } else { wordlines };
-            self.stats.sensed[source as usize][level as usize][page_type] += reads;
-            self.stats.read_by_level[level as usize] += reads;
+            let planes = u64::from(self.geometry.units().planes);
+            self.stats.sensed[source as usize][level as usize][page_type] += reads * planes;
+            self.stats.read_by_level[level as usize] += reads * planes;
             time += self.timing.read(level, page_type) * reads;
         }
         time

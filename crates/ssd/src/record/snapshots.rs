@@ -8,8 +8,8 @@
 
 use super::{Column, Look};
 use ftl::{Ftl, Kit, ReadDisturb, Role, State};
-use kernel::{Dur, Time};
-use nand::{BlockId, Mode, Source};
+use kernel::{Dur, Idx, Time};
+use nand::{BlockId, Geometry, Mode, Source};
 
 /// The most instants that are kept, after the first.
 const SHOTS: usize = 128;
@@ -80,9 +80,8 @@ impl Snapshots {
     pub(super) fn take<K: Kit>(&mut self, look: &Look<'_>, ftl: &Ftl<K>) {
         let mut changed = Vec::new();
         if self.shots.is_empty() || look.stats.events != self.events {
-            let blocks = ftl.geometry().blocks() as u32;
-            for b in 0..blocks {
-                let now = block(ftl, BlockId::from_u32(b));
+            for (b, part) in (0..).zip(Part::all(ftl.geometry())) {
+                let now = block(ftl, part);
                 match self.latest.get_mut(b as usize) {
                     None => self.latest.push(now),
                     Some(before) if *before == now => continue,
@@ -215,14 +214,41 @@ pub(super) fn words<K: Kit>(ftl: &Ftl<K>) -> Words {
     }
 }
 
+/// A block of the flash: what lies in one plane of a block of the FTL.
+#[derive(Copy, Clone)]
+struct Part {
+    of: BlockId,
+    plane: u32,
+}
+
+impl Part {
+    /// All of them, plane by plane.
+    fn all(geometry: &Geometry) -> impl Iterator<Item = Self> + use<> {
+        let planes = geometry.units().planes;
+        let groups: Vec<_> = geometry.plane_ids().map(|p| geometry.blocks_of(p)).collect();
+        groups.into_iter().flat_map(move |blocks| {
+            (0..planes).flat_map(move |plane| {
+                blocks.clone().map(move |b| Self { of: BlockId::new(b), plane })
+            })
+        })
+    }
+}
+
 /// A block as it is now. Its role is a number, which may be beyond those that have a name.
 #[inline]
-fn block<K: Kit>(ftl: &Ftl<K>, b: BlockId) -> Block {
+fn block<K: Kit>(ftl: &Ftl<K>, part: Part) -> Block {
     let (blocks, array) = (ftl.blocks(), ftl.array());
+    let (b, geometry) = (part.of, ftl.geometry());
     let Role(role) = blocks.role(b);
+    let planes = geometry.units().planes;
+    let written = array.layouts().slots_before(array.mode(b), array.next_page(b));
     Block {
-        valid: blocks.valid(b),
-        written: array.layouts().slots_before(array.mode(b), array.next_page(b)),
+        valid: if planes == 1 {
+            blocks.valid(b)
+        } else {
+            ftl.map().count_valid_in(geometry, b, part.plane)
+        },
+        written: written / planes,
         erases: array.erases()[b],
         reads: ftl.reads().get(b.as_u32() as usize).copied().unwrap_or(u32::MAX),
         state: blocks.state(b) as u8,
@@ -256,20 +282,27 @@ where
 /// The blocks as they are now.
 pub(super) fn columns<K: Kit>(ftl: &Ftl<K>) -> Vec<Column> {
     let (array, geometry) = (ftl.array(), ftl.geometry());
-    let blocks: Vec<Block> = geometry.block_ids().map(|b| block(ftl, b)).collect();
+    let parts: Vec<Part> = Part::all(geometry).collect();
+    let blocks: Vec<Block> = parts.iter().map(|part| block(ftl, *part)).collect();
     let chip = |b| geometry.chip_of(geometry.die_of(b));
     let u32s = |name: &str, value: &dyn Fn(BlockId) -> u32| {
-        Column::u32(name, geometry.block_ids().map(value).collect())
+        Column::u32(name, parts.iter().map(|part| value(part.of)).collect())
+    };
+    let planes = geometry.units().planes;
+    let plane = |part: &Part| {
+        let group = geometry.plane_of(part.of).as_u32() % geometry.planes_per_die() as u32;
+        group * planes + part.plane
     };
     let mut columns = vec![
         u32s("channel", &|b| geometry.channel_of(geometry.die_of(b)).as_u32()),
         u32s("chip", &|b| chip(b).0),
         u32s("die", &|b| chip(b).1),
-        u32s("plane", &|b| geometry.plane_of(b).as_u32() % geometry.planes_per_die() as u32),
+        Column::u32("plane", parts.iter().map(plane).collect()),
         u32s("block", &|b| geometry.index_in_plane(b)),
+        u32s("group", &BlockId::as_u32),
     ];
     columns.extend(of_blocks(|| blocks.iter(), &words(ftl)));
-    let cycles = array.wear().as_slice().iter().map(|wear| f64::from(*wear) * 1e-3);
-    columns.insert(9, Column::f64("effective_cycles", cycles.collect()));
+    let cycles = parts.iter().map(|part| f64::from(array.wear()[part.of]) * 1e-3);
+    columns.insert(10, Column::f64("effective_cycles", cycles.collect()));
     columns
 }

@@ -219,6 +219,7 @@ fn simulated<K: Kit>(
     let bits = pages as f64 * drive.geometry.page_size().get() as f64 * 8.0;
     let mut uncorrectable = of_sources(|s| reads.uncorrectable[s as usize]);
     uncorrectable.insert("total".into(), reads.uncorrectable.iter().sum::<u64>().into());
+    let planes = u64::from(drive.geometry.units().planes);
     json!({
         "seconds": sim.now().as_secs_f64(),
         "waf_steady": verdict.steady(),
@@ -228,8 +229,8 @@ fn simulated<K: Kit>(
         "used": (initial + mean) / rated,
         "used_max": (initial + most) / rated,
         "used_effective": effective_mean / rated,
-        "blocks_retired": { "worn_out": counts.retired - counts.condemned,
-                            "unreadable": counts.condemned },
+        "blocks_retired": { "worn_out": (counts.retired - counts.condemned) * planes,
+                            "unreadable": counts.condemned * planes },
         "pages_read_by_sensings": sensings(drive, reads),
         "failed_attempts": reads.failed_attempts,
         "worst_rber": reads.worst_rber,

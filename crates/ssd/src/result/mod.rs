@@ -162,7 +162,9 @@ fn check<K: Kit>(
     if !ended {
         let padding = counts.padding.total();
         law(programs == moves + padding, "programs = host pages + moves + padding");
-        let erased = counts.erase.total() * u64::from(ftl.geometry().pages_per_block());
+        let geometry = ftl.geometry();
+        let in_block = geometry.pages_per_block() / geometry.units().planes;
+        let erased = counts.erase.total() * u64::from(in_block);
         let used = used_before + programs;
         law(!plain || used == pages_in_use(ftl) + erased, "pages programmed = in use + erased");
     }

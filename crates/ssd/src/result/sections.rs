@@ -15,10 +15,11 @@ pub(super) fn end<K: Kit>(drive: &Drive, sim: &Sim<K>, end_ns: u64, counts: &Cou
     let Some(at) = sim.worn_out_at() else {
         return json!({ "state": "completed", "at_ns": end_ns, "reason": null });
     };
-    let blocks = drive.geometry.blocks();
-    let worn = counts.retired - counts.condemned;
+    let planes = u64::from(drive.geometry.units().planes);
+    let blocks = drive.geometry.blocks() as u64 * planes;
+    let (worn, lost) = ((counts.retired - counts.condemned) * planes, counts.condemned * planes);
     let cycles = drive.reliability.endurance;
-    let why = match (worn, counts.condemned) {
+    let why = match (worn, lost) {
         (_, 0) => format!("{worn} of {blocks} blocks reached their {cycles} P/E cycles and were"),
         (0, lost) => {
             format!("{lost} of {blocks} blocks held pages that could not be read and were")
@@ -184,8 +185,9 @@ pub(super) fn spread(column: &[u32], unit: f64, end: impl Fn(u32) -> Value) -> V
 
 pub(super) fn capacity_of<K: Kit>(drive: &Drive, ftl: &Ftl<K>) -> Value {
     let blocks = || drive.geometry.block_ids();
-    let in_state = |s: State| blocks().filter(|&b| ftl.blocks().state(b) == s).count();
-    let low = blocks().filter(|&b| ftl.array().mode(b) == Mode::Low).count();
+    let planes = drive.geometry.units().planes as usize;
+    let in_state = |s: State| blocks().filter(|&b| ftl.blocks().state(b) == s).count() * planes;
+    let low = blocks().filter(|&b| ftl.array().mode(b) == Mode::Low).count() * planes;
     let physical = drive.geometry.pages() as u64 * drive.geometry.page_size().get();
     json!({
         "physical_bytes": physical,
