@@ -62,17 +62,18 @@ def test_what_can_be_run_is_listed() -> None:
 @pytest.mark.parametrize(("drive", "program", "wordline"), [
     ("modern-tlc", 637.88e-6, 3), ("modern-qlc", 1860e-6, 4),
 ])  # fmt: skip
-def test_a_modern_drive_writes_on_all_planes_at_once(
+def test_a_modern_drive_writes_wordlines_of_all_planes_at_once(
     drive: str, program: float, wordline: int
 ) -> None:
     page, planes, dies = 16_384, 4, 8
-    result = floatgate.run(drive, "sequential-write", set={"workload.requests": 20_000})
-    # A command, the pages of all planes over the channel, the array once.
-    together = 300e-9 + planes * page / 1600e6 + program
+    result = floatgate.run(drive, "sequential-write", set={"workload.requests": 40_000})
+    # A command, the pages of a wordline in all planes over the channel, the array once.
+    unit = wordline * planes * page
+    together = 300e-9 + unit / 1600e6 + wordline * program
     rate = result.host.write.bytes / result.simulated_seconds
-    assert rate == pytest.approx(dies * planes * page / together, rel=0.02)
+    assert rate == pytest.approx(dies * unit / together, rel=0.02)
     buffer = result.data["buffer"]
-    assert buffer["pages"] == buffer["most"] == 2 * wordline * planes * dies
+    assert buffer["pages"] == buffer["most"] == 2 * wordline * planes * dies * 4
     assert result.provenance.config.policies.order.name == "read-first"
     assert "no model of a product" in result.provenance.config.summary
 
@@ -83,9 +84,10 @@ def test_a_workload_that_fits_the_buffer_takes_the_time_of_its_programs() -> Non
     result = floatgate.run("modern-tlc", "random-write", set=settings)
     # 4 us, and 4 KiB at 8.9 GB/s; one after the other, while programs run.
     assert result.host.write.latency_ns.max == 4460
-    # 32 planes at once at best, one program for each page that was written.
-    least = 10_000 / 32 * 637.88e-6
-    assert least < result.simulated_seconds < 3 * least
+    # The writes fill 209 programs of 48 mapping units, on eight dies at once at best.
+    assert result.data["flash"]["program"]["host"] == 209 * 48
+    least = 209 / 8 * 3 * 637.88e-6
+    assert least < result.simulated_seconds < 1.2 * least
     assert result.end.at_ns == 10_000 * 4460 + result.data["buffer"]["drain_ns"]
     codes = [warning["code"] for warning in result.warnings]
     assert "buffer-drained" in codes

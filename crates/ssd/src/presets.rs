@@ -24,6 +24,7 @@ pub fn presets() -> &'static [(&'static str, &'static str)] {
         "read-disturb",
         "c-mlc64",
         "modern-tlc",
+        "modern-tlc-small",
         "modern-qlc",
     )
 }

@@ -122,6 +122,33 @@ fn a_read_of_what_waits_finds_it_in_memory() {
     assert_eq!(flash(&value, "read", "total"), 0);
 }
 
+/// The warning says how many writes had to read first, and with which unit none would have.
+#[test]
+fn writes_of_parts_are_warned_of_with_the_unit_that_avoids_them() {
+    let warning = |value: &Value| {
+        let all = value["warnings"].as_array().unwrap();
+        let found = all.iter().find(|w| w["code"] == "partial-writes");
+        found.map(|w| w["text"].as_str().unwrap().to_owned())
+    };
+    let run = |unit: &str, size: &str| {
+        let own = [
+            "geometry.page-size=16KiB",
+            "geometry.blocks-per-plane=64",
+            "precondition.fill=full",
+            "workload.requests=1000",
+        ];
+        let (unit, size) = (format!("ftl.mapping-unit={unit}"), format!("workload.size={size}"));
+        warning(&generate(&drive(&[&own[..], &[&*unit, &*size]].concat()), "random-write"))
+    };
+    let whole = run("16KiB", "4KiB").expect("each write is one");
+    assert!(whole.contains("100.0 % of the page writes were read-modify-writes"), "{whole}");
+    assert!(whole.contains("--set ftl.mapping-unit=4KiB"), "{whole}");
+    assert_eq!(run("4KiB", "4KiB"), None);
+    let half = run("4KiB", "6KiB").expect("one of two pages is written in part");
+    // A few of them find the page on its way to flash.
+    assert!(half.starts_with('4') && half.contains("--set ftl.mapping-unit=2KiB"), "{half}");
+}
+
 // ── The buffer ──────────────────────────────────────────────────────────────────────────────────
 
 fn buffered(protected: bool) -> Drive {

@@ -46,7 +46,7 @@ pub use keys::{Buffer, Ftl, GcMarks, Host, Precondition, Reliability};
 pub use layers::Layers;
 pub use node::{Entry, Node, Table, Value, located};
 pub use render::render;
-pub(crate) use resolve::before_run;
+pub(crate) use resolve::{MOST_UNITS, before_run};
 pub use schema::schema;
 pub use text::Place;
 pub use workload::OutOfRange;

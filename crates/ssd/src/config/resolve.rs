@@ -17,7 +17,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// A page has at most so many mapping units.
-const MOST_UNITS: u64 = 64;
+pub(crate) const MOST_UNITS: u64 = 64;
 
 /// A write buffer holds at most so many pages.
 const BUFFER_PAGES: u64 = 1 << 30;

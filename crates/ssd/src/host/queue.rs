@@ -110,6 +110,8 @@ pub struct Stats {
     pub rmw_reads: u64,
     /// Host reads of pages that the map does not know, answered by flash or not.
     pub unmapped_reads: u64,
+    /// Where writes that change a part of a page begin and end: all these bytes combined by *or*.
+    pub partial_bounds: u64,
     /// Host reads of pages on their way to flash that the controller answered from its memory.
     pub pending_reads: u64,
     /// Host page reads in all.

@@ -3,11 +3,11 @@
 
 use super::lifetime;
 use super::steady::Steadiness;
-use crate::config::{Drive, HostMode};
+use crate::config::{Drive, HostMode, MOST_UNITS};
 use crate::host::Overload;
 use crate::sim::{Class, Sim, Stats};
 use ftl::{Counts, Kit};
-use kernel::Time;
+use kernel::{Bytes, Time};
 use policies::Family;
 use serde_json::{Value, json};
 use workload::{About, Alignment};
@@ -36,7 +36,7 @@ type Tell<'a> = &'a mut dyn FnMut(&str, String);
 /// Tells what it finds in the evidence: nothing, mostly.
 type Rule<K> = fn(&Evidence<'_, K>, Tell<'_>);
 
-fn rules<K: Kit>() -> [Rule<K>; 15] {
+fn rules<K: Kit>() -> [Rule<K>; 16] {
     [
         |e, tell| e.steadiness.warn(tell),
         read_nothing_written,
@@ -47,6 +47,7 @@ fn rules<K: Kit>() -> [Rule<K>; 15] {
         victim_overridden,
         |e, tell| lifetime::warn(e.drive, e.stats, e.sim, tell),
         unmapped_reads,
+        partial_writes,
         queue_limit,
         overloaded,
         closed_loop,
@@ -160,6 +161,34 @@ fn unmapped_reads<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
             ),
         );
     }
+}
+
+/// Writes of parts of what is mapped, each with a read before it.
+fn partial_writes<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+    let (reads, writes) = (e.stats.rmw_reads, e.counts.host_pages);
+    if reads * 100 <= writes {
+        return;
+    }
+    let geometry = &e.drive.geometry;
+    let page = geometry.flash().page_size.get();
+    let unit = 1_u64 << e.stats.partial_bounds.trailing_zeros().min(62);
+    let share = reads as f64 * 100.0 / writes as f64;
+    let fits = page.is_multiple_of(unit)
+        && page / unit <= MOST_UNITS
+        && unit.is_multiple_of(e.drive.host.sector.get());
+    let advice = if fits {
+        format!("with `--set ftl.mapping-unit={}` there would be none", Bytes::new(unit))
+    } else {
+        format!("they begin and end at multiples of {}", Bytes::new(unit))
+    };
+    tell(
+        "partial-writes",
+        format!(
+            "{share:.1} % of the page writes were read-modify-writes: the host wrote a part of {}, \
+             and the rest had to be read; {advice}",
+            geometry.page_size()
+        ),
+    );
 }
 
 fn queue_limit<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {

@@ -69,6 +69,9 @@ impl<K: Kit> Sim<K> {
             self.observe(lpn, kind, prio);
             let new = PageOp::new(Owner::Host(id), work, prio, Some(lpn), self.clock.now);
             let partial = class == Class::Write && !whole;
+            if partial {
+                self.requests.stats.partial_bounds |= offset | end;
+            }
             let op = self.device.ops.add(PageOp { partial, ..new });
             if self.buffer.is_none() {
                 self.enter(op);

@@ -30,7 +30,7 @@ fn preset(name: &str) -> Drive {
 
 #[test]
 fn every_preset_loads_and_carries_its_own_name() {
-    assert_eq!((presets().len(), chips().len()), (9, 13), "the library has changed");
+    assert_eq!((presets().len(), chips().len()), (10, 13), "the library has changed");
     for (name, text) in presets() {
         let drive = file(*text).drive();
         assert_eq!(drive.name, *name);
@@ -67,11 +67,13 @@ fn the_chips_have_their_page_types() {
     assert_eq!(mango.timing.bus, bus);
     let qlc = preset("modern-qlc");
     assert_eq!(qlc.timing.read(Level::Medium, 3), Dur::ns(228_100));
-    // 16 KiB at 1600 MB/s.
-    let bus = Bus::Modelled { command: Dur::ns(300), page: Dur::ns(10_240) };
+    // 4 KiB at 1600 MB/s.
+    let bus = Bus::Modelled { command: Dur::ns(300), page: Dur::ns(2_560) };
     assert_eq!(qlc.timing.bus, bus);
     assert_eq!(qlc.reliability.endurance, 1000);
-    assert_eq!(qlc.logical_pages, 62_500_000);
+    assert_eq!(qlc.logical_pages, 250_000_000);
+    // Pages of a wordline, planes, mapping units of a page.
+    assert_eq!(qlc.geometry.slots_per_program(), 4 * 4 * 4);
 }
 
 /// Sections whose numbers describe a device. What else a preset sets is a choice of experiment.
