@@ -65,6 +65,31 @@ fn below_what_a_drive_sustains_no_write_waits_long_for_space() {
     }
 }
 
+/// The same where a program takes eight mapping units on two planes, and a buffer fills them.
+#[test]
+fn below_what_program_units_sustain_no_write_waits_long_for_space() {
+    let own = [
+        "geometry.page-size=16KiB",
+        "geometry.planes-per-die=2",
+        "ftl.mapping-unit=4KiB",
+        "ftl.program-planes=2",
+        "ftl.gc.pace=per-write",
+        "buffer.size=1MiB",
+        "workload.size=4KiB",
+        "workload.requests=400000",
+    ];
+    let closed = ["host.mode=queue-depth", "host.queue-depth=256"];
+    let value = steady(&[&own[..], &closed].concat());
+    let rate =
+        count(&value["host"]["write"]["requests"]) as f64 / number(&value["simulated_seconds"]);
+    let arrivals = format!("workload.arrivals={{ constant = {{ iops = {} }} }}", 0.8 * rate);
+    let open = ["host.mode=timestamps", &arrivals];
+    let value = steady(&[&own[..], &open].concat());
+    let longest = count(&value["flash"]["space_wait_max_ns"]);
+    assert!(longest <= ERASE + 2 * PROGRAM, "{longest} ns for space");
+    assert!(number(&value["waf"]) > 2.0);
+}
+
 /// The rows of `docs/measured/pace.md`.
 #[test]
 fn the_page_says_what_comes_out() {
