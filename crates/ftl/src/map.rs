@@ -204,6 +204,7 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// Points a moved page to its new slot.
+    #[inline(always)] // every page that moves comes by
     pub(crate) fn commit_move(&mut self, lpn: Lpn, from: Ppn, to: Ppn, tag: Tag, now: Time) {
         let (block, slot) = self.space.geometry.split(to);
         let old = self.map.bind(lpn, to, block, slot);

@@ -77,6 +77,8 @@ impl Units {
 pub struct Geometry {
     shape: Shape,
     units: Units,
+    /// Mapping units that one command programs.
+    unit: u32,
     /// Mapping units in a page of all planes that are programmed together.
     row: u32,
     by_row: Divisor,
@@ -200,6 +202,7 @@ impl Geometry {
         Ok(Self {
             shape,
             units,
+            unit: units.per_program(),
             row,
             by_row: Divisor::new(row),
             dies: dies as u32,
@@ -260,7 +263,7 @@ impl Geometry {
     /// Slots that one command programs, one after the other from a multiple of their number on.
     #[inline]
     pub fn slots_per_program(&self) -> u32 {
-        self.units.per_program()
+        self.unit
     }
 
     /// Slots of a page, in all planes that are programmed together.

@@ -407,7 +407,8 @@ impl<K: Kit> Ftl<K> {
         Some(self.jobs.park(id, self.space_in(plane)))
     }
 
-    /// A slot for a page that a job moves.
+    /// A slot for a page that a job moves; where one command programs several, the first for them.
+    #[inline(always)] // every page that moves comes by
     fn place_move(
         &mut self,
         plane: PlaneId,

@@ -221,11 +221,10 @@ impl Die {
     #[inline]
     pub(super) fn end_waits(&self, ops: &mut Ops, op: u32) {
         self.end_wait(&mut ops[op].spent);
-        let mut at = ops[op].also;
+        let mut at = ops.also(op);
         while at != NONE {
-            let o = &mut ops[at];
-            self.end_wait(&mut o.spent);
-            at = o.also;
+            self.end_wait(&mut ops[at].spent);
+            at = ops.also(at);
         }
     }
 

@@ -95,13 +95,8 @@ pub(crate) struct PageOp {
     /// A write whose page was written over or given up before it had a slot: it is done with the others
     /// of its group.
     pub(crate) rides: bool,
-    /// Mapping units that a read asks for, those of its group included.
-    pub(crate) units: u16,
     /// The next of its lane, of the operations merged with it, or of the free list.
     pub(crate) next: u32,
-    /// The next of its group: the pages that one program command writes, or the units of one physical
-    /// page that a request reads. The first stands for all.
-    pub(crate) also: u32,
     pub(crate) lpn: Option<Lpn>,
     pub(crate) ppn: Option<Ppn>,
     /// The order in which it came to its die.
@@ -120,9 +115,7 @@ impl PageOp {
             partial: false,
             modify: false,
             rides: false,
-            units: 1,
             next: NONE,
-            also: NONE,
             lpn,
             ppn: None,
             seq: 0,
@@ -151,13 +144,17 @@ impl PageOp {
 #[derive(Default)]
 pub(crate) struct Ops {
     slots: Vec<PageOp>,
+    /// The next of each operation's group: the pages that one program command writes, or the units of
+    /// one physical page that a request reads. The first stands for all. A column of its own, as far
+    /// as there were groups: most drives have none.
+    groups: Vec<u32>,
     free: u32,
     live: u32,
 }
 
 impl Ops {
     pub(crate) fn new() -> Self {
-        Self { slots: Vec::new(), free: NONE, live: 0 }
+        Self { slots: Vec::new(), groups: Vec::new(), free: NONE, live: 0 }
     }
 
     #[inline]
@@ -198,9 +195,7 @@ impl Ops {
         op.partial = false;
         op.modify = false;
         op.rides = false;
-        op.units = 1;
         op.next = NONE;
-        op.also = NONE;
         op.lpn = None;
         op.ppn = ppn;
         op.seq = seq;
@@ -221,16 +216,31 @@ impl Ops {
         std::iter::successors(some(first), move |&id| some(self[id].next)).map(|id| &self[id])
     }
 
+    /// The next operation of a group.
+    #[inline(always)]
+    pub(crate) fn also(&self, op: u32) -> u32 {
+        self.groups.get(op as usize).map_or(NONE, |next| *next)
+    }
+
+    /// Lets another operation be the next of a group.
+    pub(crate) fn set_also(&mut self, op: u32, next: u32) {
+        let at = op as usize;
+        if self.groups.len() <= at {
+            self.groups.resize(at + 1, NONE);
+        }
+        self.groups[at] = next;
+    }
+
     /// The operations of a group, the first of which this is.
     pub(crate) fn group(&self, first: u32) -> impl Iterator<Item = u32> {
         let some = |id: u32| (id != NONE).then_some(id);
-        std::iter::successors(some(first), move |&id| some(self[id].also))
+        std::iter::successors(some(first), move |&id| some(self.also(id)))
     }
 
     /// Adds an operation to a group, behind the first.
     pub(crate) fn join(&mut self, first: u32, op: u32) {
-        self[op].also = self[first].also;
-        self[first].also = op;
+        self.set_also(op, self.also(first));
+        self.set_also(first, op);
     }
 
     /// The group of an operation becomes the next of what runs with it.
@@ -239,10 +249,11 @@ impl Ops {
         let rest = self[first].next;
         let mut last = first;
         loop {
-            let next = std::mem::replace(&mut self[last].also, NONE);
+            let next = self.also(last);
             if next == NONE {
                 break;
             }
+            self.set_also(last, NONE);
             self[last].next = next;
             last = next;
         }

@@ -24,7 +24,7 @@ use crate::sim::{Actor, Clock};
 use die::Phase;
 use ftl::{Cost, JobId, Queues};
 use kernel::{BitSet, Idx, IndexVec, Time};
-use nand::{Bus, ChannelId, Command, DieId, Geometry, Timing, Verb};
+use nand::{Bus, ChannelId, Command, DieId, Geometry, Timing, Units, Verb};
 use time::program_by_wear;
 
 /// Physical pages by source, by the level at which they are written, and by page type.
@@ -68,6 +68,8 @@ pub(crate) struct Device {
     /// The place of each running job in that order.
     job_places: Vec<u64>,
     timing: Timing,
+    /// A command reads and programs single pages, and each is mapped as a whole.
+    plain: bool,
     /// Data goes over a channel before commands.
     data_first: bool,
     multi_plane: MultiPlane,
@@ -99,6 +101,7 @@ impl Device {
             seq: 0,
             job_places: Vec::new(),
             timing: if ideal { drive.timing.ideal() } else { drive.timing.clone() },
+            plain: geometry.units() == Units::PAGE,
             data_first: drive.channel_first == ChannelFirst::Data,
             multi_plane: drive.ftl.multi_plane,
             queues: cost.queues(),
@@ -155,7 +158,7 @@ impl Device {
             self.waiting[die] += 1;
             self.waiting_total += 1;
             self.ops[at].seq = self.next_place();
-            at = self.ops[at].also;
+            at = self.ops.also(at);
             if at == NONE {
                 return;
             }
@@ -190,11 +193,10 @@ impl Device {
     pub(crate) fn begin_wait(&mut self, die: DieId, op: u32, now: Time) {
         let d = &self.dies[die];
         d.begin_wait(&mut self.ops[op].spent, now);
-        let mut at = self.ops[op].also;
+        let mut at = self.ops.also(op);
         while at != NONE {
-            let o = &mut self.ops[at];
-            d.begin_wait(&mut o.spent, now);
-            at = o.also;
+            d.begin_wait(&mut self.ops[at].spent, now);
+            at = self.ops.also(at);
         }
     }
 
@@ -291,7 +293,7 @@ impl Device {
         let bus = (ran - corrected).as_ns() - array;
         let mut at = first;
         while at != NONE {
-            if self.ops[at].also != NONE {
+            if self.ops.also(at) != NONE {
                 self.ops.line_up(at);
             }
             let op = &mut self.ops[at];

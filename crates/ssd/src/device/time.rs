@@ -2,7 +2,7 @@
 //! type, wear and errors; and the pages that cross the channel.
 
 use super::cells::{Sensed, Target};
-use super::{Device, NONE, Owner, Work};
+use super::{Device, NONE, Ops, Owner, Work};
 use crate::config::{Drive, ProgramSpeed};
 use ftl::{Cost, Ftl, Kit};
 use kernel::{Dur, Time};
@@ -32,20 +32,44 @@ impl Device {
     }
 
     /// Reading a chain of slots: planes sense together.
+    #[inline]
     fn read<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source) -> Command {
+        if self.plain {
+            self.read_pages::<K, true>(ftl, op, source)
+        } else {
+            self.read_units(ftl, op, source)
+        }
+    }
+
+    #[inline(never)]
+    fn read_units<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source) -> Command {
+        self.read_pages::<K, false>(ftl, op, source)
+    }
+
+    /// The same; `PLAIN`: a page is one mapping unit, and read alone.
+    #[inline(always)]
+    fn read_pages<K: Kit, const PLAIN: bool>(
+        &mut self,
+        ftl: &Ftl<K>,
+        op: u32,
+        source: Source,
+    ) -> Command {
         let (mut longest, mut out) = (Dur::ZERO, 0);
-        let per_page = self.geometry.units().per_page;
+        let per_page = if PLAIN { 1 } else { self.geometry.units().per_page };
         let mut at = op;
         while at != NONE {
-            let (slot, units) = (self.ops[at].ppn, u32::from(self.ops[at].units));
-            let (pages, whole) = self.pages_read(ftl, at);
+            let slot = self.ops[at].ppn;
+            let units = if PLAIN { 1 } else { units_asked(&self.ops, ftl, at) };
+            let (pages, whole) = if PLAIN { (1, true) } else { self.pages_read(ftl, at) };
             let level = slot.map_or_else(|| ftl.policies.cost.initial(), |slot| ftl.level_of(slot));
             self.stats.read_by_level[level as usize] += u64::from(pages);
             let sensed = &mut self.stats.sensed[source as usize][level as usize];
             let mut time = Dur::ZERO;
             let mut sense = |page_type: usize| {
                 sensed[page_type] += u64::from(pages);
-                self.stats.unsent[source as usize] += u64::from(pages * per_page - units);
+                if !PLAIN {
+                    self.stats.unsent[source as usize] += u64::from(pages * per_page - units);
+                }
                 time += if whole {
                     self.timing.read(level, page_type)
                 } else {
@@ -67,6 +91,7 @@ impl Device {
         Command { pages_out: out, ..Command::new(Verb::Read, source, longest) }
     }
 
+    /// Mapping units that a read asks for, with its group.
     /// How many pages an operation reads, in planes that work together, and whether any as a whole.
     #[inline]
     fn pages_read<K: Kit>(&self, ftl: &Ftl<K>, op: u32) -> (u32, bool) {
@@ -78,7 +103,7 @@ impl Device {
                 asked
                     .fold((0, false), |(pages, whole), n| (pages + 1, whole || n == units.per_page))
             }
-            _ => (1, u32::from(o.units) == units.per_page),
+            _ => (1, units_asked(&self.ops, ftl, op) == units.per_page),
         }
     }
 
@@ -90,7 +115,7 @@ impl Device {
         let per_page = self.geometry.units().per_page;
         let mut at = op;
         while at != NONE {
-            let units = u32::from(self.ops[at].units);
+            let units = units_asked(&self.ops, ftl, at);
             let unsent = &mut self.stats.unsent[source as usize];
             let counts = &mut self.stats.sensed[source as usize];
             let sensed = if let Some(slot) = self.ops[at].ppn {
@@ -144,8 +169,13 @@ impl Device {
             let slot = self.ops[at].ppn.expect("a program has a slot");
             let level = ftl.level_of(slot);
             let Units { pages, planes, .. } = self.geometry.units();
-            self.stats.program_by_level[level as usize] += u64::from(pages * planes);
+            let count = if self.plain { 1 } else { u64::from(pages * planes) };
+            self.stats.program_by_level[level as usize] += count;
             let (mut time, before, pages) = match ftl.page_of(slot) {
+                Some(page) if self.plain => {
+                    let page_type = self.geometry.page_type(page);
+                    (self.page_time(page_type, level, source, 1), Dur::ZERO, 1)
+                }
                 Some(slot) => {
                     // The pages of one wordline: the cells pass the levels of all of them.
                     let first = self.geometry.page_of(slot);
@@ -174,6 +204,12 @@ impl Device {
     #[inline]
     fn program_time(&mut self, page_type: usize, level: Level, source: Source) -> Dur {
         let planes = u64::from(self.geometry.units().planes);
+        self.page_time(page_type, level, source, planes)
+    }
+
+    /// The same, in so many planes.
+    #[inline(always)]
+    fn page_time(&mut self, page_type: usize, level: Level, source: Source, planes: u64) -> Dur {
         self.stats.programmed[source as usize][level as usize][page_type] += planes;
         self.timing.program(level, page_type)
     }
@@ -218,6 +254,14 @@ impl Device {
             time += self.timing.read(level, page_type) * reads;
         }
         time
+    }
+}
+
+/// Mapping units that a read asks for, with its group.
+fn units_asked<K: Kit>(ops: &Ops, ftl: &Ftl<K>, op: u32) -> u32 {
+    match ops[op].owner {
+        Owner::Job(id) => ftl.job(id).asks(),
+        Owner::Host(_) | Owner::Buffer(_) => ops.group(op).count() as u32,
     }
 }
 

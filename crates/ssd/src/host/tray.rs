@@ -125,7 +125,7 @@ impl Trays {
         let first = all.next()?;
         let mut last = first;
         for op in all {
-            ops[last].also = op;
+            ops.set_also(last, op);
             last = op;
         }
         Some(first)

@@ -80,11 +80,11 @@ impl<K: Kit> Sim<K> {
             } else {
                 let mut at = op;
                 while at != NONE {
-                    let PageOp { lpn, ppn, also, .. } = self.device.ops[at];
+                    let PageOp { lpn, ppn, .. } = self.device.ops[at];
                     if let Some(slot) = ppn {
                         self.decide_level(die, owner, lpn, slot, 0);
                     }
-                    at = also;
+                    at = self.device.ops.also(at);
                 }
             }
             op = next;

@@ -323,7 +323,7 @@ impl<K: Kit> Sim<K> {
     }
 
     /// A write that has its slot goes to its die.
-    #[inline]
+    #[inline(always)] // every write comes by
     pub(super) fn send_write(&mut self, op: u32, ppn: Ppn) {
         let block = self.ftl.geometry().block_of(ppn);
         let high = self.ftl.is_urgent(self.ftl.blocks().stream(block));

@@ -65,7 +65,6 @@ impl<K: Kit> Sim<K> {
             Hold::Place | Hold::Die => self.device.place_of(id),
         };
         let op = self.device.ops.add_job(id, work, ppn, seq, self.clock.now);
-        self.device.ops[op].units = self.ftl.job(id).asks() as u16;
         if die != here {
             self.join(die, lane, op);
             return false;

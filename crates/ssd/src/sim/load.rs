@@ -112,9 +112,8 @@ impl<K: Kit> Sim<K> {
         let Some(first) = self.trays.take(at, ops) else { return };
         let mut next = first;
         while next != NONE {
-            let o = &mut ops[next];
-            o.end_wait(Source::Host, self.clock.now);
-            next = o.also;
+            ops[next].end_wait(Source::Host, self.clock.now);
+            next = ops.also(next);
         }
         if given_up {
             // Nobody wants to have it in flash any more.
@@ -142,9 +141,8 @@ impl<K: Kit> Sim<K> {
         let Some(ppn) = given else { return false };
         let mut next = first;
         for i in 0..self.lpns.len() as u32 {
-            let o = &mut self.device.ops[next];
-            o.ppn = Some(Ppn::from_u32(ppn.as_u32() + i));
-            next = o.also;
+            self.device.ops[next].ppn = Some(Ppn::from_u32(ppn.as_u32() + i));
+            next = self.device.ops.also(next);
         }
         self.send_write(first, ppn);
         true
@@ -174,7 +172,6 @@ impl<K: Kit> Sim<K> {
         let ops = &mut self.device.ops;
         ops[op].ppn = Some(ppn);
         ops.join(first, op);
-        ops[first].units += 1;
         true
     }
 

@@ -134,7 +134,7 @@ impl Waits {
             let o = &mut ops[at];
             o.since = since;
             o.end_wait(Source::Gc, now);
-            at = o.also;
+            at = ops.also(at);
         }
     }
 
