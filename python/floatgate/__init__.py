@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from floatgate.workloads.convert import convert as convert
     from floatgate.workloads.describe import Description as Description
     from floatgate.workloads.describe import describe as describe
+    from floatgate.workloads.flows import flows as flows
     from floatgate.workloads.stand_ins import Profile as Profile
     from floatgate.workloads.stand_ins import expected_error as expected_error
     from floatgate.workloads.stand_ins import fit as fit
@@ -80,6 +81,7 @@ _HOMES = {
         "workloads.catalogue": "traces",
         "workloads.convert": "convert",
         "workloads.describe": "Description describe",
+        "workloads.flows": "flows",
         "workloads.stand_ins": "Profile expected_error fit",
     }.items()
     for name in names.split()

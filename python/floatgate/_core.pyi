@@ -15,6 +15,7 @@ __all__ = [
     "ConfigError",
     "Drive",
     "Future",
+    "Head",
     "InputError",
     "InternalError",
     "Life",
@@ -324,6 +325,29 @@ class Waiting:
     @property
     def order(self) -> int:
         """Smaller came to the die earlier; a job keeps the number with which it came."""
+
+@final
+class Head:
+    """The request of a flow that has waited longest for a place in the drive."""
+
+    @property
+    def flow(self) -> int:
+        """The flow, counted from 0."""
+    @property
+    def weight(self) -> int:
+        """Its weight, from 1."""
+    @property
+    def high_priority(self) -> bool:
+        """Whether the request is urgent."""
+    @property
+    def arrived_ns(self) -> int:
+        """When it arrived."""
+    @property
+    def bytes(self) -> int:
+        """How many bytes it is about."""
+    @property
+    def inside(self) -> int:
+        """Requests of the flow inside the drive."""
 
 @final
 class Point:

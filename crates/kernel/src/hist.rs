@@ -6,7 +6,7 @@ use crate::Dur;
 const CEILING: u64 = 10_000_000_000_000;
 
 /// A histogram of times from 1 ns to 10^13 ns with a relative error below 0.1 %.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Histogram {
     cells: hdrhistogram::Histogram<u64>,
     count: u64,

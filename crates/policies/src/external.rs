@@ -3,6 +3,7 @@
 //!
 //! The module also has the words that such a policy is written with.
 
+pub use crate::arbitration::{Arbitration, HeadView};
 use crate::info::{Family, PolicyInfo};
 use crate::params::PolicyError;
 use serde_json::{Map, Value};
@@ -49,7 +50,7 @@ macro_rules! made {
     };
 }
 
-made!(Cost, Throttle, ReadDisturb, PageChoice, Coding, Victim, Placement, Wear, Order);
+made!(Cost, Throttle, ReadDisturb, PageChoice, Coding, Victim, Placement, Wear, Order, Arbitration);
 
 /// A policy from outside, found and checked.
 #[derive(Clone)]

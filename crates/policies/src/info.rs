@@ -24,11 +24,13 @@ pub enum Family {
     Wear,
     /// Which flash operation goes next?
     Order,
+    /// Whose request goes into the drive next?
+    Arbitration,
 }
 
 impl Family {
     /// All families, in the order of drive files.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Cost,
         Self::Throttle,
         Self::ReadDisturb,
@@ -38,6 +40,7 @@ impl Family {
         Self::Placement,
         Self::Wear,
         Self::Order,
+        Self::Arbitration,
     ];
 
     /// The name in drive files and on the command line.
@@ -52,6 +55,7 @@ impl Family {
             Self::Placement => "placement",
             Self::Wear => "wear",
             Self::Order => "order",
+            Self::Arbitration => "arbitration",
         }
     }
 
@@ -67,6 +71,7 @@ impl Family {
             Self::Placement => "which plane takes the next page?",
             Self::Wear => "which cold data moves to which worn block?",
             Self::Order => "which flash operation goes next on a free die?",
+            Self::Arbitration => "whose request goes into the drive next?",
         }
     }
 
@@ -74,7 +79,7 @@ impl Family {
     /// state's name. Drives are filled and aged without time and without a queue, so nobody asks
     /// there at which level to program, how long to wait or what goes first.
     pub const fn shapes_state(self) -> bool {
-        !matches!(self, Self::Cost | Self::Throttle | Self::Order)
+        !matches!(self, Self::Cost | Self::Throttle | Self::Order | Self::Arbitration)
     }
 }
 

@@ -3,6 +3,7 @@
 //! To add a policy, write its file and add its line to the list in `FAMILY/mod.rs`. Policies for
 //! trying may come from outside ([`external`]).
 
+pub mod arbitration;
 pub mod coding;
 pub mod cost;
 pub mod external;
@@ -18,6 +19,7 @@ pub mod throttle;
 pub mod victim;
 pub mod wear;
 
+pub use arbitration::{Arbitration, ArbitrationPolicy, HeadView};
 pub use coding::CodingPolicy;
 pub use cost::CostPolicy;
 pub use info::{Family, PolicyInfo};

@@ -1,5 +1,6 @@
 //! One policy of each family: checked, named, built.
 
+use crate::arbitration::{self, ArbitrationPolicy};
 use crate::external::{External, Supplier};
 use crate::info::{Family, PolicyInfo};
 use crate::params::{Params, PolicyError};
@@ -42,6 +43,7 @@ impl Family {
             Self::Placement => placement::LIST,
             Self::Wear => wear::LIST,
             Self::Order => order::LIST,
+            Self::Arbitration => arbitration::LIST,
         }
     }
 
@@ -96,6 +98,17 @@ impl Choice {
 enum Origin {
     List(&'static PolicyInfo),
     Outside(External),
+}
+
+/// Makes the policy of a family.
+macro_rules! made {
+    ($set:expr, $family:ident, $policy:ty) => {{
+        let choice = $set.choice(Family::$family);
+        match &choice.origin {
+            Origin::Outside(external) => <$policy>::made((external.make)()),
+            Origin::List(info) => <$policy>::listed(info.name, &choice.params),
+        }
+    }};
 }
 
 /// One policy of each family, checked.
@@ -291,7 +304,12 @@ impl PolicySet {
         })
     }
 
-    /// The policies themselves, in their first state.
+    /// The arbiter, in its first state: what the FTL never asks.
+    pub fn arbiter(&self) -> ArbitrationPolicy {
+        made!(self, Arbitration, ArbitrationPolicy)
+    }
+
+    /// The policies themselves, in their first state: those that the FTL asks.
     pub fn build(&self) -> Policies<Builtin> {
         self.build_over()
     }
@@ -299,13 +317,9 @@ impl PolicySet {
     /// The same over cells that remember `S`.
     pub fn build_over<S: Store + 'static>(&self) -> Policies<BuiltinWith<S>> {
         macro_rules! family {
-            ($family:ident, $policy:ty) => {{
-                let choice = self.choice(Family::$family);
-                match &choice.origin {
-                    Origin::Outside(external) => <$policy>::made((external.make)()),
-                    Origin::List(info) => <$policy>::listed(info.name, &choice.params),
-                }
-            }};
+            ($family:ident, $policy:ty) => {
+                made!(self, $family, $policy)
+            };
         }
         Policies {
             cost: family!(Cost, cost::CostPolicy),

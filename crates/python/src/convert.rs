@@ -46,10 +46,10 @@ impl Rows {
         let named = |name: &str, values| Column { name: name.into(), values, optional: false };
         vec![
             named("time_ns", Values::U64(self.time)),
-            named("op", Values::Words(self.op, OPS.to_vec())),
+            named("op", Values::Words(self.op, OPS.map(Into::into).into())),
             named("offset", Values::U64(self.offset)),
             named("size", Values::U32(self.size)),
-            named("prio", Values::Words(self.prio, PRIOS.to_vec())),
+            named("prio", Values::Words(self.prio, PRIOS.map(Into::into).into())),
         ]
     }
 }

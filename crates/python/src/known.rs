@@ -52,6 +52,7 @@ impl Place {
             span: value["span"].as_u64(),
             timed: value["timed"].as_bool()?,
             closed: Vec::new(),
+            flows: Vec::new(),
             stand_in: None,
             notes: Vec::new(),
         })

@@ -53,7 +53,7 @@ mod _core {
     use crate::physics::{Cell, Recovery, correctable, program_us, read_us, reprogram_wear};
     #[pymodule_export]
     use crate::views::{
-        Access, Block, Drive, Future, Life, Load, Plane, Point, Random, Waiting, Write,
+        Access, Block, Drive, Future, Head, Life, Load, Plane, Point, Random, Waiting, Write,
     };
     use crate::{catalogue, convert, describe, error, forward, ldpc, lists, memory, open, worker};
 

@@ -236,6 +236,20 @@ fn as_it_is(
     how: &How,
 ) -> PyResult<Box<dyn Workload>> {
     let How { options, traces, .. } = how;
+    if is_flows(name) {
+        if let Some(said) = how.said() {
+            return Err(WorkloadError::new_err(format!(
+                "these are several flows, and `{said}` says how one trace is to be read; say it of a \
+                 flow: NAME=WORKLOAD:KEY=VALUE"
+            )));
+        }
+        let depth = drive.host.queue_depth;
+        let parts = Composition::of_flows("--flow", name, depth);
+        let parts = parts.map_err(WorkloadError::new_err)?;
+        let shown = parts.flows().collect::<Vec<_>>().join(" + ");
+        let share = shared(drive, parts.flows().count() as u64);
+        return together(generator, [drive, &share], (&shown, Path::new("")), how, &parts);
+    }
     let path = Path::new(name);
     let settings_file = is_settings(name);
     if is_table(path, how) {
@@ -275,7 +289,24 @@ pub(crate) fn glance(name: &str, how: &How) -> PyResult<()> {
 
 /// Whether a workload's name is that of a file with requests.
 pub(crate) fn is_trace(name: &str) -> bool {
-    is_path(name) && !is_settings(name)
+    is_path(name) && !is_settings(name) && !is_flows(name)
+}
+
+/// A drive as a generator sees it that is one of `n` flows and has no `span`: with its share of the
+/// addresses, as regions begin at multiples of 1 MiB.
+fn shared(drive: &Drive, n: u64) -> Drive {
+    let mut drive = drive.clone();
+    let share = ssd::capacity(&drive).get() / n >> 20 << 20;
+    if share > 0 && !drive.workload.generator.contains_key("span") {
+        drive.logical_pages = (share / drive.geometry.page_size().get()) as u32;
+    }
+    drive
+}
+
+/// Whether a workload's name is the text of the flows that a command line puts together
+/// (`floatgate.workloads.flows`).
+fn is_flows(name: &str) -> bool {
+    name.starts_with("schema = ") && name.contains("\n[[part]]\n")
 }
 
 fn is_settings(name: &str) -> bool {
@@ -384,6 +415,19 @@ fn composed(
         return Err(WorkloadError::new_err(format!("{}: {what}", path.display())));
     }
     let folder = path.parent().unwrap_or(Path::new(""));
+    let shown = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    together(make, [drive, drive], (&shown, folder), how, &composition)
+}
+
+/// The same for parts that are `shown` under a name, with paths as seen from a folder. The second
+/// drive is that of generators by their names.
+fn together(
+    make: Generate,
+    [drive, share]: [&Drive; 2],
+    (shown, folder): (&str, &Path),
+    how: &How,
+    composition: &Composition,
+) -> PyResult<Box<dyn Workload>> {
     let mut open = |part: &PartText| {
         let seen = folder.join(&part.workload);
         let name = if is_file(&part.workload, &seen) {
@@ -392,6 +436,7 @@ fn composed(
             part.workload.clone()
         };
         let how = how.part(&name, part)?;
+        let drive = if Pattern::from_name(&name).is_some() { share } else { drive };
         workload_by(make, drive, &name, &how).map_err(|e| {
             match Python::try_attach(|py| e.value(py).to_string()) {
                 Some(text) => text,
@@ -399,8 +444,7 @@ fn composed(
             }
         })
     };
-    let shown = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    composition.open(&shown, &mut open).map_err(WorkloadError::new_err)
+    composition.open(shown, &mut open).map_err(WorkloadError::new_err)
 }
 
 /// How long a stand-in is to be, and its seed. The other settings are those of generators.

@@ -208,6 +208,6 @@ impl Maker {
                 }
             };
         }
-        made!(Cost Throttle ReadDisturb PageChoice Coding Victim Placement Wear Order)
+        made!(Cost Throttle ReadDisturb PageChoice Coding Victim Placement Wear Order Arbitration)
     }
 }

@@ -11,11 +11,11 @@ use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use ssd::policies::Family;
 use ssd::policies::external::{
-    Access, AccessKind, Balance, BlockId, Coding, Cost, Dest, DieId, Dur, FreePick, FtlView,
-    Future, Geometry, HostDest, Idx, Interests, Layouts, Level, LevelTimes, Life, Load, Lpn, Mode,
-    NextLife, OpView, Order, PageChoice, Pick, Placement, Plan, PlaneId, PlaneView, Pool, Ppn,
-    Prio, Queues, ReadDisturb, Rng, Role, Source, State, Step, StreamId, StreamSpec, Tag, Throttle,
-    Time, Victim, Watch, Wear, WriteCtx, WritePoint,
+    Access, AccessKind, Arbitration, Balance, BlockId, Coding, Cost, Dest, DieId, Dur, FreePick,
+    FtlView, Future, Geometry, HeadView, HostDest, Idx, Interests, Layouts, Level, LevelTimes,
+    Life, Load, Lpn, Mode, NextLife, OpView, Order, PageChoice, Pick, Placement, Plan, PlaneId,
+    PlaneView, Pool, Ppn, Prio, Queues, ReadDisturb, Rng, Role, Source, State, Step, StreamId,
+    StreamSpec, Tag, Throttle, Time, Victim, Watch, Wear, WriteCtx, WritePoint,
 };
 
 use crate::answers::{self, Planner, Read, Trouble, one_of, optional, shown, truth, whole, wrong};
@@ -435,6 +435,20 @@ impl Order for Policy {
             as (heads.iter().map(views::Waiting::new).collect::<Vec<_>>(), now.as_ns())
             => |a| Ok(one_of(a, heads.len(), "a position in `heads`")? as usize), else 0;
         fn uses_priority(&self) -> bool as () => truth, else false;
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl Arbitration for Policy {
+    asked! {
+        fn pick(&mut self, heads: &[HeadView], now: Time) -> usize
+            as (heads.iter().map(views::Head::new).collect::<Vec<_>>(), now.as_ns())
+            => |a| Ok(one_of(a, heads.len(), "a position in `heads`")? as usize), else 0;
+    }
+
+    /// One from outside has queues, whatever it does with them.
+    fn merges(&self) -> bool {
+        false
     }
 }
 

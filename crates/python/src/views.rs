@@ -547,6 +547,36 @@ impl Waiting {
     }
 }
 
+/// The request of a flow that has waited longest for a place in the drive.
+#[pyclass(frozen, get_all, module = "floatgate.policy")]
+pub(crate) struct Head {
+    /// The flow, counted from 0.
+    flow: u8,
+    /// Its weight, from 1.
+    weight: u32,
+    /// Whether the request is urgent.
+    high_priority: bool,
+    /// When it arrived.
+    arrived_ns: u64,
+    /// How many bytes it is about.
+    bytes: u32,
+    /// Requests of the flow inside the drive.
+    inside: u32,
+}
+
+impl Head {
+    pub(crate) fn new(head: &core::HeadView) -> Self {
+        Self {
+            flow: head.flow,
+            weight: head.weight,
+            high_priority: head.prio == core::Prio::High,
+            arrived_ns: head.arrived.as_ns(),
+            bytes: head.bytes,
+            inside: head.inside,
+        }
+    }
+}
+
 /// Where a host write goes if nobody looks further.
 #[pyclass(frozen, get_all, module = "floatgate.policy")]
 pub(crate) struct Point {

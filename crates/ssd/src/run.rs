@@ -1,15 +1,17 @@
 //! One run: a resolved drive, a workload, and out comes a report.
 
 use crate::config::{Age, Drive, Fill, Foreground, HostMode, Pace, before_run};
+use crate::host::Tenants;
 use crate::precondition::{Preconditioned, precondition};
 use crate::record::Sink;
 use crate::result::{Report, report};
 use crate::sim::{Interrupted, Progress, Sim, Stage};
 use ftl::{
-    Config, Cost, Ftl, Future, GcMarks, Kit, LevelTimes, Life, PageChoice, Policies, Throttle, Wear,
+    Config, Cost, Ftl, Future, GcMarks, Kit, LevelTimes, Life, PageChoice, Policies, Throttle,
+    Watch, Wear,
 };
 use kernel::{Bytes, Dur, Time};
-use policies::{Builtin, Family};
+use policies::{Arbitration, Builtin, Family};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -172,12 +174,20 @@ pub fn run_recorded(
     if !progress(start) {
         return Err(RunError::Stopped);
     }
-    let Flows { open, closed } = workload.flows()?;
+    let tenants = Tenants::of(&drive.host, workload.about())?;
+    let Flows { open, closed } = tenants.heard(workload.flows()?);
     let mut source = Observed { inner: open, alignment: Alignment::new() };
     let mut sim = Sim::new(drive, ftl);
-    sim.close_loops(closed);
+    sim.count_flows(tenants.flows.len());
+    let mut arbiter = drive.policies.arbiter();
+    arbiter.attach(&drive.geometry, drive.logical_pages);
+    if arbiter.merges() {
+        sim.close_loops(closed);
+    } else {
+        sim.arbitrate(&drive.host, arbiter, &tenants.weights(), closed);
+    }
     if let Some(sink) = sink {
-        sim.record(drive.recording, sink);
+        sim.record_by(drive.recording, sink, tenants.names());
     }
     sim.run(&mut source, total, progress)?;
     let mut alignment = source.alignment.clone();
@@ -186,7 +196,8 @@ pub fn run_recorded(
         alignment.add(closed.alignment());
         skipped += closed.skipped();
     }
-    Ok(report(drive, workload.about(), skipped, &alignment, &state, before, &mut sim))
+    let about = About { flows: tenants.flows, ..workload.about().clone() };
+    Ok(report(drive, &about, skipped, &alignment, &state, before, &mut sim))
 }
 
 /// The drive's policies in their first state, told what they must know.

@@ -31,13 +31,14 @@ fn in_time<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'sta
 }
 
 /// Where a result may be null: what this version does not compute, and what has no value.
-const NULLS: [&str; 14] = [
+const NULLS: [&str; 15] = [
     "/host/high",
     "/end/reason",
     "/provenance/workload/sha256",
     "/provenance/workload/reading",
     "/provenance/workload/stand_in",
     "/buffer",
+    "/host/flows",
     "/flash/space_wait_max_ns",
     "/energy_joules",
     "/energy_split",
@@ -539,7 +540,7 @@ fn every_key_is_there_whatever_ran() {
             "name format sha256 reading requests skipped notes stand_in out_of_range shift_bytes",
         ),
         ("/end", "state at_ns reason"),
-        ("/host", "read write trim flush all high"),
+        ("/host", "read write trim flush all high flows"),
         ("/host/trim", "requests bytes latency_ns delay_ns_by_cause"),
         ("/host/all/latency_ns", latency),
         (
@@ -568,7 +569,10 @@ fn every_key_is_there_whatever_ran() {
             "physical_bytes logical_bytes over_provisioning spare_factor free_blocks \
                        low_density_blocks bad_blocks",
         ),
-        ("/policies", "cost throttle read-disturb page-choice coding victim placement wear order"),
+        (
+            "/policies",
+            "cost throttle read-disturb page-choice coding victim placement wear order arbitration",
+        ),
         ("/policies/victim", "name params dram_bytes counters"),
         (
             "/checks",

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{read, try_drive, urgent, write};
+use common::{PAGE, bytes, read, try_drive, urgent, write};
 use floatgate_ssd::config::schema;
 use floatgate_ssd::record::Values;
 use floatgate_ssd::{Drive, NoCache, generator, run_recorded};
@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use workload::{List, Request, Workload};
+use workload::{ClosedLoop, List, Merge, Op, Part, Request, Workload};
 
 // ── What happens ────────────────────────────────────────────────────────────────────────────────
 
@@ -28,6 +28,8 @@ struct Situation {
 enum Load {
     Pattern(&'static str),
     List(fn(&Drive) -> Vec<Request>),
+    /// Two tenants, each with a region of its own.
+    Tenants,
 }
 
 const GEOMETRY: &str = "[geometry]\nchannels = 2\nchips-per-channel = 2\ndies-per-chip = 1\n\
@@ -121,6 +123,15 @@ fn situation(name: &str) -> Situation {
             ],
             Load::List(mostly_read),
         ),
+        "tenants" => of(
+            &[
+                GEOMETRY,
+                TIMES,
+                "[ftl]\nspare-factor = 0.25\n[host]\nqueue-limit = 4\n[precondition]\n\
+                 fill = \"full\"\n[policies]\narbitration = \"weighted\"\n",
+            ],
+            Load::Tenants,
+        ),
         "tight" => of(&[ONE_PLANE, BUS, LIVES, "[reliability]\nendurance = 60\n"], bursty),
         "loose" => of(&[ONE_PLANE, BUS, LIVES, "[reliability]\nendurance = 360\n"], bursty),
         _ => panic!("no situation is called {name}"),
@@ -179,12 +190,24 @@ fn bursts(drive: &Drive) -> Vec<Request> {
     requests
 }
 
+/// One always has eight requests outstanding, of two sizes, and the other two.
+fn tenants() -> Vec<Part> {
+    let tenant = |name: &str, depth, pages: u64| {
+        let one = |i: u64| bytes(0, Op::Read, i * 37 % 200 * PAGE, (1 + i % pages) * PAGE);
+        let list = List::new(name, (0..1_000).map(one).collect()).expect("in order");
+        let closed = Some(ClosedLoop { depth, until: Some(Dur::ms(20)) });
+        Part { closed, flow: Some((name.into(), 8)), ..Part::new(Box::new(list)) }
+    };
+    vec![tenant("many", 8, 4), tenant("few", 2, 1)]
+}
+
 /// What a run shows: the result without what it echoes and what the clock says, and how many rows
 /// each table has.
 fn shown(drive: &Drive, load: Load) -> Result<String, String> {
     let made: Box<dyn Workload> = match load {
         Load::Pattern(pattern) => generator(drive, pattern).map_err(|e| e.to_string())?,
         Load::List(list) => Box::new(List::new("list", list(drive)).expect("in order")),
+        Load::Tenants => Box::new(Merge::new("tenants", tenants()).expect("they fit")),
     };
     let rows = Rc::new(RefCell::new(BTreeMap::new()));
     let counted = Rc::clone(&rows);
@@ -346,6 +369,16 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
         &["buffer.size=256KiB", "buffer.power-loss-protected=false"],
         "write-through",
     ),
+    ("host.flow", "tenants", &[], "[{ name = \"few\", weight = 4 }]"),
+    ("host.only", "tenants", &[], "few"),
+    ("link.rate", "closed", &[], "100MB/s"),
+    ("link.latency", "closed", &[], "5us"),
+    ("link.duplex", "closed", &["link.rate=50MB/s"], "half"),
+    ("controller.read", "closed", &[], "5us"),
+    ("controller.write", "closed", &[], "5us"),
+    ("controller.rate", "closed", &[], "1GB/s"),
+    ("controller.cores", "closed", &["controller.write=200us"], "2"),
+    ("controller.read-latency", "closed", &[], "5us"),
     ("buffer.size", "closed", &[], "256KiB"),
     (
         "buffer.power-loss-protected",
@@ -387,6 +420,7 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ("policies.placement", "closed", &[], "static"),
     ("policies.wear", "aged", &[], "{ name = \"static\", threshold = 1 }"),
     ("policies.order", "closed", &[], "read-first"),
+    ("policies.arbitration", "tenants", &[], "fair"),
     ("run.seed", "closed", &[], "2"),
     ("run.keep-requests", "closed", &[], "false"),
     ("run.series-interval", "closed", &[], "10ms"),
@@ -458,6 +492,7 @@ fn situations(family: Family) -> &'static [&'static str] {
         Family::Coding => &["one-bit"],
         Family::Victim | Family::Placement | Family::Order => &["closed", "bus"],
         Family::Wear => &["aged", "roles"],
+        Family::Arbitration => &["tenants"],
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
-use workload::{List, Op, Workload};
+use workload::{ClosedLoop, List, Merge, Op, Part, Workload};
 
 /// A workload for a drive.
 type Work = fn(&Drive) -> Box<dyn Workload>;
@@ -195,6 +195,28 @@ const SIXTEEN_PLANES: Scene = (
     powers,
 );
 
+/// Two tenants, of which one asks for more at once, four dies, and few places.
+const TENANTS: Scene = (
+    &[
+        "geometry.channels=4",
+        "geometry.pages-per-block=128",
+        "precondition.fill=full",
+        "host.queue-limit=4",
+        "host.flow=[{ name = \"long\", weight = 20 }, { name = \"short\", weight = 20 }]",
+    ],
+    tenants,
+);
+
+fn tenants(_: &Drive) -> Box<dyn Workload> {
+    let tenant = |name: &str, pages: u64| {
+        let one = |i: u64| bytes(0, Op::Read, i * 37 % 200 * PAGE, (1 + i % pages) * PAGE);
+        let list = List::new(name, (0..2_000).map(one).collect()).unwrap();
+        let closed = Some(ClosedLoop { depth: 40, until: Some(Dur::ms(20)) });
+        Part { closed, flow: Some((name.into(), 1)), ..Part::new(Box::new(list)) }
+    };
+    Box::new(Merge::new("tenants", vec![tenant("long", 4), tenant("short", 1)]).unwrap())
+}
+
 // ── Options ─────────────────────────────────────────────────────────────────────────────────────
 
 /// A row with one scene.
@@ -350,6 +372,9 @@ fn others() -> Vec<Row> {
         row(swap, "remaining", &["0.9", "0.99"], (SKEWED, "slack=1")),
         row(swap, "slack", &["1", "4"], (SKEWED, "remaining=1")),
         row((Family::Placement, "static"), "order", ORDERS, (SIXTEEN_PLANES, "")),
+        row((Family::Arbitration, "round-robin"), "burst", &["1", "2", "16"], (TENANTS, "")),
+        row((Family::Arbitration, "weighted"), "burst", &["1", "2", "16"], (TENANTS, "")),
+        row((Family::Arbitration, "fair"), "cost", &["bytes", "requests"], (TENANTS, "")),
     ]
 }
 

@@ -84,9 +84,11 @@ impl Rows {
         })
     }
 
-    fn words(&self, table: Table, name: &str) -> Vec<&'static str> {
+    fn words(&self, table: Table, name: &str) -> Vec<String> {
         self.of(table, name, |column| match &column.values {
-            Values::Words(codes, words) => codes.iter().map(|&c| words[c as usize]).collect(),
+            Values::Words(codes, words) => {
+                codes.iter().map(|&c| words[c as usize].clone()).collect()
+            }
             _ => panic!("{name} has no words"),
         })
     }
@@ -440,7 +442,7 @@ fn blocks_are_what_the_report_says_of_them() {
         assert!(with("closed") > 0 && with("open") > 0);
         let (valid, written) = (rows.whole(b, "valid_slots"), rows.whole(b, "written_slots"));
         for i in 0..n {
-            let expected = match states[i] {
+            let expected = match states[i].as_str() {
                 "free" => 0..=0,
                 "closed" => 8..=8,
                 _ => 0..=8,
@@ -562,7 +564,7 @@ fn a_role_without_a_name_is_another() {
     let others = |table| {
         let (blocks, roles) = (rows.whole(table, "block"), rows.words(table, "role"));
         let both = blocks.into_iter().zip(roles).filter(|(_, role)| *role != "regular");
-        both.map(|(block, role)| (block, role.to_owned())).collect::<Vec<_>>()
+        both.map(|(block, role)| (block, role.clone())).collect::<Vec<_>>()
     };
     assert_eq!(others(Table::Blocks), [(3, "other".to_owned())]);
     assert_eq!(others(Table::Snapshots), [(3, "other".to_owned())]);

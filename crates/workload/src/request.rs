@@ -43,6 +43,9 @@ pub struct Request {
     pub op: Op,
     /// How urgent it is; readers of traces say `Normal`.
     pub prio: Prio,
+    /// The flow that it belongs to: a place in [`About::flows`](crate::About::flows), 0 where there are
+    /// none.
+    pub flow: u8,
 }
 
 impl Request {

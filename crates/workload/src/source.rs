@@ -81,6 +81,8 @@ pub struct Loop {
     pub depth: u32,
     /// No request arrives at this time or later.
     pub until: Time,
+    /// The flow of its requests.
+    pub flow: u8,
 }
 
 /// What is known of a workload before it runs.
@@ -104,10 +106,30 @@ pub struct About {
     pub timed: bool,
     /// The depth of each closed loop in it ([`Workload::flows`]).
     pub closed: Vec<u32>,
+    /// Whose requests these are, where they are of several: [`Request::flow`] counts through them.
+    pub flows: Vec<Flow>,
     /// Present if this was generated to stand for a trace that is not at hand.
     pub stand_in: Option<StandIn>,
     /// What was found out and decided while opening, in words for the user.
     pub notes: Vec<String>,
+}
+
+/// One of those whose requests a workload has: a tenant, a device, a process.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Flow {
+    /// What results call it.
+    pub name: String,
+    /// Its share beside others, where an arbiter goes by that.
+    pub weight: u32,
+    /// Its addresses: from the first byte to the one behind the last.
+    pub region: (u64, u64),
+}
+
+impl Flow {
+    /// A workload has at most so many.
+    pub const MOST: usize = 256;
+    /// The greatest weight; the least is 1.
+    pub const HEAVIEST: u32 = 256;
 }
 
 /// What a stand-in was made by, and from what.

@@ -47,6 +47,16 @@ Workload = Annotated[
         "random-write, or a TOML file that sets one up or puts several workloads together.",
     ),
 ]
+SomeWorkload = Annotated[str | None, get_args(Workload)[1]]
+Flow = Annotated[
+    list[str],
+    typer.Option(
+        "--flow",
+        metavar="NAME=WORKLOAD[:KEY=VALUE]...",
+        help="One of several workloads side by side, in the place of WORKLOAD: "
+        "db=random-read:weight=4. Repeatable.",
+    ),
+]
 Set = Annotated[
     list[str],
     typer.Option(
@@ -176,3 +186,15 @@ def choices() -> str:
     generators = table("Generators", floatgate.generators())
     formats = table("Formats of traces (plain, gzip, zstd or xz)", floatgate.formats())
     return "\n\n".join((drives, generators, formats))
+
+
+def of_flows(workload: str | None, flow: Sequence[str]) -> str:
+    """WORKLOAD, or what `--flow` puts together.
+
+    Raises:
+        InputError: Neither is given, or both.
+    """
+    if bool(flow) == (workload is not None):
+        what = "both are given" if flow else "neither is given"
+        raise InputError(f"expected WORKLOAD, or flows by --flow NAME=WORKLOAD; {what}")
+    return workload if workload is not None else floatgate.flows(flow)

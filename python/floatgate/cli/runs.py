@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Unpack
+from typing import Annotated, Any, Unpack
 
 import typer
 
@@ -15,6 +15,7 @@ from floatgate.cli import completion
 from floatgate.cli.options import (
     ClusterAddress,
     Drive,
+    Flow,
     Json,
     Out,
     Policy,
@@ -22,9 +23,10 @@ from floatgate.cli.options import (
     Seed,
     Set,
     Snapshots,
+    SomeWorkload,
     Workers,
-    Workload,
     executor_of,
+    of_flows,
     reads,
 )
 from floatgate.cli.show import kept, place_of, several
@@ -37,10 +39,15 @@ from floatgate.workloads.reading import Reading
 @reads
 def run(
     drive: Drive,
-    workload: Workload,
+    workload: SomeWorkload = None,
     policy: Policy = [],  # noqa: B006
     set: Set = [],  # noqa: B006
     seed: Seed = None,
+    flow: Flow = [],  # noqa: B006
+    alone: Annotated[
+        bool,
+        typer.Option("--alone", help="Run each flow without the others too: who slows whom down."),
+    ] = False,
     out: Out = None,
     snapshots: Snapshots = False,
     as_json: Json = False,
@@ -49,27 +56,26 @@ def run(
 ) -> None:
     """Run WORKLOAD on DRIVE: latency, write amplification and wear, split by cause."""
     from floatgate.cli.progress import Progress
+    from floatgate.runs.alone import alone as runs_alone
+    from floatgate.runs.alone import compared
     from floatgate.text import result as text
+
+    what = of_flows(workload, flow)
 
     if snapshots and out is None:
         raise InputError("--snapshots is stored beside the result: say where with --out DIR")
     with Progress(quiet=quiet) as progress:
-        result = floatgate.run(
-            drive,
-            workload,
-            policy=policy,
-            set=set,
-            seed=seed,
-            out=out,
-            record=_record(snapshots),
-            progress=progress,
-            **reading,
-        )
+        how = {"policy": policy, "set": set, "seed": seed, "out": out}
+        more: Any = how | {"record": _record(snapshots), "progress": progress} | reading
+        result = floatgate.run(drive, what, **more)
+        lost = compared(result, runs_alone(result, drive, what, **more)) if alone else None
     with kept(lambda: place_of(result)):
         if as_json:
-            print(json.dumps(result.data))
+            print(json.dumps(result.data | ({"alone": lost} if lost else {})))
             return
         print(text.page(result, colour=colour_wanted()))
+        if lost:
+            print(f"\n{text.beside(lost, colour=colour_wanted())}")
         if result.folder is not None:
             print(f"\nResult: {result.folder}")
 
@@ -81,13 +87,13 @@ def compare(
         typer.Argument(metavar="DRIVE", help="A preset's name, or a TOML file; or a list of them."),
     ],
     workload: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="WORKLOAD",
             help="A trace file, a generator such as random-write, or a TOML file that sets one "
             "up; or a list of them.",
         ),
-    ],
+    ] = None,
     policy: Annotated[
         list[str],
         typer.Option(
@@ -109,6 +115,7 @@ def compare(
         str | None,
         typer.Option("--seed", metavar="N,...", help="Seeds of every random stream."),
     ] = None,
+    flow: Flow = [],  # noqa: B006
     workers: Workers = None,
     cluster: ClusterAddress = None,
     bars: Annotated[
@@ -142,14 +149,15 @@ def compare(
     if bars is not None and bars not in MEASURES:
         raise InputError(f"--bars: `{bars}` is not a measure; there are {', '.join(MEASURES)}")
     executor = executor_of(cluster, workers)
+    what = of_flows(workload, flow)
     if out is None:
-        variants = expand(drive, workload, policy, set, seed)
+        variants = expand(drive, what, policy, set, seed)
         out = Path("floatgate-results") / folder_name(variants)
     try:
         with RunsProgress(quiet=quiet) as progress:
             comparison = floatgate.compare(
                 drive,
-                workload,
+                what,
                 policy=policy,
                 set=set,
                 seed=seed,

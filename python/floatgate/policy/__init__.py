@@ -38,6 +38,7 @@ from floatgate.engine import (
     Block,
     Drive,
     Future,
+    Head,
     Life,
     Load,
     Plane,
@@ -73,6 +74,7 @@ __all__ = [
     "WEAR",
     "Access",
     "Append",
+    "Arbitration",
     "Block",
     "Coding",
     "Copy",
@@ -80,6 +82,7 @@ __all__ = [
     "Drive",
     "Fresh",
     "Future",
+    "Head",
     "Life",
     "Load",
     "Order",
@@ -535,6 +538,28 @@ class Order(Policy, ABC):
         return False
 
 
+class Arbitration(Policy, ABC):
+    """Family arbitration: whose request goes into the drive next?
+
+    Asked for each request, where the drive has a place for one and several flows, or one, wait for
+    it outside. What happens within the drive it is not told.
+
+    >>> class Smallest(Arbitration):
+    ...     def pick(self, heads: Sequence[Head], now_ns: int) -> int:
+    ...         sizes = [(head.bytes, head.arrived_ns) for head in heads]
+    ...         return sizes.index(min(sizes))
+    """
+
+    @abstractmethod
+    def pick(self, heads: Sequence[Head], now_ns: int) -> int:
+        """Returns the position in `heads` of the request that goes next.
+
+        Args:
+            heads: The first request of each flow that waits, in the order of flows; one or more.
+            now_ns: The time.
+        """
+
+
 FAMILIES: dict[str, type[Policy]] = {
     "cost": Cost,
     "throttle": Throttle,
@@ -545,5 +570,6 @@ FAMILIES: dict[str, type[Policy]] = {
     "placement": Placement,
     "wear": Wear,
     "order": Order,
+    "arbitration": Arbitration,
 }
 """The class of each family, in the order of drive files."""

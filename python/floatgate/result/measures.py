@@ -302,11 +302,33 @@ def columns(
 
     What no run has is left out, unless it is named among what is looked at `first`.
     """
-    for title, measures in tables(first):
+    for title, measures in [*tables(first), *_flows(comparison.runs)]:
         shown = [(m, _cells(m, comparison)) for m in measures]
         kept = [(m, cells) for m, cells in shown if m.key in first or any(c.value for c in cells)]
         if kept:
             yield title, kept
+
+
+def _flows(runs: Sequence[Result]) -> list[tuple[str, list[Measure]]]:
+    """A table of the flows of the runs, if there are any."""
+    names = dict.fromkeys(name for run in runs for name in run.data["host"].get("flows") or ())
+    wanted = (("mean", "mean"), ("p99", "p99"))
+    measures = [
+        Measure(
+            f"flow.{name}.{key}", f"{name} {said}", _of_flow(name, key), "ns", about=f"{said} of {name}"
+        )
+        for name in names
+        for key, said in wanted
+    ]
+    return [("Flows: latency from arrival to completion", measures)] if measures else []
+
+
+def _of_flow(name: str, key: str) -> Callable[[Result], float | None]:
+    def of(run: Result) -> float | None:
+        flow = (run.data["host"].get("flows") or {}).get(name)
+        return flow["all"]["latency_ns"][key] if flow and flow["all"]["requests"] else None
+
+    return of
 
 
 def _cells(measure: Measure, comparison: Comparison) -> list[Cell]:

@@ -31,6 +31,7 @@ def page(result: Result, *, colour: bool = False) -> str:
         head(result, style),
         _host(result, style),
         _causes(result, style),
+        _flows(result, style),
         _flash(result, style),
         _drive(result, style),
         _cells(result, style),
@@ -117,6 +118,41 @@ _CAUSES = {
     "suspend": "suspended",
     "map": "fetching the map",
 }
+
+
+def _flows(result: Result, style: Style) -> str:
+    """What each flow of several got, and where the time of its requests went."""
+    flows = result.data["host"].get("flows") or {}
+    seconds = result.simulated_seconds
+    rows = [["", "requests", "data", "IOPS", "mean", "p99", "p99.9", "max", "waits for"]]
+    for name, flow in flows.items():
+        host = flow["all"]
+        latency = host["latency_ns"]
+        times = [duration(latency[key]) for key in ("mean", "p99", "p99_9", "max")]
+        iops = short(float(f"{host['requests'] / seconds:.3g}")) if seconds else "-"
+        parts = delays(host)
+        most = max(parts, key=lambda cause: parts[cause], default="")
+        cause = _CAUSES.get(most, most.removeprefix("queue.")) if any(parts.values()) else "-"
+        row = [_shortened(name), short(host["requests"]), size(host["bytes"]), iops, *times]
+        rows.append([*row, cause.removeprefix("in the ").removeprefix("on the ")])
+    return section("Flows", table(rows), style) if flows else ""
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= 18 else f"{name[:15]}..."
+
+
+def beside(compared: Mapping[str, Any], *, colour: bool = False) -> str:
+    """What the flows lose to each other: `compared` is what `floatgate.runs.alone` says of them."""
+    rows = [["", "mean here", "alone", "slowdown"]]
+    for name, flow in compared["flows"].items():
+        slowdown = flow["slowdown"]
+        times = [duration(flow[key]) for key in ("mean_ns", "alone_mean_ns")]
+        rows.append([_shortened(name), *times, f"{slowdown:.2f}" if slowdown else "-"])
+    fairness = compared["fairness"]
+    said = "cannot be told" if fairness is None else f"{fairness:.3f}"
+    body = f"{table(rows)}\nfairness, the least slowdown over the greatest: {said}"
+    return section("Beside the other flows and alone", body, Style(colour))
 
 
 def _flash(result: Result, style: Style) -> str:

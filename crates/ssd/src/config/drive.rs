@@ -1,7 +1,7 @@
 //! The resolved drive: no text, nothing left open.
 
 use super::field::words;
-use super::keys::{Buffer, Ftl, Host, Precondition, Reliability};
+use super::keys::{Buffer, Controller, Ftl, Host, Link, Precondition, Reliability};
 use kernel::Dur;
 use policies::PolicySet;
 use serde_json::{Map, Value};
@@ -38,6 +38,10 @@ pub struct Drive {
     pub ftl: Ftl,
     /// How requests arrive.
     pub host: Host,
+    /// The link between host and drive.
+    pub link: Link,
+    /// The controller.
+    pub controller: Controller,
     /// The write buffer.
     pub buffer: Buffer,
     /// Settings for generators, and what is done to addresses.
@@ -211,6 +215,14 @@ words! {
         Commands = "commands",
         /// Data that dies have sensed, then commands of new operations.
         Data = "data",
+    }
+
+    /// Whether the link carries data both ways at once.
+    pub enum Duplex {
+        /// It does.
+        Full = "full",
+        /// It does not.
+        Half = "half",
     }
 
     /// When a write is done for the host where there is a buffer.

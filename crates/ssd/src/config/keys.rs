@@ -7,20 +7,20 @@
 //! (`=> Run`, see [`Reach`](super::field::Reach)): a key that says nothing is part of the name.
 
 use super::drive::{
-    Age, BufferKind, ChannelFirst, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, Pace,
+    Age, BufferKind, ChannelFirst, Duplex, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, Pace,
     PendingRead, Program, ProgramSpeed, ReadStart, Recovery, SHORTEST, Uncorrectable, UnmappedRead,
 };
 use super::error::{ConfigError, Kind, Log};
 use super::field::{Any, At, ByPageType, Field, Key, Word, all, settings, values};
 use super::node::{Entry, Table, Value, join};
-use kernel::{Bandwidth, Bytes, Dur, Energy, Power, QuantityError, Rate};
+use kernel::{Bandwidth, Bytes, Dur, Energy, Power, Prio, QuantityError, Rate};
 use nand::PageOrder;
 use policies::Family;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::num::{NonZeroU32, NonZeroU64};
-use workload::OutOfRange;
+use workload::{Flow, OutOfRange};
 
 /// An operation of the flash takes at most this long: more is a slip of the unit.
 pub(crate) const OPERATION_LIMIT: Dur = Dur::secs(60);
@@ -30,12 +30,14 @@ const LONGEST: Dur = Dur::secs(100 * 365 * 86_400);
 const BELOW_ONE: f64 = 1.0_f64.next_down();
 
 /// What a drive says and a chip does not.
-pub(crate) const NOT_OF_A_CHIP: [&str; 10] = [
+pub(crate) const NOT_OF_A_CHIP: [&str; 12] = [
     "chip",
     "geometry.channels",
     "geometry.chips-per-channel",
     "ftl",
     "host",
+    "link",
+    "controller",
     "buffer",
     "workload",
     "precondition",
@@ -72,6 +74,10 @@ settings! {
         ftl: Ftl,
         /// How the host sends requests.
         host: Host,
+        /// The link between the host and the drive.
+        link: Link => Run,
+        /// The controller, whose cores take commands.
+        controller: Controller => Run,
         /// The write buffer.
         buffer: Buffer => Run,
         /// Settings of a generated workload, and changes to the addresses of any workload.
@@ -353,7 +359,7 @@ settings! {
     }
 
     /// How the host sends requests.
-    pub struct Host: Copy {
+    pub struct Host {
         /// The unit of addresses, such as "512B"; page-size is a multiple of it.
         sector: Bytes => Requests,
         /// When requests arrive.
@@ -366,6 +372,48 @@ settings! {
         queue_limit: NonZeroU32 => Run,
         /// What becomes of requests beyond the drive's capacity.
         out_of_range: OutOfRange => Requests,
+        /// What holds for flows of the workload: a list of { name = "db", weight = 4, priority = "high" }.
+        /// A weight is 1 to 256; a priority, "normal" or "high", is that of every request of the flow.
+        flow: FlowList => Run,
+        /// Only the requests of this flow are sent, as if the others were silent.
+        only: Option<String> => Run,
+    }
+
+    /// What holds for a flow of the workload.
+    pub struct FlowSettings {
+        /// The flow.
+        name: String,
+        /// Its share beside others, for an arbiter that goes by that, 1 to 256.
+        weight: Option<u32> [1, Flow::HEAVIEST],
+        /// The priority of its requests.
+        priority: Option<Prio>,
+    }
+
+    /// The link between the host and the drive. It carries data of one page after the other, those
+    /// of writes to the drive and those of reads to the host; a trim or a flush is 64 bytes.
+    pub struct Link: Copy {
+        /// How fast it carries data, each way. Not given: in no time.
+        rate: Option<Bandwidth>,
+        /// How long data are on their way, up to a minute. Others follow meanwhile.
+        latency: Operation,
+        /// "full": data to the host and data to the drive do not wait for each other; "half": they
+        /// take turns, in the order in which they came.
+        duplex: Duplex,
+    }
+
+    /// The controller. A command keeps a core busy before anything else is done for it; which comes
+    /// first goes first.
+    pub struct Controller: Copy {
+        /// How long a core is busy with a read, up to a minute.
+        read: Operation,
+        /// How long a core is busy with a write, a trim or a flush, up to a minute.
+        write: Operation,
+        /// How fast a core handles the data of reads and writes, on top. Not given: in no time.
+        rate: Option<Bandwidth>,
+        /// Cores, 1 to 1024.
+        cores: u32 [1, 1024],
+        /// How long a read takes beside, up to a minute; no core is busy with it.
+        read_latency: Operation,
     }
 
     /// The write buffer: memory of the drive through which writes go to flash.
@@ -454,6 +502,45 @@ settings! {
 
 /// A time of the flash, within reason.
 pub(crate) struct Operation;
+
+/// `host.flow`: settings of some flows.
+pub(crate) struct FlowList;
+
+impl Field for FlowList {
+    type Plain = Vec<FlowSettings>;
+
+    fn read(at: At<'_>) -> Option<Self::Plain> {
+        let Value::List(nodes) = &at.node.value else {
+            return at.wrong_type("a list such as [{ name = \"db\", weight = 4 }]");
+        };
+        let all: Vec<_> = nodes.iter().map(|node| FlowSettings::read(At { node, ..at })).collect();
+        let all: Vec<FlowSettings> = all.into_iter().collect::<Option<_>>()?;
+        let twice =
+            all.iter().enumerate().find(|(i, flow)| all[..*i].iter().any(|f| f.name == flow.name));
+        match twice {
+            Some((_, flow)) => at.wrong_value(format!("has `{}` twice", flow.name), ""),
+            None => Some(all),
+        }
+    }
+
+    fn absent(_: &str, _: &Log) -> Option<Self::Plain> {
+        Some(Vec::new())
+    }
+
+    fn schema() -> Json {
+        json!({ "type": "array", "items": FlowSettings::schema() })
+    }
+
+    fn emit(plain: &Self::Plain) -> Option<Json> {
+        let all: Vec<Json> = plain.iter().map(|flow| flow.echo().into()).collect();
+        (!all.is_empty()).then(|| all.into())
+    }
+}
+
+impl Word for Prio {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("normal", Self::Normal), ("high", Self::High)];
+}
 
 /// `run.series-interval`: nothing for "auto".
 pub(crate) struct Interval;

@@ -36,13 +36,15 @@ mod times;
 pub(crate) use chips::drive_of as chip_drive;
 pub use chips::{chip, chips};
 pub use drive::{
-    Age, BufferKind, ChannelFirst, Drive, Fill, Foreground, HostMode, Mapping, Model, MultiPlane,
+    Age, BufferKind, ChannelFirst, Drive, Duplex, Fill, Foreground, HostMode, Mapping, Model, MultiPlane,
     Pace, PendingRead, Program, ProgramSpeed, ReadStart, Recording, Recovery, SHORTEST,
     Uncorrectable, UnmappedRead, Workload,
 };
 pub use error::{ConfigError, Kind, Mark};
 pub(crate) use field::Word;
-pub use keys::{Buffer, Ftl, GcMarks, Host, Precondition, Reliability};
+pub use keys::{
+    Buffer, Controller, FlowSettings, Ftl, GcMarks, Host, Link, Precondition, Reliability,
+};
 pub use layers::Layers;
 pub use node::{Entry, Node, Table, Value, located};
 pub use render::render;

@@ -111,6 +111,8 @@ pub(crate) fn resolve(
         spare_factor: (physical - logical) / physical,
         ftl: file.ftl,
         host: file.host,
+        link: file.link,
+        controller: file.controller,
         buffer: file.buffer,
         workload: Workload { shift: shift.unwrap_or(0), generator },
         precondition: file.precondition,

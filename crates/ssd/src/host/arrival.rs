@@ -3,26 +3,47 @@
 //! others may use as well.
 
 use super::backlog::Backlog;
+use super::flows::{Arbiter, scaled};
 use super::{Completion, Overload};
 use crate::config::{Host, HostMode};
 use crate::sim::{Interrupted, Sim};
 use ftl::Kit;
 use kernel::{Dur, Time};
+use policies::ArbitrationPolicy;
 use workload::{Alignment, BATCH, Loop, Request, Source as Requester, TraceError};
 
 /// Of a request: it belongs to no closed loop. The others have the number of theirs.
 const OPEN: u32 = u32::MAX;
 
 /// Requests read from the workload but not yet arrived: one batch.
-struct Inbox {
+pub(super) struct Inbox {
     batch: Vec<Request>,
     at: usize,
     exhausted: bool,
 }
 
 impl Inbox {
+    pub(super) fn new() -> Self {
+        Self { batch: Vec::with_capacity(BATCH), at: 0, exhausted: false }
+    }
+
+    /// Whether there is no next one, as far as anybody asked.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.exhausted
+    }
+
+    /// The next one is taken.
     #[inline]
-    fn peek(&mut self, source: &mut dyn Requester) -> Result<Option<Request>, TraceError> {
+    pub(super) fn take(&mut self) {
+        self.at += 1;
+    }
+
+    /// The next one.
+    #[inline]
+    pub(super) fn peek(
+        &mut self,
+        source: &mut dyn Requester,
+    ) -> Result<Option<Request>, TraceError> {
         if self.at == self.batch.len() {
             if self.exhausted {
                 return Ok(None);
@@ -57,7 +78,27 @@ impl ClosedLoop {
 
     /// The next request, if there is a place for it, and one before the end.
     fn take(&mut self, now: Time) -> Result<Option<Request>, TraceError> {
-        if self.places == 0 || now >= self.inner.until {
+        if self.places == 0 {
+            return Ok(None);
+        }
+        let request = self.ask(now, now)?;
+        self.places -= u32::from(request.is_some());
+        Ok(request)
+    }
+
+    /// Its places, all free since the beginning of the run.
+    pub(super) fn free_from_the_start(&self) -> impl Iterator<Item = Time> + use<> {
+        std::iter::repeat_n(Time::ZERO, self.places as usize)
+    }
+
+    /// Whether nothing more comes from it.
+    pub(super) fn is_over(&self, now: Time) -> bool {
+        now >= self.inner.until
+    }
+
+    /// The request that comes at `at`, if that is before the end.
+    pub(super) fn ask(&mut self, at: Time, now: Time) -> Result<Option<Request>, TraceError> {
+        if at >= self.inner.until {
             return Ok(None);
         }
         if self.next == self.batch.len() {
@@ -69,7 +110,6 @@ impl ClosedLoop {
                 return Ok(None);
             }
         }
-        self.places -= 1;
         self.next += 1;
         Ok(Some(self.batch[self.next - 1]))
     }
@@ -108,6 +148,10 @@ pub(crate) struct Feeder {
     closed: Vec<ClosedLoop>,
     /// Some closed loop may ask.
     closed_due: bool,
+    /// The closed loops go on, although all else was pushed.
+    closing: bool,
+    /// Queues of flows, in the place of all this.
+    arbiter: Option<Box<Arbiter>>,
 }
 
 impl Feeder {
@@ -121,14 +165,28 @@ impl Feeder {
                 HostMode::ThinkTime => 1,
                 HostMode::Timestamps | HostMode::Shifted => settings.queue_limit,
             },
-            inbox: Inbox { batch: Vec::with_capacity(BATCH), at: 0, exhausted: false },
+            inbox: Inbox::new(),
             due: false,
             shift: Dur::ZERO,
             previous: Time::ZERO,
             backlog: open.then(|| Box::new(Backlog::new())),
             closed: Vec::new(),
             closed_due: false,
+            closing: false,
+            arbiter: None,
         }
+    }
+
+    /// Lets an arbiter choose between flows of these weights; each closed loop says whose it is.
+    pub(crate) fn arbitrate(
+        &mut self,
+        settings: &Host,
+        policy: ArbitrationPolicy,
+        weights: &[u32],
+        loops: Vec<Loop>,
+    ) {
+        let loops = loops.into_iter().map(|l| (l.flow, ClosedLoop::new(l))).collect();
+        self.arbiter = Some(Box::new(Arbiter::new(settings, policy, weights, loops)));
     }
 
     /// Adds closed loops.
@@ -138,13 +196,19 @@ impl Feeder {
     }
 
     /// The closed loops.
-    pub(crate) fn closed_loops(&self) -> &[ClosedLoop] {
-        &self.closed
+    pub(crate) fn closed_loops(&self) -> impl Iterator<Item = &ClosedLoop> {
+        self.closed.iter().chain(self.arbiter.iter().flat_map(|arbiter| arbiter.loops()))
+    }
+
+    /// What the arbiter counted, if there is one.
+    pub(crate) fn arbiter_counters(&self) -> Vec<(&'static str, f64)> {
+        self.arbiter.as_ref().map_or_else(Vec::new, |arbiter| arbiter.counters())
     }
 
     /// What shows that the drive could not keep up with the arrivals by `end`, if it could not.
     pub(crate) fn overload(&self, end: Time) -> Option<Overload> {
-        self.backlog.as_ref()?.overload(end)
+        let outside = self.arbiter.as_ref().map(|arbiter| arbiter.backlog());
+        outside.unwrap_or(self.backlog.as_deref())?.overload(end)
     }
 
     /// Plans the first arrival and pushes what arrives at once.
@@ -153,14 +217,19 @@ impl Feeder {
         sim: &mut Sim<K>,
         source: &mut dyn Requester,
     ) -> Result<(), Interrupted> {
-        self.post_arrival(sim, source)?;
+        if self.arbiter.is_none() {
+            self.post_arrival(sim, source)?;
+        }
         self.push(sim, source)
     }
 
     /// The drive wants to be asked: the next request's time has come.
     #[inline]
-    pub(crate) fn wake(&mut self) {
-        self.due = true;
+    pub(crate) fn wake(&mut self, now: Time) {
+        match &mut self.arbiter {
+            None => self.due = true,
+            Some(arbiter) => arbiter.wake(now),
+        }
     }
 
     /// A request is answered.
@@ -183,7 +252,11 @@ impl Feeder {
         self.due = false;
         sim.wake_at(None);
         let Some(next) = self.inbox.peek(source)? else {
-            sim.close();
+            if self.closed.is_empty() {
+                sim.close();
+            } else {
+                self.closing = true;
+            }
             return Ok(());
         };
         let at = match self.mode {
@@ -214,16 +287,23 @@ impl Feeder {
         sim: &mut Sim<K>,
         source: &mut dyn Requester,
     ) -> Result<(), Interrupted> {
+        if let Some(arbiter) = &mut self.arbiter {
+            return arbiter.push(sim, source);
+        }
         loop {
             if self.closed_due {
                 self.push_closed(sim)?;
+            }
+            if self.closing && self.closed.iter().all(|l| l.is_over(sim.now())) {
+                self.closing = false;
+                sim.close();
             }
             while self.due && self.places > 0 {
                 let Some(request) = self.inbox.peek(source)? else {
                     self.due = false;
                     return Ok(());
                 };
-                self.inbox.at += 1;
+                self.inbox.take();
                 self.push_open(sim, &request);
                 if self.mode == HostMode::ThinkTime {
                     // The gap runs from the completion, which may have come already.
@@ -291,6 +371,9 @@ impl Feeder {
     /// Takes note of what is done since it was last asked.
     #[inline]
     pub(crate) fn collect<K: Kit>(&mut self, sim: &mut Sim<K>) {
+        if let Some(arbiter) = &mut self.arbiter {
+            return arbiter.collect(sim);
+        }
         while let Some(done) = sim.take_done() {
             self.answered(done);
         }
@@ -298,9 +381,6 @@ impl Feeder {
 
     /// The recorded time of a request, at the speed of the run.
     fn scaled(&self, at: Time) -> Time {
-        if (self.speed - 1.0).abs() < f64::EPSILON {
-            return at;
-        }
-        Time::ZERO + Dur::from_secs_f64(at.as_secs_f64() / self.speed)
+        scaled(self.speed, at)
     }
 }

@@ -1,20 +1,26 @@
-//! The host's side: requests that wait to be pushed into the drive, requests inside it, and the
-//! write buffer that answers some of them.
+//! The host's side: requests that wait to be pushed into the drive, requests inside it, the controller
+//! and the link that they pass, and the write buffer that answers some of them.
 
 mod arrival;
 mod backlog;
 mod barrier;
 mod buffer;
+mod flows;
+mod front;
 mod port;
 mod queue;
+mod tenants;
 mod tray;
 
+use arrival::Inbox;
 pub(crate) use arrival::{ClosedLoop, Feeder};
 pub use backlog::Overload;
 pub(crate) use barrier::Barrier;
 pub use buffer::BufferCounts;
 pub(crate) use buffer::{Arrived, Buffer, Data, Flush, Parts, Write};
+pub(crate) use front::{Front, Passed};
 pub(crate) use port::Transfer;
 pub use queue::{Class, ClassStats, Completion, Stats};
 pub(crate) use queue::{Inside, Requests};
+pub(crate) use tenants::Tenants;
 pub(crate) use tray::Trays;

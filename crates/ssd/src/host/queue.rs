@@ -57,6 +57,10 @@ pub struct ClassStats {
     pub ecc_ns: u128,
     /// Total time on the way into or out of the write buffer, or waiting for it, in ns.
     pub buffer_ns: u128,
+    /// Total time on the link to the host, or waiting for it, in ns.
+    pub link_ns: u128,
+    /// Total time in the controller, or waiting for one of its cores, in ns.
+    pub controller_ns: u128,
 }
 
 impl ClassStats {
@@ -71,16 +75,19 @@ impl ClassStats {
         }
         self.bus_ns += u128::from(spent.bus);
         self.array_ns += u128::from(spent.array);
-        if spent.ecc | spent.buffer > 0 {
+        if spent.ecc | spent.buffer | spent.link | spent.controller > 0 {
             self.ecc_ns += u128::from(spent.ecc);
             self.buffer_ns += u128::from(spent.buffer);
+            self.link_ns += u128::from(spent.link);
+            self.controller_ns += u128::from(spent.controller);
         }
     }
 
     /// The sum of the parts, which must equal the sum of the latencies.
     pub fn parts_ns(&self) -> u128 {
         let waits = self.throttle_ns + self.queue_ns.iter().sum::<u128>();
-        waits + self.bus_ns + self.array_ns + self.ecc_ns + self.buffer_ns
+        let host = self.buffer_ns + self.link_ns + self.controller_ns;
+        waits + self.bus_ns + self.array_ns + self.ecc_ns + host
     }
 }
 
@@ -100,6 +107,8 @@ pub struct Stats {
     pub classes: [ClassStats; 4],
     /// Of these, those of high priority, if there were any.
     pub urgent: Option<Box<[ClassStats; 4]>>,
+    /// The same by flow, where there are flows.
+    pub flows: Vec<[ClassStats; 4]>,
     /// Requests taken in.
     pub generated: u64,
     /// Requests completed.
@@ -136,6 +145,7 @@ pub(crate) struct Inside {
     pub(crate) arrived: Time,
     pub(crate) class: Class,
     pub(crate) prio: Prio,
+    pub(crate) flow: u8,
     /// A write that is done when it survives a loss of power.
     pub(crate) forced: bool,
     /// The stretch of writes that a write belongs to (see [`Barrier`]).
@@ -148,6 +158,10 @@ pub(crate) struct Inside {
     pub(crate) throttle: u64,
     /// Time spent outside before the drive took it in, in ns.
     pub(crate) outside: u64,
+    /// Time in the controller, in ns.
+    pub(crate) controller: u64,
+    /// Time of a command without data on the link, in ns.
+    pub(crate) link: u64,
     next_free: u32,
     /// What whoever pushed it knows it by.
     pub(crate) token: u32,
@@ -165,6 +179,7 @@ impl Inside {
             arrived,
             class,
             prio: request.prio,
+            flow: request.flow,
             forced: request.op == Op::WriteFua,
             stretch: 0,
             offset: request.offset,
@@ -172,6 +187,8 @@ impl Inside {
             left: 0,
             throttle: 0,
             outside: (now - arrived).as_ns(),
+            controller: 0,
+            link: 0,
             next_free: NONE,
             token,
         }
@@ -273,6 +290,9 @@ impl Requests {
         if request.prio == Prio::High {
             let urgent = self.stats.urgent.get_or_insert_default();
             urgent[class].complete(bytes, latency, request.throttle, spent);
+        }
+        if let Some(flow) = self.stats.flows.get_mut(usize::from(request.flow)) {
+            flow[class].complete(bytes, latency, request.throttle, spent);
         }
         self.stats.served += 1;
         self.stats.end_ns = now.as_ns();

@@ -71,7 +71,7 @@ pub enum Values {
     /// Fractions.
     F64(Vec<f64>),
     /// Words: the position of each in the list.
-    Words(Vec<u8>, Vec<&'static str>),
+    Words(Vec<u8>, Vec<String>),
 }
 
 impl Column {
@@ -87,8 +87,9 @@ impl Column {
         Self { name: name.into(), values: Values::F64(values), optional: false }
     }
 
-    fn words(name: impl Into<String>, codes: Vec<u8>, words: &[&'static str]) -> Self {
-        Self { name: name.into(), values: Values::Words(codes, words.to_vec()), optional: false }
+    fn words(name: impl Into<String>, codes: Vec<u8>, words: &[&str]) -> Self {
+        let words = words.iter().map(ToString::to_string).collect();
+        Self { name: name.into(), values: Values::Words(codes, words), optional: false }
     }
 
     fn optional(self) -> Self {
@@ -101,20 +102,21 @@ impl Column {
 pub type Sink = Box<dyn FnMut(Table, Vec<Column>) -> bool>;
 
 /// The parts of latency.
-const PARTS: usize = 11;
+const PARTS: usize = 13;
 
 /// The names of the parts of latency, in the order of [`parts_ns`].
 fn part_names() -> [String; PARTS] {
     let queue = Source::ALL.map(|source| format!("queue_{}_ns", source.name()));
-    let served = ["bus_ns", "array_ns", "ecc_ns", "buffer_ns"].map(Into::into);
+    let served = ["bus_ns", "array_ns", "ecc_ns", "buffer_ns", "link_ns", "controller_ns"];
+    let served = served.map(Into::into);
     parts_ns("throttle_ns".into(), queue, served)
 }
 
 /// The parts of latency side by side.
-fn parts_ns<T>(throttle: T, queue: [T; 6], served: [T; 4]) -> [T; PARTS] {
+fn parts_ns<T>(throttle: T, queue: [T; 6], served: [T; 6]) -> [T; PARTS] {
     let [host, gc, wear, refresh, rewrite, map] = queue;
-    let [bus, array, ecc, buffer] = served;
-    [throttle, host, gc, wear, refresh, rewrite, map, bus, array, ecc, buffer]
+    let [bus, array, ecc, buffer, link, controller] = served;
+    [throttle, host, gc, wear, refresh, rewrite, map, bus, array, ecc, buffer, link, controller]
 }
 
 /// What is looked at when a row ends, besides the FTL.
@@ -142,9 +144,9 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     /// Records from time zero on.
-    pub(crate) fn new(recording: Recording, sink: Sink) -> Self {
+    pub(crate) fn new(recording: Recording, sink: Sink, flows: Vec<String>) -> Self {
         Self {
-            requests: recording.requests.then(|| Requests::with_room(0)),
+            requests: recording.requests.then(|| Requests::new(flows)),
             series: Series::new(recording.series_interval),
             snapshots: recording.snapshots.then(Snapshots::new),
             sink,

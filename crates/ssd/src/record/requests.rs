@@ -13,12 +13,21 @@ pub(super) struct Requests {
     offset_bytes: Vec<u64>,
     size_bytes: Vec<u32>,
     priority: Vec<u8>,
+    flow: Vec<u8>,
+    /// The names of the flows, at least one.
+    flows: Vec<String>,
     parts_ns: [Vec<u64>; PARTS],
 }
 
 impl Requests {
+    /// No rows. `flows`: their names, where there are flows.
+    pub(super) fn new(flows: Vec<String>) -> Self {
+        let flows = if flows.is_empty() { vec!["all".into()] } else { flows };
+        Self::with_room(0, flows)
+    }
+
     /// No rows, and room for some.
-    pub(super) fn with_room(rows: usize) -> Self {
+    fn with_room(rows: usize, flows: Vec<String>) -> Self {
         Self {
             arrival_ns: Vec::with_capacity(rows),
             latency_ns: Vec::with_capacity(rows),
@@ -26,6 +35,8 @@ impl Requests {
             offset_bytes: Vec::with_capacity(rows),
             size_bytes: Vec::with_capacity(rows),
             priority: Vec::with_capacity(rows),
+            flow: Vec::with_capacity(rows),
+            flows,
             parts_ns: std::array::from_fn(|_| Vec::with_capacity(rows)),
         }
     }
@@ -41,7 +52,9 @@ impl Requests {
         self.offset_bytes.push(r.offset);
         self.size_bytes.push(r.bytes);
         self.priority.push(r.prio as u8);
-        let served = [spent.bus, spent.array, spent.ecc, spent.buffer];
+        self.flow.push(r.flow);
+        let Spent { bus, array, ecc, buffer, link, controller, .. } = *spent;
+        let served = [bus, array, ecc, buffer, link, controller];
         let parts = parts_ns(r.throttle, spent.queue, served);
         for (column, part) in self.parts_ns.iter_mut().zip(parts) {
             column.push(part);
@@ -50,7 +63,9 @@ impl Requests {
 
     /// The rows; as many may follow.
     pub(super) fn take(&mut self) -> Vec<Column> {
-        let rows = std::mem::replace(self, Self::with_room(self.len()));
+        let room = Self::with_room(self.len(), self.flows.clone());
+        let rows = std::mem::replace(self, room);
+        let flows: Vec<&str> = rows.flows.iter().map(String::as_str).collect();
         let mut columns = vec![
             Column::u64("arrival_ns", rows.arrival_ns),
             Column::u64("latency_ns", rows.latency_ns),
@@ -58,6 +73,7 @@ impl Requests {
             Column::u64("offset_bytes", rows.offset_bytes),
             Column::u32("size_bytes", rows.size_bytes),
             Column::words("priority", rows.priority, &["normal", "high"]),
+            Column::words("flow", rows.flow, &flows),
         ];
         let parts = part_names().into_iter().zip(rows.parts_ns);
         columns.extend(parts.map(|(name, values)| Column::u64(name, values)));

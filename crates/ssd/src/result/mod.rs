@@ -17,6 +17,7 @@ use crate::run::pages_in_use;
 use crate::sim::{Class, Sim, Stats, WaitStats};
 use energy::EnergyUse;
 use ftl::{Counts, Kit};
+use kernel::Histogram;
 use lifetime::lifetime;
 use sections::{buffer, capacity_of, end, flash, host, policies_of, spread};
 use serde_json::{Value, json};
@@ -98,7 +99,7 @@ pub(crate) fn report<K: Kit>(
             },
         },
         "end": end(drive, sim, end_ns, &counts),
-        "host": host(&stats),
+        "host": host(&stats, &about.flows),
         "flash": flash(drive, &counts, &stats, sim.device_stats(), sim.wait_stats(), sim.cells()),
         "waf": ratio(programs * page_bytes, written),
         "waf_pages": ratio(programs - counts.padding.total(), counts.host_pages),
@@ -171,6 +172,17 @@ fn check<K: Kit>(
     let latencies: u128 = stats.classes.iter().map(|c| c.latency.sum_ns()).sum();
     let parts: u128 = stats.classes.iter().map(ClassStats::parts_ns).sum();
     law(latencies == parts, "the parts of latency add up");
+    for (at, whole) in stats.classes.iter().enumerate().filter(|_| !stats.flows.is_empty()) {
+        let flows = || stats.flows.iter().map(|flow| &flow[at]);
+        let mut latency = Histogram::default();
+        flows().for_each(|f| latency.merge(&f.latency));
+        let [requests, bytes] = [|f: &ClassStats| f.requests, |f: &ClassStats| f.bytes]
+            .map(|of| flows().map(of).sum::<u64>());
+        let same = (requests, bytes) == (whole.requests, whole.bytes);
+        law(same && latency == whole.latency, "flows make up the whole");
+        let adds_up = flows().all(|f| f.latency.sum_ns() == f.parts_ns());
+        law(adds_up, "the parts of each flow's latency add up");
+    }
     // Little's law over the whole run: mean latency x rate = mean number waiting or inside, where
     // the number inside was integrated over time, apart from the latencies.
     let occupancy = stats.occupancy_ns + stats.outside_ns;

@@ -10,6 +10,7 @@ use kernel::Histogram;
 use nand::{BySource, Level, Mode, Source};
 use policies::Family;
 use serde_json::{Map, Value, json};
+use workload::Flow;
 
 pub(super) fn end<K: Kit>(drive: &Drive, sim: &Sim<K>, end_ns: u64, counts: &Counts) -> Value {
     let Some(at) = sim.worn_out_at() else {
@@ -40,9 +41,17 @@ pub(super) fn end<K: Kit>(drive: &Drive, sim: &Sim<K>, end_ns: u64, counts: &Cou
     })
 }
 
-pub(super) fn host(stats: &Stats) -> Value {
+pub(super) fn host(stats: &Stats, flows: &[Flow]) -> Value {
     let mut all = classes(&stats.classes);
     all["high"] = stats.urgent.as_deref().map_or(Value::Null, classes);
+    let of = |(flow, counts): (&Flow, &[ClassStats; 4])| {
+        let mut value = classes(counts);
+        value["weight"] = flow.weight.into();
+        value["region_bytes"] = json!([flow.region.0, flow.region.1]);
+        (flow.name.clone(), value)
+    };
+    let by_name: Map<String, Value> = flows.iter().zip(&stats.flows).map(of).collect();
+    all["flows"] = if by_name.is_empty() { Value::Null } else { by_name.into() };
     all
 }
 
@@ -61,6 +70,8 @@ fn classes(classes: &[ClassStats; 4]) -> Value {
         all.array_ns += class.array_ns;
         all.ecc_ns += class.ecc_ns;
         all.buffer_ns += class.buffer_ns;
+        all.link_ns += class.link_ns;
+        all.controller_ns += class.controller_ns;
     }
     let by_name = Class::ALL.map(|c| (c.name().to_owned(), class(&classes[c as usize])));
     by_name.into_iter().chain([("all".to_owned(), class(&all))]).collect()
@@ -80,8 +91,8 @@ fn class(c: &ClassStats) -> Value {
             "array": mean(c.array_ns),
             "ecc": mean(c.ecc_ns),
             "buffer": mean(c.buffer_ns),
-            "link": 0.0,
-            "controller": 0.0,
+            "link": mean(c.link_ns),
+            "controller": mean(c.controller_ns),
             "suspend": 0.0,
             "map": 0.0,
         },
@@ -205,9 +216,11 @@ pub(super) fn capacity_of<K: Kit>(drive: &Drive, ftl: &Ftl<K>) -> Value {
 // Long for its list of families.
 pub(super) fn policies_of<K: Kit>(drive: &Drive, counts: &Counts, sim: &mut Sim<K>) -> Value {
     let (waits, merged) = (sim.wait_stats(), sim.device_stats().merged);
+    let arbiter = sim.arbiter_counters();
     let policies = &mut sim.ftl_mut().policies;
     let mut own: Vec<Vec<(&'static str, f64)>> = Vec::new();
     policies.each(|w| own.push(w.counters()));
+    own.push(arbiter);
     let programs = counts.program.total();
     let mut all = Map::new();
     for (family, own) in Family::ALL.into_iter().zip(own) {
@@ -251,7 +264,7 @@ pub(super) fn policies_of<K: Kit>(drive: &Drive, counts: &Counts, sim: &mut Sim<
                 put("reprogrammed_blocks", counts.reprogram);
                 put("sealed_slots", counts.sealed);
             }
-            Family::Throttle | Family::ReadDisturb | Family::Wear => {}
+            Family::Throttle | Family::ReadDisturb | Family::Wear | Family::Arbitration => {}
         }
         for (counter, n) in own {
             // A policy from outside may count what is counted here under the same name.

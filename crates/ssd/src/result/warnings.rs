@@ -83,13 +83,20 @@ fn buffer_never_filled<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     if let Some(buffer) = e.sim.buffer()
         && buffer.most < buffer.places
     {
+        let writes = &e.stats.classes[Class::Write as usize];
+        let took = writes.buffer_ns + writes.link_ns + writes.controller_ns > 0;
         tell(
             "buffer-never-filled",
             format!(
                 "the write buffer never filled: {} of its {} pages were taken at most, so no \
-                 write ever waited for flash, and every write took 0 ns, as a buffer takes no time \
-                 of its own",
-                buffer.most, buffer.places
+                 write ever waited for flash{}",
+                buffer.most,
+                buffer.places,
+                if took {
+                    ""
+                } else {
+                    ", and every write took 0 ns, as a buffer takes no time of its own"
+                }
             ),
         );
     }

@@ -1,8 +1,9 @@
 //! Simulated time, and who acts next.
 //!
 //! The cast is fixed: every die, the alarm of whoever pushes requests, the gate of the throttle,
-//! the timer of the policies, the port of the write buffer, the trays in which writes wait for others.
-//! Each waits for at most one thing, so the agenda has one place for each ([`kernel::Agenda`]).
+//! the timer of the policies, the port of the write buffer, the trays in which writes wait for others,
+//! the link and the controller in front. Each waits for at most one thing, so the agenda has one place
+//! for each ([`kernel::Agenda`]).
 
 use kernel::{Agenda, Idx, Time};
 use nand::DieId;
@@ -21,6 +22,8 @@ pub(crate) enum Actor {
     Port,
     /// Writes have waited long enough for others to be programmed with.
     Trays,
+    /// The link or the controller is through with something.
+    Front,
 }
 
 /// The simulated time.
@@ -44,6 +47,7 @@ impl Clock {
             Actor::Timer => self.dies + 2,
             Actor::Port => self.dies + 3,
             Actor::Trays => self.dies + 4,
+            Actor::Front => self.dies + 5,
         }
     }
 
@@ -57,6 +61,7 @@ impl Clock {
             2 => Actor::Timer,
             3 => Actor::Port,
             4 => Actor::Trays,
+            5 => Actor::Front,
             _ => Actor::Die(DieId::new(place)),
         };
         Some((at, actor))

@@ -1,11 +1,13 @@
 //! How a request becomes page operations, and what each goes through until it is on a die: the
-//! buffer, the lock of its page, the map, a slot.
+//! controller, the link, the buffer, the lock of its page, the map, a slot.
 
 use super::wait::Condition;
 use super::{Actor, Sim};
 use crate::config::{PendingRead, UnmappedRead};
 use crate::device::{LaneId, Owner, PageOp, Spent, Work};
-use crate::host::{Arrived, Buffer, Class, Data, Flush, Inside, Parts, Transfer, Write};
+use crate::host::{
+    Arrived, Buffer, Class, Data, Flush, Front, Inside, Parts, Passed, Transfer, Write,
+};
 use ftl::{Access, AccessKind, Kit, Lpn};
 use kernel::{Bytes, Dur, Prio, Time};
 use nand::{DieId, Ppn, Source};
@@ -28,9 +30,93 @@ impl<K: Kit> Sim<K> {
     pub(super) fn gate_event(&mut self) {
         let (first, next) = self.waits.release_held();
         if let Some(id) = first {
-            self.split(id);
+            self.take_in(id);
         }
         self.clock.plan_or_clear(Actor::Gate, next);
+    }
+
+    /// A request comes in: through the controller and the link, where there are such.
+    #[inline]
+    pub(super) fn take_in(&mut self, id: u32) {
+        if self.front.is_some() {
+            self.take_command(id);
+        } else {
+            self.split(id);
+        }
+    }
+
+    #[cold]
+    fn take_command(&mut self, id: u32) {
+        let (now, front) = (self.clock.now, self.front.as_mut().expect("a front"));
+        if front.has_controller() {
+            let &Inside { class, bytes, .. } = self.requests.get(id);
+            front.command(id, class, Bytes::new(bytes.into()), now);
+            self.plan_front();
+        } else {
+            self.carry_command(id);
+        }
+    }
+
+    /// The link carries the command of a request without data.
+    fn carry_command(&mut self, id: u32) {
+        let bare = matches!(self.requests.get(id).class, Class::Trim | Class::Flush);
+        match self.front.as_mut().filter(|front| bare && front.has_link()) {
+            Some(front) => {
+                front.bare(id, self.clock.now);
+                self.plan_front();
+            }
+            None => self.split(id),
+        }
+    }
+
+    fn plan_front(&mut self) {
+        let next = self.front.as_ref().and_then(|front| front.next());
+        self.clock.plan_or_clear(Actor::Front, next);
+    }
+
+    /// The controller or the link is through with something.
+    #[cold]
+    pub(super) fn front_event(&mut self) {
+        let (passed, took) = self.front.as_mut().expect("it is on the agenda").pass();
+        let took = took.as_ns();
+        self.plan_front();
+        match passed {
+            Passed::Command(id) => {
+                self.requests.get_mut(id).controller = took;
+                self.carry_command(id);
+            }
+            Passed::Bare(id) => {
+                self.requests.get_mut(id).link = took;
+                self.split(id);
+            }
+            Passed::In(op) => {
+                self.device.ops[op].spent.link += took;
+                self.enter_page(op);
+                self.flush();
+                self.start_jobs();
+            }
+            Passed::Out(op) => {
+                self.device.ops[op].spent.link += took;
+                self.page_answered(op);
+            }
+        }
+    }
+
+    fn has_link(&self) -> bool {
+        self.front.as_deref().is_some_and(Front::has_link)
+    }
+
+    /// The link carries the data of a host page operation to the drive, or to the host.
+    #[cold]
+    fn carry(&mut self, op: u32) {
+        let (from, to) = self.extent(op);
+        let (now, bytes) = (self.clock.now, Bytes::new(to - from));
+        let front = self.front.as_mut().expect("a link");
+        match self.device.ops[op].work {
+            Work::Program => front.bring(op, bytes, now),
+            _ => front.send(op, bytes, now),
+        }
+        self.plan_front();
     }
 
     /// Splits a request into page operations and sends them off.
@@ -63,6 +149,7 @@ impl<K: Kit> Sim<K> {
         };
         self.requests.get_mut(id).left = (last - first + 1) as u32;
         self.splits = self.parts_of_pages && class == Class::Read;
+        let carries = class == Class::Write && self.has_link();
         for page in first..=last {
             let lpn = Lpn::from_u32(page as u32);
             let whole = offset <= page * size && end >= (page + 1) * size;
@@ -73,12 +160,10 @@ impl<K: Kit> Sim<K> {
                 self.requests.stats.partial_bounds |= offset | end;
             }
             let op = self.device.ops.add(PageOp { partial, ..new });
-            if self.buffer.is_none() {
-                self.enter(op);
+            if carries {
+                self.carry(op);
             } else {
-                let from = offset.max(page * size) - page * size;
-                let to = end.min((page + 1) * size) - page * size;
-                self.enter_buffer(op, lpn, from, to);
+                self.enter_page(op);
             }
         }
         self.splits = false;
@@ -89,6 +174,27 @@ impl<K: Kit> Sim<K> {
             self.flush();
         }
         self.start_jobs();
+    }
+
+    /// A page operation of a request goes to the buffer, if there is one, or on to the FTL.
+    #[inline]
+    fn enter_page(&mut self, op: u32) {
+        if self.buffer.is_none() {
+            self.enter(op);
+        } else {
+            let (from, to) = self.extent(op);
+            self.enter_buffer(op, self.lpn_of(op), from, to);
+        }
+    }
+
+    /// Which bytes of its page a page operation of a request is about.
+    fn extent(&self, op: u32) -> (u64, u64) {
+        let size = self.ftl.geometry().page_size().get();
+        let Owner::Host(id) = self.device.ops[op].owner else { unreachable!("the host asks") };
+        let &Inside { offset, bytes, .. } = self.requests.get(id);
+        let page = u64::from(self.lpn_of(op).as_u32()) * size;
+        let end = (offset + u64::from(bytes)).min(page + size);
+        (offset.max(page) - page, end - page)
     }
 
     fn trim(&mut self, lpn: Lpn, prio: Prio) {
@@ -120,9 +226,19 @@ impl<K: Kit> Sim<K> {
         self.ftl.host_access(&Access { now: self.clock.now, kind, lpn, prio, waiting_device });
     }
 
-    /// A host page operation is done; with the last one its request is.
+    /// A host page operation is done in the drive; what was read still has to go to the host.
     #[inline]
     pub(super) fn page_done(&mut self, op: u32) {
+        if self.front.is_some() && self.device.ops[op].work == Work::Read && self.has_link() {
+            self.carry(op);
+        } else {
+            self.page_answered(op);
+        }
+    }
+
+    /// A host page operation is done; with the last one its request is.
+    #[inline]
+    fn page_answered(&mut self, op: u32) {
         match self.device.ops[op].owner {
             Owner::Host(id) => {
                 if self.requests.page_done(id, self.clock.now) {
@@ -138,8 +254,12 @@ impl<K: Kit> Sim<K> {
 
     fn complete(&mut self, id: u32, mut spent: Spent) {
         let request = self.requests.get(id);
-        let &Inside { class, stretch, outside, .. } = request;
+        let &Inside { class, stretch, outside, controller, link, .. } = request;
         spent.queue[Source::Host as usize] += outside;
+        if self.front.is_some() {
+            spent.controller += controller;
+            spent.link += link;
+        }
         self.watch.complete(request, self.clock.now, &spent);
         self.requests.complete(id, &spent, self.clock.now);
         if class == Class::Write && self.requests.barrier.leave(stretch) {
@@ -154,7 +274,8 @@ impl<K: Kit> Sim<K> {
     fn end_flushes(&mut self, last: &Spent) {
         while let Some(flush) = self.requests.barrier.take_done() {
             let request = self.requests.get(flush);
-            let waited = (self.clock.now - request.arrived).as_ns() - request.outside;
+            let before = request.outside + request.controller + request.link;
+            let waited = (self.clock.now - request.arrived).as_ns() - before;
             self.complete(flush, last.behind(Dur::ns(waited)));
         }
     }
@@ -202,7 +323,7 @@ impl<K: Kit> Sim<K> {
         let Some(ppn) = self.ftl.read(lpn, self.clock.now) else {
             self.requests.stats.unmapped_reads += 1;
             if self.unmapped_read == UnmappedRead::Zero {
-                self.page_done(op);
+                self.answer_from_memory(op);
                 return;
             }
             let die = DieId::from_u32(lpn.as_u32() % self.ftl.geometry().dies() as u32);
@@ -243,9 +364,14 @@ impl<K: Kit> Sim<K> {
         if self.device.ops[op].modify {
             self.modify(op);
         } else {
-            let bytes = self.ftl.geometry().page_size();
-            self.transfer(Transfer { op, place: None }, bytes);
+            self.answer_from_memory(op);
         }
+    }
+
+    /// What is read comes out of the drive's memory.
+    fn answer_from_memory(&mut self, op: u32) {
+        let (from, to) = self.extent(op);
+        self.transfer(Transfer { op, place: None }, Bytes::new(to - from));
     }
 
     /// Lets in the reads that waited for a refresh and need not any more, in order.
@@ -503,7 +629,10 @@ impl<K: Kit> Sim<K> {
         while let Some((op, data)) = self.waits.first_for_room() {
             let Some(place) = self.place_in_buffer(op, data, false) else { return };
             let waited = self.waits.release_first_for_room(&self.device.ops, self.clock.now);
-            self.device.ops[op].spent = spent.behind(waited);
+            let before = self.device.ops[op].spent.link;
+            let o = &mut self.device.ops[op];
+            o.spent = spent.behind(waited);
+            o.spent.link += before;
             self.transfer(Transfer { op, place: Some(place) }, data.bytes);
         }
     }

@@ -22,14 +22,15 @@ pub use watch::Stretch;
 pub use crate::device::{DeviceStats, PageCounts};
 pub use crate::host::{BufferCounts, Class, ClassStats, Completion, Overload, Stats};
 
-use crate::config::{Drive, PendingRead, Recording, UnmappedRead};
+use crate::config::{Drive, Host, PendingRead, Recording, UnmappedRead};
 use crate::device::{Cells, Device};
-use crate::host::{Buffer, ClosedLoop, Feeder, Inside, Requests, Trays};
+use crate::host::{Buffer, ClosedLoop, Feeder, Front, Inside, Requests, Trays};
 use crate::record::Sink;
 use ftl::{Ftl, Kit, Lpn, Throttle};
 use kernel::{Dur, Idx, Time};
 use load::Reading;
 use nand::PlaneId;
+use policies::ArbitrationPolicy;
 use wait::Waits;
 use watch::Watch;
 use workload::{Loop, Request, Source as Requester, TraceError};
@@ -100,6 +101,8 @@ pub struct Sim<K: Kit> {
     requests: Requests,
     /// Whoever pushes requests has no more.
     closed: bool,
+    /// What a request passes before anything else, where that takes time.
+    front: Option<Box<Front>>,
     buffer: Option<Buffer>,
     /// Where writes wait for others, if one command programs several pages.
     trays: Trays,
@@ -138,6 +141,7 @@ impl<K: Kit> Sim<K> {
             clock: Clock::new(geometry.dies()),
             requests: Requests::new(),
             closed: false,
+            front: Front::new(drive.link, drive.controller).map(Box::new),
             buffer: Buffer::new(&drive.buffer, geometry.page_size()),
             waits: Waits::new(geometry.dies()),
             device: Device::new(drive, &ftl.policies.cost),
@@ -149,8 +153,31 @@ impl<K: Kit> Sim<K> {
 
     /// Records the run that follows.
     pub fn record(&mut self, recording: Recording, sink: Sink) {
+        self.record_by(recording, sink, Vec::new());
+    }
+
+    /// The same with the names of flows.
+    pub(crate) fn record_by(&mut self, recording: Recording, sink: Sink, flows: Vec<String>) {
         let look = watch::look(&self.requests, &self.waits, &self.device, self.clock.now);
-        self.watch.record(recording, sink, &look, &self.ftl);
+        self.watch.record(recording, sink, flows, &look, &self.ftl);
+    }
+
+    /// Counts by flow, of so many.
+    pub(crate) fn count_flows(&mut self, flows: usize) {
+        self.requests.stats.flows = (0..flows).map(|_| Default::default()).collect();
+    }
+
+    /// Lets an arbiter choose between flows of these weights in the run that follows; `loops` are the
+    /// closed ones.
+    pub(crate) fn arbitrate(
+        &mut self,
+        settings: &Host,
+        policy: ArbitrationPolicy,
+        weights: &[u32],
+        loops: Vec<Loop>,
+    ) {
+        let feeder = self.feeder.as_mut().expect("the run has not begun");
+        feeder.arbitrate(settings, policy, weights, loops);
     }
 
     /// Adds closed loops to the run that follows.
@@ -178,7 +205,7 @@ impl<K: Kit> Sim<K> {
             }
         }
         let id = self.requests.add(inside, now);
-        self.split(id);
+        self.take_in(id);
         Dur::ZERO
     }
 
@@ -218,6 +245,7 @@ impl<K: Kit> Sim<K> {
                 Actor::Timer => self.timer_event(),
                 Actor::Port => self.port_event(),
                 Actor::Trays => self.tray_event(),
+                Actor::Front => self.front_event(),
             }
         }
     }
@@ -295,7 +323,7 @@ impl<K: Kit> Sim<K> {
                 }
             }
             match self.advance(self.wakes_at()) {
-                Turn::Reached => feeder.wake(),
+                Turn::Reached => feeder.wake(self.clock.now),
                 Turn::Done => feeder.collect(self),
                 Turn::Idle | Turn::WornOut => return Ok(()),
             }
@@ -449,8 +477,13 @@ impl<K: Kit> Sim<K> {
         self.device.cells.as_deref()
     }
 
+    /// What an arbiter between flows counted.
+    pub(crate) fn arbiter_counters(&self) -> Vec<(&'static str, f64)> {
+        self.feeder.as_ref().map_or_else(Vec::new, Feeder::arbiter_counters)
+    }
+
     /// The closed loops.
-    pub(crate) fn closed_loops(&self) -> &[ClosedLoop] {
-        self.feeder.as_ref().map_or(&[], Feeder::closed_loops)
+    pub(crate) fn closed_loops(&self) -> impl Iterator<Item = &ClosedLoop> {
+        self.feeder.iter().flat_map(Feeder::closed_loops)
     }
 }

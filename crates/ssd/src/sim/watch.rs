@@ -39,10 +39,11 @@ impl Watch {
         &mut self,
         recording: Recording,
         sink: Sink,
+        flows: Vec<String>,
         look: &Look<'_>,
         ftl: &Ftl<K>,
     ) {
-        let mut recorder = Recorder::new(recording, sink);
+        let mut recorder = Recorder::new(recording, sink, flows);
         recorder.begin(look, ftl);
         self.row_end = recorder.row_end();
         self.recorder = Some(Box::new(recorder));

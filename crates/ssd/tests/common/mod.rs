@@ -74,7 +74,7 @@ pub(crate) fn try_drive<S: AsRef<str>>(text: &str, settings: &[S]) -> Result<Dri
 /// `len` bytes from byte `offset` on, at `ns`.
 pub(crate) fn bytes(ns: u64, op: Op, offset: u64, len: u64) -> Request {
     let len = u32::try_from(len).expect("requests are below 4 GiB");
-    Request { at: Time::from_ns(ns), offset, len, op, prio: Prio::Normal }
+    Request { at: Time::from_ns(ns), offset, len, op, prio: Prio::Normal, flow: 0 }
 }
 
 /// One page is read.
@@ -187,13 +187,16 @@ pub(crate) struct Class {
     pub(crate) ecc: f64,
     /// Into and out of the write buffer: 0 without one that takes time.
     pub(crate) buffer: f64,
+    /// On the link and in the controller: 0 where they take no time.
+    pub(crate) front: [f64; 2],
 }
 
 impl Class {
     /// The sum of all parts of the mean.
     pub(crate) fn parts(&self) -> f64 {
         let queue = self.queue.iter().sum::<f64>();
-        self.throttle + queue + self.bus + self.array + self.ecc + self.buffer
+        let front = self.front.iter().sum::<f64>();
+        self.throttle + queue + self.bus + self.array + self.ecc + self.buffer + front
     }
 
     /// What the requests took in all, with the part behind each cause: (latency, behind the host,
@@ -229,6 +232,7 @@ pub(crate) fn class_of(value: &Value, class: &str) -> Class {
         array: number(&delay["array"]),
         ecc: number(&delay["ecc"]),
         buffer: number(&delay["buffer"]),
+        front: ["link", "controller"].map(|of| number(&delay[of])),
     }
 }
 

@@ -123,7 +123,7 @@ fn the_defaults_are_settings() {
     // A drive that gives nothing else has nothing missing.
     let drive = file(GOOD).drive();
     let defaults = drive.sources.values().filter(|s| *s == "default").count();
-    assert_eq!(defaults, 38);
+    assert_eq!(defaults, 44);
 }
 
 #[test]

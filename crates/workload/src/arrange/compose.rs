@@ -28,8 +28,8 @@ use super::steps::{Slice, Steps};
 use crate::error::{Spot, detail};
 use crate::source::digest;
 use crate::{
-    About, BATCH, ClosedLoop, Fold, Merge, Named, OutOfRange, Part, Request, Source, TraceError,
-    Workload,
+    About, BATCH, ClosedLoop, Flow, Fold, Merge, Named, OutOfRange, Part, Request, Source,
+    TraceError, Workload,
 };
 
 const SCHEMA: &str = "floatgate.workload/1";
@@ -40,6 +40,8 @@ pub struct Composition {
     name: String,
     /// The line on which each part names its workload, and the part.
     parts: Vec<(usize, PartText)>,
+    /// The requests that a part without times has outstanding, where it does not say.
+    depth: Option<u32>,
 }
 
 /// One part, as written.
@@ -69,6 +71,10 @@ pub struct PartText {
     switching: Option<Switching>,
     share: Option<f64>,
     closed: Option<ClosedLoop>,
+    /// When its closed loop ends.
+    until: Option<Dur>,
+    flow: Option<String>,
+    weight: Option<u32>,
 }
 
 /// When requests are urgent and when they are not.
@@ -137,6 +143,8 @@ struct PartToml {
     stretches: Option<u64>,
     seed: Option<u64>,
     share: Option<f64>,
+    flow: Option<String>,
+    weight: Option<u32>,
 }
 
 /// A name, or a number that is one.
@@ -188,10 +196,18 @@ impl Composition {
     pub fn read(name: &str, text: &str) -> Option<Result<Self, String>> {
         let table: toml::Table = text.parse().ok()?;
         let ours = table.get("schema").and_then(toml::Value::as_str) == Some(SCHEMA);
-        (ours || table.contains_key("part")).then(|| Self::parsed(name, text))
+        (ours || table.contains_key("part")).then(|| Self::parsed(name, text, false))
     }
 
-    fn parsed(name: &str, text: &str) -> Result<Self, String> {
+    /// Reads the text of parts that a command line names, without times as loops of `depth`.
+    ///
+    /// # Errors
+    /// All that is wrong.
+    pub fn of_flows(name: &str, text: &str, depth: u32) -> Result<Self, String> {
+        Ok(Self { depth: Some(depth), ..Self::parsed(name, text, true)? })
+    }
+
+    fn parsed(name: &str, text: &str, loops: bool) -> Result<Self, String> {
         let file: FileToml = toml::from_str(text).map_err(|e| format!("{name}: {e}"))?;
         let line = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
         let mut wrong = Vec::new();
@@ -218,7 +234,7 @@ impl Composition {
             };
             let part = part.into_inner();
             let place = line(part.workload.span().start);
-            let part = part.checked(&mut |key, what| {
+            let part = part.checked(loops, &mut |key, what| {
                 wrong.push(format!("{name}:{}: `{key}` of part {}: {what}", at(key), i + 1));
             });
             parts.push((place, part));
@@ -236,7 +252,16 @@ impl Composition {
         } else if shares >= 1.0 && wrong.is_empty() {
             wrong.push(format!("{name}: the shares add up to {shares}; expected less than 1"));
         }
-        if wrong.is_empty() { Ok(Self { name: name.into(), parts }) } else { Err(wrong.join("\n")) }
+        if wrong.is_empty() {
+            Ok(Self { name: name.into(), parts, depth: None })
+        } else {
+            Err(wrong.join("\n"))
+        }
+    }
+
+    /// The names of the flows, as far as parts say them.
+    pub fn flows(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|(_, part)| part.flow.as_deref())
     }
 
     /// Opens every part with `open` and puts them together under the name `shown`.
@@ -262,7 +287,13 @@ impl Composition {
         if !wrong.is_empty() {
             return Err(wrong.join("\n"));
         }
-        self.together(shown, opened).map_err(|e| format!("{}: {e}", self.name))
+        let mut parts = self.clone();
+        for ((_, part), workload) in parts.parts.iter_mut().zip(&opened) {
+            if let (None, false, Some(depth)) = (part.closed, workload.about().timed, self.depth) {
+                part.closed = Some(ClosedLoop { depth, until: part.until });
+            }
+        }
+        parts.together(shown, opened).map_err(|e| format!("{}: {e}", self.name))
     }
 
     fn together(
@@ -310,17 +341,37 @@ impl Composition {
             let reading = about.reading.as_deref().map_or(String::new(), |r| format!(" ({r})"));
             notes.push(format!("part {} is {}{reading}{}", i + 1, about.name, part.said()));
         }
-        let merged = parts().zip(opened).map(|(part, workload)| {
+        let names = self.names(&opened);
+        let merged = parts().zip(opened).zip(names).map(|((part, workload), flow)| {
             let workload = match part.switching {
                 None => workload,
                 Some(switching) => Switched::new(workload, switching)?,
             };
-            Ok(Part { workload, begins: part.begins, prio: part.prio, closed: part.closed })
+            let flow = flow.map(|name| (name, part.weight.unwrap_or(1)));
+            let PartText { begins, prio, closed, .. } = *part;
+            Ok(Part { workload, begins, prio, closed, flow })
         });
         let merged = Merge::new(shown, merged.collect::<Result<_, TraceError>>()?)?;
         notes.extend(merged.about().notes.iter().cloned());
         let about = About { sha256: Some(digest), reading: None, notes, ..merged.about().clone() };
         Ok(Box::new(Named::new(Box::new(merged), about)))
+    }
+
+    /// What the flow of each part is called: what the part says, or its workload, with the number of
+    /// the part where that would be the name of two. One part alone is no flow.
+    fn names(&self, opened: &[Box<dyn Workload>]) -> Vec<Option<String>> {
+        let said = self.parts.iter().map(|(_, part)| part.flow.as_deref());
+        let said: Vec<Option<&str>> = said.collect();
+        let own = said.iter().zip(opened);
+        let own: Vec<&str> =
+            own.map(|(said, workload)| said.unwrap_or(&workload.about().name)).collect();
+        let name = |i: usize| {
+            let alone = own.iter().filter(|name| **name == own[i]).count() == 1;
+            let plain = said[i].is_some() || alone;
+            let name = if plain { own[i].to_owned() } else { format!("{} {}", own[i], i + 1) };
+            (opened.len() > 1 || said[i].is_some()).then_some(name)
+        };
+        (0..opened.len()).map(name).collect()
     }
 
     /// Says which requests the whole has, as far as the drive's settings do not.
@@ -335,8 +386,15 @@ impl Composition {
     }
 }
 
+/// Whether a flow may be called so.
+fn name_of_flow(name: &str) -> Result<(), String> {
+    let bad = name.trim().is_empty() || name.chars().any(char::is_control);
+    if bad { Err("a flow needs a name of one line".into()) } else { Ok(()) }
+}
+
 impl PartToml {
-    fn checked(self, wrong: &mut dyn FnMut(&'static str, String)) -> PartText {
+    /// `loops`: without times, it is a closed loop anyway.
+    fn checked(self, loops: bool, wrong: &mut dyn FnMut(&'static str, String)) -> PartText {
         let steps = Steps {
             slice: self.slice.map(|t| t.0),
             first: self.first,
@@ -368,7 +426,7 @@ impl PartToml {
             wrong("wrap", "no address is left; expected a size above 0".into());
         }
         match self.queue_depth {
-            None if self.until.is_some() => {
+            None if self.until.is_some() && !loops => {
                 let what = "only a part with a `queue-depth` has it; `slice` cuts recorded times";
                 wrong("until", what.into());
             }
@@ -385,6 +443,14 @@ impl PartToml {
                     }
                 }
             }
+        }
+        if let Some(flow) = &self.flow
+            && let Err(what) = name_of_flow(flow)
+        {
+            wrong("flow", what);
+        }
+        if let Some(weight) = self.weight.filter(|w| !(1..=Flow::HEAVIEST).contains(w)) {
+            wrong("weight", format!("{weight} is no weight; expected 1 to {}", Flow::HEAVIEST));
         }
         let switches = matches!(self.priority, Some(Priority::Switching));
         for (key, given) in [("stretches", self.stretches.is_some()), ("seed", self.seed.is_some())]
@@ -425,6 +491,9 @@ impl PartToml {
             }),
             switching,
             share: self.share,
+            flow: self.flow,
+            weight: self.weight,
+            until: self.until.as_ref().map(|t| t.0),
             wrap: self.wrap.map(|t| t.0),
             closed: self.queue_depth.map(|depth| {
                 let until = self.until.map(|t| t.0);
@@ -464,6 +533,12 @@ impl PartText {
         }
         if let Some(share) = self.share {
             write!(said, ", {share} of all requests").expect("a string takes every text");
+        }
+        if let Some(flow) = &self.flow {
+            write!(said, ", flow {flow}").expect("a string takes every text");
+        }
+        if let Some(weight) = self.weight {
+            write!(said, ", weight {weight}").expect("a string takes every text");
         }
         said
     }

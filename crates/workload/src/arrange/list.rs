@@ -46,6 +46,7 @@ impl List {
             span: requests.iter().map(Request::end).max(),
             timed: true,
             closed: Vec::new(),
+            flows: Vec::new(),
             stand_in: None,
             notes: Vec::new(),
         };
@@ -92,6 +93,7 @@ mod tests {
             len,
             op: Op::Write,
             prio: Prio::Normal,
+            flow: 0,
         };
         let requests: Vec<_> = (0..10_000).map(|i| at(i, 512)).collect();
         let list = List::new("l", requests.clone()).unwrap();

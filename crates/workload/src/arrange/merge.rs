@@ -7,7 +7,7 @@ use kernel::{Bytes, Dur, Prio, Time};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Spot, detail};
-use crate::{About, BATCH, Flows, Loop, Request, Source, TraceError, Workload};
+use crate::{About, BATCH, Flow, Flows, Loop, Request, Source, TraceError, Workload};
 
 /// Each part begins at a multiple of this, as the devices of one trace do.
 const ALIGN: u64 = 1 << 20;
@@ -24,6 +24,9 @@ pub struct Part {
     pub prio: Option<Prio>,
     /// Present if its requests come when others of it are answered.
     pub closed: Option<ClosedLoop>,
+    /// Whose requests these are: a name, which several parts may share, and its weight. Where no part
+    /// says so there are no flows; a part with flows of its own keeps them.
+    pub flow: Option<(String, u32)>,
 }
 
 /// How a part asks that waits for answers.
@@ -38,7 +41,7 @@ pub struct ClosedLoop {
 impl Part {
     /// A workload that begins at once, its requests as they are.
     pub fn new(workload: Box<dyn Workload>) -> Self {
-        Self { workload, begins: Dur::ZERO, prio: None, closed: None }
+        Self { workload, begins: Dur::ZERO, prio: None, closed: None, flow: None }
     }
 }
 
@@ -53,6 +56,8 @@ struct Placed {
     part: Part,
     /// First byte of its region.
     region: u64,
+    /// Which of the flows of all those of its requests are; empty: as they say.
+    flows: Vec<u8>,
 }
 
 impl Merge {
@@ -67,11 +72,31 @@ impl Merge {
             return Err(whole("nothing to merge".into(), "at least one workload", ""));
         };
         let mut placed = Vec::with_capacity(parts.len());
+        let mut flows: Vec<Flow> = Vec::new();
         let (mut region, mut end) = (0, 0);
         for mut part in parts {
             part.begins -= earliest;
             let span = span(&*part.workload)?;
-            placed.push(Placed { part, region });
+            let own = flows_of(&part, region, span);
+            let mut place = |own: Flow| {
+                if let Some(at) = flows.iter().position(|f| f.name == own.name) {
+                    let (from, to) = &mut flows[at].region;
+                    (*from, *to) = ((*from).min(own.region.0), (*to).max(own.region.1));
+                    return at as u8;
+                }
+                flows.push(own);
+                (flows.len() - 1) as u8
+            };
+            let numbers = own.into_iter().map(&mut place).collect();
+            placed.push(Placed { part, region, flows: numbers });
+            if flows.len() > Flow::MOST {
+                let found = format!(
+                    "more than {} flows; `{}` is one too many",
+                    Flow::MOST,
+                    flows[Flow::MOST].name
+                );
+                return Err(whole(found, "at most 256 flows", "give several parts one name"));
+            }
             end =
                 u64::checked_add(region, span).filter(|end| *end <= FARTHEST).ok_or_else(|| {
                     let hint = "`host.out-of-range` can pack a part before it is merged";
@@ -104,11 +129,25 @@ impl Merge {
             span: Some(end),
             timed: abouts.iter().all(|a| a.timed),
             closed,
+            flows,
             stand_in: abouts.iter().find_map(|a| a.stand_in.clone()),
             notes,
         };
         Ok(Self { parts: placed, about })
     }
+}
+
+/// The flows of a part whose addresses begin at `region`.
+fn flows_of(part: &Part, region: u64, span: u64) -> Vec<Flow> {
+    let own = &part.workload.about().flows;
+    if let (true, Some((name, weight))) = (own.is_empty(), &part.flow) {
+        return vec![Flow { name: name.clone(), weight: *weight, region: (region, region + span) }];
+    }
+    let moved = own.iter().map(|flow| {
+        let (from, to) = flow.region;
+        Flow { region: (from + region, to + region), ..flow.clone() }
+    });
+    moved.collect()
 }
 
 /// The end of a workload's addresses.
@@ -170,7 +209,8 @@ impl Workload for Merge {
         for placed in &self.parts {
             if let Some(ClosedLoop { depth, until }) = placed.part.closed {
                 let until = until.map_or(Time::MAX, |until| Time::ZERO + until);
-                closed.push(Loop { source: merged([placed].into_iter())?, depth, until });
+                let flow = placed.flows.first().copied().unwrap_or_default();
+                closed.push(Loop { source: merged([placed].into_iter())?, depth, until, flow });
             }
         }
         Ok(Flows { open, closed })
@@ -179,7 +219,7 @@ impl Workload for Merge {
 
 /// The requests of some parts, in order.
 fn merged<'a>(parts: impl Iterator<Item = &'a Placed>) -> Result<Box<dyn Source>, TraceError> {
-    let lane = |Placed { part, region }: &Placed| {
+    let lane = |Placed { part, region, flows }: &Placed| {
         let mut lane = Lane {
             source: part.workload.open()?,
             batch: Vec::with_capacity(BATCH),
@@ -187,6 +227,7 @@ fn merged<'a>(parts: impl Iterator<Item = &'a Placed>) -> Result<Box<dyn Source>
             begins: part.begins,
             region: *region,
             prio: part.prio,
+            flows: flows.clone(),
         };
         lane.refill()?;
         Ok(lane)
@@ -208,6 +249,7 @@ struct Lane {
     begins: Dur,
     region: u64,
     prio: Option<Prio>,
+    flows: Vec<u8>,
 }
 
 impl Lane {
@@ -220,6 +262,7 @@ impl Lane {
                 r.offset += self.region;
             }
             r.prio = self.prio.unwrap_or(r.prio);
+            r.flow = self.flows.get(usize::from(r.flow)).copied().unwrap_or(r.flow);
         }
         Ok(())
     }

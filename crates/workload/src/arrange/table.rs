@@ -99,6 +99,7 @@ pub fn open_table(
         span: Some(span),
         timed,
         closed: Vec::new(),
+        flows: Vec::new(),
         stand_in,
         notes,
     };
@@ -341,6 +342,7 @@ impl Reading {
                 len: size as u32,
                 op: OPS[op as usize],
                 prio: Prio::Normal,
+                flow: 0,
             }));
             for (r, time) in ready.iter_mut().zip(rows.time.unwrap_or_default()) {
                 r.at = Time::from_ns(time - base);

@@ -40,7 +40,7 @@ impl Catalogue {
             let part = self.get(name).expect("a test looks parts up");
             let workload = opening.file(part, file)?;
             let origin = workload.origin().unwrap_or(0);
-            parts.push(Part { workload, begins: Dur::ns(origin), prio: None, closed: None });
+            parts.push(Part { begins: Dur::ns(origin), ..Part::new(workload) });
         }
         Ok(Box::new(Merge::new(&entry.name, parts)?))
     }

@@ -65,10 +65,8 @@ impl Catalogue {
         // A stand-in begins with the earliest of the volumes that are there.
         let earliest = parts.iter().filter_map(|part| part.1).min().unwrap_or(0);
         let parts = parts.into_iter().map(|(workload, origin)| Part {
-            workload,
             begins: Dur::ns(origin.unwrap_or(earliest)),
-            prio: None,
-            closed: None,
+            ..Part::new(workload)
         });
         let merged = Box::new(Merge::new(&entry.name, parts.collect())?);
         Ok(match length.requests {

@@ -154,6 +154,7 @@ impl Generator {
             span: Some(span),
             timed: arrivals != Arrivals::AsFastAsPossible,
             closed: Vec::new(),
+            flows: Vec::new(),
             stand_in: None,
             notes: Vec::new(),
         };
@@ -283,7 +284,7 @@ impl Making {
                 Some(op) => op,
                 None => plan.op(ops.bits()),
             };
-            Request { at: clock.tick(), offset, len, op, prio: Prio::Normal }
+            Request { at: clock.tick(), offset, len, op, prio: Prio::Normal, flow: 0 }
         };
         if plan.flush_every.is_none() && plan.fua_below == 0 {
             batch.extend((0..n).map(|_| one()));

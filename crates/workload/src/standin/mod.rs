@@ -124,6 +124,7 @@ impl Profile {
             span: Some(self.space().end()),
             timed: true,
             closed: Vec::new(),
+            flows: Vec::new(),
             stand_in: Some(StandIn {
                 model: MODEL.into(),
                 version: VERSION.into(),
@@ -259,6 +260,7 @@ impl Source for Making {
                 len: (len * SECTOR) as u32,
                 op: if read { Op::Read } else { Op::Write },
                 prio: Prio::Normal,
+                flow: 0,
             });
         }
         Ok(())

@@ -226,6 +226,7 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
         span: Some(seen.regions.span()),
         timed: seen.timed,
         closed: Vec::new(),
+        flows: Vec::new(),
         stand_in: None,
         notes,
     };

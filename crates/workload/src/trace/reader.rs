@@ -290,6 +290,7 @@ impl<P: Parser> Source for Reader<P> {
                 len: raw.len,
                 op: raw.op,
                 prio: Prio::Normal,
+                flow: 0,
             });
         }
         Ok(())

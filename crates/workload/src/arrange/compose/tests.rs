@@ -11,6 +11,7 @@ fn list(name: &str, n: u64, gap: u64) -> Box<dyn Workload> {
         len: 4096,
         op: Op::Write,
         prio: Prio::Normal,
+        flow: 0,
     });
     Box::new(List::new(name, requests.collect()).unwrap())
 }
@@ -46,6 +47,45 @@ fn parts_are_changed_and_merged_with_their_priorities() {
     assert!(about.notes[1].contains("priority high"));
 }
 
+#[test]
+fn parts_are_flows_by_their_names() {
+    let flows = |text: &str| {
+        let mixed = open(&format!("{HEAD}{text}")).unwrap();
+        let all = drain(&mut *mixed.open().unwrap()).unwrap();
+        let of = |flow: u8| all.iter().filter(|r| r.flow == flow).count();
+        let about = mixed.about();
+        let flow = |(i, f): (usize, &Flow)| {
+            // Whatever is tagged so lies in its region.
+            let mine = || all.iter().filter(|r| usize::from(r.flow) == i);
+            assert!(mine().all(|r| f.region.0 <= r.offset && r.end() <= f.region.1), "{f:?}");
+            (f.name.clone(), f.weight, of(i as u8))
+        };
+        about.flows.iter().enumerate().map(flow).collect::<Vec<_>>()
+    };
+    let named = |name: &str, weight, n| (name.to_owned(), weight, n);
+    let two =
+        "[[part]]\nworkload = \"40/10\"\nflow = \"db\"\nweight = 4\n[[part]]\nworkload = \"3/1\"\n";
+    assert_eq!(flows(two), [named("db", 4, 40), named("3/1", 1, 3)]);
+    // Parts of one name are one flow; equal workloads are told apart by the number of the part.
+    let shared =
+        "[[part]]\nworkload = \"5/1\"\nflow = \"a\"\n[[part]]\nworkload = \"6/1\"\nflow = \"a\"\n";
+    assert_eq!(flows(shared), [named("a", 1, 11)]);
+    let alike = "[[part]]\nworkload = \"5/1\"\n[[part]]\nworkload = \"5/1\"\n";
+    assert_eq!(flows(alike), [named("5/1 1", 1, 5), named("5/1 2", 1, 5)]);
+    // One part without a name is no flow.
+    assert_eq!(flows("[[part]]\nworkload = \"5/1\"\n"), []);
+    // A file within a file keeps its flows.
+    let composition = Composition::read("outer.toml", &format!("{HEAD}{alike}")).unwrap().unwrap();
+    let outer = composition.open("outer.toml", &mut |_| open(&format!("{HEAD}{two}"))).unwrap();
+    let names: Vec<_> = outer.about().flows.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(names, ["db", "3/1"], "the same names are the same flows");
+    assert_eq!(outer.about().flows[0].region, (0, (2 << 20) + 40 * 4096));
+    for (wrong, said) in [("flow = \" \"\n", "`flow` of part 1"), ("weight = 0\n", "1 to 256")] {
+        let error = open(&format!("{HEAD}[[part]]\nworkload = \"5/1\"\n{wrong}")).err().unwrap();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
 /// Flushes are requests of their part: among its share, urgent with it, in its closed loop.
 #[test]
 fn flushes_belong_to_their_part() {
@@ -58,7 +98,7 @@ fn flushes_belong_to_their_part() {
                 // Every third is a flush, beginning with the first.
                 let (op, offset, len) =
                     if i % 3 == 0 { (Op::Flush, 0, 0) } else { (Op::WriteFua, 4096 * i, 512) };
-                Request { at, offset, len, op, prio: Prio::Normal }
+                Request { at, offset, len, op, prio: Prio::Normal, flow: 0 }
             };
             let list = List::new(&part.workload, (0..n).map(request).collect()).unwrap();
             Ok(Box::new(list) as Box<dyn Workload>)

@@ -13,7 +13,7 @@ fn random(seed: u64, name: &str, n: usize) -> Vec<Request> {
         let (offset, len) = (u64::from(rng.below(1 << 22)) * 512, 512 << rng.below(6));
         let op = [Op::Read, Op::Write, Op::WriteFua, Op::Flush][rng.below(4) as usize];
         let (offset, len) = if op == Op::Flush { (0, 0) } else { (offset, len) };
-        Request { at: Time::from_ns(at), offset, len, op, prio: Prio::Normal }
+        Request { at: Time::from_ns(at), offset, len, op, prio: Prio::Normal, flow: 0 }
     };
     let mut requests: Vec<Request> = (0..n).map(&mut request).collect();
     let first = requests[0].at - Time::ZERO;
@@ -40,6 +40,7 @@ fn merging_is_sorting_by_time_and_part_with_every_part_in_its_region() {
             begins: begins(i),
             prio: prio(i),
             closed: None,
+            flow: Some((format!("flow {}", i % 5), 1)),
         });
         let merged = Merge::new("all", parts.collect()).unwrap();
 
@@ -53,6 +54,7 @@ fn merging_is_sorting_by_time_and_part_with_every_part_in_its_region() {
                 // A flush is one of the whole drive.
                 offset: if r.op == Op::Flush { 0 } else { r.offset + region },
                 prio: prio(i).unwrap_or(Prio::Normal),
+                flow: (i % 5) as u8,
                 ..*r
             }));
             end = region + requests.iter().map(Request::end).max().unwrap();
@@ -121,8 +123,14 @@ fn a_stand_in_among_the_parts_is_not_forgotten() {
 #[test]
 fn what_cannot_be_merged_is_refused() {
     let far = |n: u64| {
-        let request =
-            Request { at: Time::ZERO, offset: n, len: 512, op: Op::Read, prio: Prio::Normal };
+        let request = Request {
+            at: Time::ZERO,
+            offset: n,
+            len: 512,
+            op: Op::Read,
+            prio: Prio::Normal,
+            flow: 0,
+        };
         Part::new(list("far", &[request]))
     };
     for (parts, word) in

@@ -1,0 +1,66 @@
+//! `weighted`: urgent requests first, then each flow as often in a round as its weight says: weighted
+//! round robin with an urgent class as NVM Express has it, with a weight for each flow in the place of
+//! three for all.
+
+use super::round_robin::BURST;
+use super::{Arbitration, HeadView, after};
+use crate::info::{Family, PolicyInfo};
+use crate::params::Params;
+use ftl::Watch;
+use kernel::{Prio, Time};
+
+/// The entry in the list.
+pub const INFO: PolicyInfo = PolicyInfo {
+    name: "weighted",
+    summary: "Requests of high priority first; of the rest each flow sends, round by round, as many \
+              as its weight.",
+    paper: "NVM Express Base Specification, weighted round robin with urgent priority class \
+            arbitration",
+    params: &[BURST],
+    ..PolicyInfo::of(Family::Arbitration)
+};
+
+/// By turns, as often as weights say.
+#[derive(Clone, Debug)]
+pub struct Weighted {
+    burst: u64,
+    /// Whose turn it is, and how many requests it may still send in it.
+    turn: u8,
+    left: u64,
+    /// The last flow that sent something urgent.
+    urgent: u8,
+    /// Requests that each flow may still send in this round.
+    credit: Vec<u32>,
+}
+
+pub(crate) fn new(params: &Params) -> Weighted {
+    let last = u8::MAX;
+    Weighted { burst: params.int("burst"), turn: last, left: 0, urgent: last, credit: vec![0; 256] }
+}
+
+impl Watch for Weighted {}
+
+impl Arbitration for Weighted {
+    fn pick(&mut self, heads: &[HeadView], _: Time) -> usize {
+        if let Some(next) = after(heads, self.urgent, |h| h.prio == Prio::High) {
+            self.urgent = heads[next].flow;
+            return next;
+        }
+        let may = |credit: &[u32], h: &HeadView| credit[usize::from(h.flow)] > 0;
+        let same = |h: &HeadView| h.flow == self.turn && may(&self.credit, h);
+        let next = heads.iter().position(same).filter(|_| self.left > 0).unwrap_or_else(|| {
+            self.left = self.burst;
+            after(heads, self.turn, |h| may(&self.credit, h)).unwrap_or_else(|| {
+                // A round is over: what a flow did not use of it is lost.
+                for h in heads {
+                    self.credit[usize::from(h.flow)] = h.weight;
+                }
+                after(heads, self.turn, |_| true).expect("asked only when something waits")
+            })
+        });
+        self.turn = heads[next].flow;
+        self.left -= 1;
+        self.credit[usize::from(self.turn)] -= 1;
+        next
+    }
+}

@@ -1,0 +1,299 @@
+//! Several flows before the door of the drive, and an arbiter between them.
+//!
+//! Each flow has a queue outside. Its requests come there at their times, or as its earlier ones are
+//! answered; when the drive has a place the arbiter says whose first request goes in. With one flow
+//! the order is that of [`Feeder`](super::Feeder), event by event.
+
+use super::backlog::Backlog;
+use super::{Completion, Inbox};
+use crate::config::{Host, HostMode};
+use crate::host::arrival::ClosedLoop;
+use crate::sim::{Interrupted, Sim};
+use ftl::{Kit, Watch};
+use kernel::{Dur, Time};
+use policies::{Arbitration, ArbitrationPolicy, HeadView};
+use std::collections::VecDeque;
+use workload::{Request, Source as Requester};
+
+/// Where the time of arrival does not say which requests are read, at most so many are read to find the
+/// next one of each flow.
+const AHEAD: usize = 1 << 20;
+
+/// What comes to one flow from one place: from the stream of all, or from a closed loop.
+struct Lane {
+    flow: u8,
+    /// Requests that were read and have not gone in. Of a closed loop it holds one at most.
+    waiting: VecDeque<Request>,
+    /// Of a closed loop: when each of its places became free, in order.
+    free: VecDeque<Time>,
+    closed: Option<ClosedLoop>,
+    /// With think times: when the next request comes, if the one before is answered.
+    ready: Option<Time>,
+    previous: Time,
+    thinks: bool,
+}
+
+/// Queues of flows and their arbiter.
+pub(crate) struct Arbiter {
+    policy: ArbitrationPolicy,
+    mode: HostMode,
+    speed: f64,
+    inbox: Inbox,
+    lanes: Vec<Lane>,
+    /// Of each flow its weight and its requests inside.
+    flows: Vec<(u32, u32)>,
+    /// Requests of all lanes that wait.
+    waiting: usize,
+    /// Free places in the drive.
+    places: u32,
+    /// Arrivals up to this time were taken note of.
+    horizon: Time,
+    /// Throttle delay injected so far.
+    shift: Dur,
+    backlog: Option<Box<Backlog>>,
+    closed: bool,
+    heads: Vec<(HeadView, u32)>,
+}
+
+impl Arbiter {
+    /// `weights` has one for each flow, one at least; loops say whose they are.
+    pub(crate) fn new(
+        settings: &Host,
+        policy: ArbitrationPolicy,
+        weights: &[u32],
+        loops: Vec<(u8, ClosedLoop)>,
+    ) -> Self {
+        let lane = |flow, closed: Option<ClosedLoop>| Lane {
+            flow,
+            waiting: VecDeque::new(),
+            free: closed.iter().flat_map(ClosedLoop::free_from_the_start).collect(),
+            closed,
+            ready: None,
+            previous: Time::ZERO,
+            thinks: true,
+        };
+        let open = (0..weights.len()).map(|flow| lane(flow as u8, None));
+        let closed = loops.into_iter().map(|(flow, inner)| lane(flow, Some(inner)));
+        let has_times = matches!(settings.mode, HostMode::Timestamps | HostMode::Shifted);
+        Self {
+            policy,
+            mode: settings.mode,
+            speed: settings.speed,
+            inbox: Inbox::new(),
+            lanes: open.chain(closed).collect(),
+            flows: weights.iter().map(|&weight| (weight, 0)).collect(),
+            waiting: 0,
+            places: match settings.mode {
+                HostMode::QueueDepth => settings.queue_depth,
+                _ => settings.queue_limit,
+            },
+            horizon: Time::ZERO,
+            shift: Dur::ZERO,
+            backlog: has_times.then(|| Box::new(Backlog::new())),
+            closed: false,
+            heads: Vec::new(),
+        }
+    }
+
+    /// The closed loops.
+    pub(crate) fn loops(&self) -> impl Iterator<Item = &ClosedLoop> {
+        self.lanes.iter().filter_map(|lane| lane.closed.as_ref())
+    }
+
+    pub(crate) fn counters(&self) -> Vec<(&'static str, f64)> {
+        self.policy.counters()
+    }
+
+    pub(crate) fn backlog(&self) -> Option<&Backlog> {
+        self.backlog.as_deref()
+    }
+
+    /// What arrives now has arrived.
+    pub(crate) fn wake(&mut self, now: Time) {
+        self.horizon = now;
+    }
+
+    /// A request is answered.
+    fn answered(&mut self, done: Completion, now: Time) {
+        let lane = &mut self.lanes[done.token as usize];
+        self.places += 1;
+        self.flows[usize::from(lane.flow)].1 -= 1;
+        lane.thinks = true;
+        if lane.closed.is_some() {
+            lane.free.push_back(now);
+        }
+    }
+
+    /// Takes note of what is done since it was last asked.
+    pub(crate) fn collect<K: Kit>(&mut self, sim: &mut Sim<K>) {
+        while let Some(done) = sim.take_done() {
+            self.answered(done, sim.now());
+        }
+    }
+
+    /// Pushes as long as there is a place and something that waits for it.
+    pub(crate) fn push<K: Kit>(
+        &mut self,
+        sim: &mut Sim<K>,
+        source: &mut dyn Requester,
+    ) -> Result<(), Interrupted> {
+        loop {
+            let now = sim.now();
+            self.read(source, now)?;
+            if self.places == 0 || !self.has_arrived(now) {
+                break;
+            }
+            self.horizon = now;
+            self.read(source, now)?;
+            self.admit(sim, now);
+        }
+        let now = sim.now();
+        let over =
+            |l: &Lane| l.closed.as_ref().is_none_or(|c| c.is_over(now) && l.waiting.is_empty());
+        if !self.closed
+            && self.inbox.is_exhausted()
+            && self.lanes.iter().all(|l| l.closed.is_some() || l.waiting.is_empty())
+            && self.lanes.iter().all(over)
+        {
+            self.closed = true;
+            sim.close();
+        }
+        let waits = self.places == 0 && self.has_arrived(now);
+        let next = if waits { None } else { self.next_arrival(source)? };
+        if sim.wakes_at() != next {
+            sim.wake_at(next);
+        }
+        Ok(())
+    }
+
+    /// Reads what has arrived, and the next request of each flow where times do not say.
+    fn read(&mut self, source: &mut dyn Requester, now: Time) -> Result<(), Interrupted> {
+        let by_time = matches!(self.mode, HostMode::Timestamps | HostMode::Shifted);
+        while let Some(next) = self.inbox.peek(source)? {
+            let wanted = if by_time {
+                self.arrival(&next) <= self.horizon
+            } else {
+                let open = &self.lanes[..self.flows.len()];
+                self.waiting < AHEAD && open.iter().any(|lane| lane.waiting.is_empty())
+            };
+            if !wanted {
+                break;
+            }
+            self.inbox.take();
+            self.waiting += 1;
+            self.lanes[usize::from(next.flow)].waiting.push_back(next);
+        }
+        for at in 0..self.lanes.len() {
+            let lane = &mut self.lanes[at];
+            if let Some(inner) = &mut lane.closed {
+                // A loop asks at the time when its place became free.
+                if let (true, Some(&free)) = (lane.waiting.is_empty(), lane.free.front()) {
+                    lane.waiting.extend(inner.ask(free, now)?);
+                }
+            } else if self.mode == HostMode::ThinkTime && lane.thinks && lane.ready.is_none() {
+                let Some(head) = lane.waiting.front().map(|head| head.at) else { continue };
+                let gap = scaled(self.speed, head) - scaled(self.speed, lane.previous);
+                (lane.previous, lane.ready) = (head, Some(now + gap));
+                if gap == Dur::ZERO {
+                    self.horizon = now;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// When a request of the stream arrives, where its time says so.
+    fn arrival(&self, request: &Request) -> Time {
+        let at = scaled(self.speed, request.at);
+        if self.mode == HostMode::Shifted { at + self.shift } else { at }
+    }
+
+    /// When the first request of a lane arrives, or did: none that is known of.
+    fn head(&self, lane: &Lane, now: Time) -> Option<Time> {
+        let first = lane.waiting.front()?;
+        if lane.closed.is_some() {
+            return lane.free.front().copied();
+        }
+        match self.mode {
+            HostMode::QueueDepth => Some(now),
+            HostMode::ThinkTime => lane.ready,
+            HostMode::Timestamps | HostMode::Shifted => Some(self.arrival(first)),
+        }
+    }
+
+    fn is_there(&self, lane: &Lane, now: Time) -> Option<Time> {
+        let free = lane.closed.is_some() || self.mode == HostMode::QueueDepth;
+        self.head(lane, now).filter(|at| free || *at <= self.horizon)
+    }
+
+    fn has_arrived(&self, now: Time) -> bool {
+        self.lanes.iter().any(|lane| self.is_there(lane, now).is_some())
+    }
+
+    /// The arbiter chooses, and what it chose goes in.
+    fn admit<K: Kit>(&mut self, sim: &mut Sim<K>, now: Time) {
+        let mut heads = std::mem::take(&mut self.heads);
+        heads.clear();
+        for (at, lane) in self.lanes.iter().enumerate() {
+            let Some(arrived) = self.is_there(lane, now) else { continue };
+            let first = lane.waiting.front().expect("its arrival is known");
+            let (weight, inside) = self.flows[usize::from(lane.flow)];
+            let arrived = arrived.min(now);
+            let (flow, prio, bytes) = (lane.flow, first.prio, first.len);
+            let head = HeadView { flow, weight, prio, arrived, bytes, inside };
+            // Of a flow that comes from several places, what came first.
+            match heads.iter_mut().find(|(other, _)| other.flow == flow) {
+                Some(other) if arrived < other.0.arrived => *other = (head, at as u32),
+                Some(_) => {}
+                None => heads.push((head, at as u32)),
+            }
+        }
+        heads.sort_unstable_by_key(|(head, _)| head.flow);
+        let views: Vec<HeadView> = heads.iter().map(|(head, _)| *head).collect();
+        let (HeadView { flow, arrived, .. }, token) = heads[self.policy.pick(&views, now)];
+        self.heads = heads;
+        let lane = &mut self.lanes[token as usize];
+        let request = lane.waiting.pop_front().expect("it was chosen");
+        if lane.closed.is_some() {
+            lane.free.pop_front();
+        } else {
+            self.waiting -= 1;
+            (lane.ready, lane.thinks) = (None, self.mode != HostMode::ThinkTime);
+        }
+        let open = lane.closed.is_none();
+        self.places -= 1;
+        self.flows[usize::from(flow)].1 += 1;
+        let arrived = if open && self.mode == HostMode::ThinkTime { now } else { arrived };
+        if let Some(backlog) = &mut self.backlog {
+            backlog.arrival(arrived, sim.inside(), open && arrived < now);
+        }
+        let delay = sim.submit_arrived(&request, arrived, token);
+        if self.mode == HostMode::Shifted {
+            self.shift += delay;
+        }
+        self.collect(sim);
+    }
+
+    /// The next time at which something arrives that has not yet.
+    fn next_arrival(&mut self, source: &mut dyn Requester) -> Result<Option<Time>, Interrupted> {
+        let by_time = matches!(self.mode, HostMode::Timestamps | HostMode::Shifted);
+        let next = self.inbox.peek(source)?.filter(|_| by_time).map(|next| self.arrival(&next));
+        let open = self.lanes.iter().filter(|lane| lane.closed.is_none());
+        let known = open.filter_map(|lane| match self.mode {
+            HostMode::QueueDepth => None,
+            HostMode::ThinkTime => lane.ready,
+            HostMode::Timestamps | HostMode::Shifted => {
+                lane.waiting.front().map(|first| self.arrival(first))
+            }
+        });
+        Ok(known.chain(next).filter(|at| *at > self.horizon).min())
+    }
+}
+
+/// A recorded time at the speed of the run.
+pub(super) fn scaled(speed: f64, at: Time) -> Time {
+    if (speed - 1.0).abs() < f64::EPSILON {
+        return at;
+    }
+    Time::ZERO + Dur::from_secs_f64(at.as_secs_f64() / speed)
+}

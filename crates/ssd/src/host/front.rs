@@ -1,0 +1,157 @@
+//! What lies between the host and the drive's work: the controller, whose cores take commands, and
+//! the link, which carries data. Both serve what came first first.
+//!
+//! A command goes through a core before anything else happens to it. Data of a write then go over the
+//! link, page by page, before their pages enter; data of a read go over it as each page is there. A
+//! command without data is itself what the link carries.
+
+use super::Class;
+use crate::config;
+use kernel::{Bytes, Dur, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What the link carries of a command without data: an entry in a submission queue of NVM Express.
+const COMMAND: Bytes = Bytes::new(64);
+
+/// What has come through.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Passed {
+    /// The controller has taken the command of this request.
+    Command(u32),
+    /// The link has carried the command of this request, which has no data.
+    Bare(u32),
+    /// The link has carried the data of this page operation to the drive.
+    In(u32),
+    /// The link has carried the data of this page operation to the host.
+    Out(u32),
+}
+
+/// Something on its way: when it is through, its place among those that are through at the same time,
+/// what it is, and when it came.
+type OnItsWay = Reverse<(Time, u64, Passed, Time)>;
+
+/// The controller and the link of a drive that has one of them.
+pub(crate) struct Front {
+    controller: Controller,
+    link: Link,
+    on_their_way: BinaryHeap<OnItsWay>,
+    /// How many have come.
+    came: u64,
+}
+
+/// The cores.
+struct Controller {
+    settings: config::Controller,
+    takes_time: bool,
+    /// When each core is free.
+    free_at: Vec<Time>,
+}
+
+/// The link.
+struct Link {
+    settings: config::Link,
+    takes_time: bool,
+    /// When the way to the drive is free, and the way to the host; half duplex, both are the first.
+    free_at: [Time; 2],
+}
+
+impl Front {
+    /// What a drive has; none where neither takes time.
+    pub(crate) fn new(link: config::Link, controller: config::Controller) -> Option<Self> {
+        let config::Controller { read, write, rate, read_latency, cores } = controller;
+        let controller = Controller {
+            settings: controller,
+            takes_time: rate.is_some() || read + write + read_latency > Dur::ZERO,
+            free_at: vec![Time::ZERO; cores as usize],
+        };
+        let takes_time = link.rate.is_some() || link.latency > Dur::ZERO;
+        let link = Link { settings: link, takes_time, free_at: [Time::ZERO; 2] };
+        (controller.takes_time || takes_time).then(|| Self {
+            controller,
+            link,
+            on_their_way: BinaryHeap::new(),
+            came: 0,
+        })
+    }
+
+    /// Whether data take time between host and drive.
+    #[inline]
+    pub(crate) fn has_link(&self) -> bool {
+        self.link.takes_time
+    }
+
+    /// Whether commands take time in the controller.
+    pub(crate) fn has_controller(&self) -> bool {
+        self.controller.takes_time
+    }
+
+    /// The command of a request comes to the controller.
+    pub(crate) fn command(&mut self, id: u32, class: Class, bytes: Bytes, now: Time) {
+        let at = self.controller.take(class, bytes, now);
+        self.add(at, Passed::Command(id), now);
+    }
+
+    /// The command of a request without data comes to the link.
+    pub(crate) fn bare(&mut self, id: u32, now: Time) {
+        let takes = self.link.time(COMMAND).max(Dur::ns(1));
+        let at = self.link.carry(false, takes, now);
+        self.add(at, Passed::Bare(id), now);
+    }
+
+    /// So many bytes come to the link, for the drive.
+    pub(crate) fn bring(&mut self, op: u32, bytes: Bytes, now: Time) {
+        let at = self.link.carry(false, self.link.time(bytes), now);
+        self.add(at, Passed::In(op), now);
+    }
+
+    /// So many bytes come to the link, for the host.
+    pub(crate) fn send(&mut self, op: u32, bytes: Bytes, now: Time) {
+        let at = self.link.carry(true, self.link.time(bytes), now);
+        self.add(at, Passed::Out(op), now);
+    }
+
+    fn add(&mut self, at: Time, what: Passed, now: Time) {
+        self.came += 1;
+        self.on_their_way.push(Reverse((at, self.came, what, now)));
+    }
+
+    /// When the first of all is through.
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.on_their_way.peek().map(|Reverse((at, ..))| *at)
+    }
+
+    /// The first of all is through now; how long it took from when it came.
+    pub(crate) fn pass(&mut self) -> (Passed, Dur) {
+        let Reverse((at, _, what, came)) = self.on_their_way.pop().expect("something is planned");
+        (what, at - came)
+    }
+}
+
+impl Controller {
+    /// The core that is free first takes a command. Returns when the command goes on.
+    fn take(&mut self, class: Class, bytes: Bytes, now: Time) -> Time {
+        let &config::Controller { read, write, rate, read_latency, .. } = &self.settings;
+        let (busy, more) =
+            if class == Class::Read { (read, read_latency) } else { (write, Dur::ZERO) };
+        let has_data = matches!(class, Class::Read | Class::Write);
+        let data = rate.filter(|_| has_data).map_or(Dur::ZERO, |rate| rate.time(bytes));
+        let core = self.free_at.iter_mut().min().expect("a controller has a core");
+        *core = now.max(*core) + busy + data;
+        *core + more
+    }
+}
+
+impl Link {
+    fn time(&self, bytes: Bytes) -> Dur {
+        self.settings.rate.map_or(Dur::ZERO, |rate| rate.time(bytes))
+    }
+
+    /// Carries something that takes so long. Returns when it is there.
+    fn carry(&mut self, to_host: bool, takes: Dur, now: Time) -> Time {
+        let full = self.settings.duplex == config::Duplex::Full;
+        let way = &mut self.free_at[usize::from(to_host && full)];
+        *way = now.max(*way) + takes;
+        *way + self.settings.latency
+    }
+}

@@ -1,0 +1,111 @@
+//! The flows of a workload as a drive's settings have them: their weights and priorities, and which of
+//! them are heard at all.
+
+use crate::config::Host;
+use crate::run::RunError;
+use kernel::{Prio, nearest};
+use workload::{About, Flow, Flows, Loop, Request, Source, TraceError};
+
+/// The flows of a run.
+pub(crate) struct Tenants {
+    pub(crate) flows: Vec<Flow>,
+    /// The priority that requests of each have.
+    priorities: Vec<Option<Prio>>,
+    /// The only one that is heard.
+    only: Option<u8>,
+}
+
+impl Tenants {
+    /// # Errors
+    /// A setting names a flow that the workload does not have.
+    pub(crate) fn of(settings: &Host, about: &About) -> Result<Self, RunError> {
+        let mut flows = about.flows.clone();
+        let mut priorities = vec![None; flows.len()];
+        let mut wrong = Vec::new();
+        let mut find = |key: &str, name: &str| {
+            let found = flows.iter().position(|flow| flow.name == name);
+            if found.is_none() {
+                let names: Vec<&str> = flows.iter().map(|flow| flow.name.as_str()).collect();
+                let near = nearest(name, names.iter().copied());
+                let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+                wrong.push(match names.len() {
+                    0 => format!(
+                        "`{key}` names the flow `{name}`, and {} is one flow without a name: \
+                         `--flow` gives names, and so do files of parts",
+                        about.name
+                    ),
+                    _ => format!(
+                        "`{key}` names the flow `{name}`, and {} has {}{hint}",
+                        about.name,
+                        names.join(", ")
+                    ),
+                });
+            }
+            found
+        };
+        let only = settings.only.as_ref().and_then(|name| find("host.only", name));
+        let found: Vec<_> =
+            settings.flow.iter().map(|flow| find("host.flow", &flow.name)).collect();
+        if !wrong.is_empty() {
+            return Err(RunError::Generator(wrong.join("\n")));
+        }
+        for (flow, at) in settings.flow.iter().zip(found.into_iter().flatten()) {
+            flows[at].weight = flow.weight.unwrap_or(flows[at].weight);
+            priorities[at] = flow.priority;
+        }
+        Ok(Self { flows, priorities, only: only.map(|at| at as u8) })
+    }
+
+    /// The weight of each; of a workload that is one flow, one.
+    pub(crate) fn weights(&self) -> Vec<u32> {
+        let weights: Vec<u32> = self.flows.iter().map(|flow| flow.weight).collect();
+        if weights.is_empty() { vec![1] } else { weights }
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.flows.iter().map(|flow| flow.name.clone()).collect()
+    }
+
+    /// The streams of those that are heard, with the priorities that they have.
+    pub(crate) fn heard(&self, Flows { open, closed }: Flows) -> Flows {
+        if self.only.is_none() && self.priorities.iter().all(Option::is_none) {
+            return Flows { open, closed };
+        }
+        let heard = |inner| -> Box<dyn Source> {
+            Box::new(Heard { inner, only: self.only, priorities: self.priorities.clone() })
+        };
+        let mut closed = closed;
+        closed.retain(|l| self.only.is_none_or(|only| l.flow == only));
+        let closed = closed.into_iter().map(|l| Loop { source: heard(l.source), ..l }).collect();
+        Flows { open: heard(open), closed }
+    }
+}
+
+/// A stream of which only some are heard.
+struct Heard {
+    inner: Box<dyn Source>,
+    only: Option<u8>,
+    priorities: Vec<Option<Prio>>,
+}
+
+impl Source for Heard {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        loop {
+            self.inner.fill(batch)?;
+            if batch.is_empty() {
+                return Ok(());
+            }
+            batch.retain(|r| self.only.is_none_or(|only| r.flow == only));
+            for r in batch.iter_mut() {
+                r.prio = self.priorities[usize::from(r.flow)].unwrap_or(r.prio);
+            }
+            if !batch.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn skipped(&self) -> u64 {
+        self.inner.skipped()
+    }
+}

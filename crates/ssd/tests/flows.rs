@@ -1,0 +1,333 @@
+//! Flows and arbiters: shares, urgency, who slows whom down, and that flows make up the whole.
+
+#![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
+
+mod common;
+
+use common::{PAGE, bytes, count, drive, number, read, try_drive, urgent, write};
+use floatgate_ssd::record::{Table, Values};
+use floatgate_ssd::{Drive, NoCache, run, run_recorded};
+use kernel::{Dur, Rng, Time};
+use serde_json::{Value, json};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use workload::{ClosedLoop, List, Merge, Op, Part, Request, Workload};
+
+const READ: u64 = 50_000;
+const ARBITERS: [&str; 4] = ["merge", "round-robin", "weighted", "fair"];
+
+/// Eight dies, and room for regions of 1 MiB.
+const ROOM: [&str; 6] = [
+    "geometry.channels=8",
+    "geometry.pages-per-block=128",
+    "ftl.unmapped-read=flash",
+    "policy placement=static",
+    "precondition.fill=full",
+    "host.queue-limit=32",
+];
+
+fn on(settings: &[&str]) -> Drive {
+    drive(&[&ROOM[..], settings].concat())
+}
+
+/// Reads at random of a region of 1 MiB.
+fn reads(n: u64, seed: u64) -> Vec<Request> {
+    let mut rng = Rng::named(seed, "test/flows");
+    (0..n).map(|_| read(0, rng.below(256).into())).collect()
+}
+
+fn flow(name: &str, weight: u32, requests: Vec<Request>) -> Part {
+    let list: Box<dyn Workload> = Box::new(List::new(name, requests).unwrap());
+    Part { flow: Some((name.into(), weight)), ..Part::new(list) }
+}
+
+/// A flow that always has so many requests outstanding, up to a time.
+fn saturated(name: &str, weight: u32, depth: u32, until: Dur, seed: u64) -> Part {
+    let closed = Some(ClosedLoop { depth, until: Some(until) });
+    Part { closed, ..flow(name, weight, reads(200_000, seed)) }
+}
+
+fn serve(drive: &Drive, parts: Vec<Part>) -> Value {
+    let workload = Box::new(Merge::new("flows", parts).unwrap());
+    let report = run(drive, workload, &mut NoCache, &mut |_| true);
+    report.unwrap_or_else(|e| panic!("{e}")).value().clone()
+}
+
+fn requests(value: &Value, flow: &str) -> f64 {
+    number(&value["host"]["flows"][flow]["all"]["requests"])
+}
+
+fn mean(value: &Value, flow: &str) -> f64 {
+    number(&value["host"]["flows"][flow]["all"]["latency_ns"]["mean"])
+}
+
+const LENGTH: Dur = Dur::secs(1);
+
+#[test]
+fn saturated_flows_share_requests_of_one_size_as_their_weights() {
+    let parts = || {
+        vec![
+            saturated("one", 1, 64, LENGTH, 1),
+            saturated("two", 2, 64, LENGTH, 2),
+            saturated("four", 4, 64, LENGTH, 3),
+        ]
+    };
+    for (policy, shares) in [
+        ("round-robin", [1.0, 1.0, 1.0]),
+        ("round-robin:burst=4", [1.0, 1.0, 1.0]),
+        ("weighted", [1.0, 2.0, 4.0]),
+        ("weighted:burst=8", [1.0, 2.0, 4.0]),
+        ("fair", [1.0, 2.0, 4.0]),
+        ("fair:cost=requests", [1.0, 2.0, 4.0]),
+    ] {
+        let value = serve(&on(&[&format!("policy arbitration={policy}")]), parts());
+        let done = ["one", "two", "four"].map(|name| requests(&value, name));
+        // What a flow has outstanding as the time is over is answered, too, whoever it is.
+        let (all, rest) = (done.iter().sum::<f64>(), 64.0);
+        assert!(all > 100_000.0, "{all}");
+        let weights: f64 = shares.iter().sum();
+        for (done, share) in done.into_iter().zip(shares) {
+            let expected = (all - 3.0 * rest) * share / weights + rest;
+            let off = done / expected - 1.0;
+            assert!(off.abs() < 0.005, "{policy}: {done} of {all}, {expected} expected");
+        }
+    }
+    // Settings of the drive go before what the workload says.
+    let own = ["policy arbitration=fair", "host.flow=[{ name = \"one\", weight = 4 }]"];
+    let value = serve(&on(&own), parts());
+    assert!((requests(&value, "one") / requests(&value, "four") - 1.0).abs() < 0.005);
+    assert_eq!(value["host"]["flows"]["one"]["weight"], 4);
+    // One line for all knows no weights: who has as many outstanding gets as much.
+    let value = serve(&on(&[]), parts());
+    assert!((requests(&value, "one") / requests(&value, "four") - 1.0).abs() < 0.02);
+}
+
+/// A flow that wants less than its share gets what it wants, and the others share the rest.
+#[test]
+fn shares_are_max_min_where_one_wants_less() {
+    let alone =
+        serve(&on(&[]), vec![saturated("a", 1, 64, LENGTH, 1), saturated("b", 1, 64, LENGTH, 2)]);
+    let capacity = number(&alone["host"]["all"]["requests"]);
+    // A tenth of what the drive does, at even times.
+    let wanted = (capacity / 10.0) as u64;
+    let gap = LENGTH.as_ns() / wanted;
+    let mut modest = reads(wanted, 7);
+    modest
+        .iter_mut()
+        .zip(0..)
+        .for_each(|(r, i): (&mut Request, u64)| r.at = Time::from_ns(i * gap));
+    for (policy, shares) in
+        [("round-robin", [1.0, 1.0]), ("weighted", [1.0, 3.0]), ("fair", [1.0, 3.0])]
+    {
+        let parts = vec![
+            flow("modest", 1, modest.clone()),
+            saturated("greedy", 1, 64, LENGTH, 1),
+            saturated("more", 3, 64, LENGTH, 2),
+        ];
+        let value = serve(&on(&[&format!("policy arbitration={policy}")]), parts);
+        assert_eq!(requests(&value, "modest"), wanted as f64);
+        let rest = number(&value["host"]["all"]["requests"]) - wanted as f64 - 2.0 * 64.0;
+        for (name, share) in ["greedy", "more"].into_iter().zip(shares) {
+            let expected = rest * share / (shares[0] + shares[1]) + 64.0;
+            let off = requests(&value, name) / expected - 1.0;
+            assert!(off.abs() < 0.01, "{policy}, {name}: {off}");
+        }
+        // It waits outside for no more than the places that it shares.
+        assert!(mean(&value, "modest") < 34.0 / 8.0 * READ as f64 * 1.3, "{policy}");
+    }
+}
+
+#[test]
+fn urgent_requests_go_first_under_weighted() {
+    let own = ["policy arbitration=weighted", "host.queue-limit=8"];
+    let high = "host.flow=[{ name = \"urgent\", priority = \"high\" }]";
+    let parts =
+        || vec![saturated("bulk", 256, 64, LENGTH, 1), saturated("urgent", 1, 16, LENGTH, 2)];
+    // Sixteen urgent requests are always there for eight places: the others get none before the end.
+    let value = serve(&on(&[&own[..], &[high]].concat()), parts());
+    assert_eq!(requests(&value, "bulk"), 64.0);
+    assert!(requests(&value, "urgent") > 50_000.0);
+    assert_eq!(count(&value["host"]["high"]["all"]["requests"]), requests(&value, "urgent") as u64);
+    // Without the word the weight of 256 decides.
+    let value = serve(&on(&own), parts());
+    assert!(requests(&value, "bulk") > 100.0 * requests(&value, "urgent"));
+}
+
+/// A tenant with one request at a time beside one with 256: in one line it waits behind all of them,
+/// under an arbiter behind those that have a place.
+#[test]
+fn fair_bounds_the_slowdown_of_a_light_tenant_and_merge_does_not() {
+    let slowdown = |depth: u32, arbiter: &str| {
+        let drive = |only: &[&str]| {
+            let arbiter = format!("policy arbitration={arbiter}");
+            on(&[&["host.queue-limit=16", &*arbiter], only].concat())
+        };
+        let parts =
+            || vec![saturated("light", 1, 1, LENGTH, 1), saturated("heavy", 1, depth, LENGTH, 2)];
+        let alone = serve(&drive(&["host.only=light"]), parts());
+        assert_eq!(requests(&alone, "heavy"), 0.0);
+        assert_eq!(mean(&alone, "light"), READ as f64);
+        mean(&serve(&drive(&[]), parts()), "light") / mean(&alone, "light")
+    };
+    for depth in [64, 256] {
+        let [merge, fair] = ["merge", "fair"].map(|arbiter| slowdown(depth, arbiter));
+        println!("depth {depth}: slowdown {merge:.2} in one line, {fair:.2} fair");
+        // In one line about depth/8 requests stand before it on its die.
+        assert!(merge > 0.8 * f64::from(depth) / 8.0, "{depth}: {merge}");
+        // Sixteen places over eight dies: two on its die, one of which may be half done, and the wait
+        // for the next place, an eighth of a read.
+        assert!(fair < 4.5, "{depth}: {fair}");
+    }
+}
+
+/// Lists with every mode of arrival, one flow: whoever arbitrates, it is as it was.
+#[test]
+fn one_flow_under_any_arbiter_is_as_without() {
+    let mut rng = Rng::named(5, "test/one-flow");
+    let mut at = 0;
+    let mut list: Vec<Request> = (0..3_000)
+        .map(|i| {
+            // Bursts, some at one instant.
+            at += if i % 50 == 0 { 3_000_000 } else { u64::from(rng.below(3)) * 20_000 };
+            let page = rng.below(256).into();
+            let one = if rng.below(2) == 0 { write(at, page) } else { read(at, page) };
+            if rng.below(10) == 0 { urgent(one) } else { one }
+        })
+        .collect();
+    list[7] = bytes(list[7].at.as_ns(), Op::Write, 0, 9 * PAGE);
+    let throttled = "policy throttle=static:target=10s";
+    for own in [
+        &["host.mode=timestamps"][..],
+        &["host.mode=timestamps", "host.queue-limit=3"],
+        &["host.mode=timestamps", "host.speed=2.0", "link.rate=300MB/s", "controller.read=10us"],
+        &["host.mode=queue-depth", "host.queue-depth=7"],
+        &["host.mode=think-time"],
+        &["host.mode=think-time", "buffer.size=64KiB"],
+        &["host.mode=shifted", "host.queue-limit=5"],
+        &["host.mode=shifted", "reliability.endurance=30", throttled],
+        &["loop"],
+        &["loop", "buffer.size=64KiB", "buffer.flush-above=0.5"],
+    ] {
+        let looped = own[0] == "loop";
+        let own = &own[usize::from(looped)..];
+        let result = |arbiter: &str| {
+            let arbiter = format!("policy arbitration={arbiter}");
+            let drive = on(&[&["host.queue-limit=65536"], own, &[&*arbiter]].concat());
+            let until = Some(Dur::ms(100));
+            let closed = looped.then_some(ClosedLoop { depth: 5, until });
+            let mut value = serve(&drive, vec![Part { closed, ..flow("it", 3, list.clone()) }]);
+            value["provenance"] = Value::Null;
+            value["policies"]["arbitration"] = Value::Null;
+            value
+        };
+        let without = result("merge");
+        assert!(count(&without["host"]["all"]["requests"]) > 300);
+        for arbiter in &ARBITERS[1..] {
+            assert_eq!(result(arbiter), without, "{own:?} under {arbiter}");
+        }
+    }
+}
+
+/// What is counted by flow makes up the whole, and so do the rows of requests; each flow's delays add
+/// up to its mean.
+#[test]
+fn flows_make_up_the_whole() {
+    let writes: Vec<Request> = (0..2_000).map(|i| write(i * 40_000, i % 250)).collect();
+    let parts = vec![
+        flow("writes", 1, writes),
+        saturated("reads", 2, 4, Dur::ms(60), 4),
+        Part { closed: Some(ClosedLoop { depth: 2, until: None }), ..flow("few", 1, reads(50, 9)) },
+    ];
+    for arbiter in ARBITERS {
+        let drive = on(&[
+            &format!("policy arbitration={arbiter}"),
+            "link.rate=500MB/s",
+            "link.duplex=half",
+        ]);
+        let rows: Rc<RefCell<BTreeMap<String, u64>>> = Rc::default();
+        let kept = Rc::clone(&rows);
+        let sink = Box::new(move |table, columns: Vec<floatgate_ssd::record::Column>| {
+            let flow = columns.iter().find(|c| table == Table::Requests && c.name == "flow");
+            if let Some(Values::Words(codes, words)) = flow.map(|c| &c.values) {
+                for code in codes {
+                    *kept.borrow_mut().entry(words[usize::from(*code)].clone()).or_default() += 1;
+                }
+            }
+            true
+        });
+        let again = parts.iter().map(|p| Part {
+            flow: p.flow.clone(),
+            closed: p.closed,
+            ..Part::new(Box::new(List::new("list", all(&*p.workload)).unwrap()))
+        });
+        let workload = Box::new(Merge::new("flows", again.collect()).unwrap());
+        let report =
+            run_recorded(&drive, workload, &mut NoCache, &mut |_| true, Some(sink)).unwrap();
+        let host = &report.value()["host"];
+        let flows = host["flows"].as_object().unwrap();
+        assert_eq!(flows.keys().collect::<Vec<_>>(), ["writes", "reads", "few"]);
+        for class in ["read", "write", "trim", "flush", "all"] {
+            for what in ["requests", "bytes"] {
+                let sum: u64 = flows.values().map(|flow| count(&flow[class][what])).sum();
+                assert_eq!(sum, count(&host[class][what]), "{arbiter}: {class} {what}");
+            }
+        }
+        for (name, flow) in flows {
+            let all = &flow["all"];
+            let delays = &all["delay_ns_by_cause"];
+            let queues = delays["queue"].as_object().unwrap().values();
+            let others = delays.as_object().unwrap().values().filter(|v| v.is_number());
+            let sum: f64 = queues.chain(others).map(number).sum();
+            let mean = number(&all["latency_ns"]["mean"]);
+            assert!((sum / mean - 1.0).abs() < 1e-12, "{arbiter}, {name}: {sum} and {mean}");
+            assert_eq!(rows.borrow()[name], count(&all["requests"]), "{arbiter}: rows of {name}");
+        }
+        assert_eq!(flows["reads"]["region_bytes"], json!([1 << 20, 2 << 20]));
+    }
+}
+
+/// All requests of a workload.
+fn all(workload: &dyn Workload) -> Vec<Request> {
+    let (mut all, mut batch, mut source) = (Vec::new(), Vec::new(), workload.open().unwrap());
+    loop {
+        source.fill(&mut batch).unwrap();
+        if batch.is_empty() {
+            return all;
+        }
+        all.extend_from_slice(&batch);
+    }
+}
+
+#[test]
+fn a_flow_that_is_not_there_is_named() {
+    let refused = |settings: &[&str], parts| {
+        let workload = Box::new(Merge::new("both", parts).unwrap());
+        run(&on(settings), workload, &mut NoCache, &mut |_| true).unwrap_err().to_string()
+    };
+    let both = || vec![flow("db", 1, reads(5, 1)), flow("backup", 1, reads(5, 2))];
+    let said = refused(&["host.only=dp"], both());
+    assert_eq!(
+        said,
+        "`host.only` names the flow `dp`, and both has db, backup; did you mean `db`?"
+    );
+    let said = refused(&["host.flow=[{ name = \"x\" }]", "host.only=y"], both());
+    assert!(said.contains("`host.flow` names") && said.contains("`host.only` names"), "{said}");
+    let said =
+        refused(&["host.only=db"], vec![Part::new(Box::new(List::new("l", reads(5, 1)).unwrap()))]);
+    assert!(said.contains("`--flow`"), "{said}");
+    for (wrong, said) in [
+        ("[{ name = \"a\", weight = 0 }]", "weight"),
+        ("[{ name = \"a\", weight = 257 }]", "weight"),
+        ("[{ weight = 2 }]", "name"),
+        ("[{ name = \"a\" }, { name = \"a\" }]", "`a` twice"),
+        ("[{ name = \"a\", priority = \"hihg\" }]", "high"),
+        ("4", "a list such as"),
+    ] {
+        let errors = try_drive(common::BASE, &[format!("host.flow={wrong}")]).unwrap_err();
+        assert!(errors.contains(said), "{wrong}: {errors}");
+    }
+    let many = (0..257).map(|i| flow(&format!("f{i}"), 1, reads(1, 1))).collect();
+    let said = Merge::new("many", many).err().unwrap().to_string();
+    assert!(said.contains("f256"), "{said}");
+}

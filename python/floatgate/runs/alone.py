@@ -1,0 +1,99 @@
+"""What flows lose to each other: each flow's run without the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Unpack
+
+from floatgate.engine import InputError
+from floatgate.result.folder import TABLES
+from floatgate.result.run import Result
+from floatgate.runs.run import run
+from floatgate.settings import Policies, Settings, pairs
+from floatgate.workloads.reading import Reading
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+
+def alone(
+    result: Result,
+    drive: str | PathLike[str],
+    workload: str | PathLike[str],
+    *,
+    policy: Policies = (),
+    set: Settings = (),
+    seed: int | None = None,
+    out: str | PathLike[str] | None = None,
+    record: Iterable[str] = TABLES,
+    progress: Callable[[str, int, int | None, int], object] | None = None,
+    **reading: Unpack[Reading],
+) -> dict[str, Result]:
+    """Runs each flow of a run as if the others were silent (`host.only`); by name.
+
+    Args:
+        result: The run of all flows, which was made with the other arguments.
+        drive: As for `floatgate.run`, and so are the others.
+        workload: The workload of all flows.
+        policy: Policies by family.
+        set: Settings by key.
+        seed: The seed of every random stream.
+        out: Where the runs are stored.
+        record: Which tables are stored.
+        progress: Called as that of `floatgate.run`.
+        **reading: How a trace is read.
+
+    Raises:
+        InputError: The workload is one flow, so there is nobody to be slowed down by.
+    """
+    flows = result.data["host"]["flows"]
+    if not flows or len(flows) < 2:
+        raise InputError(
+            f"{result.workload}: this is one flow; expected several, such as `--flow a=random-read "
+            "--flow b=random-write`"
+        )
+    settings = pairs(set)
+    return {
+        name: run(
+            drive,
+            workload,
+            policy=policy,
+            set=[*settings, f"host.only={_quoted(name)}"],
+            seed=seed,
+            out=out,
+            record=record,
+            progress=progress,
+            **reading,
+        )
+        for name in flows
+    }
+
+
+def _quoted(name: str) -> str:
+    return "'" + name + "'" if "'" not in name else '"' + name.replace('"', '\\"') + '"'
+
+
+def compared(result: Result, runs: Mapping[str, Result]) -> dict[str, Any]:
+    """Each flow's slowdown by the others, and how fair that is.
+
+    The slowdown of a flow is its mean latency beside the others over its mean latency alone; None if
+    one of them is 0 or it had no requests. Fairness is the least slowdown over the greatest: 1 where all are
+    slowed down alike.
+    """
+    flows = {}
+    for name, own in runs.items():
+        here = _mean(result, name)
+        there = _mean(own, name)
+        flows[name] = {
+            "run_id": own.run_id,
+            "mean_ns": here,
+            "alone_mean_ns": there,
+            "slowdown": here / there if here and there else None,
+        }
+    known = [flow["slowdown"] for flow in flows.values()]
+    whole = known and all(known)
+    return {"flows": flows, "fairness": min(known) / max(known) if whole else None}
+
+
+def _mean(result: Result, flow: str) -> float:
+    return float(result.data["host"]["flows"][flow]["all"]["latency_ns"]["mean"])
