@@ -186,7 +186,7 @@ def test_a_policy_page_has_a_figure_from_runs(monkeypatch: pytest.MonkeyPatch) -
     assert 'style="width:100.0%"' in drawn
     assert {policy["family"] for policy in floatgate.policies()} == {
         "cost", "throttle", "read-disturb", "page-choice", "coding", "victim", "placement", "wear",
-        "order",
+        "order", "arbitration",
     }, "a new family wants a figure in scripts/docsite/policies.py"  # fmt: skip
 
 

@@ -501,7 +501,7 @@ def test_the_command_says_what_is_lost_and_lists_all_of_it(
     assert max(map(len, done.stdout.splitlines())) <= 80
     short, rule, listed = done.stdout.partition("`--list` says what each parameter became.")
     assert rule
-    assert "PCIe_Lane_Bandwidth and 3 more: the link to the host is not modelled" in short
+    assert "PCIe" not in short, "the link is modelled"
     flat = " ".join(listed.split())
     assert "ftl.spare-factor = 0.07" in flat
     everything = convert(*(tmp_path / name for name in EXAMPLES), out=tmp_path / "ours")

@@ -20,6 +20,7 @@ from floatgate.policy import (
     Drive,
     Fresh,
     Future,
+    Head,
     Life,
     Load,
     Plan,
@@ -143,6 +144,56 @@ def test_order(listed: str, urgent: str) -> None:
     ours, _ = twins("order", listed, Twin, settings, urgent)
     fifo = run(urgent, settings, {"order": "fifo"})
     assert (rest(ours, "order") == rest(fifo, "order")) == (listed == "fifo")
+
+
+@pytest.mark.parametrize("listed", ["merge", "round-robin", "weighted", "fair"])
+def test_arbitration(listed: str) -> None:
+    class Twin:
+        """Turns, credits and start tags, each written down anew."""
+
+        def __init__(self) -> None:
+            self.turn, self.now = -1, 0
+            self.credit: dict[int, int] = {}
+            self.ends: dict[int, int] = {}
+            self.tags: dict[int, int] = {}
+
+        def pick(self, heads: Sequence[Head], now_ns: int) -> int:
+            assert [head.flow for head in heads] == sorted({head.flow for head in heads})
+            assert all(head.arrived_ns <= now_ns and head.bytes == 4096 for head in heads)
+            flows = [head.flow for head in heads]
+            if listed == "fair":
+                for head in heads:
+                    self.tags.setdefault(head.flow, max(self.now, self.ends.get(head.flow, 0)))
+                best = min(heads, key=lambda h: (self.tags[h.flow], h.arrived_ns, h.flow))
+                self.now = self.tags.pop(best.flow)
+                self.ends[best.flow] = self.now + (4096 << 32) // best.weight
+                return flows.index(best.flow)
+            if listed == "weighted" and not any(self.credit.get(flow) for flow in flows):
+                self.credit |= {head.flow: head.weight for head in heads}
+            may = [f for f in flows if listed != "weighted" or self.credit.get(f)]
+            self.turn = next((f for f in may if f > self.turn), may[0])
+            if listed == "weighted":
+                self.credit[self.turn] -= 1
+            return flows.index(self.turn)
+
+    workload = floatgate.flows(
+        {name: f"random-read:queue-depth={depth}:until=20ms:weight={weight}"
+         for name, depth, weight in (("a", 9, 1), ("b", 17, 3), ("c", 2, 2))}
+    )  # fmt: skip
+    settings = MIXED | {
+        "workload.requests": 4000,
+        "host.queue-limit": 6,
+        "precondition.fill": "full",
+    }
+    if listed == "merge":
+        # Without queues nobody is asked, and more are inside.
+        ours = run(workload, settings, {"arbitration": listed})
+        asked = run(workload, settings, {"arbitration": "round-robin"})
+        assert rest(ours, "arbitration") != rest(asked, "arbitration")
+        return
+    ours, theirs = (run(workload, settings, {"arbitration": it}) for it in (listed, Twin))
+    assert json.dumps(rest(ours, "arbitration")) == json.dumps(rest(theirs, "arbitration"))
+    assert all(flow["all"]["requests"] > 20 for flow in ours["host"]["flows"].values())
 
 
 def test_placement_by_load() -> None:
@@ -711,6 +762,7 @@ REQUIRED = {
     " def spread(self, lpn): return lpn % 4\n",
     "wear": " def balance(self, plane, blocks, erased): pass\n",
     "order": " def pick(self, heads, now_ns): return 0\n",
+    "arbitration": " def pick(self, heads, now_ns): return 0\n",
 }
 """Whole policies, of which a case replaces methods."""
 
@@ -862,6 +914,7 @@ WRONG: dict[str, tuple[str, str, str]] = {
         "def pick(self, heads, now_ns): return heads[9]",
         "raised IndexError",
     ),
+    "no flow": ("arbitration", "def pick(self, heads, now_ns): return len(heads)", "in `heads`"),
 }
 
 
@@ -959,4 +1012,4 @@ def test_json_schema_takes_policies_from_outside_for_every_family() -> None:
                 look(value)
 
     look(schema)
-    assert len(found) == len(api.FAMILIES) == 9
+    assert len(found) == len(api.FAMILIES) == 10

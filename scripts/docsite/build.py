@@ -58,6 +58,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     ),
     "Understand": (
         "docs/model.md",
+        "docs/flows.md",
         "docs/physics.md",
         "docs/cells.md",
         "docs/cost.md",

@@ -32,7 +32,8 @@ class Figure(NamedTuple):
     """What the policies of a family are put side by side with."""
 
     drive: str
-    workload: str
+    workload: str | tuple[str, ...]
+    """One, or flows side by side as on the command line."""
     set: Mapping[str, object]
     measures: tuple[Measure, ...]
     policy: Mapping[str, str] = {}
@@ -100,6 +101,14 @@ FIGURES: Mapping[str, Figure] = {
     ),
     "order": Figure(
         "agcr", "zipf", {**_AGED, "workload.read-share": 0.5}, (_READS, _WRITES)
+    ),
+    "arbitration": Figure(
+        "agcr",
+        ("light=random-read:queue-depth=1:until=300ms",
+         "heavy=random-read:queue-depth=128:until=300ms"),
+        {**_SMALL, "host.queue-limit": 8},
+        (_time("mean latency of a light tenant", "host.flows.light.all.latency_ns.mean"),
+         _time("mean latency of a heavy one", "host.flows.heavy.all.latency_ns.mean")),
     ),
 }  # fmt: skip
 
@@ -178,6 +187,7 @@ def _cell(text: str) -> str:
 def _measured(family: str, own: list[dict[str, Any]]) -> dict[str, Result | str]:
     """By policy its run, or why there is none."""
     figure = FIGURES[family]
+    workload = figure.workload
     found: dict[str, Result | str] = {}
     for policy in own:
         word = policy["name"]
@@ -186,7 +196,7 @@ def _measured(family: str, own: list[dict[str, Any]]) -> dict[str, Result | str]
         try:
             found[policy["name"]] = floatgate.run(
                 figure.drive,
-                figure.workload,
+                floatgate.flows(workload) if isinstance(workload, tuple) else workload,
                 set=figure.set,
                 policy={**figure.policy, family: word},
             )
@@ -216,9 +226,9 @@ def _drawn(family: str, name: str, found: Mapping[str, Result | str]) -> str:
         )
     settings = " ".join(f"--set {key}='{value}'" for key, value in figure.set.items())
     params = f"[:{':'.join(figure.params)}]" if figure.params else ""
-    command = (
-        f"floatgate run {figure.drive} {figure.workload} {settings} --policy {family}=NAME{params}"
-    )
+    own = figure.workload
+    workload = " ".join(f"--flow {flow}" for flow in own) if isinstance(own, tuple) else own
+    command = f"floatgate run {figure.drive} {workload} {settings} --policy {family}=NAME{params}"
     without = [f"{n}: {run}" for n, run in found.items() if isinstance(run, str)]
     says = f"A short run of each policy: <code>{html.escape(command)}</code>."
     if without:

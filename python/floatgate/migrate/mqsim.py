@@ -40,7 +40,7 @@ MIB = 1 << 20
 # free ones.
 VICTIMS = 10
 
-_LINK = "the link to the host is not modelled"
+_SATA = "of a link of SATA only the rate of PCIe lanes is known here"
 _ROWS = "the buffer's memory has no rows"
 _CMT = "the whole map is in DRAM"
 _SUSPEND = "operations are not suspended"
@@ -83,9 +83,9 @@ JOINT = Rule(None)
 """Depends on more than this parameter."""
 
 DRIVE: dict[str, Rule] = {
-    "PCIe_Lane_Bandwidth": lost(_LINK),
-    "PCIe_Lane_Count": lost(_LINK),
-    "SATA_Processing_Delay": lost(_LINK),
+    "PCIe_Lane_Bandwidth": JOINT,
+    "PCIe_Lane_Count": JOINT,
+    "SATA_Processing_Delay": JOINT,
     "Enable_ResponseTime_Logging": settled("with `--out`, every request and a series are stored"),
     "ResponseTime_Logging_Period_Length": Rule(
         lambda text: {"run.series-interval": time_of(whole(text))}
@@ -93,7 +93,7 @@ DRIVE: dict[str, Rule] = {
     "Seed": _key("run.seed"),
     "Enabled_Preconditioning": JOINT,
     "Memory_Type": Rule(lambda text: one_of(text, {"FLASH": {"ftl.mapping": "page"}})),
-    "HostInterface_Type": lost(_LINK),
+    "HostInterface_Type": JOINT,
     "IO_Queue_Depth": Rule(
         lambda text: {"host.queue-limit": whole(text)}, "of all queues together"
     ),
@@ -301,6 +301,7 @@ def _drive_fates(values: Mapping[str, str], scenario: Scenario, source: str) -> 
 
 def _joint(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str, Said]]:
     """What depends on more than one parameter."""
+    yield from _link(values)
     yield from _collection(values)
     yield from _cache(values, scenario)
     blocks = whole(values.get("Block_No_Per_Plane", "2048"))
@@ -374,6 +375,24 @@ def _joint(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str,
                     else _settled(f"cells of {bits} bits have no such pages")
                 ),
             )
+
+
+def _link(values: Mapping[str, str]) -> Iterator[tuple[str, Said]]:
+    """What carries data between the host and the drive."""
+    kind = values.get("HostInterface_Type", "NVME")
+    one_of(kind, {"NVME": {}, "SATA": {}})
+    lanes = ("PCIe_Lane_Bandwidth", "PCIe_Lane_Count")
+    if kind.upper() == "SATA":
+        yield "HostInterface_Type", _lost(_SATA)
+        yield "SATA_Processing_Delay", _lost(_SATA)
+        yield from ((key, _settled("is not used with SATA")) for key in lanes)
+        return
+    yield "HostInterface_Type", _settled("NVME: flows have queues of their own, and a link")
+    yield "SATA_Processing_Delay", _settled("is used with SATA alone")
+    rate = fraction(values.get(lanes[0], "1")) * whole(values.get(lanes[1], "4"))
+    together = {"link.rate": f"{max(1, round(rate * 1000))}MB/s"}
+    note = "all lanes together, each way; MQSim adds the headers of packets"
+    yield from ((key, _became(together, note)) for key in lanes)
 
 
 def _collection(values: Mapping[str, str]) -> Iterator[tuple[str, Said]]:
@@ -619,6 +638,8 @@ def _workloads(
                 there = os.path.normpath(out / str(settings["workload"]))
                 if not os.path.exists(there):
                     missing.append(there)
+            if len(scenario.flows) > 1:
+                part = {"flow": f"flow-{index}"} | part
             parts += ["", "[[part]]", *(f"{k} = {written(v)}" for k, v in part.items())]
         files[f"{scenario.name}.toml"] = "\n".join(parts) + "\n"
         if scenario.name in drives:

@@ -314,9 +314,7 @@ def _flows(runs: Sequence[Result]) -> list[tuple[str, list[Measure]]]:
     names = dict.fromkeys(name for run in runs for name in run.data["host"].get("flows") or ())
     wanted = (("mean", "mean"), ("p99", "p99"))
     measures = [
-        Measure(
-            f"flow.{name}.{key}", f"{name} {said}", _of_flow(name, key), "ns", about=f"{said} of {name}"
-        )
+        Measure(f"flow.{name}.{key}", f"{name} {said}", _of_flow(name, key), "ns")
         for name in names
         for key, said in wanted
     ]

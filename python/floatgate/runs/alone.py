@@ -76,23 +76,24 @@ def _quoted(name: str) -> str:
 def compared(result: Result, runs: Mapping[str, Result]) -> dict[str, Any]:
     """Each flow's slowdown by the others, and how fair that is.
 
-    The slowdown of a flow is its mean latency beside the others over its mean latency alone; None if
-    one of them is 0 or it had no requests. Fairness is the least slowdown over the greatest: 1 where all are
-    slowed down alike.
+    The slowdown of a flow is its mean latency beside the others over its mean latency alone; None
+    if one of them is 0 or it had no requests. Fairness is the least slowdown over the greatest: 1
+    where all are slowed down alike.
     """
-    flows = {}
+    flows, slowdowns = {}, []
     for name, own in runs.items():
         here = _mean(result, name)
         there = _mean(own, name)
+        slowdown = here / there if here and there else None
+        slowdowns.append(slowdown or 0.0)
         flows[name] = {
             "run_id": own.run_id,
             "mean_ns": here,
             "alone_mean_ns": there,
-            "slowdown": here / there if here and there else None,
+            "slowdown": slowdown,
         }
-    known = [flow["slowdown"] for flow in flows.values()]
-    whole = known and all(known)
-    return {"flows": flows, "fairness": min(known) / max(known) if whole else None}
+    whole = slowdowns and all(slowdowns)
+    return {"flows": flows, "fairness": min(slowdowns) / max(slowdowns) if whole else None}
 
 
 def _mean(result: Result, flow: str) -> float:

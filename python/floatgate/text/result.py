@@ -121,20 +121,16 @@ _CAUSES = {
 
 
 def _flows(result: Result, style: Style) -> str:
-    """What each flow of several got, and where the time of its requests went."""
+    """What each flow of several got."""
     flows = result.data["host"].get("flows") or {}
     seconds = result.simulated_seconds
-    rows = [["", "requests", "data", "IOPS", "mean", "p99", "p99.9", "max", "waits for"]]
+    rows = [["", "requests", "data", "IOPS", "mean", "p99", "p99.9", "max"]]
     for name, flow in flows.items():
         host = flow["all"]
         latency = host["latency_ns"]
         times = [duration(latency[key]) for key in ("mean", "p99", "p99_9", "max")]
         iops = short(float(f"{host['requests'] / seconds:.3g}")) if seconds else "-"
-        parts = delays(host)
-        most = max(parts, key=lambda cause: parts[cause], default="")
-        cause = _CAUSES.get(most, most.removeprefix("queue.")) if any(parts.values()) else "-"
-        row = [_shortened(name), short(host["requests"]), size(host["bytes"]), iops, *times]
-        rows.append([*row, cause.removeprefix("in the ").removeprefix("on the ")])
+        rows.append([_shortened(name), short(host["requests"]), size(host["bytes"]), iops, *times])
     return section("Flows", table(rows), style) if flows else ""
 
 

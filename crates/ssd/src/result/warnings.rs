@@ -199,7 +199,9 @@ fn partial_writes<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
 }
 
 fn queue_limit<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
-    if e.stats.limited > 0 {
+    // Under an arbiter requests are meant to wait outside.
+    let arbitrated = e.drive.policies.get(Family::Arbitration).0 != Family::Arbitration.default();
+    if e.stats.limited > 0 && !arbitrated {
         tell(
             "queue-limit",
             format!(

@@ -1,0 +1,112 @@
+"""Flows from the command line: who they are, what each got, what they lose to each other."""
+
+import json
+from pathlib import Path
+
+import polars
+import pytest
+
+import floatgate
+from conftest import Floatgate
+from floatgate import InputError
+from floatgate.runs.alone import alone, compared
+
+SMALL = {
+    "geometry.channels": 2,
+    "geometry.chips-per-channel": 1,
+    "geometry.blocks-per-plane": 64,
+    "precondition.fill": "full",
+    "workload.requests": 600,
+}
+SETTINGS = [f"--set={key}={value}" for key, value in SMALL.items()]
+TWO = ("--flow=light=random-read:queue-depth=1", "--flow=heavy=random-read:queue-depth=32")
+
+
+def test_flows_have_numbers_of_their_own(floatgate: Floatgate, tmp_path: Path) -> None:
+    done = floatgate("run", "agcr", *TWO, *SETTINGS, "--policy=arbitration=fair",
+                     "--set=host.queue-limit=4", "--alone", "--json", "--out=here")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    value = json.loads(done.stdout)
+    flows = value["host"]["flows"]
+    assert list(flows) == ["light", "heavy"]
+    assert [flow["all"]["requests"] for flow in flows.values()] == [600, 600]
+    assert value["host"]["all"]["requests"] == 1200
+    # Each generator has half of the drive, in whole MiB.
+    half = value["capacity"]["logical_bytes"] // 2 >> 20 << 20
+    assert flows["heavy"]["region_bytes"] == [half, 2 * half]
+    # Alone, one request at a time takes a read.
+    alone = value["alone"]["flows"]
+    assert alone["light"]["alone_mean_ns"] == pytest.approx(170_000)
+    here = flows["light"]["all"]["latency_ns"]["mean"]
+    assert alone["light"]["slowdown"] == here / alone["light"]["alone_mean_ns"] > 1
+    slow = [flow["slowdown"] for flow in alone.values()]
+    assert value["alone"]["fairness"] == min(slow) / max(slow)
+    # The runs alone are stored, too, and the rows say whose they are.
+    stored = {path.parent.name for path in tmp_path.glob("here/*/result.json")}
+    assert {flow["run_id"] for flow in alone.values()} < stored
+    assert len(stored) == 3
+    for folder in tmp_path.glob("here/*"):
+        rows = polars.read_parquet(folder / "requests.parquet")
+        known = json.loads((folder / "result.json").read_text())["host"]["flows"]
+        counted = dict(rows["flow"].cast(polars.String).value_counts().iter_rows())
+        assert counted == {
+            n: f["all"]["requests"] for n, f in known.items() if f["all"]["requests"]
+        }
+
+
+def test_pages_have_the_flows(floatgate: Floatgate) -> None:
+    done = floatgate("run", "agcr", *TWO, *SETTINGS, "--alone", "-q")
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    flows, beside = done.stdout.partition("\nFlows\n")[2].partition("Beside the other flows")[::2]
+    assert [line.split()[0] for line in flows.splitlines()[1:3]] == ["light", "heavy"]
+    assert "slowdown" in beside
+    assert "fairness" in beside
+    done = floatgate("compare", "agcr", *TWO, *SETTINGS, "--policy=arbitration=merge,fair",
+                     "--set=host.queue-limit=4", "-q")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "light mean" in done.stdout
+    assert "heavy p99" in done.stdout
+
+
+def test_what_is_no_flow_is_said(floatgate: Floatgate) -> None:
+    for arguments, said in [
+        ((), "neither is given"),
+        (("zipf", "--flow=a=zipf"), "both are given"),
+        (("--flow=zipf",), "expected NAME=WORKLOAD"),
+        (("--flow=a=zipf", "--flow=a=zipf"), "two flows are called `a`"),
+        (("--flow=a=zipf:weigth=2",), "did you mean `weight`?"),
+        (("--flow=a=zipf:weight=0",), "expected 1 to 256"),
+        (("--flow=a=nothing", "--flow=b=zipf"), "`nothing` is neither a file nor a generator"),
+        (("--flow=a=zipf", "--flow=b=zipf", "--format=msr"), "NAME=WORKLOAD:KEY=VALUE"),
+        (("zipf", "--alone"), "this is one flow"),
+        (("--flow=a=zipf", "--flow=b=zipf", "--set=host.only=c"), "`host.only` names the flow `c`"),
+    ]:
+        done = floatgate("run", "agcr", *arguments, *SETTINGS, "--json", "-q")
+        assert (done.returncode, done.stdout) == (2, ""), (arguments, done.stderr)
+        assert said in done.stderr.replace("\n", " "), (arguments, done.stderr)
+        assert "Traceback" not in done.stderr
+
+
+def test_parts_of_a_file_are_flows(tmp_path: Path) -> None:
+    workload = tmp_path / "two.toml"
+    workload.write_text(
+        'schema = "floatgate.workload/1"\n[[part]]\nworkload = "random-read"\nqueue-depth = 2\n'
+        'flow = "db"\nweight = 3\nwrap = "4MiB"\n[[part]]\nworkload = "zipf"\nqueue-depth = 1\n'
+        'wrap = "4MiB"\n'
+    )
+    own = SMALL | {"host.flow": '[{ name = "zipf", priority = "high" }]'}
+    result = floatgate.run("agcr", workload, set=own)
+    flows = result.data["host"]["flows"]
+    assert {name: flow["weight"] for name, flow in flows.items()} == {"db": 3, "zipf": 1}
+    assert result.data["host"]["high"]["all"]["requests"] == flows["zipf"]["all"]["requests"] == 600
+    runs = alone(result, "agcr", workload, set=own)
+    assert runs["db"].data["host"]["flows"]["zipf"]["all"]["requests"] == 0
+    assert compared(result, runs)["flows"]["db"]["slowdown"] >= 1
+
+
+def test_a_workload_of_one_has_no_flows() -> None:
+    result = floatgate.run("agcr", "random-read", set=SMALL)
+    assert result.data["host"]["flows"] is None
+    with pytest.raises(InputError, match="this is one flow"):
+        alone(result, "agcr", "random-read", set=SMALL)
