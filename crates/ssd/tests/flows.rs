@@ -234,7 +234,7 @@ fn one_flow_under_any_arbiter_is_as_without() {
 #[test]
 fn flows_make_up_the_whole() {
     let writes: Vec<Request> = (0..2_000).map(|i| write(i * 40_000, i % 250)).collect();
-    let parts = vec![
+    let parts = [
         flow("writes", 1, writes),
         saturated("reads", 2, 4, Dur::ms(60), 4),
         Part { closed: Some(ClosedLoop { depth: 2, until: None }), ..flow("few", 1, reads(50, 9)) },

@@ -287,7 +287,7 @@ fn differences(at: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
             let added = new.iter().filter(|(key, _)| !old.contains_key(*key));
             found.extend(
                 added
-                    .filter(|(key, v)| !is_nothing(v) && !(at == ".policies" && is_default(key, v)))
+                    .filter(|(key, v)| !(is_nothing(v) || at == ".policies" && is_default(key, v)))
                     .map(|(key, v)| format!("{at}.{key}: new, {v}")),
             );
         }

@@ -47,10 +47,6 @@ pub(crate) struct Spent {
     pub(crate) ecc: u64,
     /// On the way into or out of the write buffer, or waiting for it.
     pub(crate) buffer: u64,
-    /// On the link to the host, or waiting for it.
-    pub(crate) link: u64,
-    /// In the controller, or waiting for a core: of the whole request, when it is done.
-    pub(crate) controller: u64,
 }
 
 impl Spent {
@@ -59,12 +55,12 @@ impl Spent {
     pub(crate) fn behind(&self, waited: Dur) -> Self {
         let waited = waited.as_ns();
         let mut spent = Self::default();
-        let queued: u64 = self.queue.iter().sum::<u64>() + self.buffer + self.link;
+        let queued: u64 = self.queue.iter().sum::<u64>() + self.buffer;
         let before = waited.saturating_sub(self.bus + self.array + self.ecc).min(queued);
         let mut rest = waited;
         if before > 0 {
-            let theirs = self.queue.iter().chain([&self.buffer, &self.link]);
-            let ours = spent.queue.iter_mut().chain([&mut spent.buffer, &mut spent.link]);
+            let theirs = self.queue.iter().chain([&self.buffer]);
+            let ours = spent.queue.iter_mut().chain([&mut spent.buffer]);
             for (ours, &theirs) in ours.zip(theirs) {
                 *ours = (u128::from(theirs) * u128::from(before) / u128::from(queued)) as u64;
                 rest -= *ours;
@@ -83,7 +79,6 @@ impl Spent {
         self.array += later.array;
         self.ecc += later.ecc;
         self.buffer += later.buffer;
-        self.link += later.link;
     }
 }
 

@@ -130,6 +130,29 @@ impl ClosedLoop {
     }
 }
 
+/// Who pushes requests into a drive.
+pub(crate) trait Pusher {
+    /// The run begins: pushes what arrives at once.
+    fn start<K: Kit>(
+        &mut self,
+        sim: &mut Sim<K>,
+        source: &mut dyn Requester,
+    ) -> Result<(), Interrupted>;
+
+    /// The time has come for which it asked.
+    fn wake(&mut self, now: Time);
+
+    /// Takes note of what is done since it was last asked.
+    fn collect<K: Kit>(&mut self, sim: &mut Sim<K>);
+
+    /// Pushes every request that is due and has a place.
+    fn push<K: Kit>(
+        &mut self,
+        sim: &mut Sim<K>,
+        source: &mut dyn Requester,
+    ) -> Result<(), Interrupted>;
+}
+
 /// Pushes the requests of a workload.
 pub(crate) struct Feeder {
     mode: HostMode,
@@ -195,6 +218,16 @@ impl Feeder {
         self.closed_due = !self.closed.is_empty();
     }
 
+    /// The arbiter, which pushes in its place, if there is one.
+    pub(crate) fn take_arbiter(&mut self) -> Option<Box<Arbiter>> {
+        self.arbiter.take()
+    }
+
+    /// The run is over: what the arbiter knows is asked here.
+    pub(crate) fn put_arbiter(&mut self, arbiter: Option<Box<Arbiter>>) {
+        self.arbiter = arbiter;
+    }
+
     /// The closed loops.
     pub(crate) fn closed_loops(&self) -> impl Iterator<Item = &ClosedLoop> {
         self.closed.iter().chain(self.arbiter.iter().flat_map(|arbiter| arbiter.loops()))
@@ -211,30 +244,9 @@ impl Feeder {
         outside.unwrap_or(self.backlog.as_deref())?.overload(end)
     }
 
-    /// Plans the first arrival and pushes what arrives at once.
-    pub(crate) fn start<K: Kit>(
-        &mut self,
-        sim: &mut Sim<K>,
-        source: &mut dyn Requester,
-    ) -> Result<(), Interrupted> {
-        if self.arbiter.is_none() {
-            self.post_arrival(sim, source)?;
-        }
-        self.push(sim, source)
-    }
-
-    /// The drive wants to be asked: the next request's time has come.
-    #[inline]
-    pub(crate) fn wake(&mut self, now: Time) {
-        match &mut self.arbiter {
-            None => self.due = true,
-            Some(arbiter) => arbiter.wake(now),
-        }
-    }
-
     /// A request is answered.
     #[inline]
-    pub(crate) fn answered(&mut self, done: Completion) {
+    fn answered(&mut self, done: Completion) {
         if done.token == OPEN {
             self.places += 1;
         } else {
@@ -255,7 +267,7 @@ impl Feeder {
             if self.closed.is_empty() {
                 sim.close();
             } else {
-                self.closing = true;
+                (self.closing, self.closed_due) = (true, true);
             }
             return Ok(());
         };
@@ -278,51 +290,6 @@ impl Feeder {
             sim.wake_at(Some(at));
         }
         Ok(())
-    }
-
-    /// Pushes every request that is due and has a place.
-    #[inline]
-    pub(crate) fn push<K: Kit>(
-        &mut self,
-        sim: &mut Sim<K>,
-        source: &mut dyn Requester,
-    ) -> Result<(), Interrupted> {
-        if let Some(arbiter) = &mut self.arbiter {
-            return arbiter.push(sim, source);
-        }
-        loop {
-            if self.closed_due {
-                self.push_closed(sim)?;
-            }
-            if self.closing && self.closed.iter().all(|l| l.is_over(sim.now())) {
-                self.closing = false;
-                sim.close();
-            }
-            while self.due && self.places > 0 {
-                let Some(request) = self.inbox.peek(source)? else {
-                    self.due = false;
-                    return Ok(());
-                };
-                self.inbox.take();
-                self.push_open(sim, &request);
-                if self.mode == HostMode::ThinkTime {
-                    // The gap runs from the completion, which may have come already.
-                    self.due = false;
-                    if self.places == 0 {
-                        break;
-                    }
-                }
-                self.post_arrival(sim, source)?;
-            }
-            let waits = self.mode == HostMode::ThinkTime && self.places > 0 && !self.due;
-            if !waits || sim.wakes_at().is_some() {
-                return Ok(());
-            }
-            self.post_arrival(sim, source)?;
-            if !self.due {
-                return Ok(());
-            }
-        }
     }
 
     #[inline]
@@ -365,22 +332,75 @@ impl Feeder {
                 }
             }
         }
+        if self.closing && self.closed.iter().all(|l| l.is_over(sim.now())) {
+            self.closing = false;
+            sim.close();
+        }
         Ok(())
-    }
-
-    /// Takes note of what is done since it was last asked.
-    #[inline]
-    pub(crate) fn collect<K: Kit>(&mut self, sim: &mut Sim<K>) {
-        if let Some(arbiter) = &mut self.arbiter {
-            return arbiter.collect(sim);
-        }
-        while let Some(done) = sim.take_done() {
-            self.answered(done);
-        }
     }
 
     /// The recorded time of a request, at the speed of the run.
     fn scaled(&self, at: Time) -> Time {
         scaled(self.speed, at)
+    }
+}
+
+impl Pusher for Feeder {
+    fn start<K: Kit>(
+        &mut self,
+        sim: &mut Sim<K>,
+        source: &mut dyn Requester,
+    ) -> Result<(), Interrupted> {
+        self.post_arrival(sim, source)?;
+        self.push(sim, source)
+    }
+
+    #[inline]
+    fn wake(&mut self, _: Time) {
+        self.due = true;
+    }
+
+    #[inline]
+    fn collect<K: Kit>(&mut self, sim: &mut Sim<K>) {
+        while let Some(done) = sim.take_done() {
+            self.answered(done);
+        }
+    }
+
+    #[inline]
+    fn push<K: Kit>(
+        &mut self,
+        sim: &mut Sim<K>,
+        source: &mut dyn Requester,
+    ) -> Result<(), Interrupted> {
+        loop {
+            if self.closed_due {
+                self.push_closed(sim)?;
+            }
+            while self.due && self.places > 0 {
+                let Some(request) = self.inbox.peek(source)? else {
+                    self.due = false;
+                    return Ok(());
+                };
+                self.inbox.take();
+                self.push_open(sim, &request);
+                if self.mode == HostMode::ThinkTime {
+                    // The gap runs from the completion, which may have come already.
+                    self.due = false;
+                    if self.places == 0 {
+                        break;
+                    }
+                }
+                self.post_arrival(sim, source)?;
+            }
+            let waits = self.mode == HostMode::ThinkTime && self.places > 0 && !self.due;
+            if !waits || sim.wakes_at().is_some() {
+                return Ok(());
+            }
+            self.post_arrival(sim, source)?;
+            if !self.due {
+                return Ok(());
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@
 //! the order is that of [`Feeder`](super::Feeder), event by event.
 
 use super::backlog::Backlog;
-use super::{Completion, Inbox};
+use super::{Completion, Inbox, Pusher};
 use crate::config::{Host, HostMode};
 use crate::host::arrival::ClosedLoop;
 use crate::sim::{Interrupted, Sim};
@@ -108,11 +108,6 @@ impl Arbiter {
         self.backlog.as_deref()
     }
 
-    /// What arrives now has arrived.
-    pub(crate) fn wake(&mut self, now: Time) {
-        self.horizon = now;
-    }
-
     /// A request is answered.
     fn answered(&mut self, done: Completion, now: Time) {
         let lane = &mut self.lanes[done.token as usize];
@@ -122,48 +117,6 @@ impl Arbiter {
         if lane.closed.is_some() {
             lane.free.push_back(now);
         }
-    }
-
-    /// Takes note of what is done since it was last asked.
-    pub(crate) fn collect<K: Kit>(&mut self, sim: &mut Sim<K>) {
-        while let Some(done) = sim.take_done() {
-            self.answered(done, sim.now());
-        }
-    }
-
-    /// Pushes as long as there is a place and something that waits for it.
-    pub(crate) fn push<K: Kit>(
-        &mut self,
-        sim: &mut Sim<K>,
-        source: &mut dyn Requester,
-    ) -> Result<(), Interrupted> {
-        loop {
-            let now = sim.now();
-            self.read(source, now)?;
-            if self.places == 0 || !self.has_arrived(now) {
-                break;
-            }
-            self.horizon = now;
-            self.read(source, now)?;
-            self.admit(sim, now);
-        }
-        let now = sim.now();
-        let over =
-            |l: &Lane| l.closed.as_ref().is_none_or(|c| c.is_over(now) && l.waiting.is_empty());
-        if !self.closed
-            && self.inbox.is_exhausted()
-            && self.lanes.iter().all(|l| l.closed.is_some() || l.waiting.is_empty())
-            && self.lanes.iter().all(over)
-        {
-            self.closed = true;
-            sim.close();
-        }
-        let waits = self.places == 0 && self.has_arrived(now);
-        let next = if waits { None } else { self.next_arrival(source)? };
-        if sim.wakes_at() != next {
-            sim.wake_at(next);
-        }
-        Ok(())
     }
 
     /// Reads what has arrived, and the next request of each flow where times do not say.
@@ -287,6 +240,60 @@ impl Arbiter {
             }
         });
         Ok(known.chain(next).filter(|at| *at > self.horizon).min())
+    }
+}
+
+impl Pusher for Arbiter {
+    fn start<K: Kit>(
+        &mut self,
+        sim: &mut Sim<K>,
+        source: &mut dyn Requester,
+    ) -> Result<(), Interrupted> {
+        self.push(sim, source)
+    }
+
+    fn wake(&mut self, now: Time) {
+        self.horizon = now;
+    }
+
+    fn collect<K: Kit>(&mut self, sim: &mut Sim<K>) {
+        while let Some(done) = sim.take_done() {
+            self.answered(done, sim.now());
+        }
+    }
+
+    fn push<K: Kit>(
+        &mut self,
+        sim: &mut Sim<K>,
+        source: &mut dyn Requester,
+    ) -> Result<(), Interrupted> {
+        loop {
+            let now = sim.now();
+            self.read(source, now)?;
+            if self.places == 0 || !self.has_arrived(now) {
+                break;
+            }
+            self.horizon = now;
+            self.read(source, now)?;
+            self.admit(sim, now);
+        }
+        let now = sim.now();
+        let over =
+            |l: &Lane| l.closed.as_ref().is_none_or(|c| c.is_over(now) && l.waiting.is_empty());
+        if !self.closed
+            && self.inbox.is_exhausted()
+            && self.lanes.iter().all(|l| l.closed.is_some() || l.waiting.is_empty())
+            && self.lanes.iter().all(over)
+        {
+            self.closed = true;
+            sim.close();
+        }
+        let waits = self.places == 0 && self.has_arrived(now);
+        let next = if waits { None } else { self.next_arrival(source)? };
+        if sim.wakes_at() != next {
+            sim.wake_at(next);
+        }
+        Ok(())
     }
 }
 

@@ -31,6 +31,9 @@ pub(crate) enum Passed {
 /// what it is, and when it came.
 type OnItsWay = Reverse<(Time, u64, Passed, Time)>;
 
+/// What a request spent in the controller and on the link, in ns.
+pub(crate) type InFront = [u64; 2];
+
 /// The controller and the link of a drive that has one of them.
 pub(crate) struct Front {
     controller: Controller,
@@ -38,6 +41,10 @@ pub(crate) struct Front {
     on_their_way: BinaryHeap<OnItsWay>,
     /// How many have come.
     came: u64,
+    /// By request: the time of its command in the controller and on the link, in ns.
+    commands: Vec<[u64; 2]>,
+    /// By page operation: the time of its data on the link, in ns.
+    data: Vec<u64>,
 }
 
 /// The cores.
@@ -72,6 +79,8 @@ impl Front {
             link,
             on_their_way: BinaryHeap::new(),
             came: 0,
+            commands: Vec::new(),
+            data: Vec::new(),
         })
     }
 
@@ -121,11 +130,41 @@ impl Front {
         self.on_their_way.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// The first of all is through now; how long it took from when it came.
-    pub(crate) fn pass(&mut self) -> (Passed, Dur) {
+    /// The first of all is through now.
+    pub(crate) fn pass(&mut self) -> Passed {
         let Reverse((at, _, what, came)) = self.on_their_way.pop().expect("something is planned");
-        (what, at - came)
+        let took = (at - came).as_ns();
+        match what {
+            Passed::Command(id) => *place(&mut self.commands, id) = [took, 0],
+            Passed::Bare(id) if self.has_controller() => place(&mut self.commands, id)[1] = took,
+            Passed::Bare(id) => *place(&mut self.commands, id) = [0, took],
+            Passed::In(op) | Passed::Out(op) => *place(&mut self.data, op) = took,
+        }
+        what
     }
+
+    /// What a request spent before its pages.
+    pub(crate) fn of_command(&self, id: u32) -> InFront {
+        self.commands.get(id as usize).copied().unwrap_or_default()
+    }
+
+    /// A page of a request is answered: of all, the last one's data count.
+    pub(crate) fn add_data(&mut self, id: u32, op: u32) {
+        let data = self.data.get(op as usize).copied().unwrap_or_default();
+        let has_controller = self.has_controller();
+        let command = place(&mut self.commands, id);
+        command[0] = if has_controller { command[0] } else { 0 };
+        command[1] = data;
+    }
+}
+
+/// The place of a number in a list, which grows as needed.
+fn place<T: Default + Clone>(list: &mut Vec<T>, at: u32) -> &mut T {
+    let at = at as usize;
+    if list.len() <= at {
+        list.resize(at + 1, T::default());
+    }
+    &mut list[at]
 }
 
 impl Controller {

@@ -36,18 +36,20 @@ impl Port {
         self.rate.is_some() || self.latency > Dur::ZERO
     }
 
-    /// A transfer of so many bytes begins behind those that are on their way. Returns when the first
-    /// of all ends.
-    pub(crate) fn begin(&mut self, transfer: Transfer, bytes: Bytes, now: Time) -> Time {
+    /// A transfer of so many bytes begins behind those that are on their way.
+    pub(crate) fn begin(&mut self, transfer: Transfer, bytes: Bytes, now: Time) {
         let takes = self.rate.map_or(Dur::ZERO, |rate| rate.time(bytes));
         self.free_at = self.free_at.max(now) + takes;
         self.queue.push_back((self.free_at + self.latency, transfer));
-        self.queue[0].0
     }
 
-    /// The first transfer has ended. Returns it, and when the next does.
-    pub(crate) fn end(&mut self) -> (Transfer, Option<Time>) {
-        let (_, transfer) = self.queue.pop_front().expect("a transfer is on its way");
-        (transfer, self.queue.front().map(|&(at, _)| at))
+    /// When the first of all ends.
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.queue.front().map(|&(at, _)| at)
+    }
+
+    /// The first transfer has ended.
+    pub(crate) fn end(&mut self) -> Transfer {
+        self.queue.pop_front().expect("a transfer is on its way").1
     }
 }

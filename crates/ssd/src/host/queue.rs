@@ -1,7 +1,7 @@
 //! The requests inside the drive, from the moment when it takes them in to their completion, and
 //! what is counted of them.
 
-use super::Barrier;
+use super::{Barrier, InFront};
 use crate::device::{NONE, Spent};
 use kernel::{Dur, Histogram, Prio, Time};
 use std::collections::VecDeque;
@@ -75,11 +75,9 @@ impl ClassStats {
         }
         self.bus_ns += u128::from(spent.bus);
         self.array_ns += u128::from(spent.array);
-        if spent.ecc | spent.buffer | spent.link | spent.controller > 0 {
+        if spent.ecc | spent.buffer > 0 {
             self.ecc_ns += u128::from(spent.ecc);
             self.buffer_ns += u128::from(spent.buffer);
-            self.link_ns += u128::from(spent.link);
-            self.controller_ns += u128::from(spent.controller);
         }
     }
 
@@ -158,10 +156,6 @@ pub(crate) struct Inside {
     pub(crate) throttle: u64,
     /// Time spent outside before the drive took it in, in ns.
     pub(crate) outside: u64,
-    /// Time in the controller, in ns.
-    pub(crate) controller: u64,
-    /// Time of a command without data on the link, in ns.
-    pub(crate) link: u64,
     next_free: u32,
     /// What whoever pushed it knows it by.
     pub(crate) token: u32,
@@ -187,8 +181,6 @@ impl Inside {
             left: 0,
             throttle: 0,
             outside: (now - arrived).as_ns(),
-            controller: 0,
-            link: 0,
             next_free: NONE,
             token,
         }
@@ -291,15 +283,33 @@ impl Requests {
             let urgent = self.stats.urgent.get_or_insert_default();
             urgent[class].complete(bytes, latency, request.throttle, spent);
         }
-        if let Some(flow) = self.stats.flows.get_mut(usize::from(request.flow)) {
-            flow[class].complete(bytes, latency, request.throttle, spent);
-        }
         self.stats.served += 1;
         self.stats.end_ns = now.as_ns();
         self.done.push_back(Completion { token: request.token, latency });
         self.inside -= 1;
         request.next_free = self.free;
         self.free = id;
+    }
+
+    /// What is counted of a request that is about to be done where there are flows, or a controller or a
+    /// link in which it spent `front`.
+    #[cold]
+    pub(crate) fn complete_apart(&mut self, id: u32, spent: &Spent, front: InFront, now: Time) {
+        let Inside { arrived, class, prio, flow, bytes, throttle, .. } = self.slots[id as usize];
+        let class = class as usize;
+        let [controller, link] = front;
+        let add = |counts: &mut [ClassStats; 4]| {
+            counts[class].controller_ns += u128::from(controller);
+            counts[class].link_ns += u128::from(link);
+        };
+        add(&mut self.stats.classes);
+        if prio == Prio::High {
+            add(self.stats.urgent.get_or_insert_default());
+        }
+        if let Some(flow) = self.stats.flows.get_mut(usize::from(flow)) {
+            flow[class].complete(bytes.into(), now - arrived, throttle, spent);
+            add(flow);
+        }
     }
 
     /// Brings the integral of the requests inside up to now.

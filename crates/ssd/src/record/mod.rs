@@ -11,7 +11,7 @@ mod snapshots;
 
 use crate::config::Recording;
 use crate::device::{Channel, Die, Spent};
-use crate::host::{Inside, Stats};
+use crate::host::{InFront, Inside, Stats};
 use ftl::{Ftl, Kit};
 use kernel::{Dur, Time};
 use nand::Source;
@@ -140,6 +140,8 @@ pub(crate) struct Recorder {
     sink: Sink,
     /// The sink has had enough.
     stopped: bool,
+    /// What the next request spent in the controller and on the link, where there are such.
+    pub(crate) front: InFront,
 }
 
 impl Recorder {
@@ -151,6 +153,7 @@ impl Recorder {
             snapshots: recording.snapshots.then(Snapshots::new),
             sink,
             stopped: false,
+            front: [0; 2],
         }
     }
 
@@ -168,7 +171,7 @@ impl Recorder {
         self.series.complete(request.class, latency);
         let Some(requests) = &mut self.requests else { return };
         let full = (requests.len() == CHUNK).then(|| requests.take());
-        requests.push(request, latency, spent);
+        requests.push(request, latency, spent, self.front);
         if let Some(columns) = full {
             self.hand_over(Table::Requests, columns);
         }

@@ -2,7 +2,7 @@
 
 use super::{Column, PARTS, part_names, parts_ns};
 use crate::device::Spent;
-use crate::host::{Class, Inside};
+use crate::host::{Class, InFront, Inside};
 use kernel::Dur;
 
 /// The rows that were not handed over yet.
@@ -45,7 +45,7 @@ impl Requests {
         self.arrival_ns.len()
     }
 
-    pub(super) fn push(&mut self, r: &Inside, latency: Dur, spent: &Spent) {
+    pub(super) fn push(&mut self, r: &Inside, latency: Dur, spent: &Spent, front: InFront) {
         self.arrival_ns.push(r.arrived.as_ns());
         self.latency_ns.push(latency.as_ns());
         self.operation.push(r.class as u8);
@@ -53,7 +53,8 @@ impl Requests {
         self.size_bytes.push(r.bytes);
         self.priority.push(r.prio as u8);
         self.flow.push(r.flow);
-        let Spent { bus, array, ecc, buffer, link, controller, .. } = *spent;
+        let Spent { bus, array, ecc, buffer, .. } = *spent;
+        let [controller, link] = front;
         let served = [bus, array, ecc, buffer, link, controller];
         let parts = parts_ns(r.throttle, spent.queue, served);
         for (column, part) in self.parts_ns.iter_mut().zip(parts) {

@@ -199,9 +199,7 @@ fn partial_writes<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
 }
 
 fn queue_limit<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
-    // Under an arbiter requests are meant to wait outside.
-    let arbitrated = e.drive.policies.get(Family::Arbitration).0 != Family::Arbitration.default();
-    if e.stats.limited > 0 && !arbitrated {
+    if e.stats.limited > 0 {
         tell(
             "queue-limit",
             format!(

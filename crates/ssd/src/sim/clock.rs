@@ -1,8 +1,8 @@
 //! Simulated time, and who acts next.
 //!
 //! The cast is fixed: every die, the alarm of whoever pushes requests, the gate of the throttle,
-//! the timer of the policies, the port of the write buffer, the trays in which writes wait for others,
-//! the link and the controller in front. Each waits for at most one thing, so the agenda has one place
+//! the timer of the policies, the ways in and out (the write buffer's port, link and controller), and the
+//! trays in which writes wait for others. Each waits for at most one thing, so the agenda has one place
 //! for each ([`kernel::Agenda`]).
 
 use kernel::{Agenda, Idx, Time};
@@ -18,12 +18,11 @@ pub(crate) enum Actor {
     Gate,
     /// A policy has asked for this time.
     Timer,
-    /// A transfer into or out of the write buffer ends.
+    /// A transfer into or out of the write buffer ends, or the link or the controller in front of it is
+    /// through with something.
     Port,
     /// Writes have waited long enough for others to be programmed with.
     Trays,
-    /// The link or the controller is through with something.
-    Front,
 }
 
 /// The simulated time.
@@ -47,7 +46,6 @@ impl Clock {
             Actor::Timer => self.dies + 2,
             Actor::Port => self.dies + 3,
             Actor::Trays => self.dies + 4,
-            Actor::Front => self.dies + 5,
         }
     }
 
@@ -61,7 +59,6 @@ impl Clock {
             2 => Actor::Timer,
             3 => Actor::Port,
             4 => Actor::Trays,
-            5 => Actor::Front,
             _ => Actor::Die(DieId::new(place)),
         };
         Some((at, actor))

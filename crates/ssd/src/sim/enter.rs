@@ -51,7 +51,7 @@ impl<K: Kit> Sim<K> {
         if front.has_controller() {
             let &Inside { class, bytes, .. } = self.requests.get(id);
             front.command(id, class, Bytes::new(bytes.into()), now);
-            self.plan_front();
+            self.plan_port();
         } else {
             self.carry_command(id);
         }
@@ -63,42 +63,44 @@ impl<K: Kit> Sim<K> {
         match self.front.as_mut().filter(|front| bare && front.has_link()) {
             Some(front) => {
                 front.bare(id, self.clock.now);
-                self.plan_front();
+                self.plan_port();
             }
             None => self.split(id),
         }
     }
 
-    fn plan_front(&mut self) {
-        let next = self.front.as_ref().and_then(|front| front.next());
-        self.clock.plan_or_clear(Actor::Front, next);
+    /// Plans what comes first through the controller, over the link or through the buffer's port.
+    fn plan_port(&mut self) {
+        let front = self.front.as_ref().and_then(|front| front.next());
+        let port = self.buffer.as_ref().and_then(|buffer| buffer.port.next());
+        let next = [front, port].into_iter().flatten().min();
+        self.clock.plan_or_clear(Actor::Port, next);
+    }
+
+    /// Something is through.
+    #[cold]
+    pub(super) fn port_event(&mut self) {
+        let now = Some(self.clock.now);
+        if self.front.as_ref().is_some_and(|front| front.next() == now) {
+            self.front_event();
+        } else {
+            self.transfer_event();
+        }
     }
 
     /// The controller or the link is through with something.
-    #[cold]
-    pub(super) fn front_event(&mut self) {
-        let (passed, took) = self.front.as_mut().expect("it is on the agenda").pass();
-        let took = took.as_ns();
-        self.plan_front();
+    fn front_event(&mut self) {
+        let passed = self.front.as_mut().expect("it is on the agenda").pass();
+        self.plan_port();
         match passed {
-            Passed::Command(id) => {
-                self.requests.get_mut(id).controller = took;
-                self.carry_command(id);
-            }
-            Passed::Bare(id) => {
-                self.requests.get_mut(id).link = took;
-                self.split(id);
-            }
+            Passed::Command(id) => self.carry_command(id),
+            Passed::Bare(id) => self.split(id),
             Passed::In(op) => {
-                self.device.ops[op].spent.link += took;
                 self.enter_page(op);
                 self.flush();
                 self.start_jobs();
             }
-            Passed::Out(op) => {
-                self.device.ops[op].spent.link += took;
-                self.page_answered(op);
-            }
+            Passed::Out(op) => self.page_carried(op),
         }
     }
 
@@ -116,7 +118,7 @@ impl<K: Kit> Sim<K> {
             Work::Program => front.bring(op, bytes, now),
             _ => front.send(op, bytes, now),
         }
-        self.plan_front();
+        self.plan_port();
     }
 
     /// Splits a request into page operations and sends them off.
@@ -229,11 +231,28 @@ impl<K: Kit> Sim<K> {
     /// A host page operation is done in the drive; what was read still has to go to the host.
     #[inline]
     pub(super) fn page_done(&mut self, op: u32) {
-        if self.front.is_some() && self.device.ops[op].work == Work::Read && self.has_link() {
-            self.carry(op);
+        if self.front.is_some() {
+            self.page_ready(op);
         } else {
             self.page_answered(op);
         }
+    }
+
+    #[cold]
+    fn page_ready(&mut self, op: u32) {
+        if self.device.ops[op].work == Work::Read && self.has_link() {
+            self.carry(op);
+        } else {
+            self.page_carried(op);
+        }
+    }
+
+    /// What was read has gone to the host.
+    fn page_carried(&mut self, op: u32) {
+        if let (Owner::Host(id), Some(front)) = (self.device.ops[op].owner, &mut self.front) {
+            front.add_data(id, op);
+        }
+        self.page_answered(op);
     }
 
     /// A host page operation is done; with the last one its request is.
@@ -254,13 +273,14 @@ impl<K: Kit> Sim<K> {
 
     fn complete(&mut self, id: u32, mut spent: Spent) {
         let request = self.requests.get(id);
-        let &Inside { class, stretch, outside, controller, link, .. } = request;
+        let &Inside { class, stretch, outside, .. } = request;
         spent.queue[Source::Host as usize] += outside;
-        if self.front.is_some() {
-            spent.controller += controller;
-            spent.link += link;
+        if self.apart {
+            let front = self.front.as_deref().map_or([0; 2], |front| front.of_command(id));
+            self.watch.in_front(front);
+            self.requests.complete_apart(id, &spent, front, self.clock.now);
         }
-        self.watch.complete(request, self.clock.now, &spent);
+        self.watch.complete(self.requests.get(id), self.clock.now, &spent);
         self.requests.complete(id, &spent, self.clock.now);
         if class == Class::Write && self.requests.barrier.leave(stretch) {
             spent.queue[Source::Host as usize] -= outside;
@@ -274,7 +294,9 @@ impl<K: Kit> Sim<K> {
     fn end_flushes(&mut self, last: &Spent) {
         while let Some(flush) = self.requests.barrier.take_done() {
             let request = self.requests.get(flush);
-            let before = request.outside + request.controller + request.link;
+            let front =
+                self.front.as_deref().map_or(0, |f| f.of_command(flush).iter().sum::<u64>());
+            let before = request.outside + front;
             let waited = (self.clock.now - request.arrived).as_ns() - before;
             self.complete(flush, last.behind(Dur::ns(waited)));
         }
@@ -512,18 +534,17 @@ impl<K: Kit> Sim<K> {
             None => self.transferred(transfer),
             Some(buffer) => {
                 self.device.ops[transfer.op].since = now;
-                let first = buffer.port.begin(transfer, bytes, now);
-                self.clock.plan(Actor::Port, first);
+                buffer.port.begin(transfer, bytes, now);
+                self.plan_port();
             }
         }
     }
 
     /// The first transfer is through.
-    #[cold]
-    pub(super) fn port_event(&mut self) {
+    fn transfer_event(&mut self) {
         let buffer = self.buffer.as_mut().expect("its port is on the agenda");
-        let (transfer, next) = buffer.port.end();
-        self.clock.plan_or_clear(Actor::Port, next);
+        let transfer = buffer.port.end();
+        self.plan_port();
         let o = &mut self.device.ops[transfer.op];
         o.spent.buffer += (self.clock.now - o.since).as_ns();
         self.transferred(transfer);
@@ -629,10 +650,7 @@ impl<K: Kit> Sim<K> {
         while let Some((op, data)) = self.waits.first_for_room() {
             let Some(place) = self.place_in_buffer(op, data, false) else { return };
             let waited = self.waits.release_first_for_room(&self.device.ops, self.clock.now);
-            let before = self.device.ops[op].spent.link;
-            let o = &mut self.device.ops[op];
-            o.spent = spent.behind(waited);
-            o.spent.link += before;
+            self.device.ops[op].spent = spent.behind(waited);
             self.transfer(Transfer { op, place: Some(place) }, data.bytes);
         }
     }

@@ -24,7 +24,7 @@ pub use crate::host::{BufferCounts, Class, ClassStats, Completion, Overload, Sta
 
 use crate::config::{Drive, Host, PendingRead, Recording, UnmappedRead};
 use crate::device::{Cells, Device};
-use crate::host::{Buffer, ClosedLoop, Feeder, Front, Inside, Requests, Trays};
+use crate::host::{Buffer, ClosedLoop, Feeder, Front, Inside, Pusher, Requests, Trays};
 use crate::record::Sink;
 use ftl::{Ftl, Kit, Lpn, Throttle};
 use kernel::{Dur, Idx, Time};
@@ -103,6 +103,8 @@ pub struct Sim<K: Kit> {
     closed: bool,
     /// What a request passes before anything else, where that takes time.
     front: Option<Box<Front>>,
+    /// There is a front, or there are flows: something is counted apart.
+    apart: bool,
     buffer: Option<Buffer>,
     /// Where writes wait for others, if one command programs several pages.
     trays: Trays,
@@ -129,6 +131,7 @@ impl<K: Kit> Sim<K> {
     pub fn new(drive: &Drive, ftl: Ftl<K>) -> Self {
         let geometry = ftl.geometry();
         let trays = ftl.trays() * (1 + usize::from(ftl.separates_urgent()));
+        let front = Front::new(drive.link, drive.controller).map(Box::new);
         Self {
             trays: Trays::new(trays, ftl.slots_per_program()),
             program_wait: drive.ftl.program_wait.unwrap_or(Dur::ZERO),
@@ -141,7 +144,8 @@ impl<K: Kit> Sim<K> {
             clock: Clock::new(geometry.dies()),
             requests: Requests::new(),
             closed: false,
-            front: Front::new(drive.link, drive.controller).map(Box::new),
+            apart: front.is_some(),
+            front,
             buffer: Buffer::new(&drive.buffer, geometry.page_size()),
             waits: Waits::new(geometry.dies()),
             device: Device::new(drive, &ftl.policies.cost),
@@ -164,6 +168,7 @@ impl<K: Kit> Sim<K> {
 
     /// Counts by flow, of so many.
     pub(crate) fn count_flows(&mut self, flows: usize) {
+        self.apart |= flows > 0;
         self.requests.stats.flows = (0..flows).map(|_| Default::default()).collect();
     }
 
@@ -245,7 +250,6 @@ impl<K: Kit> Sim<K> {
                 Actor::Timer => self.timer_event(),
                 Actor::Port => self.port_event(),
                 Actor::Trays => self.tray_event(),
-                Actor::Front => self.front_event(),
             }
         }
     }
@@ -292,7 +296,14 @@ impl<K: Kit> Sim<K> {
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(), Interrupted> {
         let mut feeder = self.feeder.take().expect("nothing else runs");
-        let result = self.feed(&mut feeder, source, total, progress);
+        let result = match feeder.take_arbiter() {
+            None => self.feed(&mut feeder, source, total, progress),
+            Some(mut arbiter) => {
+                let result = self.feed(&mut *arbiter, source, total, progress);
+                feeder.put_arbiter(Some(arbiter));
+                result
+            }
+        };
         self.feeder = Some(feeder);
         result?;
         self.finish();
@@ -301,7 +312,7 @@ impl<K: Kit> Sim<K> {
 
     fn feed(
         &mut self,
-        feeder: &mut Feeder,
+        feeder: &mut impl Pusher,
         source: &mut dyn Requester,
         total: Option<u64>,
         progress: &mut dyn FnMut(Progress) -> bool,
