@@ -296,7 +296,7 @@ pub(crate) fn is_trace(name: &str) -> bool {
 /// addresses, as regions begin at multiples of 1 MiB.
 fn shared(drive: &Drive, n: u64) -> Drive {
     let mut drive = drive.clone();
-    let share = ssd::capacity(&drive).get() / n >> 20 << 20;
+    let share = (ssd::capacity(&drive).get() / n) >> 20 << 20;
     if share > 0 && !drive.workload.generator.contains_key("span") {
         drive.logical_pages = (share / drive.geometry.page_size().get()) as u32;
     }
