@@ -130,29 +130,6 @@ impl ClosedLoop {
     }
 }
 
-/// Who pushes requests into a drive.
-pub(crate) trait Pusher {
-    /// The run begins: pushes what arrives at once.
-    fn start<K: Kit>(
-        &mut self,
-        sim: &mut Sim<K>,
-        source: &mut dyn Requester,
-    ) -> Result<(), Interrupted>;
-
-    /// The time has come for which it asked.
-    fn wake(&mut self, now: Time);
-
-    /// Takes note of what is done since it was last asked.
-    fn collect<K: Kit>(&mut self, sim: &mut Sim<K>);
-
-    /// Pushes every request that is due and has a place.
-    fn push<K: Kit>(
-        &mut self,
-        sim: &mut Sim<K>,
-        source: &mut dyn Requester,
-    ) -> Result<(), Interrupted>;
-}
-
 /// Pushes the requests of a workload.
 pub(crate) struct Feeder {
     mode: HostMode,
@@ -216,16 +193,6 @@ impl Feeder {
     pub(crate) fn close_loops(&mut self, loops: Vec<Loop>) {
         self.closed = loops.into_iter().map(ClosedLoop::new).collect();
         self.closed_due = !self.closed.is_empty();
-    }
-
-    /// The arbiter, which pushes in its place, if there is one.
-    pub(crate) fn take_arbiter(&mut self) -> Option<Box<Arbiter>> {
-        self.arbiter.take()
-    }
-
-    /// The run is over: what the arbiter knows is asked here.
-    pub(crate) fn put_arbiter(&mut self, arbiter: Option<Box<Arbiter>>) {
-        self.arbiter = arbiter;
     }
 
     /// The closed loops.
@@ -312,7 +279,7 @@ impl Feeder {
         if self.mode == HostMode::Shifted {
             self.shift += delay;
         }
-        self.collect(sim);
+        self.note_done(sim);
     }
 
     /// Pushes what the closed loops ask for, one request of each by turns.
@@ -328,7 +295,7 @@ impl Feeder {
                         backlog.arrival(sim.now(), sim.inside(), false);
                     }
                     sim.submit(&request, of as u32);
-                    self.collect(sim);
+                    self.note_done(sim);
                 }
             }
         }
@@ -345,34 +312,55 @@ impl Feeder {
     }
 }
 
-impl Pusher for Feeder {
-    fn start<K: Kit>(
+/// What a run asks of it, in the order of a turn. With an arbiter, that does all this.
+impl Feeder {
+    /// Plans the first arrival and pushes what arrives at once.
+    pub(crate) fn start<K: Kit>(
         &mut self,
         sim: &mut Sim<K>,
         source: &mut dyn Requester,
     ) -> Result<(), Interrupted> {
-        self.post_arrival(sim, source)?;
+        if self.arbiter.is_none() {
+            self.post_arrival(sim, source)?;
+        }
         self.push(sim, source)
     }
 
+    /// The drive wants to be asked: the next request's time has come.
     #[inline]
-    fn wake(&mut self, _: Time) {
+    pub(crate) fn wake(&mut self, now: Time) {
         self.due = true;
+        if let Some(arbiter) = &mut self.arbiter {
+            arbiter.wake(now);
+        }
+    }
+
+    /// Takes note of what is done since it was last asked.
+    #[inline]
+    pub(crate) fn collect<K: Kit>(&mut self, sim: &mut Sim<K>) {
+        if let Some(arbiter) = &mut self.arbiter {
+            return arbiter.collect(sim);
+        }
+        self.note_done(sim);
     }
 
     #[inline]
-    fn collect<K: Kit>(&mut self, sim: &mut Sim<K>) {
+    fn note_done<K: Kit>(&mut self, sim: &mut Sim<K>) {
         while let Some(done) = sim.take_done() {
             self.answered(done);
         }
     }
 
+    /// Pushes every request that is due and has a place.
     #[inline]
-    fn push<K: Kit>(
+    pub(crate) fn push<K: Kit>(
         &mut self,
         sim: &mut Sim<K>,
         source: &mut dyn Requester,
     ) -> Result<(), Interrupted> {
+        if let Some(arbiter) = &mut self.arbiter {
+            return arbiter.push(sim, source);
+        }
         loop {
             if self.closed_due {
                 self.push_closed(sim)?;

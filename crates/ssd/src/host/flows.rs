@@ -5,7 +5,7 @@
 //! the order is that of [`Feeder`](super::Feeder), event by event.
 
 use super::backlog::Backlog;
-use super::{Completion, Inbox, Pusher};
+use super::{Completion, Inbox};
 use crate::config::{Host, HostMode};
 use crate::host::arrival::ClosedLoop;
 use crate::sim::{Interrupted, Sim};
@@ -243,26 +243,24 @@ impl Arbiter {
     }
 }
 
-impl Pusher for Arbiter {
-    fn start<K: Kit>(
-        &mut self,
-        sim: &mut Sim<K>,
-        source: &mut dyn Requester,
-    ) -> Result<(), Interrupted> {
-        self.push(sim, source)
-    }
-
-    fn wake(&mut self, now: Time) {
+impl Arbiter {
+    /// What arrives now has arrived.
+    pub(crate) fn wake(&mut self, now: Time) {
         self.horizon = now;
     }
 
-    fn collect<K: Kit>(&mut self, sim: &mut Sim<K>) {
+    /// Takes note of what is done since it was last asked.
+    #[cold]
+    pub(crate) fn collect<K: Kit>(&mut self, sim: &mut Sim<K>) {
         while let Some(done) = sim.take_done() {
             self.answered(done, sim.now());
         }
     }
 
-    fn push<K: Kit>(
+    /// Pushes as long as there is a place and something that waits for it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn push<K: Kit>(
         &mut self,
         sim: &mut Sim<K>,
         source: &mut dyn Requester,

@@ -13,7 +13,7 @@ mod tenants;
 mod tray;
 
 use arrival::Inbox;
-pub(crate) use arrival::{ClosedLoop, Feeder, Pusher};
+pub(crate) use arrival::{ClosedLoop, Feeder};
 pub use backlog::Overload;
 pub(crate) use barrier::Barrier;
 pub use buffer::BufferCounts;

@@ -24,7 +24,7 @@ pub use crate::host::{BufferCounts, Class, ClassStats, Completion, Overload, Sta
 
 use crate::config::{Drive, Host, PendingRead, Recording, UnmappedRead};
 use crate::device::{Cells, Device};
-use crate::host::{Buffer, ClosedLoop, Feeder, Front, Inside, Pusher, Requests, Trays};
+use crate::host::{Buffer, ClosedLoop, Feeder, Front, Inside, Requests, Trays};
 use crate::record::Sink;
 use ftl::{Ftl, Kit, Lpn, Throttle};
 use kernel::{Dur, Idx, Time};
@@ -296,14 +296,7 @@ impl<K: Kit> Sim<K> {
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(), Interrupted> {
         let mut feeder = self.feeder.take().expect("nothing else runs");
-        let result = match feeder.take_arbiter() {
-            None => self.feed(&mut feeder, source, total, progress),
-            Some(mut arbiter) => {
-                let result = self.feed(&mut *arbiter, source, total, progress);
-                feeder.put_arbiter(Some(arbiter));
-                result
-            }
-        };
+        let result = self.feed(&mut feeder, source, total, progress);
         self.feeder = Some(feeder);
         result?;
         self.finish();
@@ -312,7 +305,7 @@ impl<K: Kit> Sim<K> {
 
     fn feed(
         &mut self,
-        feeder: &mut impl Pusher,
+        feeder: &mut Feeder,
         source: &mut dyn Requester,
         total: Option<u64>,
         progress: &mut dyn FnMut(Progress) -> bool,
