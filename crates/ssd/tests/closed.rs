@@ -107,3 +107,13 @@ fn what_loops_ask_for_is_part_of_an_overload() {
     let rates = format!(": {coming:.1} a second, and {served:.1} a second were served;");
     assert!(text.contains(&rates), "{rates} {text}");
 }
+
+/// The host is done when its loops are: until then the buffer keeps what it may keep.
+#[test]
+fn a_buffer_beside_a_loop_keeps_what_it_may_keep() {
+    let writes = (0..400).map(|i| write(0, i % 4)).collect();
+    let own = ["buffer.size=32KiB", "buffer.flush-above=1.0", "precondition.fill=none"];
+    let value = run(vec![closed(part(writes), 1, None)], &own);
+    assert_eq!(count(&value["flash"]["program"]["host"]), 4, "the last copy of each page");
+    assert_eq!(count(&value["buffer"]["absorbed"]), 396);
+}
