@@ -7,8 +7,9 @@
 //! (`=> Run`, see [`Reach`](super::field::Reach)): a key that says nothing is part of the name.
 
 use super::drive::{
-    Age, BufferKind, ChannelFirst, Duplex, Fill, Foreground, HostMode, Mapping, Model, MultiPlane, Pace,
-    PendingRead, Program, ProgramSpeed, ReadStart, Recovery, SHORTEST, Uncorrectable, UnmappedRead,
+    Age, BufferKind, ChannelFirst, Duplex, Fill, Foreground, HostMode, Mapping, Model, MultiPlane,
+    Pace, PendingRead, Program, ProgramSpeed, ReadStart, Recovery, SHORTEST, Uncorrectable,
+    UnmappedRead,
 };
 use super::error::{ConfigError, Kind, Log};
 use super::field::{Any, At, ByPageType, Field, Key, Word, all, settings, values};

@@ -36,8 +36,8 @@ mod times;
 pub(crate) use chips::drive_of as chip_drive;
 pub use chips::{chip, chips};
 pub use drive::{
-    Age, BufferKind, ChannelFirst, Drive, Duplex, Fill, Foreground, HostMode, Mapping, Model, MultiPlane,
-    Pace, PendingRead, Program, ProgramSpeed, ReadStart, Recording, Recovery, SHORTEST,
+    Age, BufferKind, ChannelFirst, Drive, Duplex, Fill, Foreground, HostMode, Mapping, Model,
+    MultiPlane, Pace, PendingRead, Program, ProgramSpeed, ReadStart, Recording, Recovery, SHORTEST,
     Uncorrectable, UnmappedRead, Workload,
 };
 pub use error::{ConfigError, Kind, Mark};
