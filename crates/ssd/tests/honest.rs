@@ -550,8 +550,8 @@ fn every_key_is_there_whatever_ran() {
         ("/host/write/delay_ns_by_cause/queue", source),
         (
             "/flash",
-            "read program erase reprogram gc_erase_by_demand page_latency_ns \
-                    unmapped_reads pending_reads by_level rmw_reads skipped_pages space_wait_max_ns uncorrectable",
+            "read program erase padding reprogram gc_erase_by_demand page_latency_ns unmapped_reads \
+                    pending_reads by_level rmw_reads skipped_pages space_wait_max_ns uncorrectable",
         ),
         ("/flash/read", &sources),
         ("/flash/program", &sources),
@@ -576,7 +576,7 @@ fn every_key_is_there_whatever_ran() {
         ("/policies/victim", "name params dram_bytes counters"),
         (
             "/checks",
-            "requests_generated requests_served programs host_plus_moves mapped valid \
+            "requests_generated requests_served programs padding host_plus_moves mapped valid \
                      little_law_error passed",
         ),
         ("/timing", "wall_seconds page_ops_per_second"),
