@@ -39,7 +39,7 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "describe": lambda **reading: fg.describe("none.csv", **reading),
     "convert": lambda **reading: fg.convert("none.csv", "none.parquet", **reading),
     "fit": lambda **reading: fg.fit("none.csv", **reading),
-    "lifetime": lambda **reading: fg.lifetime("modern-tlc", "none.csv", **reading),
+    "lifetime": lambda **reading: fg.lifetime("c-mlc64", "none.csv", **reading),
     "fast_forward": lambda **reading: fg.fast_forward("ready-32g", "none.csv", **reading),
     "demand_per_second": lambda **reading: fg.demand_per_second("agcr", "none.csv", **reading),
 }

@@ -25,6 +25,12 @@ SCHEMA = "floatgate.run/2"
 EARLIER = "floatgate.run/1"
 """What this version reads as well: it lacks the places for what drives learned since."""
 
+ARBITRATION = "arbitration"
+"""The family of policies that drives of the first versions lack.
+
+Their settings stay as they were, because the name of a run is a digest of them.
+"""
+
 
 def value_of(path: Path) -> dict[str, Any]:
     """The value of a `result.json` that says that it is a result of this version.
@@ -39,22 +45,28 @@ def value_of(path: Path) -> dict[str, Any]:
     if not isinstance(schema, str):
         raise InputError(f"{path}: this is no result of a run; expected `schema` to be `{SCHEMA}`")
     if schema == EARLIER:
-        return _with_padding(_brought_up(value))
+        return _of_now(_brought_up(value))
     if schema != SCHEMA:
         raise InputError(
             f"{path}: this is a `{schema}`, and this version reads `{SCHEMA}`; "
             "run it again with one version of floatgate"
         )
-    return _with_padding(value)
+    return _of_now(value)
 
 
-def _with_padding(value: dict[str, Any]) -> dict[str, Any]:
-    """A result of a version whose programs all held data."""
-    flash, checks = value.get("flash"), value.get("checks")
+def _of_now(value: dict[str, Any]) -> dict[str, Any]:
+    """A result of a version whose programs all held data, and whose requests came in one line."""
+    flash, checks, host, policies = (
+        value.get(key) for key in ("flash", "checks", "host", "policies")
+    )
     if isinstance(flash, dict):
         flash.setdefault("padding", dict(sample()["flash"]["padding"]))
     if isinstance(checks, dict):
         checks.setdefault("padding", 0)
+    if isinstance(host, dict):
+        host.setdefault("flows", None)
+    if isinstance(policies, dict):
+        policies.setdefault(ARBITRATION, copy.deepcopy(sample()["policies"][ARBITRATION]))
     return value
 
 
@@ -118,6 +130,8 @@ def _known() -> Mapping[str, Any]:
     config = provenance["config"]
     # Of a drive, what every drive has; the first results had no build.
     known = {key: config[key] for key in ("geometry", "run", "policies")}
+    families = known["policies"].items()
+    known["policies"] = {family: each for family, each in families if family != ARBITRATION}
     others = {key: value for key, value in provenance.items() if key != "build"}
     return sample() | {"provenance": others | {"config": known}}
 
