@@ -26,8 +26,9 @@ Floatgate = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(autouse=True, scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Tests keep preconditioned drives to themselves."""
+    """Tests keep preconditioned drives to themselves, and have a terminal of the usual width."""
     os.environ["FLOATGATE_CACHE"] = str(tmp_path_factory.mktemp("states"))
+    os.environ["COLUMNS"] = "80"
 
 
 @pytest.fixture
@@ -40,10 +41,10 @@ def result() -> Result:
 def floatgate(tmp_path: Path) -> Floatgate:
     """Runs the command line in an empty folder, as a user would."""
 
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
+    def run(*words: str, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "floatgate", *words]
         return subprocess.run(
-            command, check=False, cwd=tmp_path, capture_output=True, text=True, timeout=600
+            command, check=False, cwd=cwd, capture_output=True, text=True, timeout=600
         )
 
     return run

@@ -45,6 +45,7 @@ def result() -> dict[str, Any]:
                 "name": "agcr",
                 "ftl": {"spare-factor": 0.1},
                 "host": {"mode": "timestamps"},
+                "precondition": {"fill": "full", "age": "none"},
             },
             "config_hash": "sha256:00",
             "seed": 1,

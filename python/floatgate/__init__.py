@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from floatgate.life.forward import fast_forward as fast_forward
     from floatgate.life.lifetime import lifetime as lifetime
     from floatgate.lists import chips as chips
+    from floatgate.lists import drive_facts as drive_facts
     from floatgate.lists import drives as drives
     from floatgate.lists import formats as formats
     from floatgate.lists import generators as generators
@@ -68,7 +69,7 @@ _HOMES = {
         "life.advice": "Advice advise",
         "life.forward": "FastForward demand_per_second fast_forward",
         "life.lifetime": "lifetime",
-        "lists": "chips drives formats generators policies schema",
+        "lists": "chips drive_facts drives formats generators policies schema",
         "physics.bench": "bench",
         "pictures": "view",
         "policy.permission": "allow_code",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from typing import Any
 
 from floatgate import engine
+from floatgate.policy.finder import Finder
 
 
 def generators() -> dict[str, str]:
@@ -39,6 +41,48 @@ def policies(family: str | None = None) -> list[dict[str, Any]]:
 def drives() -> list[str]:
     """Returns the names of the drives that floatgate brings along."""
     return [name for name, _ in engine.presets()]
+
+
+def drive_facts(name: str) -> dict[str, Any]:
+    """Returns what a drive that comes along is: size, flash, interface, and what is assumed.
+
+    The keys are `name`, `summary`, `exported_bytes`, `physical_bytes`, `dies`, `bits_per_cell`,
+    `page_bytes`, `link` (its rate in words; None where it takes no time) and `settings`: each
+    setting that has a source of its own, with its value and that source.
+
+    Raises:
+        InputError: There is no such drive.
+    """
+    if name not in drives():
+        near = difflib.get_close_matches(name, drives(), 1)
+        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(drives())}"
+        raise engine.InputError(f"`{name}` is not a drive that comes along; {hint}")
+    resolved = engine.resolve(name, set=(), policy=(), seed=None, finder=Finder())
+    found = json.loads(resolved[1])
+    config, shape = found["config"], found["config"]["geometry"]
+    dies = shape["channels"] * shape["chips-per-channel"] * shape["dies-per-chip"]
+    return {
+        "name": name,
+        "summary": config["summary"],
+        "exported_bytes": found["capacity"]["logical_bytes"],
+        "physical_bytes": found["capacity"]["physical_bytes"],
+        "dies": dies,
+        "bits_per_cell": shape["bits-per-cell"],
+        "page_bytes": found["capacity"]["page_bytes"],
+        "link": config["link"].get("rate"),
+        "settings": {
+            key: {"value": _at(config, key), "source": source}
+            for key, source in found["sources"].items()
+            if source not in ("default", "drive file") and _at(config, key) is not None
+        },
+    }
+
+
+def _at(config: Any, key: str) -> Any:
+    """A setting of the drive as it runs; None for what became another, as spare a capacity."""
+    for part in key.split("."):
+        config = config.get(part) if isinstance(config, dict) else None
+    return config
 
 
 def chips(name: str | None = None) -> list[dict[str, Any]]:

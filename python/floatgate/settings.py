@@ -36,6 +36,29 @@ def policies_of(policies: Policies, settings: Settings = ()) -> tuple[list[str],
     return words, Finder(typed([*words, *also]), given)
 
 
+STEADY = {"precondition.fill": "full", "precondition.age": "random"}
+"""What `steady` stands for: the drive is full, and random writes have aged it."""
+
+
+def steadied(settings: Settings, steady: bool) -> Settings:
+    """The settings, and those of `steady` that they do not say themselves.
+
+    >>> steadied(["precondition.fill=0.5", "seed=1"], True)
+    ['precondition.age=random', 'precondition.fill=0.5', 'seed=1']
+    >>> steadied({"ftl.spare-factor": 0.2}, False)
+    {'ftl.spare-factor': 0.2}
+    """
+    if not steady:
+        return settings
+    if isinstance(settings, Mapping):
+        return {**STEADY, **settings}
+    given = pairs(settings)
+    said = {each.partition("=")[0].strip() for each in given}
+    if "precondition" in said:
+        return given
+    return [*pairs({k: v for k, v in STEADY.items() if k not in said}), *given]
+
+
 def setting(value: object) -> str:
     """The value of a setting as the engine reads it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

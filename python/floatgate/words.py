@@ -1,8 +1,10 @@
-"""Numbers, times and sizes in words, and the form of a page: at most 80 columns."""
+"""Numbers, times and sizes in words, and the form of a page: as wide as the terminal."""
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -11,8 +13,9 @@ from floatgate.terminal import control
 
 SHAPES_RESULTS = False
 
-WIDTH = 80
-
+LEAST_WIDTH, USUAL_WIDTH, MOST_WIDTH = 60, 80, 200
+WIDEST_PROSE = 100
+"""Columns: longer lines of words are hard to read."""
 
 BOLD, RED, YELLOW = "1", "31", "33"
 
@@ -20,6 +23,15 @@ BOLD, RED, YELLOW = "1", "31", "33"
 def colour_wanted() -> bool:
     """Whether standard output is a terminal whose user has not asked for plain text."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def page_width() -> int:
+    """Columns of a page: those of the terminal, from 60 to 200; 80 where there is none.
+
+    As everywhere, the environment's `COLUMNS` says it too.
+    """
+    columns = shutil.get_terminal_size((USUAL_WIDTH, 24)).columns
+    return max(LEAST_WIDTH, min(columns, MOST_WIDTH))
 
 
 class Style:
@@ -92,13 +104,26 @@ def short(value: float) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Columns under each other, the first to the left, the others to the right."""
+    """Columns under each other, the first to the left, the others to the right.
+
+    What is wider than a section stands below, with the first column again.
+    """
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = []
-    for first, *others in rows:
-        cells = [first.ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
-        lines.append("  ".join(cells).rstrip())
+    blocks: list[list[int]] = []
+    room = 0
+    for column, needed in enumerate(widths[1:], 1):
+        if needed + 2 > room and (not blocks or blocks[-1]):
+            blocks.append([])
+            room = page_width() - 2 - widths[0]
+        blocks[-1].append(column)
+        room -= needed + 2
+    lines: list[str] = []
+    for block in blocks or [[]]:
+        if lines:
+            lines.append("")
+        for row in rows:
+            cells = [row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in block)]
+            lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
 
 
@@ -125,12 +150,35 @@ def section(title: str, body: str, style: Style) -> str:
 
 def wrapped(text: str) -> str:
     """A fact on lines that fit a section."""
-    return textwrap.fill(text, WIDTH - 2, subsequent_indent="  ", break_on_hyphens=False)
+    return filled(text, page_width() - 2, later="  ")
 
 
-def hanging(label: str, text: str, width: int = WIDTH - 2) -> str:
-    """A paragraph whose lines stand beside its label."""
-    indent = " " * len(label)
-    return textwrap.fill(
-        text, width, initial_indent=label, subsequent_indent=indent, break_on_hyphens=False
+def hanging(label: str, text: str, room: int | None = None) -> str:
+    """A paragraph whose lines stand beside its label, by default in a section."""
+    return filled(text, room or page_width() - 2, first=label, later=" " * len(label))
+
+
+def filled(text: str, room: int, first: str = "", later: str = "") -> str:
+    """A paragraph on lines of so many columns. No word is split, and no number left by its unit.
+
+    >>> print(filled("it took 12 ms for 4.00 KiB", 12))
+    it took
+    12 ms for
+    4.00 KiB
+    """
+    lines = textwrap.fill(
+        _UNITS.sub(_FIXED, text),
+        min(room, WIDEST_PROSE),
+        initial_indent=first,
+        subsequent_indent=later,
+        break_on_hyphens=False,
+        break_long_words=False,
     )
+    return lines.replace(_FIXED, " ")
+
+
+_FIXED = "\0"
+_UNITS = re.compile(
+    r"(?<=\d) (?=(?:[num]?s|min|h|d|days|years|[KMGTP]iB|B|[kMGT]B?|n?J|[MG]B/s|%)(?![\w]))"
+)
+"""The space between a number and its unit."""

@@ -155,7 +155,16 @@ mod _core {
     ) -> PyResult<(String, String)> {
         let drive = open::drive(drive, &set, &policy, seed, &Outside::new(finder))?;
         let file = toml::to_string(&drive.resolved).map_err(error::of_ours)?;
-        let json = json!({ "config": drive.resolved, "sources": drive.sources });
+        let page = drive.geometry.flash().page_size.get();
+        let json = json!({
+            "config": drive.resolved,
+            "sources": drive.sources,
+            "capacity": {
+                "physical_bytes": drive.geometry.pages() as u64 * drive.geometry.page_size().get(),
+                "logical_bytes": ssd::capacity(&drive).get(),
+                "page_bytes": page,
+            },
+        });
         Ok((file, json.to_string()))
     }
 

@@ -45,8 +45,11 @@ app.command()(experiments.results)
 app.command()(experiments.reproduce)
 app.command()(report.report)
 app.command()(view.view)
+app.command()(lists.drives)
 app.command()(lists.policies)
 app.command()(lists.chips)
+app.command()(lists.explain)
+app.command()(lists.init)
 app.add_typer(trace.app, name="trace", help="Look at workloads.")
 app.add_typer(config.app, name="config", help="Look at drive files.")
 
@@ -105,7 +108,9 @@ def _version(wanted: bool) -> None:
 def _root(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+        typer.Option(
+            "--version", "-V", callback=_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     pass

@@ -12,7 +12,7 @@ import typer
 
 from floatgate import InputError
 from floatgate.cli.options import ClusterAddress, Json, Quiet, Traces, Workers, executor_of
-from floatgate.cli.show import print_json, several
+from floatgate.cli.show import comma_separated, print_json, several
 from floatgate.words import colour_wanted, duration, size
 
 Results = Annotated[
@@ -118,11 +118,7 @@ def results(
         values = [dict(zip(columns, map(_plain, row), strict=True)) for row in rows]
         print_json("floatgate.results/1", columns=columns, rows=values)
     elif csv:
-        import csv as writer
-
-        out = writer.writer(sys.stdout, lineterminator="\n")
-        out.writerow(columns)
-        out.writerows(["" if cell is None else cell for cell in row] for row in rows)
+        print(comma_separated([columns, *rows]))
     else:
         print(_table(columns, rows))
 

@@ -1,7 +1,8 @@
-"""`floatgate policies` and `floatgate chips`: what comes along."""
+"""`floatgate drives`, `policies`, `chips`, `explain` and `init`: what comes along."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,6 +12,43 @@ from floatgate import InputError
 from floatgate.cli.options import Json
 from floatgate.cli.show import print_json
 from floatgate.words import colour_wanted
+
+
+def drives(
+    name: Annotated[str | None, typer.Argument(help="Only this drive, with every source.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the built-in drives; of one NAME, where every number comes from."""
+    known = [floatgate.drive_facts(each) for each in ([name] if name else floatgate.drives())]
+    if as_json:
+        print_json("floatgate.drives/1", drives=known)
+        return
+    from floatgate.text import lists
+
+    print(lists.drive(known[0], colour=colour_wanted()) if name else lists.drives(known))
+
+
+def explain(
+    code: Annotated[str | None, typer.Argument(help="The word in brackets behind it.")] = None,
+) -> None:
+    """Say what the warning CODE means and what to do; without a CODE, all of them."""
+    from floatgate.text import explained
+
+    print(explained.page(code, colour=colour_wanted()))
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where; by default here.")] = Path(
+        "."
+    ),
+) -> None:
+    """Write a drive, a workload, an experiment and a policy to start from, with comments."""
+    from floatgate import starter
+
+    for path in starter.write(folder):
+        print(path)
+    here = "" if folder == Path(".") else f"cd {folder}; "
+    print(f"\nFirst: {here}floatgate run drive.toml workload.toml")
 
 
 def policies(

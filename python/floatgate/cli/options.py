@@ -75,6 +75,12 @@ Policy = Annotated[
 Seed = Annotated[
     int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of every random stream.")
 ]
+Steady = Annotated[
+    bool,
+    typer.Option(
+        "--steady", help="Fill and age the drive before the run, as one in use is. Kept in a cache."
+    ),
+]
 Traces = Annotated[list[Path] | None, get_args(READINGS["traces"])[1]]
 Json = Annotated[
     bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")

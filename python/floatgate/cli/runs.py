@@ -24,14 +24,15 @@ from floatgate.cli.options import (
     Set,
     Snapshots,
     SomeWorkload,
+    Steady,
     Workers,
     executor_of,
     of_flows,
     reads,
 )
-from floatgate.cli.show import kept, place_of, several
+from floatgate.cli.show import comma_separated, kept, place_of, several
 from floatgate.result.folder import TABLES
-from floatgate.result.measures import MEASURES
+from floatgate.result.measures import MEASURES, find
 from floatgate.words import colour_wanted
 from floatgate.workloads.reading import Reading
 
@@ -43,6 +44,7 @@ def run(
     policy: Policy = [],  # noqa: B006
     set: Set = [],  # noqa: B006
     seed: Seed = None,
+    steady: Steady = False,
     flow: Flow = [],  # noqa: B006
     alone: Annotated[
         bool,
@@ -65,7 +67,7 @@ def run(
     if snapshots and out is None:
         raise InputError("--snapshots is stored beside the result: say where with --out DIR")
     with Progress(quiet=quiet) as progress:
-        how = {"policy": policy, "set": set, "seed": seed, "out": out}
+        how = {"policy": policy, "set": set, "seed": seed, "steady": steady, "out": out}
         more: Any = how | {"record": _record(snapshots), "progress": progress} | reading
         result = floatgate.run(drive, what, **more)
         lost = compared(result, runs_alone(result, drive, what, **more)) if alone else None
@@ -115,9 +117,18 @@ def compare(
         str | None,
         typer.Option("--seed", metavar="N,...", help="Seeds of every random stream."),
     ] = None,
+    steady: Steady = False,
     flow: Flow = [],  # noqa: B006
     workers: Workers = None,
     cluster: ClusterAddress = None,
+    measures: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Look at these first: short names as for --bars, or paths of numbers in the "
+            "result, such as host.write.latency_ns.p99_99.",
+        ),
+    ] = None,
     bars: Annotated[
         str | None,
         typer.Option(metavar="MEASURE", help=f"Draw this measure as bars: {', '.join(MEASURES)}."),
@@ -133,6 +144,9 @@ def compare(
     ] = None,
     snapshots: Snapshots = False,
     as_json: Json = False,
+    csv: Annotated[
+        bool, typer.Option("--csv", help="Print comma-separated values, a line for each run.")
+    ] = False,
     quiet: Quiet = False,
     **reading: Unpack[Reading],
 ) -> None:
@@ -144,14 +158,18 @@ def compare(
     """
     from floatgate.cli.progress import RunsProgress
     from floatgate.runs.variants import expand, folder_name
+    from floatgate.settings import steadied
     from floatgate.text import comparison as comparison_text
 
     if bars is not None and bars not in MEASURES:
         raise InputError(f"--bars: `{bars}` is not a measure; there are {', '.join(MEASURES)}")
+    if as_json and csv:
+        raise InputError("either --json or --csv")
+    first = list(filter(None, (measures or "").split(",")))
     executor = executor_of(cluster, workers)
     what = of_flows(workload, flow)
     if out is None:
-        variants = expand(drive, what, policy, set, seed)
+        variants = expand(drive, what, policy, steadied(set, steady), seed)
         out = Path("floatgate-results") / folder_name(variants)
     try:
         with RunsProgress(quiet=quiet) as progress:
@@ -161,6 +179,7 @@ def compare(
                 policy=policy,
                 set=set,
                 seed=seed,
+                steady=steady,
                 out=out,
                 record=_record(snapshots),
                 workers=workers,
@@ -174,8 +193,13 @@ def compare(
             print("The same command goes on from there.", file=sys.stderr)
         raise
 
+    for name in first:
+        find(name, comparison.runs)
+
     def words() -> str:
-        page = comparison_text.page(comparison, colour=colour_wanted(), bars=bars)
+        if csv:
+            return comma_separated(comparison_text.rows(comparison, first))
+        page = comparison_text.page(comparison, colour=colour_wanted(), bars=bars, first=first)
         return f"{page}\n\nResults: {out}"
 
     several(comparison, out, words, as_json)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -17,6 +19,14 @@ if TYPE_CHECKING:
 def print_json(schema: str, **values: Any) -> None:
     """Prints the one object of `--json`."""
     print(json.dumps({"schema": schema, **values}))
+
+
+def comma_separated(rows: Iterable[Sequence[object]]) -> str:
+    """Rows as CSV; None is an empty cell."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerows(["" if cell is None else cell for cell in row] for row in rows)
+    return text.getvalue().removesuffix("\n")
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from floatgate.experiments import ranges
 from floatgate.experiments.errors import Mistake
 from floatgate.experiments.toml import inline
+from floatgate.settings import STEADY
 
 
 class MistakeError(Exception):
@@ -82,7 +83,8 @@ def axes_of(block: Mapping[str, Any], folder: Path) -> list[Axis]:
         axes.append(
             Axis(family, tuple(Choice(k, Part(policy={family: _text(v)})) for k, v in choices))
         )
-    for key, value in block.get("set", {}).items():
+    steady = STEADY if block.get("steady") else {}
+    for key, value in {**steady, **block.get("set", {})}.items():
         choices = _choices(("set", key), value, labelled=False)
         axes.append(Axis(key, tuple(Choice(k, Part(set={key: _text(v)})) for k, v in choices)))
     for name, cases in block.get("cases", {}).items():

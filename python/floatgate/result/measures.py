@@ -98,9 +98,15 @@ HOST = (
     Measure("read.mean", "read mean", _latency("read", "mean"), "ns", about="mean read latency"),
     Measure("read.p99", "read p99", _latency("read", "p99"), "ns", about="read latency, p99"),
     Measure(
+        "read.p99.9", "read p99.9", _latency("read", "p99_9"), "ns", about="read latency, p99.9"
+    ),
+    Measure(
         "write.mean", "write mean", _latency("write", "mean"), "ns", about="mean write latency"
     ),
     Measure("write.p99", "write p99", _latency("write", "p99"), "ns", about="write latency, p99"),
+    Measure(
+        "write.p99.9", "write p99.9", _latency("write", "p99_9"), "ns", about="write latency, p99.9"
+    ),
     Measure("trim.mean", "trim mean", _latency("trim", "mean"), "ns", about="mean trim latency"),
     Measure(
         "flush.mean", "flush mean", _latency("flush", "mean"), "ns", about="mean flush latency"

@@ -9,7 +9,7 @@ from floatgate.engine import InputError
 from floatgate.result.folder import TABLES
 from floatgate.result.run import Result
 from floatgate.runs.run import run
-from floatgate.settings import Policies, Settings, pairs
+from floatgate.settings import Policies, Settings, pairs, steadied
 from floatgate.workloads.reading import Reading
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def alone(
     policy: Policies = (),
     set: Settings = (),
     seed: int | None = None,
+    steady: bool = False,
     out: str | PathLike[str] | None = None,
     record: Iterable[str] = TABLES,
     progress: Callable[[str, int, int | None, int], object] | None = None,
@@ -38,6 +39,7 @@ def alone(
         policy: Policies by family.
         set: Settings by key.
         seed: The seed of every random stream.
+        steady: Whether the drive was filled and aged first.
         out: Where the runs are stored.
         record: Which tables are stored.
         progress: Called as that of `floatgate.run`.
@@ -52,7 +54,7 @@ def alone(
             f"{result.workload}: this is one flow; expected several, such as `--flow a=random-read "
             "--flow b=random-write`"
         )
-    settings = pairs(set)
+    settings = pairs(steadied(set, steady))
     return {
         name: run(
             drive,

@@ -12,6 +12,7 @@ from floatgate.runs.batch import Standing, carry_out, check, together
 from floatgate.runs.run import tables_of
 from floatgate.runs.variants import Lists, Names, Seeds, expand
 from floatgate.runs.workers.pool import Executor, Job
+from floatgate.settings import steadied
 from floatgate.workloads.reading import Reading, takes_reading
 
 
@@ -23,6 +24,7 @@ def compare(
     policy: Lists = (),
     set: Lists = (),
     seed: Seeds = None,
+    steady: bool = False,
     out: str | os.PathLike[str] | None = None,
     record: Iterable[str] = TABLES,
     workers: int | None = None,
@@ -42,6 +44,7 @@ def compare(
             `["cost=fixed:level=low,fixed:level=high"]`.
         set: `{"ftl.spare-factor": [0.07, 0.2]}` or `["ftl.spare-factor=0.07,0.2"]`.
         seed: `[1, 2, 3]` or `"1,2,3"`.
+        steady: Whether drives are filled and aged first, as for `floatgate.run`.
         out: The folder that each run is stored in while it goes on, as `floatgate.run` does, and at
             the end the list of them as `comparison.json`. A run that is there already is taken
             as it is.
@@ -60,7 +63,7 @@ def compare(
     Raises:
         InputError: Some run could not start; every mistake is listed with the runs it concerns.
     """
-    variants = expand(drive, workload, policy, set, seed)
+    variants = expand(drive, workload, policy, steadied(set, steady), seed)
     varied = [variant.varied for variant in variants]
     stored = None if out is None else str(out)
     tables = tuple(tables_of(record))

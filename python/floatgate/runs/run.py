@@ -11,7 +11,7 @@ from floatgate import build, engine
 from floatgate.result.folder import CHOICES, SNAPSHOTS, TABLES, Recording
 from floatgate.result.run import Result
 from floatgate.runs.cache import cache
-from floatgate.settings import Policies, Settings, pairs, policies_of
+from floatgate.settings import Policies, Settings, pairs, policies_of, steadied
 from floatgate.workloads.reading import Reading, how_to_read, takes_reading
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def run(
     policy: Policies = (),
     set: Settings = (),
     seed: int | None = None,
+    steady: bool = False,
     out: str | PathLike[str] | None = None,
     record: Iterable[str] = TABLES,
     progress: Callable[[str, int, int | None, int], object] | None = None,
@@ -44,6 +45,8 @@ def run(
         set: Settings by key, `{"ftl.spare-factor": 0.2}` or `["ftl.spare-factor=0.2"]`; those
             of the workload begin with `workload.`.
         seed: The seed of every random stream; the drive file's where it is not given.
+        steady: Whether the drive is filled and aged by random writes before the run, as one in use
+            is: `precondition.fill=full` and `precondition.age=random`, unless `set` says otherwise.
         out: The folder in which the run is stored, as `OUT/RUN-ID/` with `result.json` and the
             tables of `record` as Parquet files.
         record: Which tables are stored: some of `requests`, `series`, `blocks` and `snapshots`,
@@ -61,6 +64,7 @@ def run(
         InputError: The drive, a setting, a policy or the workload is wrong, or the run cannot
             be stored; the message says where.
     """
+    set = steadied(set, steady)
     words, finder = policies_of(policy, set)
     tables = tables_of(record)
     with Recording(out) if out is not None else nullcontext() as recording:

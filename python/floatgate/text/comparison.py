@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from floatgate.result.comparison import Comparison
-from floatgate.result.measures import Cell, Measure, columns, peers, tables, warnings
+from floatgate.result.conclusions import conclusions
+from floatgate.result.measures import (
+    UNITS,
+    Cell,
+    Measure,
+    columns,
+    peers,
+    tables,
+    warnings,
+)
 from floatgate.result.names import brief, label, where
 from floatgate.result.run import Result
-from floatgate.words import BOLD, RED, WIDTH, YELLOW, Style, duration, hanging, number, section
+from floatgate.text import explained
+from floatgate.words import (
+    BOLD,
+    RED,
+    YELLOW,
+    Style,
+    duration,
+    filled,
+    hanging,
+    number,
+    page_width,
+    section,
+)
 
 
 def page(
@@ -30,9 +50,13 @@ def page(
     style = Style(colour)
     sections = [_head(comparison, style)]
     if comparison.runs:
+        lines = [hanging("- ", said) for said in conclusions(comparison, first)]
+        sections.append(section("What it shows", "\n".join(lines), style) if lines else "")
+        sections.append(_warnings(comparison, style, changing=True))
         labels = _labels(comparison)
         longest = max(map(len, first), default=0)
-        if _width(labels) > min(_WIDEST_LABELS, WIDTH - 4 - longest):
+        # Labels may take up to half of a line; wider ones are numbers with a legend.
+        if _width(labels) > min(page_width() // 2, page_width() - 4 - longest):
             sections.append(section("Runs", _legend(labels), style))
             labels = [[""], *([str(i)] for i in range(1, len(labels)))]
         for title, shown in columns(comparison, first):
@@ -40,10 +64,33 @@ def page(
             sections.append(section(title, "\n\n".join(blocks), style))
         sections.append(_bars(labels, comparison.runs, bars, first, style))
         sections.append(_ends(comparison, style))
+        sections.append(_warnings(comparison, style, changing=False))
         sections.append(_checks(comparison, style))
     sections.append(failures(comparison, style))
-    sections.append(_warnings(comparison, style))
     return "\n\n".join(section for section in sections if section)
+
+
+def rows(comparison: Comparison, asked: Sequence[str] = ()) -> list[list[str]]:
+    """The comparison for a table: a header, and for each run what varied and what was measured.
+
+    Numbers are as they are stored, in the unit that their column names.
+    """
+    shown = [measure for _, measures in tables(asked) for measure in measures]
+    there = [m for m in shown if m.key in asked or any(m.of(run) for run in comparison.runs)]
+    if asked:
+        there = [m for m in there if m.key in asked]
+    units = [UNITS[m.unit].name if m.unit in _STORED else "" for m in there]
+    header = [f"{m.key} ({unit})" if unit else m.key for m, unit in zip(there, units, strict=True)]
+    lines = [[*comparison.varied, "run_id", *header]]
+    for variant, run in zip(comparison.variants, comparison.runs, strict=True):
+        values = [m.of(run) for m in there]
+        cells = ["" if value is None else f"{value:.12g}" for value in values]
+        lines.append([*(variant[name] for name in comparison.varied), run.run_id, *cells])
+    return lines
+
+
+_STORED = ("ns", "s", "bytes", "J", "per s")
+"""Units that numbers have as they are stored; shares and counts have none."""
 
 
 def failures(comparison: Comparison, style: Style | None = None) -> str:
@@ -66,10 +113,6 @@ def failures(comparison: Comparison, style: Style | None = None) -> str:
     return section(style(RED, title), "\n".join(lines), style)
 
 
-# Labels may take up to half of a line; wider ones are numbers with a legend.
-_WIDEST_LABELS = WIDTH // 2
-
-
 def _head(comparison: Comparison, style: Style) -> str:
     runs, by = comparison.runs, ", ".join(comparison.varied)
     count = len(runs) + len(comparison.failed)
@@ -77,7 +120,7 @@ def _head(comparison: Comparison, style: Style) -> str:
     workloads = _several(run.workload for run in runs)
     what = f"{count} runs by {by}" if by else "one run, as nothing varies"
     title = f"{drives}, {workloads}: {what}" if runs else what
-    lines = [style(BOLD, line) for line in textwrap.wrap(title, WIDTH, subsequent_indent="  ")]
+    lines = [style(BOLD, line) for line in filled(title, page_width(), later="  ").splitlines()]
     if runs:
         facts = [f"{_several(number(run.checks.requests_served) for run in runs)} requests each"]
         if "seed" not in comparison.varied:
@@ -129,7 +172,7 @@ def _blocks(
         width = max(map(len, cells)) + 2
         if width > room:
             blocks.append(list(left))
-            room = WIDTH - 2 - len(left[0])
+            room = page_width() - 2 - len(left[0])
         room -= width
         for i, cell in enumerate(cells):
             shown = style(BOLD, cell) if "*" in cell else cell
@@ -166,7 +209,7 @@ def _bars(
     values = [measure.of(run) or 0.0 for run in runs]
     shown = [measure.show(value) for value in values]
     left = _aligned(labels)[1:]
-    room = WIDTH - 2 - len(left[0]) - 2 - 2 - max(map(len, shown))
+    room = page_width() - 2 - len(left[0]) - 2 - 2 - max(map(len, shown))
     lines = [
         f"{start}  {'#' * max(round(room * value / max(values)), 1 if value else 0)}  {words}"
         for start, value, words in zip(left, values, shown, strict=True)
@@ -197,9 +240,11 @@ def _checks(comparison: Comparison, style: Style) -> str:
     return section(title, hanging("in: ", where(some, comparison.variants)), style)
 
 
-def _warnings(comparison: Comparison, style: Style) -> str:
+def _warnings(comparison: Comparison, style: Style, *, changing: bool) -> str:
     lines = []
     for text, code, some, others in warnings(comparison):
+        if explained.changes_the_answer(code) != changing:
+            continue
         lines.append(hanging("- ", f"{text} [{code}]"))
         lines.append(hanging("  in: ", where(some, comparison.variants) + others))
     return section(style(YELLOW, "Warnings"), "\n".join(lines), style) if lines else ""

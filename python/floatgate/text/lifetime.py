@@ -7,7 +7,7 @@ from typing import Any
 from floatgate.life.advice import Advice
 from floatgate.result.run import Result
 from floatgate.text.cells import HOUR, error_rate, percent, simulated
-from floatgate.text.result import head, warnings
+from floatgate.text.result import effort, head, warnings
 from floatgate.words import YELLOW, Style, duration, number, section, size, table, wrapped
 
 DAYS_OF_A_YEAR = 365.0
@@ -31,6 +31,7 @@ def page(
         simulated(result, style),
         _classes(result, style),
         warnings(result, style),
+        effort(result),
     ]
     return "\n\n".join(part for part in sections if part)
 

@@ -12,6 +12,7 @@ from floatgate.words import (
     duration,
     hanging,
     number,
+    page_width,
     section,
     size,
     table,
@@ -46,6 +47,55 @@ def policies(known: Iterable[Mapping[str, Any]], *, details: bool = False) -> st
     return "\n".join(lines).lstrip("\n")
 
 
+def drives(known: Iterable[Mapping[str, Any]]) -> str:
+    """The drives below each other: what they export, their flash and interface, what is assumed."""
+    known = list(known)
+    rows = [["", "exports", "flash", "page", "dies", "link", "assumed"]]
+    rows += [
+        [
+            drive["name"],
+            size(drive["exported_bytes"]),
+            _CELLS.get(drive["bits_per_cell"], f"{drive['bits_per_cell']} bits"),
+            size(drive["page_bytes"]),
+            number(drive["dies"]),
+            drive["link"] or "no limit",
+            f"{_assumed(drive)} of {len(drive['settings'])}",
+        ]
+        for drive in known
+    ]
+    width = max(len(drive["name"]) for drive in known)
+    summaries = [hanging(f"{d['name']:<{width}}  ", d["summary"], page_width()) for d in known]
+    about = [
+        "assumed: of the settings that say where they come from, those with no source.",
+        "`floatgate drives NAME` has each of them.",
+    ]
+    return "\n\n".join([table(rows), "\n".join(summaries), "\n".join(map(wrapped, about))])
+
+
+_CELLS = {1: "SLC", 2: "MLC", 3: "TLC", 4: "QLC"}
+
+
+def _assumed(drive: Mapping[str, Any]) -> int:
+    return sum(each["source"].startswith("assumed") for each in drive["settings"].values())
+
+
+def drive(known: Mapping[str, Any], *, colour: bool = False) -> str:
+    """One drive: its size and flash, and every setting under its source."""
+    style = Style(colour)
+    cells = _CELLS.get(known["bits_per_cell"], f"{known['bits_per_cell']} bits a cell")
+    facts = [
+        f"{size(known['exported_bytes'])} exported of {size(known['physical_bytes'])} of flash",
+        f"{cells}, {number(known['dies'])} dies, pages of {size(known['page_bytes'])}",
+        f"link: {known['link'] or 'no limit'}",
+    ]
+    sections = [
+        wrapped(f"{style(BOLD, known['name'])}  {known['summary']}"),
+        section("Drive", "\n".join(map(wrapped, facts)), style),
+        section("Sources", _by_source(known["settings"]), style),
+    ]
+    return "\n\n".join(sections)
+
+
 def chips(known: Iterable[Mapping[str, Any]]) -> str:
     """The chips below each other: pages, times, endurance and the bandwidth that follows."""
     rows = [
@@ -67,10 +117,10 @@ def chips(known: Iterable[Mapping[str, Any]]) -> str:
         for chip in known
     ]
     about = (
-        "MB/s: page after page on one plane, transfers included.\n"
-        "`floatgate chips NAME` has more, and the source of every number."
+        "MB/s: page after page on one plane, transfers included.",
+        "`floatgate chips NAME` has more, and the source of every number.",
     )
-    return f"{table(rows)}\n\n{about}"
+    return f"{table(rows)}\n\n" + "\n".join(map(wrapped, about))
 
 
 def chip(known: Mapping[str, Any], *, colour: bool = False) -> str:

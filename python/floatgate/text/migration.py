@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from floatgate.words import WIDTH, hanging
+from floatgate.words import hanging, page_width
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ def conversion(all_of: Sequence[Converted], out: Path) -> str:
         for note, names in sorted(lost.items(), key=lambda item: -len(item[1])):
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             said = f"{names[0]}{more}: {note}"
-            lines.append("  " + textwrap.shorten(said, WIDTH - 2, placeholder=" …"))
+            lines.append("  " + textwrap.shorten(said, page_width() - 2, placeholder=" …"))
     missing = [name for converted in all_of for name in converted.missing]
     if missing:
         lines += ["", "Not there yet, and needed:", *(f"  {name}" for name in missing)]

@@ -1,4 +1,4 @@
-"""The result as a page to read: at most 80 columns, plain where standard output is no terminal."""
+"""The result as a page to read: the answer first, bookkeeping last."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import Any
 
 from floatgate.result.run import Result
 from floatgate.result.values import OPERATIONS, SOURCES, delays
+from floatgate.text import explained
 from floatgate.words import (
     BOLD,
     RED,
-    WIDTH,
     YELLOW,
     Style,
     duration,
+    filled,
     hanging,
     number,
+    page_width,
     section,
     short,
     size,
@@ -29,6 +31,7 @@ def page(result: Result, *, colour: bool = False) -> str:
     style = Style(colour)
     sections = [
         head(result, style),
+        warnings(result, style, changing=True),
         _host(result, style),
         _causes(result, style),
         _flows(result, style),
@@ -36,30 +39,66 @@ def page(result: Result, *, colour: bool = False) -> str:
         _drive(result, style),
         _cells(result, style),
         _policies(result, style),
-        _checks(result, style),
         _notes(result, style),
-        warnings(result, style),
+        warnings(result, style, changing=False),
+        _checks(result, style),
+        effort(result),
     ]
     return "\n\n".join(section for section in sections if section)
 
 
 def head(result: Result, style: Style) -> str:
-    """What ran, how long, and how it ended."""
-    end, checks, timing = result.end, result.checks, result.timing
-    seed = result.provenance.seed
-    title = f"{style(BOLD, result.name)}  (seed {seed}, run {result.run_id})"
-    speed = timing["page_ops_per_second"]
-    lines = [
-        f"{number(checks.requests_served)} requests in {duration(result.simulated_seconds * 1e9)} "
-        f"of drive time; simulated in {duration(timing['wall_seconds'] * 1e9)} of wall time",
-    ]
-    if speed:
-        lines[0] += f", {short(speed)} page op/s"
-    lines = [wrapped(line) for line in lines]
+    """What ran, what came out, and how it ended."""
+    end = result.end
+    lines = [style(BOLD, result.name)]
     if end.state != "completed":
         reason = f": {end.reason}" if end.reason else ""
         lines.append(style(YELLOW, f"Ended at {duration(end.at_ns)}, {end.state}{reason}"))
-    return "\n".join([title, *lines])
+    return "\n".join([*lines, _answer(result)]).rstrip()
+
+
+def effort(result: Result) -> str:
+    """Which run it was, and what it took."""
+    timing, speed = result.timing, result.timing["page_ops_per_second"]
+    facts = [
+        f"Run {result.run_id}, seed {result.provenance.seed}",
+        f"{number(result.checks.requests_served)} requests in "
+        f"{duration(result.simulated_seconds * 1e9)} of drive time",
+        f"simulated in {duration(timing['wall_seconds'] * 1e9)} of wall time"
+        + (f", {short(speed)} page op/s" if speed else ""),
+    ]
+    return filled("; ".join(facts), page_width())
+
+
+def _answer(result: Result) -> str:
+    """What came out, in a sentence or two."""
+    seconds, host = result.simulated_seconds, result.host
+    said = []
+    if seconds:
+        closed = result.provenance.config.host.mode in ("queue-depth", "think-time")
+        rate = short(float(f"{host.all.requests / seconds:.3g}"))
+        moved = f"{size(host.all.bytes / seconds)}/s"
+        done = "requests a second were served" if closed else "requests a second came"
+        said.append(f"{rate} {done} ({moved}).")
+    for op in ("read", "write"):
+        if host[op].requests:
+            latency = host[op].latency_ns
+            times = f"{duration(latency['mean'])} on average, p99 {duration(latency['p99'])}"
+            said.append(f"A {op} took {times}{_mostly(delays(host[op]))}.")
+    if result.waf is not None:
+        said.append(f"Write amplification {result.waf:.3f}.")
+    return wrapped(" ".join(said))
+
+
+def _mostly(split: Mapping[str, float]) -> str:
+    """Where most of a mean latency went, if there is one such place."""
+    cause, most = max(split.items(), key=lambda item: item[1])
+    share = most / sum(split.values()) if most else 0.0
+    return f", {100 * share:.0f} % of it {_called(cause)}" if share >= 0.5 else ""
+
+
+def _called(cause: str) -> str:
+    return _CAUSES.get(cause) or f"waiting behind {cause.removeprefix('queue.')}"
 
 
 def _host(result: Result, style: Style) -> str:
@@ -96,7 +135,7 @@ def _causes(result: Result, style: Style) -> str:
         means = [split[op][cause] for op in ops]
         if not any(means):
             continue
-        row = [_CAUSES.get(cause) or f"waiting behind {cause.removeprefix('queue.')}"]
+        row = [_called(cause)]
         for op, mean in zip(ops, means, strict=True):
             whole = sum(split[op].values())
             row += [duration(mean), f"{100 * mean / whole:.1f} %" if whole else "-"]
@@ -163,7 +202,7 @@ def _flash(result: Result, style: Style) -> str:
             label = f"{kind} {'blocks' if kind == 'erase' else 'pages'}"
             rows.append([label, *(form(flash[kind][column]) for column in [*sources, "total"])])
         body = table(rows)
-        if len(body.splitlines()[-1]) + 2 <= WIDTH:
+        if len(body.splitlines()[-1]) + 2 <= page_width():
             break
     facts = []
     demands = {s: n for s, n in flash.gc_erase_by_demand.items() if s != "total" and n}
@@ -296,7 +335,19 @@ def _notes(result: Result, style: Style) -> str:
     return section("Workload", "\n".join(lines), style) if lines else ""
 
 
-def warnings(result: Result, style: Style) -> str:
-    """Where a number should not be trusted, or a setting could not matter."""
-    lines = [hanging("- ", f"{w['text']} [{w['code']}]") for w in result.warnings]
+def warnings(result: Result, style: Style, *, changing: bool | None = None) -> str:
+    """Where a number should not be trusted, or a setting could not matter.
+
+    Args:
+        result: Whose warnings are told.
+        style: Colour, or none.
+        changing: Only those that change what the answer means, or only the others.
+    """
+    told = [
+        w for w in result.warnings if changing in (None, explained.changes_the_answer(w["code"]))
+    ]
+    lines = [hanging("- ", f"{w['text']} [{w['code']}]") for w in told]
+    new = result.provenance.config.precondition["age"] == "none"
+    if new and {w["code"] for w in told} & explained.OF_A_NEW_DRIVE:
+        lines.append(hanging("  ", "Add --steady: the drive is filled and aged before the run."))
     return section(style(YELLOW, "Warnings"), "\n".join(lines), style) if lines else ""

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from floatgate.engine import InputError
-from floatgate.words import WIDTH, duration, hanging, number, short, table
+from floatgate.words import duration, hanging, number, page_width, short, table
 
 Trace = Mapping[str, Any]
 
@@ -248,8 +248,8 @@ _LABELS = {
 
 
 def _wrapped(text: str, indent: str = "") -> str:
-    return hanging(indent, text, WIDTH)
+    return hanging(indent, text, page_width())
 
 
 def _hanging(label: str, text: str, width: int = 13) -> str:
-    return hanging(label.ljust(width), text, WIDTH)
+    return hanging(label.ljust(width), text, page_width())

@@ -1,0 +1,101 @@
+"""What a comparison shows in words: only what chance, told by several seeds, cannot explain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+from floatgate.result.comparison import Comparison
+from floatgate.result.measures import Measure, change, find, peers
+from floatgate.result.names import label
+
+ENOUGH = 3
+"""Seeds from which a spread can be told."""
+
+USUAL = ("read.p99", "write.p99", "waf")
+"""What is concluded about where nobody asks for measures."""
+
+
+class Group(NamedTuple):
+    """Runs that differ in their seed alone."""
+
+    varied: Mapping[str, str]
+    values: Sequence[float]
+
+    @property
+    def mean(self) -> float:
+        """Over the seeds."""
+        return fmean(self.values)
+
+    def apart(self, other: Group) -> bool:
+        """Whether every run of one lies on the same side of every run of the other."""
+        return max(self.values) < min(other.values) or max(other.values) < min(self.values)
+
+
+def conclusions(comparison: Comparison, asked: Sequence[str] = ()) -> Iterator[str]:
+    """A sentence for each measure and workload.
+
+    One of two variants is called better where it was with every seed, of at least three. A
+    difference within that is "no difference shown"; with fewer seeds nothing is concluded, and
+    that is said once.
+
+    Args:
+        comparison: The runs.
+        asked: Names of measures; by default p99 of reads and writes, and write amplification.
+    """
+    if not [name for name in comparison.varied if name not in ("seed", "workload")]:
+        return
+    if (fewest := min(map(len, _seeds(comparison)))) < ENOUGH:
+        ran = "one seed" if fewest == 1 else "two seeds"
+        yield f"{ran}: a difference cannot be told from chance; add --seed 1,2,3"
+        return
+    for name in asked or USUAL:
+        measure = find(name)
+        for runs in peers(comparison):
+            groups = _groups(comparison, measure, runs)
+            if measure.more_is_better is None or len(groups) < 2:
+                continue
+            work = comparison.runs[runs[0]].workload if len(peers(comparison)) > 1 else ""
+            yield (f"{work}: " if work else "") + _sentence(measure, groups)
+
+
+def _sentence(measure: Measure, groups: Sequence[Group]) -> str:
+    first = groups[0]
+    best = (max if measure.more_is_better else min)(groups, key=lambda group: group.mean)
+    title, shown = measure.title, measure.show(best.mean)
+    worse = [g for g in groups if best.apart(g) and measure.show(g.mean) != shown]
+    if not worse:
+        return f"{title}: no difference shown"
+    least = "most" if measure.more_is_better else "least"
+    said = f"{title}: {least} with {label(best.varied)} ({shown}"
+    if first in worse:
+        said += f", {change(first.mean, best.mean)} to the first"
+    said += ")"
+    close = [label(g.varied) for g in groups if g is not best and g not in worse]
+    return said + (f"; no difference shown to {', '.join(close)}" if close else "")
+
+
+def _groups(comparison: Comparison, measure: Measure, runs: Sequence[int]) -> list[Group]:
+    """The runs by what varied but the seed; none if one has no such number, or too few seeds."""
+    found: dict[tuple[tuple[str, str], ...], list[float]] = {}
+    for i in runs:
+        value = measure.of(comparison.runs[i])
+        if value is None:
+            return []
+        found.setdefault(_key(comparison.variants[i]), []).append(value)
+    if min(map(len, found.values())) < ENOUGH:
+        return []
+    return [Group(dict(key), values) for key, values in found.items()]
+
+
+def _seeds(comparison: Comparison) -> list[list[int]]:
+    groups: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for i, variant in enumerate(comparison.variants):
+        key = (*_key(variant), ("workload", variant.get("workload", "")))
+        groups.setdefault(key, []).append(i)
+    return list(groups.values())
+
+
+def _key(variant: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple((k, v) for k, v in variant.items() if k not in ("seed", "workload"))

@@ -1,0 +1,88 @@
+"""What a comparison says in words: worked out by hand from a few numbers."""
+
+import pytest
+
+import sample
+from floatgate import Comparison, Result
+from floatgate.result.conclusions import conclusions
+from floatgate.text import comparison as text
+
+
+def run(waf: float, workload: str = "a") -> Result:
+    data = sample.result()
+    data["waf"] = waf
+    data["provenance"]["workload"] |= {"name": workload, "stand_in": None}
+    return Result(data)
+
+
+def compared(wafs: dict[str, list[float]]) -> Comparison:
+    rows = [(v, str(s), waf) for v, some in wafs.items() for s, waf in enumerate(some, 1)]
+    runs = [run(waf) for _, _, waf in rows]
+    return Comparison(runs, [{"victim": v, "seed": s} for v, s, _ in rows])
+
+
+@pytest.mark.parametrize(
+    ("wafs", "said"),
+    [
+        # Every run of one below every run of the other: 1.5 is 25 % less than 2.0.
+        (
+            {"x": [1.9, 2.0, 2.1], "y": [1.4, 1.5, 1.6]},
+            "WAF: least with victim=y (1.500, -25 %",
+        ),
+        # The first is the best: there is nothing to compare it with.
+        ({"x": [1.4, 1.5, 1.6], "y": [1.9, 2.0, 2.1]}, "WAF: least with victim=x (1.500)"),
+        # Means differ by as much, but one run lies among those of the other.
+        ({"x": [1.5, 2.0, 2.5], "y": [1.4, 1.5, 1.6]}, "WAF: no difference shown"),
+        # Better than the first, and not than the third.
+        (
+            {"x": [3.0, 3.1, 3.2], "y": [1.4, 1.5, 1.6], "z": [1.5, 1.6, 1.7]},
+            "WAF: least with victim=y (1.500, -52 % to the first); no difference shown to victim=z",
+        ),
+        # Apart, and the same number to read: 2.0000 and 2.0001.
+        ({"x": [2.0001, 2.0001, 2.0001], "y": [2.0, 2.0, 2.0]}, "WAF: no difference shown"),
+    ],
+)
+def test_a_difference_is_one_that_no_seed_contradicts(
+    wafs: dict[str, list[float]], said: str
+) -> None:
+    (line,) = conclusions(compared(wafs), ["waf"])
+    assert line.startswith(said)
+
+
+@pytest.mark.parametrize(("seeds", "said"), [(1, "one seed: "), (2, "two seeds: ")])
+def test_of_few_seeds_nothing_is_concluded(seeds: int, said: str) -> None:
+    (line,) = conclusions(compared({"x": [2.0] * seeds, "y": [1.0] * seeds}))
+    assert line.startswith(said)
+    assert "--seed 1,2,3" in line
+
+
+def test_seeds_alone_are_not_compared() -> None:
+    runs = Comparison([run(w) for w in (1.0, 2.0, 3.0)], [{"seed": s} for s in "123"])
+    assert not [*conclusions(runs)]
+    assert "What it shows" not in text.page(runs)
+
+
+def test_each_workload_is_concluded_about_for_itself() -> None:
+    rows = [
+        (w, v, s, base + 0.01 * s)
+        for w, v, base in (("a", "x", 2.0), ("a", "y", 1.0), ("b", "x", 1.0), ("b", "y", 2.0))
+        for s in range(3)
+    ]
+    runs = Comparison(
+        [run(waf, w) for w, _, _, waf in rows],
+        [{"workload": w, "victim": v, "seed": str(s)} for w, v, s, _ in rows],
+    )
+    assert [*conclusions(runs, ["waf"])] == [
+        "a: WAF: least with victim=y (1.010, -50 % to the first)",
+        "b: WAF: least with victim=x (1.010)",
+    ]
+
+
+def test_the_table_of_a_comparison_has_numbers_as_they_are_stored() -> None:
+    runs = compared({"x": [1.5], "y": [2.25]})
+    header, *rows = text.rows(runs, ["waf", "write.p99"])
+    assert header == ["victim", "seed", "run_id", "waf", "write.p99 (ns)"]
+    p99 = str(runs.runs[0].host.write.latency_ns.p99)
+    assert [(row[0], row[3], row[4]) for row in rows] == [("x", "1.5", p99), ("y", "2.25", p99)]
+    everything = text.rows(runs)[0]
+    assert {"read.p99.9 (ns)", "erases", "energy (J)"} <= {*everything}

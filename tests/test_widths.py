@@ -1,0 +1,156 @@
+"""Pages on terminals of several widths: no line is longer, and no word is cut."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+import floatgate as fg
+import sample
+from floatgate import Comparison, Result, words
+from floatgate.text import comparison, explained, lists, result
+
+WIDTHS = (60, 80, 100, 160)
+SMALL = {
+    "geometry.channels": 1, "geometry.chips-per-channel": 1, "geometry.blocks-per-plane": 64,
+    "workload.requests": 2_000,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def ran() -> list[Result]:
+    """Runs with much to say: flows, a buffer, an energy model."""
+    parts = fg.flows(["tenant-with-a-name=random-read", "log=sequential-write"])
+    return [
+        fg.run("agcr", "random-write", set=SMALL, seed=1),
+        fg.run("agcr", parts, set=SMALL, seed=1),
+        fg.run("modern-tlc-small", "jesd219-enterprise", set={"workload.requests": 2_000}),
+    ]
+
+
+def several() -> Comparison:
+    runs = [Result(sample.result()) for _ in range(6)]
+    named = [
+        {"victim": v, "ftl.spare-factor": "0.1", "seed": s}
+        for v in ("greedy", "py:a_long_module_of_somebody.AVictim:with=parameters:and=more")
+        for s in "123"
+    ]
+    return Comparison(runs, named)
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "drives": lambda: lists.drives([fg.drive_facts(name) for name in fg.drives()]),
+    "drive": lambda: lists.drive(fg.drive_facts("modern-tlc")),
+    "chips": lambda: lists.chips(fg.chips()),
+    "chip": lambda: lists.chip(fg.chips("c-mlc64")[0]),
+    "policies": lambda: lists.policies(fg.policies("victim"), details=True),
+    "explain": explained.page,
+    "sample": lambda: result.page(Result(sample.result())),
+    "comparison": lambda: comparison.page(several()),
+}
+
+
+def same_words(page: str, widest: str) -> set[str]:
+    """What stands in a page and not in its widest form: the parts of words that were cut."""
+    return {*page.split()} - {*widest.split()}
+
+
+def check(make: Callable[[], str], monkeypatch: pytest.MonkeyPatch, bars: bool = False) -> None:
+    monkeypatch.setenv("COLUMNS", str(words.MOST_WIDTH))
+    widest = make()
+    for width in WIDTHS:
+        monkeypatch.setenv("COLUMNS", str(width))
+        page = make()
+        lines = page.splitlines()
+        # What has no space cannot be wrapped: a path, or the name of a policy with parameters.
+        room = width - 8
+        long = [line for line in lines if len(line) > width and max(map(len, line.split())) < room]
+        assert not long, (width, long)
+        cut = same_words(page, widest)
+        assert not {word for word in cut if not (bars and set(word) == {"#"})}, (width, cut)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_fit_the_terminal(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(PAGES[name], monkeypatch, bars=name == "comparison")
+
+
+def test_runs_fit_the_terminal(ran: list[Result], monkeypatch: pytest.MonkeyPatch) -> None:
+    for run in ran:
+        check(lambda run=run: result.page(run), monkeypatch)  # type: ignore[misc]
+
+
+def test_a_page_is_as_wide_as_the_terminal_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns, width in (("20", 60), ("60", 60), ("133", 133), ("200", 200), ("1000", 200)):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert words.page_width() == width
+
+
+def test_a_wide_table_goes_on_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    rows = [["", *(f"column {i}" for i in range(8))], ["row", *(f"{i}" * 8 for i in range(8))]]
+    top, below = words.table(rows).split("\n\n")
+    # 3 + 5 x 10 = 53 of 58 columns; a sixth does not fit.
+    assert top.splitlines()[0] == "     " + "  ".join(f"column {i}" for i in range(5))
+    assert below.splitlines()[1].split() == ["row", *(f"{i}" * 8 for i in range(5, 8))]
+
+
+def test_a_number_stays_with_its_unit() -> None:
+    text = "it took 12 ms for 4.00 KiB at 1.83 GiB/s and 5 % of 24 h, 250 k in all"
+    for room in range(8, 40):
+        lines = words.filled(text, room).splitlines()
+        for kept in ("12 ms", "4.00 KiB", "5 %", "24 h,"):
+            assert any(kept in line for line in lines), (room, kept)
+
+
+def test_every_warning_of_the_engine_is_explained() -> None:
+    import re
+    from pathlib import Path
+
+    source = Path(__file__).parent.parent / "crates" / "ssd" / "src" / "result"
+    text = "".join(
+        (source / f"{name}.rs").read_text() for name in ("warnings", "steady", "lifetime")
+    )
+    told = {*re.findall(r'(?:tell|put)\(\s*"([a-z-]+)"', text)}
+    assert len(told) > 15
+    assert told == {*explained.WARNINGS}
+
+
+def test_a_warning_of_a_new_drive_says_what_to_add_and_that_helps() -> None:
+    new = fg.run("agcr", "random-write", set=SMALL, seed=1)
+    assert "gc-never-ran" in {w["code"] for w in new.warnings}
+    page = result.page(new)
+    assert "Add --steady" in page
+    assert page.index("gc-never-ran") < page.index("Host requests"), "next to the answer"
+    steady = fg.run("agcr", "random-write", set=SMALL, seed=1, steady=True)
+    assert steady.flash.erase.gc > 0
+    assert "--steady" not in result.page(steady)
+    by_hand = {"precondition.fill": "full", "precondition.age": "random", **SMALL}
+    assert steady.run_id == fg.run("agcr", "random-write", set=by_hand, seed=1).run_id
+
+
+def test_steady_is_the_same_word_everywhere(tmp_path: object) -> None:
+    from pathlib import Path
+
+    from floatgate.experiments.axes import axes_of
+
+    block = {"drive": "agcr", "workload": "zipf", "steady": True, "set": {"precondition.fill": 0.5}}
+    sets = {axis.name: axis.choices[0].label for axis in axes_of(block, Path())}
+    assert sets["precondition.age"] == "random"
+    assert sets["precondition.fill"] == "0.5", "what the user says goes first"
+    both = fg.compare("agcr", "random-write", set=SMALL, steady=True, workers=1)
+    config = both.runs[0].provenance.config
+    assert (config.precondition["fill"], config.precondition["age"]) == ("full", "random")
+
+
+def test_drives_say_what_they_are() -> None:
+    facts = fg.drive_facts("modern-tlc")
+    # 8 channels, 4 planes, 912 blocks, 1,152 pages of 16 KiB; 500,000,000 KiB are exported.
+    assert facts["physical_bytes"] == 8 * 4 * 912 * 1152 * 16 * 1024
+    assert facts["exported_bytes"] == 500_000_000 * 1024
+    assert (facts["dies"], facts["bits_per_cell"], facts["page_bytes"]) == (8, 3, 16384)
+    assert facts["settings"]["timing.read"]["source"].startswith("NVMeVirt")
+    assert fg.drive_facts("samsung-970-pro")["link"] == "3360MB/s"
+    with pytest.raises(fg.InputError, match=r"did you mean `modern-tlc`\?"):
+        fg.drive_facts("modern-tcl")
+    json.dumps(facts)
