@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 import floatgate
+from conftest import Floatgate
 
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "scripts"))
@@ -77,6 +78,15 @@ def test_the_commands_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None
         assert "Traceback" not in done.stderr, where
         ran += 1
     assert ran
+
+
+def test_the_first_page_of_the_readme_is_what_its_command_prints(floatgate: Floatgate) -> None:
+    shell, page = [*blocks(ROOT / "README.md")][1:3]
+    (command,) = (line for line in shell.text.splitlines() if line.startswith("floatgate run"))
+    done = floatgate(*command.split()[1:])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(page.text)
+    assert "p99 88.6 ms" in page.text, "an SSD at work: not all percentiles are one"
 
 
 def test_every_name_of_the_crates_exists() -> None:

@@ -100,6 +100,7 @@ CHANGES: dict[str, tuple[Keys, Keys]] = {
     "runs.set": ({}, {"set": {**BASE["set"], "host.queue-limit": 1}}),
     "runs.cases": ({}, {"cases": {"of": {"one": {"set": {"host.speed": 2.0}}}}}),
     "runs.seed": ({}, {"seed": 5}),
+    "runs.steady": ({}, {"steady": True}),
     "runs.reading": ({}, {"reading": {"first": 10}}),
     "runs.exclude": ({}, {"exclude": [{"seed": 2}]}),
     "runs.quick": ({}, {"quick": {"seed": 9}}),

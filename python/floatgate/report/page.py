@@ -17,7 +17,9 @@ from floatgate.report.model import Finding, Report
 from floatgate.report.names import Names
 from floatgate.report.plots import draw
 from floatgate.report.toml import as_toml, common, without
+from floatgate.result.answers import answer
 from floatgate.result.comparison import Comparison
+from floatgate.result.conclusions import conclusions
 from floatgate.result.measures import UNITS, change, columns, warnings
 from floatgate.result.names import label, where
 from floatgate.result.run import Result
@@ -43,6 +45,7 @@ def html(report: Report) -> str:
         failed_checks=_failed_checks(report.runs),
         verdict=verdicts.sentence(report.tables),
         says=report.says,
+        answers=_answers(report),
         doubt=report.doubt,
         rule=verdicts.RULE,
         prose=list(report.prose),
@@ -68,6 +71,14 @@ def html(report: Report) -> str:
         data=data(names),
         version=engine_version(),
     )
+
+
+def _answers(report: Report) -> list[str]:
+    """What came out; where something was published, verdicts say it."""
+    runs = report.runs
+    if report.tables:
+        return []
+    return answer(runs.runs[0]) if len(runs.runs) == 1 else [*conclusions(runs, report.measures)]
 
 
 PICTURES = 4

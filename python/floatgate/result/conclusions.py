@@ -73,7 +73,13 @@ def _sentence(measure: Measure, groups: Sequence[Group]) -> str:
         said += f", {change(first.mean, best.mean)} to the first"
     said += ")"
     close = [label(g.varied) for g in groups if g is not best and g not in worse]
+    if len(close) > _NAMED:
+        close[_NAMED:] = [f"{len(close) - _NAMED} more"]
     return said + (f"; no difference shown to {', '.join(close)}" if close else "")
+
+
+_NAMED = 3
+"""So many variants that are as good are named."""
 
 
 def _groups(comparison: Comparison, measure: Measure, runs: Sequence[int]) -> list[Group]:

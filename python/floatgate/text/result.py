@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from floatgate.result.answers import answer, called
 from floatgate.result.run import Result
 from floatgate.result.values import OPERATIONS, SOURCES, delays
 from floatgate.text import explained
@@ -54,7 +55,8 @@ def head(result: Result, style: Style) -> str:
     if end.state != "completed":
         reason = f": {end.reason}" if end.reason else ""
         lines.append(style(YELLOW, f"Ended at {duration(end.at_ns)}, {end.state}{reason}"))
-    return "\n".join([*lines, _answer(result)]).rstrip()
+    said = " ".join(answer(result))
+    return "\n".join([*lines, *([wrapped(said)] if said else [])])
 
 
 def effort(result: Result) -> str:
@@ -68,37 +70,6 @@ def effort(result: Result) -> str:
         + (f", {short(speed)} page op/s" if speed else ""),
     ]
     return filled("; ".join(facts), page_width())
-
-
-def _answer(result: Result) -> str:
-    """What came out, in a sentence or two."""
-    seconds, host = result.simulated_seconds, result.host
-    said = []
-    if seconds:
-        closed = result.provenance.config.host.mode in ("queue-depth", "think-time")
-        rate = short(float(f"{host.all.requests / seconds:.3g}"))
-        moved = f"{size(host.all.bytes / seconds)}/s"
-        done = "requests a second were served" if closed else "requests a second came"
-        said.append(f"{rate} {done} ({moved}).")
-    for op in ("read", "write"):
-        if host[op].requests:
-            latency = host[op].latency_ns
-            times = f"{duration(latency['mean'])} on average, p99 {duration(latency['p99'])}"
-            said.append(f"A {op} took {times}{_mostly(delays(host[op]))}.")
-    if result.waf is not None:
-        said.append(f"Write amplification {result.waf:.3f}.")
-    return wrapped(" ".join(said))
-
-
-def _mostly(split: Mapping[str, float]) -> str:
-    """Where most of a mean latency went, if there is one such place."""
-    cause, most = max(split.items(), key=lambda item: item[1])
-    share = most / sum(split.values()) if most else 0.0
-    return f", {100 * share:.0f} % of it {_called(cause)}" if share >= 0.5 else ""
-
-
-def _called(cause: str) -> str:
-    return _CAUSES.get(cause) or f"waiting behind {cause.removeprefix('queue.')}"
 
 
 def _host(result: Result, style: Style) -> str:
@@ -135,7 +106,7 @@ def _causes(result: Result, style: Style) -> str:
         means = [split[op][cause] for op in ops]
         if not any(means):
             continue
-        row = [_called(cause)]
+        row = [called(cause)]
         for op, mean in zip(ops, means, strict=True):
             whole = sum(split[op].values())
             row += [duration(mean), f"{100 * mean / whole:.1f} %" if whole else "-"]
@@ -144,19 +115,6 @@ def _causes(result: Result, style: Style) -> str:
         return ""
     header = ["", *(cell for op in ops for cell in (op, ""))]
     return section("Mean latency by cause", table([header, *rows]), style)
-
-
-_CAUSES = {
-    "throttle": "throttled",
-    "bus": "on the channel",
-    "array": "in the flash array",
-    "ecc": "in error correction",
-    "buffer": "at the write buffer",
-    "link": "on the link",
-    "controller": "in the controller",
-    "suspend": "suspended",
-    "map": "fetching the map",
-}
 
 
 def _flows(result: Result, style: Style) -> str:
