@@ -30,7 +30,10 @@ def compared(wafs: dict[str, list[float]]) -> Comparison:
             "WAF: least with victim=y (1.500, -25 %",
         ),
         # The first is the best: there is nothing to compare it with.
-        ({"x": [1.4, 1.5, 1.6], "y": [1.9, 2.0, 2.1]}, "WAF: least with victim=x (1.500)"),
+        (
+            {"x": [1.4, 1.5, 1.6], "y": [1.9, 2.0, 2.1]},
+            "WAF: least with victim=x (1.500; victim=y +33 %)",
+        ),
         # Means differ by as much, but one run lies among those of the other.
         ({"x": [1.5, 2.0, 2.5], "y": [1.4, 1.5, 1.6]}, "WAF: no difference shown"),
         # Better than the first, and not than the third.
@@ -74,7 +77,7 @@ def test_each_workload_is_concluded_about_for_itself() -> None:
     )
     assert [*conclusions(runs, ["waf"])] == [
         "a: WAF: least with victim=y (1.010, -50 % to the first)",
-        "b: WAF: least with victim=x (1.010)",
+        "b: WAF: least with victim=x (1.010; victim=y +99 %)",
     ]
 
 

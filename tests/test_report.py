@@ -425,7 +425,7 @@ def test_the_usual_plots_suit_the_runs(stored: Path) -> None:
     def kinds(name: str) -> list[str]:
         return list(dict.fromkeys(plot.kind for plot in plots(of(load([stored / name])))))
 
-    curves = ["causes", "cdf", "percentiles", "sources", "time", "wear"]
+    curves = ["causes", "cdf", "sources", "time", "wear"]
     assert kinds("one") == curves
     assert kinds("four") == ["bars", *curves]
     assert kinds("few") == ["lines", *curves]

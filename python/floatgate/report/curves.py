@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -31,10 +32,29 @@ from floatgate.result.values import OPERATIONS
 
 _UNRECORDED = "To have it, store the run with `--out DIR`, a sweep with `record`"
 _PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99")
+_BEYOND = {
+    1: "all",
+    0.5: "p50",
+    0.1: "p90",
+    0.01: "p99",
+    1e-3: "p99.9",
+    1e-4: "p99.99",
+    1e-5: "1e-5",
+}
+"""Shares of the requests that took longer, and the percentile that each stands for."""
+_NAMED = (
+    "".join(
+        f"abs(datum.value / {share} - 1) < 0.01 ? '{name}' : " for share, name in _BEYOND.items()
+    )
+    + "''"
+)
 
 
 def cdf(plot: Plot, names: Names) -> Iterator[Drawn]:
-    """The distribution of latencies, a plot for each operation."""
+    """Which share of the requests took longer, a plot for each operation.
+
+    Both axes are logarithmic: each percentile is a line, as far from the next as its tail is longer.
+    """
     import altair as alt
 
     shown, few, labels = _lines(names)
@@ -49,10 +69,10 @@ def cdf(plot: Plot, names: Names) -> Iterator[Drawn]:
             [_middle([v for curve in curves.values() for v in curve.values])]
         )
         rows: list[dict[str, Any]] = [
-            {"run": labels[i], "value": value / one, "share": share}
+            {"run": labels[i], "value": value / one, "share": share, "beyond": 1 - share}
             for i, curve in curves.items()
             for value, share in zip(curve.values, curve.shares, strict=True)
-            if value > 0
+            if value > 0 and share < 1
         ]
         domain = [labels[i] for i in there]
         rough = [labels[i] for i, curve in curves.items() if not curve.recorded]
@@ -72,21 +92,27 @@ def cdf(plot: Plot, names: Names) -> Iterator[Drawn]:
                 x=alt.X("value:Q", title=axis_title(f"{op} latency", unit))
                 .scale(type="log", nice=not spread)
                 .axis(format=".6~r", labelOverlap=True, values=ticks),
-                y=alt.Y("share:Q", title="share of the requests")
-                .axis(format="%")
-                .scale(domain=[0, 1]),
+                y=alt.Y("beyond:Q", title="share of the requests that took longer")
+                .axis(values=[*_BEYOND], labelExpr=_NAMED, grid=True)
+                .scale(type="log", domain=[_least(rows), 1], clamp=True),
                 color=color("run", domain, names.place_title),
                 opacity=faded(param),
                 tooltip=[
                     "run:N",
                     alt.Tooltip("value:Q", title=f"latency ({unit})", format=".4g"),
-                    alt.Tooltip("share:Q", format=".4%"),
+                    alt.Tooltip("beyond:Q", title="took longer", format=".3~%"),
                 ],
             )
             .add_params(param)
         )
-        says = f"Share of the {op}s that took no longer."
+        says = f"Share of the {op}s that took longer; where a curve meets a line is a percentile."
         yield drawn("cdf", title, sentence(says, how, few), made, domain)
+
+
+def _least(rows: Sequence[Mapping[str, Any]]) -> float:
+    """Where the axis of shares ends: at the decade below the last, and no further than 1e-5."""
+    last = min((row["beyond"] for row in rows), default=0.1)
+    return max(10.0 ** math.floor(math.log10(last) + 1e-9), 1e-5)
 
 
 def percentiles(plot: Plot, names: Names) -> Iterator[Drawn]:

@@ -127,7 +127,7 @@ class Report(NamedTuple):
 KINDS = {
     "bars": "a measure as bars: for each run, or by `x` in the colours of `by`",
     "lines": "a measure along `x`, which has numbers, a line for each value of `by`",
-    "cdf": "the distribution of latencies",
+    "cdf": "the tail of latencies",
     "percentiles": "latency from p50 to p99.99",
     "time": "throughput, write amplification and latency over the drive's time",
     "wear": "how erases are spread over the blocks",

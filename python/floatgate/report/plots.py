@@ -52,7 +52,7 @@ def usual(names: Names) -> list[Plot]:
     if len(names.runs) > 1:
         kind = "lines" if measured.default_axis(names) else "bars"
         plots += [Plot(kind, measure=key) for key in _telling(names)]
-    plots += [Plot("causes"), Plot("cdf"), Plot("percentiles"), Plot("sources")]
+    plots += [Plot("causes"), Plot("cdf"), Plot("sources")]
     if splits.mixes_levels(names):
         plots += [Plot("levels")]
     return [*plots, Plot("time"), Plot("wear")]

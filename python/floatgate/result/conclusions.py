@@ -71,6 +71,8 @@ def _sentence(measure: Measure, groups: Sequence[Group]) -> str:
     said = f"{title}: {least} with {label(best.varied)} ({shown}"
     if first in worse:
         said += f", {change(first.mean, best.mean)} to the first"
+    elif first is best and len(groups) == 2:
+        said += f"; {label(groups[1].varied)} {change(best.mean, groups[1].mean)}"
     said += ")"
     close = [label(g.varied) for g in groups if g is not best and g not in worse]
     if len(close) > _NAMED:
