@@ -53,7 +53,7 @@ _NAMED = (
 def cdf(plot: Plot, names: Names) -> Iterator[Drawn]:
     """Which share of the requests took longer, a plot for each operation.
 
-    Both axes are logarithmic: each percentile is a line, as far from the next as its tail is longer.
+    Both axes are logarithmic, so that the percentiles are lines at equal distances.
     """
     import altair as alt
 
@@ -72,8 +72,11 @@ def cdf(plot: Plot, names: Names) -> Iterator[Drawn]:
             {"run": labels[i], "value": value / one, "share": share, "beyond": 1 - share}
             for i, curve in curves.items()
             for value, share in zip(curve.values, curve.shares, strict=True)
-            if value > 0 and share < 1
+            if value > 0
         ]
+        least = _least([row["beyond"] for row in rows])
+        for row in rows:
+            row["beyond"] = max(row["beyond"], least)  # Nothing took longer than the last.
         domain = [labels[i] for i in there]
         rough = [labels[i] for i, curve in curves.items() if not curve.recorded]
         how = ""
@@ -93,8 +96,12 @@ def cdf(plot: Plot, names: Names) -> Iterator[Drawn]:
                 .scale(type="log", nice=not spread)
                 .axis(format=".6~r", labelOverlap=True, values=ticks),
                 y=alt.Y("beyond:Q", title="share of the requests that took longer")
-                .axis(values=[*_BEYOND], labelExpr=_NAMED, grid=True)
-                .scale(type="log", domain=[_least(rows), 1], clamp=True),
+                .axis(
+                    values=[share for share in _BEYOND if share >= least],
+                    labelExpr=_NAMED,
+                    grid=True,
+                )
+                .scale(type="log", domain=[least, 1]),
                 color=color("run", domain, names.place_title),
                 opacity=faded(param),
                 tooltip=[
@@ -109,10 +116,14 @@ def cdf(plot: Plot, names: Names) -> Iterator[Drawn]:
         yield drawn("cdf", title, sentence(says, how, few), made, domain)
 
 
-def _least(rows: Sequence[Mapping[str, Any]]) -> float:
-    """Where the axis of shares ends: at the decade below the last, and no further than 1e-5."""
-    last = min((row["beyond"] for row in rows), default=0.1)
-    return max(10.0 ** math.floor(math.log10(last) + 1e-9), 1e-5)
+def _least(beyond: Sequence[float]) -> float:
+    """Where the axis of shares ends: at the decade below the last, and no further than 1e-5.
+
+    >>> _least([1.0, 0.003, 0.0]), _least([1e-9]), _least([1.0, 0.0])
+    (0.001, 1e-05, 0.1)
+    """
+    last = min((share for share in beyond if share > 1e-12), default=0.1)
+    return float(f"1e{min(max(math.floor(math.log10(last) + 1e-9), -5), -1)}")
 
 
 def percentiles(plot: Plot, names: Names) -> Iterator[Drawn]:
