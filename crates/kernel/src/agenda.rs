@@ -30,11 +30,10 @@ struct Key {
 }
 
 impl Key {
-    /// Without a branch: which of two is earlier is anybody's guess.
+    /// As one number: to compare two takes no branch, and which of them is earlier is anybody's guess.
     #[inline(always)]
-    #[allow(clippy::needless_bitwise_bool)] // `&&` would be a branch
-    fn is_before(self, other: Self) -> bool {
-        (self.time < other.time) | ((self.time == other.time) & (self.order < other.order))
+    fn whole(self) -> u128 {
+        u128::from(self.time) << 64 | u128::from(self.order)
     }
 }
 
@@ -61,13 +60,15 @@ impl Agenda {
     /// Takes `actor` off the agenda.
     #[inline]
     pub fn clear(&mut self, actor: usize) {
-        self.replay(actor, NEVER);
+        if self.key(actor) != NEVER {
+            self.replay(actor, NEVER);
+        }
     }
 
     /// When `actor` acts next, if it does.
+    #[inline]
     pub fn at(&self, actor: usize) -> Option<Time> {
-        let key = self.tree[self.tree.len() / 2 + actor];
-        (key != NEVER).then(|| Time::from_ns(key.time))
+        time(self.key(actor))
     }
 
     /// The next actor and its time. It stays on the agenda until it is set anew or cleared: most
@@ -76,7 +77,12 @@ impl Agenda {
     pub fn peek(&self) -> Option<(Time, usize)> {
         let key = self.tree[1];
         let actor = key.order as usize & ((1 << ACTOR_BITS) - 1);
-        (key != NEVER).then(|| (Time::from_ns(key.time), actor))
+        time(key).map(|at| (at, actor))
+    }
+
+    #[inline]
+    fn key(&self, actor: usize) -> Key {
+        self.tree[self.tree.len() / 2 + actor]
     }
 
     #[inline]
@@ -87,7 +93,7 @@ impl Agenda {
         let mut best = key;
         while node > 1 {
             let other = tree[node ^ 1];
-            let earlier = other.is_before(best);
+            let earlier = other.whole() < best.whole();
             best = Key {
                 time: select_unpredictable(earlier, other.time, best.time),
                 order: select_unpredictable(earlier, other.order, best.order),
@@ -96,6 +102,11 @@ impl Agenda {
             tree[node] = best;
         }
     }
+}
+
+#[inline(always)]
+fn time(key: Key) -> Option<Time> {
+    (key != NEVER).then(|| Time::from_ns(key.time))
 }
 
 #[cfg(test)]

@@ -135,7 +135,7 @@ impl<I: Idx, T> IndexMut<I> for IndexVec<I, T> {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Divisor {
     by: u32,
-    /// ceil(2^64 / by); unused for 1, whose reciprocal does not fit.
+    /// floor((2^64 - 1) / by) = (2^64 - 1 - r) / by with r < by.
     reciprocal: u64,
 }
 
@@ -143,8 +143,7 @@ impl Divisor {
     /// Division by `by`, which must not be zero.
     pub const fn new(by: u32) -> Self {
         assert!(by > 0, "division by zero");
-        let reciprocal = if by == 1 { 0 } else { u64::MAX / by as u64 + 1 };
-        Self { by, reciprocal }
+        Self { by, reciprocal: u64::MAX / by as u64 }
     }
 
     /// The divisor.
@@ -154,12 +153,13 @@ impl Divisor {
     }
 
     /// `n / by`.
+    ///
+    /// `(n + 1) * reciprocal / 2^64` falls short of `(n + 1) / by` by `(n + 1) * (1 + r) / (by * 2^64)`:
+    /// by more than nothing, so nothing is rounded up, and by `1 / by` at most, as `n + 1` and `1 + r`
+    /// are at most 2^32, so nothing is rounded down.
     #[inline(always)]
     pub const fn div(self, n: u32) -> u32 {
-        if self.by == 1 {
-            return n;
-        }
-        ((self.reciprocal as u128 * n as u128) >> 64) as u32
+        ((self.reciprocal as u128 * (n as u128 + 1)) >> 64) as u32
     }
 
     /// `n % by`.

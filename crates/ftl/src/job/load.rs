@@ -13,6 +13,8 @@ use nand::{BlockId, Ppn, Source};
 
 /// The tray of a job, and what of it is being programmed.
 pub(super) struct Load<D> {
+    /// The slots that are being read, from the first of them on: a bit each.
+    pub(super) asked: u64,
     /// Pages that were read, in the order in which they were: the slots that they leave.
     read: Vec<(Ppn, D)>,
     /// Those that a command programs now, in the order of their slots.
@@ -23,7 +25,7 @@ pub(super) struct Load<D> {
 
 impl<D> Default for Load<D> {
     fn default() -> Self {
-        Self { read: Vec::new(), sealed: Vec::new(), owed: Vec::new() }
+        Self { asked: 0, read: Vec::new(), sealed: Vec::new(), owed: Vec::new() }
     }
 }
 
@@ -76,7 +78,8 @@ impl<K: Kit> Ftl<K> {
         let action = self.read_page(id, geometry.ppn(block, slot), to);
         if let Action::Read(from) = action {
             let job = self.jobs.get_mut(id);
-            job.doing = Doing::Loading { from, slots, to };
+            job.doing = Doing::Loading { from, to };
+            job.load.asked = slots;
             if let Some(pages) = job.task.pages() {
                 pages.cursor = end;
             }
@@ -85,19 +88,13 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// Slots of a page have been read.
-    pub(super) fn loaded(
-        &mut self,
-        id: JobId,
-        from: Ppn,
-        slots: u64,
-        to: Dest,
-        now: Time,
-    ) -> Option<Action> {
+    pub(super) fn loaded(&mut self, id: JobId, from: Ppn, to: Dest, now: Time) -> Option<Action> {
         let job = self.jobs.get_mut(id);
         job.doing = Doing::Nothing;
         if let Task::Plan(run) = &mut job.task {
             run.copied += 1;
         }
+        let slots = job.load.asked;
         for i in (0..u64::BITS).filter(|i| slots >> i & 1 != 0) {
             let ppn = Ppn::from_u32(from.as_u32() + i);
             let data = self.space.read(ppn, job.tag.source);
@@ -291,7 +288,8 @@ impl<K: Kit> Ftl<K> {
         if action != Action::Wait {
             let job = self.jobs.get_mut(id);
             job.task = Task::Rewrite(None);
-            job.doing = Doing::Loading { from, slots: 1, to };
+            job.doing = Doing::Loading { from, to };
+            job.load.asked = 1;
         }
         Some(action)
     }

@@ -131,8 +131,8 @@ enum Doing<D> {
     /// A page is being programmed.
     Programming { lpn: Lpn, from: Ppn, to: Ppn, data: D },
     /// Slots of a page, in all planes of its block, are being read, to be written elsewhere: from one on
-    /// those whose bits are set.
-    Loading { from: Ppn, slots: u64, to: Dest },
+    /// those that the load says.
+    Loading { from: Ppn, to: Dest },
     /// None: the pages that were read need slots.
     Sealing { to: Dest },
     /// Pages are being programmed by one command.
@@ -178,7 +178,7 @@ impl<D> Job<D> {
 
     /// How many slots it reads.
     pub fn asks(&self) -> u32 {
-        if let Doing::Loading { slots, .. } = self.doing { slots.count_ones() } else { 1 }
+        if let Doing::Loading { .. } = self.doing { self.load.asked.count_ones() } else { 1 }
     }
 
     /// How many slots it reads of the page of each plane, in the order of planes; the planes of a
@@ -186,7 +186,7 @@ impl<D> Job<D> {
     pub fn asks_of_planes(&self, geometry: &Geometry) -> impl Iterator<Item = u32> + use<D> {
         let per_page = geometry.units().per_page;
         let (from, slots) = match self.doing {
-            Doing::Loading { from, slots, .. } => (geometry.split(from).1 % per_page, slots),
+            Doing::Loading { from, .. } => (geometry.split(from).1 % per_page, self.load.asked),
             _ => (0, 1),
         };
         // Bit 0 is the first slot of its page from here on.
@@ -281,7 +281,7 @@ impl<K: Kit> Ftl<K> {
                 self.program_done(lpn, to, data, tag, now);
                 return None;
             }
-            Doing::Loading { from, slots, to } => return self.loaded(id, from, slots, to, now),
+            Doing::Loading { from, to } => return self.loaded(id, from, to, now),
             Doing::Sealing { to } => return self.program_load(id, to, false, now),
             Doing::Writing { to } => {
                 self.written(id, to, now);

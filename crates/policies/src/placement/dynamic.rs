@@ -53,20 +53,18 @@ impl Dynamic {
 
     /// The die with the least waiting, counting from the turn; `None` when no plane has room.
     fn least_loaded(&mut self, load: &Load<'_>) -> Option<PlaneId> {
-        let dies = load.waiting.len();
         let waiting = load.waiting.as_slice();
-        let turn = self.next_die.min(dies - 1);
-        let mut best: Option<(u32, usize)> = None;
-        for die in (turn..dies).chain(0..turn) {
-            let w = waiting[die];
-            if best.is_none_or(|(least, _)| w < least) {
+        let (before, after) = waiting.split_at(self.next_die.min(waiting.len() - 1));
+        let (mut least, mut best) = (u32::MAX, None);
+        for (first, part) in [(before.len(), after), (0, before)] {
+            for (die, &waiting) in (first..).zip(part) {
                 let planes = die * self.planes_per_die..(die + 1) * self.planes_per_die;
-                if planes.into_iter().any(|p| load.writable.get(p)) {
-                    best = Some((w, die));
+                if waiting < least && planes.into_iter().any(|p| load.writable.get(p)) {
+                    (least, best) = (waiting, Some(die));
                 }
             }
         }
-        let (_, die) = best?;
+        let die = best?;
         self.next_die = die + 1;
         self.plane_of(load, die)
     }
