@@ -6,7 +6,7 @@ from pathlib import Path
 import polars
 import pytest
 
-import floatgate
+import floatgate as fg
 from conftest import Floatgate
 from floatgate import InputError
 from floatgate.runs.alone import alone, compared
@@ -96,7 +96,7 @@ def test_parts_of_a_file_are_flows(tmp_path: Path) -> None:
         'wrap = "4MiB"\n'
     )
     own = SMALL | {"host.flow": '[{ name = "zipf", priority = "high" }]'}
-    result = floatgate.run("agcr", workload, set=own)
+    result = fg.run("agcr", workload, set=own)
     flows = result.data["host"]["flows"]
     assert {name: flow["weight"] for name, flow in flows.items()} == {"db": 3, "zipf": 1}
     assert result.data["host"]["high"]["all"]["requests"] == flows["zipf"]["all"]["requests"] == 600
@@ -105,8 +105,75 @@ def test_parts_of_a_file_are_flows(tmp_path: Path) -> None:
     assert compared(result, runs)["flows"]["db"]["slowdown"] >= 1
 
 
+def test_devices_and_processes_of_a_trace_are_flows(floatgate: Floatgate, tmp_path: Path) -> None:
+    """A trace, the same with its processes, the table that it is converted into: the same flows."""
+    # A read of 4 KiB every 10 us: two of three from `db`, the others to another device.
+    rows = [
+        (i * 10, 4096 * (i % 64), i % 3 // 2, "log" if i % 3 == 2 else "db") for i in range(300)
+    ]
+    place = tmp_path / "t.csv"
+    place.write_text("".join(f"{t},r,{at},4096,{disk},{who}\n" for t, at, disk, who in rows))
+    columns = {"columns": "time=1:us,op=2,offset=3,size=4,device=5,process=6"}
+    plain = floatgate_run(place, **columns)
+    assert plain.data["host"]["flows"] is None
+    for by, names in [("device", ["0", "1"]), ("process", ["db", "log"])]:
+        told = floatgate_run(place, flow_by=by, **columns)
+        flows = told.data["host"]["flows"]
+        assert list(flows) == names
+        assert [flow["all"]["requests"] for flow in flows.values()] == [200, 100]
+        # With one line for all, whose request it is changes nothing.
+        assert told.data["host"]["all"] == plain.data["host"]["all"]
+        regions = [[0, 64 * 4096], [1 << 20, (1 << 20) + 64 * 4096]]
+        assert [flow["region_bytes"] for flow in flows.values()] == regions
+        # Record and replay.
+        said = fg.convert(place, tmp_path / f"{by}.parquet", flow_by=by, **columns)
+        assert [flow["name"] for flow in said["flows"]] == names
+        again = floatgate_run(tmp_path / f"{by}.parquet")
+        assert again.data["host"] == told.data["host"]
+        # A foreign table with such columns.
+        frame = polars.DataFrame(
+            rows, schema=["time", "offset", "device", "process"], orient="row"
+        ).with_columns(op=polars.lit("r"), size=4096)
+        frame.write_parquet(tmp_path / "foreign.parquet")
+        named = "time=time:us,op=op,offset=offset,size=size,device=device,process=process"
+        foreign = floatgate_run(tmp_path / "foreign.parquet", columns=named, flow_by=by)
+        assert foreign.data["host"] == told.data["host"]
+    # What a drive says of flows holds for them; so does a part of a file.
+    fair = SMALL | {"host.flow": '[{ name = "log", weight = 4 }]'}
+    workload = tmp_path / "two.toml"
+    workload.write_text(
+        'schema = "floatgate.workload/1"\n[[part]]\nworkload = "t.csv"\nflow-by = "process"\n'
+        f'columns = "{columns["columns"]}"\n[[part]]\nworkload = "t.csv"\nflow = "db"\n'
+        f'columns = "{columns["columns"]}"\n'
+    )
+    flows = fg.run("agcr", workload, set=fair).data["host"]["flows"]
+    assert {name: (f["weight"], f["all"]["requests"]) for name, f in flows.items()} == {
+        "db": (1, 500),
+        "log": (4, 100),
+    }
+    # What has no such column says which it has.
+    place.write_text("0 0 16 8 1\n")
+    done = floatgate("run", "agcr", "t.csv", "--flow-by=process", "--json", "-q")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "which names no processes" in done.stderr.replace("\n", " ")
+    assert "it names devices: `--flow-by device`" in " ".join(done.stderr.split())
+    with pytest.raises(InputError, match=r"no device; they name the process; .*device=NAME"):
+        named = "time=time:us,op=op,offset=offset,size=size,process=process"
+        floatgate_run(tmp_path / "foreign.parquet", columns=named, flow_by="device")
+    # A table that no longer has the flows that it states is refused.
+    table = tmp_path / "process.parquet"
+    metadata = polars.read_parquet_metadata(table)["floatgate"]
+    polars.read_parquet(table).drop("flow").write_parquet(table, metadata={"floatgate": metadata})
+    with pytest.raises(InputError, match="damaged .*the column `flow` has other flows"):
+        floatgate_run(table)
+
+
+def floatgate_run(place: Path, **reading: str) -> fg.Result:
+    return fg.run("agcr", place, set=SMALL, **reading)  # type: ignore[arg-type]
+
+
 def test_a_workload_of_one_has_no_flows() -> None:
-    result = floatgate.run("agcr", "random-read", set=SMALL)
+    result = fg.run("agcr", "random-read", set=SMALL)
     assert result.data["host"]["flows"] is None
     with pytest.raises(InputError, match="this is one flow"):
         alone(result, "agcr", "random-read", set=SMALL)

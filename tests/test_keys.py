@@ -157,6 +157,7 @@ CHANGES: dict[str, tuple[Keys, Keys]] = {
         READ | {"workload": "block.txt"},
         READ | {"workload": "block.txt", "reading": {"process": "job1"}},
     ),
+    "reading.flow-by": (reading(DEVICES), reading(DEVICES, **{"flow-by": "device"})),
     "reading.skip-bad": (
         reading(CSV, format="csv") | {"workload": "bad.csv"},
         reading(CSV, format="csv", **{"skip-bad": True}) | {"workload": "bad.csv"},

@@ -24,6 +24,7 @@ TOLD: dict[str, tuple[Any, tuple[str, Any]]] = {
     "event": ("D", ("event", "D")),
     "device": ([3, "hm_0"], ("devices", ["3", "hm_0"])),
     "process": (17, ("process", "17")),
+    "flow_by": ("device", ("flow_by", "device")),
     "skip_bad": (True, ("skip_bad", True)),
     "traces": (Path("there"), ("traces", ["there"])),
     "slice": ("1s..2s", ("slice", "1s..2s")),

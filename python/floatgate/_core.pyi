@@ -67,6 +67,7 @@ class Reading(TypedDict):
     event: str | None
     devices: Sequence[str]
     process: str | None
+    flow_by: str | None
     skip_bad: bool
     traces: Sequence[str]
     slice: str | None

@@ -23,6 +23,7 @@ AS_IT_IS: Reading = {
     "event": None,
     "devices": (),
     "process": None,
+    "flow_by": None,
     "skip_bad": False,
     "traces": (),
     "slice": None,

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use ssd::kernel::Prio;
 use ssd::record::{CHUNK, Column, Sink, Table, Values};
-use ssd::workload::{BATCH, Request, Workload};
+use ssd::workload::{BATCH, Flow, Request, Workload};
 
 use crate::error::{WorkloadError, of_ours};
 use crate::worker::Progress;
@@ -21,6 +21,7 @@ struct Rows {
     offset: Vec<u64>,
     size: Vec<u32>,
     prio: Vec<u8>,
+    flow: Vec<u8>,
 }
 
 impl Rows {
@@ -31,6 +32,7 @@ impl Rows {
             offset: Vec::with_capacity(CHUNK),
             size: Vec::with_capacity(CHUNK),
             prio: Vec::with_capacity(CHUNK),
+            flow: Vec::with_capacity(CHUNK),
         }
     }
 
@@ -40,17 +42,24 @@ impl Rows {
         self.offset.extend(batch.iter().map(|r| r.offset));
         self.size.extend(batch.iter().map(|r| r.len));
         self.prio.extend(batch.iter().map(|r| u8::from(r.prio == Prio::High)));
+        self.flow.extend(batch.iter().map(|r| r.flow));
     }
 
-    fn columns(self) -> Vec<Column> {
+    /// `flows`: whose requests these are, where they are of several.
+    fn columns(self, flows: &[Flow]) -> Vec<Column> {
         let named = |name: &str, values| Column { name: name.into(), values, optional: false };
-        vec![
+        let mut columns = vec![
             named("time_ns", Values::U64(self.time)),
             named("op", Values::Words(self.op, OPS.map(Into::into).into())),
             named("offset", Values::U64(self.offset)),
             named("size", Values::U32(self.size)),
             named("prio", Values::Words(self.prio, PRIOS.map(Into::into).into())),
-        ]
+        ];
+        if !flows.is_empty() {
+            let names = flows.iter().map(|flow| flow.name.clone().into()).collect();
+            columns.push(named("flow", Values::Words(self.flow, names)));
+        }
+        columns
     }
 }
 
@@ -86,7 +95,7 @@ pub(crate) fn convert(
         let mut goes_on = true;
         if rows.time.len() == CHUNK {
             let full = std::mem::replace(&mut rows, Rows::with_room());
-            goes_on = sink(Table::Requests, full.columns());
+            goes_on = sink(Table::Requests, full.columns(&about.flows));
         }
         rows.push(later);
         let progress = Progress { stage: "converting", done, total: about.requests, now_ns };
@@ -95,7 +104,7 @@ pub(crate) fn convert(
             return Err(of_ours("stopped by nobody"));
         }
     }
-    if !rows.time.is_empty() && !sink(Table::Requests, rows.columns()) {
+    if !rows.time.is_empty() && !sink(Table::Requests, rows.columns(&about.flows)) {
         return Err(of_ours("stopped by nobody"));
     }
     Ok(json!({
@@ -112,6 +121,9 @@ pub(crate) fn convert(
         "stand_in": about.stand_in.as_ref().map(|s| json!({
             "model": s.model, "version": s.version, "fitted_to": s.fitted_to,
         })),
+        "flows": about.flows.iter().map(|flow| json!({
+            "name": flow.name, "weight": flow.weight, "region_bytes": [flow.region.0, flow.region.1],
+        })).collect::<Vec<_>>(),
         "notes": about.notes,
     }))
 }

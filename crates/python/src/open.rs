@@ -67,6 +67,7 @@ pub(crate) struct Reading {
     event: Option<String>,
     devices: Vec<String>,
     process: Option<String>,
+    flow_by: Option<String>,
     skip_bad: bool,
     traces: Vec<PathBuf>,
     slice: Option<String>,
@@ -116,6 +117,7 @@ impl Reading {
             event: parsed(self.event.as_deref()).map_err(InputError::new_err)?,
             devices: self.devices,
             process: self.process,
+            flow_by: parsed(self.flow_by.as_deref()).map_err(InputError::new_err)?,
             skip_bad: self.skip_bad,
             tally: Tally::new(),
             ..ReadOptions::default()
@@ -153,6 +155,7 @@ impl How {
             event: parsed(part.event.as_deref())?,
             devices: part.devices.clone(),
             process: part.process.clone(),
+            flow_by: part.flow_by,
             skip_bad: part.skip_bad,
             tally: self.options.tally.clone(),
             ..ReadOptions::default()

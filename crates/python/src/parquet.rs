@@ -7,8 +7,8 @@ use std::sync::Arc;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use ssd::workload::{
-    Detail, Facts, Pieces, Place, Rows, See, Spot, StandIn, Table, Tally, TimeUnit, TraceError,
-    Workload, open_table,
+    Detail, Facts, Flow, FlowBy, Pieces, Place, Rows, See, Spot, StandIn, Table, Tally, TimeUnit,
+    TraceError, Workload, open_table,
 };
 
 use crate::error::{InternalError, of_trace};
@@ -48,8 +48,17 @@ pub(crate) fn is_one(path: &Path) -> bool {
 }
 
 /// What the file says of itself: requests, span, whether they have times, the recorded time of the
-/// first, the stand-in's model, version and source, notes.
-type Statement = (u64, u64, bool, Option<u64>, Option<(String, String, String)>, Vec<String>);
+/// first, the stand-in's model, version and source, notes, and of each flow the name, the weight and the
+/// region.
+type Statement = (
+    u64,
+    u64,
+    bool,
+    Option<u64>,
+    Option<(String, String, String)>,
+    Vec<String>,
+    Vec<(String, u32, (u64, u64))>,
+);
 
 /// Opens the table, as far as its beginning and end say what it is.
 fn opened(path: &Path, how: &How) -> PyResult<(File, Option<Facts>)> {
@@ -66,6 +75,7 @@ fn opened(path: &Path, how: &How) -> PyResult<(File, Option<Facts>)> {
             options.event.is_some(),
             options.process.is_some(),
             options.skip_bad,
+            options.flow_by.map(FlowBy::name),
         );
         let opened = how.opener().0.call1(py, words)?;
         let facts = opened.getattr(py, "facts")?.extract::<Option<Statement>>(py)?;
@@ -73,12 +83,16 @@ fn opened(path: &Path, how: &How) -> PyResult<(File, Option<Facts>)> {
     });
     let (opened, facts) =
         looked.unwrap_or_else(|| Err(InternalError::new_err("Python has ended")))?;
-    let facts = facts.map(|(requests, span, timed, origin, stand_in, notes)| Facts {
+    let facts = facts.map(|(requests, span, timed, origin, stand_in, notes, flows)| Facts {
         requests,
         span,
         timed,
         origin,
         stand_in: stand_in.map(|(model, version, fitted_to)| StandIn { model, version, fitted_to }),
+        flows: flows
+            .into_iter()
+            .map(|(name, weight, region)| Flow { name, weight, region })
+            .collect(),
         notes,
     });
     let tally = how.tally();
@@ -89,7 +103,9 @@ fn opened(path: &Path, how: &How) -> PyResult<(File, Option<Facts>)> {
 pub(crate) fn open(path: &Path, how: &How) -> PyResult<Box<dyn Workload>> {
     let (file, facts) = opened(path, how)?;
     let any_clock = how.options().time_unit.is_some();
-    open_table(path, FORMAT, Box::new(file), facts, how.said(), any_clock).map_err(|e| of_trace(&e))
+    let by = how.options().flow_by;
+    open_table(path, FORMAT, Box::new(file), facts, how.said(), any_clock, by)
+        .map_err(|e| of_trace(&e))
 }
 
 /// Finds what is wrong with the file as far as its metadata shows it.
@@ -112,9 +128,19 @@ impl Table for File {
     }
 
     fn device(&self, number: u32) -> String {
-        let label = attached(&self.name, |py| {
-            self.opened.call_method1(py, "device", (number,))?.extract(py)
-        });
+        self.called("device", number)
+    }
+
+    fn process(&self, number: u32) -> String {
+        self.called("process", number)
+    }
+}
+
+impl File {
+    /// What the file calls a device or a process.
+    fn called(&self, what: &str, number: u32) -> String {
+        let label =
+            attached(&self.name, |py| self.opened.call_method1(py, what, (number,))?.extract(py));
         label.unwrap_or_else(|_| number.to_string())
     }
 }
@@ -128,7 +154,7 @@ struct Reading {
 
 /// A column of a piece.
 type Array<'py, T> = PyReadonlyArray1<'py, T>;
-/// Time, operation, offset, size, priority, device.
+/// Time, operation, offset, size, priority, device, flow or process.
 type Piece<'py> = (
     Option<Array<'py, u64>>,
     Array<'py, u8>,
@@ -136,13 +162,14 @@ type Piece<'py> = (
     Array<'py, u64>,
     Option<Array<'py, u8>>,
     Option<Array<'py, u32>>,
+    Option<Array<'py, u32>>,
 );
 
 impl Pieces for Reading {
     fn next(&mut self, see: &mut See<'_>) -> Result<Option<()>, TraceError> {
         attached(&self.name, |py| {
             let piece = self.pieces.call_method0(py, "next")?;
-            let Some((time, op, offset, size, prio, device)) =
+            let Some((time, op, offset, size, prio, device, flow)) =
                 piece.extract::<Option<Piece<'_>>>(py)?
             else {
                 return Ok(None);
@@ -154,6 +181,7 @@ impl Pieces for Reading {
                 size: size.as_slice()?,
                 prio: prio.as_ref().map(Array::as_slice).transpose()?,
                 device: device.as_ref().map(Array::as_slice).transpose()?,
+                flow: flow.as_ref().map(Array::as_slice).transpose()?,
             };
             self.tally.add(rows.op.len() as u64);
             Ok(Some(see(&rows)))

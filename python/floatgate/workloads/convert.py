@@ -37,8 +37,8 @@ def convert(
     """Writes a workload as a Parquet file, which every function here takes as a workload.
 
     The file has the columns `time_ns` (since the first request), `op` (read, write, trim, flush,
-    write-fua), `offset` and `size` in bytes, and `prio` (normal, high), in the order of time, and
-    says where they come from. It appears whole or not at all, and memory does not grow with it.
+    write-fua), `offset` and `size` in bytes, and `prio` (normal, high), in the order of time, `flow`
+    where the workload has flows, and says where they come from. It appears whole or not at all, and memory does not grow with it.
 
     Args:
         workload: Any workload that `floatgate.run` takes.
@@ -51,8 +51,8 @@ def convert(
         **reading: How a trace is read, and what is done to it (docs/traces.md):
 
     Returns:
-        What the file says of itself: `requests`, `span_bytes`, `timed`, `origin_ns`, `stand_in`
-        and the source's `name`, `format`, `sha256` and `reading`.
+        What the file says of itself: `requests`, `span_bytes`, `timed`, `origin_ns`, `stand_in`,
+        `flows` and the source's `name`, `format`, `sha256` and `reading`.
 
     Raises:
         InputError: The workload or an option is wrong, or the file cannot be written or is there.

@@ -44,9 +44,17 @@ _WORDS = {
 _FLUSH = OPERATIONS.index("flush")
 _UNKNOWN = 255
 
-Facts = tuple[int, int, bool, int | None, tuple[str, str, str] | None, list[str]]
+Facts = tuple[
+    int,
+    int,
+    bool,
+    int | None,
+    tuple[str, str, str] | None,
+    list[str],
+    list[tuple[str, int, tuple[int, int]]],
+]
 """Requests, span, whether they have times, the recorded time of the first, the stand-in's model,
-version and source, notes."""
+version and source, notes, and of each flow the name, the weight and the region."""
 
 Piece = tuple[
     "NDArray[Any] | None",
@@ -55,8 +63,9 @@ Piece = tuple[
     "NDArray[Any]",
     "NDArray[Any] | None",
     "NDArray[Any] | None",
+    "NDArray[Any] | None",
 ]
-"""Time in ns, operation, offset and size in bytes, priority, device."""
+"""Time in ns, operation, offset and size in bytes, priority, device, flow or process."""
 
 
 class TableError(Exception):
@@ -65,6 +74,10 @@ class TableError(Exception):
     def __init__(self, row: int | None, found: str, expected: str, hint: str = "") -> None:
         super().__init__(found)
         self.said = (row, found, expected, hint)
+
+
+Names = dict[str, dict[str, int]]
+"""The numbers of devices and processes that have names."""
 
 
 class Column(NamedTuple):
@@ -88,7 +101,7 @@ class Opened:
         self._path = path
         self._columns = columns
         self._devices = devices
-        self._names: dict[str, int] = {}
+        self._names: Names = {"device": {}, "process": {}}
 
     def pieces(self) -> Pieces:
         """The rows, from the first on."""
@@ -96,7 +109,14 @@ class Opened:
 
     def device(self, number: int) -> str:
         """What the file calls a device."""
-        names = {code: name for name, code in self._names.items()}
+        return self._called("device", number)
+
+    def process(self, number: int) -> str:
+        """What the file calls a process."""
+        return self._called("process", number)
+
+    def _called(self, role: str, number: int) -> str:
+        names = {code: name for name, code in self._names[role].items()}
         return names.get(number, str(number))
 
     def _scan(self) -> pl.LazyFrame:
@@ -125,6 +145,8 @@ class Opened:
                 ).alias(role)
             elif role in ("op", "prio"):
                 yield values.to_physical().cast(pl.UInt8).alias(role)
+            elif role == "flow":
+                yield values.to_physical().cast(pl.UInt32).alias(role)
             else:
                 yield values.alias(role)
 
@@ -132,9 +154,7 @@ class Opened:
 class Pieces:
     """One way through a file."""
 
-    def __init__(
-        self, rows: pl.LazyFrame, columns: Mapping[str, Column], names: dict[str, int]
-    ) -> None:
+    def __init__(self, rows: pl.LazyFrame, columns: Mapping[str, Column], names: Names) -> None:
         self._frames: Iterator[pl.DataFrame] | None = iter(
             rows.collect_batches(chunk_size=PIECE, maintain_order=True)
         )
@@ -160,6 +180,7 @@ class Pieces:
             columns["size"],
             columns.get("prio"),
             columns.get("device"),
+            columns.get("flow", columns.get("process")),
         )
 
     def close(self) -> None:
@@ -190,8 +211,10 @@ class Pieces:
                 found = f"`{found}` in column `{column.name}`"
                 raise TableError(row, found, f"one of {known}", _SPELL)
             return values.to_numpy()
-        if role == "device":
-            return self._numbers(values)
+        if role == "flow":
+            return values.to_numpy()
+        if role in ("device", "process"):
+            return self._numbers(values, role)
         return self._whole(values, column, rounded=role == "time").to_numpy()
 
     def _row(self, wrong: pl.Series) -> int:
@@ -227,25 +250,23 @@ class Pieces:
             raise TableError(self._row(wrong), found, "a number that fits 63 bits", _UNIT)
         return values if column.scale == 1 else values * column.scale
 
-    def _numbers(self, values: pl.Series) -> NDArray[Any]:
-        """Devices as numbers: names in the order in which they first appear."""
+    def _numbers(self, values: pl.Series, role: str) -> NDArray[Any]:
+        """Devices or processes as numbers: names in the order in which they first appear."""
         import polars as pl
 
         if values.dtype.is_integer():
             wrong = (values < 0) | (values > 2**32 - 1)
             if wrong.any():
-                found = f"the device {values.filter(wrong)[0]}"
+                found = f"the {role} {values.filter(wrong)[0]}"
                 raise TableError(self._row(wrong), found, "a number below 2^32")
             return values.cast(pl.UInt32).to_numpy()
-        values = values.cast(pl.String)
+        values, names = values.cast(pl.String), self._names[role]
         for name in values.unique(maintain_order=True):
-            self._names.setdefault(name, len(self._names))
-            if len(self._names) > _MOST_DEVICES:
-                found = f"more than {_MOST_DEVICES} devices"
-                raise TableError(None, found, "a device in its column")
-        numbers = values.replace_strict(
-            list(self._names), list(self._names.values()), return_dtype=pl.UInt32
-        )
+            names.setdefault(name, len(names))
+            if len(names) > _MOST_DEVICES:
+                found = f"more than {_MOST_DEVICES} names"
+                raise TableError(None, found, f"a {role} in its column")
+        numbers = values.replace_strict(list(names), list(names.values()), return_dtype=pl.UInt32)
         return numbers.to_numpy()
 
 
@@ -272,6 +293,7 @@ def open_table(
     event: bool,
     process: bool,
     skip_bad: bool,
+    flow_by: str | None,
 ) -> Opened:
     """Opens a file as far as its metadata go.
 
@@ -283,6 +305,7 @@ def open_table(
         event: Whether an event was asked for, which a table does not have.
         process: The same of a process.
         skip_bad: Whether bad rows are to be passed over, which a table does not have.
+        flow_by: The column by which its flows are told apart: `device` or `process`.
 
     Raises:
         WorkloadError: The file is no table of requests, or an option does not fit it.
@@ -292,7 +315,8 @@ def open_table(
         if given:
             raise WorkloadError(f"{name}: `{option}` with a Parquet file; leave it out")
     there, metadata = _look(path)
-    said = _said(name, metadata) if columns is None and not devices else None
+    states = columns is None and not devices and flow_by is None
+    said = _said(name, metadata, there) if states else None
     if said is None:
         roles = _parsed(columns, time_unit) if columns else _own(there, time_unit)
     else:
@@ -300,6 +324,17 @@ def open_table(
     _check(name, roles, there, columns)
     if devices:
         _check_devices(name, path, roles, devices)
+    if flow_by is not None and flow_by not in roles:
+        known = ", ".join(role for role in ("device", "process") if role in roles)
+        raise WorkloadError(
+            f"{name}: `--flow-by {flow_by}` with a table whose columns name no {flow_by}"
+            + (f"; they name the {known}" if known else "")
+            + f"; `--columns` says which one has it: {flow_by}=NAME"
+        )
+    if flow_by != "process":
+        roles.pop("process", None)
+    if said is not None and said[-1]:
+        roles["flow"] = Column("flow")
     return Opened(path, roles, devices, said)
 
 
@@ -324,7 +359,7 @@ def _look(path: str) -> tuple[dict[str, pl.DataType], dict[str, str]]:
         ) from error
 
 
-def _said(name: str, metadata: Mapping[str, str]) -> Facts | None:
+def _said(name: str, metadata: Mapping[str, str], there: Mapping[str, pl.DataType]) -> Facts | None:
     """What a file of ours says of itself."""
     if METADATA not in metadata:
         return None
@@ -346,12 +381,27 @@ def _said(name: str, metadata: Mapping[str, str]) -> Facts | None:
             None if said["origin_ns"] is None else int(said["origin_ns"]),
             stand_in and (stand_in["model"], stand_in["version"], stand_in["fitted_to"]),
             notes,
+            _flows(said.get("flows", []), there),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise WorkloadError(
             f"{name}: its metadata `{METADATA}` are damaged ({_brief(error)}); expected those of "
             f"`{SCHEMA}`"
         ) from error
+
+
+def _flows(
+    said: list[dict[str, Any]], there: Mapping[str, pl.DataType]
+) -> list[tuple[str, int, tuple[int, int]]]:
+    """The flows that a file states, whose names are the words of its column."""
+    flows = []
+    for flow in said:
+        first, end = flow["region_bytes"]
+        flows.append((str(flow["name"]), int(flow["weight"]), (int(first), int(end))))
+    words = list(getattr(there.get("flow"), "categories", ()))
+    if flows and words != [name for name, *_ in flows]:
+        raise ValueError("the column `flow` has other flows")
+    return flows
 
 
 def _source(said: Mapping[str, Any]) -> str:
@@ -364,7 +414,7 @@ def _source(said: Mapping[str, Any]) -> str:
 
 
 _OWN = {"time": "time_ns", "op": "op", "offset": "offset", "size": "size"}
-_MAYBE = {"prio": "prio", "device": "device"}
+_MAYBE = {"prio": "prio", "device": "device", "process": "process"}
 
 
 def _own(there: Mapping[str, pl.DataType], time_unit: str | None) -> dict[str, Column]:
@@ -455,7 +505,7 @@ def _check(
                 words = _WORDS if role == "op" else {w: i for i, w in enumerate(PRIORITIES)}
                 roles[role] = column._replace(words=words)
             good = True
-        elif role == "device":
+        elif role in ("device", "process"):
             good = is_text or kind.is_integer()
         elif role == "time":
             good = kind.is_numeric() or isinstance(kind, pl.Datetime | pl.Duration)
@@ -470,7 +520,7 @@ def _check(
         else:
             good = kind.is_numeric()
         if kind.is_decimal() or not good:
-            expected = "a number or a name" if role == "device" else "numbers"
+            expected = "a number or a name" if role in ("device", "process") else "numbers"
             wrong.append(f"column `{column.name}` has {kind}; expected {expected}")
     if wrong:
         raise WorkloadError("\n".join(f"{name}: {text}" for text in wrong))

@@ -69,6 +69,10 @@ class Reading(TypedDict, total=False):
     process: Annotated[
         str | int | None, Option("NAME", "Only requests of this process, by name or number.")
     ]
+    flow_by: Annotated[
+        str | None,
+        Option("COLUMN", "Whose requests are a flow of their own: each device's or process's."),
+    ]
     skip_bad: Annotated[bool, Option("", "Count records that cannot be read, and go on.", bool)]
     traces: Annotated[
         Folders,

@@ -28,7 +28,7 @@ use super::steps::{Slice, Steps};
 use crate::error::{Spot, detail};
 use crate::source::digest;
 use crate::{
-    About, BATCH, ClosedLoop, Flow, Fold, Merge, Named, OutOfRange, Part, Request, Source,
+    About, BATCH, ClosedLoop, Flow, FlowBy, Fold, Merge, Named, OutOfRange, Part, Request, Source,
     TraceError, Workload,
 };
 
@@ -61,6 +61,8 @@ pub struct PartText {
     pub devices: Vec<String>,
     /// The same.
     pub process: Option<String>,
+    /// The same.
+    pub flow_by: Option<FlowBy>,
     /// The same.
     pub skip_bad: bool,
     /// What is done to it.
@@ -128,6 +130,7 @@ struct PartToml {
     event: Option<String>,
     device: Option<Devices>,
     process: Option<Word>,
+    flow_by: Option<Text<FlowBy>>,
     #[serde(default)]
     skip_bad: bool,
     slice: Option<Text<Slice>>,
@@ -452,6 +455,17 @@ impl PartToml {
         if let Some(weight) = self.weight.filter(|w| !(1..=Flow::HEAVIEST).contains(w)) {
             wrong("weight", format!("{weight} is no weight; expected 1 to {}", Flow::HEAVIEST));
         }
+        if self.flow_by.is_some() {
+            for (key, given, instead) in [
+                ("flow", self.flow.is_some(), "each of its flows has a name of its own"),
+                ("weight", self.weight.is_some(), "`[[host.flow]]` of a drive gives each its own"),
+                ("queue-depth", self.queue_depth.is_some(), "a closed loop is one flow"),
+            ] {
+                if given {
+                    wrong(key, format!("beside `flow-by`; {instead}"));
+                }
+            }
+        }
         let switches = matches!(self.priority, Some(Priority::Switching));
         for (key, given) in [("stretches", self.stretches.is_some()), ("seed", self.seed.is_some())]
         {
@@ -481,6 +495,7 @@ impl PartToml {
             event: self.event,
             devices,
             process: self.process.map(Word::text),
+            flow_by: self.flow_by.map(|t| t.0),
             skip_bad: self.skip_bad,
             steps,
             begins: self.begins.map_or(Dur::ZERO, |t| t.0),

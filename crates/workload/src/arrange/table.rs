@@ -8,8 +8,10 @@ use std::sync::Arc;
 use kernel::{Bytes, Dur, Prio, Time};
 
 use crate::error::{Spot, detail};
-use crate::trace::{Believed, FARTHEST, LONGEST, Regions, Stored, believe};
-use crate::{About, BATCH, Op, Request, Source, StandIn, TraceError, Workload};
+use crate::trace::{
+    Believed, FARTHEST, FlowBy, LONGEST, Regions, Stored, Tenants, Whose, believe, few_enough,
+};
+use crate::{About, BATCH, Flow, Op, Request, Source, StandIn, TraceError, Workload};
 
 /// A table that can be gone through more than once.
 pub trait Table: Send + Sync {
@@ -18,6 +20,11 @@ pub trait Table: Send + Sync {
 
     /// What messages call a device.
     fn device(&self, number: u32) -> String {
+        number.to_string()
+    }
+
+    /// What a process is called.
+    fn process(&self, number: u32) -> String {
         number.to_string()
     }
 }
@@ -46,6 +53,9 @@ pub struct Rows<'a> {
     pub prio: Option<&'a [u8]>,
     /// The number of the device; `None`: there is only one.
     pub device: Option<&'a [u32]>,
+    /// Whose request it is: a place in [`Facts::flows`] where the table states them, otherwise the
+    /// number of a process; `None`: nobody says.
+    pub flow: Option<&'a [u32]>,
 }
 
 /// What a table written by floatgate says of itself, so that it need not be gone through first.
@@ -61,12 +71,15 @@ pub struct Facts {
     pub origin: Option<u64>,
     /// Present if the requests were generated to stand for a trace.
     pub stand_in: Option<StandIn>,
+    /// Its flows, if it has several.
+    pub flows: Vec<Flow>,
     /// What is to be said of it.
     pub notes: Vec<String>,
 }
 
 /// Opens a table that is stored in the file at `path`. Without `facts` it is gone through once.
-/// `said` is what the user said about reading it; `any_clock` believes every clock.
+/// `said` is what the user said about reading it; `any_clock` believes every clock; `flow_by` tells
+/// flows apart where the table states none.
 pub fn open_table(
     path: &Path,
     format: &str,
@@ -74,17 +87,18 @@ pub fn open_table(
     facts: Option<Facts>,
     said: Option<String>,
     any_clock: bool,
+    flow_by: Option<FlowBy>,
 ) -> Result<Box<dyn Workload>, TraceError> {
     let stored = Stored::file(path)?;
     let sha256 = Some(stored.sha256()?);
     let name = Arc::clone(&stored.name);
-    let (facts, regions, known) = if let Some(facts) = facts {
-        (facts, Regions::default(), true)
+    let (facts, regions, whose, known) = if let Some(facts) = facts {
+        (facts, Regions::default(), Whose::one(), true)
     } else {
-        let (facts, regions) = survey(&name, &*table, any_clock)?;
-        (facts, regions, false)
+        let (facts, regions, whose) = survey(&name, &*table, any_clock, flow_by)?;
+        (facts, regions, whose, false)
     };
-    let Facts { requests, span, timed, origin, stand_in, notes } = facts;
+    let Facts { requests, span, timed, origin, stand_in, flows, notes } = facts;
     if requests == 0 {
         let found = "no row at all";
         let what = detail(&name, Spot::Whole, found, "at least one request", "");
@@ -99,12 +113,21 @@ pub fn open_table(
         span: Some(span),
         timed,
         closed: Vec::new(),
-        flows: Vec::new(),
+        flows,
         stand_in,
         notes,
     };
     let promised = known.then_some((requests, span));
-    Ok(Box::new(Tabled { table, name, about, origin, regions: Arc::new(regions), promised }))
+    Ok(Box::new(Tabled {
+        table,
+        name,
+        about,
+        origin,
+        regions: Arc::new(regions),
+        flow_by,
+        whose,
+        promised,
+    }))
 }
 
 /// A table as a workload.
@@ -114,6 +137,8 @@ struct Tabled {
     about: About,
     origin: Option<u64>,
     regions: Arc<Regions>,
+    flow_by: Option<FlowBy>,
+    whose: Whose,
     /// Rows and span that the file itself states, where it does.
     promised: Option<(u64, u64)>,
 }
@@ -128,6 +153,9 @@ impl Workload for Tabled {
             pieces: self.table.open()?,
             check: Check::new(&self.name),
             regions: Arc::clone(&self.regions),
+            flow_by: self.flow_by,
+            whose: self.whose.clone(),
+            flows: self.about.flows.len(),
             promised: self.promised,
             base: if self.promised.is_some() { Some(0) } else { None },
             ready: Vec::new(),
@@ -145,12 +173,25 @@ fn survey(
     name: &Arc<str>,
     table: &dyn Table,
     any_clock: bool,
-) -> Result<(Facts, Regions), TraceError> {
+    flow_by: Option<FlowBy>,
+) -> Result<(Facts, Regions, Whose), TraceError> {
     let mut pieces = table.open()?;
     let mut check = Check::new(name);
     let (mut regions, mut bytes, mut origin, mut timed) = (Regions::default(), 0_u128, None, true);
+    let mut tenants = Tenants::default();
     let mut see = |rows: &Rows<'_>| {
         check.rows(rows)?;
+        let who = match flow_by {
+            None => None,
+            Some(FlowBy::Device) => rows.device,
+            Some(FlowBy::Process) => rows.flow,
+        };
+        let mut noted = who.into_iter().flatten().enumerate().map(|(i, who)| {
+            let extent =
+                (rows.op[i] != FLUSH).then(|| (rows.offset[i], rows.offset[i] + rows.size[i]));
+            tenants.see((*who, rows.device.map_or(0, |devices| devices[i])), extent)
+        });
+        let all_noted = noted.all(|noted| noted);
         timed = rows.time.is_some();
         origin = origin.or(rows.time.and_then(|t| t.first().copied()));
         bytes += rows.size.iter().map(|&size| u128::from(size)).sum::<u128>();
@@ -163,11 +204,14 @@ fn survey(
                 ends.all(|(d, end)| regions.see(d, end))
             }
         };
-        if all_seen {
+        if all_seen && all_noted {
             return Ok(());
         }
-        let found = "too many devices";
-        let what = detail(name, Spot::Row(check.done), found, "a device in its column", "");
+        let (found, expected) = match all_seen {
+            true => ("too many processes", "a process in its column"),
+            false => ("too many devices", "a device in its column"),
+        };
+        let what = detail(name, Spot::Row(check.done), found, expected, "");
         Err(TraceError::Record(what))
     };
     while pieces.next(&mut see)?.is_some() {}
@@ -196,15 +240,26 @@ fn survey(
     if timed && !any_clock {
         believe(name, &seen, "it was read as a table", "us")?;
     }
+    let (mut flows, mut whose) = (Vec::new(), Whose::one());
+    if let Some(by) = flow_by {
+        tenants.name(|who| match by {
+            FlowBy::Device => table.device(who),
+            FlowBy::Process => table.process(who),
+        });
+        let of_all = Tenants::flows(by, std::iter::once(&tenants), &regions);
+        (flows, whose) = (of_all.0, of_all.1.into_iter().next().expect("one table"));
+        few_enough(name, by, &flows)?;
+    }
     let facts = Facts {
         requests: check.done,
         span: regions.span(),
         timed,
         origin: Some(origin),
         stand_in: None,
+        flows,
         notes,
     };
-    Ok((facts, regions))
+    Ok((facts, regions, whose))
 }
 
 /// What every row must be.
@@ -226,7 +281,8 @@ impl Check {
             && rows.size.len() == n
             && rows.time.is_none_or(|c| c.len() == n)
             && rows.prio.is_none_or(|c| c.len() == n)
-            && rows.device.is_none_or(|c| c.len() == n);
+            && rows.device.is_none_or(|c| c.len() == n)
+            && rows.flow.is_none_or(|c| c.len() == n);
         assert!(equal, "columns of a piece have equal lengths");
         // Whole columns at a time: what is wrong is only looked for where something is.
         let ops = rows.op.iter().all(|&op| usize::from(op) < OPS.len());
@@ -316,6 +372,10 @@ struct Reading {
     pieces: Box<dyn Pieces>,
     check: Check,
     regions: Arc<Regions>,
+    flow_by: Option<FlowBy>,
+    whose: Whose,
+    /// How many flows there are.
+    flows: usize,
     promised: Option<(u64, u64)>,
     /// The time of the first row, which becomes zero.
     base: Option<u64>,
@@ -329,7 +389,8 @@ impl Reading {
     fn refill(&mut self) -> Result<bool, TraceError> {
         self.ready.clear();
         self.given = 0;
-        let Self { pieces, check, regions, base, ready, .. } = self;
+        let Self { pieces, check, regions, base, ready, flow_by, whose, flows, promised, .. } =
+            self;
         let several = regions.count() > 1;
         let mut see = |rows: &Rows<'_>| {
             check.rows(rows)?;
@@ -349,6 +410,14 @@ impl Reading {
             }
             for (r, prio) in ready.iter_mut().zip(rows.prio.unwrap_or_default()) {
                 r.prio = PRIOS[*prio as usize];
+            }
+            let who = match flow_by {
+                Some(FlowBy::Device) => rows.device,
+                _ => rows.flow.filter(|_| *flows > 0),
+            };
+            for (r, who) in ready.iter_mut().zip(who.unwrap_or_default()) {
+                // What states its flows has their places.
+                r.flow = if promised.is_some() { *who as u8 } else { whose.flow(*who) };
             }
             if several {
                 let devices = ready.iter_mut().zip(rows.device.unwrap_or_default());

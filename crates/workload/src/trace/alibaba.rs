@@ -34,6 +34,7 @@ pub(crate) struct Alibaba {
 impl Parser for Alibaba {
     const NAME: &str = "alibaba";
     const SUMMARY: &str = "device, R or W, offset, length, microseconds (Alibaba block traces)";
+    const DEVICES: bool = true;
     const WINDOW: usize = 4096;
 
     fn new(options: &ReadOptions) -> Self {

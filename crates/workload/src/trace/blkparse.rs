@@ -27,7 +27,7 @@
 use super::fields::{BLANK, Column, Fault, Fields, shown};
 use super::options::{Event, ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, SECTOR, extent};
-use super::select::{Events, Process};
+use super::select::{Events, Processes};
 use crate::Op;
 
 const COLUMNS: &str =
@@ -73,7 +73,7 @@ const MINOR_BITS: u32 = 20;
 pub(crate) struct Blkparse {
     power: u32,
     events: Events,
-    process: Option<Process>,
+    processes: Processes,
     /// The summary at the end has begun.
     summary: bool,
     /// The line read last begins with a flush.
@@ -120,6 +120,7 @@ fn device(text: &[u8]) -> Option<u32> {
 impl Parser for Blkparse {
     const NAME: &str = "blkparse";
     const SUMMARY: &str = "events of the Linux block layer as text (blktrace, blkparse)";
+    const DEVICES: bool = true;
     const EVENTS: bool = true;
     const PROCESSES: bool = true;
     /// The streams of several processors are merged, more or less.
@@ -129,7 +130,7 @@ impl Parser for Blkparse {
         Self {
             power: options.time_unit.unwrap_or(TimeUnit::S).power(),
             events: Events::new(options.event, [Event::Queued, Event::Issued, Event::Completed]),
-            process: options.process.as_deref().map(Process::new),
+            processes: Processes::new(options),
             summary: false,
             flush_first: false,
         }
@@ -186,10 +187,13 @@ impl Parser for Blkparse {
         }
         let rest = &line[fields.from()..];
         // Requests are completed in the name of whoever was running.
-        let wanted = |p: &Process| event != Event::Completed && p.is(name(rest), pid);
-        if !self.process.as_ref().is_none_or(wanted) || !self.events.take(event) {
+        let name = if self.processes.matter() { name(rest) } else { b"" };
+        if !self.processes.takes(name, Some(pid), event != Event::Completed)
+            || !self.events.take(event)
+        {
             return Ok(None);
         }
+        self.processes.note(name, pid)?;
         self.flush_first = flush_first && extent.is_some() && op != Op::Flush;
         let Some((start, sectors)) = extent.filter(|_| op != Op::Flush) else {
             return Ok(Some(Raw::flush(time, device)));
@@ -202,6 +206,11 @@ impl Parser for Blkparse {
     #[inline(always)]
     fn flush_first(&self) -> bool {
         self.flush_first
+    }
+
+    #[inline(always)]
+    fn processes(&self) -> Option<&Processes> {
+        Some(&self.processes)
     }
 
     fn fits(&mut self, line: &[u8]) -> Option<bool> {

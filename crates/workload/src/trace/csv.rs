@@ -21,6 +21,7 @@ use super::fields::{BLANK, COMMA, Column, Fault, Fields};
 use super::names::Names;
 use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, SECTOR, extent};
+use super::select::Processes;
 use crate::Op;
 
 const HINT: &str = "`--columns` says which column holds what";
@@ -33,6 +34,7 @@ const OPERATION: Column = Column {
 };
 const OFFSET: Column = Column { name: "the offset", expected: "a whole number", hint: HINT };
 const SIZE: Column = Column { name: "the size", expected: "a whole number", hint: HINT };
+const PROCESS: Column = Column { name: "the process", expected: "a number or a name", hint: HINT };
 const DEVICE: Column = Column { name: "the device", expected: "a number or a name", hint: HINT };
 
 /// A file with more columns is no trace.
@@ -64,6 +66,7 @@ enum Role {
     /// Times so many bytes.
     Size(u64),
     Device,
+    Process,
 }
 
 impl fmt::Display for Columns {
@@ -125,8 +128,9 @@ impl Columns {
             ("offset", _) => Role::Offset(scale()?),
             ("size", _) => Role::Size(scale()?),
             ("device", None) => Role::Device,
-            ("device", Some(_)) => return wrong("a device has no unit"),
-            _ => return wrong("known are time, op, offset, size and device"),
+            ("process", None) => Role::Process,
+            ("device" | "process", Some(_)) => return wrong("a device or a process has no unit"),
+            _ => return wrong("known are time, op, offset, size, device and process"),
         };
         if self.roles.len() < number {
             self.roles.resize(number, Role::Other);
@@ -136,6 +140,14 @@ impl Columns {
         }
         self.roles[number - 1] = role;
         Ok(())
+    }
+
+    pub(crate) fn has_device(&self) -> bool {
+        self.roles.contains(&Role::Device)
+    }
+
+    pub(crate) fn has_process(&self) -> bool {
+        self.roles.contains(&Role::Process)
     }
 
     fn has_time(&self) -> bool {
@@ -179,12 +191,14 @@ pub(crate) struct Csv {
     /// `None` until the first line was read.
     separator: Option<u8>,
     names: Names,
+    processes: Processes,
 }
 
 impl Csv {
     fn read<const SEPARATOR: u8>(&mut self, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
         let mut fields = Fields::<SEPARATOR>::new(line);
         let (mut time, mut offset, mut size, mut device, mut op) = (0, None, None, 0, Op::Read);
+        let mut process: &[u8] = b"";
         for role in &self.columns.roles {
             match *role {
                 Role::Other => drop(fields.word()),
@@ -203,7 +217,17 @@ impl Csv {
                     b"" => return Err(fields.fault(&DEVICE)),
                     word => device = number(word, &mut self.names)?,
                 },
+                Role::Process => match fields.word() {
+                    b"" => return Err(fields.fault(&PROCESS)),
+                    word => process = word,
+                },
             }
+        }
+        if self.processes.matter() {
+            if !self.processes.takes(process, None, true) {
+                return Ok(None);
+            }
+            self.processes.note(process, 0)?;
         }
         if op == Op::Flush {
             return match size {
@@ -315,12 +339,15 @@ fn number(word: &[u8], names: &mut Names) -> Result<u32, Box<Fault>> {
 impl Parser for Csv {
     const NAME: &str = "csv";
     const SUMMARY: &str = "columns of your own, named with --columns";
+    const DEVICES: bool = true;
+    const PROCESSES: bool = true;
 
     fn new(options: &ReadOptions) -> Self {
         let columns = options.columns.clone().expect("the format csv comes with columns");
         let unit = options.time_unit.or(columns.unit);
         let power = unit.map_or(0, TimeUnit::power);
-        Self { columns, power, separator: None, names: Names::default() }
+        let processes = Processes::new(options);
+        Self { columns, power, separator: None, names: Names::default(), processes }
     }
 
     #[inline]
@@ -336,6 +363,11 @@ impl Parser for Csv {
 
     fn label(&self, device: u32) -> String {
         if device < NAMED { device.to_string() } else { self.names.name(device & !NAMED) }
+    }
+
+    #[inline(always)]
+    fn processes(&self) -> Option<&Processes> {
+        Some(&self.processes)
     }
 
     fn timed(&self) -> bool {

@@ -33,6 +33,7 @@ impl Parser for Disksim {
     const NAME: &str = "disksim-ascii";
     const SUMMARY: &str =
         "decimal milliseconds, device, first sector, sectors, flags with bit 0 = read (DiskSim)";
+    const DEVICES: bool = true;
 
     fn new(options: &ReadOptions) -> Self {
         Self { unit: options.time_unit.unwrap_or(TimeUnit::Ms) }

@@ -77,6 +77,7 @@ impl Fio {
 impl Parser for Fio {
     const NAME: &str = "fio";
     const SUMMARY: &str = "the log that fio writes with write_iolog, version 2 or 3";
+    const DEVICES: bool = true;
     /// The times of several jobs are merged, more or less.
     const WINDOW: usize = 4096;
 

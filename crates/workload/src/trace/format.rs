@@ -1,5 +1,6 @@
 //! What makes a list of modules the formats of traces.
 
+use super::csv::Columns;
 use super::record::Parser;
 
 /// What is done with a format's parser, once it is known which one that is.
@@ -31,14 +32,29 @@ impl Visit for Summary {
     }
 }
 
-/// Whether its records are events, and name processes.
-pub(super) struct Holds;
+/// What its records say, a table's by the columns that were named.
+pub(super) struct Holds<'a>(pub(super) Option<&'a Columns>);
 
-impl Visit for Holds {
-    type Answer = (bool, bool);
+/// What records of a format say.
+#[derive(Copy, Clone)]
+pub(super) struct Held {
+    /// They are events, of which one stands for the request.
+    pub(super) events: bool,
+    /// They name devices.
+    pub(super) devices: bool,
+    /// They name processes.
+    pub(super) processes: bool,
+}
 
-    fn visit<P: Parser>(self) -> (bool, bool) {
-        (P::EVENTS, P::PROCESSES)
+impl Visit for Holds<'_> {
+    type Answer = Held;
+
+    fn visit<P: Parser>(self) -> Held {
+        Held {
+            events: P::EVENTS,
+            devices: self.0.map_or(P::DEVICES, Columns::has_device),
+            processes: self.0.map_or(P::PROCESSES, Columns::has_process),
+        }
     }
 }
 

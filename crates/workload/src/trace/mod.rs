@@ -25,13 +25,13 @@ use self::feed::Feed;
 use self::format::Visit;
 use self::input::Compression;
 pub(crate) use self::input::Stored;
-pub use self::options::{Event, ReadOptions, Tally, TimeUnit};
-pub(crate) use self::reader::Regions;
+pub use self::options::{Event, FlowBy, ReadOptions, Tally, TimeUnit};
 use self::reader::{Reader, Reading, Survey};
+pub(crate) use self::reader::{Regions, Tenants, Whose};
 use self::record::Parser;
 pub(crate) use self::record::{FARTHEST, LONGEST};
 use crate::error::{Spot, detail};
-use crate::{About, Source, TraceError, Workload};
+use crate::{About, Flow, Source, TraceError, Workload};
 
 format::formats! {
     ssdsim::Ssdsim,
@@ -104,6 +104,16 @@ pub fn open_slices(
         return Err(TraceError::Record(what));
     };
     let regions = Arc::new(regions);
+    let mut slices = slices;
+    if let Some(by) = options.flow_by {
+        let tenants = slices.iter().map(|slice| &slice.tenants);
+        let (flows, whose) = Tenants::flows(by, tenants, &regions);
+        let first = Arc::clone(&slices.first().expect("a trace has a file").stored.name);
+        few_enough(&first, by, &flows)?;
+        for (slice, whose) in slices.iter_mut().zip(whose) {
+            (slice.whose, slice.about.flows) = (whose, flows.clone());
+        }
+    }
     let shared = |mut slice: Trace| {
         slice.about.span = Some(regions.span());
         slice.regions = Arc::clone(&regions);
@@ -139,6 +149,8 @@ struct Trace {
     format: Format,
     options: ReadOptions,
     regions: Arc<Regions>,
+    tenants: Tenants,
+    whose: Whose,
     origin: u64,
     about: About,
 }
@@ -149,7 +161,7 @@ impl Workload for Trace {
     }
 
     fn open(&self) -> Result<Box<dyn Source>, TraceError> {
-        Ok(reading(&self.stored, self.format, &self.options, &self.regions)?)
+        Ok(reading(&self.stored, self.format, &self.options, &self.regions, self.whose.clone())?)
     }
 
     fn origin(&self) -> Option<u64> {
@@ -163,18 +175,19 @@ fn reading(
     format: Format,
     options: &ReadOptions,
     regions: &Arc<Regions>,
+    whose: Whose,
 ) -> Result<Box<dyn Reading>, TraceError> {
-    struct Boxed<'a>(Feed, &'a ReadOptions, Arc<Regions>);
+    struct Boxed<'a>(Feed, &'a ReadOptions, Arc<Regions>, Whose);
 
     impl Visit for Boxed<'_> {
         type Answer = Box<dyn Reading>;
 
         fn visit<P: Parser>(self) -> Self::Answer {
-            Box::new(Reader::<P>::new(self.0, self.1, self.2))
+            Box::new(Reader::<P>::new(self.0, self.1, self.2, self.3))
         }
     }
 
-    Ok(format.visit(Boxed(Feed::new(stored)?, options, Arc::clone(regions))))
+    Ok(format.visit(Boxed(Feed::new(stored)?, options, Arc::clone(regions), whose)))
 }
 
 fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> {
@@ -196,7 +209,7 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
         return Err(TraceError::Parameter(what));
     }
     let survey = |options: &ReadOptions| {
-        reading(&stored, format, options, &Arc::default())?
+        reading(&stored, format, options, &Arc::default(), Whose::unknown(options.flow_by))?
             .survey()
             .map_err(|e| stored.if_misnamed(e))
     };
@@ -216,6 +229,21 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
             compression.name()
         ));
     }
+    let (flows, whose) = match options.flow_by {
+        None => (Vec::new(), Whose::one()),
+        Some(by) => {
+            if let (FlowBy::Process, Some(Event::Completed)) = (by, options.event) {
+                let found = "`--flow-by process` with requests that arrive with C (completed)";
+                let hint = "requests are completed in the name of whoever was running";
+                let what = detail(&stored.name, Spot::Whole, found, "the event Q or D", hint);
+                return Err(TraceError::Parameter(what));
+            }
+            let tenants = std::iter::once(&seen.tenants);
+            let (flows, mut whose) = Tenants::flows(by, tenants, &seen.regions);
+            few_enough(&stored.name, by, &flows)?;
+            (flows, whose.remove(0))
+        }
+    };
     describe(format, &options, &mut seen, &mut notes);
     let about = About {
         name: stored.name.to_string(),
@@ -226,12 +254,26 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
         span: Some(seen.regions.span()),
         timed: seen.timed,
         closed: Vec::new(),
-        flows: Vec::new(),
+        flows,
         stand_in: None,
         notes,
     };
     let regions = Arc::new(seen.regions);
-    Ok(Trace { stored, format, options, regions, origin: seen.origin, about })
+    let (tenants, origin) = (seen.tenants, seen.origin);
+    Ok(Trace { stored, format, options, regions, tenants, whose, origin, about })
+}
+
+/// Refuses more flows than a run can tell apart.
+pub(crate) fn few_enough(name: &Arc<str>, by: FlowBy, flows: &[Flow]) -> Result<(), TraceError> {
+    if flows.len() <= Flow::MOST {
+        return Ok(());
+    }
+    let (found, hint) = match by {
+        FlowBy::Device => (format!("{} devices", flows.len()), "`--device` names those wanted"),
+        FlowBy::Process => (format!("{} processes", flows.len()), "`--device` leaves some out"),
+    };
+    let what = detail(name, Spot::Whole, found, "at most 256 flows", hint);
+    Err(TraceError::Parameter(what))
 }
 
 /// The longest trace that is believed without `--time-unit`: ten years.

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use super::fields::{COMMA, Column, Fault, Fields, shown};
 use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, extent};
-use super::select::Process;
+use super::select::Processes;
 use crate::Op;
 
 const COLUMNS: &str = "`BeginHeader` … `EndHeader` names the columns";
@@ -130,7 +130,7 @@ fn layout(fields: &mut Fields<'_, COMMA>, op: Op) -> Result<Layout, Box<Fault>> 
 
 pub(crate) struct Msps {
     power: u32,
-    process: Option<Process>,
+    processes: Processes,
     in_header: bool,
     /// Of reads and writes.
     layout: Layout,
@@ -173,6 +173,7 @@ impl Parser for Msps {
     const NAME: &str = "msps";
     const SUMMARY: &str =
         "DiskRead, DiskWrite and DiskFlush events in microseconds (Microsoft servers, xperf)";
+    const DEVICES: bool = true;
     const PROCESSES: bool = true;
     /// Requests done at once may have been begun long before.
     const WINDOW: usize = 1 << 15;
@@ -180,7 +181,7 @@ impl Parser for Msps {
     fn new(options: &ReadOptions) -> Self {
         Self {
             power: options.time_unit.unwrap_or(TimeUnit::Us).power(),
-            process: options.process.as_deref().map(Process::new),
+            processes: Processes::new(options),
             in_header: false,
             layout: published(Op::Read),
             flush_layout: published(Op::Flush),
@@ -233,14 +234,15 @@ impl Parser for Msps {
         if fields.word().is_empty() {
             return Err(fields.fault(&REST));
         }
-        if let Some(wanted) = &self.process {
+        if self.processes.matter() {
             let Some((name, number)) = name_and_number(process) else {
                 let found = format!("{} in {} is not understood", shown(process), PROCESS.name);
                 return Err(Fault::whole(found, PROCESS.expected, PROCESS.hint));
             };
-            if !wanted.is(name, number) {
+            if !self.processes.takes(name, Some(number), true) {
                 return Ok(None);
             }
+            self.processes.note(name, number)?;
         }
         let Some(time) = time.checked_add(HOUR - elapsed) else { return Err(fields.fault(&TIME)) };
         if op == Op::Flush {
@@ -248,6 +250,11 @@ impl Parser for Msps {
         }
         let (offset, len) = extent(&fields, op, Some(offset), Some(size))?;
         Ok(Some(Raw { time, offset, len, device: disk as u32, op }))
+    }
+
+    #[inline(always)]
+    fn processes(&self) -> Option<&Processes> {
+        Some(&self.processes)
     }
 
     fn notes(&self) -> Vec<String> {

@@ -43,6 +43,7 @@ impl Parser for Msr {
     const NAME: &str = "msr";
     const SUMMARY: &str =
         "file time in 100 ns, host, disk, type, offset, size, response (MSR Cambridge)";
+    const DEVICES: bool = true;
     const WINDOW: usize = 4096;
 
     fn new(options: &ReadOptions) -> Self {

@@ -1,4 +1,4 @@
-//! Devices that have names instead of numbers.
+//! Devices and processes that have names instead of numbers.
 
 use super::fields::Fault;
 use super::reader::MOST_DEVICES;
@@ -34,8 +34,8 @@ impl Names {
     #[cold]
     fn add(&mut self, name: &[u8]) -> Result<u32, Box<Fault>> {
         if self.list.len() == MOST_DEVICES {
-            let found = format!("more than {MOST_DEVICES} devices with names");
-            return Err(Fault::whole(found, "the name of a device in its column", COLUMNS_HINT));
+            let found = format!("more than {MOST_DEVICES} names");
+            return Err(Fault::whole(found, "a device or a process in its column", COLUMNS_HINT));
         }
         self.last = self.list.len() as u32;
         let place = self.search(name).expect_err("the name is not known");

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Format;
 use super::csv::Columns;
-use super::format::Holds;
+use super::format::{Held, Holds};
 
 /// The unit of a trace's time column, where the format leaves doubt.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -110,6 +110,37 @@ impl FromStr for Event {
     }
 }
 
+/// Whose requests the flows of a trace are.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum FlowBy {
+    /// Each device is a flow.
+    Device,
+    /// Each process is a flow: by its name, or its number where the format has no names.
+    Process,
+}
+
+impl FlowBy {
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Process => "process",
+        }
+    }
+}
+
+impl FromStr for FlowBy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "device" => Ok(Self::Device),
+            "process" => Ok(Self::Process),
+            _ => Err(format!("`{text}` tells no flows apart; expected device or process")),
+        }
+    }
+}
+
 /// What the user says about a trace; by default nothing.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct ReadOptions {
@@ -124,8 +155,10 @@ pub struct ReadOptions {
     pub event: Option<Event>,
     /// Only the requests to these devices, named as the trace names them; empty: all.
     pub devices: Vec<String>,
-    /// Only the requests of this process (name or number), in `blkparse`, `msps` and `wiscsee`.
+    /// Only the requests of this process (name or number), in formats that name processes.
     pub process: Option<String>,
+    /// What tells its flows apart; `None`: it is one flow.
+    pub flow_by: Option<FlowBy>,
     /// Count records that do not read and go on, instead of stopping at the first.
     pub skip_bad: bool,
     /// Told how many records were read; says nothing about the trace.
@@ -185,6 +218,7 @@ impl ReadOptions {
             self.event.map(|e| format!("event={}", e.letter())),
             devices.map(|d| format!("device={d}")),
             self.process.as_ref().map(|p| format!("process={p}")),
+            self.flow_by.map(|by| format!("flow-by={}", by.name())),
             self.skip_bad.then(|| "skip-bad".into()),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -193,9 +227,9 @@ impl ReadOptions {
 
     /// An option that means nothing in this format: what was said, what it needs, a hint.
     pub(crate) fn unsuited(&self, format: Format) -> Option<(String, String, &'static str)> {
-        let (events, processes) = format.visit(Holds);
-        let others = |wanted: fn((bool, bool)) -> bool| {
-            format!("a trace in one of {}", Format::names(|f| wanted(f.visit(Holds))))
+        let Held { events, devices, processes } = format.visit(Holds(self.columns.as_ref()));
+        let others = |wanted: fn(Held) -> bool| {
+            format!("a trace in one of {}", Format::names(|f| wanted(f.visit(Holds(None)))))
         };
         if self.columns.is_some() && format != Format::Csv {
             let found = format!("`--columns` with the format {format}");
@@ -219,12 +253,37 @@ impl ReadOptions {
         }
         if self.event.is_some() && !events {
             let found = format!("`--event` with the format {format}");
-            return Some((found, others(|(events, _)| events), "leave `--event` out"));
+            return Some((found, others(|held| held.events), "leave `--event` out"));
         }
+        let column = self.columns.is_some();
+        let lacks = |several: &str| match column {
+            true => format!("`--columns` that name no {several}"),
+            false => format!("the format {format}, which names no {several}"),
+        };
         if self.process.is_some() && !processes {
-            let found = format!("`--process` with the format {format}, which names no processes");
-            return Some((found, others(|(_, processes)| processes), "leave `--process` out"));
+            let found = format!("`--process` with {}", lacks("processes"));
+            return Some((found, others(|held| held.processes), "leave `--process` out"));
         }
-        None
+        match self.flow_by {
+            Some(FlowBy::Device) if !devices => {
+                let hint = match processes {
+                    true => "it names processes: `--flow-by process`",
+                    false if column => "`--columns` says which column has it: `device=5`",
+                    false => "leave `--flow-by` out",
+                };
+                let found = format!("`--flow-by device` with {}", lacks("devices"));
+                Some((found, others(|held| held.devices), hint))
+            }
+            Some(FlowBy::Process) if !processes => {
+                let hint = match devices {
+                    true => "it names devices: `--flow-by device`",
+                    false if column => "`--columns` says which column has it: `process=5`",
+                    false => "leave `--flow-by` out",
+                };
+                let found = format!("`--flow-by process` with {}", lacks("processes"));
+                Some((found, others(|held| held.processes), hint))
+            }
+            _ => None,
+        }
     }
 }

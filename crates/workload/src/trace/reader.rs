@@ -7,11 +7,11 @@ use kernel::{Prio, Time};
 
 use super::feed::{Cut, Feed};
 use super::fields::Fault;
-use super::options::{Event, ReadOptions};
+use super::options::{Event, FlowBy, ReadOptions};
 use super::record::{COLUMNS_HINT, Parser, Raw};
-use super::select::Selection;
+use super::select::{Processes, Selection};
 use crate::error::{Spot, detail};
-use crate::{BATCH, Op, Request, Source, TraceError};
+use crate::{BATCH, Flow, Op, Request, Source, TraceError};
 
 /// So many reasons are remembered for the user; further ones are only counted.
 const REASONS: usize = 3;
@@ -75,6 +75,11 @@ impl Regions {
         self.list.binary_search_by_key(&device, |r| r.0).map_or(0, |i| self.list[i].2)
     }
 
+    /// Where a device's addresses end, from its first on.
+    fn length(&self, device: u32) -> u64 {
+        self.list.binary_search_by_key(&device, |r| r.0).map_or(0, |i| self.list[i].1)
+    }
+
     /// Their numbers, ascending.
     pub(crate) fn devices(&self) -> impl Iterator<Item = u32> {
         self.list.iter().map(|r| r.0)
@@ -90,6 +95,117 @@ impl Regions {
     }
 }
 
+/// Who asked: a process, or the device where flows go by that, and its addresses on each device.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Tenants {
+    /// `((who, device), first byte, end)`, ascending.
+    list: Vec<((u32, u32), u64, u64)>,
+    /// `(who, what the user calls them)`, ascending.
+    labels: Vec<(u32, String)>,
+}
+
+impl Tenants {
+    /// Notes a request of somebody to a device, and its extent if it has one; `false` when there are
+    /// too many.
+    pub(crate) fn see(&mut self, who: (u32, u32), extent: Option<(u64, u64)>) -> bool {
+        let (from, to) = extent.unwrap_or((u64::MAX, 0));
+        match self.list.binary_search_by_key(&who, |t| t.0) {
+            Ok(i) => {
+                let (_, first, end) = &mut self.list[i];
+                (*first, *end) = ((*first).min(from), (*end).max(to));
+            }
+            Err(_) if self.list.len() == MOST_DEVICES => return false,
+            Err(i) => self.list.insert(i, (who, from, to)),
+        }
+        true
+    }
+
+    pub(crate) fn name(&mut self, label: impl Fn(u32) -> String) {
+        self.labels = self.list.iter().map(|((who, _), ..)| (*who, String::new())).collect();
+        self.labels.dedup();
+        for (who, name) in &mut self.labels {
+            *name = label(*who);
+        }
+    }
+
+    /// The flows of a trace in several files, where each file has its own numbers, and for each file
+    /// which of them its numbers mean. A flow by device has the whole region of the device.
+    pub(crate) fn flows<'a>(
+        by: FlowBy,
+        files: impl Iterator<Item = &'a Self>,
+        regions: &Regions,
+    ) -> (Vec<Flow>, Vec<Whose>) {
+        let mut flows: Vec<Flow> = Vec::new();
+        let mut of_file = |tenants: &Self| {
+            let mut numbers = Vec::with_capacity(tenants.labels.len());
+            for (who, name) in &tenants.labels {
+                let known = flows.iter().position(|flow| flow.name == *name);
+                let at = known.unwrap_or_else(|| {
+                    let region = (u64::MAX, 0);
+                    flows.push(Flow { name: name.clone(), weight: 1, region });
+                    flows.len() - 1
+                });
+                numbers.push((*who, at as u32));
+                let own = tenants.list.iter().filter(|((other, _), ..)| other == who);
+                for ((_, device), from, to) in own {
+                    let start = regions.start(*device);
+                    let (first, end) = match by {
+                        FlowBy::Device => (start, start + regions.length(*device)),
+                        FlowBy::Process => (start.saturating_add(*from), start + *to),
+                    };
+                    let region = &mut flows[at].region;
+                    *region = (region.0.min(first), region.1.max(end));
+                }
+            }
+            Whose { by: Some(by), numbers: numbers.into() }
+        };
+        let whose = files.map(&mut of_file).collect();
+        for flow in &mut flows {
+            flow.region.0 = flow.region.0.min(flow.region.1);
+        }
+        (flows, whose)
+    }
+}
+
+/// To which flow each request of a trace belongs.
+#[derive(Clone, Debug)]
+pub(crate) struct Whose {
+    by: Option<FlowBy>,
+    /// `(who, flow)`, ascending.
+    numbers: Arc<[(u32, u32)]>,
+}
+
+impl Whose {
+    /// All requests belong to one flow.
+    pub(crate) fn one() -> Self {
+        Self { by: None, numbers: Arc::default() }
+    }
+
+    /// Nobody knows yet; who asks is noted.
+    pub(crate) fn unknown(by: Option<FlowBy>) -> Self {
+        Self { by, ..Self::one() }
+    }
+
+    fn who(&self, met: &Met) -> u32 {
+        match self.by {
+            Some(FlowBy::Process) => met.process,
+            _ => met.raw.device,
+        }
+    }
+
+    #[inline]
+    fn flow_of(&self, met: &Met) -> u8 {
+        if self.by.is_none() { 0 } else { self.flow(self.who(met)) }
+    }
+
+    /// The flow of somebody.
+    #[inline]
+    pub(crate) fn flow(&self, who: u32) -> u8 {
+        let at = self.numbers.binary_search_by_key(&who, |n| n.0);
+        at.map_or(0, |at| self.numbers[at].1 as u8)
+    }
+}
+
 /// What one pass over the whole trace found.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Survey {
@@ -100,6 +216,8 @@ pub(crate) struct Survey {
     /// From the first to the last request, in nanoseconds.
     pub(crate) length: u64,
     pub(crate) regions: Regions,
+    /// Who asked, where flows go by that.
+    pub(crate) tenants: Tenants,
     /// Records that were later in the file than in time, and were put in order.
     pub(crate) late: u64,
     /// Records that hold no request: comments, events of other kinds.
@@ -127,12 +245,15 @@ pub(crate) trait Reading: Source {
 }
 
 /// A record that was met.
+#[derive(Copy, Clone)]
 struct Met {
     raw: Raw,
     /// Its number in the file.
     number: u64,
     /// A flush goes before it.
     flush_first: bool,
+    /// Whose request it is, where flows go by processes.
+    process: u32,
 }
 
 /// The requests of one opening of a trace.
@@ -140,6 +261,7 @@ pub(crate) struct Reader<P> {
     feed: Feed,
     parser: P,
     regions: Arc<Regions>,
+    whose: Whose,
     /// The devices that are wanted; `None`: all.
     selection: Option<Selection>,
     skip_bad: bool,
@@ -150,7 +272,7 @@ pub(crate) struct Reader<P> {
     /// Records waiting to be put in order; empty for formats that are in order.
     waiting: VecDeque<Met>,
     /// What follows a flush that was given out, of the same record.
-    held: Option<Raw>,
+    held: Option<Met>,
     late: u64,
     idle: u64,
     others: u64,
@@ -159,11 +281,17 @@ pub(crate) struct Reader<P> {
 }
 
 impl<P: Parser> Reader<P> {
-    pub(crate) fn new(feed: Feed, options: &ReadOptions, regions: Arc<Regions>) -> Self {
+    pub(crate) fn new(
+        feed: Feed,
+        options: &ReadOptions,
+        regions: Arc<Regions>,
+        whose: Whose,
+    ) -> Self {
         Self {
             feed,
             parser: P::new(options),
             regions,
+            whose,
             selection: Selection::new(&options.devices),
             skip_bad: options.skip_bad,
             origin: None,
@@ -180,21 +308,21 @@ impl<P: Parser> Reader<P> {
 
     /// The next request, in order of time.
     #[inline]
-    fn next(&mut self) -> Result<Option<Raw>, TraceError> {
-        if let Some(raw) = self.held.take() {
-            return Ok(Some(raw));
+    fn next(&mut self) -> Result<Option<Met>, TraceError> {
+        if let Some(met) = self.held.take() {
+            return Ok(Some(met));
         }
         loop {
-            let Some(Met { raw, number, flush_first }) = self.next_in_window()? else {
-                return Ok(None);
-            };
+            let Some(met) = self.next_in_window()? else { return Ok(None) };
+            let Met { raw, number, flush_first, process } = met;
             if raw.time >= self.latest {
                 self.latest = raw.time;
                 if flush_first {
-                    self.held = Some(raw);
-                    return Ok(Some(Raw::flush(raw.time, raw.device)));
+                    self.held = Some(met);
+                    let raw = Raw::flush(raw.time, raw.device);
+                    return Ok(Some(Met { raw, number, flush_first, process }));
                 }
-                return Ok(Some(raw));
+                return Ok(Some(met));
             }
             let fault = self.backwards(&raw);
             self.refuse(number, fault)?;
@@ -231,7 +359,8 @@ impl<P: Parser> Reader<P> {
                     let wanted = &mut self.selection;
                     if wanted.as_mut().is_none_or(|w| w.takes(&self.parser, raw.device)) {
                         let flush_first = self.parser.flush_first();
-                        return Ok(Some(Met { raw, number, flush_first }));
+                        let process = self.parser.processes().map_or(0, Processes::last);
+                        return Ok(Some(Met { raw, number, flush_first, process }));
                     }
                     self.others += 1;
                 }
@@ -281,7 +410,8 @@ impl<P: Parser> Source for Reader<P> {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
         while batch.len() < BATCH {
-            let Some(raw) = self.next()? else { break };
+            let Some(met) = self.next()? else { break };
+            let raw = met.raw;
             let origin = *self.origin.get_or_insert(raw.time);
             let region = if raw.op == Op::Flush { 0 } else { self.regions.start(raw.device) };
             batch.push(Request {
@@ -290,7 +420,7 @@ impl<P: Parser> Source for Reader<P> {
                 len: raw.len,
                 op: raw.op,
                 prio: Prio::Normal,
-                flow: 0,
+                flow: self.whose.flow_of(&met),
             });
         }
         Ok(())
@@ -305,14 +435,21 @@ impl<P: Parser> Reading for Reader<P> {
     fn survey(&mut self) -> Result<Survey, TraceError> {
         let mut seen = Survey::default();
         let mut first = None;
-        while let Some(raw) = self.next()? {
+        while let Some(met) = self.next()? {
+            let raw = met.raw;
             first.get_or_insert(raw.time);
             seen.requests += 1;
             seen.bytes += u128::from(raw.len);
-            if raw.op == Op::Flush {
-                continue;
+            let extent =
+                (raw.op != Op::Flush).then(|| (raw.offset, raw.offset + u64::from(raw.len)));
+            let by = self.whose.by.is_some();
+            if by && !seen.tenants.see((self.whose.who(&met), raw.device), extent) {
+                let found = format!("more than {MOST_DEVICES} devices or processes");
+                let spot = Spot::Request(seen.requests);
+                return Err(self.too_much(spot, found, "as many as can be told apart"));
             }
-            if !seen.regions.see(raw.device, raw.offset + u64::from(raw.len)) {
+            let Some((_, end)) = extent else { continue };
+            if !seen.regions.see(raw.device, end) {
                 return Err(self.too_much(
                     Spot::Request(seen.requests),
                     format!("more than {MOST_DEVICES} devices"),
@@ -324,6 +461,10 @@ impl<P: Parser> Reading for Reader<P> {
             let found = format!("{} devices that together pass 4 EiB", seen.regions.count());
             return Err(self.too_much(Spot::Whole, found, "devices that fit 62 bits"));
         }
+        seen.tenants.name(|who| match (self.whose.by, self.parser.processes()) {
+            (Some(FlowBy::Process), Some(processes)) => processes.label(who),
+            _ => self.parser.label(who),
+        });
         seen.origin = first.unwrap_or(self.latest);
         seen.length = self.latest - seen.origin;
         seen.late = self.late;

@@ -3,6 +3,7 @@
 use super::feed::Cut;
 use super::fields::{Column, Fault, Fields};
 use super::options::{Event, ReadOptions};
+use super::select::Processes;
 use crate::Op;
 
 /// Sectors are 512 bytes in every format read here, whatever the device's were.
@@ -41,7 +42,9 @@ pub(crate) trait Parser: Sized + Send + 'static {
     const SUMMARY: &str;
     /// Whether its records are events, of which one stands for the request (`--event`).
     const EVENTS: bool = false;
-    /// Whether its records name processes (`--process`).
+    /// Whether its records name devices (`--flow-by device`).
+    const DEVICES: bool = false;
+    /// Whether its records name processes (`--process`, `--flow-by process`).
     const PROCESSES: bool = false;
     /// How the bytes are cut into records.
     const CUT: Cut = Cut::Lines;
@@ -74,6 +77,12 @@ pub(crate) trait Parser: Sized + Send + 'static {
     /// What the user calls a device.
     fn label(&self, device: u32) -> String {
         device.to_string()
+    }
+
+    /// The processes read so far, in a format that names some.
+    #[inline(always)]
+    fn processes(&self) -> Option<&Processes> {
+        None
     }
 
     /// Whether the requests read so far bear times.

@@ -1,6 +1,8 @@
 //! Slices of a trace: some of its devices, one of its processes, one event of each request.
 
-use super::options::Event;
+use super::fields::Fault;
+use super::names::Names;
+use super::options::{Event, FlowBy, ReadOptions};
 use super::reader::MOST_DEVICES;
 use super::record::Parser;
 
@@ -72,8 +74,63 @@ impl Process {
     }
 
     #[inline]
-    pub(crate) fn is(&self, name: &[u8], number: u64) -> bool {
-        self.number == Some(number) || *self.name == *name
+    pub(crate) fn is(&self, name: &[u8], number: Option<u64>) -> bool {
+        number.is_some() && self.number == number || *self.name == *name
+    }
+}
+
+/// The processes of a trace: the one that is wanted, and the numbers of all where flows go by them.
+#[derive(Debug)]
+pub(crate) struct Processes {
+    wanted: Option<Process>,
+    names: Option<Names>,
+    /// That of the record read last.
+    last: u32,
+}
+
+impl Processes {
+    pub(crate) fn new(options: &ReadOptions) -> Self {
+        Self {
+            wanted: options.process.as_deref().map(Process::new),
+            names: (options.flow_by == Some(FlowBy::Process)).then(Names::default),
+            last: 0,
+        }
+    }
+
+    /// Whether it matters whose a request is.
+    #[inline]
+    pub(crate) fn matter(&self) -> bool {
+        self.wanted.is_some() || self.names.is_some()
+    }
+
+    /// Whether requests of this process are wanted; `named`: it is the one that asked.
+    #[inline]
+    pub(crate) fn takes(&self, name: &[u8], number: Option<u64>, named: bool) -> bool {
+        self.wanted.as_ref().is_none_or(|wanted| named && wanted.is(name, number))
+    }
+
+    /// A request of this process was read.
+    #[inline]
+    pub(crate) fn note(&mut self, name: &[u8], number: u64) -> Result<(), Box<Fault>> {
+        if let Some(names) = &mut self.names {
+            self.last = if name.is_empty() {
+                names.number(number.to_string().as_bytes())?
+            } else {
+                names.number(name)?
+            };
+        }
+        Ok(())
+    }
+
+    /// The process of the record read last.
+    #[inline]
+    pub(crate) fn last(&self) -> u32 {
+        self.last
+    }
+
+    /// What the user calls a process.
+    pub(crate) fn label(&self, number: u32) -> String {
+        self.names.as_ref().map_or_else(String::new, |names| names.name(number))
     }
 }
 

@@ -33,6 +33,7 @@ pub(crate) struct Spc {
 impl Parser for Spc {
     const NAME: &str = "spc";
     const SUMMARY: &str = "storage unit, first block, bytes, r or w, decimal seconds (UMass, SPC)";
+    const DEVICES: bool = true;
 
     fn new(options: &ReadOptions) -> Self {
         Self { unit: options.time_unit.unwrap_or(TimeUnit::S) }

@@ -41,6 +41,7 @@ impl Parser for Ssdsim {
     const NAME: &str = "ssdsim-ascii";
     const SUMMARY: &str =
         "whole nanoseconds, device, first sector, sectors, 1 = read (SSDSim, MQSim)";
+    const DEVICES: bool = true;
 
     fn new(options: &ReadOptions) -> Self {
         Self { unit: options.time_unit }

@@ -39,6 +39,7 @@ impl Parser for Systor {
     const NAME: &str = "systor";
     const SUMMARY: &str =
         "decimal seconds, response, R or W, LUN, offset, size (Fujitsu, SYSTOR '17)";
+    const DEVICES: bool = true;
     const WINDOW: usize = 4096;
 
     fn new(options: &ReadOptions) -> Self {

@@ -41,6 +41,7 @@ impl Parser for Tencent {
     const NAME: &str = "tencent";
     const SUMMARY: &str =
         "whole seconds, first sector, sectors, 0 = read, volume (Tencent block storage)";
+    const DEVICES: bool = true;
     const WINDOW: usize = 4096;
 
     fn new(options: &ReadOptions) -> Self {

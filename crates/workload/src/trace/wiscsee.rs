@@ -17,7 +17,7 @@
 use super::fields::{BLANK, Column, Fault, Fields};
 use super::options::{Event, ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, extent};
-use super::select::{Events, Process};
+use super::select::{Events, Processes};
 use crate::Op;
 
 const COLUMNS: &str = "8 columns: process, event, operation, offset, size, time, gap, synchronous";
@@ -41,7 +41,7 @@ const SYNC: Column =
 pub(crate) struct Wiscsee {
     power: u32,
     events: Events,
-    process: Option<Process>,
+    processes: Processes,
 }
 
 impl Parser for Wiscsee {
@@ -55,7 +55,7 @@ impl Parser for Wiscsee {
         Self {
             power: options.time_unit.unwrap_or(TimeUnit::S).power(),
             events: Events::new(options.event, [Event::Issued, Event::Queued, Event::Completed]),
-            process: options.process.as_deref().map(Process::new),
+            processes: Processes::new(options),
         }
     }
 
@@ -92,12 +92,19 @@ impl Parser for Wiscsee {
         fields.end(COLUMNS)?;
         let Some(event) = event.filter(|_| size > 0) else { return Ok(None) };
         // Requests are completed in the name of whoever was running.
-        let wanted = |p: &Process| event != Event::Completed && p.is(b"", pid);
-        if !self.process.as_ref().is_none_or(wanted) || !self.events.take(event) {
+        if !self.processes.takes(b"", Some(pid), event != Event::Completed)
+            || !self.events.take(event)
+        {
             return Ok(None);
         }
+        self.processes.note(b"", pid)?;
         let (offset, len) = extent(&fields, op, Some(offset), Some(size))?;
         Ok(Some(Raw { time, offset, len, device: 0, op }))
+    }
+
+    #[inline(always)]
+    fn processes(&self) -> Option<&Processes> {
+        Some(&self.processes)
     }
 
     fn fits(&mut self, line: &[u8]) -> Option<bool> {

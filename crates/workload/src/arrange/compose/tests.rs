@@ -252,6 +252,21 @@ fn mistakes_come_with_their_lines_and_all_at_once() {
         ),
         (&format!("{HEAD}[[part]]\nworkload = \"9/9\"\nshare = 0.5\n"), &["every part"]),
         (
+            &format!("{HEAD}[[part]]\nworkload = \"9/9\"\nflow-by = \"host\"\n"),
+            &["line 4", "expected device or process"],
+        ),
+        (
+            &format!(
+                "{HEAD}[[part]]\nworkload = \"9/9\"\nflow-by = \"device\"\nflow = \"a\"\n\
+                 weight = 2\nqueue-depth = 1\n"
+            ),
+            &[
+                "mix.toml:5: `flow` of part 1: beside `flow-by`",
+                "mix.toml:6: `weight` of part 1",
+                "mix.toml:7: `queue-depth` of part 1",
+            ],
+        ),
+        (
             &format!(
                 "{HEAD}[[part]]\nworkload = \"9/9\"\nqueue-depth = 2\n\
                  [[part]]\nworkload = \"9/9\"\nshare = 0.5\n"

@@ -12,6 +12,7 @@ struct Memory {
     size: Vec<u64>,
     prio: Option<Vec<u8>>,
     device: Option<Vec<u32>>,
+    flow: Option<Vec<u32>>,
     piece: usize,
 }
 
@@ -41,6 +42,7 @@ impl Pieces for Walk {
             size: &t.size[range.clone()],
             prio: t.prio.as_ref().map(|c| &c[range.clone()]),
             device: t.device.as_ref().map(|c| &c[range.clone()]),
+            flow: t.flow.as_ref().map(|c| &c[range.clone()]),
         })
         .map(Some)
     }
@@ -59,6 +61,7 @@ fn rows(n: u64, piece: usize) -> Memory {
         size: (0..n).map(|i| if op(i) == FLUSH { 0 } else { 512 * (1 + i % 9) }).collect(),
         prio: Some((0..n).map(|i| u8::from(i % 5 == 0)).collect()),
         device: None,
+        flow: None,
         piece,
     }
 }
@@ -66,12 +69,12 @@ fn rows(n: u64, piece: usize) -> Memory {
 /// Opens a table as if it stood in a file; its bytes are those of this crate's manifest.
 fn open(table: &Memory, facts: Option<Facts>) -> Result<Box<dyn Workload>, TraceError> {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
-    open_table(path, "parquet", Box::new(table.clone()), facts, None, false)
+    open_table(path, "parquet", Box::new(table.clone()), facts, None, false, None)
 }
 
 fn facts(requests: u64, span: u64) -> Facts {
     let (origin, stand_in, notes) = (Some(7), None, Vec::new());
-    Facts { requests, span, timed: true, origin, stand_in, notes }
+    Facts { requests, span, timed: true, origin, stand_in, flows: Vec::new(), notes }
 }
 
 #[test]

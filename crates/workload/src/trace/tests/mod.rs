@@ -20,6 +20,7 @@ const NO_OPTIONS: ReadOptions = ReadOptions {
     event: None,
     devices: Vec::new(),
     process: None,
+    flow_by: None,
     skip_bad: false,
     tally: Tally::NONE,
 };

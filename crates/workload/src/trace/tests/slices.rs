@@ -84,7 +84,7 @@ fn many_devices_are_read_and_too_many_are_a_misread_column() {
     // A misread name column is stopped by the parser.
     let text = lines(70_000, |i| format!("{i},h{i},0,Read,0,512,1"));
     let e = slice(&text, &NO_OPTIONS).unwrap_err();
-    assert!(e.contains("t:65537: more than 65536 devices with names"), "{e}");
+    assert!(e.contains("t:65537: more than 65536 names"), "{e}");
     let text = lines(8000, |i| format!("{i} {i} 2199000000000 8 0"));
     let e = slice(&text, &NO_OPTIONS).unwrap_err();
     assert!(e.contains("8000 devices that together pass 4 EiB"), "{e}");
@@ -149,6 +149,159 @@ fn a_process_is_chosen_by_name_or_number() {
     assert!(count(msps, "a").is_err());
     let e = count(&msps.replace("(77)", "77"), "77").unwrap_err();
     assert!(e.contains("t:2:") && e.contains("a name with a number in parentheses"), "{e}");
+}
+
+/// Each flow's name, region, and the requests that bear its number: time and offset.
+type Told = Vec<(String, (u64, u64), Vec<(u64, u64)>)>;
+
+fn told(text: &str, by: FlowBy, options: ReadOptions) -> Result<Told, String> {
+    let (read, about) = slice(text, &ReadOptions { flow_by: Some(by), ..options })?;
+    let of = |at: usize| {
+        let mine = read.iter().filter(|r| usize::from(r.flow) == at);
+        mine.map(|r| (r.at.as_ns(), r.offset)).collect()
+    };
+    let flows = about.flows.iter().enumerate();
+    Ok(flows.map(|(at, flow)| (flow.name.clone(), flow.region, of(at))).collect())
+}
+
+#[test]
+fn devices_are_flows_in_regions_of_their_own() {
+    let mib = 1 << 20;
+    // Two volumes of 4 and 8 KiB side by side: the second from a mebibyte on.
+    let msr = "10,hm,1,Read,4096,4096,1\n20,hm,0,Read,0,4096,1\n30,hm,1,Write,0,4096,1\n";
+    let expected = vec![
+        ("hm_1".to_owned(), (0, 8192), vec![(0, 4096), (2000, 0)]),
+        ("hm_0".to_owned(), (mib, mib + 4096), vec![(1000, mib)]),
+    ];
+    assert_eq!(told(msr, FlowBy::Device, NO_OPTIONS).unwrap(), expected);
+    // By their numbers, whoever comes first; a flush is its device's, and has no address.
+    let columns = Some("time=1:ns,op=2,offset=3,size=4,device=5".parse().unwrap());
+    let table = "0,r,512,512,7\n1,w,0,512,3\n2,f,,,7\n";
+    let expected = vec![
+        ("3".to_owned(), (0, 512), vec![(1, 0)]),
+        ("7".to_owned(), (mib, mib + 1024), vec![(0, mib + 512), (2, 0)]),
+    ];
+    assert_eq!(told(table, FlowBy::Device, ReadOptions { columns, ..NO_OPTIONS }), Ok(expected));
+    // In every format that has devices, those of the sample.
+    let mut formats = 0;
+    for (name, format) in SAMPLES.iter().filter(|s| is_text(s.0) && has_devices(s.0)) {
+        let all = pieces(name, 60);
+        let text = String::from_utf8(write(name, &all)).unwrap();
+        let flows = told(&text, FlowBy::Device, options_of(format)).unwrap();
+        let of = |device| all.iter().filter(|p| p.device == device).count();
+        let mut counted: Vec<usize> = flows.iter().map(|flow| flow.2.len()).collect();
+        let mut expected = [of(0), of(1), of(2)];
+        (counted.sort_unstable(), expected.sort_unstable());
+        assert_eq!(counted, expected, "{name}");
+        formats += 1;
+    }
+    assert_eq!(formats, 12);
+}
+
+#[test]
+fn processes_are_flows_on_the_addresses_that_they_share() {
+    // By name, in the order of first appearance; issued and completed requests do not count twice.
+    let flows = told(BLKPARSE, FlowBy::Process, NO_OPTIONS).unwrap();
+    let expected = vec![
+        ("my app".to_owned(), (4096, 8192), vec![(0, 4096)]),
+        ("other".to_owned(), (12_288, 16_384), vec![(2000, 12_288)]),
+    ];
+    assert_eq!(flows, expected);
+    let wiscsee = "8 D write 8192 4096 0.5 0 False\n7 D write 0 8192 0.6 0.1 False\n\
+                   8 D write 0 4096 0.7 0.1 False\n";
+    let expected = vec![
+        ("8".to_owned(), (0, 12_288), vec![(0, 8192), (200_000_000, 0)]),
+        ("7".to_owned(), (0, 8192), vec![(100_000_000, 0)]),
+    ];
+    assert_eq!(told(wiscsee, FlowBy::Process, NO_OPTIONS), Ok(expected));
+    let msps = "DiskRead, 5, System (   4), 1, 0x1, 0x0, 0x1000, 1, 0, 0x1\n\
+                DiskRead, 6, a (b) (77), 1, 0x1, 0x0, 0x1000, 1, 1, 0x1\n";
+    let mib = 1 << 20;
+    let expected = vec![
+        ("System".to_owned(), (0, 4096), vec![(0, 0)]),
+        ("a (b)".to_owned(), (mib, mib + 4096), vec![(1000, mib)]),
+    ];
+    assert_eq!(told(msps, FlowBy::Process, NO_OPTIONS), Ok(expected));
+    // A table's own column; it also chooses one of them.
+    let columns: Option<Columns> = Some("op=2,offset=3,size=4,process=1".parse().unwrap());
+    let of = |process: Option<&str>| ReadOptions {
+        columns: columns.clone(),
+        process: process.map(Into::into),
+        ..NO_OPTIONS
+    };
+    let table = "db,r,512,512\n7,w,0,512\ndb,w,0,512\n";
+    let expected = vec![
+        ("db".to_owned(), (0, 1024), vec![(0, 512), (0, 0)]),
+        ("7".to_owned(), (0, 512), vec![(0, 0)]),
+    ];
+    assert_eq!(told(table, FlowBy::Process, of(None)), Ok(expected));
+    for (process, requests) in [("db", 2), ("7", 1)] {
+        assert_eq!(slice(table, &of(Some(process))).unwrap().0.len(), requests, "{process}");
+    }
+    let e = slice("db,r,0,512\n,r,0,512\n", &of(None)).unwrap_err();
+    assert!(e.contains("t:2:1: column 1, the process, is missing"), "{e}");
+    // Whoever was running is not who asked.
+    let completed: String = BLKPARSE.lines().skip(3).collect();
+    for (text, event) in [(BLKPARSE, Some(Event::Completed)), (&completed, None)] {
+        let e = told(text, FlowBy::Process, ReadOptions { event, ..NO_OPTIONS }).unwrap_err();
+        assert!(e.contains("arrive with C (completed)"), "{e}");
+    }
+}
+
+#[test]
+fn flows_that_nobody_can_tell_apart_are_refused() {
+    let columns = || Some("op=2,offset=3,size=4".parse().unwrap());
+    let process = || Some("op=2,offset=3,size=4,process=1".parse().unwrap());
+    let cases = [
+        (
+            "0 0 16 8 1\n",
+            FlowBy::Process,
+            None,
+            "ssdsim-ascii, which names no processes",
+            "one of msps, blkparse, wiscsee, csv",
+            "it names devices: `--flow-by device`",
+        ),
+        (
+            "7 D write 0 4096 0.5 0 False\n",
+            FlowBy::Device,
+            None,
+            "wiscsee, which names no devices",
+            "one of ssdsim-ascii, disksim-ascii, msr, msps",
+            "it names processes: `--flow-by process`",
+        ),
+        (
+            "1,r,0,512\n",
+            FlowBy::Device,
+            columns(),
+            "`--columns` that name no devices",
+            "one of",
+            "`device=5`",
+        ),
+        (
+            "1,r,0,512\n",
+            FlowBy::Process,
+            columns(),
+            "`--columns` that name no processes",
+            "one of",
+            "`process=5`",
+        ),
+        (
+            "1,r,0,512\n",
+            FlowBy::Device,
+            process(),
+            "`--columns` that name no devices",
+            "one of",
+            "it names processes",
+        ),
+    ];
+    for (text, by, columns, found, expected, hint) in cases {
+        let e = told(text, by, ReadOptions { columns, ..NO_OPTIONS }).unwrap_err();
+        assert!([found, expected, hint].iter().all(|words| e.contains(words)), "{e}");
+    }
+    let text = lines(257, |i| format!("{i} {i} 16 8 1"));
+    let e = told(&text, FlowBy::Device, NO_OPTIONS).unwrap_err();
+    assert!(e.contains("257 devices; expected at most 256 flows"), "{e}");
+    assert_eq!(told(&text, FlowBy::Device, devices(&["3", "4"])).unwrap().len(), 2);
 }
 
 #[test]
