@@ -255,7 +255,7 @@ def table(rng: random.Random, folder: Path) -> None:
         Result(data, folder)._table(name)
         return
     columns = rng.choice((None, None, "op=op,offset=offset,size=size,time=time_ns:ns"))
-    opened = parquet.open_table(str(path), columns, None, [], False, False, False)
+    opened = parquet.open_table(str(path), columns, None, [], False, False, False, None)
     pieces = opened.pieces()
     try:
         while pieces.next() is not None:

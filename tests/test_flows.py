@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Unpack
 
 import polars
 import pytest
@@ -10,6 +11,7 @@ import floatgate as fg
 from conftest import Floatgate
 from floatgate import InputError
 from floatgate.runs.alone import alone, compared
+from floatgate.workloads.reading import Reading
 
 SMALL = {
     "geometry.channels": 2,
@@ -113,11 +115,11 @@ def test_devices_and_processes_of_a_trace_are_flows(floatgate: Floatgate, tmp_pa
     ]
     place = tmp_path / "t.csv"
     place.write_text("".join(f"{t},r,{at},4096,{disk},{who}\n" for t, at, disk, who in rows))
-    columns = {"columns": "time=1:us,op=2,offset=3,size=4,device=5,process=6"}
-    plain = floatgate_run(place, **columns)
+    columns = "time=1:us,op=2,offset=3,size=4,device=5,process=6"
+    plain = floatgate_run(place, columns=columns)
     assert plain.data["host"]["flows"] is None
     for by, names in [("device", ["0", "1"]), ("process", ["db", "log"])]:
-        told = floatgate_run(place, flow_by=by, **columns)
+        told = floatgate_run(place, flow_by=by, columns=columns)
         flows = told.data["host"]["flows"]
         assert list(flows) == names
         assert [flow["all"]["requests"] for flow in flows.values()] == [200, 100]
@@ -126,7 +128,7 @@ def test_devices_and_processes_of_a_trace_are_flows(floatgate: Floatgate, tmp_pa
         regions = [[0, 64 * 4096], [1 << 20, (1 << 20) + 64 * 4096]]
         assert [flow["region_bytes"] for flow in flows.values()] == regions
         # Record and replay.
-        said = fg.convert(place, tmp_path / f"{by}.parquet", flow_by=by, **columns)
+        said = fg.convert(place, tmp_path / f"{by}.parquet", flow_by=by, columns=columns)
         assert [flow["name"] for flow in said["flows"]] == names
         again = floatgate_run(tmp_path / f"{by}.parquet")
         assert again.data["host"] == told.data["host"]
@@ -143,8 +145,8 @@ def test_devices_and_processes_of_a_trace_are_flows(floatgate: Floatgate, tmp_pa
     workload = tmp_path / "two.toml"
     workload.write_text(
         'schema = "floatgate.workload/1"\n[[part]]\nworkload = "t.csv"\nflow-by = "process"\n'
-        f'columns = "{columns["columns"]}"\n[[part]]\nworkload = "t.csv"\nflow = "db"\n'
-        f'columns = "{columns["columns"]}"\n'
+        f'columns = "{columns}"\n[[part]]\nworkload = "t.csv"\nflow = "db"\n'
+        f'columns = "{columns}"\n'
     )
     flows = fg.run("agcr", workload, set=fair).data["host"]["flows"]
     assert {name: (f["weight"], f["all"]["requests"]) for name, f in flows.items()} == {
@@ -157,19 +159,19 @@ def test_devices_and_processes_of_a_trace_are_flows(floatgate: Floatgate, tmp_pa
     assert (done.returncode, done.stdout) == (2, "")
     assert "which names no processes" in done.stderr.replace("\n", " ")
     assert "it names devices: `--flow-by device`" in " ".join(done.stderr.split())
+    named = "time=time:us,op=op,offset=offset,size=size,process=process"
     with pytest.raises(InputError, match=r"no device; they name the process; .*device=NAME"):
-        named = "time=time:us,op=op,offset=offset,size=size,process=process"
         floatgate_run(tmp_path / "foreign.parquet", columns=named, flow_by="device")
     # A table that no longer has the flows that it states is refused.
     table = tmp_path / "process.parquet"
     metadata = polars.read_parquet_metadata(table)["floatgate"]
     polars.read_parquet(table).drop("flow").write_parquet(table, metadata={"floatgate": metadata})
-    with pytest.raises(InputError, match="damaged .*the column `flow` has other flows"):
+    with pytest.raises(InputError, match=r"damaged .*the column `flow` has other flows"):
         floatgate_run(table)
 
 
-def floatgate_run(place: Path, **reading: str) -> fg.Result:
-    return fg.run("agcr", place, set=SMALL, **reading)  # type: ignore[arg-type]
+def floatgate_run(place: Path, **reading: Unpack[Reading]) -> fg.Result:
+    return fg.run("agcr", place, set=SMALL, **reading)
 
 
 def test_a_workload_of_one_has_no_flows() -> None:

@@ -5,12 +5,12 @@
 mod common;
 
 use common::{
-    PAGE, bytes, class_of, count, drive, drive_of, flush, number, read, serve, trim, urgent,
-    warnings, write,
+    PAGE, bytes, class_of, count, drive, drive_of, flush, generate, number, read, serve, trim,
+    urgent, warnings, write,
 };
 use kernel::Time;
 use serde_json::Value;
-use workload::{Op, Request};
+use workload::{Op, Pattern, Request};
 
 const READ: u64 = 50_000;
 const PROGRAM: u64 = 600_000;
@@ -94,8 +94,11 @@ fn so_do_those_of_a_buffer_and_of_what_needs_no_flash() {
     let value = serve(&buffered, vec![trim(0, 1), flush(0), trim(0, 7)]);
     for class in ["trim", "flush"] {
         let all = class_of(&value, class);
-        assert_eq!((all.min, all.max), (3_000 + BARE + 700, 3_000 + BARE + 700), "{class}");
+        // 64 bytes into the buffer, too: 7 ns and its latency.
+        let parts = 3_000 + BARE + 700 + 7 + 4_000;
+        assert_eq!((all.min, all.max), (parts, parts), "{class}");
         assert_eq!(cause(&value, class, "link"), (BARE + 700) as f64);
+        assert_eq!(cause(&value, class, "buffer"), 4_007.0);
     }
 }
 
@@ -136,32 +139,82 @@ fn what_comes_first_goes_first() {
     assert_eq!(both("half"), [7 * 40_960, 8 * 40_960]);
 }
 
-/// Trims and reads of nothing take no time of their own: only a link or a controller gives them some.
+/// What needs no flash takes no time of its own: only a link, a controller or a buffer gives it some,
+/// however small. A run that took none says so, and no other run ends when it began.
 #[test]
 fn a_run_takes_no_time_only_without_link_controller_and_buffer() {
-    let nothing = |class: &str| -> Vec<Request> {
-        (0..100).map(|page| if class == "trim" { trim(0, page) } else { read(0, page) }).collect()
-    };
-    let own = ["ftl.unmapped-read=zero", "precondition.fill=none", "geometry.pages-per-block=64"];
-    for class in ["trim", "read"] {
-        let value = serve(&drive(&own), nothing(class));
-        assert!(warnings(&value).contains(&"no-time"), "{class}");
-        assert_eq!(number(&value["simulated_seconds"]), 0.0);
-        for more in [
-            "link.rate=1000GB/s",
-            "link.latency=1ns",
-            "controller.read=1ns controller.write=1ns",
-            "controller.rate=1GB/s controller.write=1ns",
-        ] {
-            let own: Vec<&str> = own.into_iter().chain(more.split(' ')).collect();
-            let value = serve(&drive(&own), nothing(class));
-            assert!(!warnings(&value).contains(&"no-time"), "{class} with {more}");
-            assert!(number(&value["simulated_seconds"]) > 0.0, "{class} with {more}");
+    let own = [
+        "ftl.unmapped-read=zero",
+        "precondition.fill=none",
+        "geometry.pages-per-block=64",
+        "workload.requests=100",
+        "host.mode=queue-depth",
+    ];
+    let mixes = [(1.0, 0.0), (0.0, 1.0), (0.0, 0.0), (0.5, 0.5), (0.3, 0.3)].map(|(read, trim)| {
+        [format!("workload.read-share={read}"), format!("workload.trim-share={trim}")]
+    });
+    let off = ["", "buffer.size=64KiB", "buffer.size=64KiB buffer.flush-above=1.0"];
+    let on = [
+        "link.rate=1000GB/s",
+        "link.latency=1ns",
+        "controller.read=1ns",
+        "controller.write=1ns",
+        "controller.rate=1000GB/s",
+        "controller.read-latency=1ns",
+        "buffer.size=64KiB buffer.latency=1ns",
+        "buffer.size=64KiB buffer.rate=1000GB/s",
+        "buffer.size=64KiB buffer.latency=1ns buffer.kind=write-through",
+        "buffer.size=64KiB buffer.rate=1000GB/s buffer.power-loss-protected=false",
+    ];
+    let (mut timeless, mut runs) = (0, 0);
+    for (more, takes_time) in off.map(|o| (o, false)).into_iter().chain(on.map(|o| (o, true))) {
+        let mut look = |what: &str, value: &Value| {
+            let took = number(&value["simulated_seconds"]) > 0.0;
+            assert!(took || !takes_time, "{what} with {more}");
+            assert_eq!(took, !warnings(value).contains(&"no-time"), "{what} with {more}");
+            let flash = count(&value["flash"]["program"]["total"]);
+            assert_eq!(took, takes_time || flash > 0, "{what} with {more}");
+            timeless += u32::from(!took);
+            runs += 1;
+        };
+        let own: Vec<&str> = own.into_iter().chain(more.split_whitespace()).collect();
+        for pattern in Pattern::ALL.map(Pattern::name) {
+            for mix in &mixes {
+                let all = own.iter().copied().chain(mix.iter().map(String::as_str));
+                let value = generate(&drive(&all.collect::<Vec<_>>()), pattern);
+                look(&format!("{pattern} {mix:?}"), &value);
+            }
         }
+        look("flush", &serve(&drive(&own), vec![flush(0), flush(0)]));
     }
-    let own = [&own[..], &["buffer.size=64KiB", "buffer.latency=4us"]].concat();
-    let value = serve(&drive(&own), nothing("read"));
-    assert_eq!(class_of(&value, "read").min, 4_000);
+    assert_eq!(runs, 13 * (7 * 5 + 1));
+    assert!(timeless > 3 * 14, "{timeless}");
+}
+
+/// A trim, and a flush that waits for nothing, come to the buffer behind what is on its way there.
+#[test]
+fn commands_without_data_pass_the_port() {
+    let own = ["buffer.size=64KiB", "buffer.latency=4us", "buffer.rate=100MB/s"];
+    let own = [&own[..], &["host.mode=queue-depth", "host.queue-depth=8"]].concat();
+    let buffered = drive(&[&own[..], &["precondition.fill=none"]].concat());
+    // 4 KiB take 40,960 ns, a command of 64 bytes takes 640.
+    let value = serve(&buffered, vec![write(0, 1), trim(0, 1), trim(0, 2)]);
+    assert_eq!(class_of(&value, "write").max, 40_960 + 4_000);
+    let trims = class_of(&value, "trim");
+    assert_eq!((trims.min, trims.max), (41_600 + 4_000, 42_240 + 4_000));
+    assert_eq!(cause(&value, "trim", "buffer"), trims.mean);
+    // Page 1 was given up while its data came: nothing reaches flash.
+    assert_eq!(count(&value["flash"]["program"]["total"]), 0);
+    let value = serve(&buffered, vec![flush(0)]);
+    assert_eq!(class_of(&value, "flush").max, 4_640);
+    // A flush that waits for a write is done with it.
+    let kept = drive(&[&own[..], &["buffer.power-loss-protected=true"]].concat());
+    let value = serve(&kept, vec![write(0, 1), flush(0)]);
+    assert_eq!(class_of(&value, "flush").max, 40_960 + 4_000);
+    // What a trim gives up is given up when it comes, so a later write of the page stays.
+    let value = serve(&buffered, vec![trim(0, 3), write(0, 3)]);
+    assert_eq!(count(&value["flash"]["program"]["total"]), 1);
+    assert_eq!(count(&value["checks"]["mapped"]), 1);
 }
 
 /// The throttle's delay comes before the controller, and both add up (checked in every run).

@@ -37,8 +37,9 @@ def convert(
     """Writes a workload as a Parquet file, which every function here takes as a workload.
 
     The file has the columns `time_ns` (since the first request), `op` (read, write, trim, flush,
-    write-fua), `offset` and `size` in bytes, and `prio` (normal, high), in the order of time, `flow`
-    where the workload has flows, and says where they come from. It appears whole or not at all, and memory does not grow with it.
+    write-fua), `offset` and `size` in bytes, `prio` (normal, high), and `flow` where the workload
+    has flows, in the order of time, and says where they come from. It appears whole or not at all,
+    and memory does not grow with it.
 
     Args:
         workload: Any workload that `floatgate.run` takes.

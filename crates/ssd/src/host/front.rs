@@ -11,8 +11,8 @@ use kernel::{Bytes, Dur, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What the link carries of a command without data: an entry in a submission queue of NVM Express.
-const COMMAND: Bytes = Bytes::new(64);
+/// What is carried of a command without data: an entry in a submission queue of NVM Express.
+pub(crate) const COMMAND: Bytes = Bytes::new(64);
 
 /// What has come through.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -103,8 +103,7 @@ impl Front {
 
     /// The command of a request without data comes to the link.
     pub(crate) fn bare(&mut self, id: u32, now: Time) {
-        let takes = self.link.time(COMMAND).max(Dur::ns(1));
-        let at = self.link.carry(false, takes, now);
+        let at = self.link.carry(false, self.link.time(COMMAND), now);
         self.add(at, Passed::Bare(id), now);
     }
 
@@ -175,15 +174,18 @@ impl Controller {
             if class == Class::Read { (read, read_latency) } else { (write, Dur::ZERO) };
         let has_data = matches!(class, Class::Read | Class::Write);
         let data = rate.filter(|_| has_data).map_or(Dur::ZERO, |rate| rate.time(bytes));
+        // Only a write is sure to need flash.
+        let none = class != Class::Write && busy + data + more == Dur::ZERO;
+        let at_all = if none { Dur::ns(1) } else { Dur::ZERO };
         let core = self.free_at.iter_mut().min().expect("a controller has a core");
-        *core = now.max(*core) + busy + data;
+        *core = now.max(*core) + busy + data + at_all;
         *core + more
     }
 }
 
 impl Link {
     fn time(&self, bytes: Bytes) -> Dur {
-        self.settings.rate.map_or(Dur::ZERO, |rate| rate.time(bytes))
+        self.settings.rate.map_or(Dur::ZERO, |rate| rate.time(bytes).max(Dur::ns(1)))
     }
 
     /// Carries something that takes so long. Returns when it is there.

@@ -18,7 +18,7 @@ pub use backlog::Overload;
 pub(crate) use barrier::Barrier;
 pub use buffer::BufferCounts;
 pub(crate) use buffer::{Arrived, Buffer, Data, Flush, Parts, Write};
-pub(crate) use front::{Front, InFront, Passed};
+pub(crate) use front::{COMMAND, Front, InFront, Passed};
 pub(crate) use port::Transfer;
 pub use queue::{Class, ClassStats, Completion, Stats};
 pub(crate) use queue::{Inside, Requests};

@@ -1,5 +1,5 @@
 //! The way into and out of the write buffer: one transfer after the other, at the buffer's rate, and
-//! each answered after its latency.
+//! each answered after its latency. A request without data is itself what is transferred.
 
 use crate::config;
 use kernel::{Bandwidth, Bytes, Dur, Time};
@@ -7,11 +7,11 @@ use std::collections::VecDeque;
 
 /// A transfer on its way.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Transfer {
-    /// The operation whose data it is.
-    pub(crate) op: u32,
-    /// The place that a write goes to; none for a read.
-    pub(crate) place: Option<u32>,
+pub(crate) enum Transfer {
+    /// The data of an operation, and the place that a write goes to; none for a read.
+    Data { op: u32, place: Option<u32> },
+    /// A request without data, and when it came.
+    Command { id: u32, since: Time },
 }
 
 /// The port of a buffer.
@@ -38,7 +38,7 @@ impl Port {
 
     /// A transfer of so many bytes begins behind those that are on their way.
     pub(crate) fn begin(&mut self, transfer: Transfer, bytes: Bytes, now: Time) {
-        let takes = self.rate.map_or(Dur::ZERO, |rate| rate.time(bytes));
+        let takes = self.rate.map_or(Dur::ZERO, |rate| rate.time(bytes).max(Dur::ns(1)));
         self.free_at = self.free_at.max(now) + takes;
         self.queue.push_back((self.free_at + self.latency, transfer));
     }

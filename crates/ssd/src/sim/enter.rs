@@ -6,7 +6,7 @@ use super::{Actor, Sim};
 use crate::config::{PendingRead, UnmappedRead};
 use crate::device::{LaneId, Owner, PageOp, Spent, Work};
 use crate::host::{
-    Arrived, Buffer, Class, Data, Flush, Front, Inside, Parts, Passed, Transfer, Write,
+    Arrived, Buffer, COMMAND, Class, Data, Flush, Front, Inside, Parts, Passed, Transfer, Write,
 };
 use ftl::{Access, AccessKind, Kit, Lpn};
 use kernel::{Bytes, Dur, Prio, Time};
@@ -141,7 +141,7 @@ impl<K: Kit> Sim<K> {
             for lpn in offset.div_ceil(size)..end / size {
                 self.trim(Lpn::from_u32(lpn as u32), prio);
             }
-            self.complete(id, Spent::default());
+            self.answer(id);
             self.start_jobs();
             return;
         }
@@ -393,7 +393,7 @@ impl<K: Kit> Sim<K> {
     /// What is read comes out of the drive's memory.
     fn answer_from_memory(&mut self, op: u32) {
         let (from, to) = self.extent(op);
-        self.transfer(Transfer { op, place: None }, Bytes::new(to - from));
+        self.transfer(op, None, Bytes::new(to - from));
     }
 
     /// Lets in the reads that waited for a refresh and need not any more, in order.
@@ -499,7 +499,7 @@ impl<K: Kit> Sim<K> {
         let buffer = self.buffer.as_mut().expect("a buffer");
         if self.device.ops[op].work == Work::Read {
             if buffer.read(lpn, Parts::touched(from, to, page)) {
-                self.transfer(Transfer { op, place: None }, bytes);
+                self.transfer(op, None, bytes);
             } else {
                 self.enter(op);
             }
@@ -508,7 +508,7 @@ impl<K: Kit> Sim<K> {
         let data = Data { parts: Parts::within(from, to, page), bytes };
         let came_before = self.waits.for_room() > 0;
         match self.place_in_buffer(op, data, came_before) {
-            Some(place) => self.transfer(Transfer { op, place: Some(place) }, bytes),
+            Some(place) => self.transfer(op, Some(place), bytes),
             None => self.park(op, Condition::Room(data)),
         }
     }
@@ -528,13 +528,27 @@ impl<K: Kit> Sim<K> {
     }
 
     /// Data go into the buffer, or out of it.
-    fn transfer(&mut self, transfer: Transfer, bytes: Bytes) {
+    fn transfer(&mut self, op: u32, place: Option<u32>, bytes: Bytes) {
         let now = self.clock.now;
         match self.buffer.as_mut().filter(|buffer| buffer.port.takes_time()) {
-            None => self.transferred(transfer),
+            None => self.transferred(op, place),
             Some(buffer) => {
-                self.device.ops[transfer.op].since = now;
-                buffer.port.begin(transfer, bytes, now);
+                self.device.ops[op].since = now;
+                buffer.port.begin(Transfer::Data { op, place }, bytes, now);
+                self.plan_port();
+            }
+        }
+    }
+
+    /// Answers a request without data that waits for nothing. What it asks for has been done by then,
+    /// so that what comes later finds it done.
+    #[inline]
+    fn answer(&mut self, id: u32) {
+        let since = self.clock.now;
+        match self.buffer.as_mut().filter(|buffer| buffer.port.takes_time()) {
+            None => self.complete(id, Spent::default()),
+            Some(buffer) => {
+                buffer.port.begin(Transfer::Command { id, since }, COMMAND, since);
                 self.plan_port();
             }
         }
@@ -545,14 +559,22 @@ impl<K: Kit> Sim<K> {
         let buffer = self.buffer.as_mut().expect("its port is on the agenda");
         let transfer = buffer.port.end();
         self.plan_port();
-        let o = &mut self.device.ops[transfer.op];
-        o.spent.buffer += (self.clock.now - o.since).as_ns();
-        self.transferred(transfer);
+        match transfer {
+            Transfer::Command { id, since } => {
+                let buffer = (self.clock.now - since).as_ns();
+                self.complete(id, Spent { buffer, ..Spent::default() });
+            }
+            Transfer::Data { op, place } => {
+                let o = &mut self.device.ops[op];
+                o.spent.buffer += (self.clock.now - o.since).as_ns();
+                self.transferred(op, place);
+            }
+        }
         self.flush();
         self.start_jobs();
     }
 
-    fn transferred(&mut self, Transfer { op, place }: Transfer) {
+    fn transferred(&mut self, op: u32, place: Option<u32>) {
         let Some(place) = place else { return self.page_done(op) };
         let stretch = self.requests.barrier.current();
         let buffer = self.buffer.as_mut().expect("it has a place");
@@ -599,7 +621,7 @@ impl<K: Kit> Sim<K> {
     #[cold]
     fn flush_all(&mut self, id: u32) {
         if self.requests.barrier.end(id) {
-            self.complete(id, Spent::default());
+            self.answer(id);
             return;
         }
         if self.buffer.as_ref().is_none_or(Buffer::is_volatile) {
@@ -651,7 +673,7 @@ impl<K: Kit> Sim<K> {
             let Some(place) = self.place_in_buffer(op, data, false) else { return };
             let waited = self.waits.release_first_for_room(&self.device.ops, self.clock.now);
             self.device.ops[op].spent = spent.behind(waited);
-            self.transfer(Transfer { op, place: Some(place) }, data.bytes);
+            self.transfer(op, Some(place), data.bytes);
         }
     }
 }
