@@ -90,6 +90,22 @@ def test_what_is_no_flow_is_said(floatgate: Floatgate) -> None:
         assert "Traceback" not in done.stderr
 
 
+def test_a_flow_may_have_a_depth_in_the_drive(floatgate: Floatgate) -> None:
+    two = ("--flow=a=random-read:queue-depth=32:depth=1", "--flow=b=random-read:queue-depth=1")
+    done = floatgate("run", "agcr", *two, *SETTINGS, "--policy=arbitration=fair", "--json", "-q")
+    assert done.returncode == 0, done.stderr
+    flows = json.loads(done.stdout)["host"]["flows"]
+    assert [flow["queue_depth"] for flow in flows.values()] == [1, None]
+    # One of `a` in the drive: 32 take turns, so a request waits for 31 others, which take a read each
+    # or wait for one of `b`.
+    read = 170_000
+    assert 32 * read <= flows["a"]["all"]["latency_ns"]["p50"] <= 2 * 32 * read
+    assert flows["b"]["all"]["latency_ns"]["max"] <= 2 * read
+    done = floatgate("run", "agcr", *two, *SETTINGS, "--json", "-q")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "`arbitration=merge` has no queues" in " ".join(done.stderr.split())
+
+
 def test_parts_of_a_file_are_flows(tmp_path: Path) -> None:
     workload = tmp_path / "two.toml"
     workload.write_text(

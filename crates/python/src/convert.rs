@@ -122,7 +122,7 @@ pub(crate) fn convert(
             "model": s.model, "version": s.version, "fitted_to": s.fitted_to,
         })),
         "flows": about.flows.iter().map(|flow| json!({
-            "name": flow.name, "weight": flow.weight, "region_bytes": [flow.region.0, flow.region.1],
+            "name": flow.name, "weight": flow.weight, "queue_depth": flow.depth, "region_bytes": [flow.region.0, flow.region.1],
         })).collect::<Vec<_>>(),
         "notes": about.notes,
     }))

@@ -48,8 +48,8 @@ pub(crate) fn is_one(path: &Path) -> bool {
 }
 
 /// What the file says of itself: requests, span, whether they have times, the recorded time of the
-/// first, the stand-in's model, version and source, notes, and of each flow the name, the weight and the
-/// region.
+/// first, the stand-in's model, version and source, notes, and of each flow the name, the weight, the
+/// depth and the region.
 type Statement = (
     u64,
     u64,
@@ -57,7 +57,7 @@ type Statement = (
     Option<u64>,
     Option<(String, String, String)>,
     Vec<String>,
-    Vec<(String, u32, (u64, u64))>,
+    Vec<(String, u32, Option<u32>, (u64, u64))>,
 );
 
 /// Opens the table, as far as its beginning and end say what it is.
@@ -91,7 +91,7 @@ fn opened(path: &Path, how: &How) -> PyResult<(File, Option<Facts>)> {
         stand_in: stand_in.map(|(model, version, fitted_to)| StandIn { model, version, fitted_to }),
         flows: flows
             .into_iter()
-            .map(|(name, weight, region)| Flow { name, weight, region })
+            .map(|(name, weight, depth, region)| Flow { name, weight, depth, region })
             .collect(),
         notes,
     });

@@ -174,17 +174,17 @@ pub fn run_recorded(
     if !progress(start) {
         return Err(RunError::Stopped);
     }
-    let tenants = Tenants::of(&drive.host, workload.about())?;
+    let mut arbiter = drive.policies.arbiter();
+    let tenants = Tenants::of(&drive.host, workload.about(), arbiter.merges())?;
     let Flows { open, closed } = tenants.heard(workload.flows()?);
     let mut source = Observed { inner: open, alignment: Alignment::new() };
     let mut sim = Sim::new(drive, ftl);
     sim.count_flows(tenants.flows.len());
-    let mut arbiter = drive.policies.arbiter();
     arbiter.attach(&drive.geometry, drive.logical_pages);
     if arbiter.merges() {
         sim.close_loops(closed);
     } else {
-        sim.arbitrate(&drive.host, arbiter, &tenants.weights(), closed);
+        sim.arbitrate(&drive.host, arbiter, &tenants.shares(), closed);
     }
     if let Some(sink) = sink {
         sim.record_by(drive.recording, sink, tenants.names());

@@ -181,6 +181,80 @@ fn fair_bounds_the_slowdown_of_a_light_tenant_and_merge_does_not() {
     }
 }
 
+/// Of a flow that comes from two places the request goes in that arrived first, whichever place it
+/// stands at: by hand, on a die that takes 50 us for each read and has one place.
+#[test]
+fn of_a_flow_with_an_open_and_a_closed_part_what_came_first_goes_first() {
+    // The other flow takes the place at once; the closed part of `a` asks at 0 and whenever it is
+    // answered, the open one at these times.
+    let ask = |open: [u64; 2]| {
+        let own = ["host.queue-limit=1", "policy arbitration=round-robin"];
+        let closed = Some(ClosedLoop { depth: 1, until: None });
+        let list = |n: u64| (0..n).map(|_| read(0, 0)).collect::<Vec<_>>();
+        let parts = vec![
+            flow("a", 1, open.map(|at| read(at, 0)).to_vec()),
+            Part { closed, ..flow("a", 1, list(2)) },
+            flow("b", 1, vec![read(0, 0), read(0, 0)]),
+        ];
+        let mut done: Vec<(u64, u64)> = Vec::new();
+        rows(&on(&own), parts, &mut |arrival, latency| done.push((arrival, arrival + latency)));
+        done.sort_unstable_by_key(|(_, done)| *done);
+        done.iter().map(|(arrived, done)| (arrived / 1000, done / 1000)).collect::<Vec<_>>()
+    };
+    // `a` and `b` by turns, 50 us each. The closed part's first request came at 0, so it goes before the
+    // open one of 10 us; its second came when that was answered, at 50 us, behind both open ones.
+    let closed_first = [(0, 50), (0, 100), (10, 150), (0, 200), (20, 250), (50, 300)];
+    assert_eq!(ask([10_000, 20_000]), closed_first);
+    // The open part's second one comes at 60 us, behind the closed part's second.
+    let between = [(0, 50), (0, 100), (10, 150), (0, 200), (50, 250), (60, 300)];
+    assert_eq!(ask([10_000, 60_000]), between);
+}
+
+/// A flow has no more in the drive than its depth, and others pass it: by hand, on eight dies that
+/// take 50 us for each read.
+#[test]
+fn a_flow_has_no_more_inside_than_its_depth() {
+    let together = |pages: std::ops::Range<u64>| pages.map(|page| read(0, page)).collect();
+    // Eight reads of `a`, one for each die, come at once; `b` comes 10 us later, to any die.
+    let done = |depth: Option<u32>, own: &[&str]| {
+        let late = (0..8).map(|page| read(10_000, page)).collect();
+        let a = Part { depth, ..flow("a", 1, together(0..8)) };
+        let own = [&["policy arbitration=round-robin"][..], own].concat();
+        let value = serve(&on(&own), vec![a, flow("b", 1, late)]);
+        ["a", "b"].map(|name| {
+            let all = &value["host"]["flows"][name]["all"]["latency_ns"];
+            (mean(&value, name) / 1e3, number(&all["max"]) / 1e3)
+        })
+    };
+    // All of `a` at once, and `b` behind it on every die: 50 + 50 - 10 us.
+    assert_eq!(done(None, &[]), [(50.0, 50.0), (90.0, 90.0)]);
+    // Two at a time: 50, 100, 150, 200 us, and `b` waits on the two dies that `a` keeps busy until 50 us
+    // alone; what `a` sends then stands behind those of `b` that come at 10 us, until 60 us.
+    let [(a, longest), (b, _)] = done(Some(2), &[]);
+    assert_eq!((b, longest), ((6.0 * 50.0 + 2.0 * 90.0) / 8.0, 210.0));
+    assert_eq!(a, (2.0 * (50.0 + 110.0 + 160.0 + 210.0)) / 8.0);
+    // The drive's word goes before the workload's, and says the same.
+    let own = "host.flow=[{ name = \"a\", queue-depth = 2 }]";
+    assert_eq!(done(None, &[own]), done(Some(2), &[]));
+    assert_eq!(done(Some(7), &[own]), done(Some(2), &[]));
+    // Times that nobody took note of while every place was taken: places for two, one for each.
+    let narrow = ["host.queue-limit=2"];
+    let [(a, _), (b, _)] = done(Some(1), &narrow);
+    assert_eq!(a, (1..=8).map(|i| f64::from(i) * 50.0).sum::<f64>() / 8.0);
+    assert!(b > 100.0, "{b}");
+    // A closed loop, too: of four outstanding two are in the drive. Nineteen pairs are answered, and
+    // ask again, before a millisecond is over.
+    let own = ["policy arbitration=fair", own];
+    let closed = Some(ClosedLoop { depth: 4, until: Some(Dur::ms(1)) });
+    let parts = |name| vec![Part { closed, ..flow(name, 1, together(0..200)) }];
+    let value = serve(&on(&own), parts("a"));
+    assert_eq!(requests(&value, "a"), 4.0 + 2.0 * 19.0);
+    // Where requests stand in one line nobody can pass, and a depth would hold all back.
+    let workload = Box::new(Merge::new("it", parts("a")).unwrap());
+    let said = run(&on(&own[1..]), workload, &mut NoCache, &mut |_| true).unwrap_err().to_string();
+    assert!(said.contains("`a` has a depth") && said.contains("arbitration=round-robin"), "{said}");
+}
+
 /// Lists with every mode of arrival, one flow: whoever arbitrates, it is as it was.
 #[test]
 fn one_flow_under_any_arbiter_is_as_without() {
@@ -285,6 +359,25 @@ fn flows_make_up_the_whole() {
         }
         assert_eq!(flows["reads"]["region_bytes"], json!([1 << 20, 2 << 20]));
     }
+}
+
+/// Serves parts and shows arrival and latency of every request.
+fn rows(drive: &Drive, parts: Vec<Part>, see: &mut dyn FnMut(u64, u64)) {
+    let seen: Rc<RefCell<Vec<(u64, u64)>>> = Rc::default();
+    let kept = Rc::clone(&seen);
+    let sink = Box::new(move |table, columns: Vec<floatgate_ssd::record::Column>| {
+        let of = |name: &str| match &columns.iter().find(|c| c.name == name).unwrap().values {
+            Values::U64(values) => values.clone(),
+            _ => unreachable!("a time"),
+        };
+        if table == Table::Requests {
+            kept.borrow_mut().extend(of("arrival_ns").into_iter().zip(of("latency_ns")));
+        }
+        true
+    });
+    let workload = Box::new(Merge::new("flows", parts).unwrap());
+    run_recorded(drive, workload, &mut NoCache, &mut |_| true, Some(sink)).unwrap();
+    seen.borrow().iter().for_each(|&(arrival, latency)| see(arrival, latency));
 }
 
 /// All requests of a workload.

@@ -121,6 +121,8 @@ pub struct Flow {
     pub name: String,
     /// Its share beside others, where an arbiter goes by that.
     pub weight: u32,
+    /// Its requests inside the drive at most; `None`: as many as the drive has places.
+    pub depth: Option<u32>,
     /// Its addresses: from the first byte to the one behind the last.
     pub region: (u64, u64),
 }

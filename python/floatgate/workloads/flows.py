@@ -31,6 +31,7 @@ KEYS = (
     "seed",
     "share",
     "weight",
+    "depth",
 )
 """What can be said of a flow: what a part of a workload file has."""
 

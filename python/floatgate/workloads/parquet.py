@@ -51,10 +51,10 @@ Facts = tuple[
     int | None,
     tuple[str, str, str] | None,
     list[str],
-    list[tuple[str, int, tuple[int, int]]],
+    list[tuple[str, int, int | None, tuple[int, int]]],
 ]
 """Requests, span, whether they have times, the recorded time of the first, the stand-in's model,
-version and source, notes, and of each flow the name, the weight and the region."""
+version and source, notes, and of each flow the name, the weight, the depth and the region."""
 
 Piece = tuple[
     "NDArray[Any] | None",
@@ -392,12 +392,14 @@ def _said(name: str, metadata: Mapping[str, str], there: Mapping[str, pl.DataTyp
 
 def _flows(
     said: list[dict[str, Any]], there: Mapping[str, pl.DataType]
-) -> list[tuple[str, int, tuple[int, int]]]:
+) -> list[tuple[str, int, int | None, tuple[int, int]]]:
     """The flows that a file states, whose names are the words of its column."""
     flows = []
     for flow in said:
         first, end = flow["region_bytes"]
-        flows.append((str(flow["name"]), int(flow["weight"]), (int(first), int(end))))
+        depth = flow["queue_depth"]
+        depth = None if depth is None else int(depth)
+        flows.append((str(flow["name"]), int(flow["weight"]), depth, (int(first), int(end))))
     words = list(getattr(there.get("flow"), "categories", ()))
     if flows and words != [name for name, *_ in flows]:
         raise ValueError("the column `flow` has other flows")

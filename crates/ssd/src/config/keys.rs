@@ -373,8 +373,9 @@ settings! {
         queue_limit: NonZeroU32 => Run,
         /// What becomes of requests beyond the drive's capacity.
         out_of_range: OutOfRange => Requests,
-        /// What holds for flows of the workload: a list of { name = "db", weight = 4, priority = "high" }.
-        /// A weight is 1 to 256; a priority, "normal" or "high", is that of every request of the flow.
+        /// What holds for flows of the workload: a list of { name = "db", weight = 4, priority = "high", queue-depth = 8 }.
+        /// A weight is 1 to 256; a priority, "normal" or "high", is that of every request of the flow; so
+        /// many of its requests are in the drive at most.
         flow: FlowList => Run,
         /// Only the requests of this flow are sent, as if the others were silent.
         only: Option<String> => Run,
@@ -388,6 +389,8 @@ settings! {
         weight: Option<u32> [1, Flow::HEAVIEST],
         /// The priority of its requests.
         priority: Option<Prio>,
+        /// Its requests in the drive at most, at least 1. The next one waits outside, in its queue.
+        queue_depth: Option<NonZeroU32>,
     }
 
     /// The link between the host and the drive. It carries data of one page after the other, those

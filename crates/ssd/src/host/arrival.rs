@@ -177,16 +177,17 @@ impl Feeder {
         }
     }
 
-    /// Lets an arbiter choose between flows of these weights; each closed loop says whose it is.
+    /// Lets an arbiter choose between flows of these weights, with so many requests inside at most; each
+    /// closed loop says whose it is.
     pub(crate) fn arbitrate(
         &mut self,
         settings: &Host,
         policy: ArbitrationPolicy,
-        weights: &[u32],
+        shares: &[(u32, u32)],
         loops: Vec<Loop>,
     ) {
         let loops = loops.into_iter().map(|l| (l.flow, ClosedLoop::new(l))).collect();
-        self.arbiter = Some(Box::new(Arbiter::new(settings, policy, weights, loops)));
+        self.arbiter = Some(Box::new(Arbiter::new(settings, policy, shares, loops)));
     }
 
     /// Adds closed loops.

@@ -33,6 +33,15 @@ struct Lane {
     thinks: bool,
 }
 
+/// What the arbiter knows of a flow.
+#[derive(Copy, Clone)]
+struct Tenant {
+    weight: u32,
+    /// Its requests inside the drive, and how many there may be.
+    inside: u32,
+    most: u32,
+}
+
 /// Queues of flows and their arbiter.
 pub(crate) struct Arbiter {
     policy: ArbitrationPolicy,
@@ -40,27 +49,38 @@ pub(crate) struct Arbiter {
     speed: f64,
     inbox: Inbox,
     lanes: Vec<Lane>,
-    /// Of each flow its weight and its requests inside.
-    flows: Vec<(u32, u32)>,
+    flows: Vec<Tenant>,
     /// Requests of all lanes that wait.
     waiting: usize,
     /// Free places in the drive.
     places: u32,
     /// Arrivals up to this time were taken note of.
     horizon: Time,
+    /// All places were taken: since then nobody took note of arrivals.
+    blocked: bool,
     /// Throttle delay injected so far.
     shift: Dur,
     backlog: Option<Box<Backlog>>,
     closed: bool,
-    heads: Vec<(HeadView, u32)>,
+    /// The first request of each flow that may go in, in the order of flows, and the lane of each.
+    heads: Vec<HeadView>,
+    of: Vec<u32>,
+}
+
+impl Tenant {
+    /// Whether one more of its requests may go in.
+    fn may(&self) -> bool {
+        self.inside < self.most
+    }
 }
 
 impl Arbiter {
-    /// `weights` has one for each flow, one at least; loops say whose they are.
+    /// `shares` has for each flow, one at least, its weight and its requests inside at most; loops say
+    /// whose they are.
     pub(crate) fn new(
         settings: &Host,
         policy: ArbitrationPolicy,
-        weights: &[u32],
+        shares: &[(u32, u32)],
         loops: Vec<(u8, ClosedLoop)>,
     ) -> Self {
         let lane = |flow, closed: Option<ClosedLoop>| Lane {
@@ -72,7 +92,7 @@ impl Arbiter {
             previous: Time::ZERO,
             thinks: true,
         };
-        let open = (0..weights.len()).map(|flow| lane(flow as u8, None));
+        let open = (0..shares.len()).map(|flow| lane(flow as u8, None));
         let closed = loops.into_iter().map(|(flow, inner)| lane(flow, Some(inner)));
         let has_times = matches!(settings.mode, HostMode::Timestamps | HostMode::Shifted);
         Self {
@@ -81,17 +101,22 @@ impl Arbiter {
             speed: settings.speed,
             inbox: Inbox::new(),
             lanes: open.chain(closed).collect(),
-            flows: weights.iter().map(|&weight| (weight, 0)).collect(),
+            flows: shares
+                .iter()
+                .map(|&(weight, most)| Tenant { weight, inside: 0, most })
+                .collect(),
             waiting: 0,
             places: match settings.mode {
                 HostMode::QueueDepth => settings.queue_depth,
                 _ => settings.queue_limit,
             },
             horizon: Time::ZERO,
+            blocked: false,
             shift: Dur::ZERO,
             backlog: has_times.then(|| Box::new(Backlog::new())),
             closed: false,
-            heads: Vec::new(),
+            heads: Vec::with_capacity(shares.len()),
+            of: Vec::with_capacity(shares.len()),
         }
     }
 
@@ -112,7 +137,7 @@ impl Arbiter {
     fn answered(&mut self, done: Completion, now: Time) {
         let lane = &mut self.lanes[done.token as usize];
         self.places += 1;
-        self.flows[usize::from(lane.flow)].1 -= 1;
+        self.flows[usize::from(lane.flow)].inside -= 1;
         lane.thinks = true;
         if lane.closed.is_some() {
             lane.free.push_back(now);
@@ -179,32 +204,44 @@ impl Arbiter {
         self.head(lane, now).filter(|at| free || *at <= self.horizon)
     }
 
-    fn has_arrived(&self, now: Time) -> bool {
-        self.lanes.iter().any(|lane| self.is_there(lane, now).is_some())
+    /// Whether something waits for a place, of a flow that has one left or of any.
+    fn waits(&self, now: Time, of_any: bool) -> bool {
+        let may = |lane: &&Lane| of_any || self.flows[usize::from(lane.flow)].may();
+        self.lanes.iter().filter(may).any(|lane| self.is_there(lane, now).is_some())
+    }
+
+    /// Writes down the first request of each flow that may go in.
+    fn line_up(&mut self, now: Time) {
+        let (mut heads, mut of) = (std::mem::take(&mut self.heads), std::mem::take(&mut self.of));
+        heads.clear();
+        of.clear();
+        for (lane, number) in self.lanes.iter().zip(0..) {
+            let tenant = self.flows[usize::from(lane.flow)];
+            let Some(arrived) = self.is_there(lane, now).filter(|_| tenant.may()) else { continue };
+            let first = lane.waiting.front().expect("its arrival is known");
+            let Tenant { weight, inside, .. } = tenant;
+            let arrived = arrived.min(now);
+            let (flow, prio, bytes) = (lane.flow, first.prio, first.len);
+            let head = HeadView { flow, weight, prio, arrived, bytes, inside };
+            let at = heads.partition_point(|other| other.flow < flow);
+            match heads.get_mut(at).filter(|other| other.flow == flow) {
+                // Of a flow that comes from several places, what came first.
+                Some(other) if arrived < other.arrived => (*other, of[at]) = (head, number),
+                Some(_) => {}
+                None => {
+                    heads.insert(at, head);
+                    of.insert(at, number);
+                }
+            }
+        }
+        (self.heads, self.of) = (heads, of);
     }
 
     /// The arbiter chooses, and what it chose goes in.
     fn admit<K: Kit>(&mut self, sim: &mut Sim<K>, now: Time) {
-        let mut heads = std::mem::take(&mut self.heads);
-        heads.clear();
-        for (at, lane) in self.lanes.iter().enumerate() {
-            let Some(arrived) = self.is_there(lane, now) else { continue };
-            let first = lane.waiting.front().expect("its arrival is known");
-            let (weight, inside) = self.flows[usize::from(lane.flow)];
-            let arrived = arrived.min(now);
-            let (flow, prio, bytes) = (lane.flow, first.prio, first.len);
-            let head = HeadView { flow, weight, prio, arrived, bytes, inside };
-            // Of a flow that comes from several places, what came first.
-            match heads.iter_mut().find(|(other, _)| other.flow == flow) {
-                Some(other) if arrived < other.0.arrived => *other = (head, at as u32),
-                Some(_) => {}
-                None => heads.push((head, at as u32)),
-            }
-        }
-        heads.sort_unstable_by_key(|(head, _)| head.flow);
-        let views: Vec<HeadView> = heads.iter().map(|(head, _)| *head).collect();
-        let (HeadView { flow, arrived, .. }, token) = heads[self.policy.pick(&views, now)];
-        self.heads = heads;
+        self.line_up(now);
+        let chosen = self.policy.pick(&self.heads, now);
+        let (HeadView { flow, arrived, .. }, token) = (self.heads[chosen], self.of[chosen]);
         let lane = &mut self.lanes[token as usize];
         let request = lane.waiting.pop_front().expect("it was chosen");
         if lane.closed.is_some() {
@@ -215,7 +252,7 @@ impl Arbiter {
         }
         let open = lane.closed.is_none();
         self.places -= 1;
-        self.flows[usize::from(flow)].1 += 1;
+        self.flows[usize::from(flow)].inside += 1;
         let arrived = if open && self.mode == HostMode::ThinkTime { now } else { arrived };
         if let Some(backlog) = &mut self.backlog {
             backlog.arrival(arrived, sim.inside(), open && arrived < now);
@@ -265,10 +302,13 @@ impl Arbiter {
         sim: &mut Sim<K>,
         source: &mut dyn Requester,
     ) -> Result<(), Interrupted> {
+        if std::mem::take(&mut self.blocked) {
+            self.horizon = sim.now();
+        }
         loop {
             let now = sim.now();
             self.read(source, now)?;
-            if self.places == 0 || !self.has_arrived(now) {
+            if self.places == 0 || !self.waits(now, false) {
                 break;
             }
             self.horizon = now;
@@ -286,8 +326,8 @@ impl Arbiter {
             self.closed = true;
             sim.close();
         }
-        let waits = self.places == 0 && self.has_arrived(now);
-        let next = if waits { None } else { self.next_arrival(source)? };
+        self.blocked = self.places == 0 && self.waits(now, true);
+        let next = if self.blocked { None } else { self.next_arrival(source)? };
         if sim.wakes_at() != next {
             sim.wake_at(next);
         }

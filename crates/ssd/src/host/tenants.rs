@@ -16,9 +16,11 @@ pub(crate) struct Tenants {
 }
 
 impl Tenants {
+    /// `merges`: there are no queues of flows.
+    ///
     /// # Errors
-    /// A setting names a flow that the workload does not have.
-    pub(crate) fn of(settings: &Host, about: &About) -> Result<Self, RunError> {
+    /// A setting names a flow that the workload does not have, or needs queues.
+    pub(crate) fn of(settings: &Host, about: &About, merges: bool) -> Result<Self, RunError> {
         let mut flows = about.flows.clone();
         let mut priorities = vec![None; flows.len()];
         let mut wrong = Vec::new();
@@ -51,15 +53,25 @@ impl Tenants {
         }
         for (flow, at) in settings.flow.iter().zip(found.into_iter().flatten()) {
             flows[at].weight = flow.weight.unwrap_or(flows[at].weight);
+            flows[at].depth = flow.queue_depth.or(flows[at].depth);
             priorities[at] = flow.priority;
+        }
+        if let Some(flow) = flows.iter().find(|flow| merges && flow.depth.is_some()) {
+            return Err(RunError::Generator(format!(
+                "the flow `{}` has a depth in the drive, and `arbitration=merge` has no queues in which \
+                 others could pass it; expected a policy that has, such as \
+                 `--policy arbitration=round-robin`",
+                flow.name
+            )));
         }
         Ok(Self { flows, priorities, only: only.map(|at| at as u8) })
     }
 
-    /// The weight of each; of a workload that is one flow, one.
-    pub(crate) fn weights(&self) -> Vec<u32> {
-        let weights: Vec<u32> = self.flows.iter().map(|flow| flow.weight).collect();
-        if weights.is_empty() { vec![1] } else { weights }
+    /// The weight of each, and its requests inside at most; those of a workload that is one flow, too.
+    pub(crate) fn shares(&self) -> Vec<(u32, u32)> {
+        let shares = self.flows.iter().map(|flow| (flow.weight, flow.depth.unwrap_or(u32::MAX)));
+        let shares: Vec<_> = shares.collect();
+        if shares.is_empty() { vec![(1, u32::MAX)] } else { shares }
     }
 
     pub(crate) fn names(&self) -> Vec<String> {

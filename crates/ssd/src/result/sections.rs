@@ -47,6 +47,7 @@ pub(super) fn host(stats: &Stats, flows: &[Flow]) -> Value {
     let of = |(flow, counts): (&Flow, &[ClassStats; 4])| {
         let mut value = classes(counts);
         value["weight"] = flow.weight.into();
+        value["queue_depth"] = flow.depth.into();
         value["region_bytes"] = json!([flow.region.0, flow.region.1]);
         (flow.name.clone(), value)
     };

@@ -172,17 +172,17 @@ impl<K: Kit> Sim<K> {
         self.requests.stats.flows = (0..flows).map(|_| Default::default()).collect();
     }
 
-    /// Lets an arbiter choose between flows of these weights in the run that follows; `loops` are the
-    /// closed ones.
+    /// Lets an arbiter choose between flows of these weights, with so many requests inside at most, in
+    /// the run that follows; `loops` are the closed ones.
     pub(crate) fn arbitrate(
         &mut self,
         settings: &Host,
         policy: ArbitrationPolicy,
-        weights: &[u32],
+        shares: &[(u32, u32)],
         loops: Vec<Loop>,
     ) {
         let feeder = self.feeder.as_mut().expect("the run has not begun");
-        feeder.arbitrate(settings, policy, weights, loops);
+        feeder.arbitrate(settings, policy, shares, loops);
     }
 
     /// Adds closed loops to the run that follows.

@@ -44,7 +44,7 @@ fn odd_settings_come_back() {
         "energy.idle-power=27.3mW",
         "host.speed=12.5",
         "host.mode=think-time",
-        "host.flow=[{ name = \"a b\", weight = 256 }, { name = \"c\", priority = \"high\" }]",
+        "host.flow=[{ name = \"a b\", weight = 256 }, { name = \"c\", priority = \"high\", queue-depth = 3 }]",
         "host.only=c",
         "link.rate=3360MB/s",
         "link.duplex=half",

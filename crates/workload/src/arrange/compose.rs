@@ -77,6 +77,8 @@ pub struct PartText {
     until: Option<Dur>,
     flow: Option<String>,
     weight: Option<u32>,
+    /// Requests of its flow inside the drive at most.
+    depth: Option<u32>,
 }
 
 /// When requests are urgent and when they are not.
@@ -148,6 +150,7 @@ struct PartToml {
     share: Option<f64>,
     flow: Option<String>,
     weight: Option<u32>,
+    depth: Option<u32>,
 }
 
 /// A name, or a number that is one.
@@ -351,8 +354,8 @@ impl Composition {
                 Some(switching) => Switched::new(workload, switching)?,
             };
             let flow = flow.map(|name| (name, part.weight.unwrap_or(1)));
-            let PartText { begins, prio, closed, .. } = *part;
-            Ok(Part { workload, begins, prio, closed, flow })
+            let PartText { begins, prio, closed, depth, .. } = *part;
+            Ok(Part { workload, begins, prio, closed, flow, depth })
         });
         let merged = Merge::new(shown, merged.collect::<Result<_, TraceError>>()?)?;
         notes.extend(merged.about().notes.iter().cloned());
@@ -455,10 +458,14 @@ impl PartToml {
         if let Some(weight) = self.weight.filter(|w| !(1..=Flow::HEAVIEST).contains(w)) {
             wrong("weight", format!("{weight} is no weight; expected 1 to {}", Flow::HEAVIEST));
         }
+        if self.depth == Some(0) {
+            wrong("depth", "nothing would ever go in; expected at least 1".into());
+        }
         if self.flow_by.is_some() {
             for (key, given, instead) in [
                 ("flow", self.flow.is_some(), "each of its flows has a name of its own"),
                 ("weight", self.weight.is_some(), "`[[host.flow]]` of a drive gives each its own"),
+                ("depth", self.depth.is_some(), "`[[host.flow]]` of a drive gives each its own"),
                 ("queue-depth", self.queue_depth.is_some(), "a closed loop is one flow"),
             ] {
                 if given {
@@ -508,6 +515,7 @@ impl PartToml {
             share: self.share,
             flow: self.flow,
             weight: self.weight,
+            depth: self.depth,
             until: self.until.as_ref().map(|t| t.0),
             wrap: self.wrap.map(|t| t.0),
             closed: self.queue_depth.map(|depth| {
@@ -554,6 +562,9 @@ impl PartText {
         }
         if let Some(weight) = self.weight {
             write!(said, ", weight {weight}").expect("a string takes every text");
+        }
+        if let Some(depth) = self.depth {
+            write!(said, ", {depth} inside at most").expect("a string takes every text");
         }
         said
     }

@@ -27,6 +27,8 @@ pub struct Part {
     /// Whose requests these are: a name, which several parts may share, and its weight. Where no part
     /// says so there are no flows; a part with flows of its own keeps them.
     pub flow: Option<(String, u32)>,
+    /// Requests of its flow inside the drive at most; of several parts of a flow the first says it.
+    pub depth: Option<u32>,
 }
 
 /// How a part asks that waits for answers.
@@ -41,7 +43,7 @@ pub struct ClosedLoop {
 impl Part {
     /// A workload that begins at once, its requests as they are.
     pub fn new(workload: Box<dyn Workload>) -> Self {
-        Self { workload, begins: Dur::ZERO, prio: None, closed: None, flow: None }
+        Self { workload, begins: Dur::ZERO, prio: None, closed: None, flow: None, depth: None }
     }
 }
 
@@ -141,7 +143,8 @@ impl Merge {
 fn flows_of(part: &Part, region: u64, span: u64) -> Vec<Flow> {
     let own = &part.workload.about().flows;
     if let (true, Some((name, weight))) = (own.is_empty(), &part.flow) {
-        return vec![Flow { name: name.clone(), weight: *weight, region: (region, region + span) }];
+        let (name, weight, region) = (name.clone(), *weight, (region, region + span));
+        return vec![Flow { name, weight, depth: part.depth, region }];
     }
     let moved = own.iter().map(|flow| {
         let (from, to) = flow.region;

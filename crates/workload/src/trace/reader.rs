@@ -142,7 +142,7 @@ impl Tenants {
                 let known = flows.iter().position(|flow| flow.name == *name);
                 let at = known.unwrap_or_else(|| {
                     let region = (u64::MAX, 0);
-                    flows.push(Flow { name: name.clone(), weight: 1, region });
+                    flows.push(Flow { name: name.clone(), weight: 1, depth: None, region });
                     flows.len() - 1
                 });
                 numbers.push((*who, at as u32));

@@ -258,12 +258,13 @@ fn mistakes_come_with_their_lines_and_all_at_once() {
         (
             &format!(
                 "{HEAD}[[part]]\nworkload = \"9/9\"\nflow-by = \"device\"\nflow = \"a\"\n\
-                 weight = 2\nqueue-depth = 1\n"
+                 weight = 2\nqueue-depth = 1\ndepth = 0\n"
             ),
             &[
                 "mix.toml:5: `flow` of part 1: beside `flow-by`",
                 "mix.toml:6: `weight` of part 1",
                 "mix.toml:7: `queue-depth` of part 1",
+                "mix.toml:8: `depth` of part 1: nothing would ever go in",
             ],
         ),
         (
