@@ -96,8 +96,8 @@ def test_a_flow_may_have_a_depth_in_the_drive(floatgate: Floatgate) -> None:
     assert done.returncode == 0, done.stderr
     flows = json.loads(done.stdout)["host"]["flows"]
     assert [flow["queue_depth"] for flow in flows.values()] == [1, None]
-    # One of `a` in the drive: 32 take turns, so a request waits for 31 others, which take a read each
-    # or wait for one of `b`.
+    # One of `a` in the drive: 32 take turns, so a request waits for 31 others, which take a read
+    # each or wait for one of `b`.
     read = 170_000
     assert 32 * read <= flows["a"]["all"]["latency_ns"]["p50"] <= 2 * 32 * read
     assert flows["b"]["all"]["latency_ns"]["max"] <= 2 * read

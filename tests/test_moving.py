@@ -479,15 +479,47 @@ def test_every_scenario_runs_by_the_printed_commands(floatgate: Floatgate, tmp_p
     assert [command[-1] for command in commands] == [
         f"some/where/workload-{number}.toml" for number in (1, 2, 3)
     ]
-    served = []
+    served, kept = [], []
     for command in commands:
         ran = floatgate(*command, "--json")
         assert (ran.returncode, ran.stderr) == (0, ""), command
-        served.append(Result(json.loads(ran.stdout)).host.all.requests)
+        result = Result(json.loads(ran.stdout))
+        served.append(result.host.all.requests)
+        flows = result.data["host"]["flows"]
+        kept.append({name: flow["queue_depth"] for name, flow in flows.items()})
+        assert all(flow["all"]["requests"] > 0 for flow in flows.values())
     assert served[0] > 100
     # Four dies, each of which senses for 75 us and then sends.
     assert 500 < served[1] <= 4 * 20_000 / 75 + 32
     assert served[2] == 10
+    two = {"flow-1": 512, "flow-2": 512}
+    assert kept == [two, two, {"flow-1": 512}]
+
+
+def test_a_flow_has_as_many_requests_inside_as_the_drive_fetches(tmp_path: Path) -> None:
+    """Four dies sense 75 us and send 4 KiB: of eight requests of one flow, so many are at work."""
+    stop = {"Stop_Time": 20_000_000, "Total_Requests_To_Generate": 0, "Working_Set_Percentage": 50}
+    deep = synthetic(**stop, Read_Percentage=100, Average_No_of_Reqs_in_Queue=8)
+    answered = {}
+    for size in (1, 512):
+        paths = theirs(tmp_path / str(size), [deep], drive={"Queue_Fetch_Size": size})
+        [(drive, workload)] = made(tmp_path / str(size), paths)
+        host = floatgate.run(drive, workload).data["host"]
+        answered[size] = host["all"]["requests"]
+        mean = host["all"]["latency_ns"]["mean"]
+        if size == 1:
+            # One at a time: each takes the eighth part of what it waits in all.
+            one = 20e6 / answered[size]
+            assert one > 75_000
+            assert mean == pytest.approx(8 * one, rel=0.05)
+    assert answered[512] > 2.5 * answered[1]
+    # Without the flows nobody says whose queue it is; one of SATA's is none.
+    alone = convert(paths[0], out=tmp_path)[0]
+    assert "convert workload.xml with it" in fates(alone)["Queue_Fetch_Size"].note
+    sata = theirs(tmp_path / "sata", [deep], drive={"HostInterface_Type": "SATA"})
+    both = convert(*sata, out=tmp_path)
+    assert fates(both[0])["Queue_Fetch_Size"].settled
+    assert "\ndepth" not in both[1].files["workload.toml"]
 
 
 def test_the_command_says_what_is_lost_and_lists_all_of_it(

@@ -97,7 +97,7 @@ DRIVE: dict[str, Rule] = {
     "IO_Queue_Depth": Rule(
         lambda text: {"host.queue-limit": whole(text)}, "of all queues together"
     ),
-    "Queue_Fetch_Size": lost("the drive sees all that lies in its queues"),
+    "Queue_Fetch_Size": JOINT,
     "Caching_Mechanism": JOINT,
     "Data_Cache_Sharing_Mode": JOINT,
     "Data_Cache_Capacity": JOINT,
@@ -302,6 +302,8 @@ def _drive_fates(values: Mapping[str, str], scenario: Scenario, source: str) -> 
 def _joint(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str, Said]]:
     """What depends on more than one parameter."""
     yield from _link(values)
+    if "Queue_Fetch_Size" in values:
+        yield "Queue_Fetch_Size", _queues(values, scenario)
     yield from _collection(values)
     yield from _cache(values, scenario)
     blocks = whole(values.get("Block_No_Per_Plane", "2048"))
@@ -393,6 +395,26 @@ def _link(values: Mapping[str, str]) -> Iterator[tuple[str, Said]]:
     together = {"link.rate": f"{max(1, round(rate * 1000))}MB/s"}
     note = "all lanes together, each way; MQSim adds the headers of packets"
     yield from ((key, _became(together, note)) for key in lanes)
+
+
+def _queues(values: Mapping[str, str], scenario: Scenario) -> Said:
+    """How many requests of a flow the drive works on."""
+    if _is(values, "HostInterface_Type", "SATA"):
+        return _settled("is used with NVME alone")
+    if not scenario.flows:
+        return _lost("it is the depth of each flow: convert workload.xml with it")
+    depth = _depth(values)
+    note = (
+        f"each flow has {depth} requests in the drive at most, its `depth`; the rest wait outside"
+    )
+    return _became({"policies.arbitration": "round-robin"}, note)
+
+
+def _depth(values: Mapping[str, str] | None) -> int | None:
+    """Requests of a flow in the drive at most, where that is known."""
+    if not values or "Queue_Fetch_Size" not in values or _is(values, "HostInterface_Type", "SATA"):
+        return None
+    return max(1, whole(values["Queue_Fetch_Size"]))
 
 
 def _collection(values: Mapping[str, str]) -> Iterator[tuple[str, Said]]:
@@ -638,7 +660,10 @@ def _workloads(
                 there = os.path.normpath(out / str(settings["workload"]))
                 if not os.path.exists(there):
                     missing.append(there)
-            if len(scenario.flows) > 1:
+            depth = _depth(drive.drive if drive else None)
+            if depth is not None:
+                part["depth"] = depth
+            if len(scenario.flows) > 1 or depth is not None:
                 part = {"flow": f"flow-{index}"} | part
             parts += ["", "[[part]]", *(f"{k} = {written(v)}" for k, v in part.items())]
         files[f"{scenario.name}.toml"] = "\n".join(parts) + "\n"
