@@ -1,5 +1,6 @@
 """Experiment files: which runs they name, the way to Python and back, and every mistake."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import floatgate as fg
+from conftest import Floatgate
 from floatgate.engine import located
 from floatgate.experiments import Experiment, Published
 from floatgate.experiments.check import BLOCK, READING
@@ -181,6 +183,8 @@ def test_ranges_that_are_none(given: dict[str, Any], message: str) -> None:
 BASE = HEAD + 'drive = "agcr"\nworkload = "zipf"\n'
 CLAIM = BASE + '[[published]]\nwhat = "a"\nmeasure = "waf"\nvalue = 1\n'
 
+FLOWS = HEAD + 'drive = "agcr"\n[flow]\n'
+
 WRONG = {
     "no schema": ('name = "x"\n', None, "`schema` is missing"),
     "another schema": ('schema = "floatgate.drive/1"\nname = "x"\n', 1, "floatgate.experiment/1"),
@@ -238,6 +242,14 @@ WRONG = {
     "not TOML": (BASE + "seed = \n", 5, "this is not TOML"),
     "not TOML to the end": (BASE + 'seed = """x\n\n', 5, "this is not TOML"),
     "nothing": ("", None, "`schema` is missing"),
+    "a flow of a number": (FLOWS + "a = 3\n", 5, "a flow of `a` must be a text"),
+    "a flow of nothing known": (FLOWS + 'a = ["zipf", "zipf:weigth=2"]\n', 5, "mean `weight`?"),
+    "flows beside a workload": (BASE + '[flow]\na = "zipf"\n', 5, "are the workload"),
+    "a workload of a case beside flows": (
+        FLOWS + 'a = "zipf"\n[cases.of]\none = { workload = "zipf" }\n',
+        4,
+        "are the workload",
+    ),
 }
 
 
@@ -288,6 +300,64 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     ):
         with pytest.raises(fg.InputError, match=message):
             Experiment.load(tmp_path / name)
+
+
+def test_flows_vary_as_on_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("")
+    text = FLOWS + (
+        'db = ["random-read:weight=1", "random-read:weight=4:priority=high"]\n'
+        'log = { slow = "t.csv:speed=0.5", fast = "t.csv:speed=2" }\n'
+        '[policy]\narbitration = ["merge", "fair"]\n'
+        '[cases.third]\nwithout = {}\nwith = { flow = { more = "zipf:depth=3" } }\n'
+    )
+    (tmp_path / "x.toml").write_text(text)
+    experiment = Experiment.load(tmp_path / "x.toml")
+    runs = experiment.planned()
+    assert len(runs) == 2 * 2 * 2 * 2
+    assert runs[0].names == {
+        "drive": "agcr",
+        "flow.db": "random-read:weight=1",
+        "flow.log": "slow",
+        "arbitration": "merge",
+        "third": "without",
+    }
+    place = tmp_path / "t.csv"
+    first = {"db": "random-read:weight=1", "log": f"{place}:speed=0.5"}
+    assert runs[0].part.workload == fg.flows(first)
+    last = {
+        "db": "random-read:weight=4:priority=high",
+        "log": f"{place}:speed=2",
+        "more": "zipf:depth=3",
+    }
+    assert runs[-1].part.workload == fg.flows(last)
+    assert runs[-1].part.policy == {"arbitration": "fair"}
+    again = Experiment.parse(experiment.to_toml())
+    assert again.data == experiment.data
+    # A case may have all of the flows.
+    only = '[cases.who]\none = { flow = { a = "zipf" } }\n'
+    (run,) = Experiment.parse(HEAD + 'drive = "agcr"\n' + only).planned()
+    assert run.part.workload == fg.flows({"a": "zipf"})
+
+
+def test_flows_of_an_experiment_run(floatgate: Floatgate, tmp_path: Path) -> None:
+    """Of two saturated flows on four places, `fair` gives each what its weight says."""
+    (tmp_path / "x.toml").write_text(
+        HEAD + 'drive = "agcr"\nmeasures = ["host.flows.a.all.requests"]\n[flow]\n'
+        'a = ["random-read:queue-depth=16:until=20ms:weight=1", '
+        '"random-read:queue-depth=16:until=20ms:weight=3"]\n'
+        'b = "random-read:queue-depth=16:until=20ms"\n[policy]\narbitration = "fair"\n'
+        '[set]\n"host.queue-limit" = 4\n"precondition.fill" = "full"\n'
+        '"geometry.blocks-per-plane" = 64\n"workload.requests" = 100_000\n'
+    )
+    done = floatgate("sweep", "x.toml", "--json", "-q", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    shares = {}
+    for path in tmp_path.glob("out/**/result.json"):
+        flows = json.loads(path.read_text())["host"]["flows"]
+        a, b = (flows[name]["all"]["requests"] - 16 for name in "ab")
+        shares[flows["a"]["weight"]] = a / b
+    assert shares[1] == pytest.approx(1, rel=0.02)
+    assert shares[3] == pytest.approx(3, rel=0.02)
 
 
 def test_files_are_named_as_seen_from_the_experiment(tmp_path: Path) -> None:

@@ -62,8 +62,14 @@ def published(**keys: Any) -> Keys:
 
 def case(**keys: Any) -> Keys:
     """A workload and a drive stand in the case, since every run must have them."""
-    one = {"drive": "agcr", "workload": "random-write", "set": {"host.queue-limit": 9}, "seed": 3}
-    return {"drive": None, "workload": None, "seed": None, "cases": {"of": {"one": one | keys}}}
+    one: Keys = {
+        "drive": "agcr",
+        "workload": "random-write",
+        "set": {"host.queue-limit": 9},
+        "seed": 3,
+    }
+    one = {key: value for key, value in (one | keys).items() if value is not None}
+    return {"drive": None, "workload": None, "seed": None, "cases": {"of": {"one": one}}}
 
 
 def spread(**keys: Any) -> Keys:
@@ -95,6 +101,7 @@ CHANGES: dict[str, tuple[Keys, Keys]] = {
     "runs": ({}, {"runs": [{"seed": 7}]}),
     "runs.drive": ({}, {"drive": "drive.toml"}),
     "runs.workload": ({}, {"workload": "zipf"}),
+    "runs.flow": ({}, {"workload": None, "flow": {"one": "zipf", "two": "zipf:weight=2"}}),
     "runs.other-traces": ({}, {"other-traces": True}),
     "runs.policy": ({}, {"policy": {"victim": "fifo"}}),
     "runs.set": ({}, {"set": {**BASE["set"], "host.queue-limit": 1}}),
@@ -133,6 +140,7 @@ CHANGES: dict[str, tuple[Keys, Keys]] = {
     ),
     "case.drive": (case(), case(drive="drive.toml")),
     "case.workload": (case(), case(workload="zipf")),
+    "case.flow": (case(workload=None, flow={"a": "zipf"}), case(workload=None, flow={"b": "zipf"})),
     "case.policy": (case(), case(policy={"victim": "fifo"})),
     "case.set": (case(), case(set={"host.queue-limit": 1})),
     "case.seed": (case(), case(seed=4)),

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from floatgate.engine import InputError
 from floatgate.experiments import ranges
 from floatgate.experiments.errors import Mistake
 from floatgate.experiments.toml import inline
 from floatgate.settings import STEADY
+from floatgate.workloads.flows import cut, flows
 
 
 class MistakeError(Exception):
@@ -29,6 +31,7 @@ class Part(NamedTuple):
     policy: Mapping[str, str] = {}
     set: Mapping[str, str] = {}
     seed: int | None = None
+    flow: Mapping[str, str] = {}
 
     def with_(self, other: Part) -> Part:
         """This and, on top of it, another one."""
@@ -38,7 +41,12 @@ class Part(NamedTuple):
             {**self.policy, **other.policy},
             {**self.set, **other.set},
             self.seed if other.seed is None else other.seed,
+            {**self.flow, **other.flow},
         )
+
+    def of_flows(self) -> Part:
+        """The same with its flows as its workload, if it has some."""
+        return self._replace(workload=flows(self.flow), flow={}) if self.flow else self
 
 
 class Choice(NamedTuple):
@@ -65,7 +73,7 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     return result
 
 
-_TABLES = ("policy", "set", "cases", "reading", "quick")
+_TABLES = ("flow", "policy", "set", "cases", "reading", "quick")
 
 
 def axes_of(block: Mapping[str, Any], folder: Path) -> list[Axis]:
@@ -78,6 +86,10 @@ def axes_of(block: Mapping[str, Any], folder: Path) -> list[Axis]:
     for kind in ("drive", "workload"):
         if kind in block:
             axes.append(_named(kind, block[kind], folder))
+    for name, value in block.get("flow", {}).items():
+        told = _choices(("flow", name), value, labelled=True)
+        parts = ((k, Part(flow={name: _flow(name, v, ("flow", name), folder)})) for k, v in told)
+        axes.append(Axis(f"flow.{name}", tuple(Choice(k, part) for k, part in parts)))
     for family, value in block.get("policy", {}).items():
         choices = _choices(("policy", family), value, labelled=True)
         axes.append(
@@ -90,21 +102,28 @@ def axes_of(block: Mapping[str, Any], folder: Path) -> list[Axis]:
     for name, cases in block.get("cases", {}).items():
         if not cases:
             raise MistakeError(Mistake(("cases", name), f"`{name}` has no cases"))
-        parts = [(label, _case(case, folder)) for label, case in cases.items()]
-        axes.append(Axis(name, tuple(Choice(label, part) for label, part in parts)))
+        parts = ((k, _case(case, ("cases", name, k), folder)) for k, case in cases.items())
+        axes.append(Axis(name, tuple(Choice(k, part) for k, part in parts)))
     if "seed" in block:
         choices = _choices(("seed",), block["seed"], labelled=False)
         axes.append(Axis("seed", tuple(Choice(k, Part(seed=_seed(v))) for k, v in choices)))
     _check_names(axes)
-    for kind in ("drive", "workload"):
-        by_case = all(
-            getattr(choice.part, kind)
-            for axis in axes
-            if axis.name in block.get("cases", {})
-            for choice in axis.choices
-        )
-        if kind not in block and not (block.get("cases") and by_case):
-            raise MistakeError(Mistake((), f"these runs have no `{kind}`"))
+    by_cases = [
+        choice.part
+        for axis in axes
+        if axis.name in block.get("cases", {})
+        for choice in axis.choices
+    ]
+    if "drive" not in block and not (by_cases and all(part.drive for part in by_cases)):
+        raise MistakeError(Mistake((), "these runs have no `drive`"))
+    named = [part.workload or part.flow for part in by_cases]
+    if not {"workload", "flow"} & block.keys() and not (named and all(named)):
+        raise MistakeError(Mistake((), "these runs have no `workload`"))
+    flowing = "flow" in block or any(part.flow for part in by_cases)
+    if flowing and ("workload" in block or any(part.workload for part in by_cases)):
+        where = ("flow",) if "flow" in block else ("workload",)
+        message = "flows are the workload, and there is a `workload` beside them"
+        raise MistakeError(Mistake(where, message, "a workload is a flow, too: [flow] NAME = it"))
     return axes
 
 
@@ -123,6 +142,8 @@ def _check_names(axes: list[Axis]) -> None:
 def _places(name: str) -> Iterator[tuple[str, ...]]:
     if name in ("drive", "workload", "seed"):
         yield (name,)
+    elif name.startswith("flow."):
+        yield ("flow", name.removeprefix("flow."))
     elif "." in name:
         yield ("set", name)
     yield ("policy", name)
@@ -145,13 +166,27 @@ def _found(name: str, folder: Path) -> str:
     return name
 
 
-def _case(case: Mapping[str, Any], folder: Path) -> Part:
+def _flow(name: str, text: Any, path: tuple[str, ...], folder: Path) -> str:
+    """What a flow is, its file as seen from the experiment's folder."""
+    try:
+        flows({name: str(text)})
+    except InputError as error:
+        raise MistakeError(Mistake(path, str(error))) from None
+    workload, *more = cut(str(text))
+    return ":".join([_found(workload, folder), *more])
+
+
+def _case(case: Mapping[str, Any], path: tuple[str, ...], folder: Path) -> Part:
     return Part(
         drive=_found(case["drive"], folder) if "drive" in case else None,
         workload=_found(case["workload"], folder) if "workload" in case else None,
         policy={key: _text(value) for key, value in case.get("policy", {}).items()},
         set={key: _text(value) for key, value in case.get("set", {}).items()},
         seed=case.get("seed"),
+        flow={
+            key: _flow(key, value, (*path, "flow", key), folder)
+            for key, value in case.get("flow", {}).items()
+        },
     )
 
 

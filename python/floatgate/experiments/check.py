@@ -26,6 +26,7 @@ SCHEMA = "floatgate.experiment/1"
 BLOCK = (
     "drive",
     "workload",
+    "flow",
     "other-traces",
     "policy",
     "set",
@@ -65,6 +66,7 @@ TOP = {
 RUNS = {
     "drive": WORDS,
     "workload": WORDS,
+    "flow": TABLE,
     "other-traces": FLAG,
     "policy": TABLE,
     "set": TABLE,
@@ -98,7 +100,14 @@ OF_PUBLISHED = {
     "kind": ("output", "input", "check"),
 }
 PLOT = {"kind": TEXT, "title": TEXT, "measure": TEXT, "x": TEXT, "by": TEXT, "published": ""}
-CASE = {"drive": TEXT, "workload": TEXT, "policy": TABLE, "set": TABLE, "seed": NUMBER}
+CASE = {
+    "drive": TEXT,
+    "workload": TEXT,
+    "flow": TABLE,
+    "policy": TABLE,
+    "set": TABLE,
+    "seed": NUMBER,
+}
 
 
 class Place(NamedTuple):
@@ -207,9 +216,9 @@ def mistakes(data: Mapping[str, Any]) -> Iterator[Mistake]:
 
 
 def _block(block: Mapping[str, Any], path: At) -> Iterator[Mistake]:
-    for key in ("policy", "set"):
+    for key in ("policy", "set", "flow"):
         for name, value in _table(block, key).items():
-            yield from _value((*path, key, name), value, labelled=key == "policy")
+            yield from _value((*path, key, name), value, labelled=key != "set")
     for name, cases in _table(block, "cases").items():
         if not isinstance(cases, Mapping) or not all(
             isinstance(c, Mapping) for c in cases.values()
@@ -241,8 +250,11 @@ def _value(path: At, value: Any, *, labelled: bool) -> Iterator[Mistake]:
             message = f"`{path[-1]}` cannot be {each!r}"
             yield Mistake(path, message, "values are texts, numbers, lists and tables")
         elif labelled and not isinstance(each, str):
-            help = 'as on the command line: "d-choices:d=3"'
-            yield Mistake(path, f"a policy of `{path[-1]}` must be a text", help)
+            of, like = (
+                ("flow", "zipf:weight=2") if path[-2] == "flow" else ("policy", "d-choices:d=3")
+            )
+            help = f'as on the command line: "{like}"'
+            yield Mistake(path, f"a {of} of `{path[-1]}` must be a text", help)
 
 
 def _published(published: Mapping[str, Any], path: At) -> Iterator[Mistake]:

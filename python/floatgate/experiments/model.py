@@ -255,7 +255,7 @@ class Experiment:
                 part = Part()
                 for choice in choices:
                     part = part.with_(choice.part)
-                runs.append(Planned(part, names, reading))
+                runs.append(Planned(part.of_flows(), names, reading))
         return runs
 
 

@@ -85,9 +85,14 @@ def _pair(text: str) -> tuple[str, str]:
     return name, workload
 
 
+def cut(text: str) -> list[str]:
+    """A workload, whose name may have colons, and what is said of it."""
+    return re.split(r":(?=[a-z][a-z-]*=)", text)
+
+
 def _part(name: str, text: str) -> str:
-    """A part of a workload file. The name of a workload may have colons, too."""
-    workload, *more = re.split(r":(?=[a-z][a-z-]*=)", text)
+    """A part of a workload file."""
+    workload, *more = cut(text)
     lines = ["[[part]]", f"flow = {_said(name)}", f"workload = {_said(workload)}"]
     for each in more:
         key, _, value = each.partition("=")
