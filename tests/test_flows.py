@@ -1,6 +1,7 @@
 """Flows from the command line: who they are, what each got, what they lose to each other."""
 
 import json
+import re
 from pathlib import Path
 from typing import Unpack
 
@@ -12,6 +13,8 @@ from conftest import Floatgate
 from floatgate import InputError
 from floatgate.runs.alone import alone, compared
 from floatgate.workloads.reading import Reading
+
+ROOT = Path(__file__).parent.parent
 
 SMALL = {
     "geometry.channels": 2,
@@ -69,6 +72,47 @@ def test_pages_have_the_flows(floatgate: Floatgate) -> None:
     assert done.returncode == 0, done.stderr
     assert "light mean" in done.stdout
     assert "heavy p99" in done.stdout
+
+
+def test_what_was_measured_comes_out_again() -> None:
+    """Every number of docs/measured/flows.md about a heavy and a light tenant."""
+    page = (ROOT / "docs" / "measured" / "flows.md").read_text()
+    rows = re.findall(r"(?m)^\| (\d+) \| `(\w+)` \| (.+) \|$", page)
+    bars = [len(bar) for bar in re.findall(r"(?m)^.*\d  (#+)$", page)]
+    drive = {
+        "host.queue-limit": 16,
+        "workload.size": "16KiB",
+        "workload.align": "16KiB",
+        "geometry.blocks-per-plane": 40,
+        "ftl.logical-capacity": "20GB",
+    }
+    seen, slow, both = [], {}, {}
+    for depth, arbiter, numbers in rows:
+        workload = fg.flows({
+            "light": "random-read:queue-depth=1:until=200ms",
+            "heavy": f"random-read:queue-depth={depth}:until=200ms",
+        })  # fmt: skip
+        policy = {"arbitration": arbiter}
+        here = fg.run("modern-tlc", workload, policy=policy, set=drive)
+        beside = compared(here, alone(here, "modern-tlc", workload, policy=policy, set=drive))
+        flows, latency = beside["flows"], here.data["host"]["flows"]["light"]["all"]["latency_ns"]
+        seen.append([
+            f"{flows['light']['slowdown']:.2f}", f"{flows['heavy']['slowdown']:.2f}",
+            f"{beside['fairness']:.2f}", f"{latency['mean'] / 1e3:.0f} us", brief(latency["p99"]),
+        ])  # fmt: skip
+        assert numbers.split(" | ") == seen[-1], (depth, arbiter)
+        slow[depth, arbiter] = flows["light"]["slowdown"]
+        both[depth, arbiter] = here.data["host"]["all"]["requests"] / here.data["simulated_seconds"]
+    assert len(seen) == 6
+    assert f"({flows['light']['alone_mean_ns'] / 1e3:.1f} us for `light`)" in page
+    order = [(depth, arbiter) for arbiter in ("merge", "fair") for depth in ("16", "64", "256")]
+    assert bars == [round(2 * slow[each]) for each in order]
+    for arbiter in ("merge", "fair"):
+        assert f"{round(both['256', arbiter], -3):,.0f} " in page
+
+
+def brief(ns: float) -> str:
+    return f"{ns / 1e6:.2f} ms" if ns >= 1e6 else f"{ns / 1e3:.0f} us"
 
 
 def test_what_is_no_flow_is_said(floatgate: Floatgate) -> None:

@@ -12,7 +12,7 @@ use floatgate_ssd::config::{Drive, Layers, load, render};
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{ftl_of, generator, precondition};
 use ftl::Policies;
-use policies::Builtin;
+use policies::{Arbitration, Builtin};
 use std::time::Instant;
 
 /// A drive: its name, and what it has that the plain one has not.
@@ -31,7 +31,7 @@ const LEVELS: &str = "timing.levels={ high = { program = \"800us\", read = \"70u
                       program = \"600us\", read = \"170us\" }, low = { program = \"450us\", read = \
                       \"310us\" } }";
 
-const BUILDS: [Build; 15] = [
+const BUILDS: [Build; 18] = [
     build("builtin", &[]),
     Build { name: "recorded", own: &[], recorded: true },
     build(
@@ -49,6 +49,9 @@ const BUILDS: [Build; 15] = [
         "port",
         &["buffer.size=4MiB", "buffer.flush-above=0.5", "buffer.rate=4GB/s", "buffer.latency=4us"],
     ),
+    build("link", &["link.rate=3GB/s", "link.latency=1us"]),
+    build("controller", &["controller.read=1us", "controller.write=1us", "controller.rate=8GB/s"]),
+    build("arbiter", &["policy arbitration=fair"]),
     build("levels", &[LEVELS, "policy cost=conflict"]),
     build("agcr", &[LEVELS, "policy cost=agcr"]),
     build("throttle", &["policy throttle=static"]),
@@ -99,6 +102,10 @@ fn run(build: &Build, requests: u64) {
     let mut sim = Sim::new(drive, ftl);
     if build.recorded {
         sim.record(drive.recording, Box::new(|_, _| true));
+    }
+    let arbiter = drive.policies.arbiter();
+    if !arbiter.merges() {
+        sim.arbitrate(&drive.host, arbiter, &[(1, u32::MAX)], Vec::new());
     }
     let start = Instant::now();
     let mut source = workload.open().expect("a generator opens");

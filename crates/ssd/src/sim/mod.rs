@@ -174,7 +174,7 @@ impl<K: Kit> Sim<K> {
 
     /// Lets an arbiter choose between flows of these weights, with so many requests inside at most, in
     /// the run that follows; `loops` are the closed ones.
-    pub(crate) fn arbitrate(
+    pub fn arbitrate(
         &mut self,
         settings: &Host,
         policy: ArbitrationPolicy,
