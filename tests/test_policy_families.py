@@ -119,20 +119,27 @@ def twins(
 # ── The same answers, the same results ──────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("listed", ["fifo", "read-first", "priority"])
+BOUNDED = "bounded-read-first:reads=3:wait=2ms"
+
+
+@pytest.mark.parametrize("listed", ["fifo", "read-first", BOUNDED, "priority"])
 def test_order(listed: str, urgent: str) -> None:
     class Twin:
         """Urgent requests or reads first, then what came first."""
 
         def pick(self, heads: Sequence[Waiting], now_ns: int) -> int:
             assert len(heads) > 1
-            ranks = [(*self.rank(head), head.order) for head in heads]
+            ranks = [(*self.rank(head, now_ns), head.order) for head in heads]
             return ranks.index(min(ranks))
 
-        def rank(self, head: Waiting) -> tuple[bool, ...]:
+        def rank(self, head: Waiting, now_ns: int) -> tuple[bool, ...]:
+            is_read = head.kind == "read"
             match listed:
                 case "read-first":
-                    return (head.kind != "read",)
+                    return (not is_read,)
+                case _ if listed == BOUNDED:
+                    late = head.passed >= 3 or now_ns - head.since_ns >= 2_000_000
+                    return (is_read or not late, not is_read)
                 case "priority":
                     return (not head.high_priority, head.high_priority and head.kind != "read")
             return ()

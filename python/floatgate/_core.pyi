@@ -326,6 +326,18 @@ class Waiting:
     @property
     def order(self) -> int:
         """Smaller came to the die earlier; a job keeps the number with which it came."""
+    @property
+    def since_ns(self) -> int:
+        """When it began to wait, for the die or for what it needed before: a block, say.
+
+        An operation of a job: when the job asked for it.
+        """
+    @property
+    def passed(self) -> int:
+        """Host reads that the die has begun since this came first of all but reads.
+
+        0 for reads, and for whatever came later than another that is no read.
+        """
 
 @final
 class Head:

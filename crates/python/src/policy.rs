@@ -436,6 +436,11 @@ impl Order for Policy {
             => |a| Ok(one_of(a, heads.len(), "a position in `heads`")? as usize), else 0;
         fn uses_priority(&self) -> bool as () => truth, else false;
     }
+
+    /// One from outside is told how long operations have waited, whatever it makes of that.
+    fn watches_waits(&self) -> bool {
+        true
+    }
 }
 
 #[deny(clippy::missing_trait_methods)]

@@ -355,6 +355,7 @@ fn read_disturbs() -> Vec<Row> {
 fn others() -> Vec<Row> {
     let mango = (Family::PageChoice, "mango");
     let swap = (Family::Wear, "hot-cold-swap");
+    let bounded = (Family::Order, "bounded-read-first");
     // Blocks of low density are worn least, once many reads go to few of them.
     let mut roles =
         row((Family::Wear, "static"), "roles", &["spared", "moved"], (READ_HOT, "threshold=2"));
@@ -372,6 +373,8 @@ fn others() -> Vec<Row> {
         row(swap, "remaining", &["0.9", "0.99"], (SKEWED, "slack=1")),
         row(swap, "slack", &["1", "4"], (SKEWED, "remaining=1")),
         row((Family::Placement, "static"), "order", ORDERS, (SIXTEEN_PLANES, "")),
+        row(bounded, "reads", &["1", "4", "1000000"], (LEVELS, "wait=1h")),
+        row(bounded, "wait", &["0ns", "1ms", "1h"], (LEVELS, "reads=1000000")),
         row((Family::Arbitration, "round-robin"), "burst", &["1", "2", "16"], (TENANTS, "")),
         row((Family::Arbitration, "weighted"), "burst", &["1", "2", "16"], (TENANTS, "")),
         row((Family::Arbitration, "fair"), "cost", &["bytes", "requests"], (TENANTS, "")),

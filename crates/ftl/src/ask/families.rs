@@ -348,6 +348,19 @@ pub struct OpView {
     pub prio: Prio,
     /// The order in which operations (or the jobs they belong to) came to the die.
     pub seq: u64,
+    /// When it began to wait, for the die or for what it needed before: a block, say. Time zero for an
+    /// order that does not watch waits.
+    pub since: Time,
+    /// Host reads that the die has begun since this came first of all but reads; 0 for reads, for what
+    /// came later than another that is no read, and for an order that does not watch waits.
+    pub passed: u32,
+}
+
+impl OpView {
+    /// An operation that has just come.
+    pub const fn new(op: Op, prio: Prio, seq: u64) -> Self {
+        Self { op, prio, seq, since: Time::ZERO, passed: 0 }
+    }
 }
 
 /// The lanes of a die, by what waits in them.
@@ -369,6 +382,10 @@ pub trait Order: Watch {
     fn pick(&mut self, heads: &[OpView], now: Time) -> usize;
     /// Whether high-priority requests have lanes and a write stream of their own.
     fn uses_priority(&self) -> bool {
+        false
+    }
+    /// Whether it looks at how long operations have waited and at how many reads went before them.
+    fn watches_waits(&self) -> bool {
         false
     }
 }

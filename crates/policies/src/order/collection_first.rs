@@ -63,7 +63,7 @@ mod tests {
             let waiting = &ranks[ranks.len() - left..];
             let heads: Vec<OpView> = (0_u64..)
                 .zip(waiting.iter().rev())
-                .map(|(seq, &(op, prio))| OpView { op, prio, seq })
+                .map(|(seq, &(op, prio))| OpView::new(op, prio, seq))
                 .collect();
             let picked = CollectionFirst.pick(&heads, Time::ZERO);
             assert_eq!((heads[picked].op, heads[picked].prio), waiting[0]);

@@ -8,12 +8,14 @@ crate::family::family! { $
     OrderPolicy: Order {
         fifo: fifo::Fifo,
         read_first: read_first::ReadFirst,
+        bounded_read_first: bounded_read_first::BoundedReadFirst,
         priority: priority::Priority,
         collection_first: collection_first::CollectionFirst,
     }
     #[inline]
     fn pick(&mut self, heads: &[OpView], now: Time) -> usize;
     fn uses_priority(&self) -> bool;
+    fn watches_waits(&self) -> bool;
 }
 
 /// The position of the head that came first among those that `wanted` accepts.

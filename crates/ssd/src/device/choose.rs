@@ -4,7 +4,7 @@ use super::die::{Heads, LaneId, Phase};
 use super::{Device, NONE, PageOp, Work};
 use crate::config::MultiPlane;
 use crate::sim::{Actor, Clock};
-use ftl::OpView;
+use ftl::{Op, OpView};
 use kernel::Idx;
 use nand::{Array, DieId, Ppn, Store};
 
@@ -15,7 +15,7 @@ impl Device {
     /// first of several lanes, and work for idle time goes when there is nothing else.
     #[inline]
     pub(crate) fn next_lane(
-        &self,
+        &mut self,
         die: DieId,
         pick: impl FnOnce(&[OpView]) -> usize,
     ) -> Option<usize> {
@@ -29,7 +29,35 @@ impl Device {
         }
         let mut heads = Heads::NONE;
         self.dies[die].heads(&self.ops, &mut heads);
-        Some(heads.lane(pick(heads.views())))
+        let picked = if self.passed.is_empty() {
+            pick(heads.views())
+        } else {
+            self.pick_by_waits(die, &mut heads, pick)
+        };
+        Some(heads.lane(picked))
+    }
+
+    /// The same for an order that goes by how long operations have waited: counts the reads that go
+    /// before the operation that came first of all the rest.
+    #[cold]
+    fn pick_by_waits(
+        &mut self,
+        die: DieId,
+        heads: &mut Heads,
+        pick: impl FnOnce(&[OpView]) -> usize,
+    ) -> usize {
+        self.dies[die].heads_since(&self.ops, heads);
+        let heads = heads.views_mut();
+        let others = heads.iter_mut().filter(|h| h.op != Op::Read);
+        let first = others.min_by_key(|h| h.seq);
+        let passed = &mut self.passed[die.index()];
+        if let Some(first) = first {
+            passed.now_of(first);
+        }
+        let picked = pick(heads);
+        let goes_before = heads[picked].op == Op::Read;
+        passed.reads = if goes_before { passed.reads + 1 } else { 0 };
+        picked
     }
 
     #[inline]

@@ -31,7 +31,7 @@ pub(super) struct Heads {
 impl Heads {
     const MOST: usize = LaneId::Idle as usize;
     pub(super) const NONE: Self = Self {
-        views: [OpView { op: Op::Job, prio: Prio::Normal, seq: 0 }; Self::MOST],
+        views: [OpView::new(Op::Job, Prio::Normal, 0); Self::MOST],
         lanes: [0; Self::MOST],
         n: 0,
     };
@@ -41,10 +41,33 @@ impl Heads {
         &self.views[..self.n]
     }
 
+    pub(super) fn views_mut(&mut self) -> &mut [OpView] {
+        &mut self.views[..self.n]
+    }
+
     /// The lane of one of them.
     #[inline(always)]
     pub(super) fn lane(&self, at: usize) -> usize {
         usize::from(self.lanes[..self.n][at])
+    }
+}
+
+/// How many reads went before the operation that waits for a die and came first of all but reads.
+#[derive(Copy, Clone, Default, Debug)]
+pub(super) struct Passed {
+    /// Its place, and since when it waits: operations of a job share a place.
+    seq: u64,
+    since: Time,
+    pub(super) reads: u32,
+}
+
+impl Passed {
+    /// Which operation that is now; its view says how many.
+    pub(super) fn now_of(&mut self, first: &mut OpView) {
+        if (self.seq, self.since) != (first.seq, first.since) {
+            *self = Self { seq: first.seq, since: first.since, reads: 0 };
+        }
+        first.passed = self.reads;
     }
 }
 
@@ -188,10 +211,17 @@ impl Die {
         ];
         for (lane, (op, prio)) in KINDS.into_iter().enumerate() {
             if self.mask & 1 << lane != 0 {
-                heads.views[heads.n] = OpView { op, prio, seq: ops[self.lanes[lane].head].seq };
+                heads.views[heads.n] = OpView::new(op, prio, ops[self.lanes[lane].head].seq);
                 heads.lanes[heads.n] = lane as u8;
                 heads.n += 1;
             }
+        }
+    }
+
+    /// Says of each of these operations since when it waits.
+    pub(super) fn heads_since(&self, ops: &Ops, heads: &mut Heads) {
+        for at in 0..heads.n {
+            heads.views[at].since = ops[self.lanes[heads.lane(at)].head].since;
         }
     }
 

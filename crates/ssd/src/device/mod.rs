@@ -21,8 +21,8 @@ pub(crate) use lane::{Lane, NONE, Ops, Owner, PageOp, Spent, Work};
 
 use crate::config::{ChannelFirst, Drive, MultiPlane};
 use crate::sim::{Actor, Clock};
-use die::Phase;
-use ftl::{Cost, JobId, Queues};
+use die::{Passed, Phase};
+use ftl::{Cost, JobId, Kit, Order, Policies, Queues};
 use kernel::{BitSet, Idx, IndexVec, Time};
 use nand::{Bus, ChannelId, Command, DieId, Geometry, Timing, Units, Verb};
 use time::program_by_wear;
@@ -73,6 +73,8 @@ pub(crate) struct Device {
     /// Data goes over a channel before commands.
     data_first: bool,
     multi_plane: MultiPlane,
+    /// For each die the reads that went before others, if the order of operations depends on it.
+    passed: Vec<Passed>,
     /// The waiting operations that the cost policy looks at.
     pub(crate) queues: Queues,
     /// Program time of a block after so many cycles, as a share of the fresh one; beyond the last
@@ -85,7 +87,8 @@ pub(crate) struct Device {
 
 impl Device {
     /// The device of a drive on which nothing runs.
-    pub(crate) fn new(drive: &Drive, cost: &impl Cost) -> Self {
+    pub(crate) fn new<K: Kit>(drive: &Drive, policies: &Policies<K>) -> Self {
+        let (cost, order) = (&policies.cost, &policies.order);
         let (geometry, ideal) = (drive.geometry, cost.is_ideal());
         let dies = geometry.dies();
         let mut idle = BitSet::new(dies);
@@ -104,6 +107,7 @@ impl Device {
             plain: geometry.units() == Units::PAGE,
             data_first: drive.channel_first == ChannelFirst::Data,
             multi_plane: drive.ftl.multi_plane,
+            passed: if order.watches_waits() { vec![Passed::default(); dies] } else { Vec::new() },
             queues: cost.queues(),
             by_wear: program_by_wear(drive),
             cells: Cells::of(drive, ideal),

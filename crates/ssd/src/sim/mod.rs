@@ -148,7 +148,7 @@ impl<K: Kit> Sim<K> {
             front,
             buffer: Buffer::new(&drive.buffer, geometry.page_size()),
             waits: Waits::new(geometry.dies()),
-            device: Device::new(drive, &ftl.policies.cost),
+            device: Device::new(drive, &ftl.policies),
             feeder: Some(Feeder::new(&drive.host)),
             watch: Watch::new(&ftl),
             ftl,

@@ -29,7 +29,7 @@ fn device(dies: u32, bus: Bus) -> (Device, Clock) {
     let timing = Timing::uniform(READ, PROGRAM, Dur::ms(3), bus);
     let chip = chip_drive("a-slc2").expect("a built-in chip");
     let drive = Drive { geometry, timing, ..chip };
-    let device = Device::new(&drive, &drive.policies.build().cost);
+    let device = Device::new(&drive, &drive.policies.build());
     let clock = Clock::new(geometry.dies());
     (device, clock)
 }

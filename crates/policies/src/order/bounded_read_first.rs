@@ -1,0 +1,91 @@
+//! `bounded-read-first`: host reads before everything else, but not for ever.
+//!
+//! As in `read-first`, but what is no read goes as soon as it has waited for `wait`, or as `reads` reads
+//! went before it, whichever comes first: so no write starves, however many reads come. What is late
+//! goes in the order in which it came; under more work than a die can do, it is served like that.
+
+use crate::info::{Family, PolicyInfo};
+use crate::order::first;
+use crate::params::{Kind, ParamInfo, Params};
+use ftl::{Op, OpView, Order, Watch};
+use kernel::{Dur, Time};
+
+/// The entry in the list.
+pub const INFO: PolicyInfo = PolicyInfo {
+    name: "bounded-read-first",
+    summary: "Host reads go first, until something else has waited long enough.",
+    paper: "folklore; the bound in reads is that of the Linux deadline scheduler",
+    params: &[
+        ParamInfo {
+            name: "reads",
+            kind: Kind::Int { min: 1, max: u32::MAX as u64 },
+            default: "16",
+            doc: "so many reads go before something else that came first of all the rest",
+        },
+        ParamInfo {
+            name: "wait",
+            kind: Kind::Dur { min: Dur::ZERO },
+            default: "5ms",
+            doc: "nothing that is no read lets reads pass for longer",
+        },
+    ],
+    ..PolicyInfo::of(Family::Order)
+};
+
+/// Host reads before what has not waited long.
+#[derive(Copy, Clone, Debug)]
+pub struct BoundedReadFirst {
+    reads: u32,
+    wait: Dur,
+}
+
+pub(crate) fn new(params: &Params) -> BoundedReadFirst {
+    BoundedReadFirst { reads: params.int("reads") as u32, wait: params.dur("wait") }
+}
+
+impl BoundedReadFirst {
+    /// Whether reads have gone before it for long enough.
+    fn is_late(self, waits: &OpView, now: Time) -> bool {
+        waits.op != Op::Read && (waits.passed >= self.reads || now - waits.since >= self.wait)
+    }
+}
+
+impl Watch for BoundedReadFirst {}
+
+impl Order for BoundedReadFirst {
+    fn pick(&mut self, heads: &[OpView], now: Time) -> usize {
+        first(heads, |h| self.is_late(h, now))
+            .or_else(|| first(heads, |h| h.op == Op::Read))
+            .or_else(|| first(heads, |_| true))
+            .expect("asked only when something waits")
+    }
+
+    fn watches_waits(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::Prio;
+
+    #[test]
+    fn what_is_late_goes_first_and_in_its_order() {
+        let mut order = BoundedReadFirst { reads: 4, wait: Dur::us(10) };
+        let of = |op, seq, since, passed| {
+            let since = Time::from_ns(since);
+            OpView { since, passed, ..OpView::new(op, Prio::Normal, seq) }
+        };
+        let now = Time::from_ns(20_000);
+        let mut picks = |others: [OpView; 2]| {
+            let heads = [of(Op::Read, 9, 19_000, 0), others[0], others[1]];
+            order.pick(&heads, now)
+        };
+        // A nanosecond before its time, and a read before its count.
+        assert_eq!(picks([of(Op::Write, 1, 10_001, 3), of(Op::Job, 2, 10_001, 0)]), 0);
+        assert_eq!(picks([of(Op::Write, 1, 10_001, 4), of(Op::Job, 2, 10_001, 0)]), 1);
+        assert_eq!(picks([of(Op::Write, 1, 10_001, 3), of(Op::Job, 2, 10_000, 0)]), 2);
+        assert_eq!(picks([of(Op::Write, 3, 10_000, 0), of(Op::Job, 2, 10_000, 0)]), 2);
+    }
+}
