@@ -87,6 +87,7 @@ def result() -> dict[str, Any]:
             "rmw_reads": 7,
             "skipped_pages": 0,
             "space_wait_max_ns": None,
+            "suspends": None,
             "uncorrectable": 0,
         },
         "waf": 1.83,

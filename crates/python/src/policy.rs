@@ -435,6 +435,9 @@ impl Order for Policy {
             as (heads.iter().map(views::Waiting::new).collect::<Vec<_>>(), now.as_ns())
             => |a| Ok(one_of(a, heads.len(), "a position in `heads`")? as usize), else 0;
         fn uses_priority(&self) -> bool as () => truth, else false;
+        fn may_suspend(&mut self, running: &OpView, read: &OpView, now: Time) -> bool
+            as (views::Waiting::new(running), views::Waiting::new(read), now.as_ns())
+            => truth, else false;
     }
 
     /// One from outside is told how long operations have waited, whatever it makes of that.

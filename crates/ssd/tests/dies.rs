@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Class, class_of, drive, read, serve, write};
+use common::{Class, class_of, close, drive, number, read, serve, urgent, write};
+use kernel::Rng;
 use serde_json::Value;
 use workload::Request;
 
@@ -77,4 +78,142 @@ fn writes_that_wait_for_a_block_wait_for_its_collection_within_the_bound() {
     let most = wait + READ + ERASE + PROGRAM;
     let bounded = longest("policy order=bounded-read-first:reads=1000000:wait=1ms");
     assert!(bounded <= most, "{bounded} instead of {most}");
+}
+
+// ── Suspend ─────────────────────────────────────────────────────────────────────────────────────
+
+const SUSPEND: &str = "timing.suspend={ pause = \"20us\", resume = \"30us\" }";
+
+/// Reads that follow each other slowly, and writes beside that keep collection busy.
+fn one_read_at_a_time(gap: u64, others: u64) -> Vec<Request> {
+    let mut rng = Rng::named(5, "test/dies");
+    let mut all: Vec<Request> =
+        (0..20_000).map(|i| read(i * gap + u64::from(rng.below(gap as u32 / 2)), i % 64)).collect();
+    let writes = 20_000 * gap / others;
+    all.extend((0..writes).map(|i| write(i * others + 77, rng.below(64).into())));
+    all.sort_by_key(|r| r.at);
+    all
+}
+
+#[test]
+fn a_read_waits_for_a_suspend_and_no_longer() {
+    let serve = |own: &[&str]| {
+        let own = [own, &["precondition.fill=full", "ftl.pending-read=memory"]].concat();
+        let value = serve(&drive(&own), one_read_at_a_time(400_000, 8_000_000));
+        assert!(value["flash"]["erase"]["gc"].as_u64().unwrap() > 100);
+        assert!(value["flash"]["program"]["gc"].as_u64().unwrap() > 100);
+        value
+    };
+    let with = |order: &str, suspend: &[&str]| {
+        let order = format!("policy order={order}");
+        serve(&[&[order.as_str()], suspend].concat())
+    };
+    // Whatever the order, a read waits for a whole erase.
+    let plain = class_of(&with("read-first", &[]), "read");
+    assert!(plain.max > ERASE && plain.max <= ERASE + READ, "{}", plain.max);
+    let value = with("read-first", &[SUSPEND]);
+    let (reads, writes) = both(&value);
+    // One that comes as the array is about to go on waits for both; one that comes as collection reads,
+    // for that read, which takes as long.
+    assert!(reads.max > 20_000 + READ && reads.max <= 20_000 + 30_000 + READ, "{}", reads.max);
+    assert!(reads.suspend > 0.0 && writes.suspend > 0.0);
+    // Reads of collection go on.
+    let at_once = with("read-first", &["timing.suspend={ pause = \"20us\", resume = \"0ns\" }"]);
+    assert!(class_of(&at_once, "read").max <= READ + READ);
+    let of = |verb: &str| value["flash"]["suspends"][verb]["gc"].as_u64().unwrap();
+    assert!(of("program") > 100 && of("erase") > 100);
+    assert!(value["flash"]["suspends"]["program"]["host"].as_u64().unwrap() > 100);
+    // Whose turn it is does not change what a drive without it does.
+    let fifo = [with("fifo", &[]), with("fifo", &[SUSPEND])].map(|v| v["host"].to_string());
+    assert_eq!(fifo[0], fifo[1], "first come, first served: nothing is interrupted");
+    assert!(with("fifo", &[])["flash"]["suspends"].is_null());
+}
+
+/// A write of an urgent flow is not interrupted by reads that are not urgent.
+#[test]
+fn urgent_reads_interrupt_what_is_not_urgent() {
+    let script = vec![
+        write(0, 0),
+        read(100_000, 1),
+        urgent(read(200_000, 2)),
+        urgent(write(10_000_000, 3)),
+        urgent(read(10_100_000, 4)),
+    ];
+    let own = ["policy order=priority", SUSPEND, "precondition.fill=full"];
+    let value = serve(&drive(&own), script);
+    let suspends = &value["flash"]["suspends"];
+    assert_eq!(
+        (&suspends["program"]["total"], &suspends["erase"]["total"]),
+        (&1.into(), &0.into())
+    );
+    // The urgent read waits for the pause alone, the other for the write and the resume.
+    let reads = class_of(&value, "read");
+    let (pause, resume) = (20_000, 30_000);
+    let plain = PROGRAM - 100_000 + pause + READ + resume + READ;
+    let first = pause + READ;
+    let last = PROGRAM - 100_000 + READ;
+    assert_eq!(reads.mean * 3.0, (plain + first + last) as f64);
+    assert_eq!(reads.max, plain);
+}
+
+/// What is interrupted is late after a while, and goes on before reads.
+#[test]
+fn what_is_interrupted_goes_on_within_its_bound() {
+    let order = "policy order=bounded-read-first:reads=1000000:wait=5ms";
+    let own = [order, SUSPEND, "precondition.fill=full"];
+    let writes = both(&serve(&drive(&own), flood())).1;
+    // It lets reads pass until its time is up, and is not interrupted then.
+    let most = 5_000_000 + READ + PROGRAM + 20_000 + 30_000;
+    assert!(writes.max > 5_000_000 && writes.max <= most, "{writes:?}");
+}
+
+/// A read of a page whose program is interrupted gets it when it is there, or from memory.
+#[test]
+fn a_page_under_an_interrupted_program_is_never_old() {
+    for (pending, stay) in [("wait", PROGRAM - 100_000 + READ), ("memory", 0)] {
+        let pending = format!("ftl.pending-read={pending}");
+        let own = ["policy order=read-first", SUSPEND, &pending, "precondition.fill=full"];
+        // The page is read while its program runs, and while that is interrupted by another read.
+        let script = vec![write(0, 0), read(100_000, 0)];
+        let alone = both(&serve(&drive(&own), script.clone())).0;
+        assert_eq!(alone.max, stay);
+        let script = [script, vec![read(110_000, 9), read(120_000, 0)]].concat();
+        let (reads, writes) = both(&serve(&drive(&own), script));
+        assert_eq!(writes.max, PROGRAM + 20_000 + READ + 30_000);
+        let (pause, resume) = (20_000, 30_000);
+        // The page's readers come one after the other, when it is there.
+        let [first, last] = [100_000, 120_000].map(|at| match stay {
+            0 => 0,
+            _ => PROGRAM + pause + READ + resume - at + READ,
+        });
+        let last = if stay == 0 { 0 } else { last + READ };
+        assert_eq!(reads.mean * 3.0, (first + (pause + READ) + last) as f64);
+    }
+}
+
+/// A die that pauses takes the power of what it has interrupted, and does not idle.
+#[test]
+fn a_suspend_takes_the_power_of_what_is_interrupted() {
+    let energy =
+        "energy={ read = \"5uJ\", program = \"60uJ\", erase = \"90uJ\", idle-power = \"10mW\" }";
+    let own = ["policy order=read-first", SUSPEND, energy, "precondition.fill=full"];
+    let value = serve(&drive(&own), one_read_at_a_time(400_000, 8_000_000));
+    let joules = |key: &str| number(&value["energy_joules"][key]);
+    let suspends = |verb: &str| number(&value["flash"]["suspends"][verb]["total"]);
+    let total = |verb: &str| number(&value["flash"][verb]["total"]);
+    let (program, erase) = (total("program") * 60e-6, total("erase") * 90e-6);
+    let each = 50e-6;
+    close(
+        "program",
+        joules("program"),
+        program + suspends("program") * each * 60e-6 / 600e-6,
+        1e-9,
+    );
+    close("erase", joules("erase"), erase + suspends("erase") * each * 90e-6 / 3e-3, 1e-9);
+    let busy = (total("read") * 50e-6 + total("program") * 600e-6 + total("erase") * 3e-3)
+        + (suspends("program") + suspends("erase")) * each;
+    let span = number(&value["simulated_seconds"]);
+    close("idle", joules("idle"), (span - busy) * 10e-3, 1e-3);
+    let sources = value["energy_split"]["source"].as_object().unwrap();
+    close("sources", sources.values().map(number).sum(), joules("total") - joules("idle"), 1e-9);
 }

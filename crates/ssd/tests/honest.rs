@@ -31,7 +31,7 @@ fn in_time<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'sta
 }
 
 /// Where a result may be null: what this version does not compute, and what has no value.
-const NULLS: [&str; 15] = [
+const NULLS: [&str; 16] = [
     "/host/high",
     "/end/reason",
     "/provenance/workload/sha256",
@@ -40,6 +40,7 @@ const NULLS: [&str; 15] = [
     "/buffer",
     "/host/flows",
     "/flash/space_wait_max_ns",
+    "/flash/suspends",
     "/energy_joules",
     "/energy_split",
     "/lifetime",
@@ -201,7 +202,7 @@ fn draw(rng: &mut Rng, requests: u32) -> (Vec<String>, &'static str) {
         ("policy victim=", &["greedy", "fifo", "random", "d-choices:d=2", "d-choices:d=10"]),
         ("policy placement=", &["dynamic", "dynamic", "static", "static:order=pdwc"]),
         ("policy wear=", &["none", "none", "static:threshold=2", "static:threshold=30"]),
-        ("policy order=", &["fifo", "read-first", "priority"]),
+        ("policy order=", &["fifo", "read-first", "priority", "bounded-read-first"]),
         ("host.mode=", &["queue-depth", "queue-depth", "timestamps", "shifted", "think-time"]),
         ("host.queue-depth=", &["1", "2", "7", "32", "300"]),
         ("host.queue-limit=", &["1", "5", "65536"]),
@@ -219,6 +220,12 @@ fn draw(rng: &mut Rng, requests: u32) -> (Vec<String>, &'static str) {
         ),
     ] {
         settings.push(format!("{key}{}", pick(rng, values)));
+    }
+    if rng.below(2) == 0 {
+        let more =
+            pick(rng, &["", ", min-progress = \"100us\"", ", limit = 1", ", erase-loops = 3"]);
+        let times = "pause = \"20us\", resume = \"30us\"";
+        settings.push(format!("timing.suspend={{ {times}{more} }}"));
     }
     (settings, pattern)
 }
@@ -551,7 +558,7 @@ fn every_key_is_there_whatever_ran() {
         (
             "/flash",
             "read program erase padding reprogram gc_erase_by_demand page_latency_ns unmapped_reads \
-                    pending_reads by_level rmw_reads skipped_pages space_wait_max_ns uncorrectable",
+                    pending_reads by_level rmw_reads skipped_pages space_wait_max_ns suspends uncorrectable",
         ),
         ("/flash/read", &sources),
         ("/flash/program", &sources),

@@ -280,6 +280,10 @@ const UNSEEN: [(&str, &str); 8] = [
     ("base", "brings the keys of another file: `config/inherit.rs`"),
 ];
 
+/// Programs and erases make way for reads.
+const SUSPENDS: &[&str] =
+    &["policy order=read-first", "timing.suspend.pause=20us", "timing.suspend.resume=30us"];
+
 /// For each other key a situation, what else is set there, and a value that must show. A key that
 /// displaces another one is there before: else the other's absence would show.
 const SEEN: &[(&str, &str, &[&str], &str)] = &[
@@ -299,6 +303,12 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ("timing.bus.command", "bus", &[], "400ns"),
     ("timing.bus.first", "bus", &[], "data"),
     ("timing.erase", "closed", &[], "4ms"),
+    ("timing.suspend.operations", "closed", SUSPENDS, "programs"),
+    ("timing.suspend.pause", "closed", SUSPENDS, "30us"),
+    ("timing.suspend.resume", "closed", SUSPENDS, "40us"),
+    ("timing.suspend.limit", "closed", SUSPENDS, "1"),
+    ("timing.suspend.min-progress", "closed", SUSPENDS, "300us"),
+    ("timing.suspend.erase-loops", "closed", SUSPENDS, "4"),
     ("timing.read", "closed", &[], "60us"),
     ("timing.program", "closed", &[], "700us"),
     ("timing.levels.high.program", "levels", &["policy cost=fixed:level=high"], "900us"),

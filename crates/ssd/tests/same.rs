@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Class, class_of, count, drive, generate, urgent, without_timing};
-use floatgate_ssd::sim::Sim;
+use floatgate_ssd::sim::{Sim, Turn};
 use floatgate_ssd::{Drive, ftl_of, generator, precondition};
 use ftl::{Cost, FtlView, Interests, Lpn, Policies, Watch, WriteCtx};
 use kernel::{IndexVec, Rng, Time};
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use workload::{List, Op, Request, Workload};
 
 /// Drives on which everything happens: the settings that differ, and the workload's pattern.
-const BUSY: [(&[&str], &str); 7] = [
+const BUSY: [(&[&str], &str); 9] = [
     (&[], "random-write"),
     (&["policy victim=random", "policy order=priority", "host.queue-depth=3"], "zipf"),
     (
@@ -36,6 +36,23 @@ const BUSY: [(&[&str], &str); 7] = [
         "hot-cold",
     ),
     (&["buffer.size=96KiB", "buffer.flush-above=0.5", "ftl.multi-plane=any"], "zipf"),
+    (
+        &[
+            "policy order=read-first",
+            "timing.suspend={ pause = \"20us\", resume = \"30us\" }",
+            "timing.bus={ rate = \"333MT/s\", command = \"300ns\", first = \"data\" }",
+            "ftl.multi-plane=any",
+        ],
+        "zipf",
+    ),
+    (
+        &[
+            "policy order=bounded-read-first",
+            "timing.suspend={ pause = \"5us\", resume = \"0ns\", erase-loops = 5 }",
+            "ftl.pending-read=memory",
+        ],
+        "hot-cold",
+    ),
 ];
 
 fn busy(own: &[&str], seed: u64) -> Drive {
@@ -305,6 +322,69 @@ fn every_read_gets_the_latest_data_of_its_page() {
             assert!(sim.ftl().counts().moved.total() > 500, "{own:?}");
         }
     }
+}
+
+/// Power may fail while a program is interrupted: what was told to be written is there then, and the page
+/// that is half programmed is not in the place of an older copy.
+#[test]
+fn a_loss_of_power_finds_what_was_told_while_programs_are_interrupted() {
+    let own = ["policy order=read-first", "timing.suspend={ pause = \"20us\", resume = \"30us\" }"];
+    let drive = busy(&own, 4);
+    let pages = u64::from(drive.logical_pages);
+    let mut rng = Rng::named(4, "test/power");
+    let none = List::new("one", vec![common::read(0, 0)]).unwrap();
+    let mut ftl = ftl_of(&drive, drive.policies.build_over::<Versions>());
+    precondition(&drive, &none, &mut ftl, &mut |_| true).unwrap();
+    ftl.begin_run(drive.policies.build_over());
+    let mut sim = Sim::new(&drive, ftl);
+    let newest = |sim: &Sim<BuiltinWith<Versions>>| {
+        let mut newest: BTreeMap<u64, u64> = BTreeMap::new();
+        let ftl = sim.ftl();
+        let written = (0..ftl.geometry().pages() as u32).map(Ppn::from_u32);
+        for ppn in written.filter(|ppn| ftl.array().is_written(*ppn)) {
+            let data = ftl.array().read(ppn);
+            let version = newest.entry((data >> 32) - 1).or_default();
+            *version = data.max(*version);
+        }
+        newest
+    };
+    let before = newest(&sim);
+    assert_eq!(before.len() as u64, pages);
+    // Every page is written once, in an order of its own, and others are read meanwhile.
+    let (mut told, mut cuts, mut step) = (Vec::new(), 0, 0);
+    let interrupted =
+        |sim: &Sim<BuiltinWith<Versions>>| sim.device_stats().suspends.program.iter().sum::<u64>();
+    let mut seen = 0;
+    while cuts < 1_500 {
+        step += 1;
+        let at = Time::from_ns(step * 30_000);
+        loop {
+            match sim.advance(Some(at)) {
+                Turn::Done => {
+                    let done = std::iter::from_fn(|| sim.take_done()).map(|c| u64::from(c.token));
+                    told.extend(done.filter(|token| *token < pages));
+                }
+                Turn::Reached => break,
+                Turn::Idle | Turn::WornOut => unreachable!("it has an alarm, and a life"),
+            }
+        }
+        if step % 12 == 0 && step / 12 < pages {
+            let page = step / 12 * 7 % pages;
+            sim.submit(&common::write(at.as_ns(), page), page as u32);
+        }
+        sim.submit(&common::read(at.as_ns(), rng.below(pages as u32).into()), u32::MAX);
+        if interrupted(&sim) > seen {
+            seen = interrupted(&sim);
+            cuts += 1;
+            let now = newest(&sim);
+            for page in 0..pages {
+                let (old, found) = (before[&page], now[&page]);
+                assert!(!told.contains(&page) || found > old, "page {page} was told, and is lost");
+            }
+        }
+        assert!(step < 100_000, "{cuts} cuts");
+    }
+    assert!(told.len() > 100, "{}", told.len());
 }
 
 /// A canary: the book finds a page that is not the latest.

@@ -537,6 +537,19 @@ class Order(Policy, ABC):
         """Returns whether urgent requests have lines and, for writes, blocks of their own."""
         return False
 
+    def may_suspend(self, running: Waiting, read: Waiting, now_ns: int) -> bool:
+        """Returns whether a read interrupts what runs on its die.
+
+        Asked when the read comes, where the die can be interrupted (`timing.suspend`). What is
+        interrupted is among the heads that `pick` sees, beside reads of the host alone.
+
+        Args:
+            running: The program (`write` or `job`) or the erase (`job`) that runs.
+            read: The read that has come.
+            now_ns: The time.
+        """
+        return False
+
 
 class Arbitration(Policy, ABC):
     """Family arbitration: whose request goes into the drive next?

@@ -55,12 +55,13 @@ def value_of(path: Path) -> dict[str, Any]:
 
 
 def _of_now(value: dict[str, Any]) -> dict[str, Any]:
-    """A result of a version whose programs all held data, and whose requests came in one line."""
+    """A result of a version before programs had padding, requests flows and dies suspends."""
     flash, checks, host, policies = (
         value.get(key) for key in ("flash", "checks", "host", "policies")
     )
     if isinstance(flash, dict):
         flash.setdefault("padding", dict(sample()["flash"]["padding"]))
+        flash.setdefault("suspends", None)
     if isinstance(checks, dict):
         checks.setdefault("padding", 0)
     if isinstance(host, dict):

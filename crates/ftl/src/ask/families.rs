@@ -384,6 +384,11 @@ pub trait Order: Watch {
     fn uses_priority(&self) -> bool {
         false
     }
+    /// Whether a host read that has come interrupts the program or erase that runs on its die. Asked
+    /// where the die can do that; what is interrupted then waits among the heads.
+    fn may_suspend(&mut self, _running: &OpView, _read: &OpView, _now: Time) -> bool {
+        false
+    }
     /// Whether it looks at how long operations have waited and at how many reads went before them.
     fn watches_waits(&self) -> bool {
         false

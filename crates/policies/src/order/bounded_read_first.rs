@@ -60,6 +60,11 @@ impl Order for BoundedReadFirst {
             .expect("asked only when something waits")
     }
 
+    /// What was late when it began goes on.
+    fn may_suspend(&mut self, running: &OpView, _: &OpView, now: Time) -> bool {
+        !self.is_late(running, now)
+    }
+
     fn watches_waits(&self) -> bool {
         true
     }

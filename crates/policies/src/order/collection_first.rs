@@ -40,6 +40,10 @@ impl Order for CollectionFirst {
             .expect("asked only when something waits")
     }
 
+    fn may_suspend(&mut self, running: &OpView, read: &OpView, _: Time) -> bool {
+        running.op == Op::Write && read.prio >= running.prio
+    }
+
     fn uses_priority(&self) -> bool {
         true
     }

@@ -15,6 +15,7 @@ crate::family::family! { $
     #[inline]
     fn pick(&mut self, heads: &[OpView], now: Time) -> usize;
     fn uses_priority(&self) -> bool;
+    fn may_suspend(&mut self, running: &OpView, read: &OpView, now: Time) -> bool;
     fn watches_waits(&self) -> bool;
 }
 

@@ -36,6 +36,10 @@ impl Order for Priority {
             .expect("asked only when something waits")
     }
 
+    fn may_suspend(&mut self, running: &OpView, read: &OpView, _: Time) -> bool {
+        read.prio == Prio::High && running.prio != Prio::High
+    }
+
     fn uses_priority(&self) -> bool {
         true
     }

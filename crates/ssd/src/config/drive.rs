@@ -1,7 +1,7 @@
 //! The resolved drive: no text, nothing left open.
 
 use super::field::words;
-use super::keys::{Buffer, Controller, Ftl, Host, Link, Precondition, Reliability};
+use super::keys::{Buffer, Controller, Ftl, Host, Link, Precondition, Reliability, Suspend};
 use kernel::Dur;
 use policies::PolicySet;
 use serde_json::{Map, Value};
@@ -24,6 +24,8 @@ pub struct Drive {
     pub soft_reads: nand::SoftReads,
     /// What goes first on a channel that becomes free, where it is modelled.
     pub channel_first: ChannelFirst,
+    /// How a program or an erase makes way for reads; `None`: it does not.
+    pub suspend: Option<Suspend>,
     /// Whether times depend on the cost level at which a page was written.
     pub has_levels: bool,
     /// Energies of the operations, where the drive gives them.
@@ -215,6 +217,16 @@ words! {
         Commands = "commands",
         /// Data that dies have sensed, then commands of new operations.
         Data = "data",
+    }
+
+    /// What makes way for reads of the host.
+    pub enum Interruptible {
+        /// Programs and erases.
+        All = "all",
+        /// Programs.
+        Programs = "programs",
+        /// Erases.
+        Erases = "erases",
     }
 
     /// Whether the link carries data both ways at once.

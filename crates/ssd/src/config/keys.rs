@@ -7,9 +7,9 @@
 //! (`=> Run`, see [`Reach`](super::field::Reach)): a key that says nothing is part of the name.
 
 use super::drive::{
-    Age, BufferKind, ChannelFirst, Duplex, Fill, Foreground, HostMode, Mapping, Model, MultiPlane,
-    Pace, PendingRead, Program, ProgramSpeed, ReadStart, Recovery, SHORTEST, Uncorrectable,
-    UnmappedRead,
+    Age, BufferKind, ChannelFirst, Duplex, Fill, Foreground, HostMode, Interruptible, Mapping,
+    Model, MultiPlane, Pace, PendingRead, Program, ProgramSpeed, ReadStart, Recovery, SHORTEST,
+    Uncorrectable, UnmappedRead,
 };
 use super::error::{ConfigError, Kind, Log};
 use super::field::{Any, At, ByPageType, Field, Key, Word, all, settings, values};
@@ -141,6 +141,9 @@ settings! {
         bus: Bus,
         /// Time to erase a block, up to a minute.
         erase: Operation,
+        /// How a program or an erase makes way for a read of the host, where the order policy asks for
+        /// it. Not given: it does not.
+        suspend: Option<Suspend> => Run,
         /// Array time of a page read, up to a minute. One value, or a list of one for each page
         /// type, least significant bit first.
         read: Option<ByPageType<Operation>>,
@@ -155,6 +158,24 @@ settings! {
         levels: Option<Levels>,
         /// The same from the physics of the cells, instead of `levels`.
         physics: Option<Physics>,
+    }
+
+    /// How a program or an erase makes way for a read of the host.
+    pub struct Suspend: Copy {
+        /// What does: "all", "programs" or "erases". By default "all".
+        operations: Interruptible = (Interruptible::All),
+        /// From the end of the array's work until the die takes reads, up to a minute.
+        pause: Operation,
+        /// Until the array goes on, up to a minute, with what cells lose meanwhile.
+        resume: Operation,
+        /// How often one command is interrupted, at least 1. By default 16.
+        limit: u32 = 16 [1, u32::MAX],
+        /// How long the array is at work before, from the beginning and each time it goes on, up to
+        /// a minute. By default "0ns".
+        min_progress: Operation = (Dur::ZERO),
+        /// Loops of an erase, all as long, which are not interrupted within, at least 1. By default an
+        /// erase can be interrupted at any time.
+        erase_loops: Option<NonZeroU32>,
     }
 
     /// Times by cost level from AGCR's Eq. 1 and 2: programming takes longer the finer the step,

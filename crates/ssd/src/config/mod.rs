@@ -36,14 +36,14 @@ mod times;
 pub(crate) use chips::drive_of as chip_drive;
 pub use chips::{chip, chips};
 pub use drive::{
-    Age, BufferKind, ChannelFirst, Drive, Duplex, Fill, Foreground, HostMode, Mapping, Model,
-    MultiPlane, Pace, PendingRead, Program, ProgramSpeed, ReadStart, Recording, Recovery, SHORTEST,
-    Uncorrectable, UnmappedRead, Workload,
+    Age, BufferKind, ChannelFirst, Drive, Duplex, Fill, Foreground, HostMode, Interruptible,
+    Mapping, Model, MultiPlane, Pace, PendingRead, Program, ProgramSpeed, ReadStart, Recording,
+    Recovery, SHORTEST, Uncorrectable, UnmappedRead, Workload,
 };
 pub use error::{ConfigError, Kind, Mark};
 pub(crate) use field::Word;
 pub use keys::{
-    Buffer, Controller, FlowSettings, Ftl, GcMarks, Host, Link, Precondition, Reliability,
+    Buffer, Controller, FlowSettings, Ftl, GcMarks, Host, Link, Precondition, Reliability, Suspend,
 };
 pub use layers::Layers;
 pub use node::{Entry, Node, Table, Value, located};

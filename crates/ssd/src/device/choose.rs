@@ -1,6 +1,6 @@
 //! Which of the operations that wait for a die goes next, and what goes with it.
 
-use super::die::{Heads, LaneId, Phase};
+use super::die::{Heads, LaneId, PAUSED, Phase};
 use super::{Device, NONE, PageOp, Work};
 use crate::config::MultiPlane;
 use crate::sim::{Actor, Clock};
@@ -27,14 +27,27 @@ impl Device {
         if foreground.is_power_of_two() {
             return Some(foreground.trailing_zeros() as usize);
         }
+        if mask & PAUSED != 0 {
+            return Some(self.next_beside_paused(die, pick));
+        }
         let mut heads = Heads::NONE;
-        self.dies[die].heads(&self.ops, &mut heads);
-        let picked = if self.passed.is_empty() {
+        self.dies[die].heads(&self.ops, mask, &mut heads);
+        let picked = self.pick_among(die, &mut heads, pick);
+        Some(heads.lane(picked))
+    }
+
+    #[inline(always)]
+    pub(super) fn pick_among(
+        &mut self,
+        die: DieId,
+        heads: &mut Heads,
+        pick: impl FnOnce(&[OpView]) -> usize,
+    ) -> usize {
+        if self.passed.is_empty() {
             pick(heads.views())
         } else {
-            self.pick_by_waits(die, &mut heads, pick)
-        };
-        Some(heads.lane(picked))
+            self.pick_by_waits(die, heads, pick)
+        }
     }
 
     /// The same for an order that goes by how long operations have waited: counts the reads that go

@@ -20,6 +20,13 @@ pub(crate) enum LaneId {
 
 pub(crate) const LANES: usize = 6;
 
+/// The place of a command that was interrupted, behind the lanes.
+pub(crate) const PAUSED_LANE: usize = LANES;
+/// Its bit among those of the lanes.
+pub(super) const PAUSED: u8 = 1 << PAUSED_LANE;
+/// Those of the lanes of reads.
+pub(super) const READS: u8 = 1 << LaneId::ReadHigh as u8 | 1 << LaneId::Read as u8;
+
 /// The first operations of a die's foreground lanes, among which the order policy picks. Filled in
 /// place: by value they would be copied through memory at every choice.
 pub(super) struct Heads {
@@ -39,6 +46,13 @@ impl Heads {
     #[inline(always)]
     pub(super) fn views(&self) -> &[OpView] {
         &self.views[..self.n]
+    }
+
+    /// A command that was interrupted is among them.
+    pub(super) fn add_paused(&mut self, view: OpView) {
+        self.views[self.n] = view;
+        self.lanes[self.n] = PAUSED_LANE as u8;
+        self.n += 1;
     }
 
     pub(super) fn views_mut(&mut self) -> &mut [OpView] {
@@ -62,6 +76,13 @@ pub(super) struct Passed {
 }
 
 impl Passed {
+    /// How many went before this one.
+    pub(super) fn of(&self, view: &mut OpView) {
+        if (self.seq, self.since) == (view.seq, view.since) {
+            view.passed = self.reads;
+        }
+    }
+
     /// Which operation that is now; its view says how many.
     pub(super) fn now_of(&mut self, first: &mut OpView) {
         if (self.seq, self.since) != (first.seq, first.since) {
@@ -91,6 +112,12 @@ pub(crate) enum Phase {
     Sensed,
     /// The last part of the command.
     Finishing,
+    /// The same, but it will be interrupted before it is done.
+    Pausing,
+    /// Has interrupted a command, and cannot take another yet.
+    Suspending,
+    /// Takes up a command that was interrupted.
+    Resuming,
 }
 
 /// One die.
@@ -135,6 +162,15 @@ impl Die {
         let ran = now - self.started;
         self.busy[self.command.source as usize] += ran.as_ns();
         self.choose(now);
+        ran
+    }
+
+    /// What the die does changes, and its command goes on: the time so far is booked. Returns how long
+    /// that is.
+    pub(super) fn close(&mut self, now: Time) -> Dur {
+        let ran = now - self.started;
+        self.busy[self.command.source as usize] += ran.as_ns();
+        self.started = now;
         ran
     }
 
@@ -199,9 +235,9 @@ impl Die {
         id
     }
 
-    /// Finds the first operation of each foreground lane that has any.
+    /// Finds the first operation of each of these foreground lanes, which have some.
     #[inline(always)]
-    pub(super) fn heads(&self, ops: &Ops, heads: &mut Heads) {
+    pub(super) fn heads(&self, ops: &Ops, mask: u8, heads: &mut Heads) {
         const KINDS: [(Op, Prio); Heads::MOST] = [
             (Op::Read, Prio::High),
             (Op::Write, Prio::High),
@@ -210,7 +246,7 @@ impl Die {
             (Op::Job, Prio::Normal),
         ];
         for (lane, (op, prio)) in KINDS.into_iter().enumerate() {
-            if self.mask & 1 << lane != 0 {
+            if mask & 1 << lane != 0 {
                 heads.views[heads.n] = OpView::new(op, prio, ops[self.lanes[lane].head].seq);
                 heads.lanes[heads.n] = lane as u8;
                 heads.n += 1;
@@ -221,7 +257,9 @@ impl Die {
     /// Says of each of these operations since when it waits.
     pub(super) fn heads_since(&self, ops: &Ops, heads: &mut Heads) {
         for at in 0..heads.n {
-            heads.views[at].since = ops[self.lanes[heads.lane(at)].head].since;
+            if let Some(lane) = self.lanes.get(heads.lane(at)) {
+                heads.views[at].since = ops[lane.head].since;
+            }
         }
     }
 

@@ -10,14 +10,16 @@ mod channel;
 mod choose;
 mod die;
 mod lane;
+mod suspend;
 #[cfg(test)]
-mod sketches;
+mod tests;
 mod time;
 
 pub(crate) use cells::{CellCounts, Cells, effective, steps};
 pub(crate) use channel::Channel;
-pub(crate) use die::{Die, LaneId};
+pub(crate) use die::{Die, LaneId, PAUSED_LANE};
 pub(crate) use lane::{Lane, NONE, Ops, Owner, PageOp, Spent, Work};
+pub(crate) use suspend::{SUSPEND, Suspends};
 
 use crate::config::{ChannelFirst, Drive, MultiPlane};
 use crate::sim::{Actor, Clock};
@@ -25,6 +27,7 @@ use die::{Passed, Phase};
 use ftl::{Cost, JobId, Kit, Order, Policies, Queues};
 use kernel::{BitSet, Idx, IndexVec, Time};
 use nand::{Bus, ChannelId, Command, DieId, Geometry, Timing, Units, Verb};
+use suspend::Suspension;
 use time::program_by_wear;
 
 /// Physical pages by source, by the level at which they are written, and by page type.
@@ -44,6 +47,8 @@ pub struct DeviceStats {
     pub programmed: PageCounts,
     /// Mapping units of sensed pages that nobody asked for, and no channel carried, by source.
     pub unsent: [u64; 6],
+    /// Programs and erases that were interrupted, counted each time.
+    pub suspends: Suspends,
     /// Operations that shared their array time with others on other planes.
     pub merged: u64,
     /// Time that each source kept all dies busy, in ns.
@@ -75,6 +80,8 @@ pub(crate) struct Device {
     multi_plane: MultiPlane,
     /// For each die the reads that went before others, if the order of operations depends on it.
     passed: Vec<Passed>,
+    /// Present where dies can be interrupted.
+    suspension: Option<Box<Suspension>>,
     /// The waiting operations that the cost policy looks at.
     pub(crate) queues: Queues,
     /// Program time of a block after so many cycles, as a share of the fresh one; beyond the last
@@ -107,6 +114,9 @@ impl Device {
             plain: geometry.units() == Units::PAGE,
             data_first: drive.channel_first == ChannelFirst::Data,
             multi_plane: drive.ftl.multi_plane,
+            suspension: drive
+                .suspend
+                .map(|settings| Box::new(Suspension::new(settings, drive.timing.erase, dies))),
             passed: if order.watches_waits() { vec![Passed::default(); dies] } else { Vec::new() },
             queues: cost.queues(),
             by_wear: program_by_wear(drive),
@@ -268,9 +278,10 @@ impl Device {
                 let d = &mut self.dies[die];
                 d.phase = if d.command.pages_out > 0 { Phase::Sensing } else { Phase::Finishing };
                 let end = clock.now + d.command.array;
-                clock.plan(Actor::Die(die), end);
+                self.array_begins(clock, die, end);
                 self.give_turn(clock, die);
             }
+            Phase::Pausing | Phase::Suspending | Phase::Resuming => self.act_on_paused(clock, die),
             Phase::Idle | Phase::Choosing | Phase::Asking | Phase::Sensed => {
                 unreachable!("a die that waits plans nothing")
             }

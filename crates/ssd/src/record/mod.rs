@@ -10,7 +10,7 @@ mod series;
 mod snapshots;
 
 use crate::config::Recording;
-use crate::device::{Channel, Die, Spent};
+use crate::device::{Channel, Die, SUSPEND, Spent};
 use crate::host::{InFront, Inside, Stats};
 use ftl::{Ftl, Kit};
 use kernel::{Dur, Time};
@@ -102,21 +102,32 @@ impl Column {
 pub type Sink = Box<dyn FnMut(Table, Vec<Column>) -> bool>;
 
 /// The parts of latency.
-const PARTS: usize = 13;
+const PARTS: usize = 14;
 
 /// The names of the parts of latency, in the order of [`parts_ns`].
 fn part_names() -> [String; PARTS] {
-    let queue = Source::ALL.map(|source| format!("queue_{}_ns", source.name()));
+    let queue = Source::ALL.map(|source| match source {
+        SUSPEND => "suspend_ns".into(),
+        source => format!("queue_{}_ns", source.name()),
+    });
     let served = ["bus_ns", "array_ns", "ecc_ns", "buffer_ns", "link_ns", "controller_ns"];
-    let served = served.map(Into::into);
-    parts_ns("throttle_ns".into(), queue, served)
+    let mut names = parts_ns("throttle_ns".into(), queue, served.map(Into::into));
+    names[MAP] = format!("queue_{}_ns", Source::Map.name());
+    names
 }
 
+/// Where the parts have the wait behind the map, of which there is none.
+const MAP: usize = 6;
+
 /// The parts of latency side by side.
-fn parts_ns<T>(throttle: T, queue: [T; 6], served: [T; 6]) -> [T; PARTS] {
-    let [host, gc, wear, refresh, rewrite, map] = queue;
+fn parts_ns<T: Default>(throttle: T, queue: [T; 6], served: [T; 6]) -> [T; PARTS] {
+    let [host, gc, wear, refresh, rewrite, suspend] = queue;
     let [bus, array, ecc, buffer, link, controller] = served;
-    [throttle, host, gc, wear, refresh, rewrite, map, bus, array, ecc, buffer, link, controller]
+    let map = T::default();
+    [
+        throttle, host, gc, wear, refresh, rewrite, map, bus, array, ecc, buffer, link, controller,
+        suspend,
+    ]
 }
 
 /// What is looked at when a row ends, besides the FTL.

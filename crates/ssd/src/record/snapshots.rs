@@ -7,6 +7,7 @@
 //! nothing is looked at.
 
 use super::{Column, Look};
+use crate::device::SUSPEND;
 use ftl::{Ftl, Kit, ReadDisturb, Role, State};
 use kernel::{Dur, Idx, Time};
 use nand::{BlockId, Geometry, Mode, Source};
@@ -184,12 +185,16 @@ impl Rows {
             Column::u32("number", self.number),
             Column::u64("busy_ns", self.busy_ns),
         ];
-        let sources = Source::ALL.into_iter().zip(self.by_source);
-        columns.extend(
-            sources.map(|(source, ns)| {
-                Column::u64(format!("busy_{}_ns", source.name()), ns).optional()
-            }),
-        );
+        // Nothing is done for the map, and its place has the time of suspends.
+        let suspended = self.by_source[SUSPEND as usize].clone();
+        let column = |name: &str, ns| Column::u64(format!("busy_{name}_ns"), ns).optional();
+        for (source, mut ns) in Source::ALL.into_iter().zip(self.by_source) {
+            if source == SUSPEND {
+                ns.iter_mut().filter(|ns| **ns != u64::MAX).for_each(|ns| *ns = 0);
+            }
+            columns.push(column(source.name(), ns));
+        }
+        columns.push(column("suspend", suspended));
         columns
     }
 }

@@ -4,7 +4,7 @@ use super::sections::of_sources;
 use crate::config::Drive;
 use crate::device::{CellCounts, DeviceStats, PageCounts};
 use ftl::Counts;
-use nand::{Level, Source};
+use nand::{Energies, Level, Source, Timing};
 use serde_json::{Value, json};
 
 /// Joules of a run, by operation, source and page type.
@@ -72,7 +72,7 @@ impl EnergyUse {
             Some(_) => sum(&stats.sensed, 0, &attempt),
             None => sum(&stats.sensed, 0, &|l, t| energy.read_joules(timing, l, t)),
         };
-        let program = sum(&stats.programmed, 1, &|l, t| energy.program_joules(timing, l, t));
+        let mut program = sum(&stats.programmed, 1, &|l, t| energy.program_joules(timing, l, t));
         if let (Some(reads), Some(moved)) = (reads, energy.transfer_out) {
             // What correcting errors sends beyond plain reads.
             for (source, planes) in reads.extra_planes.into_iter().enumerate() {
@@ -86,6 +86,22 @@ impl EnergyUse {
             let joules = counts.erase[source] as f64 * energy.erase.as_joules();
             erase += joules;
             by_source[source as usize] += joules;
+        }
+        if let Some(suspend) = drive.suspend {
+            // The power of what is interrupted, for as long as that takes.
+            let each = (suspend.pause + suspend.resume).as_secs_f64();
+            let erasing = energy.erase.as_joules() / timing.erase.as_secs_f64();
+            for source in Source::ALL.map(|source| source as usize) {
+                let joules = stats.suspends.erase[source] as f64 * each * erasing;
+                erase += joules;
+                by_source[source] += joules;
+                let pages = &stats.programmed[source];
+                let joules = stats.suspends.program[source] as f64
+                    * each
+                    * programming(energy, timing, pages, geometry.units().planes);
+                program += joules;
+                by_source[source] += joules;
+            }
         }
         let bits = geometry.shape().bits_per_cell as usize;
         let reprogram = counts.reprogrammed_pages as f64 * energy.reprogram_joules(bits);
@@ -128,4 +144,16 @@ impl EnergyUse {
             "per_host_byte": (host_bytes > 0).then(|| self.total() / host_bytes as f64),
         })
     }
+}
+
+/// Mean power in watts of programming these pages, so many planes at once.
+fn programming(energy: &Energies, timing: &Timing, pages: &[[u64; 4]; 3], planes: u32) -> f64 {
+    let (mut joules, mut seconds) = (0.0, 0.0);
+    for level in Level::ALL {
+        for (page_type, &n) in pages[level as usize].iter().enumerate() {
+            joules += n as f64 * energy.program_joules(timing, level, page_type);
+            seconds += n as f64 * timing.program(level, page_type).as_secs_f64();
+        }
+    }
+    if seconds > 0.0 { joules / seconds * f64::from(planes) } else { 0.0 }
 }

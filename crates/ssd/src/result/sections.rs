@@ -1,7 +1,7 @@
 //! The parts of a result that only divide what was counted, and what each policy did.
 
 use crate::config::{Drive, Pace};
-use crate::device::Cells;
+use crate::device::{Cells, SUSPEND};
 use crate::host::ClassStats;
 use crate::run::capacity;
 use crate::sim::{Class, DeviceStats, Sim, Stats, WaitStats};
@@ -80,7 +80,8 @@ fn classes(classes: &[ClassStats; 4]) -> Value {
 
 fn class(c: &ClassStats) -> Value {
     let mean = |ns: u128| if c.requests == 0 { 0.0 } else { ns as f64 / c.requests as f64 };
-    let queue = of_sources(|s| mean(c.queue_ns[s as usize]));
+    let waits = |s: Source| mean(c.queue_ns[s as usize]);
+    let queue = of_sources(|s| if s == SUSPEND { 0.0 } else { waits(s) });
     json!({
         "requests": c.requests,
         "bytes": c.bytes,
@@ -94,7 +95,7 @@ fn class(c: &ClassStats) -> Value {
             "buffer": mean(c.buffer_ns),
             "link": mean(c.link_ns),
             "controller": mean(c.controller_ns),
-            "suspend": 0.0,
+            "suspend": waits(SUSPEND),
             "map": 0.0,
         },
     })
@@ -171,6 +172,10 @@ pub(super) fn flash(
         "rmw_reads": stats.rmw_reads,
         "skipped_pages": counts.skipped,
         "space_wait_max_ns": paced.then_some(waits.space_longest),
+        "suspends": drive.suspend.map(|_| json!({
+            "program": by_source(&BySource(device.suspends.program)),
+            "erase": by_source(&BySource(device.suspends.erase)),
+        })),
         "uncorrectable": cells.map_or(0, |c| c.counts().uncorrectable.iter().sum::<u64>()),
     })
 }

@@ -1,8 +1,8 @@
 //! A die chooses what goes next, and starts it.
 
 use super::Sim;
-use crate::device::{LaneId, NONE, Owner, PageOp, Work};
-use ftl::{Kit, Lpn, Order, Queues, WriteCtx};
+use crate::device::{LaneId, NONE, Owner, PAUSED_LANE, PageOp, Work};
+use ftl::{Kit, Lpn, OpView, Order, Queues, WriteCtx};
 use kernel::Idx;
 use nand::{DieId, Ppn, Source, Tag};
 
@@ -24,6 +24,19 @@ impl<K: Kit> Sim<K> {
             self.begin(die, op);
         } else {
             self.device.queue(&mut self.clock, die, lane, op);
+            if self.device.suspends() {
+                self.interrupt(die, lane, op);
+            }
+        }
+    }
+
+    /// A read of the host interrupts what runs on its die, if that can be and the order says so.
+    #[cold]
+    fn interrupt(&mut self, die: DieId, lane: LaneId, op: u32) {
+        if matches!(lane, LaneId::ReadHigh | LaneId::Read) {
+            let (now, order) = (self.clock.now, &mut self.ftl.policies.order);
+            let may = |running: &OpView, read: &OpView| order.may_suspend(running, read, now);
+            self.device.interrupt(&mut self.clock, die, op, may);
         }
     }
 
@@ -33,6 +46,7 @@ impl<K: Kit> Sim<K> {
             let (now, order) = (self.clock.now, &mut self.ftl.policies.order);
             let next = self.device.next_lane(die, |heads| order.pick(heads, now));
             let job = match next {
+                Some(PAUSED_LANE) => return self.device.resume(&mut self.clock, die),
                 Some(lane) => {
                     let op = self.device.pop(die, lane);
                     let PageOp { owner: Owner::Job(id), work: Work::Turn, .. } =

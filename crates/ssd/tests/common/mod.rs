@@ -189,6 +189,8 @@ pub(crate) struct Class {
     pub(crate) buffer: f64,
     /// On the link and in the controller: 0 where they take no time.
     pub(crate) front: [f64; 2],
+    /// While dies paused commands and took them up again: 0 where they do not.
+    pub(crate) suspend: f64,
 }
 
 impl Class {
@@ -196,7 +198,14 @@ impl Class {
     pub(crate) fn parts(&self) -> f64 {
         let queue = self.queue.iter().sum::<f64>();
         let front = self.front.iter().sum::<f64>();
-        self.throttle + queue + self.bus + self.array + self.ecc + self.buffer + front
+        self.throttle
+            + queue
+            + self.bus
+            + self.array
+            + self.ecc
+            + self.buffer
+            + front
+            + self.suspend
     }
 
     /// What the requests took in all, with the part behind each cause: (latency, behind the host,
@@ -233,6 +242,7 @@ pub(crate) fn class_of(value: &Value, class: &str) -> Class {
         ecc: number(&delay["ecc"]),
         buffer: number(&delay["buffer"]),
         front: ["link", "controller"].map(|of| number(&delay[of])),
+        suspend: number(&delay["suspend"]),
     }
 }
 

@@ -27,7 +27,7 @@ fn start(device: &mut Device, clock: &mut Clock, die: DieId, work: Work, command
 #[test]
 fn a_move_within_a_plane_leaves_the_channel_to_others() {
     let bus = Bus::Modelled { command: CYCLES, page: PAGE };
-    let (mut device, mut clock) = device(2, bus);
+    let (mut device, mut clock) = device(2, bus, None);
     let geometry = device.geometry;
     let mut array = Array::<Versions>::new(geometry, Layouts::new(geometry.pages_per_block()));
     let slot = |block: u32, page: u32| geometry.ppn(nand::BlockId::from_u32(block), page);

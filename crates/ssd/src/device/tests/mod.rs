@@ -1,20 +1,20 @@
-//! Sketches of mechanisms that the rooms are meant to carry. Each is a test that builds the mechanism
-//! from what is there and checks its law; none of them is a feature.
+//! Dies by themselves, against the laws of queues and against times computed by hand.
 
 mod copyback;
-mod pause;
+mod suspend;
 
 use super::{Device, Owner, PageOp, Work};
-use crate::config::{Drive, chip_drive};
+use crate::config::{Drive, Interruptible, Suspend, chip_drive};
 use crate::sim::Clock;
 use kernel::{Bytes, Dur, Prio, Time};
-use nand::{Bus, DieId, Geometry, Shape, Timing};
+use nand::{BlockId, Bus, DieId, Geometry, Shape, Timing};
 
 const READ: Dur = Dur::us(50);
 const PROGRAM: Dur = Dur::us(600);
+const ERASE: Dur = Dur::ms(3);
 
 /// A device of one channel with so many dies of one plane, and its clock.
-fn device(dies: u32, bus: Bus) -> (Device, Clock) {
+fn device(dies: u32, bus: Bus, suspend: Option<Suspend>) -> (Device, Clock) {
     let shape = Shape {
         channels: 1,
         chips_per_channel: dies,
@@ -26,13 +26,23 @@ fn device(dies: u32, bus: Bus) -> (Device, Clock) {
         bits_per_cell: 1,
     };
     let geometry = Geometry::new(shape).expect("a legal geometry");
-    let timing = Timing::uniform(READ, PROGRAM, Dur::ms(3), bus);
+    let timing = Timing::uniform(READ, PROGRAM, ERASE, bus);
     let chip = chip_drive("a-slc2").expect("a built-in chip");
-    let drive = Drive { geometry, timing, ..chip };
+    let drive = Drive { geometry, timing, suspend, ..chip };
     let device = Device::new(&drive, &drive.policies.build());
     let clock = Clock::new(geometry.dies());
     (device, clock)
 }
+
+/// Suspends of everything at any time, as often as reads come.
+const FREE: Suspend = Suspend {
+    operations: Interruptible::All,
+    pause: Dur::ZERO,
+    resume: Dur::ZERO,
+    limit: u32::MAX,
+    min_progress: Dur::ZERO,
+    erase_loops: None,
+};
 
 /// An operation of the host that has just come.
 fn operation(device: &mut Device, work: Work, now: Time) -> u32 {
@@ -40,3 +50,4 @@ fn operation(device: &mut Device, work: Work, now: Time) -> u32 {
 }
 
 const DIE: DieId = DieId::from_u32(0);
+const BLOCK: BlockId = BlockId::from_u32(0);

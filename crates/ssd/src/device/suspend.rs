@@ -1,0 +1,296 @@
+//! Programs and erases that make way for reads of the host.
+//!
+//! A command that is interrupted is a value beside its die: the command with what is left of it. The
+//! array stops, the die takes `pause` until it can take reads, and `resume` before the array goes on. A
+//! die holds one such command, and does nothing but reads of the host meanwhile: so it is among the
+//! heads from which the order policy picks, beside reads.
+//!
+//! What is on the die when a read comes keeps running until it may be interrupted: its data must be in
+//! the die, it must have had `min-progress` in the array since it began or went on, and an erase in
+//! loops ends the loop. It is left alone where it would be done by the time the die could read.
+
+use super::die::{Heads, PAUSED, PAUSED_LANE, Phase, READS};
+use super::{Device, NONE, Owner};
+use crate::config::{Interruptible, Suspend};
+use crate::sim::{Actor, Clock};
+use ftl::{Op, OpView};
+use kernel::{Dur, Idx, IndexVec, Time};
+use nand::{Command, DieId, Source, Verb};
+
+/// Whose time it is while a die pauses a command or takes it up again: nobody's. In accounts of time it
+/// has the place of the map's pages, since no drive keeps its map in flash.
+pub(crate) const SUSPEND: Source = Source::Map;
+
+/// How often commands were interrupted, by source.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct Suspends {
+    /// Programs.
+    pub program: [u64; 6],
+    /// Erases.
+    pub erase: [u64; 6],
+}
+
+/// What is interrupted, or was.
+#[derive(Copy, Clone, Debug)]
+struct OfDie {
+    /// The first of its operations; `NONE`: nothing is interrupted.
+    op: u32,
+    /// The command with what is left of it.
+    command: Command,
+    /// When it would be done if it were not interrupted.
+    end: Time,
+    /// How often it was interrupted.
+    times: u32,
+    /// When it went on: what the die runs was interrupted before only if it began then.
+    resumed: Option<Time>,
+    /// A read has come while it could not be interrupted, and is to interrupt it as soon as it can.
+    asked: bool,
+    /// The die has looked round at the end of this instant, and no read has come.
+    looked: bool,
+}
+
+impl OfDie {
+    const NONE: Self = Self {
+        op: NONE,
+        command: Command::new(Verb::Read, SUSPEND, Dur::ZERO),
+        end: Time::ZERO,
+        times: 0,
+        resumed: None,
+        asked: false,
+        looked: false,
+    };
+}
+
+/// What is interrupted on dies that can.
+pub(super) struct Suspension {
+    settings: Suspend,
+    dies: IndexVec<DieId, OfDie>,
+    /// Time of an erase from one instant at which it may be interrupted to the next; none: any instant.
+    erase_loop: Option<Dur>,
+    erase: Dur,
+}
+
+impl Suspension {
+    pub(super) fn new(settings: Suspend, erase: Dur, dies: usize) -> Self {
+        let erase_loop =
+            settings.erase_loops.map(|loops| (erase / u64::from(loops)).max(Dur::ns(1)));
+        Self { settings, dies: IndexVec::filled(OfDie::NONE, dies), erase_loop, erase }
+    }
+
+    fn interrupts(&self, verb: Verb) -> bool {
+        match verb {
+            Verb::Program => self.settings.operations != Interruptible::Erases,
+            Verb::Erase => self.settings.operations != Interruptible::Programs,
+            Verb::Read | Verb::Reprogram => false,
+        }
+    }
+}
+
+impl Device {
+    /// Whether reads can interrupt something.
+    #[inline]
+    pub(crate) fn suspends(&self) -> bool {
+        self.suspension.is_some()
+    }
+
+    /// A read has come to a die that is busy: what runs there makes way, if it can and `may`, who is told
+    /// what runs and what came.
+    #[cold]
+    pub(crate) fn interrupt(
+        &mut self,
+        clock: &mut Clock,
+        die: DieId,
+        read: u32,
+        may: impl FnOnce(&OpView, &OpView) -> bool,
+    ) {
+        let (Some(s), d) = (&self.suspension, &self.dies[die]) else { return };
+        let (of, now) = (&s.dies[die], clock.now);
+        let (op, verb) = match d.phase {
+            Phase::Resuming => (of.op, of.command.verb),
+            Phase::Asking | Phase::Beginning | Phase::Finishing => (d.running, d.command.verb),
+            _ => return,
+        };
+        let resumed = d.phase == Phase::Resuming || of.resumed == Some(d.started);
+        if of.asked || !s.interrupts(verb) || resumed && of.times >= s.settings.limit {
+            return;
+        }
+        let at = match d.phase {
+            Phase::Finishing => {
+                let end = clock.planned(Actor::Die(die)).expect("a command runs");
+                let Some(at) = self.interruption(die, end, now) else { return };
+                Some((at, end))
+            }
+            _ => None,
+        };
+        let running = self.view(die, op);
+        let o = &self.ops[read];
+        let read = OpView { since: o.since, ..OpView::new(Op::Read, o.prio, o.seq) };
+        if !may(&running, &read) {
+            return;
+        }
+        let Some(s) = &mut self.suspension else { unreachable!("there is") };
+        match at {
+            Some((at, end)) => {
+                s.dies[die].end = end;
+                self.dies[die].phase = Phase::Pausing;
+                clock.plan(Actor::Die(die), at);
+            }
+            None => s.dies[die].asked = true,
+        }
+    }
+
+    /// When a command that ends at `end` can be interrupted, from now on; never, if it is done before the
+    /// die could read.
+    fn interruption(&self, die: DieId, end: Time, now: Time) -> Option<Time> {
+        let (s, command) = (self.suspension.as_ref()?, &self.dies[die].command);
+        let from = Time::from_ns(end.as_ns() - command.array.as_ns());
+        let mut at = now.max(from + s.settings.min_progress);
+        if let (Verb::Erase, Some(length)) = (command.verb, s.erase_loop) {
+            let done = s.erase - command.array;
+            let loops = (done + (at - from)).as_ns().div_ceil(length.as_ns());
+            at = from + (length * loops - done);
+        }
+        (at + s.settings.pause < end).then_some(at)
+    }
+
+    /// How the order policy sees what is, or was, on a die.
+    fn view(&self, die: DieId, op: u32) -> OpView {
+        let o = &self.ops[op];
+        let kind = if matches!(o.owner, Owner::Job(_)) { Op::Job } else { Op::Write };
+        let mut view = OpView { since: o.since, ..OpView::new(kind, o.prio, o.seq) };
+        if let Some(passed) = self.passed.get(die.index()) {
+            passed.of(&mut view);
+        }
+        view
+    }
+
+    /// The time of a die has come that interrupts a command or takes it up again.
+    #[cold]
+    pub(super) fn act_on_paused(&mut self, clock: &mut Clock, die: DieId) {
+        match self.dies[die].phase {
+            Phase::Pausing => self.pause(clock, die),
+            Phase::Suspending => {
+                self.dies[die].close(clock.now);
+                self.dies[die].choose(clock.now);
+            }
+            _ => self.go_on(clock, die),
+        }
+    }
+
+    /// The array stops.
+    fn pause(&mut self, clock: &mut Clock, die: DieId) {
+        let Some(s) = &mut self.suspension else { unreachable!("there is") };
+        let (of, d, now) = (&mut s.dies[die], &mut self.dies[die], clock.now);
+        let (op, command, left) = (d.running, d.command, of.end - now);
+        let before = if of.resumed == Some(d.started) { of.times } else { 0 };
+        let ran = d.close(now);
+        let done = command.array - left;
+        *of = OfDie {
+            op,
+            command: Command::new(command.verb, command.source, left),
+            times: before + 1,
+            ..OfDie::NONE
+        };
+        d.running = NONE;
+        d.command = OfDie::NONE.command;
+        d.phase = Phase::Suspending;
+        d.mask |= PAUSED;
+        let counts = &mut self.stats.suspends;
+        let counts =
+            if command.verb == Verb::Erase { &mut counts.erase } else { &mut counts.program };
+        counts[command.source as usize] += 1;
+        let pause = s.settings.pause;
+        self.of_command(op, |device, op| {
+            let spent = &mut device.ops[op].spent;
+            spent.array += done.as_ns();
+            spent.bus += (ran - done).as_ns();
+            device.dies[die].begin_wait(spent, now);
+        });
+        clock.plan(Actor::Die(die), now + pause);
+    }
+
+    /// What was interrupted is taken up again, unless a read comes at this instant: one that follows
+    /// upon the last, say.
+    #[cold]
+    pub(crate) fn resume(&mut self, clock: &mut Clock, die: DieId) {
+        let Some(s) = &mut self.suspension else { unreachable!("there is") };
+        let (of, d) = (&mut s.dies[die], &mut self.dies[die]);
+        of.looked = !of.looked;
+        if of.looked {
+            d.phase = Phase::Gathering;
+            clock.plan(Actor::Die(die), clock.now);
+            return;
+        }
+        d.mask &= !PAUSED;
+        d.command = OfDie::NONE.command;
+        d.phase = Phase::Resuming;
+        clock.plan(Actor::Die(die), clock.now + s.settings.resume);
+    }
+
+    /// The array goes on.
+    fn go_on(&mut self, clock: &mut Clock, die: DieId) {
+        let Some(s) = &mut self.suspension else { unreachable!("there is") };
+        let (of, d, now) = (&mut s.dies[die], &mut self.dies[die], clock.now);
+        let (op, command) = (of.op, of.command);
+        d.close(now);
+        d.start(op, command, now);
+        d.phase = Phase::Finishing;
+        (of.op, of.resumed) = (NONE, Some(now));
+        self.of_command(op, |device, op| {
+            device.dies[die].end_wait(&mut device.ops[op].spent);
+        });
+        self.array_begins(clock, die, now + command.array);
+    }
+
+    /// The array of a die is at work until `end`, unless a read that came before interrupts it.
+    pub(super) fn array_begins(&mut self, clock: &mut Clock, die: DieId, end: Time) {
+        clock.plan(Actor::Die(die), end);
+        let asked =
+            self.suspension.as_mut().is_some_and(|s| std::mem::take(&mut s.dies[die].asked));
+        if asked && let Some(at) = self.interruption(die, end, clock.now) {
+            if let Some(s) = &mut self.suspension {
+                s.dies[die].end = end;
+            }
+            self.dies[die].phase = Phase::Pausing;
+            clock.plan(Actor::Die(die), at);
+        }
+    }
+
+    /// Each operation of a command, those of groups included.
+    fn of_command(&mut self, first: u32, mut each: impl FnMut(&mut Self, u32)) {
+        let mut at = first;
+        while at != NONE {
+            let mut member = at;
+            while member != NONE {
+                each(self, member);
+                member = self.ops.also(member);
+            }
+            at = self.ops[at].next;
+        }
+    }
+
+    /// The lane from which a die takes its next operation that holds an interrupted command: that, or a
+    /// read of the host.
+    #[cold]
+    pub(super) fn next_beside_paused(
+        &mut self,
+        die: DieId,
+        pick: impl FnOnce(&[OpView]) -> usize,
+    ) -> usize {
+        let (Some(s), d) = (&self.suspension, &self.dies[die]) else { unreachable!("there is") };
+        if d.mask & READS == 0 {
+            return PAUSED_LANE;
+        }
+        let mut heads = Heads::NONE;
+        d.heads(&self.ops, d.mask & READS, &mut heads);
+        heads.add_paused(self.view(die, s.dies[die].op));
+        let picked = self.pick_among(die, &mut heads, pick);
+        let lane = heads.lane(picked);
+        if lane != PAUSED_LANE
+            && let Some(s) = &mut self.suspension
+        {
+            s.dies[die].looked = false;
+        }
+        lane
+    }
+}
