@@ -6,5 +6,6 @@
 mod sources;
 
 fn main() {
-    sources::export(&[sources::root().join("crates/python/src")]);
+    let crates = sources::root().join("crates");
+    sources::export(&[crates.join("live/src"), crates.join("python/src")]);
 }

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from floatgate.lists import generators as generators
     from floatgate.lists import policies as policies
     from floatgate.lists import schema as schema
+    from floatgate.live.control import Control as Control
+    from floatgate.live.serve import serve as serve
     from floatgate.physics.bench import bench as bench
     from floatgate.pictures import view as view
     from floatgate.policy.permission import allow_code as allow_code
@@ -70,6 +72,8 @@ _HOMES = {
         "life.forward": "FastForward demand_per_second fast_forward",
         "life.lifetime": "lifetime",
         "lists": "chips drive_facts drives formats generators policies schema",
+        "live.control": "Control",
+        "live.serve": "serve",
         "physics.bench": "bench",
         "pictures": "view",
         "policy.permission": "allow_code",

@@ -95,6 +95,14 @@ class InternalError(Exception):
     """A check of the simulator failed: a bug of floatgate, not of the input."""
 
 @final
+class Stop:
+    """Tells a server to end: it answers what it has, and gives its result."""
+
+    def __new__(cls) -> Stop: ...
+    def set(self) -> None:
+        """Sets it."""
+
+@final
 class Drive:
     """The drive that a policy works for."""
 
@@ -499,6 +507,25 @@ def run(
     progress: Callable[[str, int, int | None, int], object] | None,
     rows: Callable[[str, list[tuple[str, NDArray[Any], list[str] | None, bool]]], object] | None,
     tables: Sequence[str],
+    finder: Finder,
+) -> str: ...
+def serve(
+    drive: str,
+    *,
+    build: str,
+    set: Sequence[str],
+    policy: Sequence[str],
+    seed: int | None,
+    cache: tuple[str, str] | None,
+    unix: str | None,
+    listen: str | None,
+    insecure: bool,
+    control: str | None,
+    store: str | None,
+    record: str | None,
+    slowdown: float | None,
+    stop: Stop,
+    progress: Callable[[str, int, int | None, int], object] | None,
     finder: Finder,
 ) -> str: ...
 def demand(

@@ -17,6 +17,7 @@ mod forward;
 mod known;
 mod ldpc;
 mod lists;
+mod live;
 mod located;
 mod memory;
 mod open;
@@ -47,6 +48,8 @@ mod _core {
     use crate::error::{ConfigError, InputError, InternalError, PolicyError, WorkloadError};
     use crate::known::{self, Place};
     #[pymodule_export]
+    use crate::live::Stop;
+    #[pymodule_export]
     use crate::located::located;
     use crate::outside::Outside;
     #[pymodule_export]
@@ -55,7 +58,7 @@ mod _core {
     use crate::views::{
         Access, Block, Drive, Future, Head, Life, Load, Plane, Point, Random, Waiting, Write,
     };
-    use crate::{catalogue, convert, describe, error, forward, ldpc, lists, memory, open, worker};
+    use crate::{catalogue, convert, describe, error, forward, ldpc, lists, live, memory, open, worker};
 
     /// The version, as Cargo knows it.
     #[pyfunction]
@@ -357,6 +360,54 @@ mod _core {
             let seconds = |since: Instant| since.elapsed().as_secs_f64();
             report.set_wall_seconds(seconds(start), seconds(running));
             Ok(report.value().to_string())
+        })
+    }
+
+    /// Serves a drive until `stop` is set; the result as JSON. `progress` hears the stage `serving` as soon
+    /// as clients can connect.
+    #[pyfunction]
+    #[pyo3(signature = (
+        drive, *, build, set, policy, seed, cache, unix, listen, insecure, control, store, record,
+        slowdown, stop, progress, finder
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
+    fn serve(
+        py: Python<'_>,
+        drive: &str,
+        build: String,
+        set: Vec<String>,
+        policy: Vec<String>,
+        seed: Option<u64>,
+        cache: Option<Given>,
+        unix: Option<PathBuf>,
+        listen: Option<String>,
+        insecure: bool,
+        control: Option<PathBuf>,
+        store: Option<PathBuf>,
+        record: Option<PathBuf>,
+        slowdown: Option<f64>,
+        stop: &Stop,
+        progress: Option<Py<PyAny>>,
+        finder: Py<PyAny>,
+    ) -> PyResult<String> {
+        let mut cache = Cache::open(cache)?;
+        let outside = Outside::new(finder);
+        let mut drive = open::drive(drive, &live::settings(set), &policy, seed, &outside)?;
+        drive.build = build;
+        memory::check(&drive)?;
+        let address = live::address(unix, listen)?;
+        let pace = live::pace(slowdown)?;
+        let options = ::live::Options { address, insecure, control, store, record, pace };
+        let stop = stop.flag();
+        worker::run(py, Arc::clone(&outside), progress, None, Tally::NONE, move |tick, _| {
+            let start = Instant::now();
+            let served = live::serve(&drive, &options, &mut cache, &stop, tick);
+            outside.verdict()?;
+            let (mut report, running, how) = served?;
+            report.set_wall_seconds(start.elapsed().as_secs_f64(), running.as_secs_f64());
+            let mut value = report.value().clone();
+            value["timing"]["live"] = how;
+            Ok(value.to_string())
         })
     }
 

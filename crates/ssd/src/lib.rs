@@ -31,6 +31,6 @@ pub use presets::presets;
 pub use result::Report;
 pub use run::{
     NoCache, Planned, RunError, StateCache, capacity, ftl_of, generator, generator_alone, memory,
-    planned, run, run_recorded,
+    open_session, planned, run, run_recorded,
 };
-pub use sim::{Progress, Stage, WaitStats};
+pub use sim::{Progress, Session, Stage, Standing, WaitStats, WornOut};

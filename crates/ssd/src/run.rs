@@ -5,7 +5,7 @@ use crate::host::Tenants;
 use crate::precondition::{Preconditioned, precondition};
 use crate::record::Sink;
 use crate::result::{Report, report};
-use crate::sim::{Interrupted, Progress, Sim, Stage};
+use crate::sim::{Interrupted, Progress, Session, Sim, Stage};
 use ftl::{
     Config, Cost, Ftl, Future, GcMarks, Kit, LevelTimes, Life, PageChoice, Policies, Throttle,
     Watch, Wear,
@@ -198,6 +198,107 @@ pub fn run_recorded(
     }
     let about = About { flows: tenants.flows, ..workload.about().clone() };
     Ok(report(drive, &about, skipped, &alignment, &state, before, &mut sim))
+}
+
+/// A drive that is ready for requests that nobody knows yet. Its settings must not ask for them.
+///
+/// # Errors
+/// A setting needs to know the requests, or says when they arrive.
+pub fn open_session(
+    drive: &Drive,
+    cache: &mut dyn StateCache,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Session, RunError> {
+    let wrong = unfit_for_session(drive);
+    if !wrong.is_empty() {
+        return Err(RunError::Generator(wrong.join("\n")));
+    }
+    let empty = || ftl_of::<Builtin>(drive, policies_of(drive, None));
+    let (mut ftl, state) = prepare(drive, &Unknown::new(), empty, cache, progress)?;
+    let before = pages_in_use(&ftl);
+    ftl.begin_run(policies_of(drive, None));
+    Ok(Session::new(drive.clone(), Sim::new(drive, ftl), state, before))
+}
+
+/// What in the settings of a drive does not go with requests that nobody knows yet.
+fn unfit_for_session(drive: &Drive) -> Vec<String> {
+    let sector = drive.host.sector.get();
+    let mut arbiter = drive.policies.arbiter();
+    arbiter.attach(&drive.geometry, drive.logical_pages);
+    let rules = [
+        (
+            drive.precondition.fill == Fill::Touched,
+            "`precondition.fill = \"touched\"` fills what will be read, which nobody knows of a live \
+             drive; `--set precondition.fill=full` or `none`",
+        ),
+        (
+            drive.precondition.age == Age::Workload,
+            "`precondition.age = \"workload\"` repeats requests that nobody knows of a live drive; \
+             `--set precondition.age=random` or `none`",
+        ),
+        (
+            drive.policies.build().cost.wants_future(),
+            "this cost policy must know the requests to come; `--policy cost=fixed` does not",
+        ),
+        (
+            drive.host.mode != HostMode::Timestamps || (drive.host.speed - 1.0).abs() > 0.0,
+            "requests of a live drive arrive when they come; `--set host.mode=timestamps --set \
+             host.speed=1`",
+        ),
+        (
+            drive.workload.shift != 0,
+            "a live drive moves no addresses; `--set workload.shift=0`",
+        ),
+        (
+            !arbiter.merges() || !drive.host.flow.is_empty() || drive.host.only.is_some(),
+            "a live drive is one flow; `--policy arbitration=merge`, and no `host.flow` or `host.only`",
+        ),
+        (
+            !sector.is_power_of_two() || !(512..=65536).contains(&sector),
+            "sectors of a live drive have 512 bytes or a multiple; `--set host.sector=512B`",
+        ),
+    ];
+    rules.into_iter().filter(|(wrong, _)| *wrong).map(|(_, what)| what.to_owned()).collect()
+}
+
+/// A workload of which nothing is known.
+struct Unknown(About);
+
+impl Unknown {
+    fn new() -> Self {
+        Self(About {
+            name: "live".into(),
+            format: "live".into(),
+            sha256: None,
+            reading: None,
+            requests: None,
+            span: None,
+            timed: true,
+            closed: Vec::new(),
+            flows: Vec::new(),
+            stand_in: None,
+            notes: Vec::new(),
+        })
+    }
+}
+
+impl Workload for Unknown {
+    fn about(&self) -> &About {
+        &self.0
+    }
+
+    fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+        Ok(Box::new(Nothing))
+    }
+}
+
+struct Nothing;
+
+impl Source for Nothing {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        batch.clear();
+        Ok(())
+    }
 }
 
 /// The drive's policies in their first state, told what they must know.

@@ -16,6 +16,7 @@ from floatgate.cli import (
     interrupt,
     lifetime,
     lists,
+    live,
     report,
     runs,
     view,
@@ -46,6 +47,7 @@ app.command()(experiments.reproduce)
 app.command()(report.report)
 app.command()(view.view)
 app.command()(lists.drives)
+app.command(epilog=choices())(opens_files(live.serve))
 app.command()(lists.policies)
 app.command()(lists.chips)
 app.command()(lists.explain)

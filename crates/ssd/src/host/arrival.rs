@@ -212,6 +212,13 @@ impl Feeder {
         outside.unwrap_or(self.backlog.as_deref())?.overload(end)
     }
 
+    /// Somebody else pushes a request that arrives at `at` and finds so many inside.
+    pub(crate) fn note_arrival(&mut self, at: Time, inside: u32) {
+        if let Some(backlog) = &mut self.backlog {
+            backlog.arrival(at, inside, false);
+        }
+    }
+
     /// A request is answered.
     #[inline]
     fn answered(&mut self, done: Completion) {

@@ -92,6 +92,8 @@ struct Entry {
     owed: Option<u32>,
     /// The stretch of writes that it belongs to (see [`Barrier`](super::Barrier)).
     stretch: u32,
+    /// What the last write of it was pushed with.
+    token: u32,
     before: u32,
     after: u32,
 }
@@ -113,6 +115,8 @@ pub(crate) struct Write {
     pub(crate) stretch: u32,
     /// It is done only when it survives a loss of power.
     pub(crate) forced: bool,
+    /// What it was pushed with.
+    pub(crate) token: u32,
 }
 
 /// The place of a write.
@@ -142,6 +146,8 @@ pub(crate) struct Flushed {
     /// The write that is done with it.
     pub(crate) owed: Option<u32>,
     pub(crate) stretch: u32,
+    /// What the last write of it was pushed with.
+    pub(crate) token: u32,
 }
 
 /// The buffer.
@@ -221,7 +227,7 @@ impl Buffer {
 
     /// Takes a page that the host writes, if there is room. `came_before`: writes wait for it.
     pub(crate) fn write(&mut self, write: Write, came_before: bool) -> Option<Placed> {
-        let Write { lpn, parts, prio, forced, stretch } = write;
+        let Write { lpn, parts, prio, forced, stretch, token } = write;
         let awaited = self.volatile && (forced || self.write_through);
         if let Some(&place) = self.places.get(&lpn) {
             let entry = &mut self.entries[place as usize];
@@ -230,6 +236,7 @@ impl Buffer {
                 entry.parts.0 |= parts.0;
                 entry.prio = entry.prio.max(prio);
                 entry.awaited = awaited;
+                entry.token = token;
                 self.counts.absorbed += 1;
                 if let State::Arriving(writes) = &mut entry.state {
                     *writes += 1;
@@ -256,6 +263,7 @@ impl Buffer {
             awaited,
             owed: None,
             stretch,
+            token,
             before: END,
             after: END,
         };
@@ -364,14 +372,14 @@ impl Buffer {
 
     /// A page has reached flash.
     pub(crate) fn flushed(&mut self, place: u32) -> Flushed {
-        let Entry { lpn, owed, stretch, .. } = self.entries[place as usize];
+        let Entry { lpn, owed, stretch, token, .. } = self.entries[place as usize];
         if self.places.get(&lpn) == Some(&place) {
             self.places.remove(&lpn);
         }
         self.give_back(place);
         self.owing -= u32::from(owed.is_some());
         let dead = self.dead.iter().position(|&d| d == place);
-        Flushed { dead: dead.map(|at| self.dead.remove(at)).is_some(), owed, stretch }
+        Flushed { dead: dead.map(|at| self.dead.remove(at)).is_some(), owed, stretch, token }
     }
 
     /// From now on no page stays unsent.

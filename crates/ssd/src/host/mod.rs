@@ -20,7 +20,7 @@ pub use buffer::BufferCounts;
 pub(crate) use buffer::{Arrived, Buffer, Data, Flush, Parts, Write};
 pub(crate) use front::{COMMAND, Front, InFront, Passed};
 pub(crate) use port::Transfer;
-pub use queue::{Class, ClassStats, Completion, Stats};
+pub use queue::{Class, ClassStats, Completion, Safe, Stats};
 pub(crate) use queue::{Inside, Requests};
 pub(crate) use tenants::Tenants;
 pub(crate) use tray::Trays;

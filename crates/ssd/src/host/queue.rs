@@ -196,6 +196,15 @@ pub struct Completion {
     pub latency: Dur,
 }
 
+/// The data of a page survive a loss of power from now on.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Safe {
+    /// The page, counted from the first of the address space.
+    pub page: u32,
+    /// What the write was pushed with: it is safe, and so are all writes of the page that the drive took in before it.
+    pub token: u32,
+}
+
 /// The requests inside the drive, in a slab, and those that are done and not yet told.
 pub(crate) struct Requests {
     slots: Vec<Inside>,
@@ -204,6 +213,8 @@ pub(crate) struct Requests {
     /// When the number of requests inside last changed.
     counted_at: Time,
     pub(crate) done: VecDeque<Completion>,
+    /// Pages that became safe and were not told yet, if somebody wants to know.
+    pub(crate) safe: Option<VecDeque<Safe>>,
     /// What flushes wait for.
     pub(crate) barrier: Barrier,
     pub(crate) stats: Stats,
@@ -217,6 +228,7 @@ impl Requests {
             inside: 0,
             counted_at: Time::ZERO,
             done: VecDeque::new(),
+            safe: None,
             barrier: Barrier::default(),
             stats: Stats::default(),
         }

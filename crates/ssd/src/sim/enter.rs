@@ -6,7 +6,8 @@ use super::{Actor, Sim};
 use crate::config::{PendingRead, UnmappedRead};
 use crate::device::{LaneId, Owner, PageOp, Spent, Work};
 use crate::host::{
-    Arrived, Buffer, COMMAND, Class, Data, Flush, Front, Inside, Parts, Passed, Transfer, Write,
+    Arrived, Buffer, COMMAND, Class, Data, Flush, Front, Inside, Parts, Passed, Safe, Transfer,
+    Write,
 };
 use ftl::{Access, AccessKind, Kit, Lpn};
 use kernel::{Bytes, Dur, Prio, Time};
@@ -260,6 +261,9 @@ impl<K: Kit> Sim<K> {
     fn page_answered(&mut self, op: u32) {
         match self.device.ops[op].owner {
             Owner::Host(id) => {
+                if self.requests.safe.is_some() {
+                    self.page_safe(id, op);
+                }
                 if self.requests.page_done(id, self.clock.now) {
                     let spent = self.device.ops[op].spent;
                     self.complete(id, spent);
@@ -268,6 +272,22 @@ impl<K: Kit> Sim<K> {
             }
             Owner::Buffer(place) => self.flush_done(op, place),
             Owner::Job(_) => unreachable!("a job's page is no page of the host"),
+        }
+    }
+
+    /// A host page operation is done, and somebody wants to know which data are safe: those of a write,
+    /// unless they may still be lost from a buffer.
+    #[cold]
+    fn page_safe(&mut self, id: u32, op: u32) {
+        let &Inside { class, token, .. } = self.requests.get(id);
+        if class == Class::Write && !self.buffer.as_ref().is_some_and(Buffer::is_volatile) {
+            self.note_safe(self.lpn_of(op), token);
+        }
+    }
+
+    fn note_safe(&mut self, lpn: Lpn, token: u32) {
+        if let Some(safe) = &mut self.requests.safe {
+            safe.push_back(Safe { page: lpn.as_u32(), token });
         }
     }
 
@@ -517,8 +537,8 @@ impl<K: Kit> Sim<K> {
     fn place_in_buffer(&mut self, op: u32, data: Data, came_before: bool) -> Option<u32> {
         let (lpn, o) = (self.lpn_of(op), &self.device.ops[op]);
         let Owner::Host(id) = o.owner else { unreachable!("the host writes") };
-        let &Inside { forced, stretch, .. } = self.requests.get(id);
-        let write = Write { lpn, parts: data.parts, prio: o.prio, forced, stretch };
+        let &Inside { forced, stretch, token, .. } = self.requests.get(id);
+        let write = Write { lpn, parts: data.parts, prio: o.prio, forced, stretch, token };
         let buffer = self.buffer.as_mut().expect("a buffer");
         let placed = buffer.write(write, came_before)?;
         if placed.new && buffer.is_volatile() {
@@ -652,8 +672,12 @@ impl<K: Kit> Sim<K> {
         self.requests.stats.emptied_ns = now.as_ns();
         let buffer = self.buffer.as_mut().expect("a page was sent");
         let (volatile, flushed) = (buffer.is_volatile(), buffer.flushed(place));
+        let lpn = lpn.expect("a write has a page");
+        if volatile {
+            self.note_safe(lpn, flushed.token);
+        }
         if flushed.dead {
-            self.ftl.trim(lpn.expect("a write has a page"), now);
+            self.ftl.trim(lpn, now);
         }
         if let Some(write) = flushed.owed {
             self.device.ops[write].spent.then(&spent);

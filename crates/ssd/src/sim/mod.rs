@@ -12,15 +12,17 @@ mod dispatch;
 mod enter;
 mod jobs;
 mod load;
+mod session;
 mod wait;
 mod watch;
 
 pub(crate) use clock::{Actor, Clock};
+pub use session::{Session, Standing, WornOut};
 pub use wait::WaitStats;
 pub use watch::Stretch;
 
 pub use crate::device::{DeviceStats, PageCounts};
-pub use crate::host::{BufferCounts, Class, ClassStats, Completion, Overload, Stats};
+pub use crate::host::{BufferCounts, Class, ClassStats, Completion, Overload, Safe, Stats};
 
 use crate::config::{Drive, Host, PendingRead, Recording, UnmappedRead};
 use crate::device::{Cells, Device};
@@ -31,6 +33,7 @@ use kernel::{Dur, Idx, Time};
 use load::Reading;
 use nand::PlaneId;
 use policies::ArbitrationPolicy;
+use std::collections::VecDeque;
 use wait::Waits;
 use watch::Watch;
 use workload::{Loop, Request, Source as Requester, TraceError};
@@ -260,6 +263,17 @@ impl<K: Kit> Sim<K> {
         self.requests.done.pop_front()
     }
 
+    /// From now on [`Sim::take_safe`] tells which data survive a loss of power.
+    pub fn tell_safe(&mut self) {
+        self.requests.safe = Some(VecDeque::new());
+    }
+
+    /// The next page whose data became safe, in the order in which they did.
+    #[inline]
+    pub fn take_safe(&mut self) -> Option<Safe> {
+        self.requests.safe.as_mut()?.pop_front()
+    }
+
     /// Whoever pushes requests has no more: what the buffer holds is sent to flash, and once all is
     /// served neither idle time nor policies go on.
     pub fn close(&mut self) {
@@ -479,6 +493,11 @@ impl<K: Kit> Sim<K> {
     /// The cells, where they are modelled.
     pub(crate) fn cells(&self) -> Option<&Cells> {
         self.device.cells.as_deref()
+    }
+
+    /// Pages that a read found past what the code corrects; none, where the cells are not modelled.
+    pub fn uncorrectable_reads(&self) -> u64 {
+        self.cells().map_or(0, |cells| cells.counts().uncorrectable.iter().sum())
     }
 
     /// What an arbiter between flows counted.

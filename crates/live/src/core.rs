@@ -1,0 +1,381 @@
+//! The drive and its data: commands go in, and come out with what became of them.
+
+use crate::record::Recording;
+use crate::versions::Versions;
+use crate::wire::{Command, Errno, Kind, MAX_PAYLOAD};
+use rustc_hash::FxHashMap;
+use slab::Slab;
+use ssd::Session;
+use ssd::kernel::{Prio, Time};
+use ssd::sim::Turn;
+use ssd::workload::{Op, Request};
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+
+/// Whose command it is.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Who {
+    /// The place of the connection.
+    pub(crate) key: usize,
+    /// Its number, which no other has.
+    pub(crate) number: u32,
+}
+
+/// A command that is done.
+pub(crate) struct Finished {
+    pub(crate) who: Who,
+    pub(crate) command: Command,
+    pub(crate) outcome: Result<(), Errno>,
+    /// When it was done, in simulated time, and when it came; not, if no time passed for it.
+    pub(crate) at: Option<(Time, Time)>,
+}
+
+/// A command inside the drive.
+struct Job {
+    who: Who,
+    command: Command,
+    /// The numbers of its requests.
+    serials: Range<u64>,
+    /// Requests that are not done.
+    left: u32,
+    arrived: Time,
+}
+
+/// What is counted beside the drive.
+#[derive(Default)]
+pub(crate) struct Health {
+    /// Reads that failed because a fault was planted.
+    pub(crate) media_errors: u64,
+    pub(crate) power_cuts: u64,
+    /// Commands that found no room on the host.
+    pub(crate) host_full: u64,
+}
+
+pub(crate) struct Core {
+    session: Session,
+    pub(crate) versions: Versions,
+    recording: Recording,
+    /// The recording could not be written on: it ends before the run does.
+    pub(crate) unrecorded: Option<io::Error>,
+    jobs: Slab<Job>,
+    /// Requests inside the drive, by the low half of their numbers, and whose they are.
+    parts: FxHashMap<u32, usize>,
+    /// Requests so far.
+    serial: u64,
+    pub(crate) finished: VecDeque<Finished>,
+    /// Ranges whose reads fail.
+    pub(crate) faults: Vec<Range<u64>>,
+    pub(crate) health: Health,
+    worn: bool,
+}
+
+fn errno(e: &io::Error) -> Errno {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    match e.kind() {
+        StorageFull | QuotaExceeded | FileTooLarge => Errno::NoSpace,
+        _ => Errno::Io,
+    }
+}
+
+const FLUSH: Request =
+    Request { at: Time::ZERO, offset: 0, len: 0, op: Op::Flush, prio: Prio::Normal, flow: 0 };
+
+impl Core {
+    pub(crate) fn new(mut session: Session, versions: Versions, recording: Recording) -> Self {
+        session.tell_safe();
+        Self {
+            session,
+            versions,
+            recording,
+            unrecorded: None,
+            jobs: Slab::new(),
+            parts: FxHashMap::default(),
+            serial: 0,
+            finished: VecDeque::new(),
+            faults: Vec::new(),
+            health: Health::default(),
+            worn: false,
+        }
+    }
+
+    pub(crate) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Whether the drive's life has ended.
+    pub(crate) fn is_worn_out(&self) -> bool {
+        self.worn
+    }
+
+    /// Whether commands are inside.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.jobs.is_empty()
+    }
+
+    /// Commands inside.
+    pub(crate) fn inside(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Whether there is room for another command.
+    pub(crate) fn has_room(&self) -> bool {
+        self.session.has_room() || self.worn
+    }
+
+    /// Requests that the drive has taken in.
+    pub(crate) fn served(&self) -> u64 {
+        self.session.sim().stats().served
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        self.session.sim().now()
+    }
+
+    /// A command comes.
+    pub(crate) fn begin(&mut self, who: Who, mut command: Command) {
+        let op = match (command.kind, command.fua) {
+            (Kind::Read, _) => Op::Read,
+            (Kind::Write | Kind::Zero { no_hole: true }, false) => Op::Write,
+            (Kind::Write | Kind::Zero { no_hole: true }, true) => Op::WriteFua,
+            (Kind::Trim | Kind::Zero { no_hole: false }, _) => Op::Trim,
+            (Kind::Flush, _) => Op::Flush,
+            (Kind::Status { .. } | Kind::Disconnect, _) => {
+                self.finished.push_back(Finished { who, command, outcome: Ok(()), at: None });
+                return;
+            }
+        };
+        if self.worn {
+            self.answer_worn(who, command);
+            return;
+        }
+        let (data, first) = (std::mem::take(&mut command.data), self.serial + 1);
+        let (offset, len) = (command.offset, command.len);
+        let no_data = matches!(command.kind, Kind::Zero { no_hole: true });
+        let arrived = self.now();
+        let job = Job { who, command, serials: first..first, left: 0, arrived };
+        let key = self.jobs.insert(job);
+        // Zeroes may be more than a drive takes at once.
+        let most = if op == Op::Trim { u64::from(u32::MAX) } else { u64::from(MAX_PAYLOAD) };
+        let mut done = 0;
+        while done < u64::from(len) || op == Op::Flush {
+            let part = most.min(u64::from(len) - done);
+            let at = offset + done;
+            self.serial += 1;
+            if no_data {
+                self.versions.zero(self.serial, at, part);
+            } else if op.writes() {
+                self.versions.write(self.serial, at, &data[done as usize..][..part as usize]);
+            }
+            self.jobs[key].serials.end = self.serial + 1;
+            self.jobs[key].left += 1;
+            self.parts.insert(self.serial as u32, key);
+            let request = Request { offset: at, len: part as u32, op, ..FLUSH };
+            match self.session.arrive(&request, self.serial as u32) {
+                Ok(at) => {
+                    self.jobs[key].arrived = at;
+                    self.record(at, &request, who.number);
+                }
+                Err(ssd::WornOut) => {
+                    self.settle();
+                    self.wear_out();
+                    return;
+                }
+            }
+            done += part;
+            if op == Op::Flush {
+                break;
+            }
+        }
+        self.settle();
+    }
+
+    fn record(&mut self, at: Time, request: &Request, connection: u32) {
+        if self.unrecorded.is_none()
+            && let Err(e) = self.recording.put(at, request, connection)
+        {
+            self.unrecorded = Some(e);
+        }
+    }
+
+    /// Lets simulated time pass until `until` or until something is done.
+    pub(crate) fn advance(&mut self, until: Option<Time>) -> Turn {
+        if self.worn {
+            return Turn::WornOut;
+        }
+        let turn = self.session.advance(until);
+        self.settle();
+        if turn == Turn::WornOut {
+            self.wear_out();
+        }
+        turn
+    }
+
+    /// Takes note of what has become safe, then of what is done.
+    fn settle(&mut self) {
+        let mut trouble = None;
+        while let Some(safe) = self.session.take_safe() {
+            let behind = (self.serial as u32).wrapping_sub(safe.token);
+            if let Err(e) = self.versions.promote(safe.page, self.serial - u64::from(behind)) {
+                trouble = Some(errno(&e));
+            }
+        }
+        while let Some(done) = self.session.take_done() {
+            let Some(key) = self.parts.remove(&done.token) else { continue };
+            self.jobs[key].left -= 1;
+            if self.jobs[key].left == 0 {
+                let job = self.jobs.remove(key);
+                let outcome = self.conclude(&job, trouble);
+                let at = Some((self.now(), job.arrived));
+                let (who, command) = (job.who, job.command);
+                self.finished.push_back(Finished { who, command, outcome, at });
+            }
+        }
+    }
+
+    /// What becomes of a command that the drive has carried out.
+    fn conclude(&mut self, job: &Job, trouble: Option<Errno>) -> Result<(), Errno> {
+        let Job { command: Command { kind, offset, len, fua, .. }, serials, .. } = job;
+        let (offset, len) = (*offset, u64::from(*len));
+        let last = serials.end - 1;
+        let result = match kind {
+            Kind::Read => return self.readable(offset, len),
+            Kind::Write | Kind::Zero { no_hole: true } => match trouble {
+                Some(errno) => Err(errno),
+                None if *fua => self.versions.sync().map_err(|e| errno(&e)),
+                None => Ok(()),
+            },
+            Kind::Trim | Kind::Zero { no_hole: false } => self
+                .versions
+                .trim(last, offset, len)
+                .and_then(|()| if *fua { self.make_safe(last) } else { Ok(()) })
+                .map_err(|e| errno(&e)),
+            Kind::Flush => {
+                let kept = self.make_safe(last).map_err(|e| errno(&e));
+                if self.unrecorded.is_none()
+                    && let Err(e) = self.recording.hand_over()
+                {
+                    self.unrecorded = Some(e);
+                }
+                return kept.inspect_err(|_| self.health.host_full += 1);
+            }
+            Kind::Status { .. } | Kind::Disconnect => Ok(()),
+        };
+        result.inspect_err(|_| {
+            self.health.host_full += 1;
+            self.versions.take_back(serials.clone(), offset, len);
+        })
+    }
+
+    fn make_safe(&mut self, upto: u64) -> io::Result<()> {
+        self.versions.promote_all(upto)?;
+        self.versions.sync()
+    }
+
+    fn readable(&mut self, offset: u64, len: u64) -> Result<(), Errno> {
+        let hit = |fault: &Range<u64>| fault.start < offset + len && offset < fault.end;
+        if self.faults.iter().any(hit) {
+            self.health.media_errors += 1;
+            return Err(Errno::Io);
+        }
+        Ok(())
+    }
+
+    // ── The end of its life ─────────────────────────────────────────────────────────────────────
+
+    fn wear_out(&mut self) {
+        self.worn = true;
+        self.parts.clear();
+        let inside = std::mem::take(&mut self.jobs);
+        let mut inside: Vec<Job> = inside.into_iter().map(|(_, job)| job).collect();
+        inside.sort_unstable_by_key(|job| job.serials.start);
+        for job in inside {
+            let Command { offset, len, .. } = job.command;
+            self.versions.take_back(job.serials, offset, len.into());
+            self.answer_worn(job.who, job.command);
+        }
+    }
+
+    /// A drive whose life has ended refuses what would change it, and still reads.
+    fn answer_worn(&mut self, who: Who, command: Command) {
+        let outcome = match command.kind {
+            Kind::Read => self.readable(command.offset, command.len.into()),
+            // What a buffer that loses its data held never reached flash.
+            Kind::Flush if self.versions.waiting() > 0 => Err(Errno::Io),
+            Kind::Flush => self.versions.sync().map_err(|e| errno(&e)),
+            Kind::Status { .. } | Kind::Disconnect => Ok(()),
+            _ => Err(Errno::NoSpace),
+        };
+        self.finished.push_back(Finished { who, command, outcome, at: None });
+    }
+
+    // ── Power ───────────────────────────────────────────────────────────────────────────────────
+
+    /// The power fails and comes back: nothing inside is answered, and data that were not safe are
+    /// gone. The map survives; what it and wear come to is as if a flush had come at the cut.
+    pub(crate) fn cut_power(&mut self) {
+        self.jobs.clear();
+        self.parts.clear();
+        self.finished.clear();
+        self.versions.lose();
+        self.health.power_cuts += 1;
+        if self.unrecorded.is_none()
+            && let Err(e) = self.recording.note(self.now(), "power-cut")
+        {
+            self.unrecorded = Some(e);
+        }
+        self.flush_alone();
+        while !self.worn && self.session.sim().inside() > 0 {
+            self.advance(None);
+        }
+    }
+
+    /// A flush that no client asked for.
+    fn flush_alone(&mut self) {
+        if self.worn {
+            return;
+        }
+        self.serial += 1;
+        match self.session.arrive(&FLUSH, self.serial as u32) {
+            Ok(at) => self.record(at, &FLUSH, 0),
+            Err(ssd::WornOut) => self.wear_out(),
+        }
+        self.settle();
+    }
+
+    /// A fault was planted or removed.
+    pub(crate) fn note(&mut self, what: &str) {
+        if self.unrecorded.is_none()
+            && let Err(e) = self.recording.note(self.now(), what)
+        {
+            self.unrecorded = Some(e);
+        }
+    }
+
+    // ── The end ─────────────────────────────────────────────────────────────────────────────────
+
+    /// An orderly end: everything is done, data are on the disk, and the recording ends with a flush.
+    pub(crate) fn shut_down(&mut self) -> io::Result<()> {
+        while !self.worn && self.session.sim().inside() > 0 {
+            self.advance(None);
+        }
+        self.flush_alone();
+        if !self.worn {
+            self.session.close(&mut |_| {});
+            self.settle();
+        }
+        self.versions.promote_all(self.serial)?;
+        self.versions.sync()
+    }
+
+    /// The result, and why the recording is not whole if it is not.
+    pub(crate) fn report(self) -> (ssd::Report, Option<io::Error>) {
+        let Self { session, recording, mut unrecorded, .. } = self;
+        let nameless = Recording::of_none();
+        let about = recording.finish().unwrap_or_else(|e| {
+            unrecorded.get_or_insert(e);
+            nameless.finish().expect("it writes nothing")
+        });
+        (session.report(&about), unrecorded)
+    }
+}

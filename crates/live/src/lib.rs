@@ -1,0 +1,151 @@
+//! A drive that programs can mount: an NBD server around a drive in simulated time.
+//!
+//! The only crate that knows wall clocks and sockets. [`wire`] is the protocol as a function of bytes;
+//! [`Versions`] has the data, those that survive a loss of power and those that do not yet; the rest
+//! is one loop. What it serves is recorded, and `floatgate run` of the recording gives the same result.
+
+#![allow(clippy::disallowed_methods, reason = "this crate is where wall time is read")]
+
+pub mod store;
+pub mod wire;
+
+mod clock;
+mod control;
+mod core;
+mod listen;
+mod record;
+mod server;
+mod versions;
+
+pub use clock::Pace;
+pub use listen::Address;
+pub use versions::Versions;
+
+use crate::core::Core;
+use listen::Listener;
+use record::Recording;
+use serde_json::Value;
+use ssd::{Drive, Report, RunError, Session};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use store::{FileStore, Memory, Store};
+use wire::Export;
+
+/// How a drive is served.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Options {
+    /// Where clients find it.
+    pub address: Address,
+    /// Addresses beyond loopback are allowed.
+    pub insecure: bool,
+    /// The path of the socket by which it is watched and told things.
+    pub control: Option<PathBuf>,
+    /// The file that keeps its data; memory, where there is none.
+    pub store: Option<PathBuf>,
+    /// The file that keeps what it was asked.
+    pub record: Option<PathBuf>,
+    /// How simulated time passes.
+    pub pace: Pace,
+}
+
+/// Why a drive is not served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// A place that was named cannot be used.
+    #[error("{}: {source}", path.display())]
+    Place {
+        /// What was named.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The address cannot be listened at.
+    #[error("{address}: {source}")]
+    Address {
+        /// What was named.
+        address: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The drive does not go with it.
+    #[error("{0}")]
+    Drive(#[from] RunError),
+    /// The loop could not go on.
+    #[error("the sockets cannot be waited for ({0})")]
+    Socket(io::Error),
+}
+
+/// A server that has all its files and sockets, and no drive yet.
+pub struct Ready {
+    listener: Listener,
+    control: Option<Listener>,
+    store: Box<dyn Store>,
+    /// The store was there before.
+    reopened: bool,
+    recording: Recording,
+    options: Options,
+}
+
+impl Ready {
+    /// Takes every place that `options` name, or none.
+    pub fn new(drive: &Drive, options: &Options) -> Result<Self, ServeError> {
+        let place = |path: &PathBuf, source| ServeError::Place { path: path.clone(), source };
+        let listener = match &options.address {
+            Address::Unix(path) => Listener::unix(path).map_err(|e| place(path, e))?,
+            Address::Tcp(address) => Listener::tcp(address, options.insecure)
+                .map_err(|source| ServeError::Address { address: address.clone(), source })?,
+        };
+        let control = options.control.as_ref();
+        let control = control.map(|path| Listener::unix(path).map_err(|e| place(path, e)));
+        let control = control.transpose()?;
+        let size = ssd::capacity(drive).get();
+        let (store, reopened): (Box<dyn Store>, bool) = match &options.store {
+            Some(path) => {
+                let (store, there) = FileStore::open(path, size).map_err(|e| place(path, e))?;
+                (Box::new(store), there)
+            }
+            None => (Box::<Memory>::default(), false),
+        };
+        let recording = match &options.record {
+            Some(path) => Recording::create(path, drive)
+                .map_err(|(path, source)| ServeError::Place { path, source })?,
+            None => Recording::of_none(),
+        };
+        Ok(Self { listener, control, store, reopened, recording, options: options.clone() })
+    }
+
+    /// How clients name the server.
+    pub fn uri(&self) -> String {
+        self.listener.uri()
+    }
+
+    /// Whether the data are those of an earlier server.
+    pub fn is_reopened(&self) -> bool {
+        self.reopened
+    }
+
+    /// Serves a drive until `stop` is set or `look`, which hears now and then how many requests were
+    /// served and what simulated time it is, answers `false`. Returns the result of the run, and what
+    /// is to be said of how it was served.
+    pub fn serve(
+        self,
+        session: Session,
+        stop: &AtomicBool,
+        look: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<(Report, Value), ServeError> {
+        let drive = session.drive();
+        let page = drive.geometry.page_size().get();
+        let export = Export {
+            name: drive.name.clone(),
+            description: drive.summary.clone(),
+            size: ssd::capacity(drive).get(),
+            sector: drive.host.sector.get() as u32,
+            preferred: page.max(drive.host.sector.get()) as u32,
+        };
+        let versions = Versions::new(self.store, page);
+        let core = Core::new(session, versions, self.recording);
+        let pace = self.options.pace;
+        server::Server::new(core, export, pace, self.listener, self.control, stop).run(look)
+    }
+}

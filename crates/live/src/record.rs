@@ -1,0 +1,150 @@
+//! What a live drive was asked, as a trace: the text of `blkparse`, in which every request has its simulated
+//! time in nanoseconds, and the number of its connection as that of its process. The last line is a
+//! flush. Beside it lie the drive as a file, so that `floatgate run REC.toml REC` makes the run
+//! again, and what was done through the control socket, a line for each.
+
+use sha2::{Digest, Sha256};
+use ssd::Drive;
+use ssd::kernel::Time;
+use ssd::workload::{About, Op, Request};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Lines are handed over to the system in pieces of so many bytes.
+const PIECE: usize = 1 << 16;
+
+/// What came so far; it is kept in files if somebody wants it.
+pub(crate) struct Recording {
+    files: Option<Files>,
+    /// Lines that were not handed over.
+    text: String,
+    digest: Sha256,
+    lines: u64,
+}
+
+struct Files {
+    trace: File,
+    events: File,
+    /// Where they lie: the trace first.
+    paths: [PathBuf; 3],
+    /// Something was recorded.
+    used: bool,
+}
+
+impl Drop for Files {
+    /// A recording of nothing is none.
+    fn drop(&mut self) {
+        if !self.used {
+            self.paths.iter().for_each(|path| drop(std::fs::remove_file(path)));
+        }
+    }
+}
+
+/// A path with an ending more.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name: OsString = path.into();
+    name.push(ending);
+    name.into()
+}
+
+impl Recording {
+    /// Of nothing but a digest.
+    pub(crate) fn of_none() -> Self {
+        Self { files: None, text: String::new(), digest: Sha256::new(), lines: 0 }
+    }
+
+    /// New files; nothing is written over, and all are there or none.
+    pub(crate) fn create(path: &Path, drive: &Drive) -> Result<Self, (PathBuf, io::Error)> {
+        let drive = toml::to_string(&drive.resolved).expect("a resolved drive is a drive file");
+        let paths = [path.to_owned(), beside(path, ".toml"), beside(path, ".events")];
+        let mut files = Vec::new();
+        for place in &paths {
+            match OpenOptions::new().write(true).create_new(true).open(place) {
+                Ok(file) => files.push(file),
+                Err(e) => {
+                    paths.iter().take(files.len()).for_each(|p| drop(std::fs::remove_file(p)));
+                    return Err((place.clone(), e));
+                }
+            }
+        }
+        let [trace, mut of_drive, events] = <[File; 3]>::try_from(files).expect("one for each");
+        let written = of_drive.write_all(drive.as_bytes()).and_then(|()| of_drive.sync_all());
+        if let Err(e) = written {
+            paths.iter().for_each(|p| drop(std::fs::remove_file(p)));
+            return Err((paths[1].clone(), e));
+        }
+        let files = Some(Files { trace, events, paths, used: false });
+        Ok(Self { files, ..Self::of_none() })
+    }
+
+    /// A request that arrived at `at` by a connection.
+    pub(crate) fn put(&mut self, at: Time, request: &Request, connection: u32) -> io::Result<()> {
+        self.lines += 1;
+        let (s, ns) = (at.as_ns() / 1_000_000_000, at.as_ns() % 1_000_000_000);
+        let (lines, text) = (self.lines, &mut self.text);
+        let what = match request.op {
+            Op::Read => "R",
+            Op::Write => "W",
+            Op::WriteFua => "WF",
+            Op::Trim => "D",
+            Op::Flush => "FN",
+        };
+        let put = write!(text, "259,0 0 {lines} {s}.{ns:09} {connection} Q {what} ");
+        put.expect("a string takes every text");
+        if request.has_extent() {
+            let (first, sectors) = (request.offset / 512, request.len / 512);
+            write!(text, "{first} + {sectors} ").expect("a string takes every text");
+        }
+        text.push_str("[client]\n");
+        if text.len() >= PIECE { self.hand_over() } else { Ok(()) }
+    }
+
+    /// Hands over to the system what came.
+    pub(crate) fn hand_over(&mut self) -> io::Result<()> {
+        if self.text.is_empty() {
+            return Ok(());
+        }
+        if let Some(files) = &mut self.files {
+            files.used = true;
+            files.trace.write_all(self.text.as_bytes())?;
+        }
+        self.digest.update(&self.text);
+        self.text.clear();
+        Ok(())
+    }
+
+    /// Something that was done through the control socket.
+    pub(crate) fn note(&mut self, at: Time, what: &str) -> io::Result<()> {
+        let Some(files) = &mut self.files else { return Ok(()) };
+        let line = serde_json::json!({ "at_ns": at.as_ns(), "event": what });
+        files.events.write_all(format!("{line}\n").as_bytes())
+    }
+
+    /// The end, on the disk: what a result says of it.
+    pub(crate) fn finish(mut self) -> io::Result<About> {
+        self.hand_over()?;
+        let mut name = "live".to_owned();
+        if let Some(Files { trace, events, paths, .. }) = &self.files {
+            trace.sync_all()?;
+            events.sync_all()?;
+            name = paths[0].file_name().map_or(name, |n| n.to_string_lossy().into_owned());
+        }
+        let digest = self.digest.finalize();
+        Ok(About {
+            name,
+            format: "blkparse".into(),
+            sha256: Some(digest.iter().map(|byte| format!("{byte:02x}")).collect()),
+            reading: None,
+            requests: Some(self.lines),
+            span: None,
+            timed: true,
+            closed: Vec::new(),
+            flows: Vec::new(),
+            stand_in: None,
+            notes: Vec::new(),
+        })
+    }
+}

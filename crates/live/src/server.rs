@@ -1,0 +1,585 @@
+//! Sockets around a drive: one loop, one thread. What clients send is decoded and goes in; what is done
+//! goes back; in between the clock decides how far simulated time may go.
+
+use crate::ServeError;
+use crate::clock::{Clock, Pace};
+use crate::control::{self, Line};
+use crate::core::{Core, Finished, Who};
+use crate::listen::{Listener, Stream};
+use crate::wire::{Decoder, Errno, Export, Kind, Step};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno as OsError;
+use serde_json::{Value, json};
+use slab::Slab;
+use ssd::sim::Turn;
+use std::io::{ErrorKind, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A client has so long for its handshake.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// Connections at once, of each kind.
+const MOST_CLIENTS: usize = 16;
+/// A connection may have so many bytes inside and unsent before its next command is taken: one command
+/// of the greatest size.
+const MOST_BYTES: u64 = 32 << 20;
+/// A wait for something to do ends after so long, to look whether the server is to stop.
+const LOOK: Duration = Duration::from_millis(50);
+/// At the end, clients have so long to take their answers.
+const FAREWELL: Duration = Duration::from_secs(5);
+/// The system wakes a thread late by up to so much: for the rest of a wait the loop stays awake.
+const AWAKE: Duration = Duration::from_micros(120);
+/// With the fast clock, clients that were answered have so long to ask again before simulated time goes
+/// on: else their requests would come one after the other where they keep many inside.
+const GRACE: Duration = Duration::from_millis(1);
+/// An answer is late if it left later than this share of its latency, in wall time.
+const LATE: f64 = 0.05;
+
+/// A client.
+struct Client {
+    stream: Stream,
+    decoder: Decoder,
+    number: u32,
+    out: Vec<u8>,
+    sent: usize,
+    /// Commands inside the drive, and the bytes of data that they move.
+    inside: u32,
+    bytes: u64,
+    /// When the handshake must be over.
+    deadline: Option<Instant>,
+    /// Nothing more is heard.
+    deaf: bool,
+    /// It goes without an answer.
+    broken: bool,
+}
+
+impl Client {
+    fn unsent(&self) -> usize {
+        self.out.len() - self.sent
+    }
+
+    /// Whether it may have another command inside.
+    fn may_ask(&self) -> bool {
+        let held = self.bytes + self.unsent() as u64;
+        !self.deaf && !self.broken && held < MOST_BYTES
+    }
+
+    fn is_over(&self) -> bool {
+        self.broken || self.deaf && self.inside == 0 && self.unsent() == 0
+    }
+
+    fn send(&mut self) {
+        while self.sent < self.out.len() && !self.broken {
+            match self.stream.write(&self.out[self.sent..]) {
+                Ok(0) => self.broken = true,
+                Ok(n) => self.sent += n,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(_) => self.broken = true,
+            }
+        }
+        self.out.clear();
+        self.sent = 0;
+        if self.out.capacity() > 1 << 20 {
+            self.out = Vec::new();
+        }
+    }
+}
+
+/// What came of a read from a socket.
+enum Heard {
+    Something(usize),
+    Nothing,
+    End,
+}
+
+fn hear(stream: &mut Stream, into: &mut [u8]) -> Heard {
+    loop {
+        return match stream.read(into) {
+            Ok(0) => Heard::End,
+            Ok(n) => Heard::Something(n),
+            Err(e) if e.kind() == ErrorKind::WouldBlock => Heard::Nothing,
+            Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+            Err(_) => Heard::End,
+        };
+    }
+}
+
+/// How answers kept up with the wall clock.
+#[derive(Default)]
+struct Punctuality {
+    answers: u64,
+    late: u64,
+    sum: Duration,
+    most: Duration,
+}
+
+/// A server.
+pub(crate) struct Server<'a> {
+    core: Core,
+    export: Export,
+    clock: Clock,
+    listener: Listener,
+    control: Option<Listener>,
+    clients: Slab<Client>,
+    lines: Slab<Line>,
+    number: u32,
+    stop: &'a AtomicBool,
+    punctual: Punctuality,
+    /// Commands that clients keep inside, as far as they have shown.
+    depth: usize,
+    /// When the last answer went out.
+    answered: Instant,
+    scratch: Vec<u8>,
+    started: Instant,
+}
+
+/// Who a place in the list of what is polled belongs to.
+#[derive(Copy, Clone)]
+enum Place {
+    Listener,
+    Control,
+    Client(usize),
+    Line(usize),
+}
+
+impl<'a> Server<'a> {
+    pub(crate) fn new(
+        core: Core,
+        export: Export,
+        pace: Pace,
+        listener: Listener,
+        control: Option<Listener>,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        Self {
+            core,
+            export,
+            clock: Clock::new(pace),
+            listener,
+            control,
+            clients: Slab::new(),
+            lines: Slab::new(),
+            number: 0,
+            stop,
+            punctual: Punctuality::default(),
+            depth: 0,
+            answered: Instant::now(),
+            scratch: vec![0; 256 << 10],
+            started: Instant::now(),
+        }
+    }
+
+    /// Serves until it is told to stop; `look` hears now and then how many requests were served and
+    /// what simulated time it is.
+    pub(crate) fn run(
+        mut self,
+        look: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<(ssd::Report, Value), ServeError> {
+        let mut looked = Instant::now();
+        look(0, 0);
+        while !self.stop.load(Ordering::Relaxed) {
+            let heard = self.listen()?;
+            let began = self.take_commands();
+            if self.clock.is_real() {
+                self.catch_up();
+            } else if !heard && !began && self.core.is_busy() && self.grace().is_zero() {
+                self.depth = self.core.inside();
+                self.advance_once();
+            }
+            self.deliver();
+            self.part();
+            if looked.elapsed() >= LOOK {
+                looked = Instant::now();
+                if !look(self.core.served(), self.core.now().as_ns()) {
+                    break;
+                }
+            }
+        }
+        self.end()
+    }
+
+    // ── Waiting and hearing ─────────────────────────────────────────────────────────────────────
+
+    /// How long the loop may wait for clients.
+    fn patience(&self) -> Duration {
+        if !self.clock.is_real() {
+            return if self.core.is_busy() { self.grace() } else { LOOK };
+        }
+        let next = self.core.session().sim().next_at().filter(|_| !self.core.is_worn_out());
+        match next.and_then(|at| self.clock.wall_of(at)) {
+            Some(at) => at.saturating_duration_since(Instant::now()).saturating_sub(AWAKE).min(LOOK),
+            None => LOOK,
+        }
+    }
+
+    /// How long simulated time still waits for those who were answered.
+    fn grace(&self) -> Duration {
+        if self.core.inside() >= self.depth {
+            return Duration::ZERO;
+        }
+        GRACE.saturating_sub(self.answered.elapsed())
+    }
+
+    /// Waits for clients as long as there is time, and takes in what they send; whether they sent
+    /// anything.
+    fn listen(&mut self) -> Result<bool, ServeError> {
+        let patience = self.patience();
+        let mut places = vec![Place::Listener];
+        let mut fds = vec![PollFd::new(&self.listener, PollFlags::IN)];
+        if let Some(control) = &self.control {
+            places.push(Place::Control);
+            fds.push(PollFd::new(control, PollFlags::IN));
+        }
+        for (key, client) in &self.clients {
+            let mut flags = PollFlags::empty();
+            if client.may_ask() && client.decoder.room() > 0 && self.core.has_room() {
+                flags |= PollFlags::IN;
+            }
+            if client.unsent() > 0 {
+                flags |= PollFlags::OUT;
+            }
+            places.push(Place::Client(key));
+            fds.push(PollFd::new(&client.stream, flags));
+        }
+        for (key, line) in &self.lines {
+            places.push(Place::Line(key));
+            let flags = if line.unsent() { PollFlags::OUT } else { PollFlags::IN };
+            fds.push(PollFd::new(&line.stream, flags));
+        }
+        let timeout = Timespec {
+            tv_sec: patience.as_secs() as i64,
+            tv_nsec: i64::from(patience.subsec_nanos()),
+        };
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(0) | Err(OsError::INTR) => return Ok(false),
+            Ok(_) => {}
+            Err(e) => return Err(ServeError::Socket(e.into())),
+        }
+        let ready: Vec<(Place, PollFlags)> = places
+            .into_iter()
+            .zip(fds.iter().map(PollFd::revents))
+            .filter(|(_, events)| !events.is_empty())
+            .collect();
+        drop(fds);
+        let mut heard = false;
+        for (place, events) in ready {
+            match place {
+                Place::Listener => self.welcome(),
+                Place::Control => self.welcome_line(),
+                Place::Client(key) => heard |= self.hear_client(key, events),
+                Place::Line(key) => self.hear_line(key),
+            }
+        }
+        Ok(heard)
+    }
+
+    fn welcome(&mut self) {
+        while let Some(stream) = self.listener.accept() {
+            if self.clients.len() >= MOST_CLIENTS {
+                continue;
+            }
+            self.number += 1;
+            let mut out = Vec::new();
+            Decoder::greet(&mut out);
+            self.clients.insert(Client {
+                stream,
+                decoder: Decoder::new(),
+                number: self.number,
+                out,
+                sent: 0,
+                inside: 0,
+                bytes: 0,
+                deadline: Some(Instant::now() + HANDSHAKE),
+                deaf: false,
+                broken: false,
+            });
+        }
+    }
+
+    fn welcome_line(&mut self) {
+        let Some(control) = &self.control else { return };
+        while let Some(stream) = control.accept() {
+            if self.lines.len() < MOST_CLIENTS {
+                self.lines.insert(Line::new(stream));
+            }
+        }
+    }
+
+    fn hear_client(&mut self, key: usize, events: PollFlags) -> bool {
+        let client = &mut self.clients[key];
+        if events.contains(PollFlags::OUT) {
+            client.send();
+        }
+        if events.intersects(PollFlags::ERR | PollFlags::NVAL) {
+            client.broken = true;
+        }
+        if !events.intersects(PollFlags::IN | PollFlags::HUP) || client.deaf || client.broken {
+            // A client that was heard to its end and is gone takes no answer.
+            client.broken |= events.contains(PollFlags::HUP);
+            return false;
+        }
+        let most = self.scratch.len().min(client.decoder.room());
+        if most == 0 {
+            return false;
+        }
+        match hear(&mut client.stream, &mut self.scratch[..most]) {
+            Heard::Something(n) => {
+                client.decoder.feed(&self.scratch[..n]);
+                true
+            }
+            Heard::Nothing => false,
+            Heard::End => {
+                client.deaf = true;
+                // What it asked for is done all the same; nobody takes the answer.
+                client.broken = true;
+                false
+            }
+        }
+    }
+
+    // ── Commands ────────────────────────────────────────────────────────────────────────────────
+
+    /// Takes in the complete commands of all clients; whether there was any.
+    fn take_commands(&mut self) -> bool {
+        let mut began = false;
+        let keys: Vec<usize> = self
+            .clients
+            .iter()
+            .filter(|(_, c)| c.decoder.pending() > 0 || c.unsent() > 0)
+            .map(|(key, _)| key)
+            .collect();
+        for key in keys {
+            while self.clients[key].may_ask() && self.core.has_room() {
+                let client = &mut self.clients[key];
+                match client.decoder.next(&self.export, &mut client.out) {
+                    Step::More => break,
+                    Step::Said => {
+                        if client.decoder.is_ready() {
+                            client.deadline = None;
+                        }
+                    }
+                    Step::Close => client.deaf = true,
+                    Step::Refused(cookie, as_read, errno) => {
+                        client.decoder.put_error(&mut client.out, cookie, as_read, errno);
+                    }
+                    Step::Command(command) if command.kind == Kind::Disconnect => {
+                        client.deaf = true;
+                    }
+                    Step::Command(command) => {
+                        client.inside += 1;
+                        client.bytes += carried(command.kind, command.len);
+                        let who = Who { key, number: client.number };
+                        if self.clock.is_real() {
+                            self.begin_clock();
+                            self.catch_up();
+                        }
+                        self.core.begin(who, command);
+                        self.depth = self.depth.max(self.core.inside());
+                        began = true;
+                    }
+                }
+            }
+            self.clients[key].send();
+        }
+        began
+    }
+
+    fn begin_clock(&mut self) {
+        let wall = Instant::now();
+        if self.clock.now(wall).is_none() {
+            self.clock.set(wall, self.core.now());
+        }
+    }
+
+    // ── Time ────────────────────────────────────────────────────────────────────────────────────
+
+    /// Lets simulated time pass up to the wall clock.
+    fn catch_up(&mut self) {
+        let Some(until) = self.clock.now(Instant::now()) else { return };
+        while self.core.now() < until {
+            match self.core.advance(Some(until)) {
+                Turn::Reached | Turn::Idle | Turn::WornOut => return,
+                Turn::Done => {}
+            }
+        }
+    }
+
+    /// Lets simulated time pass until something is done.
+    fn advance_once(&mut self) {
+        while self.core.is_busy() && self.core.finished.is_empty() {
+            let turn = self.core.advance(None);
+            assert!(
+                turn != Turn::Idle || !self.core.is_busy() || !self.core.finished.is_empty(),
+                "commands are inside the drive, and nothing happens any more"
+            );
+        }
+    }
+
+    // ── Answers ─────────────────────────────────────────────────────────────────────────────────
+
+    fn deliver(&mut self) {
+        let mut to_send: Vec<usize> = Vec::new();
+        while let Some(finished) = self.core.finished.pop_front() {
+            if let Some(key) = self.answer(&finished) {
+                if to_send.last() != Some(&key) {
+                    to_send.push(key);
+                }
+            }
+        }
+        if !to_send.is_empty() {
+            self.answered = Instant::now();
+        }
+        for key in to_send {
+            if let Some(client) = self.clients.get_mut(key) {
+                client.send();
+            }
+        }
+    }
+
+    fn answer(&mut self, finished: &Finished) -> Option<usize> {
+        let Finished { who, command, outcome, at } = finished;
+        let client = self.clients.get_mut(who.key).filter(|c| c.number == who.number)?;
+        client.inside -= 1;
+        client.bytes -= carried(command.kind, command.len);
+        if client.broken {
+            return None;
+        }
+        let as_read = matches!(command.kind, Kind::Read | Kind::Status { .. });
+        let (core, out) = (&self.core, &mut client.out);
+        let cookie = command.cookie;
+        let failed = match (outcome, command.kind) {
+            (Err(errno), _) => Some(*errno),
+            (Ok(()), Kind::Read) => {
+                let fill = |into: &mut [u8]| core.versions.read(command.offset, into);
+                client.decoder.put_data(out, command, fill).err().map(|_| Errno::Io)
+            }
+            (Ok(()), Kind::Status { one }) => {
+                let most = if one { 1 } else { 256 };
+                let ranges = core.versions.status(command.offset, command.len, most);
+                Decoder::put_status(out, cookie, &ranges);
+                None
+            }
+            (Ok(()), _) => {
+                Decoder::put_done(out, cookie);
+                None
+            }
+        };
+        if let Some(errno) = failed {
+            client.decoder.put_error(&mut client.out, cookie, as_read, errno);
+        }
+        if let Some((done, arrived)) = *at
+            && let Some(due) = self.clock.wall_of(done)
+        {
+            let behind = Instant::now().saturating_duration_since(due);
+            let latency = self.clock.wall(done - arrived);
+            let punctual = &mut self.punctual;
+            punctual.answers += 1;
+            punctual.late += u64::from(behind.as_secs_f64() > LATE * latency.as_secs_f64());
+            punctual.sum += behind;
+            punctual.most = punctual.most.max(behind);
+        }
+        Some(who.key)
+    }
+
+    /// Clients that are through go, and those that take too long for their handshake.
+    fn part(&mut self) {
+        if self.clients.is_empty() && self.lines.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        self.clients.retain(|_, client| {
+            let overdue = client.deadline.is_some_and(|deadline| now > deadline);
+            !overdue && !client.is_over()
+        });
+        self.lines.retain(|_, line| !line.is_over());
+    }
+
+    // ── Control ─────────────────────────────────────────────────────────────────────────────────
+
+    fn hear_line(&mut self, key: usize) {
+        while let Some(asked) = self.lines[key].hear() {
+            let answer = match control::Request::read(&asked) {
+                Ok(request) => self.carry_out(request),
+                Err(what) => json!({ "schema": control::SCHEMA, "error": what }),
+            };
+            self.lines[key].say(&answer);
+        }
+        self.lines[key].send();
+    }
+
+    fn carry_out(&mut self, request: control::Request) -> Value {
+        if self.clock.is_real() {
+            self.catch_up();
+        }
+        match request {
+            control::Request::Status => {
+                let mut status = control::status(&self.core, self.started.elapsed());
+                status["clients"] = self.clients.len().into();
+                status
+            }
+            control::Request::Smart => control::smart(&self.core),
+            control::Request::Fault { offset, bytes } => {
+                self.core.faults.push(offset..offset.saturating_add(bytes));
+                self.core.note(&format!("fault {offset} {bytes}"));
+                json!({ "schema": control::SCHEMA, "faults": self.core.faults.len() })
+            }
+            control::Request::Heal => {
+                self.core.faults.clear();
+                self.core.note("heal");
+                json!({ "schema": control::SCHEMA, "faults": 0 })
+            }
+            control::Request::PowerCut => {
+                self.clients.clear();
+                self.core.cut_power();
+                if self.clock.is_real() {
+                    self.clock.set(Instant::now(), self.core.now());
+                }
+                json!({ "schema": control::SCHEMA, "power_cuts": self.core.health.power_cuts })
+            }
+        }
+    }
+
+    // ── The end ─────────────────────────────────────────────────────────────────────────────────
+
+    fn end(mut self) -> Result<(ssd::Report, Value), ServeError> {
+        self.clients.iter_mut().for_each(|(_, client)| client.deaf = true);
+        while self.core.is_busy() && !self.core.is_worn_out() {
+            self.core.advance(None);
+        }
+        self.deliver();
+        let farewell = Instant::now() + FAREWELL;
+        while self.clients.iter().any(|(_, c)| !c.broken && c.unsent() > 0) {
+            if Instant::now() > farewell {
+                break;
+            }
+            self.listen()?;
+            self.clients.iter_mut().for_each(|(_, client)| client.send());
+        }
+        let lost = self.core.shut_down().err();
+        let Punctuality { answers, late, sum, most } = self.punctual;
+        let real = self.clock.is_real();
+        let per = |n: f64| if answers == 0 { Value::Null } else { json!(n / answers as f64) };
+        let power_cuts = self.core.health.power_cuts;
+        let (report, unrecorded) = self.core.report();
+        let live = json!({
+            "late_share": if real { per(late as f64) } else { Value::Null },
+            "late_mean_ns": if real { per(sum.as_nanos() as f64) } else { Value::Null },
+            "late_max_ns": if real { json!(most.as_nanos() as u64) } else { Value::Null },
+            "connections": self.number,
+            "power_cuts": power_cuts,
+            "recording_error": unrecorded.map(|e| e.to_string()),
+            "store_error": lost.map(|e| e.to_string()),
+        });
+        Ok((report, live))
+    }
+}
+
+/// The bytes of data that a command moves, or keeps in memory.
+fn carried(kind: Kind, len: u32) -> u64 {
+    match kind {
+        Kind::Read | Kind::Write => len.into(),
+        Kind::Zero { no_hole: true } => u64::from(len).min(MOST_BYTES),
+        _ => 0,
+    }
+}

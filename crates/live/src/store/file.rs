@@ -1,0 +1,133 @@
+//! A store in a sparse file: a page that says what it is, then the bytes of the drive.
+
+use super::Store;
+use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags, SeekFrom};
+use rustix::io::Errno;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Where the bytes of the drive begin.
+const HEAD: u64 = 4096;
+const SCHEMA: &str = "floatgate.store/1";
+
+/// Bytes in a file.
+pub struct FileStore {
+    file: File,
+}
+
+fn bad(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+impl FileStore {
+    /// Opens the store at `path` for a drive of `size` bytes, or makes it if nothing is there; whether
+    /// it was there. A file that is no store, or one of another size, is left as it is, and so is what a
+    /// symbolic link leads to. Nobody else can open it meanwhile.
+    pub fn open(path: &Path, size: u64) -> io::Result<(Self, bool)> {
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let mode = Mode::RUSR | Mode::WUSR;
+        match rustix::fs::open(path, flags, mode) {
+            Ok(file) => Self::known(file.into(), size).map(|store| (store, true)),
+            Err(Errno::NOENT) => {
+                let file = rustix::fs::open(path, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
+                Self::made(file.into(), size)
+                    .map(|store| (store, false))
+                    .inspect_err(|_| drop(std::fs::remove_file(path)))
+            }
+            Err(Errno::LOOP) => {
+                Err(bad("this is a symbolic link, and a store is never opened through one".into()))
+            }
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    fn lock(file: &File) -> io::Result<()> {
+        rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).map_err(|e| match e {
+            Errno::WOULDBLOCK => bad("another server has this store open".into()),
+            e => e.into(),
+        })
+    }
+
+    fn made(file: File, size: u64) -> io::Result<Self> {
+        Self::lock(&file)?;
+        file.set_len(HEAD + size)?;
+        let mut head = json!({ "schema": SCHEMA, "bytes": size }).to_string().into_bytes();
+        head.resize(HEAD as usize, b'\n');
+        file.write_all_at(&head, 0)?;
+        file.sync_all()?;
+        Ok(Self { file })
+    }
+
+    fn known(file: File, size: u64) -> io::Result<Self> {
+        let meta = file.metadata()?;
+        if !meta.is_file() {
+            return Err(bad("this is not a regular file".into()));
+        }
+        let foreign = || bad(format!("this is no store of floatgate ({SCHEMA}), and is left as it is"));
+        let mut head = [0; HEAD as usize];
+        file.read_exact_at(&mut head, 0).map_err(|_| foreign())?;
+        let head: Value = serde_json::from_slice(head.trim_ascii_end()).map_err(|_| foreign())?;
+        if head["schema"] != SCHEMA {
+            return Err(foreign());
+        }
+        let stored = head["bytes"].as_u64().unwrap_or_default();
+        if stored != size || meta.len() != HEAD + size {
+            return Err(bad(format!(
+                "this is the store of a drive of {stored} bytes, and the drive has {size}"
+            )));
+        }
+        Self::lock(&file)?;
+        Ok(Self { file })
+    }
+}
+
+impl Store for FileStore {
+    fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(into, HEAD + offset)
+    }
+
+    fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(data, HEAD + offset)
+    }
+
+    fn zero(&mut self, offset: u64, len: u64) -> io::Result<()> {
+        let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        match rustix::fs::fallocate(&self.file, punch, HEAD + offset, len) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
+            other => return Ok(other?),
+        }
+        // A file system without holes.
+        let zeroes = vec![0; len.min(1 << 20) as usize];
+        let mut at = 0;
+        while at < len {
+            let n = (len - at).min(zeroes.len() as u64);
+            self.write(offset + at, &zeroes[..n as usize])?;
+            at += n;
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn extent(&self, offset: u64, end: u64) -> (u64, bool) {
+        let (from, stop) = (HEAD + offset, HEAD + end);
+        let all_data = (end - offset, true);
+        let data = match rustix::fs::seek(&self.file, SeekFrom::Data(from)) {
+            Ok(data) => data.min(stop),
+            Err(Errno::NXIO) => stop,
+            Err(_) => return all_data,
+        };
+        if data > from {
+            return (data - from, false);
+        }
+        match rustix::fs::seek(&self.file, SeekFrom::Hole(from)) {
+            Ok(hole) if hole > from => (hole.min(stop) - from, true),
+            _ => all_data,
+        }
+    }
+}

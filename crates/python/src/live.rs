@@ -1,0 +1,93 @@
+//! Drives that programs can mount.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use live::{Address, Options, Pace, Ready};
+use pyo3::prelude::*;
+use serde_json::Value;
+use ssd::{Drive, Report, RunError, Stage};
+
+use crate::cache::Cache;
+use crate::error::{InputError, of_ours, of_run};
+use crate::worker::Progress;
+
+/// Tells a server to end: it answers what it has, and gives its result.
+#[pyclass(frozen, module = "floatgate._core")]
+#[derive(Default)]
+pub(crate) struct Stop(Arc<AtomicBool>);
+
+#[pymethods]
+impl Stop {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets it.
+    fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Stop {
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+}
+
+/// Settings under which requests arrive when they come.
+pub(crate) fn settings(mut set: Vec<String>) -> Vec<String> {
+    set.extend(["host.mode=timestamps".to_owned(), "host.speed=1.0".to_owned()]);
+    set
+}
+
+pub(crate) fn address(unix: Option<PathBuf>, listen: Option<String>) -> PyResult<Address> {
+    match (unix, listen) {
+        (Some(path), None) => Ok(Address::Unix(path)),
+        (None, Some(address)) => Ok(Address::Tcp(address)),
+        _ => Err(InputError::new_err(
+            "a drive is served at one place: the path of a Unix socket, or an address to listen at",
+        )),
+    }
+}
+
+pub(crate) fn pace(slowdown: Option<f64>) -> PyResult<Pace> {
+    match slowdown {
+        None => Ok(Pace::Fast),
+        Some(slowdown) if (1e-3..=1e6).contains(&slowdown) => Ok(Pace::Real { slowdown }),
+        Some(slowdown) => Err(InputError::new_err(format!(
+            "a slowdown of {slowdown} is not between 0.001 and 1,000,000"
+        ))),
+    }
+}
+
+/// Serves; how long that took after preconditioning, and what is to be said of it.
+pub(crate) fn serve(
+    drive: &Drive,
+    options: &Options,
+    cache: &mut Cache,
+    stop: &AtomicBool,
+    tick: &mut dyn FnMut(Progress) -> bool,
+) -> PyResult<(Report, Duration, Value)> {
+    let failed = |e: live::ServeError| match e {
+        live::ServeError::Drive(e) => of_run(&e),
+        live::ServeError::Socket(_) => of_ours(e),
+        e => InputError::new_err(e.to_string()),
+    };
+    let ready = Ready::new(drive, options).map_err(failed)?;
+    let watch = &mut |p: ssd::Progress| {
+        let go_on = p.stage == Stage::Running || tick(p.into());
+        go_on && !stop.load(Ordering::Relaxed)
+    };
+    let session = ssd::open_session(drive, cache, watch).map_err(|e| match e {
+        RunError::Stopped => InputError::new_err("it was stopped before clients could connect"),
+        e => of_run(&e),
+    })?;
+    let start = Instant::now();
+    let look = &mut |done, now_ns| tick(Progress { stage: "serving", done, total: None, now_ns });
+    let (report, how) = ready.serve(session, stop, look).map_err(failed)?;
+    Ok((report, start.elapsed(), how))
+}
