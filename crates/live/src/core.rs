@@ -1,6 +1,6 @@
 //! The drive and its data: commands go in, and come out with what became of them.
 
-use crate::record::Recording;
+use crate::record::{Earlier, Recording};
 use crate::versions::Versions;
 use crate::wire::{Command, Errno, Kind, MAX_PAYLOAD};
 use rustc_hash::FxHashMap;
@@ -8,7 +8,7 @@ use slab::Slab;
 use ssd::Session;
 use ssd::kernel::{Prio, Time};
 use ssd::sim::Turn;
-use ssd::workload::{Op, Request};
+use ssd::workload::{Op, Request, TraceError};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
@@ -97,6 +97,21 @@ impl Core {
             health: Health::default(),
             worn: false,
         }
+    }
+
+    /// Brings the drive to where an earlier server left it: what came then comes again. Returns how many
+    /// requests that were.
+    pub(crate) fn recover(&mut self, earlier: &Earlier) -> Result<u64, TraceError> {
+        let before = self.serial;
+        earlier.each(&mut |request| {
+            self.serial += 1;
+            if !self.worn && self.session.repeat(request, self.serial as u32).is_err() {
+                self.worn = true;
+            }
+            while self.session.take_safe().is_some() {}
+            while self.session.take_done().is_some() {}
+        })?;
+        Ok(self.serial - before)
     }
 
     pub(crate) fn session(&self) -> &Session {

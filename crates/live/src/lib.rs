@@ -23,7 +23,7 @@ pub use versions::Versions;
 
 use crate::core::Core;
 use listen::Listener;
-use record::Recording;
+use record::{Earlier, Recording};
 use serde_json::Value;
 use ssd::{Drive, Report, RunError, Session};
 use std::io;
@@ -81,9 +81,9 @@ pub struct Ready {
     listener: Listener,
     control: Option<Listener>,
     store: Box<dyn Store>,
-    /// The store was there before.
-    reopened: bool,
     recording: Recording,
+    /// What an earlier server of the store was asked.
+    earlier: Earlier,
     options: Options,
 }
 
@@ -107,22 +107,19 @@ impl Ready {
             }
             None => (Box::<Memory>::default(), false),
         };
-        let recording = match &options.record {
-            Some(path) => Recording::create(path, drive)
-                .map_err(|(path, source)| ServeError::Place { path, source })?,
-            None => Recording::of_none(),
-        };
-        Ok(Self { listener, control, store, reopened, recording, options: options.clone() })
+        let (recording, earlier) = match &options.record {
+            Some(path) if reopened && path.exists() => Recording::resume(path, drive),
+            Some(path) => Recording::create(path, drive).map(|new| (new, Earlier::NOTHING)),
+            None => Ok((Recording::of_none(), Earlier::NOTHING)),
+        }
+        .map_err(|(path, source)| ServeError::Place { path, source })?;
+        let options = options.clone();
+        Ok(Self { listener, control, store, recording, earlier, options })
     }
 
     /// How clients name the server.
     pub fn uri(&self) -> String {
         self.listener.uri()
-    }
-
-    /// Whether the data are those of an earlier server.
-    pub fn is_reopened(&self) -> bool {
-        self.reopened
     }
 
     /// Serves a drive until `stop` is set or `look`, which hears now and then how many requests were
@@ -144,8 +141,12 @@ impl Ready {
             preferred: page.max(drive.host.sector.get()) as u32,
         };
         let versions = Versions::new(self.store, page);
-        let core = Core::new(session, versions, self.recording);
+        let mut core = Core::new(session, versions, self.recording);
+        let recovered = core.recover(&self.earlier).map_err(RunError::from)?;
         let pace = self.options.pace;
-        server::Server::new(core, export, pace, self.listener, self.control, stop).run(look)
+        let server = server::Server::new(core, export, pace, self.listener, self.control, stop);
+        let (report, mut how) = server.run(look)?;
+        how["recovered_requests"] = recovered.into();
+        Ok((report, how))
     }
 }

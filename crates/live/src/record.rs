@@ -6,7 +6,7 @@
 use sha2::{Digest, Sha256};
 use ssd::Drive;
 use ssd::kernel::Time;
-use ssd::workload::{About, Op, Request};
+use ssd::workload::{About, Op, ReadOptions, Request, TraceError, Workload, open_bytes};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -43,6 +43,34 @@ impl Drop for Files {
     }
 }
 
+/// What was recorded before.
+pub(crate) struct Earlier(Option<Box<dyn Workload>>);
+
+impl Earlier {
+    pub(crate) const NOTHING: Self = Self(None);
+
+    /// Shows every request, in order.
+    pub(crate) fn each(&self, see: &mut dyn FnMut(&Request)) -> Result<(), TraceError> {
+        let Some(trace) = &self.0 else { return Ok(()) };
+        trace.each_batch(|batch| {
+            batch.iter().for_each(&mut *see);
+            Ok(())
+        })
+    }
+}
+
+/// The text of a recording as a workload, whatever its rate.
+fn trace_of(name: &str, text: Vec<u8>) -> Result<Box<dyn Workload>, TraceError> {
+    let format = Some("blkparse".parse().expect("it is a format"));
+    let time_unit = Some("s".parse().expect("it is a unit"));
+    open_bytes(name, text.into(), &ReadOptions { format, time_unit, ..ReadOptions::default() })
+}
+
+/// The drive as a file.
+fn drive_text(drive: &Drive) -> String {
+    toml::to_string(&drive.resolved).expect("a resolved drive is a drive file")
+}
+
 /// A path with an ending more.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name: OsString = path.into();
@@ -58,7 +86,6 @@ impl Recording {
 
     /// New files; nothing is written over, and all are there or none.
     pub(crate) fn create(path: &Path, drive: &Drive) -> Result<Self, (PathBuf, io::Error)> {
-        let drive = toml::to_string(&drive.resolved).expect("a resolved drive is a drive file");
         let paths = [path.to_owned(), beside(path, ".toml"), beside(path, ".events")];
         let mut files = Vec::new();
         for place in &paths {
@@ -71,13 +98,45 @@ impl Recording {
             }
         }
         let [trace, mut of_drive, events] = <[File; 3]>::try_from(files).expect("one for each");
-        let written = of_drive.write_all(drive.as_bytes()).and_then(|()| of_drive.sync_all());
+        let written = of_drive.write_all(drive_text(drive).as_bytes()).and_then(|()| of_drive.sync_all());
         if let Err(e) = written {
             paths.iter().for_each(|p| drop(std::fs::remove_file(p)));
             return Err((paths[1].clone(), e));
         }
         let files = Some(Files { trace, events, paths, used: false });
         Ok(Self { files, ..Self::of_none() })
+    }
+
+    /// An earlier one, which goes on: the requests in it, as far as its lines are whole. Its drive must be
+    /// the same.
+    pub(crate) fn resume(path: &Path, drive: &Drive) -> Result<(Self, Earlier), (PathBuf, io::Error)> {
+        let paths = [path.to_owned(), beside(path, ".toml"), beside(path, ".events")];
+        let fail = |place: &PathBuf, e: io::Error| (place.clone(), e);
+        let wrong = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
+        let known = std::fs::read_to_string(&paths[1]).map_err(|e| fail(&paths[1], e))?;
+        if known != drive_text(drive) {
+            let what = "the drive of the recording is not this one, and its state cannot be found \
+                        again; serve the same drive, or record to another file";
+            return Err(fail(&paths[1], wrong(what.into())));
+        }
+        let open = |path: &PathBuf| {
+            let file = OpenOptions::new().read(true).append(true).open(path);
+            file.map_err(|e| fail(path, e))
+        };
+        let (trace, events) = (open(&paths[0])?, open(&paths[2])?);
+        let mut bytes = std::fs::read(path).map_err(|e| fail(&paths[0], e))?;
+        // The last line may have been cut.
+        bytes.truncate(bytes.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1));
+        trace.set_len(bytes.len() as u64).map_err(|e| fail(&paths[0], e))?;
+        let mut recording = Self::of_none();
+        recording.digest.update(&bytes);
+        recording.lines = bytes.iter().filter(|&&b| b == b'\n').count() as u64;
+        let name = path.display().to_string();
+        let used = !bytes.is_empty();
+        recording.files = Some(Files { trace, events, paths: paths.clone(), used });
+        let earlier = if used { Some(trace_of(&name, bytes)) } else { None };
+        let earlier = earlier.transpose().map_err(|e| fail(&paths[0], wrong(e.to_string())))?;
+        Ok((recording, Earlier(earlier)))
     }
 
     /// A request that arrived at `at` by a connection.

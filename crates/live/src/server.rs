@@ -225,9 +225,13 @@ impl<'a> Server<'a> {
     /// anything.
     fn listen(&mut self) -> Result<bool, ServeError> {
         let patience = self.patience();
-        let mut places = vec![Place::Listener];
-        let mut fds = vec![PollFd::new(&self.listener, PollFlags::IN)];
-        if let Some(control) = &self.control {
+        let (mut places, mut fds) = (Vec::new(), Vec::new());
+        // Where there is no room for more, others wait outside.
+        if self.clients.len() < MOST_CLIENTS {
+            places.push(Place::Listener);
+            fds.push(PollFd::new(&self.listener, PollFlags::IN));
+        }
+        if let Some(control) = self.control.as_ref().filter(|_| self.lines.len() < MOST_CLIENTS) {
             places.push(Place::Control);
             fds.push(PollFd::new(control, PollFlags::IN));
         }
@@ -275,10 +279,9 @@ impl<'a> Server<'a> {
     }
 
     fn welcome(&mut self) {
-        while let Some(stream) = self.listener.accept() {
-            if self.clients.len() >= MOST_CLIENTS {
-                continue;
-            }
+        while self.clients.len() < MOST_CLIENTS
+            && let Some(stream) = self.listener.accept()
+        {
             self.number += 1;
             let mut out = Vec::new();
             Decoder::greet(&mut out);
@@ -299,10 +302,10 @@ impl<'a> Server<'a> {
 
     fn welcome_line(&mut self) {
         let Some(control) = &self.control else { return };
-        while let Some(stream) = control.accept() {
-            if self.lines.len() < MOST_CLIENTS {
-                self.lines.insert(Line::new(stream));
-            }
+        while self.lines.len() < MOST_CLIENTS
+            && let Some(stream) = control.accept()
+        {
+            self.lines.insert(Line::new(stream));
         }
     }
 

@@ -144,14 +144,34 @@ impl Session {
     /// The drive's life has ended.
     pub fn arrive(&mut self, request: &Request, token: u32) -> Result<Time, WornOut> {
         let at = self.place()?;
-        let request = Request { at, ..*request };
-        self.alignment.observe(&[request]);
+        self.take_in(&Request { at, ..*request }, token);
+        Ok(at)
+    }
+
+    /// A request arrives that came at its `at` in an earlier session, of which all that came before has
+    /// come again.
+    ///
+    /// # Errors
+    /// The drive's life has ended.
+    pub fn repeat(&mut self, request: &Request, token: u32) -> Result<(), WornOut> {
+        while self.sim.now() < request.at {
+            match self.turn(Some(request.at)) {
+                Turn::WornOut => return Err(WornOut),
+                Turn::Reached | Turn::Done | Turn::Idle => {}
+            }
+        }
+        self.take_in(request, token);
+        Ok(())
+    }
+
+    fn take_in(&mut self, request: &Request, token: u32) {
+        let at = request.at;
+        self.alignment.observe(&[*request]);
         let inside = self.sim.inside();
         self.sim.feeder.as_mut().expect("nothing else runs").note_arrival(at, inside);
-        self.sim.submit(&request, token);
+        self.sim.submit(request, token);
         (self.arrived, self.moved) = (Some(at), false);
         self.collect();
-        Ok(at)
     }
 
     /// Lets time pass until an arrival has an instant of its own, and returns that.

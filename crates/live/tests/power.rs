@@ -1,0 +1,215 @@
+//! Power cuts under a client that knows what it wrote: each sector is its last version that was made
+//! safe, or a later one.
+
+mod common;
+
+use common::{Client, FLUSH, FUA, Folder, PAGE, READ, SECTOR, Server, TRIM, WRITE, ZEROES, drive};
+use floatgate_live::Pace;
+use kernel::Rng;
+use ssd::Drive;
+use ssd::kernel;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Cuts for each drive.
+const CUTS: usize = if cfg!(feature = "verify") { 250 } else { 12 };
+/// Pages that are written.
+const PAGES: u64 = 48;
+const SECTORS: usize = (PAGES * PAGE / SECTOR) as usize;
+
+/// What one sector may hold: its versions in the order in which they were sent; 0 is nothing.
+struct History {
+    versions: Vec<u64>,
+    /// Of these the last that must have survived, and the last that was answered.
+    safe: usize,
+    answered: usize,
+}
+
+/// A command on its way: the versions that it brings, as sector and place in its history.
+struct Sent {
+    flags: u16,
+    brings: Vec<(usize, usize)>,
+    /// Of a flush: what was answered when it was sent.
+    covers: Vec<usize>,
+}
+
+#[derive(Default)]
+struct Tally {
+    /// Sectors that lost a version that was answered, or one that was not.
+    lost_answered: u64,
+    lost_sent: u64,
+    /// Sectors that had a newer version than they had to.
+    newer: u64,
+}
+
+struct Writer {
+    rng: Rng,
+    sectors: Vec<History>,
+    version: u64,
+    tally: Tally,
+}
+
+fn stamp(version: u64) -> Vec<u8> {
+    version.to_le_bytes().repeat(SECTOR as usize / 8)
+}
+
+impl Writer {
+    fn new(seed: u64) -> Self {
+        let one = || History { versions: vec![0], safe: 0, answered: 0 };
+        Self {
+            rng: Rng::named(seed, "writer"),
+            sectors: (0..SECTORS).map(|_| one()).collect(),
+            version: 0,
+            tally: Tally::default(),
+        }
+    }
+
+    /// Sends something; what it is.
+    fn send(&mut self, client: &mut Client) -> (u64, Sent) {
+        let kind = self.rng.below(16);
+        if kind == 0 {
+            let covers = self.sectors.iter().map(|s| s.answered).collect();
+            let cookie = client.send(FLUSH, 0, 0, 0, &[]);
+            return (cookie, Sent { flags: 0, brings: Vec::new(), covers });
+        }
+        let len = 1 + self.rng.below(24) as usize;
+        let first = self.rng.below((SECTORS - len) as u32) as usize;
+        // Most of what a file system writes is aligned.
+        let (first, len) = if kind < 12 { (first / 8 * 8, len.div_ceil(8) * 8) } else { (first, len) };
+        let len = len.min(SECTORS - first);
+        let flags = if self.rng.below(8) == 0 { FUA } else { 0 };
+        let code = if kind == 1 { TRIM } else if kind == 2 { ZEROES } else { WRITE };
+        let mut data = Vec::new();
+        let mut brings = Vec::new();
+        for sector in first..first + len {
+            self.version += 1;
+            let version = if code == WRITE { self.version } else { 0 };
+            data.extend(stamp(version));
+            self.sectors[sector].versions.push(version);
+            brings.push((sector, self.sectors[sector].versions.len() - 1));
+        }
+        let data: &[u8] = if code == WRITE { &data } else { &[] };
+        let cookie =
+            client.send(code, flags, first as u64 * SECTOR, len as u64 * SECTOR, data);
+        (cookie, Sent { flags, brings, covers: Vec::new() })
+    }
+
+    fn answered(&mut self, sent: &Sent) {
+        for &(sector, at) in &sent.brings {
+            let history = &mut self.sectors[sector];
+            history.answered = history.answered.max(at);
+            if sent.flags & FUA != 0 {
+                history.safe = history.safe.max(at);
+            }
+        }
+        for (history, at) in self.sectors.iter_mut().zip(&sent.covers) {
+            history.safe = history.safe.max(*at);
+        }
+    }
+
+    /// Keeps up to eight commands inside for a while, and leaves some there.
+    fn work(&mut self, client: &mut Client) {
+        let mut inside: BTreeMap<u64, Sent> = BTreeMap::new();
+        let mut left = 20 + self.rng.below(60);
+        while left > 0 {
+            while inside.len() < 8 {
+                let (cookie, sent) = self.send(client);
+                inside.insert(cookie, sent);
+            }
+            let reply = client.take(|_| 0);
+            assert_eq!(reply.error, 0);
+            let sent = inside.remove(&reply.cookie).expect("it was sent");
+            self.answered(&sent);
+            left -= 1;
+        }
+    }
+
+    /// What every sector holds is allowed; from now on it is what was safe.
+    fn check(&mut self, client: &mut Client, keeps_answered: bool, name: &str) {
+        let data = client.read(0, SECTORS as u64 * SECTOR);
+        for (sector, data) in data.chunks(SECTOR as usize).enumerate() {
+            let found = u64::from_le_bytes(data[..8].try_into().unwrap());
+            assert_eq!(data, stamp(found), "{name}: sector {sector} is of one version");
+            let history = &self.sectors[sector];
+            let least = if keeps_answered { history.answered } else { history.safe };
+            let allowed = &history.versions[least..];
+            let at = allowed.iter().rposition(|version| *version == found);
+            let Some(at) = at.map(|at| at + least) else {
+                panic!(
+                    "{name}: sector {sector} holds version {found}; sent were {:?}, of which number \
+                     {least} must have survived",
+                    history.versions
+                );
+            };
+            self.tally.lost_answered += u64::from(at < history.answered);
+            self.tally.lost_sent += u64::from(at + 1 < history.versions.len());
+            self.tally.newer += u64::from(at > history.safe);
+            self.sectors[sector] = History { versions: vec![found], safe: 0, answered: 0 };
+        }
+    }
+}
+
+/// Drives, and whether what was answered is safe there.
+fn drives() -> [(&'static str, Drive, bool); 4] {
+    let volatile = "buffer.power-loss-protected=false";
+    let buffered = ["buffer.size=64KiB", "buffer.flush-above=0.5"];
+    let grouped = [
+        "geometry.page-size=16KiB",
+        "ftl.mapping-unit=4KiB",
+        "ftl.spare-factor=0.8",
+        "buffer.size=128KiB",
+        volatile,
+    ];
+    [
+        ("no buffer", drive(&[]), true),
+        ("protected", drive(&buffered), true),
+        ("volatile", drive(&[buffered[0], buffered[1], volatile]), false),
+        ("volatile, grouped", drive(&grouped), false),
+    ]
+}
+
+#[test]
+fn every_sector_is_its_last_safe_version_or_a_later_one() {
+    for (seed, (name, drive, keeps_answered)) in drives().into_iter().enumerate() {
+        let server = Server::new(&drive);
+        let mut writer = Writer::new(seed as u64);
+        for _ in 0..CUTS {
+            let mut client = server.client();
+            writer.work(&mut client);
+            server.cut_power();
+            writer.check(&mut server.client(), keeps_answered, name);
+        }
+        let Tally { lost_answered, lost_sent, newer } = writer.tally;
+        // Cuts came where they could hurt, and volatile buffers did lose what they held.
+        assert!(lost_sent > 0, "{name}: no write was under way");
+        assert!(keeps_answered || lost_answered > 0, "{name}: nothing was lost");
+        assert!(newer > 0, "{name}: what was programmed is not taken back");
+        // The cuts are part of what replays.
+        let result = server.end_and_replay();
+        assert!(result["host"]["flush"]["requests"].as_u64() >= Some(CUTS as u64));
+    }
+}
+
+#[test]
+fn an_orderly_end_keeps_everything_and_a_reopened_store_has_it() {
+    let drive = drive(&["buffer.size=64KiB", "buffer.power-loss-protected=false"]);
+    let folder = Arc::new(Folder::new());
+    let mut written: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
+    for round in 0..3_u64 {
+        let store = Some(folder.path("store"));
+        let server = Server::with(&drive, Arc::clone(&folder), store, Pace::Fast);
+        let mut client = server.client();
+        for (page, data) in &written {
+            assert_eq!(&client.read(page * PAGE, PAGE), data, "round {round}, page {page}");
+        }
+        for page in (round..PAGES).step_by(3) {
+            let data = stamp(round << 32 | page).repeat(8);
+            client.write(page * PAGE, &data);
+            written.insert(page, data);
+        }
+        assert_eq!(client.ask(READ, 0, round * PAGE, PAGE, &[]).data, written[&round]);
+        // The recording goes on where it ended: all rounds are one run.
+        let writes = server.end_and_replay()["host"]["write"]["requests"].as_u64();
+        assert_eq!(writes, Some(written.len() as u64));
+    }
+}

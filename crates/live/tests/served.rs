@@ -1,0 +1,386 @@
+//! What clients see: data, refusals, the handshake; and that what was served replays.
+
+mod common;
+
+use common::{
+    Client, DISCONNECT, FLUSH, FUA, NAMELESS, NO_HOLE, PAGE, READ, SECTOR, STATUS, Server, TRIM,
+    WRITE, ZEROES, answers, drive, greet, option, take, u32_of,
+};
+use floatgate_live::{Address, Options, Pace, Ready};
+use serde_json::json;
+use ssd::kernel::Rng;
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+
+const EINVAL: u32 = 22;
+const ENOSPC: u32 = 28;
+const EIO: u32 = 5;
+
+#[test]
+fn three_clients_read_what_they_wrote_and_the_recording_replays() {
+    for settings in [&[][..], &["buffer.size=64KiB", "buffer.power-loss-protected=false"]] {
+        let server = Server::new(&drive(settings));
+        let mut clients: Vec<Client> = (0..3).map(|_| server.client()).collect();
+        let mut rng = Rng::named(1, "clients");
+        // Each has a third of the drive, and its commands inside do not overlap.
+        let third = clients[0].size / 3 / PAGE * PAGE;
+        let mut plain = vec![vec![0_u8; third as usize]; 3];
+        for round in 0..300 {
+            for (of, client) in clients.iter_mut().enumerate() {
+                let mut inside = BTreeMap::new();
+                for lane in 0..6 {
+                    let room = third / 6 / SECTOR;
+                    let len = (1 + u64::from(rng.below(24))).min(room);
+                    let at = lane * room + u64::from(rng.below((room - len + 1) as u32));
+                    let (from, bytes) = ((at * SECTOR) as usize, (len * SECTOR) as usize);
+                    let mine = &mut plain[of][from..from + bytes];
+                    let code = [READ, READ, WRITE, WRITE, TRIM, ZEROES][rng.below(6) as usize];
+                    let flags = match code {
+                        ZEROES => [0, FUA, NO_HOLE, NO_HOLE | FUA][rng.below(4) as usize],
+                        WRITE | TRIM => [0, FUA][rng.below(2) as usize],
+                        _ => 0,
+                    };
+                    let wanted = (code == READ).then(|| mine.to_vec());
+                    match code {
+                        WRITE => mine.iter_mut().for_each(|b| *b = rng.below(256) as u8),
+                        TRIM | ZEROES => mine.fill(0),
+                        _ => {}
+                    }
+                    let data = if code == WRITE { &mine[..] } else { &[] };
+                    let offset = of as u64 * third + from as u64;
+                    let cookie = client.send(code, flags, offset, bytes as u64, data);
+                    inside.insert(cookie, wanted);
+                }
+                while !inside.is_empty() {
+                    let reply = client.take(|c| inside[&c].as_ref().map_or(0, Vec::len));
+                    let wanted = inside.remove(&reply.cookie).expect("it was sent");
+                    assert_eq!(reply.error, 0);
+                    assert_eq!(reply.data, wanted.unwrap_or_default(), "round {round}");
+                }
+                if rng.below(5) == 0 {
+                    client.flush();
+                }
+            }
+        }
+        clients[0].send(DISCONNECT, 0, 0, 0, &[]);
+        let mut rest = Vec::new();
+        assert_eq!(clients[0].stream.read_to_end(&mut rest).unwrap(), 0);
+        let result = server.end_and_replay();
+        assert!(result["host"]["write"]["requests"].as_u64() > Some(1000));
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_and_the_connection_goes_on() {
+    let server = Server::new(&drive(&[]));
+    let mut client = server.client();
+    let size = client.size;
+    assert_eq!(size, 256 * PAGE);
+    // Flags, flush, FUA, trim, zeroes, several connections; and no reply has structure here.
+    assert_eq!(client.flags, 0b1_0110_1101);
+    let mut data = vec![7; 64 << 10];
+    for (code, flags, offset, len, error) in [
+        (READ, 0, 1, SECTOR, EINVAL),
+        (READ, 0, 0, 100, EINVAL),
+        (READ, 0, 0, 0, EINVAL),
+        (READ, 0, size, SECTOR, EINVAL),
+        (READ, 0, size - SECTOR, 2 * SECTOR, EINVAL),
+        (READ, 0, u64::MAX - 511, SECTOR, EINVAL),
+        (READ, 0, 0, 33 << 20, EINVAL),
+        (READ, 1 << 7, 0, SECTOR, EINVAL),
+        (WRITE, 0, 3, SECTOR, EINVAL),
+        (WRITE, 0, size, SECTOR, ENOSPC),
+        (WRITE, 0, size - SECTOR, 2 * SECTOR, ENOSPC),
+        (WRITE, NO_HOLE, 0, SECTOR, EINVAL),
+        (WRITE, 0, 0, 34 << 20, EINVAL),
+        (TRIM, 0, size, PAGE, ENOSPC),
+        (TRIM, 0, 0, 0, EINVAL),
+        (ZEROES, 0, size, PAGE, ENOSPC),
+        (FLUSH, 0, PAGE, 0, EINVAL),
+        (STATUS, 0, 0, PAGE, EINVAL),
+        (5, 0, 0, 0, EINVAL),
+        (77, 0, 0, 0, EINVAL),
+    ] {
+        data.resize(len as usize, 7);
+        let sent: &[u8] = if code == WRITE { &data } else { &[] };
+        let cookie = client.send(code, flags, offset, len, sent);
+        let reply = client.take(|_| 0);
+        assert_eq!((reply.cookie, reply.error), (cookie, error), "{code} {flags} {offset} {len}");
+    }
+    client.write(0, &[9; 512]);
+    assert_eq!(client.read(0, 1024), [[9; 512], [0; 512]].concat());
+    // What is no request ends the connection.
+    client.stream.write_all(&[0; 28]).unwrap();
+    assert_eq!(client.stream.read(&mut [0; 1]).unwrap(), 0);
+    server.end_and_replay();
+}
+
+#[test]
+fn options_are_answered_and_what_is_not_known_is_unsupported() {
+    let server = Server::new(&drive(&[]));
+    let mut stream = server.raw();
+    greet(&mut stream);
+    let unsupported = 1 << 31 | 1;
+    // STARTTLS, what used to be PEEK_EXPORT, extended headers, and nothing at all.
+    for unknown in [5, 4, 11, 4711] {
+        option(&mut stream, unknown, &[]);
+        assert_eq!(answers(&mut stream, unknown)[0].0, unsupported);
+    }
+    option(&mut stream, 3, &[]);
+    let listed = answers(&mut stream, 3);
+    assert_eq!(listed, [(2, b"\0\0\0\x05small".to_vec()), (1, Vec::new())]);
+    // Contexts need structure first.
+    let query = [&[0; 4][..], &[0, 0, 0, 1], &[0, 0, 0, 15], b"base:allocation"].concat();
+    option(&mut stream, 10, &query);
+    assert_eq!(answers(&mut stream, 10)[0].0, 1 << 31 | 3);
+    option(&mut stream, 8, &[]);
+    assert_eq!(answers(&mut stream, 8), [(1, Vec::new())]);
+    for (to, number) in [(9, 0_u32), (10, 1)] {
+        option(&mut stream, to, &query);
+        let told = answers(&mut stream, to);
+        assert_eq!(told[0], (4, [&number.to_be_bytes()[..], b"base:allocation"].concat()));
+        assert_eq!(told[1], (1, Vec::new()));
+    }
+    // Too long, of another export, and cut short.
+    option(&mut stream, 7, &vec![0; 9000]);
+    assert_eq!(answers(&mut stream, 7)[0].0, 1 << 31 | 9);
+    option(&mut stream, 6, b"\0\0\0\x03foo\0\0");
+    assert_eq!(answers(&mut stream, 6)[0].0, 1 << 31 | 6);
+    option(&mut stream, 6, b"\0\0\0\x09foo\0\0");
+    assert_eq!(answers(&mut stream, 6)[0].0, 1 << 31 | 3);
+    // By its name, with all that there is to know of it.
+    option(&mut stream, 7, b"\0\0\0\x05small\0\x03\0\x01\0\x03\0\x02");
+    let told = answers(&mut stream, 7);
+    let kinds: Vec<u8> = told.iter().filter(|(k, _)| *k == 3).map(|(_, d)| d[1]).collect();
+    assert_eq!(kinds, [0, 3, 1, 2]);
+    assert_eq!(told[1].1[2..], [512_u32, 4096, 32 << 20].map(u32::to_be_bytes).concat());
+    // Replies to reads have structure now, and ranges can be asked for.
+    let mut client = Client::new(&server.folder.path("s"));
+    client.write(8 * PAGE, &[1; 4096]);
+    let mut ask = |code: u16, flags: u16, offset: u64, len: u32| {
+        let mut out = 0x2560_9513_u32.to_be_bytes().to_vec();
+        out.extend([flags.to_be_bytes(), code.to_be_bytes()].concat());
+        out.extend([7_u64.to_be_bytes(), offset.to_be_bytes()].concat());
+        out.extend(len.to_be_bytes());
+        stream.write_all(&out).unwrap();
+        assert_eq!(u32_of(&mut stream), 0x668e_33ef);
+        let [done, kind] = [0, 0].map(|_: u8| u16::from_be_bytes(take(&mut stream)));
+        assert_eq!((done, u64::from_be_bytes(take(&mut stream))), (1, 7));
+        let len = u32_of(&mut stream);
+        let mut data = vec![0; len as usize];
+        stream.read_exact(&mut data).unwrap();
+        (kind, data)
+    };
+    let (kind, data) = ask(READ, 4, 8 * PAGE, 512);
+    assert_eq!((kind, &data[..8], &data[8..]), (1, &(8 * PAGE).to_be_bytes()[..], &[1; 512][..]));
+    // The memory of the store comes in pieces of 64 KiB.
+    let (kind, data) = ask(STATUS, 0, 0, 256 << 10);
+    let words: Vec<u32> =
+        data.chunks(4).map(|word| u32::from_be_bytes(word.try_into().unwrap())).collect();
+    assert_eq!((kind, &words[..]), (5, &[1, 64 << 10, 0, 192 << 10, 3][..]));
+    let (kind, data) = ask(STATUS, 8, 0, 256 << 10);
+    assert_eq!((kind, data.len()), (5, 12));
+    let (kind, data) = ask(READ, 0, 1, 512);
+    assert_eq!((kind, &data[..4]), (1 << 15 | 1, &22_u32.to_be_bytes()[..]));
+    // The old way in, and the way out.
+    let mut stream = server.raw();
+    greet(&mut stream);
+    option(&mut stream, 1, b"small");
+    assert_eq!(u64::from_be_bytes(take(&mut stream)), 256 * PAGE);
+    take::<2>(&mut stream);
+    let mut stream = server.raw();
+    greet(&mut stream);
+    option(&mut stream, 2, &[]);
+    assert_eq!(answers(&mut stream, 2), [(1, Vec::new())]);
+    assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
+    server.end();
+}
+
+#[test]
+fn clients_that_hang_lie_or_flood_harm_nobody_else() {
+    let server = Server::new(&drive(&[]));
+    // One says nothing, one half a command, one promises more than it sends, one speaks nonsense.
+    let silent = server.raw();
+    let mut half = server.client();
+    half.stream.write_all(&0x2560_9513_u32.to_be_bytes()).unwrap();
+    let mut promising = server.client();
+    promising.send(WRITE, 0, 0, 32 << 20, &[1; 1000]);
+    let mut wrong = server.raw();
+    wrong.write_all(&[0xff; 4096]).unwrap();
+    // One asks for much and takes none of it.
+    let mut flooding = server.client();
+    flooding.stream.set_nonblocking(true).unwrap();
+    let mut command = 0x2560_9513_u32.to_be_bytes().to_vec();
+    command.extend([0; 20]);
+    command.extend((1_u32 << 20).to_be_bytes());
+    let mut sent = 0;
+    while sent < 64 << 20 {
+        match flooding.stream.write(&command) {
+            Ok(n) => sent += n,
+            Err(_) => break,
+        }
+    }
+    // Too many knock.
+    let crowd: Vec<_> = (0..20).map(|_| server.raw()).collect();
+    drop(crowd);
+    let mut good = server.client();
+    for page in 0..64 {
+        good.write(page * PAGE, &[page as u8; 4096]);
+        assert_eq!(good.read(page * PAGE, PAGE), [page as u8; 4096]);
+    }
+    good.flush();
+    // What it holds for the one that floods is bounded: its answers, and a command beyond.
+    let memory = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: u64 = memory.split(' ').nth(1).unwrap().parse().unwrap();
+    assert!(pages * 4096 < 1 << 30, "{pages} pages");
+    drop((silent, half, promising, flooding));
+    server.end_and_replay();
+}
+
+#[test]
+fn a_drive_that_wears_out_refuses_writes_and_still_reads() {
+    let server = Server::new(&drive(&["reliability.endurance=4"]));
+    let mut client = server.client();
+    let mut rng = Rng::named(9, "wear");
+    let mut kept = BTreeMap::new();
+    let error = loop {
+        let page = u64::from(rng.below(200));
+        let data = [rng.below(256) as u8; 4096];
+        let reply = client.ask(WRITE, 0, page * PAGE, PAGE, &data);
+        if reply.error != 0 {
+            break reply.error;
+        }
+        kept.insert(page, data);
+    };
+    assert_eq!(error, ENOSPC);
+    for again in [WRITE, TRIM, ZEROES] {
+        let data = [0; 4096];
+        let data: &[u8] = if again == WRITE { &data } else { &[] };
+        assert_eq!(client.ask(again, 0, 0, PAGE, data).error, ENOSPC);
+    }
+    for (page, data) in &kept {
+        assert_eq!(&client.read(page * PAGE, PAGE), data);
+    }
+    client.flush();
+    let smart = server.control(&json!({ "do": "smart" }));
+    assert_eq!(smart["critical_warning"].as_u64().unwrap() & 8, 8);
+    let status = server.control(&json!({ "do": "status" }));
+    assert_eq!(status["state"], "worn-out");
+    let result = server.end_and_replay();
+    assert_eq!(result["end"]["state"], "worn-out");
+}
+
+#[test]
+fn reads_fail_where_a_fault_was_planted() {
+    let server = Server::new(&drive(&[]));
+    let mut client = server.client();
+    client.write(0, &[5; 8192]);
+    let fault = json!({ "do": "fault", "offset": 4096, "bytes": 512 });
+    assert_eq!(server.control(&fault)["faults"], 1);
+    assert_eq!(client.read(0, PAGE), [5; 4096]);
+    assert_eq!(client.ask(READ, 0, 0, 2 * PAGE, &[]).error, EIO);
+    assert_eq!(client.ask(READ, 0, PAGE, SECTOR, &[]).error, EIO);
+    assert_eq!(client.read(PAGE + SECTOR, SECTOR), [5; 512]);
+    assert_eq!(server.control(&json!({ "do": "smart" }))["media_errors"], 2);
+    server.control(&json!({ "do": "heal" }));
+    assert_eq!(client.read(0, 2 * PAGE), [5; 8192]);
+    for (wrong, word) in [
+        (json!({ "do": "what" }), "one of"),
+        (json!({ "do": "fault", "offset": "x" }), "`offset`"),
+        (json!([]), "one of"),
+    ] {
+        let said = server.control(&wrong)["error"].as_str().unwrap().to_owned();
+        assert!(said.contains(word), "{said}");
+    }
+    let noted = std::fs::read_to_string(server.folder.path("trace.events")).unwrap();
+    assert_eq!(noted.lines().count(), 2);
+    server.end_and_replay();
+}
+
+#[test]
+fn places_belong_to_the_user_and_nothing_is_taken_over() {
+    let drive = drive(&[]);
+    let server = Server::new(&drive);
+    let folder = &server.folder;
+    for socket in ["s", "c"] {
+        let mode = std::fs::metadata(folder.path(socket)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{socket}");
+    }
+    let free = Options {
+        address: Address::Unix(folder.path("other")),
+        insecure: false,
+        control: None,
+        store: None,
+        record: None,
+        pace: Pace::Fast,
+    };
+    std::fs::write(folder.path("mine"), "precious").unwrap();
+    std::os::unix::fs::symlink(folder.path("mine"), folder.path("link")).unwrap();
+    std::fs::write(folder.path("long"), vec![b'x'; 10_000]).unwrap();
+    std::fs::create_dir(folder.path("folder")).unwrap();
+    let unix = |name| Address::Unix(folder.path(name));
+    let tcp = |at: &str| Address::Tcp(at.into());
+    let of_store = |name| Options { store: Some(folder.path(name)), ..free.clone() };
+    let of_trace = |name| Options { record: Some(folder.path(name)), ..free.clone() };
+    for (options, word) in [
+        (Options { address: unix("s"), ..free.clone() }, "a server listens there"),
+        (Options { address: unix("mine"), ..free.clone() }, "no socket"),
+        (Options { control: Some(folder.path("c")), ..free.clone() }, "a server listens there"),
+        (Options { address: tcp("0.0.0.0:0"), ..free.clone() }, "--insecure"),
+        (Options { address: tcp("nonsense"), ..free.clone() }, "nonsense"),
+        (of_store("mine"), "no store"),
+        (of_store("long"), "no store"),
+        (of_store("link"), "symbolic link"),
+        (of_store("folder"), "folder"),
+        (of_store("none/at/all"), "none/at/all"),
+        (of_trace("mine"), "mine"),
+        (of_trace("trace"), "trace"),
+    ] {
+        let error = Ready::new(&drive, &options).err().expect("it is refused").to_string();
+        assert!(error.contains(word), "{error}");
+    }
+    assert!(!folder.path("other").exists(), "a socket that nobody serves is gone");
+    assert_eq!(std::fs::read_to_string(folder.path("mine")).unwrap(), "precious");
+    // The store of another drive, and one that is in use.
+    let kept = Ready::new(&drive, &of_store("store")).ok().expect("a new store");
+    let again = Options { address: unix("second"), ..of_store("store") };
+    let error = Ready::new(&drive, &again).err().expect("it is in use").to_string();
+    assert!(error.contains("another server has this store open"), "{error}");
+    drop(kept);
+    let larger = common::drive(&["ftl.spare-factor=0.4"]);
+    let error = Ready::new(&larger, &again).err().expect("it is smaller").to_string();
+    assert!(error.contains("1048576 bytes"), "{error}");
+    // A recording of nothing is none.
+    drop(Ready::new(&drive, &of_trace("unused")).ok().expect("a new recording"));
+    assert!(!folder.path("unused").exists());
+    server.end();
+}
+
+#[test]
+fn loopback_is_served_too() {
+    let drive = drive(&[]);
+    let options = Options {
+        address: Address::Tcp("127.0.0.1:0".into()),
+        insecure: false,
+        control: None,
+        store: None,
+        record: None,
+        pace: Pace::Fast,
+    };
+    let ready = Ready::new(&drive, &options).unwrap();
+    let at = ready.uri().strip_prefix("nbd://").unwrap().to_owned();
+    let mut stream = std::net::TcpStream::connect(at).unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let session = ssd::open_session(&drive, &mut ssd::NoCache, &mut |_| true).unwrap();
+            ready.serve(session, &stop, &mut |_, _| true).unwrap();
+        });
+        let mut greeting = [0; 18];
+        stream.read_exact(&mut greeting).unwrap();
+        assert_eq!(&greeting[..16], b"NBDMAGICIHAVEOPT");
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    let _ = NAMELESS;
+}
