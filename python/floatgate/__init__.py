@@ -125,10 +125,24 @@ def _comparison_in_words(comparison: Comparison) -> str:
     return page(comparison)
 
 
+def _run_as_html(run: Result) -> str:
+    from floatgate.report.notebook import of_run
+
+    return of_run(run)
+
+
+def _comparison_as_html(comparison: Comparison) -> str:
+    from floatgate.report.notebook import of_comparison
+
+    return of_comparison(comparison)
+
+
 def _report(comparison: Comparison, path: Path, title: str | None) -> Path:
     from floatgate.report import of, save
 
     return save(of(comparison, title), path)
 
 
-shown.by(shown.Showing(_run_in_words, _comparison_in_words, _report))
+shown.by(
+    shown.Showing(_run_in_words, _comparison_in_words, _run_as_html, _comparison_as_html, _report)
+)

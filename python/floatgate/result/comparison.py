@@ -71,6 +71,9 @@ class Comparison:
     def __str__(self) -> str:
         return showing().comparison(self)
 
+    def _repr_html_(self) -> str:
+        return showing().comparison_as_html(self)
+
     def __repr__(self) -> str:
         failed = f", {len(self.failed)} failed" if self.failed else ""
         return f"<Comparison of {len(self.runs)} runs by {', '.join(self.varied)}{failed}>"
@@ -104,8 +107,14 @@ class Comparison:
         """The whole value as JSON, on lines of their own."""
         return json.dumps(self.data, indent=1)
 
-    def frame(self) -> pl.DataFrame:
-        """One row per run: what varied, then every number of the result as in `Result.frame`."""
+    def frame(self, *, provenance: bool = False) -> pl.DataFrame:
+        """One row per run: what varied, then every number of the result as in `Result.frame`.
+
+        `frame().to_pandas()`, `.write_csv(path)` and `.write_excel(path)` carry it on.
+
+        Args:
+            provenance: As for `Result.frame`.
+        """
         import polars as pl
 
         if not self.runs:
@@ -115,7 +124,9 @@ class Comparison:
             for name in self.varied
         ]
         # Policies have counters of their own: a column that a run has not is null in its row.
-        results = pl.concat([run.frame() for run in self.runs], how="diagonal_relaxed")
+        results = pl.concat(
+            [run.frame(provenance=provenance) for run in self.runs], how="diagonal_relaxed"
+        )
         return pl.DataFrame(columns).hstack(results) if columns else results
 
     def save(self, folder: str | os.PathLike[str]) -> Path:

@@ -40,6 +40,9 @@ class Result(Value):
     def __str__(self) -> str:
         return showing().run(self)
 
+    def _repr_html_(self) -> str:
+        return showing().run_as_html(self)
+
     def __repr__(self) -> str:
         return f"<Result {self.name}: {self.end.state}, WAF {self.waf}>"
 
@@ -217,10 +220,23 @@ class Result(Value):
         kinds = ("read", "program", "reprogram", "erase")
         return table([{"operation": kind} | self.data["flash"][kind] for kind in kinds])
 
-    def frame(self) -> pl.DataFrame:
+    def frame(self, *, provenance: bool = False) -> pl.DataFrame:
         """One row with every number of the result, named by its path: `host.write.bytes`.
 
-        Rows of several results can be put below each other with `polars.concat`.
+        Latencies and delays of operations that did not occur are null. Rows of several results can
+        be put below each other with `polars.concat`.
+
+        Args:
+            provenance: Whether what the run was made of stands behind it too: settings, digests,
+                the workload, and what it took.
         """
-        row = dict(flat(self.data))
-        return table([{"run_id": self.run_id} | row])
+        absent = tuple(f"host.{op}." for op in OPERATIONS if not self.data["host"][op]["requests"])
+        row: dict[str, Any] = {"run_id": self.run_id}
+        for path, value in flat(self.data):
+            if path.partition(".")[0] in ("schema", "provenance", "timing"):
+                continue
+            here = "_ns" not in path or not path.startswith(absent)
+            row[path] = value if here else None
+        if provenance:
+            row |= {path: value for path, value in flat(self.data) if path not in row}
+        return table([row])

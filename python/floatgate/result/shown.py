@@ -18,6 +18,10 @@ class Showing(NamedTuple):
     """The page of a run in words."""
     comparison: Callable[[Any], str] = repr
     """The page of a comparison in words."""
+    run_as_html: Callable[[Any], str] = repr
+    """A run as notebooks show it."""
+    comparison_as_html: Callable[[Any], str] = repr
+    """A comparison as notebooks show it."""
     report: Callable[[Any, Any, str | None], Path] | None = None
     """Writes the report of a comparison to a path, with a title."""
 
