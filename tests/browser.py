@@ -95,8 +95,11 @@ class Browser:
             self._events.append(answer)
         raise AssertionError("the browser has ended")
 
-    def open(self, page: Path, width: int, *, dark: bool) -> Opened:
-        """Opens a page as wide as that, light or dark, and waits until its plots are drawn."""
+    def open(self, page: Path, width: int, *, dark: bool, folded: bool = False) -> Opened:
+        """Opens a page as wide as that, light or dark, and waits until its plots are drawn.
+
+        Details are opened too, unless the page is to stay `folded`.
+        """
         self._events.clear()
         self.call(
             "Emulation.setDeviceMetricsOverride",
@@ -109,6 +112,11 @@ class Browser:
         while not self.run("document.readyState === 'complete' && 'drawn' in window"):
             assert time.monotonic() < until, "the page does not load"
             time.sleep(0.05)
+        if not folded:
+            self.run(
+                "new Promise((done) => { for (const part of document.querySelectorAll('.more'))"
+                " part.open = true; setTimeout(() => done(true), 50); })"
+            )
         self.run("window.drawn.then(() => document.fonts.ready).then(() => true)")
         return Opened(list(self._errors()), [
             event["params"]["request"]["url"]
@@ -174,7 +182,8 @@ _PROBLEMS = """(() => {
   const overlap = (a, b) =>
     Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
     Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
-  const plots = [...document.querySelectorAll(".plot")];
+  const folded = (e) => e.closest("details:not([open])");
+  const plots = [...document.querySelectorAll(".plot")].filter((e) => !folded(e));
   if (!plots.length) found.push("no plots");
   for (const plot of plots) {
     const title = plot.getAttribute("aria-label").split(".")[0];

@@ -180,3 +180,18 @@ def test_a_page_that_changes_its_width_or_theme_draws_anew(
     )
     assert browser.problems() == []
     assert browser.run(colour) != light
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_overview_is_short_and_details_open_whole(
+    browser: Browser, pages: dict[str, Path], name: str
+) -> None:
+    browser.open(pages[name], 1200, dark=False, folded=True)
+    drawn = "document.querySelectorAll('.plot svg.marks').length"
+    assert browser.run("document.querySelector('.more').getBoundingClientRect().top") <= 5 * 900
+    assert browser.run(drawn) == min(8, browser.run("specs.length"))
+    assert browser.problems() == []
+    browser.run("document.querySelector('.more > summary').click()")
+    browser.run("new Promise((done) => setTimeout(() => window.drawn.then(() => done(1)), 100))")
+    assert browser.run(drawn) == browser.run("specs.length")
+    assert browser.problems() == []

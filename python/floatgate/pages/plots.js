@@ -36,19 +36,26 @@
       },
     };
   };
-  const widthOf = (i) => document.getElementById(`plot-${i + 1}`).clientWidth;
+  const place = (i) => document.getElementById(`plot-${i + 1}`);
+  // What is folded away is drawn when it is opened.
+  const done = new Set();
   const draw = () => Promise.all(specs.map((spec, i) => {
-    const themed = { ...spec, config: theme(widthOf(i), spec.usermeta || {}) };
+    if (done.has(i) || place(i).closest("details:not([open])")) return null;
+    done.add(i);
+    const themed = { ...spec, config: theme(place(i).clientWidth, spec.usermeta || {}) };
     const actions = { export: true, source: false, compiled: false, editor: false };
     return vegaEmbed(`#plot-${i + 1}`, themed, { renderer: "svg", actions });
   }));
   // Plots fit themselves into their width; how legends and labels are set depends on it as well.
+  const anew = () => { done.clear(); window.drawn = draw(); };
   let drawnAt = innerWidth, waiting = 0;
   addEventListener("resize", () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => {
-      if (innerWidth !== drawnAt) { drawnAt = innerWidth; window.drawn = draw(); }
+      if (innerWidth !== drawnAt) { drawnAt = innerWidth; anew(); }
     }, 200);
   });
-  dark.addEventListener("change", () => { window.drawn = draw(); });
+  dark.addEventListener("change", anew);
+  for (const part of document.querySelectorAll("details"))
+    part.addEventListener("toggle", () => { window.drawn = draw(); });
   window.drawn = draw();

@@ -66,6 +66,8 @@ def html(report: Report) -> str:
         provenance=_provenance(names),
         config=as_toml(common([run.data["provenance"]["config"] for run in names.runs])),
         several=len(names.runs) > 1,
+        runs_first=not report.tables and len(names.runs) <= FEW,
+        FIRST=FIRST,
         commands=_commands(names),
         pictures=_pictures(names),
         data=data(names),
@@ -80,6 +82,12 @@ def _answers(report: Report) -> list[str]:
         return []
     return answer(runs.runs[0]) if len(runs.runs) == 1 else [*conclusions(runs, report.measures)]
 
+
+FIRST = {"prose": 1, "tables": 6, "plots": 8}
+"""So much stands ahead of the details: an overview of five screens at most."""
+
+FEW = 12
+"""Runs whose numbers belong to the overview."""
 
 PICTURES = 4
 """So many runs with snapshots are shown as pictures of their drives."""

@@ -48,7 +48,9 @@ def _table(rows: Sequence[_Row]) -> pl.DataFrame:
     varied = [
         pl.Series(name, typed([variant.get(name) for _, _, variant in rows])) for name in names
     ]
-    numbers = pl.concat([result.frame(provenance=True) for _, result, _ in rows], how="diagonal_relaxed")
+    numbers = pl.concat(
+        [result.frame(provenance=True) for _, result, _ in rows], how="diagonal_relaxed"
+    )
     where = pl.Series("folder", [str(path) for path, _, _ in rows])
     taken = set(numbers.columns)
     varied = [series for series in varied if series.name not in taken]
