@@ -309,7 +309,7 @@ fn orders_of_what_waits() {
                 _ => Op::Job,
             };
             let prio = if kind.starts_with('!') { Prio::High } else { Prio::Normal };
-            (kind.to_owned(), OpView::new(op, prio, 5 - at))
+            (kind.to_owned(), OpView { op, prio, seq: 5 - at })
         };
         let mut waiting: Vec<(String, OpView)> = (0..).zip(kinds).map(head).collect();
         let mut order = Vec::new();

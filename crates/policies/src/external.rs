@@ -14,7 +14,7 @@ pub use ftl::{
     Access, AccessKind, Balance, Blocks, Coding, Cost, Dest, FreePick, FtlView, Future, Hold,
     HostDest, Interests, LevelTimes, Life, Load, Lpn, NextLife, Op, OpView, Order, PageChoice,
     Pages, Pick, Placement, Plan, PlaneView, Pool, Queues, ReadDisturb, Role, State, Step,
-    StreamId, StreamSpec, Throttle, Victim, Watch, Wear, WriteCtx, WritePoint,
+    StreamId, StreamSpec, Throttle, Victim, Waited, Watch, Wear, WriteCtx, WritePoint,
 };
 pub use kernel::{Dur, Idx, Prio, Rng, Time};
 pub use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Source, Tag};

@@ -431,13 +431,25 @@ fn bytes(answer: &Bound<'_, PyAny>) -> Read<u64> {
 #[deny(clippy::missing_trait_methods)]
 impl Order for Policy {
     asked! {
-        fn pick(&mut self, heads: &[OpView], now: Time) -> usize
-            as (heads.iter().map(views::Waiting::new).collect::<Vec<_>>(), now.as_ns())
-            => |a| Ok(one_of(a, heads.len(), "a position in `heads`")? as usize), else 0;
         fn uses_priority(&self) -> bool as () => truth, else false;
-        fn may_suspend(&mut self, running: &OpView, read: &OpView, now: Time) -> bool
-            as (views::Waiting::new(running), views::Waiting::new(read), now.as_ns())
+        fn may_suspend(&mut self, running: &OpView, waited: Waited, read: &OpView, now: Time) -> bool
+            as (
+                views::Waiting::new((running, &waited)),
+                views::Waiting::new((read, &Waited { since: now, passed: 0 })),
+                now.as_ns()
+            )
             => truth, else false;
+    }
+
+    fn pick(&mut self, heads: &[OpView], now: Time) -> usize {
+        self.pick_by_waits(heads, &vec![Waited::default(); heads.len()], now)
+    }
+
+    fn pick_by_waits(&mut self, heads: &[OpView], waits: &[Waited], now: Time) -> usize {
+        let views = || heads.iter().zip(waits).map(views::Waiting::new).collect::<Vec<_>>();
+        let answer =
+            |a: &Bound<'_, PyAny>| Ok(one_of(a, heads.len(), "a position in `heads`")? as usize);
+        self.ask("pick", || (views(), now.as_ns()), answer).unwrap_or(0)
     }
 
     /// One from outside is told how long operations have waited, whatever it makes of that.

@@ -540,7 +540,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    pub(crate) fn new(head: &core::OpView) -> Self {
+    pub(crate) fn new((head, waited): (&core::OpView, &core::Waited)) -> Self {
         Self {
             kind: match head.op {
                 core::Op::Read => "read",
@@ -549,8 +549,8 @@ impl Waiting {
             },
             high_priority: head.prio == core::Prio::High,
             order: head.seq,
-            since_ns: head.since.as_ns(),
-            passed: head.passed,
+            since_ns: waited.since.as_ns(),
+            passed: waited.passed,
         }
     }
 }

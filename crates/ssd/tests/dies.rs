@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{Class, class_of, close, drive, number, read, serve, urgent, write};
+use common::{
+    Class, PAGE, class_of, close, drive, generate, number, read, serve, try_drive, urgent, write,
+};
 use kernel::Rng;
 use serde_json::Value;
 use workload::Request;
@@ -216,4 +218,109 @@ fn a_suspend_takes_the_power_of_what_is_interrupted() {
     close("idle", joules("idle"), (span - busy) * 10e-3, 1e-3);
     let sources = value["energy_split"]["source"].as_object().unwrap();
     close("sources", sources.values().map(number).sum(), joules("total") - joules("idle"), 1e-9);
+}
+
+// ── The second register ─────────────────────────────────────────────────────────────────────────
+
+/// A channel that carries a page of 4 KiB in so many nanoseconds, and commands in no time.
+fn bus(page_ns: u64) -> String {
+    let rate = PAGE * 1_000_000 / page_ns;
+    assert_eq!(rate * page_ns, PAGE * 1_000_000, "whole transfers");
+    format!("timing.bus={{ rate = \"{rate}kT/s\", command = \"0ns\" }}")
+}
+
+/// Bytes a second of pages in a closed loop, without the first and the last.
+fn rate(own: &[&str], dies: u64, op: &str) -> f64 {
+    let dies = format!("geometry.chips-per-channel={dies}");
+    let share = format!("workload.read-share={}", u8::from(op == "read"));
+    let requests = 20_000;
+    let all = [
+        &[
+            dies.as_str(),
+            &share,
+            "geometry.blocks-per-plane=4096",
+            "host.mode=queue-depth",
+            "host.queue-depth=64",
+            "ftl.unmapped-read=flash",
+            "workload.requests=20000",
+            "workload.size=4KiB",
+        ],
+        own,
+    ]
+    .concat();
+    let value = generate(&drive(&all), &format!("sequential-{op}"));
+    f64::from(requests) / number(&value["simulated_seconds"])
+}
+
+#[test]
+fn cached_reads_run_at_the_slower_of_sensing_and_sending() {
+    for page_ns in [10_000, 50_000, 80_000] {
+        let bus = bus(page_ns);
+        let (read, page) = (READ as f64 * 1e-9, page_ns as f64 * 1e-9);
+        close("one after the other", rate(&[&bus], 1, "read"), 1.0 / (read + page), 1e-3);
+        let cached = [bus.as_str(), "timing.cache=reads"];
+        close("cached", rate(&cached, 1, "read"), 1.0 / read.max(page), 1e-3);
+        // Dies that share a channel fill it.
+        let both = (2.0 / read).min(1.0 / page);
+        close("cached, two dies", rate(&cached, 2, "read"), both, 2e-3);
+        let programs = [bus.as_str(), "timing.cache=programs"];
+        close("cached programs", rate(&programs, 1, "read"), 1.0 / (read + page), 1e-3);
+    }
+    // The next command goes before the data, and takes its time on the channel.
+    let bus = bus(10_000).replace("\"0ns\"", "\"1us\"");
+    close("commands", rate(&[&bus, "timing.cache=all"], 1, "read"), 1.0 / 51e-6, 1e-3);
+}
+
+#[test]
+fn cached_programs_run_at_the_slower_of_programming_and_taking_in() {
+    for page_ns in [100_000, 500_000, 800_000] {
+        let bus = bus(page_ns);
+        let (program, page) = (PROGRAM as f64 * 1e-9, page_ns as f64 * 1e-9);
+        close("one after the other", rate(&[&bus], 1, "write"), 1.0 / (program + page), 1e-3);
+        for cache in ["timing.cache=programs", "timing.cache=all"] {
+            let cached = rate(&[&bus, cache], 1, "write");
+            close(cache, cached, 1.0 / program.max(page), 1e-3);
+        }
+        let reads = rate(&[&bus, "timing.cache=reads"], 1, "write");
+        close("cached reads", reads, 1.0 / (program + page), 1e-3);
+    }
+}
+
+/// Three reads of one die, page by page: the second is sensed while the first is sent.
+#[test]
+fn a_page_in_the_register_waits_for_the_channel() {
+    let own = [&bus(80_000), "timing.cache=reads", "precondition.fill=full"];
+    let value = serve(&drive(&own), vec![read(0, 0), read(0, 1), read(0, 2)]);
+    let r = class_of(&value, "read");
+    // The third is sensed at 150 us, when the second has left the die for the register at 130.
+    let ends = [READ + 80_000, READ + 160_000, READ + 240_000];
+    assert_eq!(r.mean * 3.0, ends.iter().sum::<u64>() as f64);
+    assert_eq!(r.array, READ as f64);
+    // The second waits 50 us for the die, the third until the second is in the register.
+    assert_eq!(r.queue[0] * 3.0, (READ + READ + 80_000) as f64);
+}
+
+/// A program waits until the register is empty, and an erase does not; programs of a block keep their
+/// order, and what was read before is what was written.
+#[test]
+fn collection_goes_through_the_register() {
+    for cache in ["reads", "programs", "all"] {
+        for order in ["fifo", "read-first", "bounded-read-first"] {
+            let (cache, order) = (format!("timing.cache={cache}"), format!("policy order={order}"));
+            let own = [&bus(20_000), &cache, &order, "precondition.fill=full"];
+            println!("{own:?}");
+            let value = serve(&drive(&own), one_read_at_a_time(150_000, 8_000_000));
+            assert!(value["flash"]["erase"]["gc"].as_u64().unwrap() > 30);
+        }
+    }
+}
+
+#[test]
+fn a_second_register_needs_a_channel() {
+    let refused = |own: &[&str]| try_drive(common::BASE, own).unwrap_err();
+    assert!(refused(&["timing.cache=reads"]).contains("needs a channel that is modelled"));
+    let data = bus(1_000).replace(" }", ", first = \"data\" }");
+    assert!(refused(&[&data, "timing.cache=reads"]).contains("commands go before data"));
+    let error = refused(&[&bus(1_000), "timing.cache=all", SUSPEND]);
+    assert!(error.contains("while a program is interrupted"), "{error}");
 }

@@ -226,6 +226,8 @@ fn draw(rng: &mut Rng, requests: u32) -> (Vec<String>, &'static str) {
             pick(rng, &["", ", min-progress = \"100us\"", ", limit = 1", ", erase-loops = 3"]);
         let times = "pause = \"20us\", resume = \"30us\"";
         settings.push(format!("timing.suspend={{ {times}{more} }}"));
+    } else if settings.iter().any(|s| s.starts_with("timing.bus={") && !s.contains("first")) {
+        settings.push(format!("timing.cache={}", pick(rng, &["reads", "programs", "all"])));
     }
     (settings, pattern)
 }

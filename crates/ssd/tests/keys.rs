@@ -303,6 +303,7 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ("timing.bus.command", "bus", &[], "400ns"),
     ("timing.bus.first", "bus", &[], "data"),
     ("timing.erase", "closed", &[], "4ms"),
+    ("timing.cache", "bus", &[], "reads"),
     ("timing.suspend.operations", "closed", SUSPENDS, "programs"),
     ("timing.suspend.pause", "closed", SUSPENDS, "30us"),
     ("timing.suspend.resume", "closed", SUSPENDS, "40us"),

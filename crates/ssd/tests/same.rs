@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use workload::{List, Op, Request, Workload};
 
 /// Drives on which everything happens: the settings that differ, and the workload's pattern.
-const BUSY: [(&[&str], &str); 9] = [
+const BUSY: [(&[&str], &str); 10] = [
     (&[], "random-write"),
     (&["policy victim=random", "policy order=priority", "host.queue-depth=3"], "zipf"),
     (
@@ -44,6 +44,15 @@ const BUSY: [(&[&str], &str); 9] = [
             "ftl.multi-plane=any",
         ],
         "zipf",
+    ),
+    (
+        &[
+            "timing.bus={ rate = \"100MT/s\", command = \"300ns\" }",
+            "timing.cache=all",
+            "ftl.multi-plane=any",
+            "policy wear=static:threshold=3",
+        ],
+        "hot-cold",
     ),
     (
         &[

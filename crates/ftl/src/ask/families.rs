@@ -348,19 +348,17 @@ pub struct OpView {
     pub prio: Prio,
     /// The order in which operations (or the jobs they belong to) came to the die.
     pub seq: u64,
-    /// When it began to wait, for the die or for what it needed before: a block, say. Time zero for an
-    /// order that does not watch waits.
-    pub since: Time,
-    /// Host reads that the die has begun since this came first of all but reads; 0 for reads, for what
-    /// came later than another that is no read, and for an order that does not watch waits.
-    pub passed: u32,
 }
 
-impl OpView {
-    /// An operation that has just come.
-    pub const fn new(op: Op, prio: Prio, seq: u64) -> Self {
-        Self { op, prio, seq, since: Time::ZERO, passed: 0 }
-    }
+/// How long an operation has waited.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub struct Waited {
+    /// When it began to wait, for the die or for what it needed before: a block, say. An operation of a
+    /// job: when the job asked for it.
+    pub since: Time,
+    /// Host reads that the die has begun since this came first of all but reads; 0 for reads, and for
+    /// what came later than another that is no read.
+    pub passed: u32,
 }
 
 /// The lanes of a die, by what waits in them.
@@ -384,13 +382,24 @@ pub trait Order: Watch {
     fn uses_priority(&self) -> bool {
         false
     }
-    /// Whether a host read that has come interrupts the program or erase that runs on its die. Asked
-    /// where the die can do that; what is interrupted then waits among the heads.
-    fn may_suspend(&mut self, _running: &OpView, _read: &OpView, _now: Time) -> bool {
+    /// The same, asked instead where the policy watches waits: `waits` has that of each head.
+    fn pick_by_waits(&mut self, heads: &[OpView], _waits: &[Waited], now: Time) -> usize {
+        self.pick(heads, now)
+    }
+    /// Whether it looks at how long operations have waited.
+    fn watches_waits(&self) -> bool {
         false
     }
-    /// Whether it looks at how long operations have waited and at how many reads went before them.
-    fn watches_waits(&self) -> bool {
+    /// Whether a host read that has come interrupts the program or erase that runs on its die, and had
+    /// waited so long. Asked where the die can do that; what is interrupted is among the heads then,
+    /// beside reads of the host alone. The number of reads is counted only where waits are watched.
+    fn may_suspend(
+        &mut self,
+        _running: &OpView,
+        _waited: Waited,
+        _read: &OpView,
+        _now: Time,
+    ) -> bool {
         false
     }
 }

@@ -7,7 +7,7 @@
 use crate::info::{Family, PolicyInfo};
 use crate::order::first;
 use crate::params::{Kind, ParamInfo, Params};
-use ftl::{Op, OpView, Order, Watch};
+use ftl::{Op, OpView, Order, Waited, Watch};
 use kernel::{Dur, Time};
 
 /// The entry in the list.
@@ -45,28 +45,34 @@ pub(crate) fn new(params: &Params) -> BoundedReadFirst {
 
 impl BoundedReadFirst {
     /// Whether reads have gone before it for long enough.
-    fn is_late(self, waits: &OpView, now: Time) -> bool {
-        waits.op != Op::Read && (waits.passed >= self.reads || now - waits.since >= self.wait)
+    fn is_late(self, waited: Waited, now: Time) -> bool {
+        waited.passed >= self.reads || now - waited.since >= self.wait
     }
 }
 
 impl Watch for BoundedReadFirst {}
 
 impl Order for BoundedReadFirst {
-    fn pick(&mut self, heads: &[OpView], now: Time) -> usize {
-        first(heads, |h| self.is_late(h, now))
-            .or_else(|| first(heads, |h| h.op == Op::Read))
+    fn pick(&mut self, heads: &[OpView], _: Time) -> usize {
+        first(heads, |h| h.op == Op::Read)
             .or_else(|| first(heads, |_| true))
             .expect("asked only when something waits")
     }
 
-    /// What was late when it began goes on.
-    fn may_suspend(&mut self, running: &OpView, _: &OpView, now: Time) -> bool {
-        !self.is_late(running, now)
+    fn pick_by_waits(&mut self, heads: &[OpView], waits: &[Waited], now: Time) -> usize {
+        let late = heads.iter().zip(waits).enumerate();
+        let late = late.filter(|(_, (h, w))| h.op != Op::Read && self.is_late(**w, now));
+        let late = late.min_by_key(|(_, (h, _))| h.seq).map(|(at, _)| at);
+        late.unwrap_or_else(|| self.pick(heads, now))
     }
 
     fn watches_waits(&self) -> bool {
         true
+    }
+
+    /// What was late when it began goes on.
+    fn may_suspend(&mut self, _: &OpView, waited: Waited, _: &OpView, now: Time) -> bool {
+        !self.is_late(waited, now)
     }
 }
 
@@ -80,12 +86,12 @@ mod tests {
         let mut order = BoundedReadFirst { reads: 4, wait: Dur::us(10) };
         let of = |op, seq, since, passed| {
             let since = Time::from_ns(since);
-            OpView { since, passed, ..OpView::new(op, Prio::Normal, seq) }
+            (OpView { op, prio: Prio::Normal, seq }, Waited { since, passed })
         };
         let now = Time::from_ns(20_000);
-        let mut picks = |others: [OpView; 2]| {
-            let heads = [of(Op::Read, 9, 19_000, 0), others[0], others[1]];
-            order.pick(&heads, now)
+        let mut picks = |others: [(OpView, Waited); 2]| {
+            let all = [of(Op::Read, 9, 19_000, 0), others[0], others[1]];
+            order.pick_by_waits(&all.map(|(head, _)| head), &all.map(|(_, waited)| waited), now)
         };
         // A nanosecond before its time, and a read before its count.
         assert_eq!(picks([of(Op::Write, 1, 10_001, 3), of(Op::Job, 2, 10_001, 0)]), 0);

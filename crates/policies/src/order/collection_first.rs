@@ -7,7 +7,7 @@
 use crate::info::{Family, PolicyInfo};
 use crate::order::first;
 use crate::params::Params;
-use ftl::{Op, OpView, Order, Watch};
+use ftl::{Op, OpView, Order, Waited, Watch};
 use kernel::{Prio, Time};
 
 /// The entry in the list.
@@ -40,7 +40,7 @@ impl Order for CollectionFirst {
             .expect("asked only when something waits")
     }
 
-    fn may_suspend(&mut self, running: &OpView, read: &OpView, _: Time) -> bool {
+    fn may_suspend(&mut self, running: &OpView, _: Waited, read: &OpView, _: Time) -> bool {
         running.op == Op::Write && read.prio >= running.prio
     }
 
@@ -67,7 +67,7 @@ mod tests {
             let waiting = &ranks[ranks.len() - left..];
             let heads: Vec<OpView> = (0_u64..)
                 .zip(waiting.iter().rev())
-                .map(|(seq, &(op, prio))| OpView::new(op, prio, seq))
+                .map(|(seq, &(op, prio))| OpView { op, prio, seq })
                 .collect();
             let picked = CollectionFirst.pick(&heads, Time::ZERO);
             assert_eq!((heads[picked].op, heads[picked].prio), waiting[0]);

@@ -1,6 +1,6 @@
 //! Family order: which flash operation goes next on a free die?
 
-use ftl::{OpView, Order};
+use ftl::{OpView, Order, Waited};
 use kernel::Time;
 
 crate::family::family! { $
@@ -15,8 +15,11 @@ crate::family::family! { $
     #[inline]
     fn pick(&mut self, heads: &[OpView], now: Time) -> usize;
     fn uses_priority(&self) -> bool;
-    fn may_suspend(&mut self, running: &OpView, read: &OpView, now: Time) -> bool;
+    fn pick_by_waits(&mut self, heads: &[OpView], waits: &[Waited], now: Time) -> usize;
     fn watches_waits(&self) -> bool;
+    fn may_suspend(
+        &mut self, running: &OpView, waited: Waited, read: &OpView, now: Time
+    ) -> bool;
 }
 
 /// The position of the head that came first among those that `wanted` accepts.

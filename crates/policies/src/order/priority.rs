@@ -6,7 +6,7 @@
 use crate::info::{Family, PolicyInfo};
 use crate::order::first;
 use crate::params::Params;
-use ftl::{Op, OpView, Order, Watch};
+use ftl::{Op, OpView, Order, Waited, Watch};
 use kernel::{Prio, Time};
 
 /// The entry in the list.
@@ -36,7 +36,7 @@ impl Order for Priority {
             .expect("asked only when something waits")
     }
 
-    fn may_suspend(&mut self, running: &OpView, read: &OpView, _: Time) -> bool {
+    fn may_suspend(&mut self, running: &OpView, _: Waited, read: &OpView, _: Time) -> bool {
         read.prio == Prio::High && running.prio != Prio::High
     }
 

@@ -6,7 +6,7 @@
 use crate::info::{Family, PolicyInfo};
 use crate::order::first;
 use crate::params::Params;
-use ftl::{Op, OpView, Order, Watch};
+use ftl::{Op, OpView, Order, Waited, Watch};
 use kernel::Time;
 
 /// The entry in the list.
@@ -35,7 +35,7 @@ impl Order for ReadFirst {
             .expect("asked only when something waits")
     }
 
-    fn may_suspend(&mut self, _: &OpView, _: &OpView, _: Time) -> bool {
+    fn may_suspend(&mut self, _: &OpView, _: Waited, _: &OpView, _: Time) -> bool {
         true
     }
 }

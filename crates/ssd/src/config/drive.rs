@@ -26,6 +26,8 @@ pub struct Drive {
     pub channel_first: ChannelFirst,
     /// How a program or an erase makes way for reads; `None`: it does not.
     pub suspend: Option<Suspend>,
+    /// What goes through a second register; `None`: there is none.
+    pub cache: Option<Cache>,
     /// Whether times depend on the cost level at which a page was written.
     pub has_levels: bool,
     /// Energies of the operations, where the drive gives them.
@@ -217,6 +219,16 @@ words! {
         Commands = "commands",
         /// Data that dies have sensed, then commands of new operations.
         Data = "data",
+    }
+
+    /// What goes through a second register of the die.
+    pub enum Cache {
+        /// Reads.
+        Reads = "reads",
+        /// Programs.
+        Programs = "programs",
+        /// Both.
+        All = "all",
     }
 
     /// What makes way for reads of the host.

@@ -7,9 +7,9 @@
 //! (`=> Run`, see [`Reach`](super::field::Reach)): a key that says nothing is part of the name.
 
 use super::drive::{
-    Age, BufferKind, ChannelFirst, Duplex, Fill, Foreground, HostMode, Interruptible, Mapping,
-    Model, MultiPlane, Pace, PendingRead, Program, ProgramSpeed, ReadStart, Recovery, SHORTEST,
-    Uncorrectable, UnmappedRead,
+    Age, BufferKind, Cache, ChannelFirst, Duplex, Fill, Foreground, HostMode, Interruptible,
+    Mapping, Model, MultiPlane, Pace, PendingRead, Program, ProgramSpeed, ReadStart, Recovery,
+    SHORTEST, Uncorrectable, UnmappedRead,
 };
 use super::error::{ConfigError, Kind, Log};
 use super::field::{Any, At, ByPageType, Field, Key, Word, all, settings, values};
@@ -144,6 +144,10 @@ settings! {
         /// How a program or an erase makes way for a read of the host, where the order policy asks for
         /// it. Not given: it does not.
         suspend: Option<Suspend> => Run,
+        /// What goes through a second register of the die, where the bus is modelled: "reads", a die
+        /// senses one page while it sends another; "programs", it takes in one while it programs
+        /// another; "all". Not given: nothing does.
+        cache: Option<Cache> => Run,
         /// Array time of a page read, up to a minute. One value, or a list of one for each page
         /// type, least significant bit first.
         read: Option<ByPageType<Operation>>,

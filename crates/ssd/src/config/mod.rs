@@ -36,7 +36,7 @@ mod times;
 pub(crate) use chips::drive_of as chip_drive;
 pub use chips::{chip, chips};
 pub use drive::{
-    Age, BufferKind, ChannelFirst, Drive, Duplex, Fill, Foreground, HostMode, Interruptible,
+    Age, BufferKind, Cache, ChannelFirst, Drive, Duplex, Fill, Foreground, HostMode, Interruptible,
     Mapping, Model, MultiPlane, Pace, PendingRead, Program, ProgramSpeed, ReadStart, Recording,
     Recovery, SHORTEST, Uncorrectable, UnmappedRead, Workload,
 };

@@ -98,6 +98,7 @@ pub(crate) fn resolve(
         soft_reads,
         channel_first: file.timing.bus.map_or(ChannelFirst::Commands, |bus| bus.first),
         suspend: file.timing.suspend,
+        cache: file.timing.cache,
         has_levels: file.timing.levels.is_some() || file.timing.physics.is_some(),
         energy: file.energy.map(|energy| Energies {
             read: spread(&energy.read),

@@ -1,6 +1,8 @@
 //! The times of a drive, from settings as written.
 
+use super::drive::{Cache, ChannelFirst, Interruptible};
 use super::error::Kind;
+use super::field::Word;
 use super::keys::{Bus, BusSettings, OPERATION_LIMIT, Physics, Reliability, TimingSettings};
 use super::resolve::Work;
 use kernel::Dur;
@@ -40,6 +42,7 @@ impl Work<'_> {
             None => nand::Bus::Included,
         };
         self.partial_reads(geometry);
+        self.cache(&keys);
         let cell = reliability.cell(geometry);
         if let Some(physics) = &keys.physics {
             let (read, program, soft_reads) = self.physics(physics, &cell, reliability)?;
@@ -69,6 +72,30 @@ impl Work<'_> {
         }
         let soft_reads = rising.unwrap_or(SoftReads { array: timing.read, planes: [[0; 4]; 3] });
         Some((timing, soft_reads))
+    }
+
+    /// What a second register needs.
+    fn cache(&self, keys: &TimingSettings) {
+        let (path, Some(cache)) = ("timing.cache", keys.cache) else { return };
+        let data_first = |bus: BusSettings| bus.first == ChannelFirst::Data;
+        if keys.bus.is_none_or(data_first) {
+            let message = format!(
+                "`{path}` needs a channel that is modelled, on which commands go before data: a die \
+                 gets its next command before it sends what it has sensed"
+            );
+            let label = "{ rate, command }, and `first` \"commands\"";
+            self.fail(Kind::Conflict, message, &[(path, ""), ("timing.bus", label)]);
+        } else if cache != Cache::Reads
+            && keys.suspend.is_some_and(|s| s.operations != Interruptible::Erases)
+        {
+            let message = format!(
+                "`{path}` \"{}\" keeps the data of the next program in the register that reads need \
+                 while a program is interrupted",
+                cache.said(),
+            );
+            let marks = [(path, "\"reads\""), ("timing.suspend.operations", "or \"erases\"")];
+            self.fail(Kind::Conflict, message, &marks);
+        }
     }
 
     /// Whether anything could make use of a time for parts of pages.

@@ -1,10 +1,11 @@
 //! Which of the operations that wait for a die goes next, and what goes with it.
 
-use super::die::{Heads, LaneId, PAUSED, Phase};
-use super::{Device, NONE, PageOp, Work};
+use super::die::{Heads, LaneId, PAUSED, PAUSED_LANE, Phase, READS};
+use super::register::{LOADED, LOADED_LANE};
+use super::{Device, NONE, Owner, PageOp, Work};
 use crate::config::MultiPlane;
 use crate::sim::{Actor, Clock};
-use ftl::{Op, OpView};
+use ftl::{Op, OpView, Waited};
 use kernel::Idx;
 use nand::{Array, DieId, Ppn, Store};
 
@@ -15,7 +16,7 @@ impl Device {
     /// first of several lanes, and work for idle time goes when there is nothing else.
     #[inline]
     pub(crate) fn next_lane(
-        &mut self,
+        &self,
         die: DieId,
         pick: impl FnOnce(&[OpView]) -> usize,
     ) -> Option<usize> {
@@ -27,50 +28,82 @@ impl Device {
         if foreground.is_power_of_two() {
             return Some(foreground.trailing_zeros() as usize);
         }
-        if mask & PAUSED != 0 {
-            return Some(self.next_beside_paused(die, pick));
-        }
         let mut heads = Heads::NONE;
         self.dies[die].heads(&self.ops, mask, &mut heads);
-        let picked = self.pick_among(die, &mut heads, pick);
-        Some(heads.lane(picked))
+        Some(heads.lane(pick(heads.views())))
     }
 
-    #[inline(always)]
-    pub(super) fn pick_among(
+    /// Whether more than what waits decides what goes next: something may stand behind the lanes, or the
+    /// order goes by how long operations have waited.
+    #[inline]
+    pub(crate) fn chooses_apart(&self) -> bool {
+        self.apart
+    }
+
+    /// The same where that is so. What is in a die's register goes first; beside an interrupted command
+    /// only reads of the host may go.
+    pub(crate) fn next_lane_apart(
         &mut self,
         die: DieId,
-        heads: &mut Heads,
-        pick: impl FnOnce(&[OpView]) -> usize,
-    ) -> usize {
-        if self.passed.is_empty() {
-            pick(heads.views())
-        } else {
-            self.pick_by_waits(die, heads, pick)
+        pick: impl FnOnce(&[OpView], &[Waited]) -> usize,
+    ) -> Option<usize> {
+        let mask = self.dies[die].mask;
+        if mask & LOADED != 0 {
+            return Some(LOADED_LANE);
+        }
+        let paused = mask & PAUSED != 0;
+        let foreground = if paused { mask & READS } else { mask & !IDLE };
+        if foreground == 0 {
+            let lane = if paused { PAUSED_LANE } else { LaneId::Idle as usize };
+            return (mask != 0).then_some(lane);
+        }
+        let mut heads = Heads::NONE;
+        self.dies[die].heads(&self.ops, foreground, &mut heads);
+        let mut waits = [Waited::default(); Heads::MOST];
+        for (at, waited) in waits.iter_mut().enumerate().take(heads.views().len()) {
+            *waited = self.waited(die, self.dies[die].lanes[heads.lane(at)].head);
+        }
+        if paused {
+            let op = self.paused(die);
+            waits[heads.views().len()] = self.waited(die, op);
+            heads.add_paused(self.view(op));
+        }
+        let views = heads.views();
+        let waits = &waits[..views.len()];
+        let picked = if views.len() > 1 { pick(views, waits) } else { 0 };
+        self.count_passed(die, views, waits, picked);
+        let lane = heads.lane(picked);
+        if paused && lane != PAUSED_LANE {
+            self.looks_again(die);
+        }
+        Some(lane)
+    }
+
+    /// Counts the reads that go before the operation that came first of all the rest.
+    fn count_passed(&mut self, die: DieId, heads: &[OpView], waits: &[Waited], picked: usize) {
+        let Some(passed) = self.passed.get_mut(die.index()) else { return };
+        let others = heads.iter().zip(waits).filter(|(h, _)| h.op != Op::Read);
+        if let Some((first, waited)) = others.min_by_key(|(h, _)| h.seq) {
+            passed.goes(first.seq, waited.since, heads[picked].op == Op::Read);
         }
     }
 
-    /// The same for an order that goes by how long operations have waited: counts the reads that go
-    /// before the operation that came first of all the rest.
-    #[cold]
-    fn pick_by_waits(
-        &mut self,
-        die: DieId,
-        heads: &mut Heads,
-        pick: impl FnOnce(&[OpView]) -> usize,
-    ) -> usize {
-        self.dies[die].heads_since(&self.ops, heads);
-        let heads = heads.views_mut();
-        let others = heads.iter_mut().filter(|h| h.op != Op::Read);
-        let first = others.min_by_key(|h| h.seq);
-        let passed = &mut self.passed[die.index()];
-        if let Some(first) = first {
-            passed.now_of(first);
-        }
-        let picked = pick(heads);
-        let goes_before = heads[picked].op == Op::Read;
-        passed.reads = if goes_before { passed.reads + 1 } else { 0 };
-        picked
+    /// How the order policy sees an operation that is not in a lane.
+    pub(super) fn view(&self, op: u32) -> OpView {
+        let o = &self.ops[op];
+        let kind = match (o.owner, o.work) {
+            (Owner::Job(_), _) => Op::Job,
+            (_, Work::Read) => Op::Read,
+            _ => Op::Write,
+        };
+        OpView { op: kind, prio: o.prio, seq: o.seq }
+    }
+
+    /// How long an operation has waited.
+    pub(super) fn waited(&self, die: DieId, op: u32) -> Waited {
+        let PageOp { seq, since, .. } = self.ops[op];
+        let passed = self.passed.get(die.index()).map_or(0, |passed| passed.of(seq, since));
+        Waited { since, passed }
     }
 
     #[inline]
@@ -78,10 +111,10 @@ impl Device {
         self.dies[die].pop(&mut self.ops, lane)
     }
 
-    /// Whether nothing waits for a die.
+    /// Whether a die is about to choose, and nothing waits for it.
     #[inline]
     pub(crate) fn is_unasked(&self, die: DieId) -> bool {
-        self.dies[die].mask == 0
+        self.dies[die].mask == 0 && self.is_choosing(die)
     }
 
     /// A die finds nothing to do.

@@ -36,9 +36,9 @@ pub(super) struct Heads {
 }
 
 impl Heads {
-    const MOST: usize = LaneId::Idle as usize;
+    pub(super) const MOST: usize = LaneId::Idle as usize;
     pub(super) const NONE: Self = Self {
-        views: [OpView::new(Op::Job, Prio::Normal, 0); Self::MOST],
+        views: [OpView { op: Op::Job, prio: Prio::Normal, seq: 0 }; Self::MOST],
         lanes: [0; Self::MOST],
         n: 0,
     };
@@ -53,10 +53,6 @@ impl Heads {
         self.views[self.n] = view;
         self.lanes[self.n] = PAUSED_LANE as u8;
         self.n += 1;
-    }
-
-    pub(super) fn views_mut(&mut self) -> &mut [OpView] {
-        &mut self.views[..self.n]
     }
 
     /// The lane of one of them.
@@ -77,18 +73,14 @@ pub(super) struct Passed {
 
 impl Passed {
     /// How many went before this one.
-    pub(super) fn of(&self, view: &mut OpView) {
-        if (self.seq, self.since) == (view.seq, view.since) {
-            view.passed = self.reads;
-        }
+    pub(super) fn of(&self, seq: u64, since: Time) -> u32 {
+        if (self.seq, self.since) == (seq, since) { self.reads } else { 0 }
     }
 
-    /// Which operation that is now; its view says how many.
-    pub(super) fn now_of(&mut self, first: &mut OpView) {
-        if (self.seq, self.since) != (first.seq, first.since) {
-            *self = Self { seq: first.seq, since: first.since, reads: 0 };
-        }
-        first.passed = self.reads;
+    /// This is now the first, and the die serves a read or something else.
+    pub(super) fn goes(&mut self, seq: u64, since: Time, read: bool) {
+        let before = self.of(seq, since);
+        *self = Self { seq, since, reads: if read { before + 1 } else { 0 } };
     }
 }
 
@@ -102,13 +94,16 @@ pub(crate) enum Phase {
     /// Nothing at this instant: what it has done has consequences, and then it chooses. Whatever
     /// comes now waits in its lanes.
     Choosing,
-    /// Where data goes first: waits for a turn on the channel to begin.
+    /// Where data goes first: waits for a turn on the channel to begin. Where there is a second register:
+    /// waits for that.
     Asking,
     /// The same: takes its command, and data on its way in.
     Beginning,
     /// The channel and the array; the data goes out afterwards.
     Sensing,
-    /// Has sensed, and waits for its turn on the channel.
+    /// The same of what goes to a second register afterwards.
+    SensingBeside,
+    /// Has sensed, and waits for its turn on the channel, or for the second register.
     Sensed,
     /// The last part of the command.
     Finishing,
@@ -247,18 +242,9 @@ impl Die {
         ];
         for (lane, (op, prio)) in KINDS.into_iter().enumerate() {
             if mask & 1 << lane != 0 {
-                heads.views[heads.n] = OpView::new(op, prio, ops[self.lanes[lane].head].seq);
+                heads.views[heads.n] = OpView { op, prio, seq: ops[self.lanes[lane].head].seq };
                 heads.lanes[heads.n] = lane as u8;
                 heads.n += 1;
-            }
-        }
-    }
-
-    /// Says of each of these operations since when it waits.
-    pub(super) fn heads_since(&self, ops: &Ops, heads: &mut Heads) {
-        for at in 0..heads.n {
-            if let Some(lane) = self.lanes.get(heads.lane(at)) {
-                heads.views[at].since = ops[lane.head].since;
             }
         }
     }

@@ -10,6 +10,7 @@ mod channel;
 mod choose;
 mod die;
 mod lane;
+mod register;
 mod suspend;
 #[cfg(test)]
 mod tests;
@@ -17,16 +18,18 @@ mod time;
 
 pub(crate) use cells::{CellCounts, Cells, effective, steps};
 pub(crate) use channel::Channel;
-pub(crate) use die::{Die, LaneId, PAUSED_LANE};
+pub(crate) use die::{Die, LANES, LaneId};
 pub(crate) use lane::{Lane, NONE, Ops, Owner, PageOp, Spent, Work};
+pub(crate) use register::Turned;
 pub(crate) use suspend::{SUSPEND, Suspends};
 
 use crate::config::{ChannelFirst, Drive, MultiPlane};
 use crate::sim::{Actor, Clock};
 use die::{Passed, Phase};
 use ftl::{Cost, JobId, Kit, Order, Policies, Queues};
-use kernel::{BitSet, Idx, IndexVec, Time};
+use kernel::{BitSet, Dur, Idx, IndexVec, Time};
 use nand::{Bus, ChannelId, Command, DieId, Geometry, Timing, Units, Verb};
+use register::Registers;
 use suspend::Suspension;
 use time::program_by_wear;
 
@@ -82,6 +85,12 @@ pub(crate) struct Device {
     passed: Vec<Passed>,
     /// Present where dies can be interrupted.
     suspension: Option<Box<Suspension>>,
+    /// Dies can be interrupted, or take in what they program next.
+    attends: bool,
+    /// There may be more to choose from than what waits, or more to know of it.
+    apart: bool,
+    /// Present where dies have a second register.
+    registers: Option<Box<Registers>>,
     /// The waiting operations that the cost policy looks at.
     pub(crate) queues: Queues,
     /// Program time of a block after so many cycles, as a share of the fresh one; beyond the last
@@ -117,6 +126,9 @@ impl Device {
             suspension: drive
                 .suspend
                 .map(|settings| Box::new(Suspension::new(settings, drive.timing.erase, dies))),
+            attends: drive.suspend.is_some() || drive.cache.is_some(),
+            apart: drive.suspend.is_some() || drive.cache.is_some() || order.watches_waits(),
+            registers: drive.cache.map(|cached| Box::new(Registers::new(cached, dies))),
             passed: if order.watches_waits() { vec![Passed::default(); dies] } else { Vec::new() },
             queues: cost.queues(),
             by_wear: program_by_wear(drive),
@@ -246,6 +258,12 @@ impl Device {
         self.idle.clear(die.index());
         let d = &mut self.dies[die];
         d.start(op, command, clock.now);
+        if self.registers.is_some() {
+            if !self.holds_back(clock, die) {
+                self.begin_at_once(clock, die);
+            }
+            return;
+        }
         let end = if self.timing.bus == Bus::Included {
             d.phase = Phase::Finishing;
             clock.now + command.array
@@ -259,6 +277,26 @@ impl Device {
         clock.plan(Actor::Die(die), end);
     }
 
+    /// The command of a die with a second register begins.
+    fn begin_at_once(&mut self, clock: &mut Clock, die: DieId) {
+        let command = self.dies[die].command;
+        let parts = self.timing.bus.segments(&command);
+        let array = self.channel_of(die).take(clock.now, parts.before);
+        self.dies[die].phase = match command.pages_out {
+            0 => Phase::Finishing,
+            _ if self.caches_reads() => Phase::SensingBeside,
+            _ => Phase::Sensing,
+        };
+        clock.plan(Actor::Die(die), array + parts.array);
+        self.empties(clock, die, array);
+    }
+
+    /// Whether something is to be done when an operation comes to a die that is busy.
+    #[inline]
+    pub(crate) fn attends(&self) -> bool {
+        self.attends
+    }
+
     /// A die's time has come. Returns whether its command is done; otherwise it may have to choose
     /// ([`Device::is_choosing`]), or goes on.
     #[inline]
@@ -266,6 +304,7 @@ impl Device {
         match self.dies[die].phase {
             Phase::Finishing => return true,
             Phase::Gathering => self.dies[die].choose(clock.now),
+            Phase::SensingBeside => self.sensed(clock, die),
             Phase::Sensing => {
                 if self.channel_of(die).ask_to_send(die) {
                     self.send(clock, die);
@@ -298,6 +337,13 @@ impl Device {
         let d = &mut self.dies[die];
         let ran = d.finish(now);
         let (command, first) = (d.command, d.running);
+        self.book(first, &command, ran);
+        (command, first)
+    }
+
+    /// Books the time of a command that is done to its operations, which took it so long.
+    #[inline(always)]
+    fn book(&mut self, first: u32, command: &Command, ran: Dur) {
         let mut corrected = command.array - command.plain;
         if command.extra_out > 0
             && let Bus::Modelled { page, .. } = self.timing.bus
@@ -317,7 +363,6 @@ impl Device {
             op.spent.ecc += corrected.as_ns();
             at = op.next;
         }
-        (command, first)
     }
 
     /// Takes the first operation off a list of what is done. Returns the rest.
@@ -367,6 +412,7 @@ impl Device {
     /// A turn on the channel of a die is through: gives the next.
     fn give_turn(&mut self, clock: &mut Clock, die: DieId) {
         match self.channel_of(die).pass_on() {
+            Some(next) if self.caches_reads() => self.send_register(clock, next),
             Some(next) if self.dies[next].phase == Phase::Asking => self.begin(clock, next),
             Some(next) => self.send(clock, next),
             None => {}

@@ -9,12 +9,12 @@
 //! the die, it must have had `min-progress` in the array since it began or went on, and an erase in
 //! loops ends the loop. It is left alone where it would be done by the time the die could read.
 
-use super::die::{Heads, PAUSED, PAUSED_LANE, Phase, READS};
-use super::{Device, NONE, Owner};
+use super::die::{PAUSED, PAUSED_LANE, Phase};
+use super::{Device, NONE};
 use crate::config::{Interruptible, Suspend};
 use crate::sim::{Actor, Clock};
-use ftl::{Op, OpView};
-use kernel::{Dur, Idx, IndexVec, Time};
+use ftl::{OpView, Waited};
+use kernel::{Dur, IndexVec, Time};
 use nand::{Command, DieId, Source, Verb};
 
 /// Whose time it is while a die pauses a command or takes it up again: nobody's. In accounts of time it
@@ -101,7 +101,7 @@ impl Device {
         clock: &mut Clock,
         die: DieId,
         read: u32,
-        may: impl FnOnce(&OpView, &OpView) -> bool,
+        may: impl FnOnce(&OpView, Waited, &OpView) -> bool,
     ) {
         let (Some(s), d) = (&self.suspension, &self.dies[die]) else { return };
         let (of, now) = (&s.dies[die], clock.now);
@@ -122,10 +122,7 @@ impl Device {
             }
             _ => None,
         };
-        let running = self.view(die, op);
-        let o = &self.ops[read];
-        let read = OpView { since: o.since, ..OpView::new(Op::Read, o.prio, o.seq) };
-        if !may(&running, &read) {
+        if !may(&self.view(op), self.waited(die, op), &self.view(read)) {
             return;
         }
         let Some(s) = &mut self.suspension else { unreachable!("there is") };
@@ -151,17 +148,6 @@ impl Device {
             at = from + (length * loops - done);
         }
         (at + s.settings.pause < end).then_some(at)
-    }
-
-    /// How the order policy sees what is, or was, on a die.
-    fn view(&self, die: DieId, op: u32) -> OpView {
-        let o = &self.ops[op];
-        let kind = if matches!(o.owner, Owner::Job(_)) { Op::Job } else { Op::Write };
-        let mut view = OpView { since: o.since, ..OpView::new(kind, o.prio, o.seq) };
-        if let Some(passed) = self.passed.get(die.index()) {
-            passed.of(&mut view);
-        }
-        view
     }
 
     /// The time of a die has come that interrupts a command or takes it up again.
@@ -209,10 +195,15 @@ impl Device {
         clock.plan(Actor::Die(die), now + pause);
     }
 
+    /// A die goes on with what stands behind its lanes: what was interrupted, or what is in its register.
+    #[cold]
+    pub(crate) fn go_on_with(&mut self, clock: &mut Clock, die: DieId, lane: usize) {
+        if lane == PAUSED_LANE { self.resume(clock, die) } else { self.take_loaded(clock, die) }
+    }
+
     /// What was interrupted is taken up again, unless a read comes at this instant: one that follows
     /// upon the last, say.
-    #[cold]
-    pub(crate) fn resume(&mut self, clock: &mut Clock, die: DieId) {
+    fn resume(&mut self, clock: &mut Clock, die: DieId) {
         let Some(s) = &mut self.suspension else { unreachable!("there is") };
         let (of, d) = (&mut s.dies[die], &mut self.dies[die]);
         of.looked = !of.looked;
@@ -257,7 +248,7 @@ impl Device {
     }
 
     /// Each operation of a command, those of groups included.
-    fn of_command(&mut self, first: u32, mut each: impl FnMut(&mut Self, u32)) {
+    pub(super) fn of_command(&mut self, first: u32, mut each: impl FnMut(&mut Self, u32)) {
         let mut at = first;
         while at != NONE {
             let mut member = at;
@@ -269,28 +260,15 @@ impl Device {
         }
     }
 
-    /// The lane from which a die takes its next operation that holds an interrupted command: that, or a
-    /// read of the host.
-    #[cold]
-    pub(super) fn next_beside_paused(
-        &mut self,
-        die: DieId,
-        pick: impl FnOnce(&[OpView]) -> usize,
-    ) -> usize {
-        let (Some(s), d) = (&self.suspension, &self.dies[die]) else { unreachable!("there is") };
-        if d.mask & READS == 0 {
-            return PAUSED_LANE;
-        }
-        let mut heads = Heads::NONE;
-        d.heads(&self.ops, d.mask & READS, &mut heads);
-        heads.add_paused(self.view(die, s.dies[die].op));
-        let picked = self.pick_among(die, &mut heads, pick);
-        let lane = heads.lane(picked);
-        if lane != PAUSED_LANE
-            && let Some(s) = &mut self.suspension
-        {
+    /// The first operation of what is interrupted on a die.
+    pub(super) fn paused(&self, die: DieId) -> u32 {
+        self.suspension.as_ref().map_or(NONE, |s| s.dies[die].op)
+    }
+
+    /// A read goes before what is interrupted: the die looks round anew after it.
+    pub(super) fn looks_again(&mut self, die: DieId) {
+        if let Some(s) = &mut self.suspension {
             s.dies[die].looked = false;
         }
-        lane
     }
 }

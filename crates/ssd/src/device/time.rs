@@ -12,7 +12,7 @@ use nand::{Command, Level, Mode, Ppn, Source, Units, Verb};
 impl Device {
     /// The command for an operation, and those chained to it, that starts now. The levels of
     /// programs are decided.
-    #[inline]
+    #[inline(always)] // from two places, of which one is never hot
     pub(crate) fn command<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, now: Time) -> Command {
         let source = match self.ops[op].owner {
             Owner::Job(id) => ftl.job(id).tag.source,

@@ -1,8 +1,8 @@
 //! Simulated time, and who acts next.
 //!
 //! The cast is fixed: every die, the alarm of whoever pushes requests, the gate of the throttle,
-//! the timer of the policies, the ways in and out (the write buffer's port, link and controller), and the
-//! trays in which writes wait for others. Each waits for at most one thing, so the agenda has one place
+//! the timer of the policies, the ways in and out (the write buffer's port, link and controller), the
+//! registers of dies that have a second one, and the trays in which writes wait for others. Each waits for at most one thing, so the agenda has one place
 //! for each ([`kernel::Agenda`]).
 
 use kernel::{Agenda, Idx, Time};
@@ -23,7 +23,12 @@ pub(crate) enum Actor {
     Port,
     /// Writes have waited long enough for others to be programmed with.
     Trays,
+    /// The second register of a die, where there is one.
+    Register(DieId),
 }
+
+/// Actors that are no part of a die.
+const OTHERS: usize = 5;
 
 /// The simulated time.
 pub(crate) struct Clock {
@@ -33,8 +38,10 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    pub(crate) fn new(dies: usize) -> Self {
-        Self { now: Time::ZERO, agenda: Agenda::new(dies + 5), dies }
+    /// The clock of so many dies, and of as many registers where they have a second one.
+    pub(crate) fn new(dies: usize, registers: bool) -> Self {
+        let places = dies + OTHERS + if registers { dies } else { 0 };
+        Self { now: Time::ZERO, agenda: Agenda::new(places), dies }
     }
 
     #[inline]
@@ -46,6 +53,7 @@ impl Clock {
             Actor::Timer => self.dies + 2,
             Actor::Port => self.dies + 3,
             Actor::Trays => self.dies + 4,
+            Actor::Register(die) => self.dies + OTHERS + die.index(),
         }
     }
 
@@ -59,6 +67,7 @@ impl Clock {
             2 => Actor::Timer,
             3 => Actor::Port,
             4 => Actor::Trays,
+            beyond if place > self.dies => Actor::Register(DieId::new(beyond - OTHERS)),
             _ => Actor::Die(DieId::new(place)),
         };
         Some((at, actor))

@@ -1,10 +1,10 @@
 //! What follows when a command is done, in order.
 
 use super::Sim;
-use crate::device::{LaneId, NONE, Owner, PageOp, Work};
+use crate::device::{LaneId, NONE, Owner, PageOp, Turned, Work};
 use ftl::{Kit, Lpn};
 use kernel::Prio;
-use nand::{DieId, Ppn, Source, Store, Tag, Verb};
+use nand::{Command, DieId, Ppn, Source, Store, Tag, Verb};
 
 impl<K: Kit> Sim<K> {
     /// A die's time has come.
@@ -21,7 +21,26 @@ impl<K: Kit> Sim<K> {
     /// chooses, unless a job of its own goes on.
     fn conclude(&mut self, die: DieId) {
         // 1. The die's books are closed, and the operations' accounts of time.
-        let (command, mut op) = self.device.finish(die, self.clock.now);
+        let (command, op) = self.device.finish(die, self.clock.now);
+        self.conclude_command(die, command, op);
+    }
+
+    /// The time of a die's register has come.
+    #[cold]
+    pub(super) fn register_event(&mut self, die: DieId) {
+        match self.device.act_on_register(&mut self.clock, die) {
+            Turned::Nothing => {}
+            Turned::Free => self.load_next(die),
+            Turned::Sent(command, op) => {
+                self.conclude_command(die, command, op);
+                self.device.look_round(&mut self.clock, die);
+            }
+        }
+    }
+
+    /// What follows from a command that is off its die.
+    #[inline(always)] // from two places, of which one is never hot
+    fn conclude_command(&mut self, die: DieId, command: Command, mut op: u32) {
         // 2. The cells take note, before the FTL does.
         if self.device.cells.is_some() {
             self.age_cells(op);

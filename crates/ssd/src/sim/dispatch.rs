@@ -1,10 +1,10 @@
 //! A die chooses what goes next, and starts it.
 
 use super::Sim;
-use crate::device::{LaneId, NONE, Owner, PAUSED_LANE, PageOp, Work};
-use ftl::{Kit, Lpn, OpView, Order, Queues, WriteCtx};
+use crate::device::{LANES, LaneId, NONE, Owner, PageOp, Work};
+use ftl::{Hold, Kit, Lpn, OpView, Order, Queues, Waited, WriteCtx};
 use kernel::Idx;
-use nand::{DieId, Ppn, Source, Tag};
+use nand::{Command, DieId, Ppn, Source, Tag};
 
 /// Waiting operations of other requests are counted up to this many.
 const COUNTED: usize = 64;
@@ -24,18 +24,24 @@ impl<K: Kit> Sim<K> {
             self.begin(die, op);
         } else {
             self.device.queue(&mut self.clock, die, lane, op);
-            if self.device.suspends() {
-                self.interrupt(die, lane, op);
+            if self.device.attends() {
+                self.attend(die, lane, op);
             }
         }
     }
 
-    /// A read of the host interrupts what runs on its die, if that can be and the order says so.
+    /// An operation has come to a die that is busy. A read of the host interrupts what runs there, if that
+    /// can be and the order says so; a program may take in its data.
     #[cold]
-    fn interrupt(&mut self, die: DieId, lane: LaneId, op: u32) {
-        if matches!(lane, LaneId::ReadHigh | LaneId::Read) {
+    fn attend(&mut self, die: DieId, lane: LaneId, op: u32) {
+        if self.device.caches_programs() {
+            self.load_next(die);
+        }
+        if self.device.suspends() && matches!(lane, LaneId::ReadHigh | LaneId::Read) {
             let (now, order) = (self.clock.now, &mut self.ftl.policies.order);
-            let may = |running: &OpView, read: &OpView| order.may_suspend(running, read, now);
+            let may = |running: &OpView, waited, read: &OpView| {
+                order.may_suspend(running, waited, read, now)
+            };
             self.device.interrupt(&mut self.clock, die, op, may);
         }
     }
@@ -44,9 +50,16 @@ impl<K: Kit> Sim<K> {
     pub(super) fn look_for_work(&mut self, die: DieId) {
         loop {
             let (now, order) = (self.clock.now, &mut self.ftl.policies.order);
-            let next = self.device.next_lane(die, |heads| order.pick(heads, now));
+            let next = if self.device.chooses_apart() {
+                let next = self.next_lane_apart(die);
+                if let Some(lane @ LANES..) = next {
+                    return self.device.go_on_with(&mut self.clock, die, lane);
+                }
+                next
+            } else {
+                self.device.next_lane(die, |heads| order.pick(heads, now))
+            };
             let job = match next {
-                Some(PAUSED_LANE) => return self.device.resume(&mut self.clock, die),
                 Some(lane) => {
                     let op = self.device.pop(die, lane);
                     let PageOp { owner: Owner::Job(id), work: Work::Turn, .. } =
@@ -68,14 +81,46 @@ impl<K: Kit> Sim<K> {
         }
     }
 
+    #[cold]
+    fn next_lane_apart(&mut self, die: DieId) -> Option<usize> {
+        let (now, order) = (self.clock.now, &mut self.ftl.policies.order);
+        let pick = |heads: &[OpView], waits: &[Waited]| order.pick_by_waits(heads, waits, now);
+        self.device.next_lane_apart(die, pick)
+    }
+
     /// Starts an operation (and those chained to it) on a die that is free or chooses.
     #[inline]
     pub(super) fn begin(&mut self, die: DieId, op: u32) {
+        let command = self.command(die, op);
+        self.device.start(&mut self.clock, die, op, command);
+    }
+
+    /// The command for an operation that begins.
+    #[inline(always)] // from two places, of which one is never hot
+    fn command(&mut self, die: DieId, op: u32) -> Command {
         if self.device.ops[op].work == Work::Program && self.ftl.constant_level().is_none() {
             self.decide_levels(die, op);
         }
-        let command = self.device.command(&self.ftl, op, self.clock.now);
-        self.device.start(&mut self.clock, die, op, command);
+        self.device.command(&self.ftl, op, self.clock.now)
+    }
+
+    /// What is programmed next on a die that is programming takes in its data, where there is a register
+    /// for that. A job that keeps its die goes on before.
+    #[cold]
+    pub(super) fn load_next(&mut self, die: DieId) {
+        let Some(runs) = self.device.programming(die) else { return };
+        if let Owner::Job(id) = self.device.ops[runs].owner
+            && self.ftl.job(id).hold == Hold::Die
+        {
+            return;
+        }
+        let (now, order) = (self.clock.now, &mut self.ftl.policies.order);
+        let pick = |heads: &[OpView], waits: &[Waited]| order.pick_by_waits(heads, waits, now);
+        let Some(lane) = self.device.next_to_load(die, pick) else { return };
+        let op = self.device.pop(die, lane);
+        let op = self.device.make_ready(self.ftl.array(), die, lane, op);
+        let command = self.command(die, op);
+        self.device.load(&mut self.clock, die, op, command);
     }
 
     /// Decides the levels of a chain of programs.

@@ -69,7 +69,8 @@ impl<K: Kit> Sim<K> {
             self.join(die, lane, op);
             return false;
         }
-        let first = hold == Hold::Die && self.device.is_next(self.ftl.array(), op);
+        let chooses = self.device.is_choosing(here);
+        let first = hold == Hold::Die && chooses && self.device.is_next(self.ftl.array(), op);
         if first || self.device.is_unasked(here) {
             self.begin(here, op);
             return true;

@@ -144,7 +144,7 @@ impl<K: Kit> Sim<K> {
             splits: false,
             unmapped_read: drive.ftl.unmapped_read,
             pending_read: drive.ftl.pending_read,
-            clock: Clock::new(geometry.dies()),
+            clock: Clock::new(geometry.dies(), drive.cache.is_some()),
             requests: Requests::new(),
             closed: false,
             apart: front.is_some(),
@@ -253,6 +253,7 @@ impl<K: Kit> Sim<K> {
                 Actor::Timer => self.timer_event(),
                 Actor::Port => self.port_event(),
                 Actor::Trays => self.tray_event(),
+                Actor::Register(die) => self.register_event(die),
             }
         }
     }

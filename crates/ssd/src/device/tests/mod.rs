@@ -30,7 +30,7 @@ fn device(dies: u32, bus: Bus, suspend: Option<Suspend>) -> (Device, Clock) {
     let chip = chip_drive("a-slc2").expect("a built-in chip");
     let drive = Drive { geometry, timing, suspend, ..chip };
     let device = Device::new(&drive, &drive.policies.build());
-    let clock = Clock::new(geometry.dies());
+    let clock = Clock::new(geometry.dies(), false);
     (device, clock)
 }
 

@@ -9,7 +9,8 @@
 //! `(2E[D] + λ_r E[D²]) / 2(1 + λ_r E[D])` (Welch, *Operations Research* 12, 1964).
 
 use super::*;
-use crate::device::{LaneId, PAUSED_LANE};
+use crate::device::LaneId;
+use crate::device::die::PAUSED_LANE;
 use crate::sim::Actor;
 use ftl::Order;
 use kernel::Rng;
@@ -61,7 +62,9 @@ impl OneDie {
         device.expect(DIE, op);
         device.queue(clock, DIE, LANE[class], op);
         if class == 0 && device.suspends() {
-            device.interrupt(clock, DIE, op, |runs, read| order.may_suspend(runs, read, at));
+            device.interrupt(clock, DIE, op, |runs, waited, read| {
+                order.may_suspend(runs, waited, read, at)
+            });
         }
     }
 
@@ -97,9 +100,14 @@ impl OneDie {
     fn choose(&mut self) {
         let Self { device, clock, order, .. } = self;
         let now = clock.now;
-        match device.next_lane(DIE, |heads| order.pick(heads, now)) {
+        let next = if device.chooses_apart() {
+            device.next_lane_apart(DIE, |heads, waits| order.pick_by_waits(heads, waits, now))
+        } else {
+            device.next_lane(DIE, |heads| order.pick(heads, now))
+        };
+        match next {
             None => device.rest(clock, DIE),
-            Some(PAUSED_LANE) => device.resume(clock, DIE),
+            Some(PAUSED_LANE) => device.go_on_with(clock, DIE, PAUSED_LANE),
             Some(lane) => {
                 let op = device.pop(DIE, lane);
                 device.dies[DIE].end_waits(&mut device.ops, op);
