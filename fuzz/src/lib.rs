@@ -4,6 +4,7 @@
 //! out.
 
 mod drives;
+mod live;
 mod states;
 mod tables;
 mod traces;
@@ -20,7 +21,7 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 10] = [
     Target { name: "traces", read: traces::said, seeds: traces::seeds_said },
     Target { name: "sniffing", read: traces::found, seeds: traces::seeds_found },
     Target { name: "tables", read: tables::read, seeds: tables::seeds },
@@ -33,6 +34,8 @@ pub const TARGETS: [Target; 8] = [
     Target { name: "profiles", read: workloads::profile, seeds: workloads::seeds_of_profiles },
     Target { name: "drives", read: drives::read, seeds: drives::seeds },
     Target { name: "states", read: states::read, seeds: states::seeds },
+    Target { name: "handshakes", read: live::handshake, seeds: live::seeds_of_handshakes },
+    Target { name: "commands", read: live::commands, seeds: live::seeds_of_commands },
 ];
 
 /// Takes the first byte, which chooses; 0 of nothing.

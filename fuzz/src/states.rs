@@ -56,7 +56,7 @@ fn empty(small: &Small) -> (Drive, PolicySet) {
         geometry,
         layouts: Layouts::new(pages_per_block),
         logical_pages,
-        gc: GcMarks { start: 2, stop: 2, background_stop: 0, one_by_one: false },
+        gc: GcMarks { start: 2, stop: 2, background_stop: 0, one_by_one: false, paced: false },
         endurance: 0,
         seed: 1,
     };

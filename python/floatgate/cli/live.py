@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-import floatgate
+from floatgate import InputError
 from floatgate.cli.options import Drive, Json, Policy, Quiet, Seed, Set
 from floatgate.cli.show import kept, place_of
 from floatgate.words import colour_wanted
@@ -68,6 +68,8 @@ def serve(
 
     if unix is None and listen is None:
         unix = SOCKET
+    reopened = store != "memory" and Path(store).exists()
+    recovers = reopened and record is not None and record.exists()
     at = f"nbd://{listen}" if unix is None else f"nbd+unix:///?socket={unix}"
     with Progress(quiet=quiet) as progress:
         told = False
@@ -76,6 +78,12 @@ def serve(
             nonlocal told
             if stage == "serving" and not told:
                 told = True
+                if reopened and not recovers:
+                    print(
+                        f"{store}: the data are kept; the drive around them starts from its "
+                        "preconditioned state, as there is no recording to recover it from",
+                        file=sys.stderr,
+                    )
                 print(f"serving {drive} at {at}", file=sys.stderr, flush=True)
             progress(stage, done, total, now_ns)
 
@@ -103,3 +111,81 @@ def serve(
             print(f"\nThe same run again: floatgate run {record}.toml {record}")
         if result.folder is not None:
             print(f"\nResult: {result.folder}")
+
+
+Controls = Annotated[
+    Path, typer.Argument(metavar="CONTROL", help="The control socket of `floatgate serve`.")
+]
+
+
+def top(
+    control: Controls,
+    every: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Between two pages.", min=0.1)
+    ] = 1.0,
+    pages: Annotated[
+        int | None, typer.Option(metavar="N", help="End after N pages.", min=1)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Watch a drive that is served: rates, latencies, write amplification, load and wear.
+
+    On a terminal the page is drawn anew until Ctrl-C; elsewhere it is printed once.
+    """
+    import time
+
+    from floatgate import Control
+    from floatgate.terminal import control as sequence
+    from floatgate.text import live as text
+
+    live = sys.stdout.isatty() and not as_json
+    from_the_top = sequence("\033[H\033[J") if live else ""
+    left = pages if pages is not None else (None if live else 1)
+    with Control(control) as drive:
+        before = drive.status()
+        while left is None or left > 0:
+            time.sleep(every)
+            now = drive.status()
+            if as_json:
+                print(json.dumps(now))
+            else:
+                print(from_the_top + text.page(before, now), flush=True)
+            before = now
+            left = None if left is None else left - 1
+
+
+def smart(control: Controls, as_json: Json = False) -> None:
+    """Show the health of a drive that is served, under the names of nvme-cli."""
+    from floatgate import Control
+    from floatgate.text import live as text
+
+    with Control(control) as drive:
+        health = drive.smart()
+    print(json.dumps(health) if as_json else text.health(health))
+
+
+def fault(
+    control: Controls,
+    cut_power: Annotated[
+        bool, typer.Option("--cut-power", help="Take the power away and bring it back.")
+    ] = False,
+    fail_reads: Annotated[
+        str | None,
+        typer.Option(metavar="OFFSET:SIZE", help="Let reads of these bytes fail: 1MiB:4KiB."),
+    ] = None,
+    heal: Annotated[bool, typer.Option("--heal", help="Let no read fail any more.")] = False,
+) -> None:
+    """Let something go wrong in a drive that is served."""
+    from floatgate import Control
+    from floatgate.live.control import range_of
+
+    if [cut_power, fail_reads is not None, heal].count(True) != 1:
+        raise InputError("say one of --cut-power, --fail-reads OFFSET:SIZE, --heal")
+    extent = None if fail_reads is None else range_of(fail_reads)
+    with Control(control) as drive:
+        if cut_power:
+            drive.cut_power()
+        elif extent is not None:
+            drive.fail_reads(*extent)
+        else:
+            drive.heal()

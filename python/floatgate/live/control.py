@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from typing import TYPE_CHECKING, Any, Self
 
@@ -72,3 +73,27 @@ class Control:
         if "error" in answer:
             raise InputError(f"{self._path}: {answer['error']}")
         return answer
+
+
+def range_of(text: str) -> tuple[int, int]:
+    """First byte and size of a range of bytes.
+
+    Raises:
+        InputError: It is none.
+
+    >>> range_of("1MiB:4KiB")
+    (1048576, 4096)
+    """
+    numbers = [_bytes_of(part) for part in text.split(":")]
+    match numbers:
+        case [int(offset), int(size)] if size > 0:
+            return offset, size
+    raise InputError(f"`{text}` is no range of bytes; OFFSET:SIZE is one, such as 1MiB:4KiB")
+
+
+def _bytes_of(text: str) -> int | None:
+    found = re.fullmatch(r"(\d+)(B|KiB|MiB|GiB|TiB)?", text)
+    if not found:
+        return None
+    power = ("B", "KiB", "MiB", "GiB", "TiB").index(found[2] or "B")
+    return int(found[1]) << 10 * power

@@ -1,0 +1,142 @@
+//! What clients of a live drive send: the handshake, and commands after it. However it is cut into
+//! pieces, it means the same; nothing is kept beyond one command, and every command is within the
+//! export.
+
+use live::wire::{Decoder, Export, Kind, MAX_PAYLOAD, Step};
+
+use crate::choice;
+
+const SIZE: u64 = 1 << 40;
+const SECTOR: u64 = 512;
+
+fn export() -> Export {
+    let (name, description) = ("small".to_owned(), "for a test".to_owned());
+    Export { name, description, size: SIZE, sector: SECTOR as u32, preferred: 4096 }
+}
+
+/// What all of it comes to, in pieces of so many bytes: the steps, and what was said.
+fn heard(
+    mut decoder: Decoder,
+    export: &Export,
+    bytes: &[u8],
+    piece: usize,
+) -> (Vec<Step>, Vec<u8>, bool) {
+    let (mut steps, mut out) = (Vec::new(), Vec::new());
+    for piece in bytes.chunks(piece) {
+        decoder.feed(piece);
+        loop {
+            let step = decoder.next(export, &mut out);
+            match &step {
+                Step::More => break,
+                Step::Close => {
+                    steps.push(step);
+                    return (steps, out, decoder.is_ready());
+                }
+                // How often data are passed over depends on the pieces.
+                Step::Said => {}
+                Step::Command(_) | Step::Refused(..) => steps.push(step),
+            }
+        }
+        assert!(decoder.pending() <= MAX_PAYLOAD as usize + (1 << 20), "{}", decoder.pending());
+    }
+    (steps, out, decoder.is_ready())
+}
+
+fn listen(start: impl Fn() -> Decoder, bytes: &[u8]) -> bool {
+    let (chosen, bytes) = choice(bytes);
+    let export = export();
+    let (steps, out, ready) = heard(start(), &export, bytes, usize::MAX);
+    // In pieces one time in eight, as that takes longer than all else.
+    if chosen < 32 {
+        let pieces = heard(start(), &export, bytes, 1 + chosen);
+        assert!(pieces == (steps.clone(), out.clone(), ready), "it depends on the pieces");
+    }
+    // An answer is a hundred bytes or two, and whoever asks sends four at least.
+    assert!(out.len() <= 64 + 200 * (1 + bytes.len() / 4), "{} bytes said", out.len());
+    for step in &steps {
+        let Step::Command(command) = step else { continue };
+        let moves = !matches!(command.kind, Kind::Flush | Kind::Disconnect);
+        let end = command.offset.checked_add(command.len.into()).filter(|_| moves);
+        assert!(!moves || end.is_some_and(|end| end <= SIZE), "{command:?}");
+        assert!(!moves || command.offset % SECTOR == 0 && command.len > 0, "{command:?}");
+        let payload = if command.kind == Kind::Write { command.len as usize } else { 0 };
+        assert_eq!(command.data.len(), payload);
+    }
+    ready
+}
+
+/// From the first byte on.
+pub(crate) fn handshake(bytes: &[u8]) -> bool {
+    listen(Decoder::new, bytes)
+}
+
+/// After a handshake, with structured replies and contexts.
+pub(crate) fn commands(bytes: &[u8]) -> bool {
+    let ready = || {
+        let mut decoder = Decoder::new();
+        decoder.feed(&whole_handshake(7));
+        let mut out = Vec::new();
+        while decoder.next(&export(), &mut out) != Step::More {}
+        assert!(decoder.is_ready());
+        decoder
+    };
+    listen(ready, bytes)
+}
+
+fn option(out: &mut Vec<u8>, number: u32, data: &[u8]) {
+    out.extend(b"IHAVEOPT");
+    out.extend(number.to_be_bytes());
+    out.extend((data.len() as u32).to_be_bytes());
+    out.extend(data);
+}
+
+/// A handshake with everything in it that ends with an option.
+fn whole_handshake(last: u32) -> Vec<u8> {
+    let mut out = 3_u32.to_be_bytes().to_vec();
+    let query = [&[0; 7][..], &[1, 0, 0, 0, 15], b"base:allocation"].concat();
+    option(&mut out, 5, &[]);
+    option(&mut out, 3, &[]);
+    option(&mut out, 8, &[]);
+    option(&mut out, 9, &query);
+    option(&mut out, 10, &query);
+    option(&mut out, 6, b"\0\0\0\x05small\0\x03\0\x01\0\x03\0\x02");
+    option(&mut out, last, if last == 1 { b"small" } else { &[0; 6] });
+    out
+}
+
+fn command(out: &mut Vec<u8>, code: u16, flags: u16, offset: u64, len: u32, data: &[u8]) {
+    out.extend(0x2560_9513_u32.to_be_bytes());
+    out.extend(flags.to_be_bytes());
+    out.extend(code.to_be_bytes());
+    out.extend((offset ^ 0x1234).to_be_bytes());
+    out.extend(offset.to_be_bytes());
+    out.extend(len.to_be_bytes());
+    out.extend(data);
+}
+
+fn some_commands() -> Vec<u8> {
+    let mut out = Vec::new();
+    command(&mut out, 0, 4, 4096, 4096, &[]);
+    command(&mut out, 1, 1, 512, 512, &[7; 512]);
+    command(&mut out, 1, 0, 3, 64, &[7; 64]);
+    command(&mut out, 3, 0, 0, 0, &[]);
+    command(&mut out, 4, 1, 8192, 1 << 30, &[]);
+    command(&mut out, 6, 3, 0, 4096, &[]);
+    command(&mut out, 7, 8, 0, 1 << 20, &[]);
+    command(&mut out, 9, 0, 0, 0, &[]);
+    command(&mut out, 2, 0, 0, 0, &[]);
+    out
+}
+
+pub(crate) fn seeds_of_handshakes() -> Vec<Vec<u8>> {
+    let with = |last| [&[1][..], &whole_handshake(last), &some_commands()].concat();
+    let mut too_long = vec![9];
+    too_long.extend(3_u32.to_be_bytes());
+    option(&mut too_long, 6, &[0; 9000]);
+    too_long.extend(&whole_handshake(7)[4..]);
+    vec![with(7), with(1), with(2), too_long]
+}
+
+pub(crate) fn seeds_of_commands() -> Vec<Vec<u8>> {
+    vec![[&[7][..], &some_commands()].concat(), [&[200][..], &some_commands()].concat()]
+}

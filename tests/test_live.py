@@ -1,0 +1,461 @@
+"""A drive that programs mount: the commands, the clients of others, kill -9, and mounted file systems."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Floatgate
+from floatgate import Control, InputError
+from floatgate.live.control import range_of
+from floatgate.live.serve import slowdown_of
+
+DRIVE = """
+schema = "floatgate.drive/1"
+name = "little"
+[geometry]
+channels = 2
+chips-per-channel = 1
+dies-per-chip = 1
+planes-per-die = 1
+blocks-per-plane = {blocks}
+pages-per-block = 64
+page-size = "4KiB"
+bits-per-cell = 1
+[timing]
+bus = "included"
+erase = "3ms"
+read = "50us"
+program = "600us"
+[reliability]
+endurance = {endurance}
+[ftl]
+spare-factor = 0.25
+unmapped-read = "zero"
+[ftl.gc]
+start = 2
+stop = 2
+[precondition]
+fill = "none"
+[buffer]
+size = "256KiB"
+power-loss-protected = false
+"""
+LONG = 120.0
+
+
+def drive_file(folder: Path, *, blocks: int = 320, endurance: int = 1_000_000) -> Path:
+    path = folder / "little.toml"
+    path.write_text(DRIVE.format(blocks=blocks, endurance=endurance))
+    return path
+
+
+class Served:
+    """A server of the command line."""
+
+    def __init__(self, folder: Path, *words: str) -> None:
+        self.folder = folder
+        self.socket, self.control = folder / "s", folder / "c"
+        self.clients: list[Client] = []
+        command = [sys.executable, "-m", "floatgate", "serve", *words, "--json"]
+        command += ["--unix", "s", "--control", "c"]
+        self.errors = (folder / "errors").open("wb")
+        self.process = subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=self.errors
+        )
+        end = time.monotonic() + LONG
+        while "serving " not in (folder / "errors").read_text():
+            assert self.process.poll() is None, (folder / "errors").read_text()
+            assert time.monotonic() < end, "it does not begin"
+            time.sleep(0.02)
+
+    @property
+    def uri(self) -> str:
+        return f"nbd+unix:///?socket={self.socket}"
+
+    def client(self) -> "Client":
+        self.clients.append(Client(self.socket))
+        return self.clients[-1]
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.kill()
+        for client in self.clients:
+            client.socket.close()
+        assert self.process.stdout
+        self.process.stdout.close()
+        self.errors.close()
+
+    def end(self) -> dict[str, Any]:
+        self.process.send_signal(signal.SIGTERM)
+        out, _ = self.process.communicate(timeout=LONG)
+        assert self.process.returncode == 0, (self.folder / "errors").read_text()
+        return dict(json.loads(out))
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Callable[..., Served]]:
+    made = []
+
+    def make(*words: str, **how: int) -> Served:
+        made.append(Served(tmp_path, str(drive_file(tmp_path, **how)), *words))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+class Client:
+    """A client of NBD: one command at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(LONG)
+        here = os.getcwd()
+        os.chdir(path.parent)  # paths of sockets are short
+        try:
+            self.socket.connect(path.name)
+        finally:
+            os.chdir(here)
+        assert self.take(16) == b"NBDMAGICIHAVEOPT"
+        self.take(2)
+        self.socket.sendall(struct.pack(">I8sII", 3, b"IHAVEOPT", 1, 0))
+        self.size, _ = struct.unpack(">QH", self.take(10))
+
+    def take(self, count: int) -> bytes:
+        data = b""
+        while len(data) < count:
+            piece = self.socket.recv(count - len(data))
+            if not piece:
+                raise ConnectionError("the server has gone")
+            data += piece
+        return data
+
+    def ask(self, code: int, offset: int = 0, size: int = 0, data: bytes = b"") -> bytes:
+        head = struct.pack(">IHHQQI", 0x25609513, 0, code, 1, offset, size)
+        self.socket.sendall(head + data)
+        magic, error, _ = struct.unpack(">IIQ", self.take(16))
+        assert magic == 0x67446698
+        if error:
+            raise OSError(error, os.strerror(error))
+        return self.take(size) if code == 0 else b""
+
+    def read(self, offset: int, size: int) -> bytes:
+        return self.ask(0, offset, size)
+
+    def write(self, offset: int, data: bytes) -> None:
+        self.ask(1, offset, len(data), data)
+
+    def flush(self) -> None:
+        self.ask(3)
+
+
+def same(live: dict[str, Any], again: dict[str, Any]) -> None:
+    """A run of the recording gave the result of the server, to the byte."""
+    digests = {result["provenance"]["workload"]["sha256"] for result in (live, again)}
+    assert len(digests) == 1
+    for result in (live, again):
+        result["timing"] = result["provenance"]["workload"] = None
+    assert json.dumps(live) == json.dumps(again)
+
+
+def replayed(floatgate: Floatgate) -> dict[str, Any]:
+    ran = floatgate("run", "trace.toml", "trace", "--json", "--time-unit", "s")
+    assert ran.returncode == 0, ran.stderr
+    return dict(json.loads(ran.stdout))
+
+
+def test_a_served_drive_gives_its_result_and_the_recording_the_same(
+    served: Callable[..., Served], floatgate: Floatgate, tmp_path: Path
+) -> None:
+    server = served("--record", "trace", "--out", "stored")
+    client = server.client()
+    for i in range(200):
+        client.write(i * 4096, bytes([i]) * 4096)
+        if i % 20 == 0:
+            client.flush()
+    assert client.read(100 * 4096, 4096) == bytes([100]) * 4096
+    page = floatgate("top", "c", "--every", "0.1")
+    assert page.returncode == 0, page.stderr
+    assert "little" in page.stdout and "write" in page.stdout
+    assert all(len(line) <= 100 for line in page.stdout.splitlines())
+    smart = json.loads(floatgate("smart", "c", "--json").stdout)
+    assert smart["host_write_commands"] == 200
+    assert smart["data_units_written"] == -(-200 * 4096 // 512_000)
+    assert smart["percent_used"] == 0 and smart["avail_spare"] == 100
+    assert "avail_spare" in floatgate("smart", "c").stdout
+    result = server.end()
+    assert not server.socket.exists() and not server.control.exists()
+    (stored,) = (tmp_path / "stored").glob("*/result.json")
+    assert json.loads(stored.read_text())["host"] == result["host"]
+    live = result["timing"]["live"]
+    assert live["connections"] == 1 and live["recording_error"] is None
+    same(result, replayed(floatgate))
+
+
+def test_faults_come_through_the_control_socket(
+    served: Callable[..., Served], floatgate: Floatgate, tmp_path: Path
+) -> None:
+    server = served()
+    client = server.client()
+    client.write(1 << 20, bytes(range(256)) * 16)
+    assert floatgate("fault", "c", "--fail-reads", "1MiB:4KiB").returncode == 0
+    with pytest.raises(OSError, match="Input/output"):
+        client.read(1 << 20, 512)
+    assert floatgate("fault", "c", "--heal").returncode == 0
+    assert client.read(1 << 20, 4096) == bytes(range(256)) * 16
+    client.flush()
+    client.write(0, b"x" * 4096)
+    assert floatgate("fault", "c", "--cut-power").returncode == 0
+    with pytest.raises(OSError):
+        client.read(0, 512)
+    client = server.client()
+    assert client.read(0, 4096) == bytes(4096), "what a volatile buffer held is lost"
+    assert client.read(1 << 20, 4096) == bytes(range(256)) * 16, "what was flushed is there"
+    with Control(server.control) as control:
+        assert control.smart()["unsafe_shutdowns"] == 1
+    for wrong in ([], ["--heal", "--cut-power"], ["--fail-reads", "x"], ["--fail-reads", "1:0"]):
+        ended = floatgate("fault", "c", *wrong)
+        assert ended.returncode == 2 and "error: " in ended.stderr
+    server.end()
+    ended = floatgate("top", "c")
+    assert ended.returncode == 2 and "c: no drive is controlled there" in ended.stderr
+
+
+def test_after_kill_9_the_store_opens_with_what_was_flushed(
+    served: Callable[..., Served], floatgate: Floatgate, tmp_path: Path
+) -> None:
+    """Versions rise; what a flush answered for before the kill is there, or something later."""
+    flushed: dict[int, int] = {}
+    written: dict[int, int] = {}
+    version = 0
+    for round_ in range(6):
+        server = served("--store", "store", "--record", "trace")
+        client = server.client()
+        for page, newest in written.items():
+            data = client.read(page * 4096, 4096)
+            found = int.from_bytes(data[:8], "little")
+            assert data == struct.pack("<Q", found) * 512, f"page {page} is of one version"
+            assert flushed.get(page, 0) <= found <= newest, (round_, page)
+            written[page] = found
+        for step in range(150 + 37 * round_):
+            version += 1
+            page = version * 7919 % 400
+            client.write(page * 4096, struct.pack("<Q", version) * 512)
+            written[page] = version
+            if step % 11 == 10:
+                client.flush()
+                flushed = dict(written)
+        server.kill()
+    # The socket that it left is taken over, the recording goes on, and all rounds are one run.
+    server = served("--store", "store", "--record", "trace")
+    result = server.end()
+    assert result["timing"]["live"]["recovered_requests"] > 0
+    assert result["host"]["write"]["requests"] > 150
+    same(result, replayed(floatgate))
+
+
+def test_a_store_without_a_recording_says_where_the_drive_begins(
+    served: Callable[..., Served], tmp_path: Path
+) -> None:
+    server = served("--store", "store")
+    server.client().write(0, b"a" * 4096)
+    server.end()
+    assert "preconditioned" not in (tmp_path / "errors").read_text()
+    server = served("--store", "store")
+    assert server.client().read(0, 4096) == b"a" * 4096
+    server.end()
+    assert "starts from its preconditioned state" in (tmp_path / "errors").read_text()
+
+
+def test_what_cannot_be_served_is_refused_in_words(floatgate: Floatgate, tmp_path: Path) -> None:
+    drive = str(drive_file(tmp_path))
+    (tmp_path / "file").write_text("precious")
+    for words, said in [
+        ((drive, "--unix", "file"), "no socket"),
+        ((drive, "--unix", "s", "--listen", "127.0.0.1:0"), "one place"),
+        ((drive, "--listen", "0.0.0.0:0"), "--insecure"),
+        ((drive, "--store", "file"), "no store"),
+        ((drive, "--record", "file"), "file: "),
+        ((drive, "--clock", "slow"), "`slow` is not a clock"),
+        ((drive, "--clock", "real:slowdown=0"), "between"),
+        ((drive, "--set", "precondition.fill=touched"), "live"),
+        ((drive, "--policy", "cost=oracle"), "must know the requests"),
+        (("nodrive",), "neither a drive file"),
+    ]:
+        ended = floatgate("serve", *words, "--json")
+        assert ended.returncode == 2, ended.stderr
+        assert ended.stdout == "" and said in ended.stderr, ended.stderr
+    assert (tmp_path / "file").read_text() == "precious"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "little.toml"]
+    for text in ("", "1", "1:2:3", "a:b", "1KB:2"):
+        with pytest.raises(InputError, match="range of bytes"):
+            range_of(text)
+    assert slowdown_of("real") == 1.0 and slowdown_of("fast") is None
+
+
+# ── Clients of others ───────────────────────────────────────────────────────────────────────────
+
+
+def needs(*tools: str) -> None:
+    for tool in tools:
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+
+
+def call(*command: str, **how: Any) -> str:
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=LONG, **how)
+    assert ran.returncode == 0, f"{command}: {ran.stdout}{ran.stderr}"
+    return ran.stdout
+
+
+def test_nbdinfo_sees_what_the_drive_is(served: Callable[..., Served]) -> None:
+    needs("nbdinfo")
+    server = served()
+    (export,) = json.loads(call("nbdinfo", "--json", server.uri))["exports"]
+    assert export["export-size"] == 2 * 320 * 64 * 4096 * 3 // 4
+    assert (export["block_size_minimum"], export["block_size_preferred"]) == (512, 4096)
+    assert export["block_size_maximum"] == 32 << 20
+    for can in ("can_flush", "can_fua", "can_trim", "can_zero", "can_multi_conn", "can_df"):
+        assert export[can], can
+    assert not export["is_read_only"]
+    assert export["contexts"] == ["base:allocation"]
+    assert "little" in call("nbdinfo", "--list", server.uri)
+    server.end()
+
+
+def test_nbdcopy_both_ways_compares_equal(
+    served: Callable[..., Served], floatgate: Floatgate, tmp_path: Path
+) -> None:
+    needs("nbdcopy")
+    server = served("--record", "trace")
+    image = tmp_path / "image"
+    size = 2 * 320 * 64 * 4096 * 3 // 4
+    with image.open("wb") as file:
+        for i in range(0, size, 3 << 20):  # with holes
+            file.seek(i)
+            file.write((i.to_bytes(8, "little") * (1 << 17))[: min(1 << 20, size - i)])
+        file.truncate(size)
+    call("nbdcopy", "--flush", str(image), server.uri)
+    call("nbdcopy", server.uri, str(tmp_path / "back"))
+    call("cmp", str(image), str(tmp_path / "back"))
+    same(server.end(), replayed(floatgate))
+
+
+def test_qemu_reads_what_it_wrote(served: Callable[..., Served]) -> None:
+    needs("qemu-io", "qemu-img")
+    server = served()
+    steps = (
+        "write -P 0x5a 0 64k", "read -P 0x5a 0 64k", "discard 0 64k", "read -P 0 0 64k",
+        "write -f -P 7 1M 512", "read -P 7 1M 512", "write -z 1M 4k", "read -P 0 1M 4k", "flush",
+    )  # fmt: skip
+    said = call("qemu-io", "-f", "raw", server.uri, *(w for s in steps for w in ("-c", s)))
+    assert "failed" not in said and "error" not in said.lower(), said
+    call("qemu-img", "bench", "-w", "-c", "2000", "-d", "32", "-s", "4096", "-f", "raw", server.uri)
+    assert json.loads(call("qemu-img", "map", "--output=json", "-f", "raw", server.uri))
+    server.end()
+
+
+def fio(uri: str, *options: str) -> dict[str, Any]:
+    """The only job of a run, which met no error."""
+    command = ["fio", "--name=t", "--ioengine=nbd", f"--uri={uri}", "--output-format=json"]
+    said = call(*command, *options)
+    (job,) = json.loads(said[said.index("{") :])["jobs"]
+    assert job["error"] == 0
+    return dict(job)
+
+
+VERIFY = ("--rw=randrw", "--bs=512-64k", "--iodepth=32", "--verify=crc32c", "--verify_fatal=1")
+
+
+def test_fio_verifies_what_it_wrote(
+    served: Callable[..., Served], floatgate: Floatgate, tmp_path: Path
+) -> None:
+    needs("fio")
+    server = served("--record", "trace")
+    job = fio(server.uri, *VERIFY, "--size=32M")
+    assert job["read"]["total_ios"] > 500
+    trims = fio(server.uri, "--rw=randtrim", "--bs=16k", "--size=8M")
+    assert trims["trim"]["total_ios"] == 512
+    result = server.end()
+    assert result["host"]["trim"]["requests"] == 512
+    same(result, replayed(floatgate))
+
+
+@contextmanager
+def mounted(server: Served, folder: Path, *, make: bool) -> Iterator[tuple[Path, str]]:
+    """A file system of the drive, through nbdfuse and a loop device."""
+    disk, tree = folder / "disk", folder / "tree"
+    disk.mkdir(exist_ok=True)
+    tree.mkdir(exist_ok=True)
+    fuse = subprocess.Popen(["nbdfuse", str(disk / "nbd"), server.uri])
+    loop = None
+    try:
+        end = time.monotonic() + LONG
+        while not (disk / "nbd").exists():
+            assert fuse.poll() is None, "nbdfuse has ended"
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        if make:
+            call("mke2fs", "-q", "-F", "-t", "ext4", str(disk / "nbd"))
+        loop = call("losetup", "-f", "--show", str(disk / "nbd")).strip()
+        call("mount", loop, str(tree))
+        yield tree, loop
+    finally:
+        subprocess.run(["umount", str(tree)], capture_output=True)
+        if loop:
+            subprocess.run(["losetup", "-d", loop], capture_output=True)
+        subprocess.run(["umount", "-l", str(disk)], capture_output=True)
+        fuse.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            fuse.wait(10)
+        fuse.kill()
+        fuse.wait()
+
+
+def needs_mounts() -> None:
+    needs("nbdfuse", "losetup", "mke2fs", "e2fsck", "mount", "fstrim")
+    if os.geteuid() != 0:
+        pytest.skip("only root mounts")
+    if not Path("/dev/fuse").exists() or not Path("/dev/loop-control").exists():
+        pytest.skip("there is no /dev/fuse, or no /dev/loop-control")
+
+
+def test_a_file_system_lives_on_the_drive(served: Callable[..., Served], tmp_path: Path) -> None:
+    needs_mounts()
+    server = served()
+    source = Path(__file__).parent
+    with mounted(server, tmp_path, make=True) as (tree, _):
+        shutil.copytree(source, tree / "copy", ignore=shutil.ignore_patterns("__pycache__"))
+        (tree / "large").write_bytes(os.urandom(8 << 20))
+        os.sync()
+        (tree / "large").unlink()
+        os.sync()
+        with Control(server.control) as control:
+            before = control.status()["host"]["trim"]["bytes"]
+            said = call("fstrim", "-v", str(tree))
+            trimmed = control.status()["host"]["trim"]["bytes"] - before
+        assert trimmed >= 8 << 20, said
+    with mounted(server, tmp_path, make=False) as (tree, _):
+        call("diff", "-r", "-x", "__pycache__", str(source), str(tree / "copy"))
+    image = tmp_path / "image"
+    call("nbdcopy", server.uri, str(image))
+    call("e2fsck", "-f", "-n", str(image))
+    server.end()
