@@ -1,10 +1,12 @@
 //! What clients see: data, refusals, the handshake; and that what was served replays.
 
+#![allow(clippy::disallowed_methods, reason = "the real clock is one of the things under test")]
+
 mod common;
 
 use common::{
-    Client, DISCONNECT, FLUSH, FUA, NAMELESS, NO_HOLE, PAGE, READ, SECTOR, STATUS, Server, TRIM,
-    WRITE, ZEROES, answers, drive, greet, option, take, u32_of,
+    Client, DISCONNECT, FLUSH, FUA, Folder, NO_HOLE, PAGE, READ, SECTOR, STATUS, Server, TRIM, WRITE,
+    ZEROES, answers, drive, greet, option, take, u32_of,
 };
 use floatgate_live::{Address, Options, Pace, Ready};
 use serde_json::json;
@@ -12,6 +14,8 @@ use ssd::kernel::Rng;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 const EINVAL: u32 = 22;
 const ENOSPC: u32 = 28;
@@ -382,5 +386,32 @@ fn loopback_is_served_too() {
         assert_eq!(&greeting[..16], b"NBDMAGICIHAVEOPT");
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
-    let _ = NAMELESS;
+}
+
+/// With the real clock answers come no sooner than they are due, and time passes while nobody asks.
+/// How much later they come is the machine's affair.
+#[test]
+fn real_time_passes_as_slowly_as_is_said() {
+    let drive = drive(&["precondition.fill=full"]);
+    let pace = Pace::Real { slowdown: 20.0 };
+    let server = Server::with(&drive, Arc::new(Folder::new()), None, pace);
+    let mut client = server.client();
+    // The clock starts with the first request.
+    std::thread::sleep(Duration::from_millis(30));
+    for (pause, op) in [(0, READ), (10, WRITE), (0, READ), (40, READ)] {
+        std::thread::sleep(Duration::from_millis(pause));
+        let asked = Instant::now();
+        let data = [1; 4096];
+        let data: &[u8] = if op == WRITE { &data } else { &[] };
+        assert_eq!(client.ask(op, 0, 0, PAGE, data).error, 0);
+        let least = if op == WRITE { 600 } else { 50 };
+        assert!(asked.elapsed() >= Duration::from_micros(20 * least), "{:?}", asked.elapsed());
+    }
+    let (result, how) = server.end();
+    assert_eq!(result["host"]["read"]["requests"], 3);
+    assert_eq!(result["host"]["read"]["latency_ns"]["max"], 50_000);
+    // 50 ms of pauses and 15 ms of answers, at a twentieth.
+    let end = result["simulated_seconds"].as_f64().unwrap();
+    assert!(end >= 0.065 / 20.0, "{end}");
+    assert!(how["late_share"].as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)));
 }
