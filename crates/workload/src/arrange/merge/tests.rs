@@ -40,6 +40,7 @@ fn merging_is_sorting_by_time_and_part_with_every_part_in_its_region() {
             begins: begins(i),
             prio: prio(i),
             closed: None,
+            depth: None,
             flow: Some((format!("flow {}", i % 5), 1)),
         });
         let merged = Merge::new("all", parts.collect()).unwrap();
