@@ -159,6 +159,22 @@
         this.drawBusy();
       }
 
+      // Labels of an axis, as many as fit: places in pixels, and what stands there.
+      label(name, marks, upright, room) {
+        const axis = this.find(name), shown = [];
+        let free = -Infinity;
+        for (const [at, text, from] of marks) {
+          if (at < free) continue;
+          free = at + room;
+          const span = document.createElement("span");
+          span.textContent = text;
+          span.style[upright ? "top" : "left"] = `${at}px`;
+          if (!upright && from) span.style.transform = `translateX(-${from}%)`;
+          shown.push(span);
+        }
+        axis.replaceChildren(...shown);
+      }
+
       drawMap() {
         const canvas = this.find(".map"), d = this.data, p = palette();
         const width = Math.max(120, Math.floor(canvas.clientWidth));
@@ -199,6 +215,14 @@
           }
         }
         context.putImageData(image, 0, 0);
+        const whole = this.only === null, straight = whole && l.columns === d.channels;
+        const numbered = (n, step) => Array.from({ length: n }, (_, i) => [i * step, `${i}`]);
+        const columns = whole ? numbered(l.columns, l.wide + l.gap) : [[0, `${this.only % d.channels}`]];
+        this.label(".channels", columns.map(([at, text]) => [at, `channel ${text}`]), false, 84);
+        const rows = whole ? numbered(l.rows, l.down * l.dot + l.gap) : [[0, `${Math.floor(this.only / d.channels)}`]];
+        this.label(".dies", straight || !whole ? rows : [], true, 16);
+        if (!straight && whole) this.find(".channels").replaceChildren();
+        this.find(".corner").textContent = straight || !whole ? "die" : "";
         this.find(".whole").hidden = this.only === null;
         this.legend(measure, p);
       }
@@ -321,6 +345,12 @@
           }
           top += units[part] * high + gap;
         }
+        const rows = parts.flatMap((part, i) => Array.from({ length: units[part] }, (_, unit) => [
+          (i ? units[parts[0]] * high + gap : 0) + unit * high, `${part === "die" ? "" : "ch "}${unit}`]));
+        this.label(".units", rows, true, 18);
+        const ticks = Math.max(1, Math.min(8, Math.floor(width / 110)));
+        this.label(".times", Array.from({ length: ticks + 1 }, (_, i) => [
+          i / ticks * width, duration(starts[0] + i / ticks * span), 100 * i / ticks]), false, 0);
         const at = (d.times[this.frame] - starts[0]) / span * width;
         context.fillStyle = p.mark;
         context.fillRect(Math.min(width - 2, Math.max(0, at - 1)), 0, 2, canvas.height);
@@ -334,4 +364,5 @@
     let waiting = 0;
     addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(again, 200); });
     night.addEventListener("change", again);
+    for (const part of document.querySelectorAll("details")) part.addEventListener("toggle", again);
   }
