@@ -12,7 +12,7 @@ from floatgate import policies
 from floatgate.cli import completion
 
 BASH = """
-eval "$(_FLOATGATE_COMPLETE=source_bash floatgate)"
+eval "$(_FLOATGATE_COMPLETE=bash_source floatgate)"
 COMP_WORDS=("$@")
 COMP_CWORD=$(($# - 1))
 _floatgate_completion floatgate

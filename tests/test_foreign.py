@@ -116,9 +116,9 @@ MODULE = [sys.executable, "-m", "floatgate"]
 @pytest.mark.parametrize(
     ("start", "names"),
     [
-        (COMMAND, ("anywidget", "typer", "polars", "json", "ctypes", "floatgate")),
+        (COMMAND, ("anywidget", "click", "polars", "json", "ctypes", "floatgate")),
         # Python itself puts the current folder first until `floatgate` has begun.
-        (MODULE, ("anywidget", "typer", "altair")),
+        (MODULE, ("anywidget", "click", "altair")),
     ],
     ids=["command", "module"],
 )

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_type_hints
 
+import click
 import pytest
-import typer
 
 import floatgate as fg
 from conftest import Floatgate
@@ -58,9 +58,9 @@ def test_every_key_is_told_to_the_engine_and_nothing_else_is() -> None:
 
 @pytest.mark.parametrize("path", COMMANDS)
 def test_commands_have_an_option_for_each_key(path: str) -> None:
-    command: Any = typer.main.get_command(app)
+    command: Any = app.group("floatgate")
     for word in path.split():
-        command = command.commands[word]
+        command = command.get_command(click.Context(command), word)
     options = {option.name: option for option in command.params}
     assert len(options) > len(TOLD)
     for key, hint in get_type_hints(Reading, include_extras=True).items():

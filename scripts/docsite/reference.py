@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import typer
+import click
 
 import floatgate
 from floatgate.reproduce.runner import known
@@ -23,8 +23,7 @@ def cli() -> str:
         "Every command has `--help`, which says what stands here.",
         "",
     ]
-    root = typer.main.get_command(app)
-    for path, command in _commands(root, ["floatgate"]):
+    for path, command in _commands(app.group("floatgate"), ["floatgate"]):
         lines += [f"## {' '.join(path)}", ""]
         lines += [_prose(command.help or ""), ""]
         parameters = [p for p in command.params if p.name != "help"]
@@ -40,12 +39,12 @@ def cli() -> str:
 
 
 def _commands(command: Any, path: list[str]) -> Iterator[tuple[list[str], Any]]:
-    inside = getattr(command, "commands", None)
-    if inside is None:
+    if not isinstance(command, click.Group):
         yield path, command
         return
-    for name, each in inside.items():
-        yield from _commands(each, [*path, name])
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        yield from _commands(command.get_command(context, name), [*path, name])
 
 
 def _metavar(parameter: Any) -> str:

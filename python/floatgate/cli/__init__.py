@@ -3,60 +3,136 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
-import typer
+import click
 
-import floatgate
 from floatgate import ConfigError, InputError, InternalError, PolicyError, terminal
-from floatgate.cli import (
-    completion,
-    config,
-    experiments,
-    interrupt,
-    lifetime,
-    lists,
-    live,
-    report,
-    runs,
-    view,
-)
-from floatgate.cli import traces as trace
-from floatgate.cli.options import choices, opens_files
+from floatgate.cli import completion, interrupt
+from floatgate.cli.declare import App
 from floatgate.cli.show import fail
 
 SHAPES_RESULTS = False
 
-app = typer.Typer(
-    name="floatgate",
+
+def _version(context: click.Context, _of: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        import floatgate
+
+        print(f"floatgate {floatgate.__version__}")
+        context.exit()
+
+
+app = App(
     help="SSD simulator: how fast, for how long, at what energy, "
     "and which flash-management technique changes that.",
     epilog="Exit codes: 0 done (a worn-out drive included), 2 the input is wrong, "
     "1 a bug of floatgate, 130 Ctrl-C.",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command(epilog=choices())(opens_files(runs.run))
-app.command(epilog=choices())(opens_files(runs.compare))
-app.command(epilog=choices())(opens_files(lifetime.lifetime))
-app.command()(opens_files(experiments.sweep))
-app.command()(experiments.results)
-app.command()(experiments.reproduce)
-app.command()(report.report)
-app.command()(view.view)
-app.command()(lists.drives)
-app.command(epilog=choices())(opens_files(live.serve))
-app.command()(live.top)
-app.command()(live.smart)
-app.command()(live.fault)
-app.command()(lists.policies)
-app.command()(lists.chips)
-app.command()(lists.explain)
-app.command()(lists.init)
-app.add_typer(trace.app, name="trace", help="Look at workloads.")
-app.add_typer(config.app, name="config", help="Look at drive files.")
+    params=[
+        click.Option(["--version", "-V"], is_flag=True, callback=_version, is_eager=True,
+                     expose_value=False, help="Print the version."),
+        *completion.options(),
+    ],
+)  # fmt: skip
+# Where each command is, and how what it says of itself begins: a list of all imports none.
+for _name, _place, _line in [
+    (
+        "run",
+        "runs:run",
+        "Run WORKLOAD on DRIVE: latency, write amplification and wear, split by cause.",
+    ),
+    (
+        "compare",
+        "compare:compare",
+        "Run every combination of the values given, and show the results side by side.",
+    ),
+    (
+        "lifetime",
+        "lifetime:lifetime",
+        "Say how long DRIVE lasts under WORKLOAD, and what makes it last: TBW, DWPD, years.",
+    ),
+    (
+        "sweep",
+        "experiments:sweep",
+        "Make the runs of an experiment that are not there yet.",
+    ),
+    (
+        "results",
+        "experiments:results",
+        "Ask stored results a question in SQL (DuckDB).",
+    ),
+    (
+        "reproduce",
+        "experiments:reproduce",
+        "Make published results again, and a page that puts both side by side.",
+    ),
+    (
+        "report",
+        "report:report",
+        "Write stored results as one page that needs no network: plots, tables, configuration.",
+    ),
+    (
+        "view",
+        "view:view",
+        "Write the picture of a run's drive over time as one page that needs no network.",
+    ),
+    (
+        "serve",
+        "live:serve",
+        "Serve DRIVE as a block device over NBD: any program can read, write and mount it.",
+    ),
+    (
+        "top",
+        "live:top",
+        "Watch a drive that is served: rates, latencies, write amplification, load and wear.",
+    ),
+    (
+        "smart",
+        "live:smart",
+        "Show the health of a drive that is served, under the names of nvme-cli.",
+    ),
+    (
+        "fault",
+        "live:fault",
+        "Let something go wrong in a drive that is served.",
+    ),
+    (
+        "drives",
+        "lists:drives",
+        "List the built-in drives; of one NAME, where every number comes from.",
+    ),
+    (
+        "policies",
+        "lists:policies",
+        "List the policies by family; of one FAMILY, with parameters and papers.",
+    ),
+    (
+        "chips",
+        "lists:chips",
+        "List the built-in chips; of one NAME, its pages and where every number comes from.",
+    ),
+    (
+        "explain",
+        "lists:explain",
+        "Say what the warning CODE means and what to do; without a CODE, all of them.",
+    ),
+    (
+        "init",
+        "lists:init",
+        "Write a drive, a workload, an experiment and a policy to start from, with comments.",
+    ),
+    (
+        "trace",
+        "traces:app",
+        "Look at workloads.",
+    ),
+    (
+        "config",
+        "config:app",
+        "Look at drive files.",
+    ),
+]:
+    app.add(_name, f"floatgate.cli.{_place}", _line)
 
 
 def main() -> None:
@@ -79,12 +155,12 @@ def main() -> None:
 
 
 def _answer() -> None:
-    if (answers := completion.bash_policy()) is not None:
-        print("\n".join(answers))
+    root = app.group("floatgate")
+    if completion.answer(root):
         return
     interrupt.listen()
     try:
-        app(prog_name="floatgate")
+        _obey(root)
     except ConfigError as error:
         fail(str(error), 2)  # a list of errors, each with its lines
     except PolicyError as error:
@@ -103,19 +179,15 @@ def _answer() -> None:
         )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        print(f"floatgate {floatgate.__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", "-V", callback=_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
-) -> None:
-    pass
+def _obey(root: click.Group) -> None:
+    """What the words of the command line ask for."""
+    try:
+        with root.make_context("floatgate", sys.argv[1:]) as context:
+            root.invoke(context)
+    except click.exceptions.Exit as ended:
+        sys.exit(ended.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -6,17 +6,16 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 import floatgate
 from floatgate import InputError, engine
+from floatgate.cli.declare import App, Argument, option
 from floatgate.cli.options import Drive, Json, Policy, Seed, Set, opens_files
 from floatgate.cli.show import print_json
 from floatgate.policy.finder import Finder
 from floatgate.policy.permission import typed
 from floatgate.result.files import reason
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
+app = App(help="Look at drive files.")
 
 
 @app.command()
@@ -68,17 +67,15 @@ def schema() -> None:
 def convert(
     files: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="FILE...",
             help="MQSim's ssdconfig.xml or workload.xml, or SSDSim's page.parameters.",
         ),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", help="Where the files go.")
-    ] = Path(),
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    out: Annotated[Path, option("--out", "-o", metavar="DIR", help="Where the files go.")] = Path(),
+    force: Annotated[bool, option("--force", help="Replace files that are there.")] = False,
     list_all: Annotated[
-        bool, typer.Option("--list", help="Also list what each parameter became.")
+        bool, option("--list", help="Also list what each parameter became.")
     ] = False,
     as_json: Json = False,
 ) -> None:

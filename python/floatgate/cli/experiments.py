@@ -8,26 +8,30 @@ from pathlib import Path
 from textwrap import fill
 from typing import Annotated, Any
 
-import typer
-
 from floatgate import InputError
-from floatgate.cli.options import ClusterAddress, Json, Quiet, Traces, Workers, executor_of
+from floatgate.cli.declare import Argument, option
+from floatgate.cli.options import (
+    ClusterAddress,
+    Json,
+    Quiet,
+    Traces,
+    Workers,
+    executor_of,
+    opens_files,
+)
 from floatgate.cli.show import comma_separated, print_json, several
 from floatgate.words import colour_wanted, duration, size
 
 Results = Annotated[
     Path | None,
-    typer.Option(
-        "--out", metavar="DIR", help="Where results go; by default floatgate-results/NAME."
-    ),
+    option("--out", metavar="DIR", help="Where results go; by default floatgate-results/NAME."),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="The quick form, as the file has it.")]
+Quick = Annotated[bool, option("--quick", help="The quick form, as the file has it.")]
 
 
+@opens_files
 def sweep(
-    experiment: Annotated[
-        Path, typer.Argument(metavar="EXPERIMENT", help="An experiment file (TOML).")
-    ],
+    experiment: Annotated[Path, Argument(metavar="EXPERIMENT", help="An experiment file (TOML).")],
     quick: Quick = False,
     traces: Traces = None,
     workers: Workers = None,
@@ -35,10 +39,10 @@ def sweep(
     out: Results = None,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Only say how many runs there are and what they take."),
+        option("--dry-run", help="Only say how many runs there are and what they take."),
     ] = False,
     report: Annotated[
-        bool, typer.Option("--report", help="Write a page with tables and plots, DIR/report.html.")
+        bool, option("--report", help="Write a page with tables and plots, DIR/report.html.")
     ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -87,17 +91,17 @@ def sweep(
 def results(
     sql: Annotated[
         str | None,
-        typer.Argument(metavar="SQL", help='A question: "SELECT victim, waf FROM runs".'),
+        Argument(metavar="SQL", help='A question: "SELECT victim, waf FROM runs".'),
     ] = None,
     folders: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="DIR...", help="Where results lie; by default floatgate-results."),
+        Argument(metavar="DIR...", help="Where results lie; by default floatgate-results."),
     ] = None,
     as_json: Json = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
+    csv: Annotated[bool, option("--csv", help="Print comma-separated values.")] = False,
     unsafe_sql: Annotated[
         bool,
-        typer.Option(
+        option(
             "--unsafe-sql", help="Let the question read other files, and load extensions of DuckDB."
         ),
     ] = False,
@@ -125,10 +129,10 @@ def results(
 
 def reproduce(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="What to make again; without: the list.")
+        str | None, Argument(metavar="NAME", help="What to make again; without: the list.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer points: at most a minute on two cores.")
+        bool, option("--quick", help="Fewer points: at most a minute on two cores.")
     ] = False,
     traces: Traces = None,
     workers: Workers = None,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Unpack
 
-import typer
-
 import floatgate
+from floatgate.cli.declare import ends_with, option
 from floatgate.cli.options import (
     Drive,
     Json,
@@ -16,6 +15,8 @@ from floatgate.cli.options import (
     Seed,
     Set,
     Workload,
+    choices,
+    opens_files,
     reads,
 )
 from floatgate.cli.show import kept, place_of, print_json
@@ -23,27 +24,29 @@ from floatgate.words import colour_wanted
 from floatgate.workloads.reading import Reading
 
 
+@ends_with(choices)
+@opens_files
 @reads
 def lifetime(
     drive: Drive,
     workload: Workload,
     target: Annotated[
         str | None,
-        typer.Option(
+        option(
             metavar="TIME",
             help="How long the drive is to last: 5y, 36500h. By default what the drive says.",
         ),
     ] = None,
     recovery: Annotated[
         str | None,
-        typer.Option(
+        option(
             metavar="printed|fitted",
             help="Count on what cells recover while they rest. By default rated cycles count.",
         ),
     ] = None,
     advice: Annotated[
         bool,
-        typer.Option(
+        option(
             "--advice/--no-advice",
             help="If the target is not reached, find what reaches it: runs of other drives.",
         ),

@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 import floatgate
 from floatgate import InputError
+from floatgate.cli.declare import Argument, option
 from floatgate.cli.options import Json
 from floatgate.cli.show import print_json
 from floatgate.words import colour_wanted
 
 
 def drives(
-    name: Annotated[str | None, typer.Argument(help="Only this drive, with every source.")] = None,
+    name: Annotated[str | None, Argument(help="Only this drive, with every source.")] = None,
     as_json: Json = False,
 ) -> None:
     """List the built-in drives; of one NAME, where every number comes from."""
@@ -29,7 +28,7 @@ def drives(
 
 
 def explain(
-    code: Annotated[str | None, typer.Argument(help="The word in brackets behind it.")] = None,
+    code: Annotated[str | None, Argument(help="The word in brackets behind it.")] = None,
 ) -> None:
     """Say what the warning CODE means and what to do; without a CODE, all of them."""
     from floatgate.text import explained
@@ -38,21 +37,19 @@ def explain(
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where; by default here.")] = Path(
-        "."
-    ),
+    folder: Annotated[Path, Argument(metavar="DIR", help="Where; by default here.")] = Path(),
 ) -> None:
     """Write a drive, a workload, an experiment and a policy to start from, with comments."""
     from floatgate import starter
 
     for path in starter.write(folder):
         print(path)
-    here = "" if folder == Path(".") else f"cd {folder}; "
+    here = "" if folder == Path() else f"cd {folder}; "
     print(f"\nFirst: {here}floatgate run drive.toml workload.toml")
 
 
 def policies(
-    family: Annotated[str | None, typer.Argument(help="Only this family.")] = None,
+    family: Annotated[str | None, Argument(help="Only this family.")] = None,
     as_json: Json = False,
 ) -> None:
     """List the policies by family; of one FAMILY, with parameters and papers."""
@@ -66,16 +63,16 @@ def policies(
 
 
 def chips(
-    name: Annotated[str | None, typer.Argument(help="Only this chip, with every source.")] = None,
+    name: Annotated[str | None, Argument(help="Only this chip, with every source.")] = None,
     bench: Annotated[
-        bool, typer.Option("--bench", help="Measure the chip NAME on the virtual test bench.")
+        bool, option("--bench", help="Measure the chip NAME on the virtual test bench.")
     ] = False,
     blocks: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Blocks of each sample on the bench; by default 16."),
+        option(metavar="N", help="Blocks of each sample on the bench; by default 16."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="What the bench draws from; by default 1.")
+        int | None, option(metavar="N", help="What the bench draws from; by default 1.")
     ] = None,
     as_json: Json = False,
 ) -> None:

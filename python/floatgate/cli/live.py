@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from floatgate import InputError
-from floatgate.cli.options import Drive, Json, Policy, Quiet, Seed, Set
+from floatgate.cli.declare import Argument, ends_with, option
+from floatgate.cli.options import Drive, Json, Policy, Quiet, Seed, Set, choices, opens_files
 from floatgate.cli.show import kept, place_of
 from floatgate.words import colour_wanted
 
@@ -20,40 +19,42 @@ SOCKET = Path("floatgate.sock")
 """Where clients find a drive if nothing is said of that."""
 
 
+@ends_with(choices)
+@opens_files
 def serve(
     drive: Drive,
     unix: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help=f"A Unix socket for clients; by default {SOCKET}."),
+        option(metavar="PATH", help=f"A Unix socket for clients; by default {SOCKET}."),
     ] = None,
     listen: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="An address of loopback instead.")
+        str | None, option(metavar="HOST:PORT", help="An address of loopback instead.")
     ] = None,
     insecure: Annotated[
         bool,
-        typer.Option("--insecure", help="Allow addresses beyond loopback, without protection."),
+        option("--insecure", help="Allow addresses beyond loopback, without protection."),
     ] = False,
     store: Annotated[
         str,
-        typer.Option(metavar="FILE", help="A file that keeps the data; or `memory`."),
+        option(metavar="FILE", help="A file that keeps the data; or `memory`."),
     ] = "memory",
     clock: Annotated[
         str,
-        typer.Option(metavar="CLOCK", help="fast, or real:slowdown=N for time N times as slow."),
+        option(metavar="CLOCK", help="fast, or real:slowdown=N for time N times as slow."),
     ] = "fast",
     record: Annotated[
         Path | None,
-        typer.Option(metavar="TRACE", help="Record every request; `floatgate run` replays it."),
+        option(metavar="TRACE", help="Record every request; `floatgate run` replays it."),
     ] = None,
     control: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="A socket for `top`, `smart` and planted faults."),
+        option(metavar="PATH", help="A socket for `top`, `smart` and planted faults."),
     ] = None,
     policy: Policy = [],  # noqa: B006
     set: Set = [],  # noqa: B006
     seed: Seed = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Store the result in DIR/RUN-ID.")
+        Path | None, option(metavar="DIR", help="Store the result in DIR/RUN-ID.")
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -114,18 +115,14 @@ def serve(
 
 
 Controls = Annotated[
-    Path, typer.Argument(metavar="CONTROL", help="The control socket of `floatgate serve`.")
+    Path, Argument(metavar="CONTROL", help="The control socket of `floatgate serve`.")
 ]
 
 
 def top(
     control: Controls,
-    every: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Between two pages.", min=0.1)
-    ] = 1.0,
-    pages: Annotated[
-        int | None, typer.Option(metavar="N", help="End after N pages.", min=1)
-    ] = None,
+    every: Annotated[float, option(metavar="SECONDS", help="Between two pages.", min=0.1)] = 1.0,
+    pages: Annotated[int | None, option(metavar="N", help="End after N pages.", min=1)] = None,
     as_json: Json = False,
 ) -> None:
     """Watch a drive that is served: rates, latencies, write amplification, load and wear.
@@ -167,13 +164,13 @@ def smart(control: Controls, as_json: Json = False) -> None:
 def fault(
     control: Controls,
     cut_power: Annotated[
-        bool, typer.Option("--cut-power", help="Take the power away and bring it back.")
+        bool, option("--cut-power", help="Take the power away and bring it back.")
     ] = False,
     fail_reads: Annotated[
         str | None,
-        typer.Option(metavar="OFFSET:SIZE", help="Let reads of these bytes fail: 1MiB:4KiB."),
+        option(metavar="OFFSET:SIZE", help="Let reads of these bytes fail: 1MiB:4KiB."),
     ] = None,
-    heal: Annotated[bool, typer.Option("--heal", help="Let no read fail any more.")] = False,
+    heal: Annotated[bool, option("--heal", help="Let no read fail any more.")] = False,
 ) -> None:
     """Let something go wrong in a drive that is served."""
     from floatgate import Control

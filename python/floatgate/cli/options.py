@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
-import typer
-
 import floatgate
 from floatgate import InputError
 from floatgate.cli import completion
+from floatgate.cli.declare import Argument, option
 from floatgate.policy import permission
 from floatgate.workloads.reading import Reading
 
@@ -25,23 +24,23 @@ if TYPE_CHECKING:
 def _readings() -> Iterator[tuple[str, Any]]:
     """The options of `Reading`, each with its name and its annotation."""
     for name, hint in get_type_hints(Reading, include_extras=True).items():
-        (option,) = hint.__metadata__
-        shown = typer.Option(
+        (known,) = hint.__metadata__
+        shown = option(
             f"--{name.replace('_', '-')}",
-            metavar=option.metavar or None,
-            help=option.help + (" Repeatable." if option.type == list[Path] else ""),
-            min=option.least,
+            metavar=known.metavar or None,
+            help=known.help + (" Repeatable." if known.type == list[Path] else ""),
+            min=known.least,
         )
-        flag = option.type is bool
-        yield name, Annotated[bool if flag else option.type | None, shown]
+        flag = known.type is bool
+        yield name, Annotated[bool if flag else known.type | None, shown]
 
 
 READINGS = dict(_readings())
 
-Drive = Annotated[str, typer.Argument(metavar="DRIVE", help="A preset's name, or a TOML file.")]
+Drive = Annotated[str, Argument(metavar="DRIVE", help="A preset's name, or a TOML file.")]
 Workload = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="WORKLOAD",
         help="A trace file, a trace of the catalogue such as msr:hm_0, a generator such as "
         "random-write, or a TOML file that sets one up or puts several workloads together.",
@@ -50,7 +49,7 @@ Workload = Annotated[
 SomeWorkload = Annotated[str | None, get_args(Workload)[1]]
 Flow = Annotated[
     list[str],
-    typer.Option(
+    option(
         "--flow",
         metavar="NAME=WORKLOAD[:KEY=VALUE]...",
         help="One of several workloads side by side, in the place of WORKLOAD: "
@@ -59,36 +58,34 @@ Flow = Annotated[
 ]
 Set = Annotated[
     list[str],
-    typer.Option(
+    option(
         "--set", metavar="KEY=VALUE", help="Override a setting: ftl.spare-factor=0.2. Repeatable."
     ),
 ]
 Policy = Annotated[
     list[str],
-    typer.Option(
+    option(
         "--policy",
         metavar="FAMILY=NAME[:KEY=VALUE]...",
-        autocompletion=completion.policy,
+        completes=completion.policy,
         help="Choose a policy: cost=fixed:level=low. Repeatable.",
     ),
 ]
 Seed = Annotated[
-    int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of every random stream.")
+    int | None, option("--seed", metavar="N", min=0, help="Seed of every random stream.")
 ]
 Steady = Annotated[
     bool,
-    typer.Option(
+    option(
         "--steady", help="Fill and age the drive before the run, as one in use is. Kept in a cache."
     ),
 ]
 Traces = Annotated[list[Path] | None, get_args(READINGS["traces"])[1]]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+Json = Annotated[bool, option("--json", help="Print exactly one JSON object on standard output.")]
+Quiet = Annotated[bool, option("--quiet", "-q", help="Show no progress.")]
 Out = Annotated[
     Path | None,
-    typer.Option(
+    option(
         "--out",
         metavar="DIR",
         help="Store the result in DIR/RUN-ID, and its requests, series and blocks as Parquet.",
@@ -97,17 +94,17 @@ Out = Annotated[
 
 Snapshots = Annotated[
     bool,
-    typer.Option(
+    option(
         "--snapshots", help="Store the drive over time too, for `floatgate view` and the report."
     ),
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="Processes at work; by default one for each core."),
+    option(metavar="N", min=1, help="Processes at work; by default one for each core."),
 ]
 ClusterAddress = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--cluster",
         metavar="ADDRESS",
         help="Run on the workers of this Dask scheduler (tcp://HOST:PORT) instead of here.",
@@ -116,7 +113,7 @@ ClusterAddress = Annotated[
 
 AllowCode = Annotated[
     bool,
-    typer.Option(
+    option(
         "--allow-code",
         help="Let the files that are named here run code: policies written in Python.",
     ),
@@ -146,7 +143,7 @@ def opens_files(command: Callable[..., None]) -> Callable[..., None]:
 def _with(
     command: Callable[..., None], own: Sequence[inspect.Parameter], more: Mapping[str, Any]
 ) -> Callable[..., None]:
-    """A command as typer is to see it: with its own parameters, and options after them."""
+    """A command as `declare` is to see it: with its own parameters, and options after them."""
     options = [
         inspect.Parameter(
             name,
@@ -175,6 +172,13 @@ def executor_of(address: str | None, workers: int | None) -> Cluster | None:
     from floatgate.cluster import Cluster
 
     return Cluster(address, say=lambda text: print(text, file=sys.stderr))
+
+
+def recorded(snapshots: bool) -> tuple[str, ...]:
+    """The tables that a stored run has."""
+    from floatgate.result.folder import TABLES
+
+    return (*TABLES, "snapshots") if snapshots else TABLES
 
 
 def choices() -> str:

@@ -5,33 +5,32 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from floatgate import InputError
+from floatgate.cli.declare import Argument, option
 
 
 def report(
     results: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="RESULT...",
             help="The folder of a run, a folder of runs as `compare` leaves it, or a result.json; "
             "or several of them.",
         ),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="The page (HTML).")
-    ] = Path("report.html"),
+    out: Annotated[Path, option("--out", "-o", metavar="FILE", help="The page (HTML).")] = Path(
+        "report.html"
+    ),
     title: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="By default the drive, the workload and what varied."),
+        option(metavar="TEXT", help="By default the drive, the workload and what varied."),
     ] = None,
     figures: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Also write each plot as a file for a publication."),
+        option(metavar="DIR", help="Also write each plot as a file for a publication."),
     ] = None,
     format: Annotated[
-        str, typer.Option(metavar="NAME", help="What these files are: svg or pdf.")
+        str, option(metavar="NAME", help="What these files are: svg or pdf.")
     ] = "svg",
 ) -> None:
     """Write stored results as one page that needs no network: plots, tables, configuration.

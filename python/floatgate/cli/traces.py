@@ -6,31 +6,28 @@ import json
 from pathlib import Path
 from typing import Annotated, Unpack
 
-import typer
-
 import floatgate
+from floatgate.cli.declare import App, Argument, option
 from floatgate.cli.options import Json, Quiet, Traces, Workload, reads
 from floatgate.cli.show import print_json
 from floatgate.workloads.reading import Reading
 
 Covered = Annotated[
-    str, typer.Option(metavar="DRIVE", help="Covered by a generator without workload.span.")
+    str, option(metavar="DRIVE", help="Covered by a generator without workload.span.")
 ]
 SetUp = Annotated[
     list[str],
-    typer.Option(
-        metavar="KEY=VALUE", help="Set the workload up: workload.requests=1000. Repeatable."
-    ),
+    option(metavar="KEY=VALUE", help="Set the workload up: workload.requests=1000. Repeatable."),
 ]
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True)
+app = App(help="Look at workloads.")
 
 
 @app.command("list")
 def list_traces(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="A group, a publisher, or one trace with all facts."),
+        Argument(metavar="NAME", help="A group, a publisher, or one trace with all facts."),
     ] = None,
     traces: Traces = None,
     as_json: Json = False,
@@ -50,19 +47,19 @@ def list_traces(
 @reads
 def describe(
     workload: Workload,
-    page_size: Annotated[str, typer.Option(metavar="SIZE", help="What pages are.")] = "4KiB",
+    page_size: Annotated[str, option(metavar="SIZE", help="What pages are.")] = "4KiB",
     epochs: Annotated[
         str | None,
-        typer.Option(metavar="TIME,...", help="Epochs whose write demand is compared: 1min,2h."),
+        option(metavar="TIME,...", help="Epochs whose write demand is compared: 1min,2h."),
     ] = None,
     memory: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="For the records of pages; what is more is sampled."),
+        option(metavar="SIZE", help="For the records of pages; what is more is sampled."),
     ] = None,
     drive: Covered = "agcr",
     set: SetUp = [],  # noqa: B006
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page with plots (HTML).")
+        Path | None, option(metavar="FILE", help="Write a page with plots (HTML).")
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -101,10 +98,8 @@ def describe(
 @reads
 def convert(
     workload: Workload,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="The file: NAME.parquet.")
-    ],
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    out: Annotated[Path, option("--out", "-o", metavar="FILE", help="The file: NAME.parquet.")],
+    force: Annotated[bool, option("--force", help="Replace a file that is there.")] = False,
     drive: Covered = "agcr",
     set: SetUp = [],  # noqa: B006
     as_json: Json = False,
@@ -141,11 +136,11 @@ def convert(
 @reads
 def fit(
     trace: Annotated[
-        str, typer.Argument(metavar="TRACE", help="A trace file, or a name of the catalogue.")
+        str, Argument(metavar="TRACE", help="A trace file, or a name of the catalogue.")
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to store it (TOML)."),
+        option("--output", "-o", metavar="FILE", help="Where to store it (TOML)."),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,

@@ -5,19 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from floatgate.cli.declare import Argument, option
 
 
 def view(
     result: Annotated[
         Path,
-        typer.Argument(
-            metavar="RESULT", help="The folder of a run that was stored with `--snapshots`."
-        ),
+        Argument(metavar="RESULT", help="The folder of a run that was stored with `--snapshots`."),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="The page (HTML).")
-    ] = Path("view.html"),
+    out: Annotated[Path, option("--out", "-o", metavar="FILE", help="The page (HTML).")] = Path(
+        "view.html"
+    ),
 ) -> None:
     """Write the picture of a run's drive over time as one page that needs no network.
 

@@ -21,7 +21,6 @@ from typing import (
 
 from floatgate import engine
 from floatgate.workloads.catalogue import Folders, trace_folders
-from floatgate.workloads.parquet import open_table
 
 Devices = str | int | Iterable[str | int]
 """`3`, `"3,7"` or `[3, "hm_0"]`."""
@@ -131,10 +130,16 @@ def how_to_read(**reading: Unpack[Reading]) -> engine.Reading:
             "devices": _names(reading.get("device")),
             "process": None if process is None else str(process),
             "traces": trace_folders(reading.get("traces")),
-            "tables": open_table,
+            "tables": _open_table,
         }
     )
     return cast("engine.Reading", found)
+
+
+def _open_table(*words: Any) -> Any:
+    from floatgate.workloads.parquet import open_table
+
+    return open_table(*words)
 
 
 def _names(devices: Devices | None) -> list[str]:

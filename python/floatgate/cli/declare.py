@@ -1,0 +1,209 @@
+"""Commands as functions whose annotations say what they take: a thin layer over click.
+
+Nothing here is paid for by a command that is not asked for: functions become commands of click, and
+the modules that have them are imported, when somebody looks at them.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin
+
+import click
+
+SHAPES_RESULTS = False
+
+Command = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Option:
+    """What follows a flag; without `flags` it is called as its parameter is.
+
+    `min` is the least number; `completes` says how a value can go on.
+    """
+
+    flags: tuple[str, ...] = ()
+    metavar: str | None = None
+    help: str = ""
+    min: float | None = None
+    completes: Callable[[str], list[str]] | None = None
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What stands at its place."""
+
+    metavar: str | None = None
+    help: str = ""
+
+
+def option(*flags: str, **how: Any) -> Option:
+    """An option, as `Option` has it."""
+    return Option(flags, **how)
+
+
+_TYPES: Mapping[type, Any] = {
+    str: click.STRING,
+    int: click.INT,
+    float: click.FLOAT,
+    Path: click.Path(path_type=Path),
+}
+
+
+class _Command(click.Command):
+    """A command whose help ends with words of its own."""
+
+    last_words: Callable[[], str] | None = None
+    """Made when they are asked for."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the last words."""
+        if self.last_words is not None:
+            self.epilog = self.last_words()
+        super().format_epilog(ctx, formatter)
+
+
+class _Group(click.Group):
+    """Commands that are made when they are asked for."""
+
+    def __init__(
+        self, entries: Mapping[str, Command | App | str], lines: Mapping[str, str], **more: Any
+    ) -> None:
+        super().__init__(**more)
+        self._entries = entries
+        self._lines = lines
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        return list(self._entries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """One of them."""
+        if cmd_name not in self.commands and cmd_name in self._entries:
+            self.commands[cmd_name] = _made(cmd_name, self._entries[cmd_name])
+        return self.commands.get(cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes what each does, in a line; one that says so where it is declared is not made."""
+        rows = []
+        for name in self._entries:
+            known = self._lines.get(name)
+            command = click.Command(name, help=known) if known else self.get_command(ctx, name)
+            assert command is not None
+            rows.append((name, command.get_short_help_str(_WHOLE)))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+_WHOLE = 1000
+"""Letters of a line that is not cut; click wraps it."""
+
+
+class App:
+    """A group of commands."""
+
+    def __init__(self, **more: Any) -> None:
+        self._entries: dict[str, Command | App | str] = {}
+        self._lines: dict[str, str] = {}
+        self._more = more
+
+    def command(self, name: str | None = None) -> Callable[[Command], Command]:
+        """Declares a function."""
+
+        def declared(function: Command) -> Command:
+            self._entries[name or function.__name__] = function
+            return function
+
+        return declared
+
+    def add(self, name: str, place: str, line: str) -> None:
+        """Declares a function or a group by its place, `module:name`; `line` says what it does."""
+        self._entries[name] = place
+        self._lines[name] = line
+
+    def group(self, name: str) -> click.Group:
+        """The same for click."""
+        return _Group(self._entries, self._lines, name=name, no_args_is_help=True, **self._more)
+
+
+def ends_with(words: Callable[[], str]) -> Callable[[Command], Command]:
+    """A command whose help ends with some words."""
+
+    def told(command: Command) -> Command:
+        command.last_words = words  # type: ignore[attr-defined]
+        return command
+
+    return told
+
+
+def _made(name: str, what: Command | App | str) -> click.Command:
+    if isinstance(what, str):
+        module, _, of = what.partition(":")
+        what = getattr(importlib.import_module(module), of)
+    if isinstance(what, App):
+        return what.group(name)
+    assert callable(what)
+    parameters = inspect.signature(what, eval_str=True).parameters.values()
+    params = [_parameter(each) for each in parameters]
+    command = _Command(name, callback=what, params=params, help=inspect.getdoc(what))
+    command.last_words = getattr(what, "last_words", None)
+    return command
+
+
+def _parameter(parameter: inspect.Parameter) -> click.Parameter:
+    """A parameter whose annotation is `Annotated[type, Option or Argument]`."""
+    hint, how = get_args(parameter.annotation)
+    several, kind = _kind(hint)
+    required = parameter.default is inspect.Parameter.empty
+    default = None if required or several else parameter.default
+    more: dict[str, Any] = {"help": how.help, "metavar": how.metavar, "required": required}
+    more |= {"type": _TYPES[kind]} if kind is not bool else {}
+    if default is not None:
+        more["default"] = default
+    if several:
+        more["callback"] = functools.partial(_listed, None if required else parameter.default)
+    if isinstance(how, Argument):
+        if several:
+            more["nargs"] = -1
+        shown = how.metavar or parameter.name.upper()
+        more["metavar"] = shown if required else f"[{shown}]"
+        return click.Argument([parameter.name], **more)
+    flags = how.flags or (f"--{parameter.name.replace('_', '-')}",)
+    if kind is bool:
+        more["is_flag"] = True
+    if how.min is not None:
+        more["type"] = (click.FloatRange if kind is float else click.IntRange)(min=how.min)
+    if how.completes is not None:
+        more["shell_complete"] = functools.partial(_complete, how.completes)
+    # What a flag is without the word need not be said.
+    more["show_default"] = default is not None and (kind is not bool or "/" in flags[0])
+    return click.Option([parameter.name, *flags], multiple=several, **more)
+
+
+def _listed(
+    default: object, _context: click.Context, _of: click.Parameter, values: Sequence[Any]
+) -> Any:
+    """Values as a list, or what holds without any."""
+    return list(values) or default
+
+
+def _complete(
+    completes: Callable[[str], list[str]], _c: click.Context, _of: click.Parameter, given: str
+) -> list[str]:
+    return completes(given)
+
+
+def _kind(hint: Any) -> tuple[bool, type]:
+    """Whether there may be several, and the type of each."""
+    if get_origin(hint) in (Union, types.UnionType):
+        (hint,) = (each for each in get_args(hint) if each is not type(None))
+    if get_origin(hint) is list:
+        return True, get_args(hint)[0]
+    return False, hint

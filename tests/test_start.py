@@ -1,0 +1,55 @@
+"""What a command loads: the start is most of a short run, and modules are most of the start."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from floatgate.cli import app
+
+HEAVY = {
+    "altair", "asyncio", "dask", "duckdb", "jinja2", "multiprocessing", "numpy", "polars",
+    "pyarrow", "pydantic", "rich", "typer", "xml",
+}  # fmt: skip
+RUN = ("run", "agcr", "zipf", "--set=workload.requests=10", "--set=geometry.blocks-per-plane=64")
+
+
+def loaded(folder: Path, *words: str) -> list[str]:
+    """The modules that a command loads beside those of Python's own start."""
+    start = [sys.executable, "-X", "importtime"]
+    done = subprocess.run([*start, "-m", "floatgate", *words], cwd=folder, capture_output=True,
+                          text=True, check=True)  # fmt: skip
+    plain = subprocess.run([*start, "-c", ""], capture_output=True, text=True, check=True)
+    names = [re.findall(r"(?m)^import time: .*\| +(\S+)$", each.stderr) for each in (done, plain)]
+    return [name for name in names[0] if name not in names[1]]
+
+
+@pytest.mark.parametrize(
+    ("words", "most"),
+    [(("--help",), 110), (("run", "--help"), 122), (RUN, 150), ((*RUN, "--json"), 150)],
+)
+def test_a_command_loads_what_it_needs(words: tuple[str, ...], most: int, tmp_path: Path) -> None:
+    names = loaded(tmp_path, *words)
+    assert "floatgate.cli" in names
+    assert not {name.partition(".")[0] for name in names} & HEAVY
+    assert not {"floatgate.result.measures", "floatgate.workloads.parquet"} & set(names)
+    # Each is a file that is found, read and carried out: some 0.3 ms.
+    assert len(names) <= most, f"{len(names)}: {names}"
+
+
+def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
+    root = app.group("floatgate")
+    context = click.Context(root)
+    formatter = click.HelpFormatter(width=78)
+    root.format_commands(context, formatter)
+    listed = formatter.getvalue()
+    names = root.list_commands(context)
+    assert len(names) == 12
+    for name in names:
+        command = root.get_command(context, name)
+        assert command is not None
+        own = command.get_short_help_str(78 - 6 - max(map(len, names)))
+        assert re.search(rf"(?m)^  {name} +{re.escape(own)}$", listed), name
