@@ -1,8 +1,8 @@
 """A drive that programs mount: the commands, the clients of others, kill -9, and mounted file systems."""
 
+import errno
 import json
 import os
-import re
 import shutil
 import signal
 import socket
@@ -113,8 +113,8 @@ class Served:
 def served(tmp_path: Path) -> Iterator[Callable[..., Served]]:
     made = []
 
-    def make(*words: str, **how: int) -> Served:
-        made.append(Served(tmp_path, str(drive_file(tmp_path, **how)), *words))
+    def make(*words: str, drive: str | None = None, **how: int) -> Served:
+        made.append(Served(tmp_path, drive or str(drive_file(tmp_path, **how)), *words))
         return made[-1]
 
     yield make
@@ -414,7 +414,7 @@ def mounted(server: Served, folder: Path, *, make: bool) -> Iterator[tuple[Path,
             assert time.monotonic() < end
             time.sleep(0.02)
         if make:
-            call("mke2fs", "-q", "-F", "-t", "ext4", str(disk / "nbd"))
+            call("mke2fs", "-q", "-F", "-t", "ext4", "-e", "remount-ro", str(disk / "nbd"))
         loop = call("losetup", "-f", "--show", str(disk / "nbd")).strip()
         call("mount", loop, str(tree))
         yield tree, loop
@@ -508,14 +508,17 @@ def test_ext4_goes_on_reading_when_the_drive_is_worn_out(
                         file.write(os.urandom(1 << 20))
                     file.flush()
                     os.fsync(file.fileno())
-        with pytest.raises(OSError), (tree / "more").open("wb") as file:
-            file.write(content)
-            os.fsync(file.fileno())
-            os.sync()
-            (tree / "and-more").write_bytes(content)
+        # The journal can no longer be written, and ext4 refuses what would need it.
+        refused = set()
+        end = time.monotonic() + LONG
+        while errno.EROFS not in refused and time.monotonic() < end:
+            try:
+                (tree / f"more-{len(refused)}").write_bytes(content)
+                os.sync()
+            except OSError as error:
+                refused.add(error.errno)
+        assert errno.EROFS in refused, refused
         call("blockdev", "--flushbufs", loop)
-        (line,) = [x for x in Path("/proc/mounts").read_text().splitlines() if loop in x]
-        assert re.search(r"\bro\b", line), line
         assert (tree / "kept").read_bytes() == content
     assert server.end()["end"]["state"] == "worn-out"
 
@@ -533,7 +536,7 @@ def test_fio_verifies_for_ten_minutes(served: Callable[..., Served]) -> None:
 def test_served_as_fast_as_is_said(served: Callable[..., Served], tmp_path: Path) -> None:
     needs("fio", "nbdkit")
     job = ("--rw=randrw", "--bs=4k", "--iodepth=32", "--size=64M", "--time_based", "--runtime=10")
-    server = served()
+    server = served(drive="modern-tlc-small")
     ours = fio(server.uri, *job)
     server.end()
     other = subprocess.Popen(["nbdkit", "-f", "-U", str(tmp_path / "n"), "memory", "1G"])

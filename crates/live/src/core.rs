@@ -40,6 +40,8 @@ struct Job {
     /// Requests that are not done.
     left: u32,
     arrived: Time,
+    /// What was read could not be corrected.
+    failed: bool,
 }
 
 /// What is counted beside the drive.
@@ -168,7 +170,7 @@ impl Core {
         let (offset, len) = (command.offset, command.len);
         let no_data = matches!(command.kind, Kind::Zero { no_hole: true });
         let arrived = self.now();
-        let job = Job { who, command, serials: first..first, left: 0, arrived };
+        let job = Job { who, command, serials: first..first, left: 0, arrived, failed: false };
         let key = self.jobs.insert(job);
         // Zeroes may be more than a drive takes at once.
         let most = if op == Op::Trim { u64::from(u32::MAX) } else { u64::from(MAX_PAYLOAD) };
@@ -238,6 +240,7 @@ impl Core {
         while let Some(done) = self.session.take_done() {
             let Some(key) = self.parts.remove(&done.token) else { continue };
             self.jobs[key].left -= 1;
+            self.jobs[key].failed |= done.failed;
             if self.jobs[key].left == 0 {
                 let job = self.jobs.remove(key);
                 let outcome = self.conclude(&job, trouble);
@@ -254,6 +257,7 @@ impl Core {
         let (offset, len) = (*offset, u64::from(*len));
         let last = serials.end - 1;
         let result = match kind {
+            Kind::Read if job.failed => return Err(Errno::Io),
             Kind::Read => return self.readable(offset, len),
             Kind::Write | Kind::Zero { no_hole: true } => match trouble {
                 Some(errno) => Err(errno),

@@ -415,3 +415,31 @@ fn real_time_passes_as_slowly_as_is_said() {
     assert!(end >= 0.065 / 20.0, "{end}");
     assert!(how["late_share"].as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)));
 }
+
+/// Cells that hold data for years beyond what the code can do: reads fail, and each is counted once.
+#[test]
+fn what_cannot_be_corrected_is_an_error() {
+    let drive = drive(&[
+        "precondition.fill=full",
+        "reliability.model=on",
+        "reliability.endurance=10000",
+        "reliability.initial-cycles=9999",
+        "reliability.initial-retention=36500d",
+        "reliability.uncorrectable=keep",
+    ]);
+    let server = Server::new(&drive);
+    let mut client = server.client();
+    let errors: Vec<u32> =
+        (0..256).map(|page| client.ask(READ, 0, page * PAGE, PAGE, &[]).error).collect();
+    assert!(errors.iter().all(|error| [0, EIO].contains(error)));
+    let failed = errors.iter().filter(|&&error| error == EIO).count() as u64;
+    let smart = server.control(&json!({ "do": "smart" }));
+    assert_eq!(smart["media_errors"], failed);
+    assert!(failed > 0);
+    // A read after its page was written anew is right.
+    let page = errors.iter().position(|&error| error == EIO).unwrap() as u64;
+    client.write(page * PAGE, &[3; 4096]);
+    assert_eq!(client.read(page * PAGE, PAGE), [3; 4096]);
+    let result = server.end_and_replay();
+    assert_eq!(result["flash"]["uncorrectable"], failed);
+}

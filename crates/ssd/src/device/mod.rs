@@ -98,6 +98,9 @@ pub(crate) struct Device {
     by_wear: Option<Vec<f64>>,
     /// Present where the cells are modelled.
     pub(crate) cells: Option<Box<Cells>>,
+    /// Page reads of the host that found more errors than the code corrects and are not done yet, if
+    /// somebody wants to know.
+    pub(crate) unread: Option<Vec<u32>>,
     pub(crate) stats: DeviceStats,
 }
 
@@ -133,6 +136,7 @@ impl Device {
             queues: cost.queues(),
             by_wear: program_by_wear(drive),
             cells: Cells::of(drive, ideal),
+            unread: None,
             stats: DeviceStats::default(),
         }
     }

@@ -123,6 +123,7 @@ impl Device {
                 self.stats.read_by_level[level as usize] += 1;
                 let block = self.geometry.block_of(slot);
                 let guarded = ftl.array().mode(block) == Mode::Low;
+                let failed = cells.counts().uncorrectable[source as usize];
                 let mut sensed = Sensed::default();
                 for page in ftl.read_pages(slot).iter() {
                     let page_type = self.geometry.type_of_page(page);
@@ -141,6 +142,13 @@ impl Device {
                     };
                     sensed = sensed.then(planes);
                     out += units;
+                }
+                if let Some(unread) = &mut self.unread
+                    && cells.counts().uncorrectable[source as usize] > failed
+                    && matches!(self.ops[at].owner, Owner::Host(_))
+                    && !self.ops[at].modify
+                {
+                    unread.push(at);
                 }
                 sensed
             } else {

@@ -146,6 +146,8 @@ pub(crate) struct Inside {
     pub(crate) flow: u8,
     /// A write that is done when it survives a loss of power.
     pub(crate) forced: bool,
+    /// Some of what it read could not be corrected.
+    pub(crate) failed: bool,
     /// The stretch of writes that a write belongs to (see [`Barrier`]).
     pub(crate) stretch: u32,
     pub(crate) offset: u64,
@@ -175,6 +177,7 @@ impl Inside {
             prio: request.prio,
             flow: request.flow,
             forced: request.op == Op::WriteFua,
+            failed: false,
             stretch: 0,
             offset: request.offset,
             bytes: request.len,
@@ -194,6 +197,11 @@ pub struct Completion {
     pub token: u32,
     /// From its arrival until now.
     pub latency: Dur,
+    /// Some of what it read could not be corrected. Nobody notes that unless [`Sim::tell_safe`] was
+    /// called.
+    ///
+    /// [`Sim::tell_safe`]: crate::sim::Sim::tell_safe
+    pub failed: bool,
 }
 
 /// The data of a page survive a loss of power from now on.
@@ -297,7 +305,8 @@ impl Requests {
         }
         self.stats.served += 1;
         self.stats.end_ns = now.as_ns();
-        self.done.push_back(Completion { token: request.token, latency });
+        let (token, failed) = (request.token, request.failed);
+        self.done.push_back(Completion { token, latency, failed });
         self.inside -= 1;
         request.next_free = self.free;
         self.free = id;

@@ -276,10 +276,16 @@ impl<K: Kit> Sim<K> {
     }
 
     /// A host page operation is done, and somebody wants to know which data are safe: those of a write,
-    /// unless they may still be lost from a buffer.
+    /// unless they may still be lost from a buffer. And which reads failed.
     #[cold]
     fn page_safe(&mut self, id: u32, op: u32) {
         let &Inside { class, token, .. } = self.requests.get(id);
+        if let Some(unread) = &mut self.device.unread
+            && let Some(at) = unread.iter().position(|&other| other == op)
+        {
+            unread.swap_remove(at);
+            self.requests.get_mut(id).failed = true;
+        }
         if class == Class::Write && !self.buffer.as_ref().is_some_and(Buffer::is_volatile) {
             self.note_safe(self.lpn_of(op), token);
         }

@@ -264,8 +264,10 @@ impl<K: Kit> Sim<K> {
         self.requests.done.pop_front()
     }
 
-    /// From now on [`Sim::take_safe`] tells which data survive a loss of power.
+    /// From now on [`Sim::take_safe`] tells which data survive a loss of power, and a [`Completion`] whether
+    /// a read failed.
     pub fn tell_safe(&mut self) {
+        self.device.unread = Some(Vec::new());
         self.requests.safe = Some(VecDeque::new());
     }
 
