@@ -88,6 +88,7 @@ def result() -> dict[str, Any]:
             "skipped_pages": 0,
             "space_wait_max_ns": None,
             "suspends": None,
+            "copybacks": None,
             "uncorrectable": 0,
         },
         "waf": 1.83,

@@ -15,7 +15,7 @@ use ssd::policies::external::{
     FtlView, Future, Geometry, HeadView, HostDest, Idx, Interests, Layouts, Level, LevelTimes,
     Life, Load, Lpn, Mode, NextLife, OpView, Order, PageChoice, Pick, Placement, Plan, PlaneId,
     PlaneView, Pool, Ppn, Prio, Queues, ReadDisturb, Rng, Role, Source, State, Step, StreamId,
-    StreamSpec, Tag, Throttle, Time, Victim, Watch, Wear, WriteCtx, WritePoint,
+    StreamSpec, Tag, Throttle, Time, Victim, Waited, Watch, Wear, WriteCtx, WritePoint,
 };
 
 use crate::answers::{self, Planner, Read, Trouble, one_of, optional, shown, truth, whole, wrong};

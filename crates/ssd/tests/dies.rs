@@ -5,8 +5,14 @@ mod common;
 use common::{
     Class, PAGE, class_of, close, drive, generate, number, read, serve, try_drive, urgent, write,
 };
-use kernel::Rng;
+use floatgate_ssd::sim::Sim;
+use floatgate_ssd::{ftl_of, generator, precondition};
+use ftl::{Cost, Interests, Lpn, Policies, Watch, WriteCtx};
+use kernel::{Rng, Time};
+use nand::{Geometry, Level, Ppn, Source, Tag, Versions};
+use policies::CostPolicy;
 use serde_json::Value;
+use std::sync::{Arc, Mutex};
 use workload::Request;
 
 /// Times of the array on the drive of the tests, in ns.
@@ -323,4 +329,157 @@ fn a_second_register_needs_a_channel() {
     assert!(refused(&[&data, "timing.cache=reads"]).contains("commands go before data"));
     let error = refused(&[&bus(1_000), "timing.cache=all", SUSPEND]);
     assert!(error.contains("while a program is interrupted"), "{error}");
+}
+
+// ── Moves inside a plane ────────────────────────────────────────────────────────────────────────
+
+/// A drive whose collection has much to move, and a bus.
+fn mover(own: &[&str]) -> Vec<String> {
+    let base = [
+        "geometry.blocks-per-plane=64",
+        "geometry.pages-per-block=16",
+        "ftl.spare-factor=0.15",
+        "precondition.fill=full",
+        "host.mode=queue-depth",
+        "host.queue-depth=1",
+        "workload.requests=6000",
+    ];
+    base.iter().chain(own).map(|s| (*s).to_owned()).collect()
+}
+
+/// The channel carries what the host writes, and of what is moved one page in so many, out and in.
+#[test]
+fn the_channel_carries_only_what_is_moved_through_the_controller() {
+    let page = 10_000_u64;
+    for (limit, share) in [(1, 0.5), (3, 0.25), (255, 0.0)] {
+        let copyback = format!("ftl.copyback={limit}");
+        let value = generate(&drive(&mover(&[&bus(page), &copyback])), "random-write");
+        let moved = number(&value["flash"]["program"]["gc"]);
+        let inside = number(&value["flash"]["copybacks"]["gc"]);
+        assert!(
+            moved > 10_000.0
+                && value["flash"]["copybacks"]["total"] == value["flash"]["copybacks"]["gc"]
+        );
+        // In the long run of a page's moves one in `limit + 1` goes through the controller; the last
+        // stretch of each is broken off.
+        let through = 1.0 - inside / moved;
+        assert!(through <= share + 1e-9, "limit {limit}: {through}");
+        assert!(through >= share * 0.5, "limit {limit}: {through}");
+        let none = generate(&drive(&mover(&[&bus(page)])), "random-write");
+        assert!(none["flash"]["copybacks"].is_null());
+        // The same moves, and less time: two transfers for each page that stays in its die.
+        assert_eq!(none["flash"]["program"], value["flash"]["program"]);
+        let [with, without] = [&value, &none].map(|v| number(&v["simulated_seconds"]));
+        // But for what is under way in the end.
+        let left = (without - with) * 1e9 / page as f64 - 2.0 * inside;
+        assert!(left.abs() <= 2.0, "{left} transfers too many");
+    }
+}
+
+/// Counts beside the drive how often the data of each page can have been moved inside their plane.
+struct Chains {
+    limit: u32,
+    times: Vec<u32>,
+    counted: Arc<Mutex<(u64, u64)>>,
+}
+
+impl Watch for Chains {
+    fn interests(&self) -> Interests {
+        Interests::PROGRAM.with(Interests::MOVE)
+    }
+
+    fn attach(&mut self, _: &Geometry, logical_pages: u32) {
+        self.times = vec![0; logical_pages as usize];
+    }
+
+    fn on_program(&mut self, lpn: Lpn, _: Ppn, _: Level, tag: Tag, _: Time) {
+        if tag.source == Source::Host {
+            self.times[lpn.as_u32() as usize] = 0;
+        }
+    }
+
+    fn on_move(&mut self, lpn: Lpn, _: Ppn, _: Ppn, _: Tag) {
+        let (moves, inside) = &mut *self.counted.lock().unwrap();
+        let times = &mut self.times[lpn.as_u32() as usize];
+        *moves += 1;
+        *times = if *times < self.limit { *times + 1 } else { 0 };
+        *inside += u64::from(*times > 0);
+    }
+}
+
+impl Cost for Chains {
+    fn initial(&self) -> Level {
+        Level::Medium
+    }
+
+    fn level(&mut self, _: &WriteCtx) -> Level {
+        Level::Medium
+    }
+}
+
+/// Every move is inside its plane while the limit allows it, and none beyond.
+fn within_its_limit(requests: u32, least: u64) {
+    for limit in [1, 3] {
+        let (copyback, requests) =
+            (format!("ftl.copyback={limit}"), format!("workload.requests={requests}"));
+        let drive = drive(&mover(&[&bus(10_000), &copyback, &requests]));
+        let counted = Arc::new(Mutex::new((0, 0)));
+        let policies = |counted: &Arc<Mutex<_>>| Policies {
+            cost: CostPolicy::Custom(Box::new(Chains {
+                limit,
+                times: Vec::new(),
+                counted: counted.clone(),
+            })),
+            ..drive.policies.build_over::<Versions>()
+        };
+        let workload = generator(&drive, "random-write").unwrap();
+        let mut ftl = ftl_of(&drive, policies(&Arc::default()));
+        precondition(&drive, &*workload, &mut ftl, &mut |_| true).unwrap();
+        ftl.begin_run(policies(&counted));
+        let mut sim = Sim::new(&drive, ftl);
+        sim.run(&mut *workload.open().unwrap(), None, &mut |_| true).unwrap();
+        let (moves, inside) = *counted.lock().unwrap();
+        assert!(moves >= least, "{moves} moves");
+        assert_eq!(sim.ftl().copied_back(), Some(inside), "of {moves}");
+        sim.ftl().check().unwrap();
+    }
+}
+
+#[test]
+fn no_page_is_moved_inside_its_plane_more_often_than_the_limit_says() {
+    within_its_limit(40_000, 100_000);
+}
+
+#[cfg(feature = "verify")]
+#[test]
+fn nor_in_ten_million_moves() {
+    within_its_limit(4_000_000, 10_000_000);
+}
+
+#[test]
+fn moves_inside_a_plane_need_a_channel_and_single_pages() {
+    let refused = |own: &[&str]| try_drive(common::BASE, own).unwrap_err();
+    assert!(refused(&["ftl.copyback=1"]).contains("spares the channel"));
+    let wordline =
+        ["geometry.bits-per-cell=3", "geometry.pages-per-block=9", "pages.program=wordline"];
+    let bus = bus(10_000);
+    let own = [&[bus.as_str(), "ftl.copyback=1"], &wordline[..]].concat();
+    assert!(refused(&own).contains("moves one page"));
+}
+
+/// Where a page has several mapping units it stays in the die only as a whole.
+#[test]
+fn only_whole_pages_are_moved_inside_their_planes() {
+    let units = ["geometry.page-size=16KiB", "ftl.mapping-unit=4KiB", "ftl.spare-factor=0.4"];
+    let bus = bus(10_000);
+    let own = [&[bus.as_str(), "ftl.copyback=2"], &units[..]].concat();
+    let cold = generate(
+        &drive(&mover(
+            &[&own[..], &["workload.hot-data=0.1", "workload.hot-writes=0.95"]].concat(),
+        )),
+        "hot-cold",
+    );
+    let moved = number(&cold["flash"]["program"]["gc"]);
+    let inside = number(&cold["flash"]["copybacks"]["gc"]);
+    assert!(inside > 0.0 && inside % 4.0 == 0.0 && inside < moved, "{inside} of {moved}");
 }

@@ -31,7 +31,7 @@ fn in_time<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'sta
 }
 
 /// Where a result may be null: what this version does not compute, and what has no value.
-const NULLS: [&str; 16] = [
+const NULLS: [&str; 17] = [
     "/host/high",
     "/end/reason",
     "/provenance/workload/sha256",
@@ -41,6 +41,7 @@ const NULLS: [&str; 16] = [
     "/host/flows",
     "/flash/space_wait_max_ns",
     "/flash/suspends",
+    "/flash/copybacks",
     "/energy_joules",
     "/energy_split",
     "/lifetime",
@@ -228,6 +229,9 @@ fn draw(rng: &mut Rng, requests: u32) -> (Vec<String>, &'static str) {
         settings.push(format!("timing.suspend={{ {times}{more} }}"));
     } else if settings.iter().any(|s| s.starts_with("timing.bus={") && !s.contains("first")) {
         settings.push(format!("timing.cache={}", pick(rng, &["reads", "programs", "all"])));
+    }
+    if settings.iter().any(|s| s.starts_with("timing.bus={")) && rng.below(2) == 0 {
+        settings.push(format!("ftl.copyback={}", 1 + rng.below(3)));
     }
     (settings, pattern)
 }
@@ -560,7 +564,7 @@ fn every_key_is_there_whatever_ran() {
         (
             "/flash",
             "read program erase padding reprogram gc_erase_by_demand page_latency_ns unmapped_reads \
-                    pending_reads by_level rmw_reads skipped_pages space_wait_max_ns suspends uncorrectable",
+                    pending_reads by_level rmw_reads skipped_pages space_wait_max_ns suspends copybacks uncorrectable",
         ),
         ("/flash/read", &sources),
         ("/flash/program", &sources),

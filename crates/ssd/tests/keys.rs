@@ -359,6 +359,7 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
         "20us",
     ),
     ("ftl.multi-plane", "closed", &[], "any"),
+    ("ftl.copyback", "bus", &[], "2"),
     ("ftl.gc.start", "closed", &["ftl.gc.stop=5"], "4"),
     ("ftl.gc.stop", "closed", &[], "5"),
     ("ftl.gc.background-stop", "open", &[], "6"),

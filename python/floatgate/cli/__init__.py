@@ -27,7 +27,7 @@ app = App(
     "and which flash-management technique changes that.",
     epilog="Exit codes: 0 done (a worn-out drive included), 2 the input is wrong, "
     "1 a bug of floatgate, 130 Ctrl-C.",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     params=[
         click.Option(["--version", "-V"], is_flag=True, callback=_version, is_eager=True,
                      expose_value=False, help="Print the version."),

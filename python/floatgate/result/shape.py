@@ -62,6 +62,7 @@ def _of_now(value: dict[str, Any]) -> dict[str, Any]:
     if isinstance(flash, dict):
         flash.setdefault("padding", dict(sample()["flash"]["padding"]))
         flash.setdefault("suspends", None)
+        flash.setdefault("copybacks", None)
     if isinstance(checks, dict):
         checks.setdefault("padding", 0)
     if isinstance(host, dict):

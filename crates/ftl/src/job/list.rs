@@ -1,7 +1,7 @@
 //! The running jobs, those whose turn it is, and those that wait; how they come about, and how they
 //! are run without time.
 
-use super::{Action, Collect, Doing, Job, JobId, Load, Pace, Page, Task};
+use super::{Action, Collect, Copyback, Doing, Job, JobId, Load, Pace, Page, Task};
 use crate::{
     Balance, Cost, Counts, Dest, Ftl, FtlView, Hold, Interests, Kit, Plan, PlaneView, State, Step,
     StreamId, Wear,
@@ -38,6 +38,8 @@ pub(crate) struct Jobs<D> {
     pub(super) collectors: IndexVec<PlaneId, Option<JobId>>,
     /// How fast they go.
     pub(crate) pace: Pace,
+    /// Present where pages are moved inside their planes.
+    pub(crate) copyback: Option<Box<Copyback>>,
     geometry: Geometry,
     /// Their share of them.
     pub(crate) counts: Counts,
@@ -55,6 +57,7 @@ impl<D> Jobs<D> {
             idle_total: 0,
             collectors: IndexVec::filled(None, geometry.planes()),
             pace: Pace::default(),
+            copyback: None,
             geometry: *geometry,
             counts: Counts::default(),
         }
@@ -64,7 +67,8 @@ impl<D> Jobs<D> {
     pub(super) fn job(&self, task: Task, tag: Tag, plane: PlaneId) -> Job<D> {
         let (home, doing) = (self.geometry.die_of_plane(plane), Doing::Nothing);
         let load = Load::default();
-        Job { tag, plane, home, background: false, hold: Hold::Place, doing, task, load }
+        let (hold, background) = (Hold::Place, false);
+        Job { tag, plane, home, background, hold, stays: false, comes_out: 0, doing, task, load }
     }
 
     pub(super) fn add(&mut self, job: Job<D>) -> JobId {

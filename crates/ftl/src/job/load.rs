@@ -17,6 +17,8 @@ pub(super) struct Load<D> {
     pub(super) asked: u64,
     /// Pages that were read, in the order in which they were: the slots that they leave.
     read: Vec<(Ppn, D)>,
+    /// The same while a whole page is programmed from the register in which it was read.
+    apart: Vec<(Ppn, D)>,
     /// Those that a command programs now, in the order of their slots.
     sealed: Vec<(Lpn, Ppn, D)>,
     /// Blocks whose last pages wait in the tray, and who needs their space.
@@ -25,7 +27,13 @@ pub(super) struct Load<D> {
 
 impl<D> Default for Load<D> {
     fn default() -> Self {
-        Self { asked: 0, read: Vec::new(), sealed: Vec::new(), owed: Vec::new() }
+        Self {
+            asked: 0,
+            read: Vec::new(),
+            apart: Vec::new(),
+            sealed: Vec::new(),
+            owed: Vec::new(),
+        }
     }
 }
 
@@ -42,6 +50,17 @@ impl<D> Load<D> {
 
     pub(super) fn copies(&self) -> u32 {
         self.sealed.len() as u32
+    }
+
+    /// What waits makes way for a page that is programmed by itself.
+    fn set_apart(&mut self) {
+        std::mem::swap(&mut self.read, &mut self.apart);
+    }
+
+    /// It waits again, before what of that page was not programmed.
+    fn put_back(&mut self) {
+        std::mem::swap(&mut self.read, &mut self.apart);
+        self.read.append(&mut self.apart);
     }
 
     /// The slot that the `nth` page being programmed came from.
@@ -75,6 +94,9 @@ impl<K: Kit> Ftl<K> {
         if self.jobs.pace.is_kept() && self.is_ahead(id, slots.count_ones()) {
             return Action::Yield;
         }
+        if self.jobs.copyback.is_some() {
+            self.stays(id, geometry.ppn(block, slot), slots.count_ones());
+        }
         let action = self.read_page(id, geometry.ppn(block, slot), to);
         if let Action::Read(from) = action {
             let job = self.jobs.get_mut(id);
@@ -89,19 +111,32 @@ impl<K: Kit> Ftl<K> {
 
     /// Slots of a page have been read.
     pub(super) fn loaded(&mut self, id: JobId, from: Ppn, to: Dest, now: Time) -> Option<Action> {
+        let stays = self.jobs.copyback.is_some() && self.jobs.get(id).stays;
         let job = self.jobs.get_mut(id);
         job.doing = Doing::Nothing;
         if let Task::Plan(run) = &mut job.task {
             run.copied += 1;
         }
         let slots = job.load.asked;
+        if stays {
+            job.load.set_apart();
+        }
         for i in (0..u64::BITS).filter(|i| slots >> i & 1 != 0) {
             let ppn = Ppn::from_u32(from.as_u32() + i);
             let data = self.space.read(ppn, job.tag.source);
             job.load.read.push((ppn, data));
         }
         self.unpin(from);
-        self.program_load(id, to, false, now)
+        let action = self.program_load(id, to, false, now);
+        if stays {
+            self.jobs.get_mut(id).load.put_back();
+        }
+        match action {
+            Some(Action::Program { ppn, .. }) if stays => self.copies_back(id, from, ppn),
+            _ if stays => self.leaves_the_register(id),
+            _ => {}
+        }
+        action
     }
 
     /// Programs what is in the tray, if that is enough for a command or the `last`; what of it was

@@ -7,12 +7,14 @@
 //! driver carries out for it, with all that is needed when that is done.
 
 mod collect;
+mod copyback;
 mod list;
 mod load;
 mod pace;
 mod plan;
 
 pub(crate) use collect::Victims;
+pub(crate) use copyback::Copyback;
 pub(crate) use list::{Condition, Jobs};
 use load::Load;
 pub(crate) use pace::Pace;
@@ -154,6 +156,10 @@ pub struct Job<D> {
     pub background: bool,
     /// How it shares its die.
     pub hold: Hold,
+    /// What it reads, or programs, stays in the die on the way.
+    pub stays: bool,
+    /// Slots in a register that the channel has to take out before what it programs.
+    pub comes_out: u32,
     doing: Doing<D>,
     task: Task,
     /// Pages that were read, where one command programs several.
@@ -231,6 +237,9 @@ impl<K: Kit> Ftl<K> {
                             if self.jobs.pace.is_kept() && self.is_ahead(id, 1) {
                                 return Action::Yield;
                             }
+                            if self.jobs.copyback.is_some() {
+                                self.stays(id, from, 1);
+                            }
                             return self.read_page(id, from, dest);
                         }
                     }
@@ -289,6 +298,9 @@ impl<K: Kit> Ftl<K> {
             }
             Doing::Erasing { block, mode, needed_by } => {
                 self.space.erase(block, mode, tag.source);
+                if self.jobs.copyback.is_some() {
+                    self.forget_copies(block);
+                }
                 if tag.source == Source::Gc {
                     self.jobs.counts.gc_erase_by_demand[needed_by] += self.space.flash_blocks();
                 }
@@ -304,15 +316,22 @@ impl<K: Kit> Ftl<K> {
             }
         };
         let (block, slot) = self.space.geometry.split(from);
+        let stays = self.jobs.copyback.is_some() && self.jobs.get(id).stays;
         if !self.map.is_valid(block, slot) {
             // The host was faster: the copy is stale.
             self.jobs.counts.dropped += 1;
+            if stays {
+                self.leaves_the_register(id);
+            }
             return None;
         }
         let lpn = self.map.owner(from).expect("a valid slot has an owner");
         let Some(ppn) = self.place_move(plane, lpn, to, tag, now) else {
             return self.without_slot(id, from, to, data);
         };
+        if stays {
+            self.copies_back(id, from, ppn);
+        }
         self.commit_move(lpn, from, ppn, tag, now);
         self.jobs.get_mut(id).doing = Doing::Programming { lpn, from, to: ppn, data };
         Some(Action::Program { ppn, lpn })

@@ -51,7 +51,7 @@ pub use ipr::{FLAT, endured_cycles, measured_wear, surcharge, wear};
 pub use ispp::{Cell, STEP_VOLTS, Volts, program_us, step_of_time};
 pub(crate) use math::normal;
 pub use math::{mean_upper_tail, upper_tail};
-pub use rber::{ErrorTable, Stress, rber};
+pub use rber::{ErrorTable, Stress, either_wrong, rber};
 pub use recovery::{MARGIN_VOLTS, Recovery};
 pub use sensing::{Ldpc, ReadCost, planes};
 pub use variation::{SPREAD, Variation};

@@ -100,6 +100,12 @@ impl ErrorTable {
     }
 }
 
+/// The rate at which bits are wrong that one or the other has turned over, where both turn them over
+/// independently of each other: a bit that both have is right.
+pub fn either_wrong(one: f32, other: f32) -> f32 {
+    one + other - 2.0 * one * other
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{STEP_VOLTS, read_limit};

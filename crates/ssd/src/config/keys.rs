@@ -362,6 +362,9 @@ settings! {
         /// Which operations go to several planes of a die at once; with `program-planes` above 1 reads
         /// only.
         multi_plane: MultiPlane,
+        /// How often in a row collection moves a page inside its plane without its data leaving the die,
+        /// 1 to 255: the channel carries nothing, and nobody corrects its errors. Not given: never.
+        copyback: Option<NonZeroU32> [1, 255] => Run,
         /// When garbage collection runs.
         gc: GcMarks,
     }

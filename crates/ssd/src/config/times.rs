@@ -43,6 +43,7 @@ impl Work<'_> {
         };
         self.partial_reads(geometry);
         self.cache(&keys);
+        self.copyback();
         let cell = reliability.cell(geometry);
         if let Some(physics) = &keys.physics {
             let (read, program, soft_reads) = self.physics(physics, &cell, reliability)?;
@@ -72,6 +73,32 @@ impl Work<'_> {
         }
         let soft_reads = rising.unwrap_or(SoftReads { array: timing.read, planes: [[0; 4]; 3] });
         Some((timing, soft_reads))
+    }
+
+    /// What moves inside a plane need.
+    pub(crate) fn copyback(&self) {
+        let path = "ftl.copyback";
+        if self.tree.at(path).is_none() {
+            return;
+        }
+        let Some(geometry) = &self.geometry else { return };
+        let units = geometry.units();
+        if let Some(None) = self.get::<Bus>("timing.bus") {
+            let message = format!("`{path}` spares the channel, and the array times contain it");
+            let label = "must be { rate, command }";
+            self.fail(Kind::Conflict, message, &[(path, ""), ("timing.bus", label)]);
+        } else if units.pages * units.planes > 1 {
+            let message = format!(
+                "`{path}` moves one page, and a command programs {}",
+                units.pages * units.planes
+            );
+            let marks = [
+                (path, ""),
+                ("pages.program", "must be \"page\""),
+                ("ftl.program-planes", "must be 1"),
+            ];
+            self.fail(Kind::Conflict, message, &marks);
+        }
     }
 
     /// What a second register needs.

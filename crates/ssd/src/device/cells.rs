@@ -10,7 +10,7 @@
 
 use crate::config::{Drive, ReadStart, Uncorrectable};
 use kernel::{Dur, Idx, IndexVec, Rng, Time};
-use nand::physics::{Cell, Codeword, ErrorTable, Recovery, STEP_VOLTS, step_of_time};
+use nand::physics::{Cell, Codeword, ErrorTable, Recovery, STEP_VOLTS, either_wrong, step_of_time};
 use nand::{BlockId, Level, Ppn, SoftReads, Source};
 
 /// Ways of sensing.
@@ -106,6 +106,9 @@ pub(crate) struct Cells {
     initial_hours: f32,
     /// When each slot was programmed, in seconds of the run from 1 on; 0: before the run.
     programmed: IndexVec<Ppn, u32>,
+    /// The rate of the errors that each slot was programmed with: those of data that were moved without
+    /// having been corrected. Nothing where that is not done.
+    inherited: Vec<f32>,
     /// Attempts to read pages of each block since its last erase.
     disturbs: IndexVec<BlockId, u32>,
     /// Cycles of each block as far as rest has not healed them.
@@ -155,6 +158,7 @@ impl Cells {
             initial_rest_hours: rest,
             initial_hours: hours(r.initial_retention) as f32,
             programmed: IndexVec::filled(0, geometry.pages()),
+            inherited: vec![0.0; if drive.ftl.copyback.is_some() { geometry.pages() } else { 0 }],
             disturbs: IndexVec::filled(0, blocks),
             cycles: IndexVec::filled(cycles as f32, blocks),
             last: IndexVec::filled(0, blocks),
@@ -173,14 +177,8 @@ impl Cells {
         now: Time,
         sensed: &mut [[u64; 4]; 3],
     ) -> Sensed {
-        let Target { slot, block, page_type, level, guarded, units } = *target;
-        let now_s = now.as_ns() / 1_000_000_000;
-        let hours = match self.programmed[slot] {
-            0 => self.initial_hours + now_s as f32 / 3600.0,
-            at => (now_s + 1).saturating_sub(at.into()) as f32 / 3600.0,
-        };
-        let disturbs = self.disturbs[block] as f32 * if guarded { 0.1 } else { 1.0 };
-        let rber = self.table.rber(level, page_type, self.cycles[block], hours, disturbs).min(0.5);
+        let Target { block, page_type, units, .. } = *target;
+        let rber = self.rber(target, now);
         let needed = self.table.step_for(rber).unwrap_or(STEPS - 1);
         let shift = page_type * 2;
         let remembered = usize::from(self.last[block] >> shift & 3);
@@ -210,6 +208,33 @@ impl Cells {
             self.may_fail(block, source, rber, units);
         }
         total
+    }
+
+    /// The raw bit error rate of a page.
+    #[inline(always)]
+    fn rber(&self, target: &Target, now: Time) -> f32 {
+        let Target { slot, block, page_type, level, guarded, .. } = *target;
+        let now_s = now.as_ns() / 1_000_000_000;
+        let hours = match self.programmed[slot] {
+            0 => self.initial_hours + now_s as f32 / 3600.0,
+            at => (now_s + 1).saturating_sub(at.into()) as f32 / 3600.0,
+        };
+        let disturbs = self.disturbs[block] as f32 * if guarded { 0.1 } else { 1.0 };
+        let own = self.table.rber(level, page_type, self.cycles[block], hours, disturbs).min(0.5);
+        self.inherited.get(slot.index()).map_or(own, |before| either_wrong(*before, own))
+    }
+
+    /// Senses a page once, for a move inside its plane: at what rate the bits are wrong that are written
+    /// elsewhere.
+    pub(crate) fn sense(&mut self, target: &Target, now: Time) -> f32 {
+        let rber = self.rber(target, now);
+        self.disturbs[target.block] += 1;
+        rber
+    }
+
+    /// Slots from one on are programmed with data that are wrong at this rate.
+    pub(crate) fn inherit(&mut self, first: Ppn, slots: u32, rber: f32) {
+        self.inherited[first.index()..first.index() + slots as usize].fill(rber);
     }
 
     /// Reading a page that holds nothing.
@@ -252,11 +277,20 @@ impl Cells {
     pub(crate) fn erased(&mut self, block: BlockId, erases: u32, wear: u32, now: Time) -> bool {
         self.disturbs[block] = 0;
         self.last[block] = 0;
+        if !self.inherited.is_empty() {
+            let slots = self.slots_of(block);
+            self.inherited[slots].fill(0.0);
+        }
         let cycles = self.initial_cycles + f64::from(wear) * 1e-3;
         let rest = self.rest_hours(erases.into(), now);
         let effective = effective(&self.recovery, &self.cell, cycles, rest);
         self.cycles[block] = effective as f32;
         cycles >= self.endurance && effective < self.endurance
+    }
+
+    fn slots_of(&self, block: BlockId) -> std::ops::Range<usize> {
+        let slots = self.programmed.len() / self.disturbs.len();
+        block.index() * slots..(block.index() + 1) * slots
     }
 
     /// Mean time between the cycles of a block that was erased so often in this run, in hours.

@@ -138,7 +138,7 @@ impl Device {
     /// An operation taken from a lane is about to start: a program lets the one go first that holds
     /// the place before it, and what can share its array time is chained to it. Returns the
     /// operation that starts.
-    #[inline]
+    #[inline(always)] // from two places, of which one is never hot
     pub(crate) fn make_ready<S: Store>(
         &mut self,
         array: &Array<S>,

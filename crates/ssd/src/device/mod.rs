@@ -52,6 +52,8 @@ pub struct DeviceStats {
     pub unsent: [u64; 6],
     /// Programs and erases that were interrupted, counted each time.
     pub suspends: Suspends,
+    /// Pages that were programmed with data that stayed in the die when they were moved, by source.
+    pub stayed: [u64; 6],
     /// Operations that shared their array time with others on other planes.
     pub merged: u64,
     /// Time that each source kept all dies busy, in ns.
@@ -80,6 +82,10 @@ pub(crate) struct Device {
     plain: bool,
     /// Data goes over a channel before commands.
     data_first: bool,
+    /// Collection moves pages inside their planes.
+    copyback: bool,
+    /// Of each die, the raw bit error rate of what was read so last.
+    copied_rber: Vec<f32>,
     multi_plane: MultiPlane,
     /// For each die the reads that went before others, if the order of operations depends on it.
     passed: Vec<Passed>,
@@ -124,6 +130,8 @@ impl Device {
             job_places: Vec::new(),
             timing: if ideal { drive.timing.ideal() } else { drive.timing.clone() },
             plain: geometry.units() == Units::PAGE,
+            copyback: drive.ftl.copyback.is_some(),
+            copied_rber: vec![0.0; if drive.ftl.copyback.is_some() { dies } else { 0 }],
             data_first: drive.channel_first == ChannelFirst::Data,
             multi_plane: drive.ftl.multi_plane,
             suspension: drive
@@ -257,7 +265,7 @@ impl Device {
     // ── Execution ───────────────────────────────────────────────────────────────────────────────
 
     /// Starts a command on a free die, for an operation and those chained to it.
-    #[inline]
+    #[inline(always)] // every command comes by
     pub(crate) fn start(&mut self, clock: &mut Clock, die: DieId, op: u32, command: Command) {
         self.idle.clear(die.index());
         let d = &mut self.dies[die];

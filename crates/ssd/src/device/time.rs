@@ -4,8 +4,8 @@
 use super::cells::{Sensed, Target};
 use super::{Device, NONE, Ops, Owner, Work};
 use crate::config::{Drive, ProgramSpeed};
-use ftl::{Cost, Ftl, Kit};
-use kernel::{Dur, Time};
+use ftl::{Cost, Ftl, Job, Kit};
+use kernel::{Dur, Idx, Time};
 use nand::physics::program_time_factor;
 use nand::{Command, Level, Mode, Ppn, Source, Units, Verb};
 
@@ -18,6 +18,12 @@ impl Device {
             Owner::Job(id) => ftl.job(id).tag.source,
             Owner::Host(_) | Owner::Buffer(_) => Source::Host,
         };
+        if self.copyback
+            && let Owner::Job(id) = self.ops[op].owner
+            && let Some(command) = self.copy_inside(ftl, ftl.job(id), op, source, now)
+        {
+            return command;
+        }
         match self.ops[op].work {
             Work::Read if self.cells.is_some() => self.soft_read(ftl, op, source, now),
             Work::Read => self.read(ftl, op, source),
@@ -28,6 +34,56 @@ impl Device {
                 Command::new(Verb::Reprogram, source, time)
             }
             Work::Turn => unreachable!("a job's turn is no flash operation"),
+        }
+    }
+
+    /// The read or the program of a move inside a plane, and the program of what has to come out of the
+    /// register before. `None`: it is none of these.
+    #[cold]
+    fn copy_inside<K: Kit, D>(
+        &mut self,
+        ftl: &Ftl<K>,
+        job: &Job<D>,
+        op: u32,
+        source: Source,
+        now: Time,
+    ) -> Option<Command> {
+        let (work, slot) = (self.ops[op].work, self.ops[op].ppn?);
+        let die = self.geometry.die_of(self.geometry.block_of(slot)).index();
+        match work {
+            Work::Read if job.stays => {
+                let mut command = self.read(ftl, op, source);
+                self.stats.unsent[source as usize] += u64::from(command.pages_out);
+                command.pages_out = 0;
+                if let Some(cells) = &mut self.cells {
+                    let block = self.geometry.block_of(slot);
+                    let (level, guarded) =
+                        (ftl.level_of(slot), ftl.array().mode(block) == Mode::Low);
+                    let page_type =
+                        self.geometry.type_of_page(ftl.read_pages(slot).iter().next().unwrap_or(0));
+                    let target = Target { slot, block, page_type, level, guarded, units: 1 };
+                    self.copied_rber[die] = cells.sense(&target, now);
+                }
+                Some(command)
+            }
+            Work::Program if job.stays || job.comes_out > 0 => {
+                let mut command = self.program(ftl, op, source);
+                if job.stays {
+                    self.stats.stayed[source as usize] += 1;
+                    command.pages_in = 0;
+                    if let Some(cells) = &mut self.cells {
+                        cells.inherit(
+                            slot,
+                            self.geometry.slots_per_program(),
+                            self.copied_rber[die],
+                        );
+                    }
+                } else {
+                    command.pages_in += job.comes_out;
+                }
+                Some(command)
+            }
+            _ => None,
         }
     }
 
@@ -169,6 +225,7 @@ impl Device {
     }
 
     /// Programming a chain of slots.
+    #[inline(always)] // every program comes by
     fn program<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source) -> Command {
         let (mut longest, mut pages_in) = (Dur::ZERO, 0);
         let unit = self.geometry.slots_per_program();

@@ -53,9 +53,10 @@ impl EnergyUse {
                 }
                 if let Some(moved) = moved {
                     let mut pages = levels.as_flattened().iter().sum::<u64>() as f64;
-                    if which == 0 {
-                        pages -= stats.unsent[source] as f64 / per_page;
-                    }
+                    pages -= match which {
+                        0 => stats.unsent[source] as f64 / per_page,
+                        _ => stats.stayed[source] as f64,
+                    };
                     let joules = pages * moved.as_joules();
                     *transfer.get_or_insert(0.0) += joules;
                     by_source[source] += joules;

@@ -140,6 +140,7 @@ pub(super) fn flash(
     waits: WaitStats,
     cells: Option<&Cells>,
 ) -> Value {
+    let per_page = u64::from(drive.geometry.units().per_page);
     let paced = drive.ftl.gc.pace == Pace::PerWrite;
     let demand = &counts.gc_erase_by_demand;
     let mut demands: Map<String, Value> =
@@ -176,6 +177,9 @@ pub(super) fn flash(
             "program": by_source(&BySource(device.suspends.program)),
             "erase": by_source(&BySource(device.suspends.erase)),
         })),
+        "copybacks": drive.ftl.copyback.map(|_| {
+            by_source(&BySource(device.stayed.map(|pages| pages * per_page)))
+        }),
         "uncorrectable": cells.map_or(0, |c| c.counts().uncorrectable.iter().sum::<u64>()),
     })
 }

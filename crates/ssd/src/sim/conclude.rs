@@ -72,7 +72,7 @@ impl<K: Kit> Sim<K> {
 
     /// One operation is done. If it was a job's, others may have waited for it: returns whether a read
     /// waits for the very page that it has programmed.
-    #[inline]
+    #[inline(always)] // every operation comes by
     fn conclude_operation(&mut self, die: DieId, op: u32) -> Option<bool> {
         let PageOp { owner, work, modify, rides, lpn, ppn, prio, seq, .. } = self.device.ops[op];
         if let Owner::Job(id) = owner {

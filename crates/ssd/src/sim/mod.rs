@@ -131,7 +131,10 @@ pub struct Sim<K: Kit> {
 
 impl<K: Kit> Sim<K> {
     /// A drive at time zero around a preconditioned FTL.
-    pub fn new(drive: &Drive, ftl: Ftl<K>) -> Self {
+    pub fn new(drive: &Drive, mut ftl: Ftl<K>) -> Self {
+        if let Some(limit) = drive.ftl.copyback {
+            ftl.copy_back(limit as u8);
+        }
         let geometry = ftl.geometry();
         let trays = ftl.trays() * (1 + usize::from(ftl.separates_urgent()));
         let front = Front::new(drive.link, drive.controller).map(Box::new);
