@@ -1,4 +1,4 @@
-"""A drive that programs mount: the commands, the clients of others, kill -9, and mounted file systems."""
+"""A drive that programs mount: the commands, clients of others, kill -9, mounted file systems."""
 
 import errno
 import json
@@ -194,19 +194,24 @@ def test_a_served_drive_gives_its_result_and_the_recording_the_same(
     assert client.read(100 * 4096, 4096) == bytes([100]) * 4096
     page = floatgate("top", "c", "--every", "0.1")
     assert page.returncode == 0, page.stderr
-    assert "little" in page.stdout and "write" in page.stdout
+    assert "little" in page.stdout
+    assert "write" in page.stdout
     assert all(len(line) <= 100 for line in page.stdout.splitlines())
     smart = json.loads(floatgate("smart", "c", "--json").stdout)
     assert smart["host_write_commands"] == 200
     assert smart["data_units_written"] == -(-200 * 4096 // 512_000)
-    assert smart["percent_used"] == 0 and smart["avail_spare"] == 100
+    assert smart["percent_used"] == 0
+    assert smart["avail_spare"] == 100
     assert "avail_spare" in floatgate("smart", "c").stdout
     result = server.end()
-    assert not server.socket.exists() and not server.control.exists()
+    assert not server.socket.exists()
+    assert not server.control.exists()
     (stored,) = (tmp_path / "stored").glob("*/result.json")
     assert json.loads(stored.read_text())["host"] == result["host"]
+    assert floatgate("report", "stored", "-o", "report.html").returncode == 0
     live = result["timing"]["live"]
-    assert live["connections"] == 1 and live["recording_error"] is None
+    assert live["connections"] == 1
+    assert live["recording_error"] is None
     same(result, replayed(floatgate))
 
 
@@ -224,7 +229,7 @@ def test_faults_come_through_the_control_socket(
     client.flush()
     client.write(0, b"x" * 4096)
     assert floatgate("fault", "c", "--cut-power").returncode == 0
-    with pytest.raises(OSError):
+    with pytest.raises((OSError, ConnectionError), match=r"gone|reset|pipe"):
         client.read(0, 512)
     client = server.client()
     assert client.read(0, 4096) == bytes(4096), "what a volatile buffer held is lost"
@@ -233,10 +238,12 @@ def test_faults_come_through_the_control_socket(
         assert control.smart()["unsafe_shutdowns"] == 1
     for wrong in ([], ["--heal", "--cut-power"], ["--fail-reads", "x"], ["--fail-reads", "1:0"]):
         ended = floatgate("fault", "c", *wrong)
-        assert ended.returncode == 2 and "error: " in ended.stderr
+        assert ended.returncode == 2
+        assert "error: " in ended.stderr
     server.end()
     ended = floatgate("top", "c")
-    assert ended.returncode == 2 and "c: no drive is controlled there" in ended.stderr
+    assert ended.returncode == 2
+    assert "c: no drive is controlled there" in ended.stderr
 
 
 def test_after_kill_9_the_store_opens_with_what_was_flushed(
@@ -302,13 +309,15 @@ def test_what_cannot_be_served_is_refused_in_words(floatgate: Floatgate, tmp_pat
     ]:
         ended = floatgate("serve", *words, "--json")
         assert ended.returncode == 2, ended.stderr
-        assert ended.stdout == "" and said in ended.stderr, ended.stderr
+        assert ended.stdout == "", ended.stderr
+        assert said in ended.stderr, ended.stderr
     assert (tmp_path / "file").read_text() == "precious"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "little.toml"]
     for text in ("", "1", "1:2:3", "a:b", "1KB:2"):
         with pytest.raises(InputError, match="range of bytes"):
             range_of(text)
-    assert slowdown_of("real") == 1.0 and slowdown_of("fast") is None
+    assert slowdown_of("real") == 1.0
+    assert slowdown_of("fast") is None
 
 
 # ── Clients of others ───────────────────────────────────────────────────────────────────────────
@@ -367,7 +376,8 @@ def test_qemu_reads_what_it_wrote(served: Callable[..., Served]) -> None:
         "write -f -P 7 1M 512", "read -P 7 1M 512", "write -z 1M 4k", "read -P 0 1M 4k", "flush",
     )  # fmt: skip
     said = call("qemu-io", "-f", "raw", server.uri, *(w for s in steps for w in ("-c", s)))
-    assert "failed" not in said and "error" not in said.lower(), said
+    assert "failed" not in said, said
+    assert "error" not in said.lower(), said
     call("qemu-img", "bench", "-w", "-c", "2000", "-d", "32", "-s", "4096", "-f", "raw", server.uri)
     assert json.loads(call("qemu-img", "map", "--output=json", "-f", "raw", server.uri))
     server.end()
@@ -509,7 +519,7 @@ def test_ext4_goes_on_reading_when_the_drive_is_worn_out(
                     file.flush()
                     os.fsync(file.fileno())
         # The journal can no longer be written, and ext4 refuses what would need it.
-        refused = set()
+        refused: set[int | None] = set()
         end = time.monotonic() + LONG
         while errno.EROFS not in refused and time.monotonic() < end:
             try:

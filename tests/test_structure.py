@@ -27,7 +27,8 @@ MAY_USE = {
     "policies": {"kernel", "nand", "ftl"},
     "workload": {"kernel"},
     "ssd": {"kernel", "nand", "ftl", "policies", "workload"},
-    "python": {"ssd", "ldpc"},
+    "live": {"ssd"},
+    "python": {"ssd", "ldpc", "live"},
 }
 KNOWS_PYTHON = {"pyo3", "numpy"}
 TARGETS = """setup demo test lint verify bench bench-count fuzz mutants
@@ -42,7 +43,7 @@ def crates() -> dict[str, Any]:
     metadata = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
     packages = {p["name"].removeprefix("floatgate-"): p for p in json.loads(metadata)["packages"]}
     assert packages.keys() == MAY_USE.keys()
-    assert len(packages) == 8
+    assert len(packages) == 9
     return packages
 
 
@@ -114,8 +115,8 @@ def test_one_python_module_knows_the_extension() -> None:
 # The parts of the Python package from the bottom up: each may use those named before it.
 LAYERS = [
     "engine", "build", "terminal", "words", "result", "policy", "settings", "pages", "workloads",
-    "lists", "starter", "pictures", "report", "experiments", "runs", "cluster", "physics",
-    "life", "migrate", "text", "reproduce", "cli", "__main__",
+    "lists", "starter", "pictures", "report", "experiments", "runs", "live", "cluster",
+    "physics", "life", "migrate", "text", "reproduce", "cli", "__main__",
 ]  # fmt: skip
 PACKAGE = ROOT / "python" / "floatgate"
 Graph = dict[str, set[str]]

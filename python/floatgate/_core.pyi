@@ -25,6 +25,7 @@ __all__ = [
     "PolicyError",
     "Random",
     "Recovery",
+    "Stop",
     "Waiting",
     "WorkloadError",
     "Write",
@@ -52,6 +53,7 @@ __all__ = [
     "resolve",
     "run",
     "schema",
+    "serve",
     "sources",
     "traces",
     "version",
@@ -526,6 +528,8 @@ def serve(
     slowdown: float | None,
     stop: Stop,
     progress: Callable[[str, int, int | None, int], object] | None,
+    rows: Callable[[str, list[tuple[str, NDArray[Any], list[str] | None, bool]]], object] | None,
+    tables: Sequence[str],
     finder: Finder,
 ) -> str: ...
 def demand(

@@ -16,12 +16,15 @@ const LONGEST: usize = 4096;
 const SPARE_THRESHOLD: u64 = 10;
 
 /// What is asked.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Request {
     Status,
     Smart,
     /// Reads that touch a range fail from now on.
-    Fault { offset: u64, bytes: u64 },
+    Fault {
+        offset: u64,
+        bytes: u64,
+    },
     /// None fail any more.
     Heal,
     PowerCut,

@@ -188,17 +188,13 @@ impl Core {
             self.jobs[key].left += 1;
             self.parts.insert(self.serial as u32, key);
             let request = Request { offset: at, len: part as u32, op, ..FLUSH };
-            match self.session.arrive(&request, self.serial as u32) {
-                Ok(at) => {
-                    self.jobs[key].arrived = at;
-                    self.record(at, &request, who.number);
-                }
-                Err(ssd::WornOut) => {
-                    self.settle();
-                    self.wear_out();
-                    return;
-                }
-            }
+            let Ok(at) = self.session.arrive(&request, self.serial as u32) else {
+                self.settle();
+                self.wear_out();
+                return;
+            };
+            self.jobs[key].arrived = at;
+            self.record(at, &request, who.number);
             done += part;
             if op == Op::Flush {
                 break;

@@ -38,7 +38,7 @@ impl Drop for Files {
     /// A recording of nothing is none.
     fn drop(&mut self) {
         if !self.used {
-            self.paths.iter().for_each(|path| drop(std::fs::remove_file(path)));
+            remove(&self.paths);
         }
     }
 }
@@ -71,6 +71,13 @@ fn drive_text(drive: &Drive) -> String {
     toml::to_string(&drive.resolved).expect("a resolved drive is a drive file")
 }
 
+/// Removes files that nobody has used.
+fn remove(paths: &[PathBuf]) {
+    for path in paths {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
 /// A path with an ending more.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name: OsString = path.into();
@@ -92,15 +99,16 @@ impl Recording {
             match OpenOptions::new().write(true).create_new(true).open(place) {
                 Ok(file) => files.push(file),
                 Err(e) => {
-                    paths.iter().take(files.len()).for_each(|p| drop(std::fs::remove_file(p)));
+                    remove(&paths[..files.len()]);
                     return Err((place.clone(), e));
                 }
             }
         }
         let [trace, mut of_drive, events] = <[File; 3]>::try_from(files).expect("one for each");
-        let written = of_drive.write_all(drive_text(drive).as_bytes()).and_then(|()| of_drive.sync_all());
+        let written =
+            of_drive.write_all(drive_text(drive).as_bytes()).and_then(|()| of_drive.sync_all());
         if let Err(e) = written {
-            paths.iter().for_each(|p| drop(std::fs::remove_file(p)));
+            remove(&paths);
             return Err((paths[1].clone(), e));
         }
         let files = Some(Files { trace, events, paths, used: false });
@@ -109,7 +117,10 @@ impl Recording {
 
     /// An earlier one, which goes on: the requests in it, as far as its lines are whole. Its drive must be
     /// the same.
-    pub(crate) fn resume(path: &Path, drive: &Drive) -> Result<(Self, Earlier), (PathBuf, io::Error)> {
+    pub(crate) fn resume(
+        path: &Path,
+        drive: &Drive,
+    ) -> Result<(Self, Earlier), (PathBuf, io::Error)> {
         let paths = [path.to_owned(), beside(path, ".toml"), beside(path, ".events")];
         let fail = |place: &PathBuf, e: io::Error| (place.clone(), e);
         let wrong = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
@@ -130,7 +141,7 @@ impl Recording {
         trace.set_len(bytes.len() as u64).map_err(|e| fail(&paths[0], e))?;
         let mut recording = Self::of_none();
         recording.digest.update(&bytes);
-        recording.lines = bytes.iter().filter(|&&b| b == b'\n').count() as u64;
+        recording.lines = bytes.split(|&b| b == b'\n').count() as u64 - 1;
         let name = path.display().to_string();
         let used = !bytes.is_empty();
         recording.files = Some(Files { trace, events, paths: paths.clone(), used });
@@ -191,11 +202,14 @@ impl Recording {
             events.sync_all()?;
             name = paths[0].file_name().map_or(name, |n| n.to_string_lossy().into_owned());
         }
-        let digest = self.digest.finalize();
+        let mut sha256 = String::with_capacity(64);
+        for byte in self.digest.finalize() {
+            write!(sha256, "{byte:02x}").expect("a string takes every text");
+        }
         Ok(About {
             name,
             format: "blkparse".into(),
-            sha256: Some(digest.iter().map(|byte| format!("{byte:02x}")).collect()),
+            sha256: Some(sha256),
             reading: None,
             requests: Some(self.lines),
             span: None,

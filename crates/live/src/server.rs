@@ -208,7 +208,9 @@ impl<'a> Server<'a> {
         }
         let next = self.core.session().sim().next_at().filter(|_| !self.core.is_worn_out());
         match next.and_then(|at| self.clock.wall_of(at)) {
-            Some(at) => at.saturating_duration_since(Instant::now()).saturating_sub(AWAKE).min(LOOK),
+            Some(at) => {
+                at.saturating_duration_since(Instant::now()).saturating_sub(AWAKE).min(LOOK)
+            }
             None => LOOK,
         }
     }
@@ -252,7 +254,7 @@ impl<'a> Server<'a> {
             fds.push(PollFd::new(&line.stream, flags));
         }
         let timeout = Timespec {
-            tv_sec: patience.as_secs() as i64,
+            tv_sec: patience.as_secs().cast_signed(),
             tv_nsec: i64::from(patience.subsec_nanos()),
         };
         match poll(&mut fds, Some(&timeout)) {
@@ -424,10 +426,10 @@ impl<'a> Server<'a> {
     fn deliver(&mut self) {
         let mut to_send: Vec<usize> = Vec::new();
         while let Some(finished) = self.core.finished.pop_front() {
-            if let Some(key) = self.answer(&finished) {
-                if to_send.last() != Some(&key) {
-                    to_send.push(key);
-                }
+            if let Some(key) = self.answer(&finished)
+                && to_send.last() != Some(&key)
+            {
+                to_send.push(key);
             }
         }
         if !to_send.is_empty() {

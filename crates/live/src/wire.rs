@@ -3,7 +3,7 @@
 //! keep more than one command.
 //!
 //! Fixed newstyle negotiation, simple and structured replies, and the context `base:allocation`, as
-//! the protocol document of the NetworkBlockDevice project describes them.
+//! the protocol document of the project that maintains NBD describes them.
 
 /// The most bytes of data in one command.
 pub const MAX_PAYLOAD: u32 = 32 << 20;
@@ -403,7 +403,9 @@ impl Decoder {
         }
         let mut tell = |what: u16, parts: &[&[u8]]| {
             let mut data = what.to_be_bytes().to_vec();
-            parts.iter().for_each(|part| data.extend_from_slice(part));
+            for part in parts {
+                data.extend_from_slice(part);
+            }
             answer(out, option, reply::INFO, &data);
         };
         let (size, flags) = (export.size.to_be_bytes(), self.flags().to_be_bytes());

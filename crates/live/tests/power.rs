@@ -75,10 +75,17 @@ impl Writer {
         let len = 1 + self.rng.below(24) as usize;
         let first = self.rng.below((SECTORS - len) as u32) as usize;
         // Most of what a file system writes is aligned.
-        let (first, len) = if kind < 12 { (first / 8 * 8, len.div_ceil(8) * 8) } else { (first, len) };
+        let (first, len) =
+            if kind < 12 { (first / 8 * 8, len.div_ceil(8) * 8) } else { (first, len) };
         let len = len.min(SECTORS - first);
         let flags = if self.rng.below(8) == 0 { FUA } else { 0 };
-        let code = if kind == 1 { TRIM } else if kind == 2 { ZEROES } else { WRITE };
+        let code = if kind == 1 {
+            TRIM
+        } else if kind == 2 {
+            ZEROES
+        } else {
+            WRITE
+        };
         let mut data = Vec::new();
         let mut brings = Vec::new();
         for sector in first..first + len {
@@ -89,8 +96,7 @@ impl Writer {
             brings.push((sector, self.sectors[sector].versions.len() - 1));
         }
         let data: &[u8] = if code == WRITE { &data } else { &[] };
-        let cookie =
-            client.send(code, flags, first as u64 * SECTOR, len as u64 * SECTOR, data);
+        let cookie = client.send(code, flags, first as u64 * SECTOR, len as u64 * SECTOR, data);
         (cookie, Sent { flags, brings, covers: Vec::new() })
     }
 

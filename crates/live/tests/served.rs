@@ -5,8 +5,8 @@
 mod common;
 
 use common::{
-    Client, DISCONNECT, FLUSH, FUA, Folder, NO_HOLE, PAGE, READ, SECTOR, STATUS, Server, TRIM, WRITE,
-    ZEROES, answers, drive, greet, option, take, u32_of,
+    Client, DISCONNECT, FLUSH, FUA, Folder, NO_HOLE, PAGE, READ, SECTOR, STATUS, Server, TRIM,
+    WRITE, ZEROES, answers, drive, greet, option, take, u32_of,
 };
 use floatgate_live::{Address, Options, Pace, Ready};
 use serde_json::json;
@@ -347,7 +347,7 @@ fn places_belong_to_the_user_and_nothing_is_taken_over() {
     assert!(!folder.path("other").exists(), "a socket that nobody serves is gone");
     assert_eq!(std::fs::read_to_string(folder.path("mine")).unwrap(), "precious");
     // The store of another drive, and one that is in use.
-    let kept = Ready::new(&drive, &of_store("store")).ok().expect("a new store");
+    let kept = Ready::new(&drive, &of_store("store")).unwrap_or_else(|e| panic!("{e}"));
     let again = Options { address: unix("second"), ..of_store("store") };
     let error = Ready::new(&drive, &again).err().expect("it is in use").to_string();
     assert!(error.contains("another server has this store open"), "{error}");
@@ -356,7 +356,7 @@ fn places_belong_to_the_user_and_nothing_is_taken_over() {
     let error = Ready::new(&larger, &again).err().expect("it is smaller").to_string();
     assert!(error.contains("1048576 bytes"), "{error}");
     // A recording of nothing is none.
-    drop(Ready::new(&drive, &of_trace("unused")).ok().expect("a new recording"));
+    drop(Ready::new(&drive, &of_trace("unused")).unwrap_or_else(|e| panic!("{e}")));
     assert!(!folder.path("unused").exists());
     server.end();
 }
@@ -422,9 +422,11 @@ fn what_cannot_be_corrected_is_an_error() {
     let drive = drive(&[
         "precondition.fill=full",
         "reliability.model=on",
-        "reliability.endurance=10000",
-        "reliability.initial-cycles=9999",
-        "reliability.initial-retention=36500d",
+        "geometry.bits-per-cell=2",
+        "reliability.endurance=3000",
+        "reliability.initial-cycles=2999",
+        "reliability.initial-retention=2y",
+        "reliability.correctable=[1e-3, 2e-3, 4e-3]",
         "reliability.uncorrectable=keep",
     ]);
     let server = Server::new(&drive);

@@ -58,7 +58,9 @@ mod _core {
     use crate::views::{
         Access, Block, Drive, Future, Head, Life, Load, Plane, Point, Random, Waiting, Write,
     };
-    use crate::{catalogue, convert, describe, error, forward, ldpc, lists, live, memory, open, worker};
+    use crate::{
+        catalogue, convert, describe, error, forward, ldpc, lists, live, memory, open, worker,
+    };
 
     /// The version, as Cargo knows it.
     #[pyfunction]
@@ -368,7 +370,7 @@ mod _core {
     #[pyfunction]
     #[pyo3(signature = (
         drive, *, build, set, policy, seed, cache, unix, listen, insecure, control, store, record,
-        slowdown, stop, progress, finder
+        slowdown, stop, progress, rows, tables, finder
     ))]
     #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
     fn serve(
@@ -388,20 +390,28 @@ mod _core {
         slowdown: Option<f64>,
         stop: &Stop,
         progress: Option<Py<PyAny>>,
+        rows: Option<Py<PyAny>>,
+        tables: Vec<String>,
         finder: Py<PyAny>,
     ) -> PyResult<String> {
         let mut cache = Cache::open(cache)?;
         let outside = Outside::new(finder);
         let mut drive = open::drive(drive, &live::settings(set), &policy, seed, &outside)?;
         drive.build = build;
+        let wanted = move |table: Table| tables.iter().any(|name| name == table.name());
+        drive.recording.requests &= wanted(Table::Requests);
+        drive.recording.snapshots = wanted(Table::Snapshots);
         memory::check(&drive)?;
         let address = live::address(unix, listen)?;
         let pace = live::pace(slowdown)?;
         let options = ::live::Options { address, insecure, control, store, record, pace };
         let stop = stop.flag();
-        worker::run(py, Arc::clone(&outside), progress, None, Tally::NONE, move |tick, _| {
+        worker::run(py, Arc::clone(&outside), progress, rows, Tally::NONE, move |tick, sink| {
             let start = Instant::now();
-            let served = live::serve(&drive, &options, &mut cache, &stop, tick);
+            let sink = sink.map(|mut sink| -> Sink {
+                Box::new(move |table, rows| !wanted(table) || sink(table, rows))
+            });
+            let served = live::serve(&drive, &options, &mut cache, &stop, tick, sink);
             outside.verdict()?;
             let (mut report, running, how) = served?;
             report.set_wall_seconds(start.elapsed().as_secs_f64(), running.as_secs_f64());

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use live::{Address, Options, Pace, Ready};
 use pyo3::prelude::*;
 use serde_json::Value;
+use ssd::record::Sink;
 use ssd::{Drive, Report, RunError, Stage};
 
 use crate::cache::Cache;
@@ -71,6 +72,7 @@ pub(crate) fn serve(
     cache: &mut Cache,
     stop: &AtomicBool,
     tick: &mut dyn FnMut(Progress) -> bool,
+    sink: Option<Sink>,
 ) -> PyResult<(Report, Duration, Value)> {
     let failed = |e: live::ServeError| match e {
         live::ServeError::Drive(e) => of_run(&e),
@@ -82,10 +84,13 @@ pub(crate) fn serve(
         let go_on = p.stage == Stage::Running || tick(p.into());
         go_on && !stop.load(Ordering::Relaxed)
     };
-    let session = ssd::open_session(drive, cache, watch).map_err(|e| match e {
+    let mut session = ssd::open_session(drive, cache, watch).map_err(|e| match e {
         RunError::Stopped => InputError::new_err("it was stopped before clients could connect"),
         e => of_run(&e),
     })?;
+    if let Some(sink) = sink {
+        session.record(sink);
+    }
     let start = Instant::now();
     let look = &mut |done, now_ns| tick(Progress { stage: "serving", done, total: None, now_ns });
     let (report, how) = ready.serve(session, stop, look).map_err(failed)?;

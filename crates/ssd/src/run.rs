@@ -245,10 +245,7 @@ fn unfit_for_session(drive: &Drive) -> Vec<String> {
             "requests of a live drive arrive when they come; `--set host.mode=timestamps --set \
              host.speed=1`",
         ),
-        (
-            drive.workload.shift != 0,
-            "a live drive moves no addresses; `--set workload.shift=0`",
-        ),
+        (drive.workload.shift != 0, "a live drive moves no addresses; `--set workload.shift=0`"),
         (
             !arbiter.merges() || !drive.host.flow.is_empty() || drive.host.only.is_some(),
             "a live drive is one flow; `--policy arbitration=merge`, and no `host.flow` or `host.only`",

@@ -54,7 +54,8 @@ def serve(
     set: Set = [],  # noqa: B006
     seed: Seed = None,
     out: Annotated[
-        Path | None, option(metavar="DIR", help="Store the result in DIR/RUN-ID.")
+        Path | None,
+        option(metavar="DIR", help="Store the result and its tables in DIR/RUN-ID."),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,

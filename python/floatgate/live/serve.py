@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from floatgate import build, engine
 from floatgate.engine import InputError
-from floatgate.result.folder import Recording
+from floatgate.result.folder import TABLES, Recording
 from floatgate.result.run import Result
 from floatgate.runs.cache import cache
 from floatgate.settings import Policies, Settings, pairs, policies_of
@@ -54,12 +54,13 @@ def serve(
         clock: `fast`, or `real:slowdown=N`: simulated time passes N times as slowly as time does.
         record: The file that keeps what the drive was asked; `run` of it gives the same result.
         policy: Policies by family, as for `run`.
-        set: Settings by key, as for `run`; requests arrive when they come, whatever `host.mode` says.
+        set: Settings by key, as for `run`; requests arrive when they come, whatever `host.mode` is.
         seed: The seed of every random stream; the drive file's where it is not given.
-        out: The folder in which the result is stored, as `OUT/RUN-ID/result.json`.
-        progress: Called some ten times a second with the stage (`preconditioning`, then `serving` as
-            soon as clients can connect), what is done (page writes, then requests), how many there
-            are, and the simulated time in ns.
+        out: The folder in which the result is stored, as `OUT/RUN-ID/` with `result.json` and its
+            tables `requests`, `series` and `blocks`.
+        progress: Called some ten times a second with the stage (`preconditioning`, then `serving`
+            as soon as clients can connect), what is done (page writes, then requests), how many
+            there are, and the simulated time in ns.
 
     Returns:
         The result, as `run` gives it; `timing.live` says how it was served.
@@ -86,6 +87,8 @@ def serve(
             slowdown=slowdown,
             stop=stop,
             progress=progress,
+            rows=folder.take if folder else None,
+            tables=TABLES,
             finder=finder,
         )
         result = Result(json.loads(text))

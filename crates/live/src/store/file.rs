@@ -66,7 +66,8 @@ impl FileStore {
         if !meta.is_file() {
             return Err(bad("this is not a regular file".into()));
         }
-        let foreign = || bad(format!("this is no store of floatgate ({SCHEMA}), and is left as it is"));
+        let foreign =
+            || bad(format!("this is no store of floatgate ({SCHEMA}), and is left as it is"));
         let mut head = [0; HEAD as usize];
         file.read_exact_at(&mut head, 0).map_err(|_| foreign())?;
         let head: Value = serde_json::from_slice(head.trim_ascii_end()).map_err(|_| foreign())?;

@@ -50,8 +50,13 @@ pub(crate) const SECTOR: u64 = 512;
 
 pub(crate) fn drive(settings: &[&str]) -> Drive {
     let set: Vec<String> = settings.iter().map(|&s| s.to_owned()).collect();
-    let layers =
-        Layers { file: ("small.toml", DRIVE), library: &|_| None, set: &set, policy: &[], seed: None };
+    let layers = Layers {
+        file: ("small.toml", DRIVE),
+        library: &|_| None,
+        set: &set,
+        policy: &[],
+        seed: None,
+    };
     load(&layers).unwrap_or_else(|errors| panic!("{}", render(&errors, false)))
 }
 
@@ -114,7 +119,8 @@ impl Server {
         let thread = std::thread::spawn(move || {
             let session = ssd::open_session(&of_thread, &mut NoCache, &mut |_| true);
             let session = session.expect("it is fit for it");
-            let (report, how) = ready.serve(session, &stopped, &mut |_, _| true).expect("it serves");
+            let (report, how) =
+                ready.serve(session, &stopped, &mut |_, _| true).expect("it serves");
             (report.value().clone(), how)
         });
         Self { folder, drive: drive.clone(), stop, thread: Some(thread) }
@@ -219,7 +225,7 @@ pub(crate) fn u32_of(stream: &mut UnixStream) -> u32 {
 pub(crate) fn answers(stream: &mut UnixStream, to: u32) -> Vec<(u32, Vec<u8>)> {
     let mut all = Vec::new();
     loop {
-        assert_eq!(u64::from_be_bytes(take(stream)), 0x3e8_8904_5565_a9);
+        assert_eq!(u64::from_be_bytes(take(stream)), 0x0003_e889_0455_65a9);
         assert_eq!(u32_of(stream), to);
         let (kind, len) = (u32_of(stream), u32_of(stream));
         let mut data = vec![0; len as usize];
@@ -256,7 +262,14 @@ impl Client {
     }
 
     /// Sends a command, without waiting for what comes of it; its cookie.
-    pub(crate) fn send(&mut self, code: u16, flags: u16, offset: u64, len: u64, data: &[u8]) -> u64 {
+    pub(crate) fn send(
+        &mut self,
+        code: u16,
+        flags: u16,
+        offset: u64,
+        len: u64,
+        data: &[u8],
+    ) -> u64 {
         self.cookie += 1;
         let mut out = 0x2560_9513_u32.to_be_bytes().to_vec();
         out.extend(flags.to_be_bytes());
@@ -280,7 +293,14 @@ impl Client {
     }
 
     /// A command and what comes of it.
-    pub(crate) fn ask(&mut self, code: u16, flags: u16, offset: u64, len: u64, data: &[u8]) -> Reply {
+    pub(crate) fn ask(
+        &mut self,
+        code: u16,
+        flags: u16,
+        offset: u64,
+        len: u64,
+        data: &[u8],
+    ) -> Reply {
         let cookie = self.send(code, flags, offset, len, data);
         let reply = self.take(|_| if code == READ { len as usize } else { 0 });
         assert_eq!(reply.cookie, cookie);

@@ -8,6 +8,7 @@
 use super::{Completion, PROGRESS_EVERY, Progress, Safe, Sim, Stage, Turn};
 use crate::config::Drive;
 use crate::precondition::Preconditioned;
+use crate::record::Sink;
 use crate::result::{Report, report};
 use kernel::{Dur, Time};
 use nand::Source;
@@ -113,6 +114,11 @@ impl Session {
             spare_lost: (lost as f64 / spare.max(1) as f64).min(1.0),
             inside_ns: sim.requests.inside_ns(now),
         }
+    }
+
+    /// Records what follows, as the drive's settings say.
+    pub fn record(&mut self, sink: Sink) {
+        self.sim.record(self.drive.recording, sink);
     }
 
     /// From now on [`Session::take_safe`] tells which data survive a loss of power.
@@ -240,6 +246,8 @@ impl Session {
     /// The result, after [`Session::close`]. `about` says where the requests came from.
     pub fn report(mut self, about: &About) -> Report {
         self.sim.finish();
+        // Whoever takes the record may have had enough; the result is whole all the same.
+        let _ = self.sim.end_record();
         let Self { drive, mut sim, state, used_before, alignment, .. } = self;
         report(&drive, about, 0, &alignment, &state, used_before, &mut sim)
     }
