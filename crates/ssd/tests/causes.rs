@@ -4,9 +4,10 @@
 mod common;
 
 use common::{Class, PAGE, bytes, class_of, count, drive, read, serve, write};
-use floatgate_ssd::Drive;
+use floatgate_ssd::{Drive, NoCache, run};
+use kernel::Rng;
 use serde_json::{Value, json};
-use workload::{Op, Request};
+use workload::{List, Op, Request};
 
 const READ: u64 = 50_000;
 const PROGRAM: u64 = 600_000;
@@ -223,5 +224,33 @@ fn a_block_that_a_refresh_opens_is_a_demand_of_refreshes() {
         assert_eq!(count(&value["flash"]["program"]["refresh"]), 4);
         assert_eq!(count(&value["flash"]["erase"]["refresh"]), 1);
         assert_eq!(demands(&value), json!([0, 0, needed, 0, 0]), "preemptible={preemptible}");
+    }
+}
+
+/// Parts of one page, read and written by turns, as many as there are: each waits once for those before
+/// it, and is not asked again whenever one of them is through.
+#[test]
+fn who_waits_for_a_page_waits_once() {
+    for depth in [64, 1024, 4096] {
+        let own = [
+            "host.mode=queue-depth",
+            &format!("host.queue-depth={depth}"),
+            "precondition.fill=full",
+            "geometry.pages-per-block=64",
+        ];
+        let drive = drive(&own);
+        let mut rng = Rng::named(depth, "test/hot-page");
+        let part = |_| {
+            let op = if rng.below(2) == 0 { Op::Read } else { Op::Write };
+            bytes(0, op, u64::from(rng.below(8)) * 512, 512)
+        };
+        let requests: Vec<Request> = (0..2 * depth).map(part).collect();
+        let workload = Box::new(List::new("one page", requests).unwrap());
+        let report = run(&drive, workload, &mut NoCache, &mut |_| true).unwrap();
+        let waits = report.waits().page;
+        assert!(waits > depth, "{waits} waits at a depth of {depth}");
+        assert!(waits <= 2 * depth, "{waits} waits of {} requests", 2 * depth);
+        // Everything is served in the order in which it came, one read-modify-write after the other.
+        assert_eq!(count(&report.value()["host"]["all"]["requests"]), 2 * depth);
     }
 }

@@ -463,11 +463,16 @@ impl<K: Kit> Sim<K> {
         let lpn = self.lpn_of(op);
         let o = &mut self.device.ops[op];
         (o.work, o.modify, o.partial, o.ppn) = (Work::Program, false, false, None);
-        let waiters = self.waits.unlock(lpn);
+        let mut waiters = self.waits.unlock(lpn);
         self.place_write(op, lpn);
-        for waiter in waiters {
+        while let Some(waiter) = waiters.pop_front() {
             self.device.ops[waiter].end_wait(Source::Host, self.clock.now);
             self.enter(waiter);
+            if !waiters.is_empty() && self.waits.is_locked(lpn) {
+                // It reads before it writes: the others go on waiting, where they are.
+                self.waits.keep(lpn, waiters);
+                return;
+            }
         }
     }
 

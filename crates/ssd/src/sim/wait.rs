@@ -37,7 +37,7 @@ pub struct WaitStats {
     pub space_longest: u64,
     /// Host page reads for the refresh of their block.
     pub refresh: u64,
-    /// Host page operations for a read-modify-write of their page.
+    /// Host page operations for read-modify-writes of their page, however many go before.
     pub page: u64,
     /// Host page writes for a place in the write buffer.
     pub buffer: u64,
@@ -175,6 +175,13 @@ impl Waits {
     /// The page is free again: those who waited for it, in order.
     pub(crate) fn unlock(&mut self, lpn: Lpn) -> VecDeque<u32> {
         self.pages.remove(&lpn).unwrap_or_default()
+    }
+
+    /// The page is locked again, by the first of those who waited: the others do as before.
+    pub(crate) fn keep(&mut self, lpn: Lpn, waiters: VecDeque<u32>) {
+        let queue = self.pages.get_mut(&lpn).expect("the page is locked");
+        debug_assert!(queue.is_empty(), "who came later stands before who waited");
+        *queue = waiters;
     }
 
     /// Whether a write of the page waits for its slot.
