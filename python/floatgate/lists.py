@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from floatgate import engine
@@ -34,7 +35,7 @@ def policies(family: str | None = None) -> list[dict[str, Any]]:
     if family is None:
         return known
     if family not in families:
-        raise engine.InputError(f"`{family}` is not a family; there are {', '.join(families)}")
+        raise engine.InputError(f"`{family}` is not a family; {_hint(family, families)}")
     return [policy for policy in known if policy["family"] == family]
 
 
@@ -54,9 +55,9 @@ def drive_facts(name: str) -> dict[str, Any]:
         InputError: There is no such drive.
     """
     if name not in drives():
-        near = difflib.get_close_matches(name, drives(), 1)
-        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(drives())}"
-        raise engine.InputError(f"`{name}` is not a drive that comes along; {hint}")
+        raise engine.InputError(
+            f"`{name}` is not a drive that comes along; {_hint(name, drives())}"
+        )
     resolved = engine.resolve(name, set=(), policy=(), seed=None, finder=Finder())
     found = json.loads(resolved[1])
     config, shape = found["config"], found["config"]["geometry"]
@@ -78,6 +79,12 @@ def drive_facts(name: str) -> dict[str, Any]:
     }
 
 
+def _hint(word: str, known: Iterable[str]) -> str:
+    """The one of these that was meant, or all."""
+    near = difflib.get_close_matches(word, known := list(known), 1)
+    return f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
+
+
 def _at(config: Any, key: str) -> Any:
     """A setting of the drive as it runs; None for what became another, as spare a capacity."""
     for part in key.split("."):
@@ -93,8 +100,8 @@ def chips(name: str | None = None) -> list[dict[str, Any]]:
     """
     found = engine.chips(name)
     if found is None:
-        names = ", ".join(chip["name"] for chip in chips())
-        raise engine.InputError(f"`{name}` is not a chip; there are {names}")
+        known = [chip["name"] for chip in chips()]
+        raise engine.InputError(f"`{name}` is not a chip; {_hint(name or '', known)}")
     known = json.loads(found)
     return known if name is None else [known]
 

@@ -27,4 +27,4 @@ pub use rate::{Bandwidth, Rate};
 pub use rng::Rng;
 pub use size::Bytes;
 pub use time::{Dur, Time};
-pub use word::nearest;
+pub use word::{hint, nearest};

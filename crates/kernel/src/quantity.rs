@@ -52,11 +52,22 @@ impl Kind {
         }
         let name = unit.replace('µ', "u");
         let Some((_, scale)) = self.units.iter().find(|(unit, _)| *unit == name) else {
-            return Err(QuantityError(format!("`{unit}` {}", self.not_a_unit)));
+            let hint = self.meant(&name).map_or(String::new(), |meant| {
+                format!("; did you mean `{}{meant}`?", text[..split.unwrap_or(0)].trim())
+            });
+            return Err(QuantityError(format!("`{unit}` {}{hint}", self.not_a_unit)));
         };
         self.count(whole, decimals.trim_end_matches('0'), *scale)
             .filter(|count| (self.range.0..=self.range.1).contains(count))
             .ok_or_else(|| QuantityError(self.not_whole.to_owned()))
+    }
+
+    /// The unit that another word for one means: `y` for `yr` and `years`, `KiB` for `KB`.
+    fn meant(&self, word: &str) -> Option<&'static str> {
+        let lower = word.to_lowercase();
+        let names = || self.units.iter().map(|(name, _)| *name);
+        let begins = names().filter(|name| lower.starts_with(&name.to_lowercase()));
+        begins.max_by_key(|name| name.len()).or_else(|| crate::nearest(word, names()))
     }
 
     /// The nearest whole number, if it is near enough. A binary fraction would lose digits.

@@ -69,7 +69,8 @@ mod tests {
         assert_eq!("1.6GT/s".parse::<Rate>().unwrap().to_string(), "1600MT/s");
         let why = |text: &str| text.parse::<Rate>().unwrap_err().to_string();
         assert_eq!(why("333"), "a rate needs a unit: kT/s, MT/s or GT/s");
-        assert_eq!(why("333MB/s"), "`MB/s` is not a unit of bus rate (kT/s, MT/s, GT/s)");
+        let unit = "`MB/s` is not a unit of bus rate (kT/s, MT/s, GT/s); did you mean `333MT/s`?";
+        assert_eq!(why("333MB/s"), unit);
         for text in ["0MT/s", "1001GT/s"] {
             assert!(why(text).contains("up to 1000GT/s"), "{text}");
         }

@@ -16,9 +16,24 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .or(begun.copied())
 }
 
+/// What to say behind a word that is not among these: the one that was meant, or all.
+pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    match nearest(word, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are {}", known.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hint_is_the_nearest_word_or_all() {
+        assert_eq!(hint("strat", ["start", "stop"]), "did you mean `start`?");
+        assert_eq!(hint("channels", ["start", "stop"]), "there are start, stop");
+    }
 
     #[test]
     fn the_nearest_word_is_what_was_meant() {

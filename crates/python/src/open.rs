@@ -37,10 +37,9 @@ pub(crate) fn drive(
         Some((_, text)) => (*text).to_owned(),
         None if is_path(name) => read(Path::new(name)).map_err(InputError::new_err)?,
         None => {
-            let names: Vec<&str> = ssd::presets().iter().map(|(name, _)| *name).collect();
-            let names = names.join(", ");
+            let hint = ssd::kernel::hint(name, ssd::presets().iter().map(|(name, _)| *name));
             return Err(InputError::new_err(format!(
-                "`{name}` is neither a drive file nor a built-in drive (these are {names})"
+                "`{name}` is neither a drive file nor a built-in drive; {hint}"
             )));
         }
     };

@@ -100,10 +100,9 @@ fn generator_within(
     largest: Bytes,
 ) -> Result<Box<dyn Workload>, RunError> {
     let Some(known) = Pattern::from_name(pattern) else {
-        let names: Vec<&str> = Pattern::ALL.iter().map(|p| p.name()).collect();
+        let hint = kernel::hint(pattern, Pattern::ALL.iter().map(|p| p.name()));
         return Err(RunError::Generator(format!(
-            "`{pattern}` is neither a file nor a generator (these are {})",
-            names.join(", ")
+            "`{pattern}` is neither a file nor a generator; {hint}"
         )));
     };
     let mut settings: Map<String, Value> = drive.workload.generator.clone();

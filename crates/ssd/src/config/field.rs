@@ -39,7 +39,12 @@ impl<'a> At<'a> {
 
     /// Reports a value of the wrong type.
     pub(crate) fn wrong_type<T>(self, expected: &str) -> Option<T> {
-        let found = format!("this is {}", self.node.kind());
+        let meant = match &self.node.value {
+            Value::Text(text) if expected.ends_with("number") => number_meant(text),
+            _ => None,
+        };
+        let hint = meant.map_or(String::new(), |meant| format!("; did you mean {meant}?"));
+        let found = format!("this is {}{hint}", self.node.kind());
         self.refuse(Kind::Type, format!("must be {expected}"), found)
     }
 
@@ -110,6 +115,17 @@ impl<'a> At<'a> {
         };
         self.refuse(Kind::Unit, said, label)
     }
+}
+
+/// The number that a text such as `1M`, `64k` or `20%` means.
+fn number_meant(text: &str) -> Option<f64> {
+    let factors = [("k", 1e3), ("K", 1e3), ("M", 1e6), ("G", 1e9), ("%", 0.01), ("", 1.0)];
+    factors.iter().find_map(|(suffix, factor)| {
+        let number: f64 = text.strip_suffix(suffix)?.trim().parse().ok()?;
+        // In decimal, 7 % are 0.07.
+        let meant = if *factor < 1.0 { number / 100.0 } else { number * factor };
+        meant.is_finite().then_some(meant)
+    })
 }
 
 /// A type of value that a key may have.
@@ -566,4 +582,18 @@ quantities! {
     Bytes: "a size", "KiB", r"[0-9._]+\s*([KMGT]iB|[kKMGT]B|B)";
     Rate: "a rate", "MT/s", r"[0-9._]+\s*[kMG]T/s";
     Bandwidth: "a rate of data", "MB/s", r"[0-9._]+\s*[kMG]B/s";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number_meant;
+
+    #[test]
+    fn a_number_with_a_suffix_is_understood() {
+        for (text, meant) in [("1M", 1e6), ("64k", 64e3), ("20%", 0.2), ("7 %", 0.07), ("3", 3.0)] {
+            assert_eq!(number_meant(text), Some(meant), "{text}");
+        }
+        assert_eq!(number_meant("many"), None);
+        assert_eq!(number_meant("1e999"), None);
+    }
 }

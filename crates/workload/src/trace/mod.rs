@@ -79,7 +79,8 @@ impl FromStr for Format {
     fn from_str(text: &str) -> Result<Self, String> {
         let known = Self::ALL.iter().copied().find(|f| f.name() == text);
         known.ok_or_else(|| {
-            format!("`{text}` is not a trace format; known are {}", Self::names(|_| true))
+            let hint = kernel::hint(text, Self::ALL.iter().map(|f| f.name()));
+            format!("`{text}` is not a trace format; {hint}")
         })
     }
 }

@@ -273,7 +273,8 @@ fn names_of_formats_and_units_read_back() {
     for &format in Format::ALL {
         assert_eq!(format.name().parse(), Ok(format));
     }
-    assert!("cvs".parse::<Format>().unwrap_err().contains("ssdsim-ascii"));
+    assert!("cvs".parse::<Format>().unwrap_err().contains("did you mean `csv`?"));
+    assert!("pcap".parse::<Format>().unwrap_err().contains("there are ssdsim-ascii"));
     assert!("sec".parse::<TimeUnit>().is_err());
     for event in [Event::Queued, Event::Issued, Event::Completed] {
         assert_eq!(event.letter().to_string().parse(), Ok(event));
