@@ -46,7 +46,7 @@ def test_the_seed_decides(found: dict[str, Any]) -> None:
 def test_mistakes_are_explained(floatgate: Floatgate) -> None:
     for arguments, words in (
         (("chips", "--bench"), "needs the NAME"),
-        (("chips", "c-mlc65", "--bench"), "`c-mlc65` is not a chip; there are a-slc2"),
+        (("chips", "c-mlc65", "--bench"), "`c-mlc65` is not a chip; did you mean `c-mlc64`?"),
         (("chips", "c-mlc64", "--seed", "2"), "add `--bench`"),
         (("chips", "c-mlc64", "--bench", "--blocks", "0"), "must be from 1 to 256"),
         (("chips", "c-mlc64", "--bench", "--seed", "-1"), "must be from 0"),

@@ -80,9 +80,19 @@ def drive_facts(name: str) -> dict[str, Any]:
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
-    """The one of these that was meant, or all."""
-    near = difflib.get_close_matches(word, known := list(known), 1)
-    return f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
+    """Those of these that are nearest, or all."""
+    names = list(known)
+    near = difflib.get_close_matches(word, names, 1)
+    if not near:
+        return f"there are {', '.join(names)}"
+    match = difflib.SequenceMatcher(b=word)
+    likeness = {}
+    for name in names:
+        match.set_seq1(name)
+        likeness[name] = match.ratio()
+    # `a-slc3` is as near to several.
+    equal = [f"`{name}`" for name in names if likeness[name] == likeness[near[0]]]
+    return f"did you mean {' or '.join(equal)}?"
 
 
 def _at(config: Any, key: str) -> Any:

@@ -531,11 +531,13 @@ pub(crate) struct Waiting {
     high_priority: bool,
     /// Smaller came to the die earlier; a job keeps the number with which it came.
     order: u64,
-    /// When it began to wait, for the die or for what it needed before: a block, say. An operation of a
-    /// job: when the job asked for it.
+    /// When it began to wait, for the die or for what it needed before: a block, say.
+    ///
+    /// An operation of a job: when the job asked for it.
     since_ns: u64,
-    /// Host reads that the die has begun since this came first of all but reads. 0 for reads, and for
-    /// whatever came later than another that is no read.
+    /// Host reads that the die has begun since this came first of all but reads.
+    ///
+    /// 0 for reads, and for whatever came later than another that is no read.
     passed: u32,
 }
 
