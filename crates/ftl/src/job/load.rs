@@ -310,10 +310,14 @@ impl<K: Kit> Ftl<K> {
     ) -> Option<Action> {
         let job = self.jobs.get(id);
         let (home, begun) = (job.home, !job.load.is_empty());
-        let next = next.or_else(|| {
+        let mut next = next;
+        while begun && next.is_none_or(|lpn| self.is_loaded(id, lpn)) {
             let view = FtlView::of(&self.space, &self.map, &self.reads);
-            begun.then(|| self.policies.cost.rewrite(home, &view)).flatten()
-        });
+            next = self.policies.cost.rewrite(home, &view);
+            if next.is_none() {
+                break;
+            }
+        }
         self.jobs.get_mut(id).task = Task::Rewrite(next);
         let to = Dest::Stream(StreamId::HOST);
         let Some(from) = next.and_then(|lpn| self.find(lpn)) else {
@@ -327,5 +331,11 @@ impl<K: Kit> Ftl<K> {
             job.load.asked = 1;
         }
         Some(action)
+    }
+
+    /// Whether a page waits in the job's tray: a policy may want again what is not written yet.
+    fn is_loaded(&self, id: JobId, lpn: Lpn) -> bool {
+        let read = &self.jobs.get(id).load.read;
+        self.map.lookup(lpn).is_some_and(|at| read.iter().any(|(from, _)| *from == at))
     }
 }
