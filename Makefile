@@ -66,6 +66,7 @@ lint: $(EXTENSION) ## Check format, lints, types and type stubs
 .PHONY: verify
 verify: $(EXTENSION) ## Compare with theory and with the papers at full length (long)
 	cargo test -p floatgate-ssd --profile release --features verify
+	cargo test -p floatgate-ftl --profile fast --test units -- --ignored
 	cargo test -p floatgate-live --profile fast --features verify
 	$(BIN)/pytest -m verify
 

@@ -306,7 +306,7 @@ impl<K: Kit> Ftl<K> {
             return Err(Damaged);
         }
         self.space.restore(bytes, &mut self.map)?;
-        self.check_quiet().and_then(|()| self.check()).map_err(|_| Damaged)
+        self.check_quiet().and_then(|()| self.space.check_but_map(&self.map)).map_err(|_| Damaged)
     }
 
     /// Says of the block whose erase is done next whether rest between its cycles has healed it: it

@@ -212,6 +212,32 @@ impl<K: Kit> Ftl<K> {
         }
     }
 
+    /// The same for pages that one command programs, in slots from one on.
+    pub(crate) fn unit_done(
+        &mut self,
+        first: Ppn,
+        pages: impl Iterator<Item = (Lpn, <K::Store as Store>::Page)>,
+        tag: Tag,
+        now: Time,
+    ) {
+        let listens = self.answers.interests.has(Interests::PROGRAM);
+        let mut ppn = first;
+        for (lpn, data) in pages {
+            if ppn == first {
+                self.program_done(lpn, ppn, data, tag, now);
+            } else {
+                self.space.program_along(ppn, data, tag.source);
+                if listens {
+                    let level = self.level_of(ppn);
+                    self.tell(&mut |w| w.on_program(lpn, ppn, level, tag, now));
+                }
+            }
+            ppn = Ppn::from_u32(ppn.as_u32() + 1);
+        }
+        let programmed = ppn.as_u32() - first.as_u32();
+        assert!(programmed <= self.space.unit(), "a command programmed {programmed} slots");
+    }
+
     /// A host access, in order of arrival: for policies that watch.
     #[inline]
     pub fn host_access(&mut self, access: &Access) {

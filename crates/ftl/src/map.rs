@@ -3,6 +3,7 @@
 use crate::{Ftl, Interests, Kit};
 use kernel::{Idx, IndexVec, Time, newtype_index, prefetch};
 use nand::{BlockId, Geometry, Ppn, Tag};
+use std::ops::Range;
 
 newtype_index! {
     /// A logical page.
@@ -70,9 +71,21 @@ impl Map {
     /// The old slot's bit stays set: [`Map::invalidate`] clears it with the block's count.
     #[inline]
     pub(crate) fn bind(&mut self, lpn: Lpn, ppn: Ppn, block: BlockId, slot: u32) -> Option<Ppn> {
+        self.own(lpn, ppn, block, slot);
+        self.point(lpn, ppn)
+    }
+
+    /// The half of it that lies with the slot.
+    #[inline]
+    pub(crate) fn own(&mut self, lpn: Lpn, ppn: Ppn, block: BlockId, slot: u32) {
         let (word, bit) = self.bit(block, slot);
         self.valid[word] |= bit;
         self.p2l[ppn] = Some(lpn);
+    }
+
+    /// The half of it that lies with the page.
+    #[inline]
+    pub(crate) fn point(&mut self, lpn: Lpn, ppn: Ppn) -> Option<Ppn> {
         let old = self.l2p[lpn].replace(ppn);
         self.mapped += u32::from(old.is_none());
         old
@@ -144,20 +157,40 @@ impl Map {
         valid.filter(in_plane).count() as u32
     }
 
-    /// Asks for the map entries of a block's valid pages, which are about to move. Their owners
-    /// lie anywhere, so each would miss the caches one after the other.
-    pub(crate) fn prefetch_owners(&self, block: BlockId) {
+    /// Asks for the map entries of the valid pages among some slots of a block, which are about to
+    /// move. Their owners lie anywhere, so each would miss the caches one after the other.
+    pub(crate) fn prefetch_owners(&self, block: BlockId, slots: Range<u32>) {
+        let slots = slots.start..slots.end.min(self.pages_per_block);
         let first = block.index() * self.words_per_block as usize;
         let base = block.as_u32() * self.pages_per_block;
-        for at in 0..self.words_per_block {
+        for at in slots.start / 64..slots.end.div_ceil(64) {
             let mut word = self.valid[first + at as usize];
             while word != 0 {
                 let slot = at * 64 + word.trailing_zeros();
                 word &= word - 1;
-                if let Some(lpn) = self.p2l[Ppn::from_u32(base + slot)] {
+                if slots.contains(&slot)
+                    && let Some(lpn) = self.p2l[Ppn::from_u32(base + slot)]
+                {
                     self.prefetch(lpn);
                 }
             }
+        }
+    }
+
+    /// Asks for what says whether the slot of a page is valid, which is about to change.
+    #[inline]
+    pub(crate) fn prefetch_slot(&self, lpn: Lpn, geometry: &Geometry) {
+        if let Some(ppn) = self.lookup(lpn) {
+            let (block, slot) = geometry.split(ppn);
+            prefetch(&self.valid[self.bit(block, slot).0]);
+        }
+    }
+
+    /// Asks for the owner that the slot of a page has.
+    #[inline]
+    pub(crate) fn prefetch_owner(&self, lpn: Lpn) {
+        if let Some(ppn) = self.lookup(lpn) {
+            prefetch(&self.p2l[ppn]);
         }
     }
 

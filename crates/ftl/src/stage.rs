@@ -16,7 +16,12 @@ impl<K: Kit> Ftl<K> {
     pub(crate) fn stage(&mut self, lpn: Lpn, data: Page<K>, now: Time) -> bool {
         let at = self.tray_of(lpn);
         let tray = &mut self.staged[at];
-        if let Some((_, known)) = tray.iter_mut().find(|(staged, _)| *staged == lpn) {
+        // A page is hardly ever there twice: some are compared at once.
+        let holds =
+            |some: &[(Lpn, _)]| some.iter().fold(false, |has, (page, _)| has | (*page == lpn));
+        if tray.chunks(16).any(holds)
+            && let Some((_, known)) = tray.iter_mut().find(|(staged, _)| *staged == lpn)
+        {
             *known = data;
             return true;
         }
@@ -51,6 +56,10 @@ impl<K: Kit> Ftl<K> {
         let first = self.staged[at][0].0;
         let home = self.policies.placement.spread(first);
         let tag = Tag::of(Source::Host);
+        // Where the pages lay is anywhere, and each would miss the caches one after the other.
+        self.staged[at]
+            .iter()
+            .for_each(|(lpn, _)| self.map.prefetch_slot(*lpn, &self.space.geometry));
         for plane in self.planes_from(home) {
             let given = self.allocate(plane, StreamId::HOST, first, tag, now);
             let Some((_, block, slot)) = given else { continue };
@@ -59,10 +68,8 @@ impl<K: Kit> Ftl<K> {
             for (slot, (lpn, _)) in (slot..).zip(&tray) {
                 self.bind_host(*lpn, self.space.geometry.ppn(block, slot), block, slot, now);
             }
-            for (slot, (lpn, data)) in (slot..).zip(tray.drain(..)) {
-                let ppn = self.space.geometry.ppn(block, slot);
-                self.program_done(lpn, ppn, data, tag, now);
-            }
+            let first = self.space.geometry.ppn(block, slot);
+            self.unit_done(first, tray.drain(..), tag, now);
             self.staged[at] = tray;
             if self.has_ready() {
                 self.settle(now);

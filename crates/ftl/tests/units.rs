@@ -9,7 +9,6 @@ mod support;
 use nand::{Geometry, Source, Units, Versions};
 use policies::{Family, PolicySet};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use support::{Fault, Needs, Scenario, Seen, builtin, run, sweep};
 

@@ -105,6 +105,13 @@ impl<S: Store> Array<S> {
         self.store.write(ppn, data);
     }
 
+    /// Gives a slot of a plain block its data: the command of one before it has programmed it.
+    #[inline]
+    pub fn program_along(&mut self, ppn: Ppn, data: S::Page) {
+        debug_assert!(self.is_written(ppn));
+        self.store.write(ppn, data);
+    }
+
     /// Programs one slot, whatever the block's mode; returns the pages that this programs: none, if
     /// they are programmed already with another slot of the same command.
     pub fn program_slot(&mut self, ppn: Ppn, data: S::Page) -> PageRange {

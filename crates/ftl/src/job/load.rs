@@ -11,6 +11,10 @@ use crate::{Cost, Dest, Ftl, FtlView, Kit, Lpn, Pages, StreamId};
 use kernel::Time;
 use nand::{BlockId, Ppn, Source};
 
+/// So many slots before they are read, the map entries of their pages are asked for: a block of many
+/// pages has more of them than a cache holds.
+pub(super) const AHEAD: u32 = 256;
+
 /// The tray of a job, and what of it is being programmed.
 pub(super) struct Load<D> {
     /// The slots that are being read, from the first of them on: a bit each.
@@ -27,13 +31,7 @@ pub(super) struct Load<D> {
 
 impl<D> Default for Load<D> {
     fn default() -> Self {
-        Self {
-            asked: 0,
-            read: Vec::new(),
-            apart: Vec::new(),
-            sealed: Vec::new(),
-            owed: Vec::new(),
-        }
+        Self { asked: 0, read: Vec::new(), apart: Vec::new(), sealed: Vec::new(), owed: Vec::new() }
     }
 }
 
@@ -99,6 +97,7 @@ impl<K: Kit> Ftl<K> {
         }
         let action = self.read_page(id, geometry.ppn(block, slot), to);
         if let Action::Read(from) = action {
+            self.map.prefetch_owners(block, slot + AHEAD..end + AHEAD);
             let job = self.jobs.get_mut(id);
             job.doing = Doing::Loading { from, to };
             job.load.asked = slots;
@@ -117,12 +116,13 @@ impl<K: Kit> Ftl<K> {
         if let Task::Plan(run) = &mut job.task {
             run.copied += 1;
         }
-        let slots = job.load.asked;
+        let mut slots = job.load.asked;
         if stays {
             job.load.set_apart();
         }
-        for i in (0..u64::BITS).filter(|i| slots >> i & 1 != 0) {
-            let ppn = Ppn::from_u32(from.as_u32() + i);
+        while slots != 0 {
+            let ppn = Ppn::from_u32(from.as_u32() + slots.trailing_zeros());
+            slots &= slots - 1;
             let data = self.space.read(ppn, job.tag.source);
             job.load.read.push((ppn, data));
         }
@@ -262,9 +262,7 @@ impl<K: Kit> Ftl<K> {
         let job = self.jobs.get_mut(id);
         job.doing = Doing::Nothing;
         let (tag, mut sealed) = (job.tag, std::mem::take(&mut job.load.sealed));
-        for (i, (lpn, _, data)) in (0..).zip(sealed.drain(..)) {
-            self.program_done(lpn, Ppn::from_u32(to.as_u32() + i), data, tag, now);
-        }
+        self.unit_done(to, sealed.drain(..).map(|(lpn, _, data)| (lpn, data)), tag, now);
         self.jobs.get_mut(id).load.sealed = sealed;
     }
 

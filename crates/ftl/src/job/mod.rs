@@ -16,7 +16,7 @@ mod plan;
 pub(crate) use collect::Victims;
 pub(crate) use copyback::Copyback;
 pub(crate) use list::{Condition, Jobs};
-use load::Load;
+use load::{AHEAD, Load};
 pub(crate) use pace::Pace;
 
 use crate::{Coding, Dest, Ftl, FtlView, Hold, Kit, Lpn, Map, NextLife, Pages, StreamId};
@@ -187,20 +187,15 @@ impl<D> Job<D> {
         if let Doing::Loading { .. } = self.doing { self.load.asked.count_ones() } else { 1 }
     }
 
-    /// How many slots it reads of the page of each plane, in the order of planes; the planes of a
-    /// block are read together.
-    pub fn asks_of_planes(&self, geometry: &Geometry) -> impl Iterator<Item = u32> + use<D> {
+    /// How many slots it reads of the page of one of the planes, which are read together.
+    pub fn asks_of(&self, geometry: &Geometry, plane: u32) -> u32 {
         let per_page = geometry.units().per_page;
-        let (from, slots) = match self.doing {
-            Doing::Loading { from, .. } => (geometry.split(from).1 % per_page, self.load.asked),
-            _ => (0, 1),
-        };
-        // Bit 0 is the first slot of its page from here on.
-        let slots = u128::from(slots) << from;
-        let page = (1_u128 << per_page) - 1;
-        let planes =
-            (0..geometry.units().planes).map(move |plane| slots >> (plane * per_page) & page);
-        planes.map(u128::count_ones).filter(|asked| *asked > 0)
+        let Doing::Loading { from, .. } = self.doing else { return u32::from(plane == 0) };
+        // Bit 0 is the first slot of the page in the first plane.
+        let slots =
+            u128::from(self.load.asked) << (geometry.split(from).1 % geometry.slots_per_page());
+        let page = (1 << per_page) - 1;
+        (slots >> (plane * per_page) & page).count_ones()
     }
 }
 
@@ -363,7 +358,8 @@ impl<K: Kit> Ftl<K> {
     /// Takes a block whose pages are to leave, so that it can be erased, out of the candidates.
     fn begin_reclaim(&mut self, block: BlockId, dest: Dest, needed_by: Source) -> Leaving {
         self.space.blocks.begin_move(block);
-        self.map.prefetch_owners(block);
+        let ahead = if self.space.unit() > 1 { AHEAD } else { u32::MAX };
+        self.map.prefetch_owners(block, 0..ahead);
         let then = Then::Erase(needed_by);
         let mut leaving = Leaving { block, pages: Pages::All, cursor: 0, dest, then };
         if !self.space.demands.plain {

@@ -243,6 +243,17 @@ impl<S: Store> Space<S> {
         self.blocks.state(block) == State::Full && self.is_programmed(block)
     }
 
+    /// A slot was programmed by the command of one before it.
+    #[inline]
+    pub(crate) fn program_along(&mut self, ppn: Ppn, data: S::Page, source: Source) {
+        if self.plain {
+            self.array.program_along(ppn, data);
+        } else {
+            self.array.program_slot(ppn, data);
+        }
+        self.counts.program[source] += 1;
+    }
+
     /// Whether no program of a block is on its way.
     #[inline]
     pub(crate) fn is_programmed(&self, block: BlockId) -> bool {

@@ -9,7 +9,7 @@
 
 use super::{Space, State};
 use crate::{Lpn, Map, StreamId};
-use nand::{BlockId, Store};
+use nand::{BlockId, Ppn, Store};
 
 const MAGIC: u32 = 0x5347_4c46; // "FLGS"
 const VERSION: u32 = 7;
@@ -75,8 +75,8 @@ impl<S: Store> Space<S> {
             return Err(Damaged);
         }
         let (words, []) = bytes.as_chunks() else { return Err(Damaged) };
-        let mut words = words.iter().map(|word| u32::from_le_bytes(*word));
-        let mut next = || words.next().ok_or(Damaged);
+        let mut words = words.iter();
+        let mut next = || words.next().map(|word| u32::from_le_bytes(*word)).ok_or(Damaged);
         for expected in self.header(map) {
             if next()? != expected {
                 return Err(Damaged);
@@ -85,10 +85,7 @@ impl<S: Store> Space<S> {
         let closings = next()?;
         let closed = self.restore_blocks(&mut next)?;
         self.restore_planes(&mut next)?;
-        self.restore_map(map, &mut next)?;
-        if words.next().is_some() {
-            return Err(Damaged);
-        }
+        self.restore_map(map, words.as_slice())?;
         for (closed_at, b) in closed {
             self.blocks.close(b, 0);
             self.blocks.closed_at[b] = closed_at;
@@ -167,29 +164,32 @@ impl<S: Store> Space<S> {
         Ok(())
     }
 
-    /// The owners of valid slots. The map and its inverse agree, for both are made from one list.
-    fn restore_map(&mut self, map: &mut Map, mut next: impl FnMut() -> Intact<u32>) -> Intact<()> {
-        let logical = map.logical_pages();
-        *map = Map::new(&self.geometry, logical);
+    /// The owners of valid slots. The map and its inverse agree, for both are made from one list, in
+    /// which no page may be twice.
+    fn restore_map(&mut self, map: &mut Map, owners: &[[u8; 4]]) -> Intact<()> {
+        let (logical, pages) = (map.logical_pages(), self.geometry.pages_per_block());
+        if map.mapped() > 0 || owners.len() != self.geometry.pages() {
+            return Err(Damaged);
+        }
+        let mut near = Near::new(logical);
+        let mut owners = owners.iter().map(|word| u32::from_le_bytes(*word));
         for b in self.geometry.block_ids() {
-            for slot in 0..self.geometry.pages_per_block() {
-                let owner = next()?;
+            for (slot, owner) in (0..pages).zip(&mut owners) {
                 if owner == NOBODY {
                     continue;
                 }
                 if owner >= logical || slot >= self.blocks.written(b) {
                     return Err(Damaged);
                 }
-                let ppn = self.geometry.ppn(b, slot);
-                if map.bind(Lpn::from_u32(owner), ppn, b, slot).is_some() {
-                    return Err(Damaged);
-                }
+                let (lpn, ppn) = (Lpn::from_u32(owner), self.geometry.ppn(b, slot));
+                map.own(lpn, ppn, b, slot);
+                near.add(lpn, ppn, map)?;
                 self.blocks.add_valid(b);
                 // Cells that remember get back what a page's owner would have written.
                 self.array.adopt_data(ppn, S::stamp(owner, 0));
             }
         }
-        Ok(())
+        near.point_all(map)
     }
 
     fn header(&self, map: &Map) -> [u32; 11] {
@@ -207,6 +207,39 @@ impl<S: Store> Space<S> {
             units.pages,
             units.planes,
         ]
+    }
+}
+
+/// Pages that are to point to their slots, by where they lie in the map: one after the other they would
+/// lie anywhere, and each would miss the caches.
+struct Near {
+    /// Of each region.
+    pages: Vec<Vec<(Lpn, Ppn)>>,
+    waiting: usize,
+}
+
+impl Near {
+    /// Pages of a region: their entries in the map fit a cache.
+    const REGION: u32 = 1 << 18;
+    /// So many pages wait at most.
+    const MOST: usize = 1 << 24;
+
+    fn new(logical: u32) -> Self {
+        Self { pages: vec![Vec::new(); logical.div_ceil(Self::REGION) as usize], waiting: 0 }
+    }
+
+    fn add(&mut self, lpn: Lpn, ppn: Ppn, map: &mut Map) -> Intact<()> {
+        self.pages[(lpn.as_u32() / Self::REGION) as usize].push((lpn, ppn));
+        self.waiting += 1;
+        if self.waiting == Self::MOST { self.point_all(map) } else { Ok(()) }
+    }
+
+    /// Lets all that wait point to their slots, unless one of them does so already.
+    fn point_all(&mut self, map: &mut Map) -> Intact<()> {
+        self.waiting = 0;
+        let mut all = self.pages.iter_mut().flat_map(|region| region.drain(..));
+        let twice = all.any(|(lpn, ppn)| map.point(lpn, ppn).is_some());
+        if twice { Err(Damaged) } else { Ok(()) }
     }
 }
 

@@ -170,6 +170,7 @@ impl Cells {
 
     /// Reads a page: how often and how finely it is sensed. `sensed` counts the attempts by way of
     /// sensing and page type.
+    #[inline(always)] // from one place
     pub(crate) fn read(
         &mut self,
         target: &Target,
@@ -268,8 +269,9 @@ impl Cells {
     #[inline]
     pub(crate) fn programmed(&mut self, first: Ppn, slots: u32, now: Time) {
         let at = 1 + (now.as_ns() / 1_000_000_000) as u32;
-        let first = first.index();
-        self.programmed.as_mut_slice()[first..first + slots as usize].fill(at);
+        for slot in first.as_u32()..first.as_u32() + slots {
+            self.programmed[Ppn::from_u32(slot)] = at;
+        }
     }
 
     /// A block was erased for the `erases`th time in this run, with so much wear in thousandths of

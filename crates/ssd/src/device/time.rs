@@ -4,7 +4,7 @@
 use super::cells::{Sensed, Target};
 use super::{Device, NONE, Ops, Owner, Work};
 use crate::config::{Drive, ProgramSpeed};
-use ftl::{Cost, Ftl, Job, Kit};
+use ftl::{Cost, Ftl, Job, JobId, Kit};
 use kernel::{Dur, Idx, Time};
 use nand::physics::program_time_factor;
 use nand::{Command, Level, Mode, Ppn, Source, Units, Verb};
@@ -115,8 +115,13 @@ impl Device {
         let mut at = op;
         while at != NONE {
             let slot = self.ops[at].ppn;
-            let units = if PLAIN { 1 } else { units_asked(&self.ops, ftl, at) };
-            let (pages, whole) = if PLAIN { (1, true) } else { self.pages_read(ftl, at) };
+            let (units, pages, whole) = if PLAIN {
+                (1, 1, true)
+            } else {
+                let asks = Asks::of(&self.ops, ftl, at);
+                let (pages, whole) = asks.pages(ftl, per_page);
+                (asks.units, pages, whole)
+            };
             let level = slot.map_or_else(|| ftl.policies.cost.initial(), |slot| ftl.level_of(slot));
             self.stats.read_by_level[level as usize] += u64::from(pages);
             let sensed = &mut self.stats.sensed[source as usize][level as usize];
@@ -147,22 +152,6 @@ impl Device {
         Command { pages_out: out, ..Command::new(Verb::Read, source, longest) }
     }
 
-    /// Mapping units that a read asks for, with its group.
-    /// How many pages an operation reads, in planes that work together, and whether any as a whole.
-    #[inline]
-    fn pages_read<K: Kit>(&self, ftl: &Ftl<K>, op: u32) -> (u32, bool) {
-        let o = &self.ops[op];
-        let units = self.geometry.units();
-        match o.owner {
-            Owner::Job(id) if units.planes > 1 => {
-                let asked = ftl.job(id).asks_of_planes(&self.geometry);
-                asked
-                    .fold((0, false), |(pages, whole), n| (pages + 1, whole || n == units.per_page))
-            }
-            _ => (1, units_asked(&self.ops, ftl, op) == units.per_page),
-        }
-    }
-
     /// The same where errors decide how finely pages are sensed: as long as the longest.
     #[inline(never)]
     fn soft_read<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source, now: Time) -> Command {
@@ -171,7 +160,7 @@ impl Device {
         let per_page = self.geometry.units().per_page;
         let mut at = op;
         while at != NONE {
-            let units = units_asked(&self.ops, ftl, at);
+            let asks = Asks::of(&self.ops, ftl, at);
             let unsent = &mut self.stats.unsent[source as usize];
             let counts = &mut self.stats.sensed[source as usize];
             let sensed = if let Some(slot) = self.ops[at].ppn {
@@ -183,21 +172,17 @@ impl Device {
                 let mut sensed = Sensed::default();
                 for page in ftl.read_pages(slot).iter() {
                     let page_type = self.geometry.type_of_page(page);
-                    let target = Target { slot, block, page_type, level, guarded, units };
-                    let mut read = |units| {
-                        let read = cells.read(&Target { units, ..target }, source, now, counts);
-                        *unsent += u64::from((per_page - units) * read.attempts);
-                        read
-                    };
-                    let planes = match self.ops[at].owner {
-                        Owner::Job(id) if self.geometry.units().planes > 1 => {
-                            let asked = ftl.job(id).asks_of_planes(&self.geometry);
-                            asked.map(&mut read).reduce(Sensed::beside).unwrap_or_default()
+                    let mut planes = Sensed::default();
+                    for units in (0..asks.planes).map(|plane| asks.of_plane(ftl, plane)) {
+                        let target = Target { slot, block, page_type, level, guarded, units };
+                        if units > 0 {
+                            let read = cells.read(&target, source, now, counts);
+                            *unsent += u64::from((per_page - units) * read.attempts);
+                            planes = planes.beside(read);
                         }
-                        _ => read(units),
-                    };
+                    }
                     sensed = sensed.then(planes);
-                    out += units;
+                    out += asks.units;
                 }
                 if let Some(unread) = &mut self.unread
                     && cells.counts().uncorrectable[source as usize] > failed
@@ -211,8 +196,8 @@ impl Device {
                 // There is nothing that could be wrong.
                 self.stats.read_by_level[ftl.policies.cost.initial() as usize] += 1;
                 counts[0][0] += 1;
-                *unsent += u64::from(per_page - units);
-                out += units;
+                *unsent += u64::from(per_page - asks.units);
+                out += asks.units;
                 cells.nothing()
             };
             plain = plain.max(sensed.plain);
@@ -322,11 +307,44 @@ impl Device {
     }
 }
 
-/// Mapping units that a read asks for, with its group.
-fn units_asked<K: Kit>(ops: &Ops, ftl: &Ftl<K>, op: u32) -> u32 {
-    match ops[op].owner {
-        Owner::Job(id) => ftl.job(id).asks(),
-        Owner::Host(_) | Owner::Buffer(_) => ops.group(op).count() as u32,
+/// What a read asks for.
+struct Asks {
+    /// Mapping units, with its group.
+    units: u32,
+    /// The planes that it may ask, which work together; several only for a job.
+    planes: u32,
+    job: Option<JobId>,
+}
+
+impl Asks {
+    #[inline]
+    fn of<K: Kit>(ops: &Ops, ftl: &Ftl<K>, op: u32) -> Self {
+        match ops[op].owner {
+            Owner::Job(id) => {
+                let planes = ftl.geometry().units().planes;
+                Self { units: ftl.job(id).asks(), planes, job: Some(id) }
+            }
+            Owner::Host(_) | Owner::Buffer(_) => {
+                Self { units: ops.group(op).count() as u32, planes: 1, job: None }
+            }
+        }
+    }
+
+    /// Mapping units of one plane.
+    #[inline]
+    fn of_plane<K: Kit>(&self, ftl: &Ftl<K>, plane: u32) -> u32 {
+        match self.job {
+            Some(id) if self.planes > 1 => ftl.job(id).asks_of(ftl.geometry(), plane),
+            _ => self.units,
+        }
+    }
+
+    /// How many pages it reads, and whether any as a whole.
+    fn pages<K: Kit>(&self, ftl: &Ftl<K>, per_page: u32) -> (u32, bool) {
+        let asked = (0..self.planes).map(|plane| self.of_plane(ftl, plane));
+        asked.fold((0, false), |(pages, whole), n| {
+            (pages + u32::from(n > 0), whole || n == per_page)
+        })
     }
 }
 

@@ -152,15 +152,16 @@ impl<K: Kit> Sim<K> {
     fn age_cells(&mut self, mut op: u32) {
         let now = self.clock.now;
         while op != NONE {
-            let PageOp { work, ppn, next, .. } = self.device.ops[op];
+            let PageOp { owner, work, ppn, next, .. } = self.device.ops[op];
             op = next;
             let Some(cells) = &mut self.device.cells else { return };
             match work {
                 Work::Program => {
-                    // The first of a command stands for all that it programs.
-                    let unit = self.ftl.slots_per_program();
-                    if let Some(first) = ppn.filter(|ppn| ppn.as_u32().is_multiple_of(unit)) {
-                        cells.programmed(first, unit, now);
+                    // A job's operation stands for all that its command programs.
+                    let whole = matches!(owner, Owner::Job(_));
+                    let slots = if whole { self.ftl.slots_per_program() } else { 1 };
+                    if let Some(first) = ppn {
+                        cells.programmed(first, slots, now);
                     }
                 }
                 Work::Erase(block) => {
