@@ -8,9 +8,12 @@ mod support;
 use ftl::{
     Action, Coding, Config, Cost, Dest, Ftl, FtlView, GcMarks, Hold, Interests, JobId, Lpn,
     NextLife, Plan, PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Watch,
+    WriteCtx,
 };
 use kernel::{BitSet, Idx, IndexVec, Prio, Rng, Time};
-use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Shape, Source, Tag};
+use nand::{
+    BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Shape, Source, Tag, Units,
+};
 use policies::PolicySet;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -634,6 +637,31 @@ fn a_collector_that_is_ahead_goes_on_with_what_the_host_writes() {
     assert!(matches!(ftl.advance(id, NOW), Action::Read(_)));
 }
 
+/// The collector has earned one move and a quarter of its two, and opens a block for the first: it is ahead
+/// again, and the last free block is collection's own. A page of the host that finds no plane has to wait
+/// for it, and it for nothing.
+#[test]
+fn a_collector_is_not_ahead_of_a_page_that_no_plane_takes() {
+    let marks = GcMarks { start: 4, stop: 4, background_stop: 0, one_by_one: false, paced: true };
+    let mut ftl = drive_with(&[], marks, 0);
+    // Two blocks but for a page, and four victims that keep two of four, but for one.
+    for lpn in [0, 1, 4, 5, 8, 9, 12] {
+        write(&mut ftl, lpn, Prio::Normal);
+    }
+    let id = ftl.take_ready().expect("two blocks are free");
+    assert_eq!((ftl.advance(id, NOW), ftl.take_promoted()), (Action::Yield, None));
+    write(&mut ftl, 13, Prio::Normal);
+    assert_eq!(ftl.take_promoted(), Some(id));
+    assert!(matches!(ftl.advance(id, NOW), Action::Read(_)));
+    assert!(matches!(ftl.advance(id, NOW), Action::Program { .. }));
+    assert_eq!((ftl.advance(id, NOW), ftl.job(id).background), (Action::Yield, true));
+    assert_eq!((ftl.take_promoted(), ftl.free_blocks(PlaneId::from_u32(0))), (None, 1));
+    let (waiting, idle) = (IndexVec::filled(0, 1), BitSet::new(1));
+    assert_eq!(ftl.write(Lpn::from_u32(2), Prio::Normal, &waiting, &idle, NOW), None);
+    assert_eq!((ftl.take_promoted(), ftl.job(id).background), (Some(id), false));
+    assert!(matches!(ftl.advance(id, NOW), Action::Read(_)));
+}
+
 /// A refresh that takes a block of the same plane does not wait for the host to write, nor for its own end.
 #[test]
 fn a_collector_has_no_pace_where_others_than_the_host_need_space() {
@@ -716,4 +744,87 @@ fn what_is_kept_free_grows_with_the_blocks() {
     assert_eq!(write(&mut ftl, 0..40), Some(7 * 4));
     let states = [0, 1].map(|n| ftl.blocks().state(BlockId::from_u32(n)));
     assert_eq!(states, [State::Free, State::Closed]);
+}
+
+// ── Several pages by one command ────────────────────────────────────────────────────────────────
+
+/// The level of each page is the test's choice.
+struct Asking([Level; 2]);
+
+impl Watch for Asking {}
+
+impl Cost for Asking {
+    fn initial(&self) -> Level {
+        Level::Medium
+    }
+
+    fn level(&mut self, w: &WriteCtx) -> Level {
+        self.0[w.lpn.index()]
+    }
+}
+
+/// Eight blocks of four pages, each of two slots.
+fn halves<C: Cost + 'static>(logical_pages: u32, cost: C) -> Ftl<Mix<C, Planner, Plain>> {
+    let halves = Units { per_page: 2, pages: 1, planes: 1 };
+    let geometry = geometry().with_units(halves).expect("they fit");
+    let layouts = Layouts::new(geometry.pages_per_block());
+    let config = Config { geometry, layouts, ..small_config(SMALL, logical_pages, 0) };
+    let set = PolicySet::resolve(&[], None).expect("the default policies");
+    Ftl::new(config, policies_of(&set, cost, Planner::default(), Plain))
+}
+
+/// One command programs at one level: the finest that is asked for any of its pages, whichever is asked
+/// for first.
+#[test]
+fn what_is_programmed_together_has_the_finest_level_of_all() {
+    use Level::{High, Low, Medium};
+    for (asked, finest) in [
+        ([Low, High], High),
+        ([High, Low], High),
+        ([Low, Medium], Medium),
+        ([Medium, Low], Medium),
+        ([Low, Low], Low),
+    ] {
+        let mut ftl = halves(8, Asking(asked));
+        let lpns = [0, 1].map(Lpn::from_u32);
+        let (waiting, idle) = (IndexVec::filled(0, 1), BitSet::new(1));
+        let first = ftl.write_unit(&lpns, Prio::Normal, &waiting, &idle, NOW).expect("room");
+        let slots = [first, Ppn::from_u32(first.as_u32() + 1)];
+        for (lpn, slot) in lpns.into_iter().zip(slots) {
+            let circumstances = || WriteCtx {
+                now: NOW,
+                lpn,
+                die: DIE,
+                tag: Tag::of(Source::Host),
+                stored: None,
+                waiting_die: 0,
+                waiting_channel: 0,
+                waiting_device: 0,
+                requests_inside: 0,
+            };
+            assert_eq!(ftl.decide_level(slot, circumstances), asked[lpn.index()]);
+        }
+        assert_eq!(slots.map(|slot| ftl.level_of(slot)), [finest; 2], "{asked:?}");
+    }
+}
+
+/// What the host may fill: all blocks but one.
+const SLOTS: u32 = 7 * 8;
+
+/// A page that would complete a program for which there is no room is refused, and is nowhere; the one that
+/// waits for it stays.
+#[test]
+fn a_page_that_finds_no_room_is_refused() {
+    let mut ftl = halves(SLOTS + 2, Traditional);
+    let write = |ftl: &mut Ftl<_>, lpn: u32| ftl.write_now(Lpn::from_u32(lpn), data(lpn), NOW);
+    assert!((0..=SLOTS).all(|lpn| write(&mut ftl, lpn)));
+    for _ in 0..3 {
+        assert!(!write(&mut ftl, SLOTS + 1));
+    }
+    let there = |lpn: u32| ftl.map().lookup(Lpn::from_u32(lpn)).is_some();
+    let found: Vec<bool> = (0..SLOTS + 2).map(there).collect();
+    assert!(found[..SLOTS as usize].iter().all(|there| *there));
+    assert_eq!(found[SLOTS as usize..], [false, false]);
+    assert!(!ftl.trim(Lpn::from_u32(SLOTS + 1), NOW), "it is not in a tray");
+    assert!(ftl.trim(Lpn::from_u32(SLOTS), NOW), "it is");
 }

@@ -183,6 +183,18 @@ fn more_of_anything_never_makes_a_read_quicker() {
     }
 }
 
+/// A quarter of a page that holds nothing: a quarter of it crosses the channel.
+#[test]
+fn of_a_page_without_data_what_is_asked_for_is_sent() {
+    for model in ["on", "off"] {
+        let model = format!("reliability.model={model}");
+        let parts = ["geometry.page-size=16KiB", "ftl.mapping-unit=4KiB", "precondition.fill=none"];
+        let drive = worn(&[&parts[..], &[&model]].concat());
+        let joules = &serve(&drive, vec![read(0, 1)])["energy_joules"];
+        close("sent", number(&joules["transfer"]), 0.25e-6, 1e-12);
+    }
+}
+
 /// Data that was there before the run ages while it goes on: a year before it and a moment in it, or
 /// nothing before it and a year in it.
 #[test]

@@ -187,10 +187,13 @@ impl<D> Job<D> {
         if let Doing::Loading { .. } = self.doing { self.load.asked.count_ones() } else { 1 }
     }
 
-    /// How many slots it reads of the page of one of the planes, which are read together.
+    /// How many slots it reads of the page of one of the planes, which are read together. Asked where
+    /// a command works in several planes, of a job that reads.
     pub fn asks_of(&self, geometry: &Geometry, plane: u32) -> u32 {
         let per_page = geometry.units().per_page;
-        let Doing::Loading { from, .. } = self.doing else { return u32::from(plane == 0) };
+        let Doing::Loading { from, .. } = self.doing else {
+            unreachable!("a job that reads in several planes fills its load")
+        };
         // Bit 0 is the first slot of the page in the first plane.
         let slots =
             u128::from(self.load.asked) << (geometry.split(from).1 % geometry.slots_per_page());

@@ -202,7 +202,6 @@ impl Device {
         d.mask &= !LOADED;
         d.start(register.op, register.command, now);
         d.phase = Phase::Finishing;
-        *self.register(die) = Register::FREE;
         self.of_command(register.op, |device, op| {
             device.dies[die].end_wait(&mut device.ops[op].spent);
         });

@@ -37,8 +37,8 @@ impl Device {
         }
     }
 
-    /// The read or the program of a move inside a plane, and the program of what has to come out of the
-    /// register before. `None`: it is none of these.
+    /// The read of a move inside a plane, and every program of a job: of what stays in the die, and of what
+    /// crosses the channel, with what has to come out of the register before. `None`: it is none of these.
     #[cold]
     fn copy_inside<K: Kit, D>(
         &mut self,
@@ -66,7 +66,7 @@ impl Device {
                 }
                 Some(command)
             }
-            Work::Program if job.stays || job.comes_out > 0 => {
+            Work::Program => {
                 let mut command = self.program(ftl, op, source);
                 if job.stays {
                     self.stats.stayed[source as usize] += 1;

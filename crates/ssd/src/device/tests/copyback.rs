@@ -2,10 +2,11 @@
 //! every block that it lay in. With the same rate p in each, after k moves it is wrong at
 //! `(1 − (1 − 2p)^(k + 1)) / 2`, the parity of k + 1 coins.
 
-use crate::config::{Layers, load};
+use crate::config::{Drive, Layers, load};
 use crate::device::Cells;
 use crate::device::cells::Target;
 use kernel::Time;
+use nand::physics::{Cell, read_slope};
 use nand::{BlockId, Level};
 
 const DRIVE: &str = r#"
@@ -28,8 +29,7 @@ spare-factor = 0.2
 copyback = 7
 "#;
 
-#[test]
-fn errors_add_up_from_move_to_move() {
+fn drive() -> Drive {
     let layers = Layers {
         file: ("test.toml", DRIVE),
         library: &|_| None,
@@ -37,7 +37,33 @@ fn errors_add_up_from_move_to_move() {
         policy: &[],
         seed: None,
     };
-    let drive = load(&layers).unwrap_or_else(|errors| panic!("{errors:?}"));
+    load(&layers).unwrap_or_else(|errors| panic!("{errors:?}"))
+}
+
+/// At four times its rated cycles a block is read more often than it takes to turn half of its bits over: what
+/// is read of it is wrong like a coin, and never more often, nor is what was moved to it.
+#[test]
+fn no_more_than_half_of_all_bits_are_wrong() {
+    let drive = drive();
+    let mut cells = Cells::of(&drive, false).expect("they are modelled");
+    let block = BlockId::from_u32(0);
+    let (slot, level) = (drive.geometry.ppn(block, 1), Level::Medium);
+    let target = Target { slot, block, page_type: 1, level, guarded: false, units: 1 };
+    let _ = cells.erased(block, 1, 9_100_000, Time::ZERO);
+    let reads = 0.6 / read_slope(&Cell::new(2, 3000.0), 1, 12_000.0);
+    for _ in 0..reads as u64 {
+        cells.sense(&target, Time::ZERO);
+    }
+    for moved in [0.0, 0.1, 0.5] {
+        cells.inherit(slot, 1, moved);
+        let rber = cells.sense(&target, Time::ZERO);
+        assert!((rber - 0.5).abs() < 1e-6, "{rber} after {moved}");
+    }
+}
+
+#[test]
+fn errors_add_up_from_move_to_move() {
+    let drive = drive();
     let mut cells = Cells::of(&drive, false).expect("they are modelled");
     let geometry = drive.geometry;
     let at = |block: u32| {

@@ -45,14 +45,24 @@ struct OneDie {
     done: Vec<Done>,
     /// Reads that are yet to come, each when another is done.
     follow: u32,
+    /// What an operation takes on the channel.
+    channel: Dur,
 }
 
 impl OneDie {
     fn new(order: &str, suspend: Option<Suspend>) -> Self {
-        let (device, clock) = device(1, Bus::Included, suspend);
+        Self::on(Bus::Included, order, suspend)
+    }
+
+    fn on(bus: Bus, order: &str, suspend: Option<Suspend>) -> Self {
+        let (device, clock) = device(1, bus, suspend);
+        let channel = match bus {
+            Bus::Included => Dur::ZERO,
+            Bus::Modelled { command, .. } => command,
+        };
         let named = [("order".to_owned(), order.to_owned(), Map::new())];
         let order = policies::PolicySet::resolve(&named, None).expect("on the list").build().order;
-        Self { device, clock, order, done: Vec::new(), follow: 0 }
+        Self { device, clock, order, done: Vec::new(), follow: 0, channel }
     }
 
     fn arrive(&mut self, class: usize, at: Time) {
@@ -90,8 +100,9 @@ impl OneDie {
         let o = &self.device.ops[op];
         let (class, stay) = (class_of(o.work), at - o.since);
         // Nothing of the time is lost, however often it was interrupted.
-        assert_eq!(o.spent.queue.iter().sum::<u64>() + o.spent.array, stay.as_ns());
-        assert_eq!((o.spent.array, o.spent.bus), (SERVICE[class].as_ns(), 0));
+        let own = (SERVICE[class], self.channel);
+        assert_eq!((Dur::ns(o.spent.array), Dur::ns(o.spent.bus)), own);
+        assert_eq!(Dur::ns(o.spent.queue.iter().sum()) + own.0 + own.1, stay);
         let suspend = Dur::ns(o.spent.queue[super::super::SUSPEND as usize]);
         self.done.push(Done { class, at, stay, suspend });
         self.device.ops.remove(op);
@@ -274,6 +285,23 @@ fn an_erase_takes_its_time_and_that_of_its_suspends() {
     let reads = reads.map(|(at, stay, suspend)| done(0, at, stay, suspend));
     let program = 600 + 4 * 50 + 2 * 50;
     assert_eq!(all, [&reads[..], &[done(1, program, program, 100)]].concat());
+}
+
+/// It has crossed the channel before its array began, and does so once.
+#[test]
+fn what_is_interrupted_has_been_on_the_channel_once() {
+    let bus = Bus::Modelled { command: Dur::us(1), page: Dur::ZERO };
+    let mut die = OneDie::on(bus, "read-first", Some(TIMED));
+    die.arrive(1, Time::ZERO);
+    for at in [100, 301] {
+        die.run_until(us(at));
+        die.arrive(0, us(at));
+    }
+    die.run_until(us(100_000));
+    // A pause of 20, 1 on the channel, a read of 50, 30 until the array goes on: at 201, and at 402, after
+    // 99 and 100 of its 600.
+    let reads = [100, 301].map(|at| done(0, at + 71, 71, 20));
+    assert_eq!(die.done, [reads[0], reads[1], done(1, 803, 803, 100)]);
 }
 
 /// Whoever reads one page after the other does not wait for anything in between.
