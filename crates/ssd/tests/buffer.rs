@@ -560,3 +560,26 @@ fn a_drive_wears_out_below_a_buffer() {
     }
     assert_eq!(ends, 24);
 }
+
+/// Sixteen pages are written at once, sent at once, and many of them wait for space. Some are given up a
+/// nanosecond later, and stay given up as they get their slots, and only they.
+#[test]
+fn what_is_given_up_as_it_waits_for_space_stays_given_up() {
+    let drive = drive(&["buffer.size=64KiB", "precondition.fill=full"]);
+    let pages = u64::from(drive.logical_pages);
+    let mut rng = Rng::named(11, "test/given-up");
+    let (mut mapped, mut requests) = (BTreeSet::from_iter(0..pages), Vec::new());
+    for round in 0..200_u64 {
+        let at = round * 1_000_000_000;
+        let first = u64::from(rng.below(pages as u32));
+        let written: Vec<u64> = (0..16).map(|i| (first + i * 3) % pages).collect();
+        requests.extend(written.iter().map(|&page| write(at, page)));
+        mapped.extend(&written);
+        for page in written.into_iter().filter(|_| rng.below(2) == 0) {
+            requests.push(trim(at + 1, page));
+            mapped.remove(&page);
+        }
+    }
+    let value = serve(&drive, requests);
+    assert_eq!(count(&value["checks"]["mapped"]), mapped.len() as u64);
+}

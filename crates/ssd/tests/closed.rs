@@ -90,6 +90,28 @@ fn a_buffer_that_answers_at_once_is_asked_again_at_once() {
     assert_eq!(count(&value["end"]["at_ns"]), 50 * PROGRAM);
 }
 
+/// What a buffer answers at once makes a place at once, whoever asks first: a loop of one request and one
+/// of three fill four pages by turns, two and two. Two writes of the second are left to wait.
+#[test]
+fn loops_that_are_answered_at_once_go_by_turns() {
+    for own in
+        [&["buffer.size=16KiB"][..], &["buffer.size=16KiB", "policy arbitration=round-robin"]]
+    {
+        let one = (0..2).map(|page| urgent(write(0, page))).collect();
+        let three = (0..4).map(|page| write(0, page)).collect();
+        let flow = |name: &str, part| Part { flow: Some((name.into(), 1)), ..part };
+        let parts = vec![
+            flow("one", closed(part(one), 1, None)),
+            flow("three", closed(part(three), 3, None)),
+        ];
+        let value = run(parts, own);
+        let first = &value["host"]["high"]["write"];
+        assert_eq!(count(&first["requests"]), 2);
+        assert_eq!(count(&first["latency_ns"]["max"]), 0, "{own:?}");
+        assert_eq!(class_of(&value, "write").max, 2 * PROGRAM, "{own:?}");
+    }
+}
+
 /// A die that is never idle serves a read every tR. A quarter more than that comes at its times, beside a
 /// loop: those of the loop are served, too.
 #[test]

@@ -128,6 +128,18 @@ fn agcr_on_writes_alone_is_low_after_the_first() {
     assert_eq!(count(&agcr["flash"]["program"]["rewrite"]), 0);
 }
 
+/// Four parts of a page that one command programs have one level, which is asked for as that begins.
+#[test]
+fn parts_of_a_page_have_the_level_that_is_asked_for() {
+    for (level, takes) in [("high", 800), ("medium", 600), ("low", 450)] {
+        let own = format!("policy cost=agcr:first-write={level}");
+        let parts = ["geometry.page-size=16KiB", "ftl.mapping-unit=4KiB", &own];
+        let value = serve(&priced(&parts), (0..4).map(|page| write(0, page)).collect());
+        let written = class_of(&value, "write");
+        assert_eq!((written.min, written.max), (takes * US, takes * US), "{level}");
+    }
+}
+
 #[test]
 fn the_first_write_of_a_page_may_be_of_another_level() {
     for (level, first) in [("high", 800), ("medium", 600), ("low", 450)] {

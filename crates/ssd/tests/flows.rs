@@ -255,6 +255,25 @@ fn a_flow_has_no_more_inside_than_its_depth() {
     assert!(said.contains("`a` has a depth") && said.contains("arbitration=round-robin"), "{said}");
 }
 
+/// A flow's think time runs from its own answers: by hand, on eight dies that take 50 us for each read.
+#[test]
+fn each_flow_thinks_for_itself() {
+    let own = on(&["host.mode=think-time", "policy arbitration=weighted"]);
+    let both =
+        |a: [Request; 2], b: [Request; 2]| vec![flow("a", 1, a.into()), flow("b", 1, b.into())];
+    // Each is answered at 50 us, thinks for 100 or 300 us, and reads once more.
+    let mut seen = Vec::new();
+    let parts = both([read(0, 0), read(100_000, 1)], [read(0, 2), read(300_000, 3)]);
+    rows(&own, parts, &mut |arrival, latency| seen.push((arrival / 1000, latency / 1000)));
+    seen.sort_unstable();
+    assert_eq!(seen, [(0, 50), (0, 50), (150, 50), (350, 50)]);
+    // Both are answered at 50 us, `a` first, and think for no time: the second request of `a` is on its
+    // die before that of `b` comes, however urgent.
+    let parts = both([read(0, 0), read(0, 4)], [read(0, 2), urgent(read(0, 4))]);
+    let value = serve(&own, parts);
+    assert_eq!(["a", "b"].map(|name| mean(&value, name) / 1e3), [50.0, (50.0 + 100.0) / 2.0]);
+}
+
 /// Lists with every mode of arrival, one flow: whoever arbitrates, it is as it was.
 #[test]
 fn one_flow_under_any_arbiter_is_as_without() {
@@ -270,7 +289,7 @@ fn one_flow_under_any_arbiter_is_as_without() {
         })
         .collect();
     list[7] = bytes(list[7].at.as_ns(), Op::Write, 0, 9 * PAGE);
-    let throttled = "policy throttle=static:target=10s";
+    let throttled = "policy throttle=static:target=1000s";
     for own in [
         &["host.mode=timestamps"][..],
         &["host.mode=timestamps", "host.queue-limit=3"],
@@ -297,6 +316,8 @@ fn one_flow_under_any_arbiter_is_as_without() {
         };
         let without = result("merge");
         assert!(count(&without["host"]["all"]["requests"]) > 300);
+        let throttle = number(&without["host"]["write"]["delay_ns_by_cause"]["throttle"]);
+        assert_eq!(throttle > 0.0, own.contains(&throttled), "{own:?}");
         for arbiter in &ARBITERS[1..] {
             assert_eq!(result(arbiter), without, "{own:?} under {arbiter}");
         }

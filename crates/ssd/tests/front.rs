@@ -139,6 +139,28 @@ fn what_comes_first_goes_first() {
     assert_eq!(both("half"), [7 * 40_960, 8 * 40_960]);
 }
 
+/// What two cores are through with at one instant goes on in the order in which it came. Without a link
+/// nothing comes in between: a read finds the write that came before it on its way to flash.
+#[test]
+fn without_a_link_a_command_goes_on_at_once() {
+    let own = ["controller.cores=2", "controller.read=2us", "controller.write=2us"];
+    let more = ["ftl.unmapped-read=zero", "precondition.fill=none"];
+    let value = serve(&drive(&[&own[..], &more].concat()), vec![write(0, 3), read(0, 3)]);
+    assert_eq!(class_of(&value, "write").max, 2_000 + PROGRAM);
+    assert_eq!(class_of(&value, "read").max, 2_000 + PROGRAM + READ);
+}
+
+/// A page goes into the buffer while the next is on the link: 40,960 ns each on the link, and 4 us more.
+#[test]
+fn the_link_and_the_port_of_a_buffer_work_side_by_side() {
+    let own = ["link.rate=100MB/s", "buffer.size=64KiB", "buffer.latency=4us"];
+    let own = [&own[..], &["precondition.fill=none"]].concat();
+    let value = serve(&drive(&own), vec![write(0, 3), write(0, 4)]);
+    let all = class_of(&value, "write");
+    assert_eq!((all.min, all.max), (40_960 + 4_000, 2 * 40_960 + 4_000));
+    assert_eq!(cause(&value, "write", "buffer"), 4_000.0);
+}
+
 /// What needs no flash takes no time of its own: only a link, a controller or a buffer gives it some,
 /// however small. A run that took none says so, and no other run ends when it began.
 #[test]

@@ -1,12 +1,16 @@
 //! Requests that come one by one: the run is that of the list of what came, to the bit, and which data
 //! survive a loss of power is told in time.
 
+#![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
+
 mod common;
 
-use common::{PAGE, bytes, drive, run_with};
+use common::{PAGE, bytes, drive, read, run_with, write};
 use floatgate_ssd::sim::Turn;
 use floatgate_ssd::{Drive, NoCache, Session, WornOut, open_session};
-use kernel::{Prio, Rng, Time};
+use ftl::Lpn;
+use kernel::{Idx, Prio, Rng, Time};
+use nand::BlockId;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use workload::{List, Op, Request, Workload};
@@ -54,7 +58,7 @@ fn random(rng: &mut Rng) -> Request {
 fn serve(session: &mut Session, seed: u64, count: usize) -> Vec<Request> {
     let mut rng = Rng::named(seed, "client");
     let (mut came, mut inside) = (Vec::new(), 0);
-    let mut push = |session: &mut Session, request: Request, came: &mut Vec<Request>| {
+    let push = |session: &mut Session, request: Request, came: &mut Vec<Request>| {
         match session.arrive(&request, came.len() as u32) {
             Ok(at) => came.push(Request { at, ..request }),
             Err(WornOut) => return false,
@@ -140,7 +144,9 @@ fn what_a_flush_or_a_forced_write_answers_for_is_safe() {
             if request.op.writes() {
                 written.extend(pages.clone().map(|page| (page, token)));
             } else if request.op == Op::Trim {
-                pages.for_each(|page| drop(written.remove(&page)));
+                pages.for_each(|page| {
+                    written.remove(&page);
+                });
             }
             if session.arrive(&request, token).is_err() {
                 break;
@@ -188,6 +194,151 @@ fn what_a_flush_or_a_forced_write_answers_for_is_safe() {
         }
     }
     assert!(early > 500, "volatile buffers answer before data are safe: {early}");
+}
+
+/// Serves a request alone, and all that it sets off.
+fn alone(session: &mut Session, request: &Request) {
+    session.arrive(request, 0).expect("the drive lives");
+    while session.advance(None) != Turn::Idle {
+        while session.take_done().is_some() {}
+    }
+}
+
+/// What came at its times in one session is repeated in another, which is as the first was.
+#[test]
+fn what_came_in_an_earlier_session_can_come_again() {
+    for (name, settings) in DRIVES {
+        let drive = fit(settings);
+        let (mut first, mut second) = (session(&drive), session(&drive));
+        let came = serve(&mut first, 1, 1500);
+        let lived = came.iter().all(|request| second.repeat(request, 0).is_ok());
+        assert!(lived || first.sim().worn_out_at().is_some(), "{name}");
+        let list = List::new("list", came).expect("they came in order");
+        let [first, second] = [first, second].map(|mut session| {
+            session.close(&mut |_| {});
+            bare(session.report(list.about()).value().clone())
+        });
+        assert_eq!(first, second, "{name}");
+    }
+}
+
+#[test]
+fn a_session_has_room_for_as_many_as_its_drive() {
+    let mut session = session(&fit(&["host.queue-limit=4"]));
+    for token in 0..4 {
+        assert!(session.has_room(), "{token} are inside");
+        session.arrive(&read(0, 3), token).expect("the drive lives");
+    }
+    assert!(!session.has_room());
+    assert_eq!(session.advance(None), Turn::Done);
+    assert!(session.has_room());
+}
+
+/// Reads of 50 us on two dies: an arrival comes one nanosecond after what happened last, or the next one
+/// at which nothing happens.
+#[test]
+fn an_arrival_has_an_instant_of_its_own() {
+    let own = ["geometry.channels=2", "precondition.fill=full", "policy placement=static"];
+    let mut session = session(&drive(&own));
+    let arrive = |session: &mut Session, page| {
+        session.arrive(&read(0, page), 0).expect("the drive lives").as_ns()
+    };
+    assert_eq!(arrive(&mut session, 0), 0);
+    assert_eq!(session.advance(Some(Time::ZERO)), Turn::Reached);
+    assert_eq!(arrive(&mut session, 1), 1);
+    assert_eq!(session.advance(None), Turn::Done);
+    // The second read is done at 50,001 ns.
+    assert_eq!(session.sim().now(), Time::from_ns(50_000));
+    assert_eq!(arrive(&mut session, 0), 50_002);
+    let done: Vec<_> = std::iter::from_fn(|| session.take_done()).collect();
+    assert_eq!(done.len(), 2);
+    // It says how far it is when it closes: the third is still inside.
+    let mut seen = Vec::new();
+    session.close(&mut |p| seen.push((p.done, p.total, p.now)));
+    assert_eq!(seen, [(2, None, Time::from_ns(50_002))]);
+}
+
+/// Sixteen blocks of eight pages, of which the host sees half, written round and round: blocks are erased
+/// whose pages were all written over.
+#[test]
+fn a_session_says_how_the_drive_stands() {
+    let mut session = session(&fit(&[]));
+    for page in 0..4 {
+        alone(&mut session, &write(0, page));
+    }
+    let stands = session.standing();
+    assert_eq!((stands.programs, stands.page_bytes, stands.dies), ((4, 4), PAGE, 1));
+    assert_eq!((stands.erases, stands.wear, stands.spare_lost), ((0, 0.0, 0), 0.0, 0.0));
+    assert_eq!(
+        (stands.free_blocks, stands.die_busy_ns, stands.inside_ns),
+        (15, 4 * 600_000, 4 * 600_000)
+    );
+    for n in 4..136 {
+        alone(&mut session, &write(0, n % 64));
+    }
+    // Seventeen blocks were opened, and as many of the sixteen as are free were erased, and one more.
+    let stands = session.standing();
+    let erased = 1 + stands.free_blocks as u64;
+    assert!((1..16).contains(&erased));
+    assert_eq!((stands.programs, stands.erases), ((136, 136), (0, erased as f64 / 16.0, 1)));
+    assert!((stands.wear - erased as f64 / 16.0).abs() < 1e-12, "{}", stands.wear);
+    assert_eq!(stands.die_busy_ns, 136 * 600_000 + erased * 3_000_000);
+}
+
+/// Eight blocks are spare: each that is retired is an eighth of that.
+#[test]
+fn a_session_says_what_retired_blocks_have_taken() {
+    let mut session = session(&fit(&["reliability.endurance=3"]));
+    let mut seen = 0;
+    for page in (0..64).cycle() {
+        if session.arrive(&write(0, page), 0).is_err() {
+            break;
+        }
+        while !matches!(session.advance(None), Turn::Idle | Turn::WornOut) {
+            while session.take_done().is_some() {}
+        }
+        let retired = session.sim().ftl().counts().retired as f64;
+        assert_eq!(session.standing().spare_lost, (retired / 8.0).min(1.0));
+        seen += u32::from(retired > 0.0);
+    }
+    assert!(seen > 0);
+}
+
+/// Marks are set after 1, 65, 129, … requests, as in a run, whatever is inside; so a hundred and thirty
+/// pages, one by one, have halves to the page.
+#[test]
+fn a_session_has_halves() {
+    let mut session = session(&fit(&[]));
+    for n in 0..130 {
+        alone(&mut session, &write(0, n % 64));
+    }
+    assert_eq!(
+        session.sim().halves().map(|halves| halves.map(|half| half.host_pages)),
+        Some([65; 2])
+    );
+}
+
+/// A page lies in a block that was full when the session began and was erased once since: a read of it
+/// meets what the session wrote, and a read of what lay there before does not.
+#[test]
+fn a_read_meets_what_was_written_since_a_full_block_was_erased() {
+    let mut session = session(&drive(&["precondition.fill=full"]));
+    let array = session.sim().ftl().array();
+    let full: Vec<bool> = (0..16).map(|block| array.next_page(BlockId::new(block)) == 8).collect();
+    alone(&mut session, &read(0, 1));
+    assert!(full.contains(&true) && !session.sim().read_what_it_wrote());
+    let lies_there = |session: &Session, page| {
+        let ftl = session.sim().ftl();
+        let block = ftl.geometry().block_of(ftl.find(Lpn::new(page)).expect("it was written"));
+        full[block.index()] && ftl.array().erases()[block] == 1
+    };
+    let found = (0..1000).map(|n| n % 64).find(|&page| {
+        alone(&mut session, &write(0, page));
+        lies_there(&session, page as usize)
+    });
+    assert!(!session.sim().read_what_it_wrote());
+    alone(&mut session, &read(0, found.expect("blocks are erased and written again")));
+    assert!(session.sim().read_what_it_wrote());
 }
 
 #[test]

@@ -50,8 +50,6 @@ pub(crate) struct Arbiter {
     inbox: Inbox,
     lanes: Vec<Lane>,
     flows: Vec<Tenant>,
-    /// Requests of all lanes that wait.
-    waiting: usize,
     /// Free places in the drive.
     places: u32,
     /// Arrivals up to this time were taken note of.
@@ -105,7 +103,6 @@ impl Arbiter {
                 .iter()
                 .map(|&(weight, most)| Tenant { weight, inside: 0, most })
                 .collect(),
-            waiting: 0,
             places: match settings.mode {
                 HostMode::QueueDepth => settings.queue_depth,
                 _ => settings.queue_limit,
@@ -152,13 +149,13 @@ impl Arbiter {
                 self.arrival(&next) <= self.horizon
             } else {
                 let open = &self.lanes[..self.flows.len()];
-                self.waiting < AHEAD && open.iter().any(|lane| lane.waiting.is_empty())
+                open.iter().any(|lane| lane.waiting.is_empty())
+                    && open.iter().map(|lane| lane.waiting.len()).sum::<usize>() < AHEAD
             };
             if !wanted {
                 break;
             }
             self.inbox.take();
-            self.waiting += 1;
             self.lanes[usize::from(next.flow)].waiting.push_back(next);
         }
         for at in 0..self.lanes.len() {
@@ -247,7 +244,6 @@ impl Arbiter {
         if lane.closed.is_some() {
             lane.free.pop_front();
         } else {
-            self.waiting -= 1;
             (lane.ready, lane.thinks) = (None, self.mode != HostMode::ThinkTime);
         }
         let open = lane.closed.is_none();

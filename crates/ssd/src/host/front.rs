@@ -135,8 +135,7 @@ impl Front {
         let took = (at - came).as_ns();
         match what {
             Passed::Command(id) => *place(&mut self.commands, id) = [took, 0],
-            Passed::Bare(id) if self.has_controller() => place(&mut self.commands, id)[1] = took,
-            Passed::Bare(id) => *place(&mut self.commands, id) = [0, took],
+            Passed::Bare(id) => place(&mut self.commands, id)[1] = took,
             Passed::In(op) | Passed::Out(op) => *place(&mut self.data, op) = took,
         }
         what
@@ -150,10 +149,7 @@ impl Front {
     /// A page of a request is answered: of all, the last one's data count.
     pub(crate) fn add_data(&mut self, id: u32, op: u32) {
         let data = self.data.get(op as usize).copied().unwrap_or_default();
-        let has_controller = self.has_controller();
-        let command = place(&mut self.commands, id);
-        command[0] = if has_controller { command[0] } else { 0 };
-        command[1] = data;
+        place(&mut self.commands, id)[1] = data;
     }
 }
 

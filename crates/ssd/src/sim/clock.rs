@@ -61,14 +61,14 @@ impl Clock {
     #[inline]
     pub(crate) fn next(&self) -> Option<(Time, Actor)> {
         let (at, place) = self.agenda.peek()?;
-        let actor = match place.wrapping_sub(self.dies) {
-            0 => Actor::Alarm,
-            1 => Actor::Gate,
-            2 => Actor::Timer,
-            3 => Actor::Port,
-            4 => Actor::Trays,
-            beyond if place > self.dies => Actor::Register(DieId::new(beyond - OTHERS)),
-            _ => Actor::Die(DieId::new(place)),
+        let actor = match place.checked_sub(self.dies) {
+            None => Actor::Die(DieId::new(place)),
+            Some(0) => Actor::Alarm,
+            Some(1) => Actor::Gate,
+            Some(2) => Actor::Timer,
+            Some(3) => Actor::Port,
+            Some(4) => Actor::Trays,
+            Some(beyond) => Actor::Register(DieId::new(beyond - OTHERS)),
         };
         Some((at, actor))
     }

@@ -98,7 +98,8 @@ impl Session {
         let mean = |column: &[u32]| {
             column.iter().map(|&n| f64::from(n)).sum::<f64>() / column.len() as f64
         };
-        let ends = (erases.iter().min(), erases.iter().max());
+        let ends = erases.iter().copied().min().zip(erases.iter().copied().max());
+        let (least, most) = ends.expect("a drive has blocks");
         let spare = geometry.pages() as u64 - u64::from(self.drive.logical_pages);
         let lost = counts.retired * u64::from(geometry.pages_per_block());
         let now = sim.now();
@@ -106,12 +107,12 @@ impl Session {
         Standing {
             programs: (counts.program[Source::Host], counts.program.total()),
             page_bytes: geometry.page_size().get(),
-            erases: (ends.0.copied().unwrap_or(0), mean(erases), ends.1.copied().unwrap_or(0)),
+            erases: (least, mean(erases), most),
             wear: mean(wear) * 1e-3,
             die_busy_ns: busy.map(|die| die.busy_until(now).iter().sum::<u64>()).sum(),
             dies: geometry.dies(),
             free_blocks: geometry.plane_ids().map(|plane| ftl.free_blocks(plane)).sum(),
-            spare_lost: (lost as f64 / spare.max(1) as f64).min(1.0),
+            spare_lost: (lost as f64 / spare as f64).min(1.0),
             inside_ns: sim.requests.inside_ns(now),
         }
     }
