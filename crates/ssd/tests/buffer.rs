@@ -19,6 +19,7 @@ use workload::{List, Op, Request, Workload};
 
 const PROGRAM: u64 = 600_000;
 const READ: u64 = 50_000;
+const ERASE: u64 = 3_000_000;
 
 fn buffered(pages: u64, flush_above: f64, own: &[&str]) -> Drive {
     let size = format!("buffer.size={}KiB", 4 * pages);
@@ -582,4 +583,24 @@ fn what_is_given_up_as_it_waits_for_space_stays_given_up() {
     }
     let value = serve(&drive, requests);
     assert_eq!(count(&value["checks"]["mapped"]), mapped.len() as u64);
+}
+
+/// Blocks of eight pages are written round and round, each by one flush, so that each flush opens a block
+/// and has another erased, in which nothing is valid. The erase stands before a read that comes later.
+#[test]
+fn what_a_flush_sets_off_stands_before_what_comes_later() {
+    let drive = buffered(16, 1.0, &["buffer.power-loss-protected=false"]);
+    let rounds = 24_u64;
+    let mut requests = Vec::new();
+    for round in 0..rounds {
+        let at = round * 1_000_000_000;
+        requests.extend((0..8).map(|i| write(at, (8 * round + i) % 64)));
+        requests.push(flush(at + 1));
+    }
+    let last = requests.last().expect("rounds").at.as_ns();
+    requests.push(read(last + 1, 8 * rounds % 64));
+    let value = serve(&drive, requests);
+    assert_eq!(count(&value["flash"]["program"]["total"]), 8 * rounds);
+    let read = class_of(&value, "read");
+    assert_eq!(read.totals(), (8 * PROGRAM + ERASE + READ - 1, 8 * PROGRAM - 1, ERASE, 0, READ));
 }
