@@ -17,8 +17,7 @@ impl<K: Kit> Ftl<K> {
         let at = self.tray_of(lpn);
         let tray = &mut self.staged[at];
         // A page is hardly ever there twice: some are compared at once.
-        let holds =
-            |some: &[(Lpn, _)]| some.iter().fold(false, |has, (page, _)| has | (*page == lpn));
+        let holds = |some: &[(Lpn, _)]| some.iter().filter(|(page, _)| *page == lpn).count() > 0;
         if tray.chunks(16).any(holds)
             && let Some((_, known)) = tray.iter_mut().find(|(staged, _)| *staged == lpn)
         {

@@ -207,9 +207,10 @@ fn survey(
         if all_seen && all_noted {
             return Ok(());
         }
-        let (found, expected) = match all_seen {
-            true => ("too many processes", "a process in its column"),
-            false => ("too many devices", "a device in its column"),
+        let (found, expected) = if all_seen {
+            ("too many processes", "a process in its column")
+        } else {
+            ("too many devices", "a device in its column")
         };
         let what = detail(name, Spot::Row(check.done), found, expected, "");
         Err(TraceError::Record(what))

@@ -256,9 +256,12 @@ impl ReadOptions {
             return Some((found, others(|held| held.events), "leave `--event` out"));
         }
         let column = self.columns.is_some();
-        let lacks = |several: &str| match column {
-            true => format!("`--columns` that name no {several}"),
-            false => format!("the format {format}, which names no {several}"),
+        let lacks = |several: &str| {
+            if column {
+                format!("`--columns` that name no {several}")
+            } else {
+                format!("the format {format}, which names no {several}")
+            }
         };
         if self.process.is_some() && !processes {
             let found = format!("`--process` with {}", lacks("processes"));

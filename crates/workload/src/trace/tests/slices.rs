@@ -191,7 +191,8 @@ fn devices_are_flows_in_regions_of_their_own() {
         let of = |device| all.iter().filter(|p| p.device == device).count();
         let mut counted: Vec<usize> = flows.iter().map(|flow| flow.2.len()).collect();
         let mut expected = [of(0), of(1), of(2)];
-        (counted.sort_unstable(), expected.sort_unstable());
+        counted.sort_unstable();
+        expected.sort_unstable();
         assert_eq!(counted, expected, "{name}");
         formats += 1;
     }
