@@ -268,10 +268,10 @@ fn each_flow_thinks_for_itself() {
     seen.sort_unstable();
     assert_eq!(seen, [(0, 50), (0, 50), (150, 50), (350, 50)]);
     // Both are answered at 50 us, `a` first, and think for no time: the second request of `a` is on its
-    // die before that of `b` comes, however urgent.
+    // die before that of `b` comes, however urgent, which takes 100 us then.
     let parts = both([read(0, 0), read(0, 4)], [read(0, 2), urgent(read(0, 4))]);
     let value = serve(&own, parts);
-    assert_eq!(["a", "b"].map(|name| mean(&value, name) / 1e3), [50.0, (50.0 + 100.0) / 2.0]);
+    assert_eq!(["a", "b"].map(|name| mean(&value, name) / 1e3), [50.0, 75.0]);
 }
 
 /// Lists with every mode of arrival, one flow: whoever arbitrates, it is as it was.
