@@ -56,7 +56,7 @@ impl Rows {
             named("prio", Values::Words(self.prio, PRIOS.map(Into::into).into())),
         ];
         if !flows.is_empty() {
-            let names = flows.iter().map(|flow| flow.name.clone().into()).collect();
+            let names = flows.iter().map(|flow| flow.name.clone()).collect();
             columns.push(named("flow", Values::Words(self.flow, names)));
         }
         columns

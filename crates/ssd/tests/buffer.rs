@@ -569,7 +569,7 @@ fn what_is_given_up_as_it_waits_for_space_stays_given_up() {
     let drive = drive(&["buffer.size=64KiB", "precondition.fill=full"]);
     let pages = u64::from(drive.logical_pages);
     let mut rng = Rng::named(11, "test/given-up");
-    let (mut mapped, mut requests) = (BTreeSet::from_iter(0..pages), Vec::new());
+    let (mut mapped, mut requests) = ((0..pages).collect::<BTreeSet<_>>(), Vec::new());
     for round in 0..200_u64 {
         let at = round * 1_000_000_000;
         let first = u64::from(rng.below(pages as u32));

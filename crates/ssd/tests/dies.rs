@@ -1,5 +1,7 @@
 //! What a die does first, and what may interrupt it: each mechanism against its law.
 
+#![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
+
 mod common;
 
 use common::{

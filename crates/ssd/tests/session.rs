@@ -214,11 +214,11 @@ fn what_came_in_an_earlier_session_can_come_again() {
         let lived = came.iter().all(|request| second.repeat(request, 0).is_ok());
         assert!(lived || first.sim().worn_out_at().is_some(), "{name}");
         let list = List::new("list", came).expect("they came in order");
-        let [first, second] = [first, second].map(|mut session| {
+        let told = |mut session: Session| {
             session.close(&mut |_| {});
             bare(session.report(list.about()).value().clone())
-        });
-        assert_eq!(first, second, "{name}");
+        };
+        assert_eq!(told(first), told(second), "{name}");
     }
 }
 
