@@ -151,14 +151,17 @@ fn without_a_link_a_command_goes_on_at_once() {
 }
 
 /// A page goes into the buffer while the next is on the link: 40,960 ns each on the link, and 4 us more.
+/// It is then programmed, before a read that comes while the next is still on the link.
 #[test]
 fn the_link_and_the_port_of_a_buffer_work_side_by_side() {
     let own = ["link.rate=100MB/s", "buffer.size=64KiB", "buffer.latency=4us"];
-    let own = [&own[..], &["precondition.fill=none"]].concat();
-    let value = serve(&drive(&own), vec![write(0, 3), write(0, 4)]);
+    let own = [&own[..], &["precondition.fill=full"]].concat();
+    let value = serve(&drive(&own), vec![write(0, 3), write(0, 4), read(60_000, 9)]);
     let all = class_of(&value, "write");
     assert_eq!((all.min, all.max), (40_960 + 4_000, 2 * 40_960 + 4_000));
     assert_eq!(cause(&value, "write", "buffer"), 4_000.0);
+    let programmed = 40_960 + 4_000 + PROGRAM;
+    assert_eq!(class_of(&value, "read").max, programmed - 60_000 + READ + 40_960);
 }
 
 /// What needs no flash takes no time of its own: only a link, a controller or a buffer gives it some,
