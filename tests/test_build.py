@@ -60,7 +60,8 @@ def sources_of(root: Path) -> str:
     assert len(engine) > 100
     assert len(presets) > 20
     engine = [*engine, *presets, root / "Cargo.lock"]
-    binding = rust(root / "crates" / "python" / "src")
+    crates = [root / "crates" / crate / "src" for crate in ("live", "python")]
+    binding = [path for crate in crates for path in rust(crate)]
     return f"{sha256(lines(engine, root))}  engine\n{sha256(lines(binding, root))}  binding\n"
 
 

@@ -173,7 +173,7 @@ def tables(first: Sequence[str] = ()) -> list[tuple[str, list[Measure]]]:
     """The tables of a page about runs: what is looked at first, by name, then what all have.
 
     >>> [(title, len(measures)) for title, measures in tables(["waf", "flash.rmw_reads"])]
-    [('Looked at first', 2), ('Host requests: latency from arrival to completion', 7), \
+    [('Looked at first', 2), ('Host requests: latency from arrival to completion', 9), \
 ('Flash: reclaiming and wear', 7)]
     """
     wanted = dict.fromkeys(first)
