@@ -37,6 +37,7 @@ DOCUMENTS = {
     "READY (Lee et al., FAST 2012)": ("ready",),
     "Adaptive bit density and in-place reprogramming (Wu et al., DATE 2018)": ("read-disturb",),
     "Characterizing flash memory (Grupp et al., MICRO 2009)": ("chips", "physics", "mango", "wom"),
+    "Program and erase suspension (Wu and He, FAST 2012)": ("suspend",),
     "Laws of garbage collection": ("gc-laws",),
 }
 

@@ -445,3 +445,20 @@ def test_other_traces_stand_ahead_of_workloads_above_the_blocks(
     there["also_there"] = []
     names = [run.names["workload"] for run in plan.with_other_traces(["/traces"]).planned()]
     assert names == ["zipf", "uniform", "zipf", "uniform", "hot-cold"]
+
+
+def test_cases_of_one_axis_may_name_the_workload() -> None:
+    slow = {"policy": {"order": "fifo"}}
+    made = Experiment(
+        "cases",
+        drive="agcr",
+        cases={
+            "order of reads": {"in turn": slow, "first": {"policy": {"order": "read-first"}}},
+            "workload": {"few": {"workload": "zipf"}, "many": {"workload": "random-read"}},
+        },
+    )
+    names = [dict(run.names) for run in made.planned()]
+    assert len(names) == 4
+    assert {name["workload"] for name in names} == {"few", "many"}
+    with pytest.raises(fg.ConfigError, match="no `workload`"):
+        Experiment("none", drive="agcr", cases={"order of reads": {"in turn": slow}})

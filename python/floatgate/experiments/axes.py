@@ -109,18 +109,18 @@ def axes_of(block: Mapping[str, Any], folder: Path) -> list[Axis]:
         axes.append(Axis("seed", tuple(Choice(k, Part(seed=_seed(v))) for k, v in choices)))
     _check_names(axes)
     by_cases = [
-        choice.part
+        [choice.part for choice in axis.choices]
         for axis in axes
         if axis.name in block.get("cases", {})
-        for choice in axis.choices
     ]
-    if "drive" not in block and not (by_cases and all(part.drive for part in by_cases)):
+    if "drive" not in block and not any(all(part.drive for part in axis) for axis in by_cases):
         raise MistakeError(Mistake((), "these runs have no `drive`"))
-    named = [part.workload or part.flow for part in by_cases]
-    if not {"workload", "flow"} & block.keys() and not (named and all(named)):
+    named = any(all(part.workload or part.flow for part in axis) for axis in by_cases)
+    if not {"workload", "flow"} & block.keys() and not named:
         raise MistakeError(Mistake((), "these runs have no `workload`"))
-    flowing = "flow" in block or any(part.flow for part in by_cases)
-    if flowing and ("workload" in block or any(part.workload for part in by_cases)):
+    parts = [part for axis in by_cases for part in axis]
+    flowing = "flow" in block or any(part.flow for part in parts)
+    if flowing and ("workload" in block or any(part.workload for part in parts)):
         where = ("flow",) if "flow" in block else ("workload",)
         message = "flows are the workload, and there is a `workload` beside them"
         raise MistakeError(Mistake(where, message, "a workload is a flow, too: [flow] NAME = it"))
