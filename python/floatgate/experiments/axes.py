@@ -118,9 +118,9 @@ def axes_of(block: Mapping[str, Any], folder: Path) -> list[Axis]:
     named = any(all(part.workload or part.flow for part in axis) for axis in by_cases)
     if not {"workload", "flow"} & block.keys() and not named:
         raise MistakeError(Mistake((), "these runs have no `workload`"))
-    parts = [part for axis in by_cases for part in axis]
-    flowing = "flow" in block or any(part.flow for part in parts)
-    if flowing and ("workload" in block or any(part.workload for part in parts)):
+    all_cases = [part for axis in by_cases for part in axis]
+    flowing = "flow" in block or any(part.flow for part in all_cases)
+    if flowing and ("workload" in block or any(part.workload for part in all_cases)):
         where = ("flow",) if "flow" in block else ("workload",)
         message = "flows are the workload, and there is a `workload` beside them"
         raise MistakeError(Mistake(where, message, "a workload is a flow, too: [flow] NAME = it"))
