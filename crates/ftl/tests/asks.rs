@@ -16,7 +16,7 @@ use nand::{
 };
 use policies::PolicySet;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 use support::{Mix, Plain, SMALL, Traditional, policies_of, small_config};
 
@@ -763,14 +763,23 @@ impl Cost for Asking {
     }
 }
 
+/// Two slots of a page are programmed together.
+const HALVES: Units = Units { per_page: 2, pages: 1, planes: 1 };
+
 /// Eight blocks of four pages, each of two slots.
 fn halves<C: Cost + 'static>(logical_pages: u32, cost: C) -> Ftl<Mix<C, Planner, Plain>> {
-    let halves = Units { per_page: 2, pages: 1, planes: 1 };
-    let geometry = geometry().with_units(halves).expect("they fit");
+    of_units(HALVES, &small_config(SMALL, logical_pages, 0), cost)
+}
+
+fn of_units<C>(units: Units, config: &Config, cost: C) -> Ftl<Mix<C, Planner, Plain>>
+where
+    C: Cost + 'static,
+{
+    let geometry = config.geometry.with_units(units).expect("they fit");
     let layouts = Layouts::new(geometry.pages_per_block());
-    let config = Config { geometry, layouts, ..small_config(SMALL, logical_pages, 0) };
     let set = PolicySet::resolve(&[], None).expect("the default policies");
-    Ftl::new(config, policies_of(&set, cost, Planner::default(), Plain))
+    let policies = policies_of(&set, cost, Planner::default(), Plain);
+    Ftl::new(Config { geometry, layouts, ..*config }, policies)
 }
 
 /// One command programs at one level: the finest that is asked for any of its pages, whichever is asked
@@ -806,6 +815,112 @@ fn what_is_programmed_together_has_the_finest_level_of_all() {
         }
         assert_eq!(slots.map(|slot| ftl.level_of(slot)), [finest; 2], "{asked:?}");
     }
+}
+
+/// A program takes two slots of each of two planes: of a block of sixteen those of the first are 0, 1, 4, 5
+/// and so on. What is left in each plane is its own.
+#[test]
+fn what_a_block_holds_is_told_by_plane() {
+    let shape = Shape { planes_per_die: 2, ..SMALL };
+    let units = Units { per_page: 2, pages: 1, planes: 2 };
+    let mut ftl = of_units(units, &small_config(shape, 32, 0), Traditional);
+    for lpn in 0..16 {
+        assert!(ftl.write_now(Lpn::from_u32(lpn), data(lpn), NOW));
+    }
+    for lpn in [0, 2, 3] {
+        assert!(ftl.trim(Lpn::from_u32(lpn), NOW));
+    }
+    let geometry = ftl.geometry();
+    let block = geometry.block_of(ftl.map().lookup(Lpn::from_u32(15)).expect("mapped"));
+    let valid = [0, 1].map(|plane| ftl.map().count_valid_in(geometry, block, plane));
+    assert_eq!((valid, ftl.map().count_valid(block)), ([7, 6], 13));
+}
+
+/// Wants pages of the test's choice written anew, and hears of every page that is programmed.
+#[derive(Default)]
+struct Again {
+    wants: VecDeque<u32>,
+    told: Vec<(u32, u32, Source)>,
+}
+
+impl Watch for Again {
+    fn interests(&self) -> Interests {
+        Interests::PROGRAM.with(Interests::IDLE)
+    }
+
+    fn on_program(&mut self, lpn: Lpn, ppn: Ppn, _: Level, tag: Tag, _: Time) {
+        self.told.push((lpn.as_u32(), ppn.as_u32(), tag.source));
+    }
+}
+
+impl Cost for Again {
+    fn initial(&self) -> Level {
+        Level::Medium
+    }
+
+    fn level(&mut self, _: &WriteCtx) -> Level {
+        Level::Medium
+    }
+
+    fn rewrite(&mut self, _: DieId, _: &FtlView<'_>) -> Option<Lpn> {
+        self.wants.pop_front().map(Lpn::from_u32)
+    }
+}
+
+/// Four slots are programmed together, so that the policy is asked for four pages; one that it wants again
+/// while it waits for the others is written once. It hears of every page.
+#[test]
+fn pages_are_written_anew_as_many_as_a_command_programs() {
+    let units = Units { per_page: 2, pages: 2, planes: 1 };
+    let mut ftl = of_units(units, &small_config(SMALL, 16, 0), Again::default());
+    for lpn in 0..16 {
+        assert!(ftl.write_now(Lpn::from_u32(lpn), data(lpn), NOW));
+    }
+    let at = |ftl: &Ftl<_>, lpn| ftl.map().lookup(Lpn::from_u32(lpn)).expect("mapped").as_u32();
+    let told =
+        |ftl: &mut Ftl<Mix<Again, Planner, Plain>>| std::mem::take(&mut ftl.policies.cost.told);
+    let written: Vec<_> = (0..16).map(|lpn| (lpn, at(&ftl, lpn), Source::Host)).collect();
+    assert_eq!(told(&mut ftl), written);
+
+    ftl.policies.cost.wants = [3, 5, 3, 8, 5, 9].into();
+    let id = ftl.idle_job(DIE).expect("the policy wants pages");
+    ftl.run_job(id, NOW);
+    let first = at(&ftl, 3);
+    let rewritten = [(3, 0), (5, 1), (8, 2), (9, 3)];
+    assert_eq!(told(&mut ftl), rewritten.map(|(lpn, n)| (lpn, first + n, Source::Rewrite)));
+    assert_eq!(rewritten.map(|(lpn, _)| at(&ftl, lpn)), rewritten.map(|(_, n)| first + n));
+    ftl.check().expect("a sound drive");
+}
+
+/// The last page of a victim is programmed with the first of the next. That makes enough room here, and the
+/// next victim keeps what it still holds, however much idle time would collect.
+///
+/// Pages 0 to 39 fill blocks 0 to 4. Writing ten of them again leaves one page in the first, five in the
+/// second, and one free block: both are emptied, as the collector's own frontier takes the last. Later the
+/// third holds one page and the fourth three; the first of these joins the other.
+#[test]
+fn the_next_victim_is_given_back_where_that_is_enough() {
+    use State::{Closed, Free};
+    let gc = GcMarks { start: 2, stop: 2, background_stop: 6, one_by_one: false, paced: false };
+    let config = Config { gc, ..small_config(SMALL, 40, 0) };
+    let mut ftl = of_units(HALVES, &config, Traditional);
+    let write = |ftl: &mut Ftl<_>, lpn: u32| ftl.write_now(Lpn::from_u32(lpn), data(lpn), NOW);
+    let block = |ftl: &Ftl<Mix<_, _, _>>, lpn| {
+        ftl.geometry().block_of(ftl.map().lookup(Lpn::from_u32(lpn)).expect("mapped"))
+    };
+    assert!((0..40).all(|lpn| write(&mut ftl, lpn)));
+    let blocks: Vec<BlockId> = (0..5).map(|n| block(&ftl, 8 * n)).collect();
+    let state = |ftl: &Ftl<Mix<_, _, _>>| blocks.iter().map(|b| ftl.blocks().state(*b)).collect();
+    let free = |ftl: &Ftl<Mix<_, _, _>>| ftl.free_blocks(PlaneId::from_u32(0));
+    assert!((0..7).chain(8..11).all(|lpn| write(&mut ftl, lpn)));
+    let states: Vec<State> = state(&ftl);
+    assert_eq!((free(&ftl), states), (2, vec![Free, Free, Closed, Closed, Closed]));
+    assert!((24..28).all(|lpn| ftl.trim(Lpn::from_u32(lpn), NOW)));
+    assert!((16..23).chain([28]).all(|lpn| write(&mut ftl, lpn)));
+    let states: Vec<State> = state(&ftl);
+    assert_eq!((free(&ftl), &states[2..]), (2, &[Free, Closed, Closed][..]));
+    assert_eq!(block(&ftl, 31), blocks[3]);
+    ftl.check().expect("a sound drive");
 }
 
 /// What the host may fill: all blocks but one.

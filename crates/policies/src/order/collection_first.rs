@@ -73,4 +73,21 @@ mod tests {
             assert_eq!((heads[picked].op, heads[picked].prio), waiting[0]);
         }
     }
+
+    /// A program makes way for a read unless it is the more urgent of them; nothing else does, since
+    /// collection goes first.
+    #[test]
+    fn programs_of_the_host_make_way() {
+        use Prio::{High, Normal};
+        let at = Time::ZERO;
+        for running in [Op::Read, Op::Write, Op::Job] {
+            for (theirs, ours) in [(Normal, Normal), (Normal, High), (High, Normal), (High, High)] {
+                let [running, read] = [(running, theirs, 0), (Op::Read, ours, 1)]
+                    .map(|(op, prio, seq)| OpView { op, prio, seq });
+                let may = CollectionFirst.may_suspend(&running, Waited::default(), &read, at);
+                let expected = running.op == Op::Write && (theirs, ours) != (High, Normal);
+                assert_eq!(may, expected, "{running:?} for {read:?}");
+            }
+        }
+    }
 }

@@ -415,4 +415,20 @@ mod tests {
         }
         assert_eq!(seen, [1, 3, 5, 5, 9, 11, 12]);
     }
+
+    /// What took a read-modify-write is what took its read and then its program, each by its name.
+    #[test]
+    fn what_came_after_is_added_by_name() {
+        let of = |n: u64| Spent {
+            queue: std::array::from_fn(|source| n * (source as u64 + 1)),
+            bus: 100 * n,
+            array: 200 * n,
+            ecc: 300 * n,
+            buffer: 400 * n,
+        };
+        let mut sum = of(1);
+        sum.then(&of(10));
+        let parts = |s: &Spent| (s.queue, s.bus, s.array, s.ecc, s.buffer);
+        assert_eq!(parts(&sum), parts(&of(11)));
+    }
 }
