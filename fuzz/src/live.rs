@@ -2,6 +2,8 @@
 //! pieces, it means the same; nothing is kept beyond one command, and every command is within the
 //! export.
 
+use std::sync::LazyLock;
+
 use live::wire::{Decoder, Export, Kind, MAX_PAYLOAD, Step};
 
 use crate::choice;
@@ -9,23 +11,31 @@ use crate::choice;
 const SIZE: u64 = 1 << 40;
 const SECTOR: u64 = 512;
 
-fn export() -> Export {
+// Made once: an input takes about a microsecond.
+static EXPORT: LazyLock<Export> = LazyLock::new(|| {
     let (name, description) = ("small".to_owned(), "for a test".to_owned());
     Export { name, description, size: SIZE, sector: SECTOR as u32, preferred: 4096 }
-}
+});
+
+static NEW: LazyLock<Decoder> = LazyLock::new(Decoder::new);
+
+/// After a handshake, with structured replies and contexts.
+static READY: LazyLock<Decoder> = LazyLock::new(|| {
+    let mut decoder = Decoder::new();
+    decoder.feed(&whole_handshake(7));
+    let mut out = Vec::new();
+    while decoder.next(&EXPORT, &mut out) != Step::More {}
+    assert!(decoder.is_ready());
+    decoder
+});
 
 /// What all of it comes to, in pieces of so many bytes: the steps, and what was said.
-fn heard(
-    mut decoder: Decoder,
-    export: &Export,
-    bytes: &[u8],
-    piece: usize,
-) -> (Vec<Step>, Vec<u8>, bool) {
-    let (mut steps, mut out) = (Vec::new(), Vec::new());
+fn heard(mut decoder: Decoder, bytes: &[u8], piece: usize) -> (Vec<Step>, Vec<u8>, bool) {
+    let (mut steps, mut out) = (Vec::new(), Vec::with_capacity(1024));
     for piece in bytes.chunks(piece) {
         decoder.feed(piece);
         loop {
-            let step = decoder.next(export, &mut out);
+            let step = decoder.next(&EXPORT, &mut out);
             match &step {
                 Step::More => break,
                 Step::Close => {
@@ -42,15 +52,15 @@ fn heard(
     (steps, out, decoder.is_ready())
 }
 
-fn listen(start: impl Fn() -> Decoder, bytes: &[u8]) -> bool {
+fn listen(start: &Decoder, bytes: &[u8]) -> bool {
     let (chosen, bytes) = choice(bytes);
-    let export = export();
-    let (steps, out, ready) = heard(start(), &export, bytes, usize::MAX);
+    let whole = heard(start.clone(), bytes, usize::MAX);
     // In pieces one time in eight, as that takes longer than all else.
     if chosen < 32 {
-        let pieces = heard(start(), &export, bytes, 1 + chosen);
-        assert!(pieces == (steps.clone(), out.clone(), ready), "it depends on the pieces");
+        let pieces = heard(start.clone(), bytes, 1 + chosen);
+        assert!(pieces == whole, "it depends on the pieces");
     }
+    let (steps, out, ready) = whole;
     // An answer is a hundred bytes or two, and whoever asks sends four at least.
     assert!(out.len() <= 64 + 200 * (1 + bytes.len() / 4), "{} bytes said", out.len());
     for step in &steps {
@@ -67,20 +77,12 @@ fn listen(start: impl Fn() -> Decoder, bytes: &[u8]) -> bool {
 
 /// From the first byte on.
 pub(crate) fn handshake(bytes: &[u8]) -> bool {
-    listen(Decoder::new, bytes)
+    listen(&NEW, bytes)
 }
 
-/// After a handshake, with structured replies and contexts.
+/// After a handshake.
 pub(crate) fn commands(bytes: &[u8]) -> bool {
-    let ready = || {
-        let mut decoder = Decoder::new();
-        decoder.feed(&whole_handshake(7));
-        let mut out = Vec::new();
-        while decoder.next(&export(), &mut out) != Step::More {}
-        assert!(decoder.is_ready());
-        decoder
-    };
-    listen(ready, bytes)
+    listen(&READY, bytes)
 }
 
 fn option(out: &mut Vec<u8>, number: u32, data: &[u8]) {
@@ -134,7 +136,46 @@ pub(crate) fn seeds_of_handshakes() -> Vec<Vec<u8>> {
     too_long.extend(3_u32.to_be_bytes());
     option(&mut too_long, 6, &[0; 9000]);
     too_long.extend(&whole_handshake(7)[4..]);
-    vec![with(7), with(1), with(2), too_long]
+    let mut all = vec![with(7), with(1), with(2), too_long];
+    // Each option alone, so that damage hits it: short inputs are the quick ones.
+    let contexts = |names: &[&[u8]]| {
+        let mut data = vec![0; 4];
+        data.extend((names.len() as u32).to_be_bytes());
+        for name in names {
+            data.extend((name.len() as u32).to_be_bytes());
+            data.extend(*name);
+        }
+        data
+    };
+    let asked: [(u32, Vec<u8>); 16] = [
+        (1, b"small".to_vec()),
+        (1, Vec::new()),
+        (2, Vec::new()),
+        (3, Vec::new()),
+        (5, Vec::new()),
+        (6, vec![0; 6]),
+        (6, b"\0\0\0\x05small\0\x03\0\x01\0\x03\0\x02".to_vec()),
+        (6, b"\0\0\0\x05other\0\0".to_vec()),
+        (7, vec![0; 6]),
+        (7, b"\0\0\0\x05small\0\x01\0\x03".to_vec()),
+        (8, Vec::new()),
+        (9, contexts(&[])),
+        (9, contexts(&[b"base:", b"qemu:"])),
+        (10, contexts(&[b"base:allocation"])),
+        (10, contexts(&[b"base:", b"base:allocation", b"x"])),
+        (77, vec![1, 2, 3]),
+    ];
+    for (number, data) in asked {
+        // In pieces or not.
+        let mut bytes = vec![if all.len() % 8 == 0 { 5 } else { 200 }];
+        bytes.extend(3_u32.to_be_bytes());
+        if matches!(number, 9 | 10) {
+            option(&mut bytes, 8, &[]);
+        }
+        option(&mut bytes, number, &data);
+        all.push(bytes);
+    }
+    all
 }
 
 pub(crate) fn seeds_of_commands() -> Vec<Vec<u8>> {

@@ -2,6 +2,7 @@
 //!
 //! * `seeded SECONDS [TARGET [SEED]]` damages whole inputs and those of `corpus`. A failure prints the
 //!   seed that repeats it and leaves the input in `fuzz-failures`; with a SEED only that one runs.
+//! * `seeded --count N TARGET` does so for N inputs.
 //! * `seeded --seeds FOLDER` writes the whole inputs of each target into a folder of its name.
 //! * `seeded --read TARGET FILE…` reads files.
 
@@ -88,19 +89,19 @@ fn inputs(target: &Target) -> Vec<Vec<u8>> {
     all
 }
 
-fn damaged(inputs: &[Vec<u8>], seed: u64) -> Vec<u8> {
+/// Makes `bytes` the input of a seed.
+fn draw(inputs: &[Vec<u8>], seed: u64, bytes: &mut Vec<u8>) {
     let mut rng = Rng::named(seed, "fuzz");
-    let mut bytes = inputs[rng.below(inputs.len() as u32) as usize].clone();
-    damage(&mut bytes, &mut rng);
-    bytes
+    bytes.clone_from(&inputs[rng.below(inputs.len() as u32) as usize]);
+    damage(bytes, &mut rng);
 }
 
-/// Feeds a target until a time; whether it answered everything.
-fn feed(target: &Target, limit: Duration) -> bool {
+/// Feeds a target for so long, or so many inputs; whether it answered everything.
+fn feed(target: &Target, limit: Duration, most: u64) -> bool {
     let (inputs, start) = (inputs(target), Instant::now());
-    let (mut seed, mut taken) = (0, 0_u64);
-    while start.elapsed() < limit {
-        let bytes = damaged(&inputs, seed);
+    let (mut seed, mut taken, mut bytes) = (0, 0_u64, Vec::new());
+    while seed < most && start.elapsed() < limit {
+        draw(&inputs, seed, &mut bytes);
         let Ok(took) = catch_unwind(AssertUnwindSafe(|| (target.read)(&bytes))) else {
             let name = target.name;
             let kept = format!("fuzz-failures/{name}-{seed}");
@@ -133,16 +134,23 @@ fn main() -> ExitCode {
                 println!("{file}: {}", (named(target).read)(&fs::read(file).expect("a file")));
             }
         }
+        ["--count", count, target] => {
+            let count = count.parse().expect("a number of inputs");
+            if !feed(named(target), Duration::MAX, count) {
+                return ExitCode::FAILURE;
+            }
+        }
         [_, target, seed] => {
-            let target = named(target);
-            let taken = (target.read)(&damaged(&inputs(target), seed.parse().expect("a seed")));
+            let (target, mut bytes) = (named(target), Vec::new());
+            draw(&inputs(target), seed.parse().expect("a seed"), &mut bytes);
+            let taken = (target.read)(&bytes);
             println!("{}: {seed} is {}", target.name, if taken { "taken" } else { "refused" });
         }
         [ref seconds @ ..] => {
             let limit = seconds.first().and_then(|s| s.parse().ok()).unwrap_or(60);
             let limit = Duration::from_secs(limit) / TARGETS.len() as u32;
             let mut wanted = TARGETS.iter().filter(|t| seconds.get(1).is_none_or(|n| *n == t.name));
-            if !wanted.all(|target| feed(target, limit)) {
+            if !wanted.all(|target| feed(target, limit, u64::MAX)) {
                 return ExitCode::FAILURE;
             }
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use workload::{Facts, Pieces, Rows, See, Table, TraceError, open_table};
+use workload::{Facts, FlowBy, Pieces, Rows, See, Table, TraceError, open_table};
 
 use crate::{choice, go_through};
 
@@ -45,6 +45,7 @@ impl Pieces for Reading {
             size: &c.size[range.clone()],
             prio: on(1).then(|| &c.prio[range.clone()]),
             device: on(2).then(|| &c.device[range.clone()]),
+            flow: on(5).then(|| &c.device[range.clone()]),
         })?;
         Ok(Some(()))
     }
@@ -81,10 +82,12 @@ pub(crate) fn read(bytes: &[u8]) -> bool {
         timed: has & 1 != 0,
         origin: None,
         stand_in: None,
+        flows: Vec::new(),
         notes: Vec::new(),
     });
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
-    match open_table(path, "parquet", Box::new(table), facts, None, has & 16 != 0) {
+    let by = [None, Some(FlowBy::Device), Some(FlowBy::Process), None][has >> 6];
+    match open_table(path, "parquet", Box::new(table), facts, None, has & 16 != 0, by) {
         Ok(workload) => go_through(&*workload, usize::MAX).1,
         Err(e) => {
             assert!(!e.to_string().is_empty(), "an error without words");

@@ -6,7 +6,7 @@ mod samples;
 
 use std::sync::Arc;
 
-use workload::{Event, Format, ReadOptions, Tally, TimeUnit, open_bytes};
+use workload::{Event, FlowBy, Format, ReadOptions, Tally, TimeUnit, open_bytes};
 
 use crate::{choice, go_through};
 
@@ -21,6 +21,11 @@ fn options(bits: usize, format: Option<Format>) -> ReadOptions {
         devices: if on(2) { vec!["0".into(), "/dev/a".into()] } else { Vec::new() },
         process: on(3).then(|| "13213".into()),
         skip_bad: on(4),
+        flow_by: match bits >> 5 & 5 {
+            1 => Some(FlowBy::Device),
+            4 => Some(FlowBy::Process),
+            _ => None,
+        },
         tally: Tally::NONE,
     }
 }

@@ -173,7 +173,7 @@ enum Phase {
 }
 
 /// One connection's half of the protocol.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Decoder {
     phase: Phase,
     input: Vec<u8>,
@@ -342,8 +342,10 @@ impl Decoder {
             return Step::Said;
         }
         let Some(range) = self.take(16 + len as usize) else { return Step::More };
-        let data = self.input[range.start + 16..range.end].to_vec();
-        self.chosen(option, &data, export, out)
+        let input = std::mem::take(&mut self.input);
+        let step = self.chosen(option, &input[range.start + 16..range.end], export, out);
+        self.input = input;
+        step
     }
 
     fn chosen(&mut self, option: u32, data: &[u8], export: &Export, out: &mut Vec<u8>) -> Step {
