@@ -1,16 +1,20 @@
 """A drive that programs mount: the commands, clients of others, kill -9, mounted file systems."""
 
 import errno
+import itertools
 import json
 import os
+import random
+import resource
 import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -65,15 +69,15 @@ def drive_file(folder: Path, *, blocks: int = 320, endurance: int = 1_000_000) -
 class Served:
     """A server of the command line."""
 
-    def __init__(self, folder: Path, *words: str) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, *words: str, first: Sequence[str] = ()) -> None:
+        self.folder, self.words = folder, words
         self.socket, self.control = folder / "s", folder / "c"
         self.clients: list[Client] = []
-        command = [sys.executable, "-m", "floatgate", "serve", *words, "--json"]
-        command += ["--unix", "s", "--control", "c"]
+        self.command = [*first, sys.executable, "-m", "floatgate", "serve", *words, "--json"]
+        self.command += ["--unix", "s", "--control", "c"]
         self.errors = (folder / "errors").open("wb")
         self.process = subprocess.Popen(
-            command, cwd=folder, stdout=subprocess.PIPE, stderr=self.errors
+            self.command, cwd=folder, stdout=subprocess.PIPE, stderr=self.errors
         )
         end = time.monotonic() + LONG
         while "serving " not in (folder / "errors").read_text():
@@ -113,8 +117,11 @@ class Served:
 def served(tmp_path: Path) -> Iterator[Callable[..., Served]]:
     made = []
 
-    def make(*words: str, drive: str | None = None, **how: int) -> Served:
-        made.append(Served(tmp_path, drive or str(drive_file(tmp_path, **how)), *words))
+    def make(
+        *words: str, drive: str | None = None, first: Sequence[str] = (), **how: int
+    ) -> Served:
+        path = drive or str(drive_file(tmp_path, **how))
+        made.append(Served(tmp_path, path, *words, first=first))
         return made[-1]
 
     yield make
@@ -279,6 +286,90 @@ def test_after_kill_9_the_store_opens_with_what_was_flushed(
     same(result, replayed(floatgate))
 
 
+class Pipelined:
+    """Writes and flushes with up to eight inside, until the server has gone; what it answered."""
+
+    def __init__(self, rng: random.Random, pages: int) -> None:
+        self.rng, self.pages = rng, pages
+        self.version = 0
+        self.sent = dict.fromkeys(range(pages), 0)
+        """The newest version of each page that was sent."""
+        self.safe = dict.fromkeys(range(pages), 0)
+        """The newest that a flush or FUA answered for."""
+
+    def work(self, client: Client) -> None:
+        inside: dict[int, tuple[bool, dict[int, int]]] = {}
+        answered = dict(self.safe)
+        with suppress(OSError, ConnectionError):
+            for cookie in itertools.count():
+                if self.rng.random() < 0.06:
+                    head = struct.pack(">IHHQQI", 0x25609513, 0, 3, cookie, 0, 0)
+                    inside[cookie] = True, dict(answered)
+                else:
+                    # Not a page that is inside: of two at once either may come first.
+                    busy = {
+                        page for _, brings in inside.values() if len(brings) == 1 for page in brings
+                    }
+                    page = self.rng.choice([p for p in range(self.pages) if p not in busy])
+                    self.version += 1
+                    fua = self.rng.random() < 0.1
+                    self.sent[page] = self.version
+                    head = struct.pack(">IHHQQI", 0x25609513, fua, 1, cookie, page * 4096, 4096)
+                    head += struct.pack("<Q", self.version) * 512
+                    inside[cookie] = fua, {page: self.version}
+                client.socket.sendall(head)
+                while len(inside) >= 8:
+                    magic, error, done = struct.unpack(">IIQ", client.take(16))
+                    assert (magic, error) == (0x67446698, 0)
+                    safe, brings = inside.pop(done)
+                    for page, version in brings.items():
+                        answered[page] = max(answered[page], version)
+                        if safe:
+                            self.safe[page] = max(self.safe[page], version)
+
+    def check(self, client: Client, name: str) -> int:
+        """Each page is its last safe version or a later one; how many are later."""
+        newer = 0
+        for page in range(self.pages):
+            data = client.read(page * 4096, 4096)
+            found = int.from_bytes(data[:8], "little")
+            assert data == struct.pack("<Q", found) * 512, f"{name}: page {page} is of one version"
+            assert self.safe[page] <= found <= self.sent[page], f"{name}: page {page}"
+            newer += found > self.safe[page]
+            self.safe[page] = found
+        return newer
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("clock", ["fast", "real:slowdown=2"])
+def test_kill_9_at_random_moments_loses_nothing_that_was_flushed(
+    served: Callable[..., Served], floatgate: Floatgate, clock: str
+) -> None:
+    """Also while it opens its store and finds its state again."""
+    rng = random.Random(clock)
+    writer, newer = Pipelined(rng, 96), 0
+    words = ("--store", "store", "--record", "trace", "--clock", clock)
+    for round_ in range(50):
+        server = served(*words)
+        newer += writer.check(server.client(), f"round {round_}")
+        end = threading.Timer(rng.uniform(0, 0.4), server.process.kill)
+        end.start()
+        with suppress(OSError, ConnectionError):
+            writer.work(server.client())
+        end.join()
+        server.process.wait()
+        if round_ % 5 == 0:
+            early = subprocess.Popen(server.command, cwd=server.folder, stderr=subprocess.DEVNULL)
+            time.sleep(rng.uniform(0, 1.5))
+            early.kill()
+            early.wait()
+    server = served(*words)
+    newer += writer.check(server.client(), "at the end")
+    assert newer > 0, "no write was under way"
+    print(f"{writer.version} versions, {newer} newer than they had to be")
+    same(server.end(), replayed(floatgate))
+
+
 def test_a_store_without_a_recording_says_where_the_drive_begins(
     served: Callable[..., Served], tmp_path: Path
 ) -> None:
@@ -290,6 +381,74 @@ def test_a_store_without_a_recording_says_where_the_drive_begins(
     assert server.client().read(0, 4096) == b"a" * 4096
     server.end()
     assert "starts from its preconditioned state" in (tmp_path / "errors").read_text()
+
+
+def is_kept_through_a_full_host(server: Served, page: int, fill: Callable[[bool], None]) -> None:
+    """Writes that find no room are refused and nothing else is, until there is room again."""
+    client = server.client()
+    client.write(0, b"a" * 4096)
+    client.flush()
+    fill(True)
+    client.write(page * 4096, b"b" * 4096)  # The buffer takes it.
+    for _ in range(2):
+        with pytest.raises(OSError, match="No space"):
+            client.flush()
+        with pytest.raises(OSError, match="No space"):
+            client.write(page * 4096, b"c" * 4096)
+    assert client.read(0, 4096) == b"a" * 4096
+    assert client.read(page * 4096, 4096) == b"b" * 4096
+    with Control(server.control) as control:
+        assert control.status()["host_full"] == 4
+    fill(False)
+    client.flush()
+    client.write((page + 1) * 4096, b"d" * 4096)
+    client.flush()
+    server.kill()
+    server = Served(server.folder, *server.words)
+    try:
+        client = server.client()
+        assert client.read(page * 4096, 8192) == b"b" * 4096 + b"d" * 4096
+    finally:
+        server.close()
+
+
+def test_a_full_host_refuses_writes_and_the_server_goes_on(
+    served: Callable[..., Served], tmp_path: Path
+) -> None:
+    """As no file may be longer than a megabyte; the file of the store is sparse."""
+    server = served("--store", str(tmp_path / "store"))
+
+    def fill(full: bool) -> None:
+        limit = 1 << 20 if full else resource.RLIM_INFINITY
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+
+    is_kept_through_a_full_host(server, 1000, fill)
+
+
+def test_a_full_file_system_refuses_writes_and_the_server_goes_on(
+    served: Callable[..., Served], tmp_path: Path
+) -> None:
+    needs("mount")
+    if os.geteuid() != 0:
+        pytest.skip("only root mounts")
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(small)])
+    if mounted.returncode:
+        pytest.skip("no tmpfs can be mounted here")
+    try:
+        server = served("--store", str(small / "store"), "--record", str(small / "trace"))
+
+        def fill(full: bool) -> None:
+            if not full:
+                return (small / "other").unlink()
+            with suppress(OSError), (small / "other").open("wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(4096))
+
+        is_kept_through_a_full_host(server, 1000, fill)
+    finally:
+        subprocess.run(["umount", "-l", str(small)], check=True)
 
 
 def test_what_cannot_be_served_is_refused_in_words(floatgate: Floatgate, tmp_path: Path) -> None:
@@ -383,9 +542,9 @@ def test_qemu_reads_what_it_wrote(served: Callable[..., Served]) -> None:
     server.end()
 
 
-def fio(uri: str, *options: str) -> dict[str, Any]:
+def fio(uri: str, *options: str, first: Sequence[str] = ()) -> dict[str, Any]:
     """The only job of a run, which met no error."""
-    command = ["fio", "--name=t", "--ioengine=nbd", f"--uri={uri}", "--output-format=json"]
+    command = [*first, "fio", "--name=t", "--ioengine=nbd", f"--uri={uri}", "--output-format=json"]
     said = call(*command, *options)
     (job,) = json.loads(said[said.index("{") :])["jobs"]
     assert job["error"] == 0
@@ -562,16 +721,52 @@ def test_served_as_fast_as_is_said(served: Callable[..., Served], tmp_path: Path
     assert rates[0] >= 20_000, rates
 
 
+PERCENTILES = {"p50": "50.000000", "p99": "99.000000"}
+
+
+def reads_in_real_time(
+    served: Callable[..., Served], slowdown: float, depth: int, fill: str
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Percentiles of reads in ns: what fio saw on the wall clock, and what the drive simulated.
+
+    At real-time priority where that may be had: else what the machine does beside is measured.
+    """
+    first = ["chrt", "-f", "60"] if shutil.which("chrt") and os.geteuid() == 0 else []
+    server = served("--clock", f"real:slowdown={slowdown}", "--set", f"precondition.fill={fill}",
+                    drive="modern-tlc-small", first=first)  # fmt: skip
+    job = fio(server.uri, "--rw=randread", "--bs=4k", f"--iodepth={depth}", "--size=32M",
+              "--time_based", "--runtime=20", first=first)  # fmt: skip
+    latency, seen = server.end()["host"]["read"]["latency_ns"], job["read"]["clat_ns"]["percentile"]
+    return {p: seen[key] for p, key in PERCENTILES.items()}, {p: latency[p] for p in PERCENTILES}
+
+
 @pytest.mark.verify
 @pytest.mark.parametrize("depth", [1, 32])
 def test_real_time_is_what_the_recording_says(served: Callable[..., Served], depth: int) -> None:
     needs("fio")
-    server = served("--clock", "real:slowdown=100", "--set", "precondition.fill=full")
-    job = fio(server.uri, "--rw=randread", "--bs=4k", f"--iodepth={depth}", "--size=32M",
-              "--time_based", "--runtime=20")  # fmt: skip
-    result = server.end()
-    seen = job["read"]["clat_ns"]["percentile"]
-    for name, key in (("p50", "50.000000"), ("p99", "99.000000")):
-        simulated = result["host"]["read"]["latency_ns"][name]
-        print(f"depth {depth} {name}: {seen[key] / 100:.0f} ns seen, {simulated} ns simulated")
-        assert seen[key] / 100 == pytest.approx(simulated, rel=0.05)
+    seen, simulated = reads_in_real_time(served, 100, depth, "full")
+    for p in PERCENTILES:
+        print(f"depth {depth} {p}: {seen[p] / 100:.0f} ns seen, {simulated[p]} ns simulated")
+        assert seen[p] / 100 == pytest.approx(simulated[p], rel=0.05)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("depth", [1, 32])
+def test_at_a_tenth_of_its_pace_the_way_there_and_back_is_the_rest(
+    served: Callable[..., Served], depth: int
+) -> None:
+    """It is measured with a drive of no time, slowed down until its answers take as long.
+
+    A client that has slept for half a millisecond wakes up some 10 us later than one that has
+    slept for 50 us, so with answers at once it would come out too short.
+    """
+    needs("fio")
+    seen, simulated = reads_in_real_time(served, 10, depth, "full")
+    at_once = 4460  # ns: what a read of nothing takes
+    there, none = reads_in_real_time(served, 10 * 43_810 / at_once, 1, "none")
+    assert none == dict.fromkeys(PERCENTILES, at_once)
+    for p in PERCENTILES:
+        way = there[p] - 10 * 43_810
+        print(f"depth {depth} {p}: {seen[p]} ns seen, {10 * simulated[p]} due, the way {way}; "
+              f"{seen[p] / 10 / simulated[p] - 1:+.1%} with it")  # fmt: skip
+        assert (seen[p] - way) / 10 == pytest.approx(simulated[p], rel=0.05)

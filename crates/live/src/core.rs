@@ -1,6 +1,6 @@
 //! The drive and its data: commands go in, and come out with what became of them.
 
-use crate::record::{Earlier, Recording};
+use crate::record::{Earlier, Recording, SERVER};
 use crate::versions::Versions;
 use crate::wire::{Command, Errno, Kind, MAX_PAYLOAD};
 use rustc_hash::FxHashMap;
@@ -140,6 +140,11 @@ impl Core {
         self.session.has_room() || self.worn
     }
 
+    /// Whether a request has come, in this session or in one that it goes on with.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.serial > 0
+    }
+
     /// Requests that the drive has taken in.
     pub(crate) fn served(&self) -> u64 {
         self.session.sim().stats().served
@@ -164,6 +169,15 @@ impl Core {
         };
         if self.worn {
             self.answer_worn(who, command);
+            return;
+        }
+        // Else a client that goes on writing to a full host would fill its memory.
+        if (op.writes() || op == Op::Trim)
+            && let Err(e) = self.versions.settle()
+        {
+            self.health.host_full += 1;
+            let outcome = Err(errno(&e));
+            self.finished.push_back(Finished { who, command, outcome, at: None });
             return;
         }
         let (data, first) = (std::mem::take(&mut command.data), self.serial + 1);
@@ -226,12 +240,10 @@ impl Core {
 
     /// Takes note of what has become safe, then of what is done.
     fn settle(&mut self) {
-        let mut trouble = None;
         while let Some(safe) = self.session.take_safe() {
             let behind = (self.serial as u32).wrapping_sub(safe.token);
-            if let Err(e) = self.versions.promote(safe.page, self.serial - u64::from(behind)) {
-                trouble = Some(errno(&e));
-            }
+            // What the store does not take is owed to it, and no write succeeds meanwhile.
+            let _ = self.versions.promote(safe.page, self.serial - u64::from(behind));
         }
         while let Some(done) = self.session.take_done() {
             let Some(key) = self.parts.remove(&done.token) else { continue };
@@ -239,7 +251,7 @@ impl Core {
             self.jobs[key].failed |= done.failed;
             if self.jobs[key].left == 0 {
                 let job = self.jobs.remove(key);
-                let outcome = self.conclude(&job, trouble);
+                let outcome = self.conclude(&job);
                 let at = Some((self.now(), job.arrived));
                 let (who, command) = (job.who, job.command);
                 self.finished.push_back(Finished { who, command, outcome, at });
@@ -248,18 +260,18 @@ impl Core {
     }
 
     /// What becomes of a command that the drive has carried out.
-    fn conclude(&mut self, job: &Job, trouble: Option<Errno>) -> Result<(), Errno> {
+    fn conclude(&mut self, job: &Job) -> Result<(), Errno> {
         let Job { command: Command { kind, offset, len, fua, .. }, serials, .. } = job;
         let (offset, len) = (*offset, u64::from(*len));
         let last = serials.end - 1;
         let result = match kind {
             Kind::Read if job.failed => return Err(Errno::Io),
             Kind::Read => return self.readable(offset, len),
-            Kind::Write | Kind::Zero { no_hole: true } => match trouble {
-                Some(errno) => Err(errno),
-                None if *fua => self.versions.sync().map_err(|e| errno(&e)),
-                None => Ok(()),
-            },
+            Kind::Write | Kind::Zero { no_hole: true } => self
+                .versions
+                .settle()
+                .and_then(|()| if *fua { self.versions.sync() } else { Ok(()) })
+                .map_err(|e| errno(&e)),
             Kind::Trim | Kind::Zero { no_hole: false } => self
                 .versions
                 .trim(last, offset, len)
@@ -315,9 +327,12 @@ impl Core {
     fn answer_worn(&mut self, who: Who, command: Command) {
         let outcome = match command.kind {
             Kind::Read => self.readable(command.offset, command.len.into()),
-            // What a buffer that loses its data held never reached flash.
-            Kind::Flush if self.versions.waiting() > 0 => Err(Errno::Io),
-            Kind::Flush => self.versions.sync().map_err(|e| errno(&e)),
+            Kind::Flush => match self.versions.settle() {
+                Err(e) => Err(errno(&e)),
+                // What a buffer that loses its data held never reached flash.
+                Ok(()) if self.versions.waiting() > 0 => Err(Errno::Io),
+                Ok(()) => self.versions.sync().map_err(|e| errno(&e)),
+            },
             Kind::Status { .. } | Kind::Disconnect => Ok(()),
             _ => Err(Errno::NoSpace),
         };
@@ -352,7 +367,7 @@ impl Core {
         }
         self.serial += 1;
         match self.session.arrive(&FLUSH, self.serial as u32) {
-            Ok(at) => self.record(at, &FLUSH, 0),
+            Ok(at) => self.record(at, &FLUSH, SERVER),
             Err(ssd::WornOut) => self.wear_out(),
         }
         self.settle();
@@ -392,5 +407,142 @@ impl Core {
             nameless.finish().expect("it writes nothing")
         });
         (session.report(&about), unrecorded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Memory, Store};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    const PAGE: u64 = 4096;
+    const NOTHING: u64 = u64::MAX;
+
+    /// A store that has no room for one page, as long as that is so.
+    struct Tight {
+        pages: Memory,
+        full: Arc<AtomicU64>,
+    }
+
+    impl Store for Tight {
+        fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+            self.pages.read(offset, into)
+        }
+        fn write(&mut self, offset: u64, data: &[u8]) -> io::Result<()> {
+            match self.full.load(Ordering::Relaxed) {
+                page if page == offset / PAGE => Err(io::ErrorKind::StorageFull.into()),
+                _ => self.pages.write(offset, data),
+            }
+        }
+        fn zero(&mut self, offset: u64, len: u64) -> io::Result<()> {
+            self.pages.zero(offset, len)
+        }
+        fn sync(&mut self) -> io::Result<()> {
+            self.pages.sync()
+        }
+        fn extent(&self, offset: u64, end: u64) -> (u64, bool) {
+            self.pages.extent(offset, end)
+        }
+    }
+
+    /// One die: the pages of a write become safe one after the other.
+    fn core(settings: &[&str], full: &Arc<AtomicU64>) -> Core {
+        let text = r#"
+            name = "tight"
+            [geometry]
+            channels = 1
+            chips-per-channel = 1
+            dies-per-chip = 1
+            planes-per-die = 1
+            blocks-per-plane = 64
+            pages-per-block = 8
+            page-size = "4KiB"
+            bits-per-cell = 1
+            [timing]
+            bus = "included"
+            erase = "3ms"
+            read = "50us"
+            program = "600us"
+            [reliability]
+            endurance = 1000000
+            [ftl]
+            spare-factor = 0.5
+            unmapped-read = "zero"
+            [ftl.gc]
+            start = 2
+            stop = 2
+            [precondition]
+            fill = "none"
+        "#;
+        let set: Vec<String> = settings.iter().map(|&s| s.to_owned()).collect();
+        let layers = ssd::config::Layers {
+            file: ("tight.toml", text),
+            library: &|_| None,
+            set: &set,
+            policy: &[],
+            seed: None,
+        };
+        let drive = ssd::config::load(&layers)
+            .unwrap_or_else(|errors| panic!("{}", ssd::config::render(&errors, false)));
+        let session = ssd::open_session(&drive, &mut ssd::NoCache, &mut |_| true).unwrap();
+        let store = Tight { pages: Memory::default(), full: Arc::clone(full) };
+        Core::new(session, Versions::new(Box::new(store), PAGE), Recording::of_none())
+    }
+
+    fn ask(core: &mut Core, kind: Kind, page: u64, pages: u32, fua: bool) -> Result<(), Errno> {
+        let len = if kind == Kind::Flush { 0 } else { pages * PAGE as u32 };
+        let data = if kind == Kind::Write { vec![page as u8 + 1; len as usize] } else { vec![] };
+        let command = Command { cookie: 0, kind, offset: page * PAGE, len, fua, data };
+        core.begin(Who { key: 0, number: 1 }, command);
+        while core.finished.is_empty() {
+            core.advance(None);
+        }
+        core.finished.pop_front().expect("it is done").outcome
+    }
+
+    /// A write succeeds only if all of it is where it should be, whichever of its pages found no
+    /// room and when that was.
+    #[test]
+    fn a_write_fails_whichever_of_its_pages_finds_no_room() {
+        for page in 0..4 {
+            let full = Arc::new(AtomicU64::new(NOTHING));
+            let mut core = core(&[], &full);
+            full.store(page, Ordering::Relaxed);
+            let outcome = ask(&mut core, Kind::Write, 0, 4, true);
+            assert_eq!(outcome, Err(Errno::NoSpace), "page {page}");
+            full.store(NOTHING, Ordering::Relaxed);
+            assert_eq!(ask(&mut core, Kind::Write, 0, 4, true), Ok(()));
+            assert_eq!(core.health.host_full, 1);
+        }
+    }
+
+    /// What a buffer took in good faith is kept until there is room; meanwhile writes are refused
+    /// before the drive sees them, so that nothing piles up.
+    #[test]
+    fn what_the_host_has_no_room_for_waits_and_does_not_grow() {
+        let full = Arc::new(AtomicU64::new(3));
+        let settings = ["buffer.size=64KiB", "buffer.power-loss-protected=false"];
+        let mut core = core(&settings, &full);
+        assert_eq!(ask(&mut core, Kind::Write, 3, 1, false), Ok(()), "it is in the buffer");
+        assert_eq!(ask(&mut core, Kind::Flush, 0, 0, false), Err(Errno::NoSpace));
+        let (waiting, served) = (core.versions.waiting(), core.served());
+        for page in 0..100 {
+            assert_eq!(ask(&mut core, Kind::Write, page, 1, false), Err(Errno::NoSpace));
+        }
+        assert_eq!((core.versions.waiting(), core.served()), (waiting, served));
+        let mut data = vec![0; PAGE as usize];
+        assert_eq!(ask(&mut core, Kind::Read, 3, 1, false), Ok(()));
+        core.versions.read(3 * PAGE, &mut data).unwrap();
+        assert_eq!(data, [4; PAGE as usize]);
+        // There is room again, and what was promised is kept.
+        full.store(NOTHING, Ordering::Relaxed);
+        assert_eq!(ask(&mut core, Kind::Write, 5, 1, false), Ok(()));
+        assert_eq!(ask(&mut core, Kind::Flush, 0, 0, false), Ok(()));
+        assert_eq!(core.versions.waiting(), 0);
+        core.versions.lose();
+        core.versions.read(3 * PAGE, &mut data).unwrap();
+        assert_eq!(data, [4; PAGE as usize]);
     }
 }

@@ -1,6 +1,6 @@
 //! What a live drive was asked, as a trace: the text of `blkparse`, in which every request has its simulated
-//! time in nanoseconds, and the number of its connection as that of its process. The last line is a
-//! flush. Beside it lie the drive as a file, so that `floatgate run REC.toml REC` makes the run
+//! time in nanoseconds, and its connection as its process: `connection-3` with the number 3, so that each can
+//! be a flow of its own. The last line is a flush. Beside it lie the drive as a file, so that `floatgate run REC.toml REC` makes the run
 //! again, and what was done through the control socket, a line for each.
 
 use sha2::{Digest, Sha256};
@@ -12,6 +12,9 @@ use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+/// The connection of what no client asked for.
+pub(crate) const SERVER: u32 = 0;
 
 /// Lines are handed over to the system in pieces of so many bytes.
 const PIECE: usize = 1 << 16;
@@ -27,6 +30,8 @@ pub(crate) struct Recording {
 
 struct Files {
     trace: File,
+    /// Bytes of it: whole lines.
+    whole: u64,
     events: File,
     /// Where they lie: the trace first.
     paths: [PathBuf; 3],
@@ -111,7 +116,7 @@ impl Recording {
             remove(&paths);
             return Err((paths[1].clone(), e));
         }
-        let files = Some(Files { trace, events, paths, used: false });
+        let files = Some(Files { trace, whole: 0, events, paths, used: false });
         Ok(Self { files, ..Self::of_none() })
     }
 
@@ -143,8 +148,8 @@ impl Recording {
         recording.digest.update(&bytes);
         recording.lines = bytes.split(|&b| b == b'\n').count() as u64 - 1;
         let name = path.display().to_string();
-        let used = !bytes.is_empty();
-        recording.files = Some(Files { trace, events, paths: paths.clone(), used });
+        let (used, whole) = (!bytes.is_empty(), bytes.len() as u64);
+        recording.files = Some(Files { trace, whole, events, paths: paths.clone(), used });
         let earlier = if used { Some(trace_of(&name, bytes)) } else { None };
         let earlier = earlier.transpose().map_err(|e| fail(&paths[0], wrong(e.to_string())))?;
         Ok((recording, Earlier(earlier)))
@@ -168,7 +173,10 @@ impl Recording {
             let (first, sectors) = (request.offset / 512, request.len / 512);
             write!(text, "{first} + {sectors} ").expect("a string takes every text");
         }
-        text.push_str("[client]\n");
+        match connection {
+            SERVER => text.push_str("[server]\n"),
+            n => writeln!(text, "[connection-{n}]").expect("a string takes every text"),
+        }
         if text.len() >= PIECE { self.hand_over() } else { Ok(()) }
     }
 
@@ -179,7 +187,14 @@ impl Recording {
         }
         if let Some(files) = &mut self.files {
             files.used = true;
-            files.trace.write_all(self.text.as_bytes())?;
+            if let Err(e) = files.trace.write_all(self.text.as_bytes()) {
+                // It ends here: what is there still is a recording, of a part.
+                let _ = files.trace.set_len(files.whole);
+                self.lines -= self.text.lines().count() as u64;
+                self.text.clear();
+                return Err(e);
+            }
+            files.whole += self.text.len() as u64;
         }
         self.digest.update(&self.text);
         self.text.clear();

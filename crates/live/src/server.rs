@@ -19,10 +19,12 @@ use std::time::{Duration, Instant};
 /// A client has so long for its handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Connections at once, of each kind.
-const MOST_CLIENTS: usize = 16;
+const MOST_CLIENTS: usize = 64;
 /// A connection may have so many bytes inside and unsent before its next command is taken: one command
 /// of the greatest size.
 const MOST_BYTES: u64 = 32 << 20;
+/// A command counts as so many bytes at least.
+const LEAST_BYTES: u64 = 4096;
 /// A wait for something to do ends after so long, to look whether the server is to stop.
 const LOOK: Duration = Duration::from_millis(50);
 /// At the end, clients have so long to take their answers.
@@ -124,6 +126,8 @@ pub(crate) struct Server<'a> {
     clients: Slab<Client>,
     lines: Slab<Line>,
     number: u32,
+    /// Whose command came in last.
+    latest: usize,
     stop: &'a AtomicBool,
     punctual: Punctuality,
     /// Commands that clients keep inside, as far as they have shown.
@@ -161,6 +165,7 @@ impl<'a> Server<'a> {
             clients: Slab::new(),
             lines: Slab::new(),
             number: 0,
+            latest: 0,
             stop,
             punctual: Punctuality::default(),
             depth: 0,
@@ -239,7 +244,7 @@ impl<'a> Server<'a> {
         }
         for (key, client) in &self.clients {
             let mut flags = PollFlags::empty();
-            if client.may_ask() && client.decoder.room() > 0 && self.core.has_room() {
+            if client.may_ask() && client.decoder.room() > 0 {
                 flags |= PollFlags::IN;
             }
             if client.unsent() > 0 {
@@ -345,54 +350,69 @@ impl<'a> Server<'a> {
 
     // ── Commands ────────────────────────────────────────────────────────────────────────────────
 
-    /// Takes in the complete commands of all clients; whether there was any.
+    /// Takes in the complete commands of all clients, one of each in turn, so that none of them has all
+    /// the places in the drive; whether there was any.
     fn take_commands(&mut self) -> bool {
-        let mut began = false;
-        let keys: Vec<usize> = self
+        let mut keys: Vec<usize> = self
             .clients
             .iter()
             .filter(|(_, c)| c.decoder.pending() > 0 || c.unsent() > 0)
             .map(|(key, _)| key)
             .collect();
+        let after = keys.iter().position(|&key| key > self.latest).unwrap_or(0);
+        keys.rotate_left(after);
+        let mut began = false;
+        let mut left = keys.clone();
+        while !left.is_empty() {
+            left.retain(|&key| self.take_command(key, &mut began));
+        }
         for key in keys {
-            while self.clients[key].may_ask() && self.core.has_room() {
-                let client = &mut self.clients[key];
-                match client.decoder.next(&self.export, &mut client.out) {
-                    Step::More => break,
-                    Step::Said => {
-                        if client.decoder.is_ready() {
-                            client.deadline = None;
-                        }
-                    }
-                    Step::Close => client.deaf = true,
-                    Step::Refused(cookie, as_read, errno) => {
-                        client.decoder.put_error(&mut client.out, cookie, as_read, errno);
-                    }
-                    Step::Command(command) if command.kind == Kind::Disconnect => {
-                        client.deaf = true;
-                    }
-                    Step::Command(command) => {
-                        client.inside += 1;
-                        client.bytes += carried(command.kind, command.len);
-                        let who = Who { key, number: client.number };
-                        if self.clock.is_real() {
-                            self.begin_clock();
-                            self.catch_up();
-                        }
-                        self.core.begin(who, command);
-                        self.depth = self.depth.max(self.core.inside());
-                        began = true;
-                    }
-                }
-            }
             self.clients[key].send();
         }
         began
     }
 
+    /// Takes in the next command of a client; whether there may be another.
+    fn take_command(&mut self, key: usize, began: &mut bool) -> bool {
+        let client = &mut self.clients[key];
+        while client.may_ask() && (self.core.has_room() || !client.decoder.is_ready()) {
+            match client.decoder.next(&self.export, &mut client.out) {
+                Step::More => return false,
+                Step::Said => {
+                    if client.decoder.is_ready() {
+                        client.deadline = None;
+                    }
+                }
+                Step::Close => client.deaf = true,
+                Step::Refused(cookie, as_read, errno) => {
+                    client.decoder.put_error(&mut client.out, cookie, as_read, errno);
+                }
+                Step::Command(command) if command.kind == Kind::Disconnect => {
+                    client.deaf = true;
+                }
+                Step::Command(command) => {
+                    client.inside += 1;
+                    client.bytes += carried(command.kind, command.len);
+                    let who = Who { key, number: client.number };
+                    if self.clock.is_real() {
+                        self.catch_up();
+                    }
+                    self.core.begin(who, command);
+                    self.begin_clock();
+                    self.depth = self.depth.max(self.core.inside());
+                    self.latest = key;
+                    *began = true;
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// The wall clock begins with the first request: at zero, as in a run of the recording.
     fn begin_clock(&mut self) {
         let wall = Instant::now();
-        if self.clock.now(wall).is_none() {
+        if self.clock.is_real() && self.clock.now(wall).is_none() && self.core.has_begun() {
             self.clock.set(wall, self.core.now());
         }
     }
@@ -580,11 +600,13 @@ impl<'a> Server<'a> {
     }
 }
 
-/// The bytes of data that a command moves, or keeps in memory.
+/// The bytes of data that a command moves, or keeps in memory; at least a few thousand, so that their
+/// number is bounded too.
 fn carried(kind: Kind, len: u32) -> u64 {
-    match kind {
+    let bytes = match kind {
         Kind::Read | Kind::Write => len.into(),
         Kind::Zero { no_hole: true } => u64::from(len).min(MOST_BYTES),
         _ => 0,
-    }
+    };
+    bytes.max(LEAST_BYTES)
 }

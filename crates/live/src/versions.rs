@@ -28,8 +28,12 @@ pub struct Versions {
     newer: FxHashMap<u32, VecDeque<Newer>>,
     /// Bytes that wait.
     waiting: u64,
+    /// Pages of which the store would not take what is safe, and up to which command that is.
+    owed: FxHashMap<u32, u64>,
     /// The store has changed since it was synchronised last.
     unsynced: bool,
+    /// It failed to, and what of the changes it has nobody knows.
+    broken: bool,
 }
 
 /// The pages of a range: number, first byte and end in the page, and where it lies in the range.
@@ -44,7 +48,8 @@ fn pages(page: u64, offset: u64, len: u64) -> impl Iterator<Item = (u32, u32, u3
 impl Versions {
     /// Of a drive with pages of so many bytes.
     pub fn new(store: Box<dyn Store>, page: u64) -> Self {
-        Self { store, page, newer: FxHashMap::default(), waiting: 0, unsynced: false }
+        let (newer, owed) = (FxHashMap::default(), FxHashMap::default());
+        Self { store, page, newer, waiting: 0, owed, unsynced: false, broken: false }
     }
 
     /// Bytes that wait to be safe.
@@ -142,8 +147,8 @@ impl Versions {
         Ok(())
     }
 
-    /// The writes of a page up to the `upto`th command are safe. After an error what has not reached
-    /// the store stays here.
+    /// The writes of a page up to the `upto`th command are safe. What the store does not take stays
+    /// here, and is owed to it.
     pub fn promote(&mut self, page: u32, upto: u64) -> io::Result<()> {
         let Some(waiting) = self.newer.get_mut(&page) else { return Ok(()) };
         let mut result = Ok(());
@@ -164,14 +169,28 @@ impl Versions {
         if waiting.is_empty() {
             self.newer.remove(&page);
         }
+        if result.is_err() {
+            let owed = self.owed.entry(page).or_default();
+            *owed = upto.max(*owed);
+        }
         result
+    }
+
+    /// Brings to the store what it would not take before; an error if it still does not.
+    pub fn settle(&mut self) -> io::Result<()> {
+        while let Some((&page, &upto)) = self.owed.iter().next() {
+            self.promote(page, upto)?;
+            self.owed.remove(&page);
+        }
+        Ok(())
     }
 
     /// The same of all pages.
     pub fn promote_all(&mut self, upto: u64) -> io::Result<()> {
         let mut pages: Vec<u32> = self.newer.keys().copied().collect();
         pages.sort_unstable();
-        pages.into_iter().try_for_each(|page| self.promote(page, upto))
+        pages.into_iter().try_for_each(|page| self.promote(page, upto))?;
+        self.settle()
     }
 
     /// Writes that were refused change nothing.
@@ -182,13 +201,18 @@ impl Versions {
     /// What is not safe is lost.
     pub fn lose(&mut self) {
         self.newer.clear();
+        self.owed.clear();
         self.waiting = 0;
     }
 
-    /// Returns when the store is on its medium.
+    /// Returns when the store is on its medium. Once it failed, the system may have dropped what did not
+    /// get there, and a second attempt would succeed all the same: it fails from then on.
     pub fn sync(&mut self) -> io::Result<()> {
+        if self.broken {
+            return Err(io::Error::other("what was written did not reach the disk before"));
+        }
         if std::mem::take(&mut self.unsynced) {
-            self.store.sync().inspect_err(|_| self.unsynced = true)?;
+            self.store.sync().inspect_err(|_| self.broken = true)?;
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use common::{
 use floatgate_live::{Address, Options, Pace, Ready};
 use serde_json::json;
 use ssd::kernel::Rng;
+use ssd::workload::{FlowBy, ReadOptions, open_trace};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -72,6 +73,39 @@ fn three_clients_read_what_they_wrote_and_the_recording_replays() {
         assert_eq!(clients[0].stream.read_to_end(&mut rest).unwrap(), 0);
         let result = server.end_and_replay();
         assert!(result["host"]["write"]["requests"].as_u64() > Some(1000));
+    }
+}
+
+/// Three clients that ask 1, 2 and 3 times are flows of 1, 2 and 3 requests; what no client asked
+/// for, the flush at the end, is the server's.
+#[test]
+fn each_connection_is_a_flow_of_the_recording() {
+    let server = Server::new(&drive(&[]));
+    for asks in 1..=3 {
+        let mut client = server.client();
+        for page in 0..asks {
+            client.write(page * PAGE, &[1; 4096]);
+        }
+    }
+    let (folder, of_drive) = (Arc::clone(&server.folder), server.drive.clone());
+    server.end_and_replay();
+    let path = folder.path("trace");
+    let flow_by = Some(FlowBy::Process);
+    let time_unit = Some("s".parse().unwrap());
+    let of = |process: Option<&str>| {
+        let process = process.map(Into::into);
+        let how = ReadOptions { flow_by, time_unit, process, ..ReadOptions::default() };
+        open_trace(&path, &how).unwrap()
+    };
+    let trace = of(None);
+    let names: Vec<String> = trace.about().flows.iter().map(|flow| flow.name.clone()).collect();
+    assert_eq!(names, ["connection-1", "connection-2", "connection-3", "server"]);
+    for (name, requests) in names.iter().zip([1, 2, 3, 1]) {
+        assert_eq!(of(Some(name)).about().requests, Some(requests), "{name}");
+    }
+    let report = ssd::run(&of_drive, trace, &mut ssd::NoCache, &mut |_| true).unwrap();
+    for (name, writes) in names.iter().zip([1, 2, 3, 0]) {
+        assert_eq!(report.value()["host"]["flows"][name]["write"]["requests"], writes, "{name}");
     }
 }
 
@@ -203,7 +237,16 @@ fn options_are_answered_and_what_is_not_known_is_unsupported() {
 
 #[test]
 fn clients_that_hang_lie_or_flood_harm_nobody_else() {
-    let server = Server::new(&drive(&[]));
+    harm_nobody(Pace::Fast);
+}
+
+#[test]
+fn nor_do_they_under_the_real_clock() {
+    harm_nobody(Pace::Real { slowdown: 1.0 });
+}
+
+fn harm_nobody(pace: Pace) {
+    let server = Server::with(&drive(&[]), Arc::new(Folder::new()), None, pace);
     // One says nothing, one half a command, one promises more than it sends, one speaks nonsense.
     let silent = server.raw();
     let mut half = server.client();
@@ -226,7 +269,7 @@ fn clients_that_hang_lie_or_flood_harm_nobody_else() {
         }
     }
     // Too many knock.
-    let crowd: Vec<_> = (0..20).map(|_| server.raw()).collect();
+    let crowd: Vec<_> = (0..70).map(|_| server.raw()).collect();
     drop(crowd);
     let mut good = server.client();
     for page in 0..64 {
@@ -240,6 +283,62 @@ fn clients_that_hang_lie_or_flood_harm_nobody_else() {
     assert!(pages * 4096 < 1 << 30, "{pages} pages");
     drop((silent, half, promising, flooding));
     server.end_and_replay();
+}
+
+/// One client wants the drive for 100 s of wall time and more; with its four places it has all of
+/// them, and another is served all the same, in turn.
+#[test]
+fn a_client_with_a_long_queue_does_not_keep_others_out() {
+    let drive = drive(&["host.queue-limit=4", "precondition.fill=full"]);
+    let pace = Pace::Real { slowdown: 1000.0 };
+    let server = Server::with(&drive, Arc::new(Folder::new()), None, pace);
+    let mut greedy = server.client();
+    for _ in 0..2000 {
+        greedy.send(READ, 0, 0, PAGE, &[]);
+    }
+    // Of a client that comes later, and of one that came before it.
+    let mut good = server.client();
+    for client in [&mut good, &mut server.client()] {
+        for _ in 0..3 {
+            assert_eq!(client.read(PAGE, PAGE).len(), PAGE as usize);
+        }
+    }
+    let reads = server.control(&json!({ "do": "status" }))["host"]["read"]["requests"].as_u64();
+    assert!((6..1000).contains(&reads.unwrap()), "{reads:?}");
+    drop(greedy);
+    server.end_and_replay();
+}
+
+#[test]
+fn forty_connections_are_served_at_once() {
+    for pace in [Pace::Fast, Pace::Real { slowdown: 1.0 }] {
+        let server = Server::with(&drive(&[]), Arc::new(Folder::new()), None, pace);
+        let mut clients: Vec<Client> = (0..40).map(|_| server.client()).collect();
+        for round in 0..5 {
+            for (of, client) in clients.iter_mut().enumerate() {
+                let data = [(of + 40 * round) as u8; 4096];
+                client.send(WRITE, 0, of as u64 * PAGE, PAGE, &data);
+                client.send(READ, 0, (of + 1) as u64 * PAGE, PAGE, &[]);
+            }
+            assert_eq!(server.control(&json!({ "do": "status" }))["clients"], 40);
+            for client in &mut clients {
+                // The second of each pair is the read.
+                let read = |cookie: u64| cookie % 2 == 0;
+                for _ in 0..2 {
+                    let reply = client.take(|c| if read(c) { PAGE as usize } else { 0 });
+                    assert_eq!(reply.error, 0);
+                }
+            }
+            for (of, client) in clients.iter_mut().enumerate() {
+                let page = client.read(of as u64 * PAGE, PAGE);
+                assert_eq!(page, [(of + 40 * round) as u8; 4096]);
+                client.send(DISCONNECT, 0, 0, 0, &[]);
+                *client = server.client();
+            }
+        }
+        let (_, how) = server.end();
+        assert_eq!(how["connections"], 40 * 6);
+    }
 }
 
 #[test]
@@ -396,7 +495,8 @@ fn real_time_passes_as_slowly_as_is_said() {
     let pace = Pace::Real { slowdown: 20.0 };
     let server = Server::with(&drive, Arc::new(Folder::new()), None, pace);
     let mut client = server.client();
-    // The clock starts with the first request.
+    // The clock starts with the first request, which is none that the drive refuses.
+    assert_eq!(client.ask(READ, 0, 1, SECTOR, &[]).error, EINVAL);
     std::thread::sleep(Duration::from_millis(30));
     for (pause, op) in [(0, READ), (10, WRITE), (0, READ), (40, READ)] {
         std::thread::sleep(Duration::from_millis(pause));
