@@ -66,6 +66,24 @@ impl Client {
         !self.deaf && !self.broken && held < MOST_BYTES
     }
 
+    /// What it asked for and the drive has not taken in is refused, as the server ends.
+    fn refuse_the_rest(&mut self, export: &Export) {
+        while !self.deaf {
+            match self.decoder.next(export, &mut self.out) {
+                Step::Said => {}
+                Step::Command(command) if command.kind != Kind::Disconnect => {
+                    let as_read = matches!(command.kind, Kind::Read | Kind::Status { .. });
+                    let (cookie, errno) = (command.cookie, Errno::Shutdown);
+                    self.decoder.put_error(&mut self.out, cookie, as_read, errno);
+                }
+                Step::Refused(cookie, as_read, errno) => {
+                    self.decoder.put_error(&mut self.out, cookie, as_read, errno);
+                }
+                Step::More | Step::Close | Step::Command(_) => self.deaf = true,
+            }
+        }
+    }
+
     fn is_over(&self) -> bool {
         self.broken || self.deaf && self.inside == 0 && self.unsent() == 0
     }
@@ -568,7 +586,9 @@ impl<'a> Server<'a> {
     // ── The end ─────────────────────────────────────────────────────────────────────────────────
 
     fn end(mut self) -> Result<(ssd::Report, Value), ServeError> {
-        self.clients.iter_mut().for_each(|(_, client)| client.deaf = true);
+        for (_, client) in &mut self.clients {
+            client.refuse_the_rest(&self.export);
+        }
         while self.core.is_busy() && !self.core.is_worn_out() {
             self.core.advance(None);
         }

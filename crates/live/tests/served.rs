@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 const EINVAL: u32 = 22;
 const ENOSPC: u32 = 28;
 const EIO: u32 = 5;
+const ESHUTDOWN: u32 = 108;
 
 #[test]
 fn three_clients_read_what_they_wrote_and_the_recording_replays() {
@@ -306,6 +307,46 @@ fn a_client_with_a_long_queue_does_not_keep_others_out() {
     let reads = server.control(&json!({ "do": "status" }))["host"]["read"]["requests"].as_u64();
     assert!((6..1000).contains(&reads.unwrap()), "{reads:?}");
     drop(greedy);
+    server.end_and_replay();
+}
+
+/// A server that ends answers what the drive has taken in, and refuses what it has not.
+#[test]
+fn whoever_asked_is_answered_when_the_server_ends() {
+    let drive = drive(&["host.queue-limit=4", "precondition.fill=full"]);
+    let pace = Pace::Real { slowdown: 1000.0 };
+    let server = Server::with(&drive, Arc::new(Folder::new()), None, pace);
+    let mut client = server.client();
+    let asked: Vec<u64> = (0..100).map(|_| client.send(READ, 0, 0, PAGE, &[])).collect();
+    while server.control(&json!({ "do": "status" }))["inside"] != 4 {}
+    let result = server.end_and_replay();
+    let mut answered = Vec::new();
+    let mut done = 0;
+    for _ in &asked {
+        let reply = client.take(|_| PAGE as usize);
+        assert!([0, ESHUTDOWN].contains(&reply.error), "{reply:?}");
+        done += u64::from(reply.error == 0);
+        answered.push(reply.cookie);
+    }
+    answered.sort_unstable();
+    assert_eq!(answered, asked);
+    assert!((4..100).contains(&done), "{done}");
+    assert_eq!(result["host"]["read"]["requests"], done);
+    assert_eq!(client.stream.read(&mut [0; 1]).unwrap(), 0);
+}
+
+/// A handshake that does not end is ended after ten seconds.
+#[test]
+#[cfg_attr(not(feature = "verify"), ignore = "it takes ten seconds: `make verify`")]
+fn a_silent_client_is_given_up() {
+    let server = Server::new(&drive(&[]));
+    let (mut silent, asked) = (server.raw(), Instant::now());
+    let mut good = server.client();
+    let mut heard = Vec::new();
+    silent.read_to_end(&mut heard).unwrap();
+    assert_eq!(heard.len(), 18, "a greeting");
+    assert!(asked.elapsed() >= Duration::from_secs(10), "{:?}", asked.elapsed());
+    good.write(0, &[1; 4096]);
     server.end_and_replay();
 }
 
