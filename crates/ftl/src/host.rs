@@ -3,10 +3,10 @@
 use crate::job::Condition;
 use crate::{
     Access, Cost, Ftl, FtlView, Interests, Kit, Load, Lpn, Placement, Plan, ReadDisturb, Role,
-    StreamId, Watch, WriteCtx,
+    StreamId, Waiting, Watch, WriteCtx,
 };
-use kernel::{BitSet, Idx, IndexVec, Prio, Time};
-use nand::{BlockId, DieId, Level, Ppn, Source, Store, Tag};
+use kernel::{BitSet, Idx, Prio, Time};
+use nand::{BlockId, Level, Ppn, Source, Store, Tag};
 
 impl<K: Kit> Ftl<K> {
     /// Gives a host write its slot and points the map there. The caller programs the slot and then
@@ -17,7 +17,7 @@ impl<K: Kit> Ftl<K> {
         &mut self,
         lpn: Lpn,
         prio: Prio,
-        waiting: &IndexVec<DieId, u32>,
+        waiting: &Waiting,
         idle: &BitSet,
         now: Time,
     ) -> Option<Ppn> {
@@ -33,7 +33,7 @@ impl<K: Kit> Ftl<K> {
         &mut self,
         lpns: &[Lpn],
         prio: Prio,
-        waiting: &IndexVec<DieId, u32>,
+        waiting: &Waiting,
         idle: &BitSet,
         now: Time,
     ) -> Option<Ppn> {
@@ -53,7 +53,7 @@ impl<K: Kit> Ftl<K> {
         lpn: Lpn,
         pages: u32,
         prio: Prio,
-        waiting: &IndexVec<DieId, u32>,
+        waiting: &Waiting,
         idle: &BitSet,
         now: Time,
     ) -> Option<(Ppn, BlockId, u32)> {

@@ -17,6 +17,7 @@ mod plan;
 mod space;
 mod stage;
 mod view;
+mod waiting;
 
 #[cfg(test)]
 #[path = "../tests/support/small.rs"]
@@ -29,3 +30,4 @@ pub use map::{Lpn, Map};
 pub use plan::*;
 pub use space::{Blocks, Damaged, RESERVE, State, seal};
 pub use view::{FtlView, Load, PlaneView};
+pub use waiting::Waiting;

@@ -2,9 +2,9 @@
 
 use crate::columns::Reads;
 use crate::space::Space;
-use crate::{Blocks, Map};
+use crate::{Blocks, Map, Waiting};
 use kernel::{BitSet, IndexVec, Rng, Time};
-use nand::{BlockId, DieId, Geometry, Layouts, Mode, PlaneId, Store};
+use nand::{BlockId, Geometry, Layouts, Mode, PlaneId, Store};
 
 /// The whole of the FTL's state.
 #[derive(Copy, Clone)]
@@ -124,7 +124,7 @@ pub struct Load<'a> {
     /// Planes with room for a host write.
     pub writable: &'a BitSet,
     /// Page operations waiting for or running on each die.
-    pub waiting: &'a IndexVec<DieId, u32>,
+    pub waiting: &'a Waiting,
     /// Dies with nothing to do.
     pub idle: &'a BitSet,
 }

@@ -8,7 +8,7 @@ mod support;
 
 use ftl::{
     Balance, Cost, Dest, Ftl, FtlView, Life, Load, Lpn, Op, OpView, Order, Placement, Plan,
-    PlaneView, State, Step, StreamId, Victim, Watch, Wear, WriteCtx,
+    PlaneView, State, Step, StreamId, Victim, Waiting, Watch, Wear, WriteCtx,
 };
 use kernel::{BitSet, IndexVec, Prio, Rng, Time};
 use nand::{BlockId, DieId, Geometry, Level, PlaneId, Ppn, Shape, Source, Tag, Versions};
@@ -210,7 +210,7 @@ fn place_on(
         set
     };
     let (writable, idle) = (set(geometry.planes(), room), set(geometry.dies(), idle));
-    let waiting: IndexVec<DieId, u32> = IndexVec::from_raw(waiting.to_vec());
+    let waiting = Waiting::of(waiting.to_vec());
     let load = Load { geometry, writable: &writable, waiting: &waiting, idle: &idle };
     let dest = policy.place(&load, Lpn::from_u32(4), Prio::Normal)?;
     assert_eq!(dest.stream, StreamId::HOST);

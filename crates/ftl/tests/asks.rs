@@ -7,10 +7,10 @@ mod support;
 
 use ftl::{
     Action, Coding, Config, Cost, Dest, Ftl, FtlView, GcMarks, Hold, Interests, JobId, Lpn,
-    NextLife, Plan, PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Watch,
-    WriteCtx,
+    NextLife, Plan, PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Waiting,
+    Watch, WriteCtx,
 };
-use kernel::{BitSet, Idx, IndexVec, Prio, Rng, Time};
+use kernel::{BitSet, Idx, Prio, Rng, Time};
 use nand::{
     BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Shape, Source, Tag, Units,
 };
@@ -125,7 +125,7 @@ fn filled(blocks: u32, gc_start: u32) -> (Drive, Vec<BlockId>) {
 }
 
 fn write(ftl: &mut Drive, lpn: u32, prio: Prio) {
-    let (waiting, mut idle) = (IndexVec::filled(0, 1), BitSet::new(1));
+    let (waiting, mut idle) = (Waiting::nothing(1), BitSet::new(1));
     idle.put(0, true);
     let lpn = Lpn::from_u32(lpn);
     let ppn = ftl.write(lpn, prio, &waiting, &idle, NOW).expect("there is room");
@@ -656,7 +656,7 @@ fn a_collector_is_not_ahead_of_a_page_that_no_plane_takes() {
     assert!(matches!(ftl.advance(id, NOW), Action::Program { .. }));
     assert_eq!((ftl.advance(id, NOW), ftl.job(id).background), (Action::Yield, true));
     assert_eq!((ftl.take_promoted(), ftl.free_blocks(PlaneId::from_u32(0))), (None, 1));
-    let (waiting, idle) = (IndexVec::filled(0, 1), BitSet::new(1));
+    let (waiting, idle) = (Waiting::nothing(1), BitSet::new(1));
     assert_eq!(ftl.write(Lpn::from_u32(2), Prio::Normal, &waiting, &idle, NOW), None);
     assert_eq!((ftl.take_promoted(), ftl.job(id).background), (Some(id), false));
     assert!(matches!(ftl.advance(id, NOW), Action::Read(_)));
@@ -796,7 +796,7 @@ fn what_is_programmed_together_has_the_finest_level_of_all() {
     ] {
         let mut ftl = halves(8, Asking(asked));
         let lpns = [0, 1].map(Lpn::from_u32);
-        let (waiting, idle) = (IndexVec::filled(0, 1), BitSet::new(1));
+        let (waiting, idle) = (Waiting::nothing(1), BitSet::new(1));
         let first = ftl.write_unit(&lpns, Prio::Normal, &waiting, &idle, NOW).expect("room");
         let slots = [first, Ppn::from_u32(first.as_u32() + 1)];
         for (lpn, slot) in lpns.into_iter().zip(slots) {

@@ -5,8 +5,8 @@ extern crate floatgate_ftl as ftl;
 
 mod support;
 
-use ftl::{Ftl, Lpn, State, seal};
-use kernel::{BitSet, IndexVec, Prio, Rng, Time};
+use ftl::{Ftl, Lpn, State, Waiting, seal};
+use kernel::{BitSet, Prio, Rng, Time};
 use nand::{BlockId, Layouts, PlaneId, Store, Versions};
 use policies::{BuiltinWith, Family, PolicySet};
 use serde_json::Map;
@@ -373,7 +373,7 @@ fn a_drive_with_work_on_its_way_is_not_saved() {
     let mut ftl = aged(&s);
     assert!(ftl.save().is_some());
     let dies = ftl.geometry().dies();
-    let (waiting, mut idle) = (IndexVec::filled(0, dies), BitSet::new(dies));
+    let (waiting, mut idle) = (Waiting::nothing(dies), BitSet::new(dies));
     (0..dies).for_each(|d| idle.set(d));
     let lpn = Lpn::from_u32(0);
     let ppn = ftl.write(lpn, Prio::Normal, &waiting, &idle, Time::ZERO).expect("room for a page");

@@ -5,8 +5,10 @@
 //! a page is read after it was programmed. Beside the FTL it keeps a plain map of what the host
 //! wrote last. Every read is compared with the map as it was when the read was asked for.
 
-use ftl::{Access, AccessKind, Action, Ftl, JobId, Kit, Lpn, Placement, Policies, State, WriteCtx};
-use kernel::{BitSet, Idx, IndexVec, Prio, Rng, Time};
+use ftl::{
+    Access, AccessKind, Action, Ftl, JobId, Kit, Lpn, Placement, Policies, State, Waiting, WriteCtx,
+};
+use kernel::{BitSet, Idx, Prio, Rng, Time};
 use nand::{BlockId, BySource, DieId, Level, Mode, PlaneId, Ppn, Source, Store, Tag};
 use std::collections::VecDeque;
 
@@ -182,7 +184,7 @@ pub(crate) struct Drive<K: Kit> {
     /// Pages were written at once that are not in flash yet.
     staged: bool,
     host_pending: usize,
-    waiting: IndexVec<DieId, u32>,
+    waiting: Waiting,
     rng: Rng,
     taste: Taste,
     now: u64,
@@ -229,7 +231,7 @@ where
             staged: false,
             alone: 0,
             host_pending: 0,
-            waiting: IndexVec::filled(0, geometry.dies()),
+            waiting: Waiting::nothing(geometry.dies()),
             rng: Rng::named(seed, "test/schedule"),
             taste,
             now: 0,
@@ -528,7 +530,7 @@ where
         };
         if matches!(work, Work::Program { .. } | Work::Unit(..) | Work::Read { .. }) {
             self.host_pending += 1;
-            self.waiting[die] += 1;
+            self.waiting.add(die);
         }
         self.pending.push(Pending { seq: self.seq, ppn, die, work });
     }
@@ -604,7 +606,7 @@ where
             if matches!(done.work, Work::Program { .. } | Work::Unit(..) | Work::Read { .. }) {
                 self.alone = 0;
                 self.host_pending -= 1;
-                self.waiting[done.die] -= 1;
+                self.waiting.remove(done.die);
             }
             self.finish(&done)?;
         }

@@ -53,18 +53,11 @@ impl Dynamic {
 
     /// The die with the least waiting, counting from the turn; `None` when no plane has room.
     fn least_loaded(&mut self, load: &Load<'_>) -> Option<PlaneId> {
-        let waiting = load.waiting.as_slice();
-        let (before, after) = waiting.split_at(self.next_die.min(waiting.len() - 1));
-        let (mut least, mut best) = (u32::MAX, None);
-        for (first, part) in [(before.len(), after), (0, before)] {
-            for (die, &waiting) in (first..).zip(part) {
-                let planes = die * self.planes_per_die..(die + 1) * self.planes_per_die;
-                if waiting < least && planes.into_iter().any(|p| load.writable.get(p)) {
-                    (least, best) = (waiting, Some(die));
-                }
-            }
-        }
-        let die = best?;
+        let turn = self.next_die.min(load.waiting.len() - 1);
+        let planes = self.planes_per_die;
+        let has_room =
+            |die: usize| (die * planes..(die + 1) * planes).any(|plane| load.writable.get(plane));
+        let die = load.waiting.least(turn, has_room)?;
         self.next_die = die + 1;
         self.plane_of(load, die)
     }

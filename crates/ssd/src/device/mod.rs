@@ -26,7 +26,7 @@ pub(crate) use suspend::{SUSPEND, Suspends};
 use crate::config::{ChannelFirst, Drive, MultiPlane};
 use crate::sim::{Actor, Clock};
 use die::{Passed, Phase};
-use ftl::{Cost, JobId, Kit, Order, Policies, Queues};
+use ftl::{Cost, JobId, Kit, Order, Policies, Queues, Waiting};
 use kernel::{BitSet, Dur, Idx, IndexVec, Time};
 use nand::{Bus, ChannelId, Command, DieId, Geometry, Timing, Units, Verb};
 use register::Registers;
@@ -69,7 +69,7 @@ pub(crate) struct Device {
     pub(crate) dies: IndexVec<DieId, Die>,
     pub(crate) channels: IndexVec<ChannelId, Channel>,
     /// Host page operations waiting or running, by die.
-    pub(crate) waiting: IndexVec<DieId, u32>,
+    pub(crate) waiting: Waiting,
     pub(crate) waiting_total: u32,
     /// Dies that do nothing.
     pub(crate) idle: BitSet,
@@ -123,7 +123,7 @@ impl Device {
             geometry,
             dies: IndexVec::filled(Die::new(), dies),
             channels: IndexVec::filled(Channel::default(), geometry.channels()),
-            waiting: IndexVec::filled(0, dies),
+            waiting: Waiting::nothing(dies),
             waiting_total: 0,
             idle,
             seq: 0,
@@ -193,7 +193,7 @@ impl Device {
     pub(crate) fn expect(&mut self, die: DieId, op: u32) {
         let mut at = op;
         loop {
-            self.waiting[die] += 1;
+            self.waiting.add(die);
             self.waiting_total += 1;
             self.ops[at].seq = self.next_place();
             at = self.ops.also(at);
@@ -386,7 +386,7 @@ impl Device {
     /// A host operation is off its die.
     #[inline]
     pub(crate) fn leave(&mut self, die: DieId) {
-        self.waiting[die] -= 1;
+        self.waiting.remove(die);
         self.waiting_total -= 1;
     }
 
