@@ -15,10 +15,13 @@ use std::hint::select_unpredictable;
 /// `time:64 | sequence:40 | actor:24`, which bounds a run to 10^12 events.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// A binary tree: root at 1, the actors' places in its second half, each node the least below.
-    /// That half need not be a power of two: only the order of equals depends on the shape, and
-    /// there are none.
-    tree: Vec<Key>,
+    /// A binary tree of nodes from 1 on, each the least below: the children of node `n` are the pair at
+    /// `n`, and the actors' places are the nodes from `actors` on. Their number need not be a power of
+    /// two: only the order of equals depends on the shape, and there are none. In pairs, because a match
+    /// is between two that lie side by side: one look-up finds both.
+    pairs: Vec<[Key; 2]>,
+    /// Node 1.
+    first: Key,
     sequence: u64,
 }
 
@@ -45,7 +48,7 @@ impl Agenda {
     /// An empty agenda for actors `0..actors` (at most 2^24).
     pub fn new(actors: usize) -> Self {
         assert!(actors > 0 && actors < 1 << ACTOR_BITS, "{actors} actors do not fit the agenda");
-        Self { tree: vec![NEVER; 2 * actors], sequence: 0 }
+        Self { pairs: vec![[NEVER; 2]; actors], first: NEVER, sequence: 0 }
     }
 
     /// Lets `actor` act at `at`, replacing what it had planned.
@@ -75,32 +78,35 @@ impl Agenda {
     /// actors plan their next act while acting, and then one replay serves for both.
     #[inline]
     pub fn peek(&self) -> Option<(Time, usize)> {
-        let key = self.tree[1];
+        let key = self.first;
         let actor = key.order as usize & ((1 << ACTOR_BITS) - 1);
         time(key).map(|at| (at, actor))
     }
 
     #[inline]
     fn key(&self, actor: usize) -> Key {
-        self.tree[self.tree.len() / 2 + actor]
+        let node = self.pairs.len() + actor;
+        // The only actor has no pair.
+        if node == 1 { self.first } else { self.pairs[node / 2][node % 2] }
     }
 
     #[inline]
     fn replay(&mut self, actor: usize, key: Key) {
-        let mut node = self.tree.len() / 2 + actor;
-        let tree = self.tree.as_mut_slice();
-        tree[node] = key;
+        let mut node = self.pairs.len() + actor;
+        let pairs = self.pairs.as_mut_slice();
         let mut best = key;
         while node > 1 {
-            let other = tree[node ^ 1];
+            let pair = &mut pairs[node / 2];
+            pair[node % 2] = best;
+            let other = pair[(node ^ 1) % 2];
             let earlier = other.whole() < best.whole();
             best = Key {
                 time: select_unpredictable(earlier, other.time, best.time),
                 order: select_unpredictable(earlier, other.order, best.order),
             };
-            node >>= 1;
-            tree[node] = best;
+            node /= 2;
         }
+        self.first = best;
     }
 }
 

@@ -89,6 +89,8 @@ pub struct Geometry {
     by_pages: Divisor,
     by_blocks: Divisor,
     by_planes: Divisor,
+    /// Slots of a die.
+    by_dies: Divisor,
     by_channels: Divisor,
     by_bits: Divisor,
     order: PageOrder,
@@ -212,6 +214,7 @@ impl Geometry {
             by_pages: Divisor::new(shape.pages_per_block),
             by_blocks: Divisor::new(shape.blocks_per_plane),
             by_planes: Divisor::new(shape.planes_per_die),
+            by_dies: Divisor::new((pages as u64 / dies) as u32),
             by_channels: Divisor::new(shape.channels),
             by_bits: Divisor::new(shape.bits_per_cell),
             order: PageOrder::Cyclic,
@@ -384,6 +387,12 @@ impl Geometry {
         self.die_of_plane(self.plane_of(b))
     }
 
+    /// The die of a unit.
+    #[inline]
+    pub fn die_of_slot(&self, p: Ppn) -> DieId {
+        DieId::from_u32(self.by_dies.div(p.as_u32()))
+    }
+
     /// Plane `index` of a die.
     #[inline]
     pub fn plane_in(&self, die: DieId, index: u32) -> PlaneId {
@@ -473,6 +482,7 @@ mod tests {
             let (block, slot) = g.split(ppn);
             assert_eq!(g.ppn(block, slot), ppn);
             assert_eq!(g.block_in(g.plane_of(block), g.index_in_plane(block)), block);
+            assert_eq!(g.die_of_slot(ppn), g.die_of(block));
             assert!(g.blocks_of(g.plane_of(block)).contains(&(block.as_u32() as usize)));
         }
     }

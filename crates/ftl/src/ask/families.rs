@@ -378,6 +378,10 @@ pub trait Order: Watch {
     /// The position in `heads` of the lane to serve. `heads` holds the first operation of each
     /// lane that is not empty; never empty itself. Hazards stay with the scheduler.
     fn pick(&mut self, heads: &[OpView], now: Time) -> usize;
+    /// Whether it always serves what came first. Then it is not asked.
+    fn is_first_come(&self) -> bool {
+        false
+    }
     /// Whether high-priority requests have lanes and a write stream of their own.
     fn uses_priority(&self) -> bool {
         false

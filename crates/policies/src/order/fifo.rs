@@ -32,4 +32,8 @@ impl Order for Fifo {
     fn pick(&mut self, heads: &[OpView], _: Time) -> usize {
         first(heads, |_| true).expect("asked only when something waits")
     }
+
+    fn is_first_come(&self) -> bool {
+        true
+    }
 }

@@ -14,6 +14,7 @@ crate::family::family! { $
     }
     #[inline]
     fn pick(&mut self, heads: &[OpView], now: Time) -> usize;
+    fn is_first_come(&self) -> bool;
     fn uses_priority(&self) -> bool;
     fn pick_by_waits(&mut self, heads: &[OpView], waits: &[Waited], now: Time) -> usize;
     fn watches_waits(&self) -> bool;

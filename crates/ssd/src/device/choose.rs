@@ -28,6 +28,9 @@ impl Device {
         if foreground.is_power_of_two() {
             return Some(foreground.trailing_zeros() as usize);
         }
+        if self.first_come {
+            return Some(self.dies[die].first_come(&self.ops, foreground));
+        }
         let mut heads = Heads::NONE;
         self.dies[die].heads(&self.ops, mask, &mut heads);
         Some(heads.lane(pick(heads.views())))
@@ -147,7 +150,9 @@ impl Device {
         op: u32,
     ) -> u32 {
         let (lane, op) = self.in_block_order(array, die, lane, op);
-        self.dies[die].end_waits(&mut self.ops, op);
+        if !self.ops[op].is_of_job() {
+            self.dies[die].end_waits(&mut self.ops, op);
+        }
         if self.multi_plane != MultiPlane::Off {
             self.gather(array, die, lane, op);
         }

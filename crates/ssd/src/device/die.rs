@@ -230,6 +230,22 @@ impl Die {
         id
     }
 
+    /// Of these lanes, which have some, the one whose first operation came first of all.
+    #[inline(always)]
+    pub(super) fn first_come(&self, ops: &Ops, mask: u8) -> usize {
+        let (mut first, mut least) = (0, u64::MAX);
+        let mut rest = mask;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize % LANES;
+            rest &= rest - 1;
+            let seq = ops[self.lanes[lane].head].seq;
+            if seq < least {
+                (first, least) = (lane, seq);
+            }
+        }
+        first
+    }
+
     /// Finds the first operation of each of these foreground lanes, which have some.
     #[inline(always)]
     pub(super) fn heads(&self, ops: &Ops, mask: u8, heads: &mut Heads) {

@@ -131,6 +131,12 @@ impl PageOp {
         *sum = sum.wrapping_add((now - self.since).as_ns());
     }
 
+    /// Whether it is a job's: nobody waits for that one, and nobody asks for its account of time.
+    #[inline(always)]
+    pub(crate) fn is_of_job(&self) -> bool {
+        matches!(self.owner, Owner::Job(_))
+    }
+
     /// Whether it may share its array time with others of its kind: plain reads and writes of the
     /// host, and what the write buffer sends.
     #[inline]
@@ -201,6 +207,17 @@ impl Ops {
         op.seq = seq;
         op.since = now;
         id
+    }
+
+    /// An operation of a job is over: in its place comes the next one of that job, in no lane yet.
+    #[inline]
+    pub(crate) fn follow(&mut self, id: u32, work: Work, ppn: Option<Ppn>, seq: u64, now: Time) {
+        let op = &mut self[id];
+        debug_assert!(op.is_of_job() && op.next == NONE);
+        op.work = work;
+        op.ppn = ppn;
+        op.seq = seq;
+        op.since = now;
     }
 
     #[inline]
@@ -308,14 +325,20 @@ impl Lane {
         self.tail = id;
     }
 
-    /// Puts an operation at its place by `seq`: it came earlier than some that wait.
+    /// Puts an operation at its place by `seq`: it came earlier than some that wait. It comes alone.
+    #[inline]
     pub(crate) fn insert(&mut self, ops: &mut Ops, id: u32) {
+        if self.head == NONE {
+            self.push(ops, id);
+        } else {
+            self.insert_among(ops, id);
+        }
+    }
+
+    fn insert_among(&mut self, ops: &mut Ops, id: u32) {
         let seq = ops[id].seq;
-        if self.head == NONE || ops[self.head].seq > seq {
+        if ops[self.head].seq > seq {
             ops[id].next = self.head;
-            if self.head == NONE {
-                self.tail = id;
-            }
             self.head = id;
             return;
         }

@@ -95,6 +95,8 @@ pub(crate) struct Device {
     attends: bool,
     /// There may be more to choose from than what waits, or more to know of it.
     apart: bool,
+    /// What came first is always served first.
+    first_come: bool,
     /// Present where dies have a second register.
     registers: Option<Box<Registers>>,
     /// The waiting operations that the cost policy looks at.
@@ -139,6 +141,7 @@ impl Device {
                 .map(|settings| Box::new(Suspension::new(settings, drive.timing.erase, dies))),
             attends: drive.suspend.is_some() || drive.cache.is_some(),
             apart: drive.suspend.is_some() || drive.cache.is_some() || order.watches_waits(),
+            first_come: order.is_first_come(),
             registers: drive.cache.map(|cached| Box::new(Registers::new(cached, dies))),
             passed: if order.watches_waits() { vec![Passed::default(); dies] } else { Vec::new() },
             queues: cost.queues(),
@@ -340,22 +343,26 @@ impl Device {
         false
     }
 
-    /// A command is done. Returns it, and the first of its operations with their accounts of time:
+    /// A command is done. Returns what it was, and the first of its operations with their accounts of time:
     /// a list, of which [`Device::take_done`] has the next. What correcting errors took goes to an
     /// account of its own; the rest of the time is then that of plain reads. The die is about to
     /// choose.
     #[inline]
-    pub(crate) fn finish(&mut self, die: DieId, now: Time) -> (Command, u32) {
+    pub(crate) fn finish(&mut self, die: DieId, now: Time) -> (Verb, u32) {
         let d = &mut self.dies[die];
         let ran = d.finish(now);
         let (command, first) = (d.command, d.running);
         self.book(first, &command, ran);
-        (command, first)
+        (command.verb, first)
     }
 
-    /// Books the time of a command that is done to its operations, which took it so long.
+    /// Books the time of a command that is done to its operations, which took it so long. Nobody asks for
+    /// the account of a job's operation, which comes alone.
     #[inline(always)]
     fn book(&mut self, first: u32, command: &Command, ran: Dur) {
+        if self.ops[first].is_of_job() {
+            return;
+        }
         let mut corrected = command.array - command.plain;
         if command.extra_out > 0
             && let Bus::Modelled { page, .. } = self.timing.bus
@@ -441,8 +448,8 @@ impl Device {
 
     /// A die has sent its data: gives the next turn on its channel.
     #[inline]
-    pub(crate) fn pass_channel_on(&mut self, clock: &mut Clock, die: DieId, done: &Command) {
-        if done.verb != Verb::Read || self.timing.bus == Bus::Included {
+    pub(crate) fn pass_channel_on(&mut self, clock: &mut Clock, die: DieId, done: Verb) {
+        if done != Verb::Read || self.timing.bus == Bus::Included {
             return;
         }
         self.give_turn(clock, die);

@@ -66,8 +66,8 @@ pub(crate) enum Turned {
     Nothing,
     /// It may take in what is programmed next.
     Free,
-    /// It has sent what was read: the command, and the first of its operations.
-    Sent(Command, u32),
+    /// It has sent what was read: the first of the operations.
+    Sent(u32),
 }
 
 impl Registers {
@@ -252,7 +252,7 @@ impl Device {
                     Phase::Asking => self.begin_at_once(clock, die),
                     _ => {}
                 }
-                Turned::Sent(command, op)
+                Turned::Sent(op)
             }
             State::Free | State::Waiting | State::Loaded => {
                 unreachable!("a register that waits plans nothing")

@@ -49,7 +49,7 @@ impl Device {
         now: Time,
     ) -> Option<Command> {
         let (work, slot) = (self.ops[op].work, self.ops[op].ppn?);
-        let die = self.geometry.die_of(self.geometry.block_of(slot)).index();
+        let die = self.geometry.die_of_slot(slot).index();
         match work {
             Work::Read if job.stays => {
                 let mut command = self.read(ftl, op, source);

@@ -4,7 +4,7 @@ use super::Sim;
 use crate::device::{LaneId, NONE, Owner, PageOp, Turned, Work};
 use ftl::{Kit, Lpn};
 use kernel::Prio;
-use nand::{Command, DieId, Ppn, Source, Store, Tag, Verb};
+use nand::{DieId, Ppn, Source, Store, Tag, Verb};
 
 impl<K: Kit> Sim<K> {
     /// A die's time has come.
@@ -21,8 +21,8 @@ impl<K: Kit> Sim<K> {
     /// chooses, unless a job of its own goes on.
     fn conclude(&mut self, die: DieId) {
         // 1. The die's books are closed, and the operations' accounts of time.
-        let (command, op) = self.device.finish(die, self.clock.now);
-        self.conclude_command(die, command, op);
+        let (verb, op) = self.device.finish(die, self.clock.now);
+        self.conclude_command(die, verb, op);
     }
 
     /// The time of a die's register has come.
@@ -31,8 +31,8 @@ impl<K: Kit> Sim<K> {
         match self.device.act_on_register(&mut self.clock, die) {
             Turned::Nothing => {}
             Turned::Free => self.load_next(die),
-            Turned::Sent(command, op) => {
-                self.conclude_command(die, command, op);
+            Turned::Sent(op) => {
+                self.conclude_command(die, Verb::Read, op);
                 self.device.look_round(&mut self.clock, die);
             }
         }
@@ -40,7 +40,7 @@ impl<K: Kit> Sim<K> {
 
     /// What follows from a command that is off its die.
     #[inline(always)] // from two places, of which one is never hot
-    fn conclude_command(&mut self, die: DieId, command: Command, mut op: u32) {
+    fn conclude_command(&mut self, die: DieId, verb: Verb, mut op: u32) {
         // 2. The cells take note, before the FTL does.
         if self.device.cells.is_some() {
             self.age_cells(op);
@@ -53,7 +53,7 @@ impl<K: Kit> Sim<K> {
             op = rest;
         }
         // 4. Reads of a page that was on its way have it now.
-        if command.verb == Verb::Program && !self.waits.for_program(die).is_empty() {
+        if verb == Verb::Program && !self.waits.for_program(die).is_empty() {
             self.unpark(die);
         }
         // 5. Whoever waited for what a job did tries again.
@@ -67,7 +67,7 @@ impl<K: Kit> Sim<K> {
         }
         // 7. Its next command, if there is one, has asked for the channel: before the data that other
         //    dies have to send, or behind it.
-        self.device.pass_channel_on(&mut self.clock, die, &command);
+        self.device.pass_channel_on(&mut self.clock, die, verb);
     }
 
     /// One operation is done. If it was a job's, others may have waited for it: returns whether a read
@@ -79,8 +79,7 @@ impl<K: Kit> Sim<K> {
             let awaited = !self.waits.for_refresh().is_empty()
                 && work == Work::Program
                 && self.is_awaited(ppn);
-            self.device.ops.remove(op);
-            self.step_job(die, id);
+            self.step_job(die, id, op);
             return Some(awaited);
         }
         self.device.leave(die);

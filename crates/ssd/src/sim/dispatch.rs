@@ -68,13 +68,12 @@ impl<K: Kit> Sim<K> {
                         let op = self.device.make_ready(self.ftl.array(), die, lane, op);
                         return self.begin(die, op);
                     };
-                    self.device.ops.remove(op);
-                    Some(id)
+                    Some((id, op))
                 }
                 None => self.idle_work(die),
             };
-            let Some(id) = job else { return self.device.rest(&mut self.clock, die) };
-            if self.step_job(die, id) {
+            let Some((id, op)) = job else { return self.device.rest(&mut self.clock, die) };
+            if self.step_job(die, id, op) {
                 return;
             }
             self.follow_up(false);

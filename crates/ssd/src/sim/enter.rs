@@ -382,7 +382,7 @@ impl<K: Kit> Sim<K> {
         if self.watch.unmet.as_ref().is_some_and(|fresh| fresh.has(&self.ftl, ppn)) {
             self.watch.unmet = None;
         }
-        let die = self.ftl.geometry().die_of(self.ftl.geometry().block_of(ppn));
+        let die = self.ftl.geometry().die_of_slot(ppn);
         let pending = !self.ftl.array().is_written(ppn);
         if self.splits && !self.device.ops[op].modify {
             self.await_others(op, die, lane, pending);

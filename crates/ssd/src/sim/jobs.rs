@@ -20,7 +20,8 @@ impl<K: Kit> Sim<K> {
         while let Some(id) = self.ftl.take_ready() {
             let seq = self.device.place_job(id);
             let die = self.ftl.job(id).home;
-            self.queue_turn(die, id, seq);
+            let op = self.device.ops.add_job(id, Work::Turn, None, seq, self.clock.now);
+            self.device.insert(die, self.lane_of(id), op);
             self.device.look_round(&mut self.clock, die);
         }
         while let Some(id) = self.ftl.take_promoted() {
@@ -32,39 +33,37 @@ impl<K: Kit> Sim<K> {
         if self.ftl.job(id).background { LaneId::Idle } else { LaneId::Job }
     }
 
-    fn queue_turn(&mut self, die: DieId, id: JobId, seq: u64) {
-        let op = self.device.ops.add_job(id, Work::Turn, None, seq, self.clock.now);
-        self.device.insert(die, self.lane_of(id), op);
-    }
-
-    /// Asks a job for its next action. If that is on `here`, which chooses, it starts; otherwise it
-    /// is queued where it belongs. Returns whether `here` is busy now.
-    pub(super) fn step_job(&mut self, here: DieId, id: JobId) -> bool {
+    /// Asks a job, whose operation `op` is over, for its next action. If that is on `here`, which chooses,
+    /// it starts; otherwise it is queued where it belongs. Returns whether `here` is busy now.
+    pub(super) fn step_job(&mut self, here: DieId, id: JobId, op: u32) -> bool {
         let (lane, hold) = (self.lane_of(id), self.ftl.job(id).hold);
         let action = self.ftl.advance(id, self.clock.now);
         let geometry = self.ftl.geometry();
-        let (block, work, ppn) = match action {
-            Action::Done | Action::Wait => return false,
+        let (die, work, ppn) = match action {
+            Action::Done | Action::Wait => {
+                self.device.ops.remove(op);
+                return false;
+            }
             Action::Yield => {
                 // Behind everything that waits here now. This die is choosing: it finds the job,
                 // which may have become work for idle time.
                 let seq = self.device.place_job(id);
-                self.queue_turn(here, id, seq);
+                self.device.ops.follow(op, Work::Turn, None, seq, self.clock.now);
+                self.device.insert(here, self.lane_of(id), op);
                 return false;
             }
-            Action::Read(ppn) => (geometry.block_of(ppn), Work::Read, Some(ppn)),
-            Action::Program { ppn, .. } => (geometry.block_of(ppn), Work::Program, Some(ppn)),
-            Action::Erase(block) => (block, Work::Erase(block), None),
+            Action::Read(ppn) => (geometry.die_of_slot(ppn), Work::Read, Some(ppn)),
+            Action::Program { ppn, .. } => (geometry.die_of_slot(ppn), Work::Program, Some(ppn)),
+            Action::Erase(block) => (geometry.die_of(block), Work::Erase(block), None),
             Action::Reprogram { block, wordlines, known } => {
-                (block, Work::Reprogram(wordlines as u16, known as u16), None)
+                (geometry.die_of(block), Work::Reprogram(wordlines as u16, known as u16), None)
             }
         };
-        let die = geometry.die_of(block);
         let seq = match hold {
             Hold::Nothing => self.device.place_job(id),
             Hold::Place | Hold::Die => self.device.place_of(id),
         };
-        let op = self.device.ops.add_job(id, work, ppn, seq, self.clock.now);
+        self.device.ops.follow(op, work, ppn, seq, self.clock.now);
         if die != here {
             self.join(die, lane, op);
             return false;
@@ -79,14 +78,14 @@ impl<K: Kit> Sim<K> {
         false
     }
 
-    /// What a die that has nothing else to do may do for the FTL.
-    pub(super) fn idle_work(&mut self, die: DieId) -> Option<JobId> {
+    /// What a die that has nothing else to do may do for the FTL: a job, and its operation.
+    pub(super) fn idle_work(&mut self, die: DieId) -> Option<(JobId, u32)> {
         if !self.ftl.offers_idle_work() || self.host_is_done() {
             return None;
         }
         let id = self.ftl.idle_job(die)?;
-        self.device.place_job(id);
-        Some(id)
+        let seq = self.device.place_job(id);
+        Some((id, self.device.ops.add_job(id, Work::Turn, None, seq, self.clock.now)))
     }
 
     pub(super) fn timer_event(&mut self) {

@@ -3,10 +3,10 @@
 mod copyback;
 mod suspend;
 
-use super::{Device, Owner, PageOp, Work};
+use super::{Device, LaneId, Owner, PageOp, Work};
 use crate::config::{Drive, Interruptible, Suspend, chip_drive};
 use crate::sim::Clock;
-use kernel::{Bytes, Dur, Prio, Time};
+use kernel::{Bytes, Dur, Prio, Rng, Time};
 use nand::{BlockId, Bus, DieId, Geometry, Shape, Timing};
 
 const READ: Dur = Dur::us(50);
@@ -51,3 +51,31 @@ fn operation(device: &mut Device, work: Work, now: Time) -> u32 {
 
 const DIE: DieId = DieId::from_u32(0);
 const BLOCK: BlockId = BlockId::from_u32(0);
+
+/// Operations that came in any order, to any lanes, are served in that order, and nobody is asked; what is
+/// for idle time goes last.
+#[test]
+fn what_came_first_goes_first_whatever_its_lane() {
+    let lanes = [LaneId::ReadHigh, LaneId::WriteHigh, LaneId::Read, LaneId::Write, LaneId::Job];
+    let mut rng = Rng::named(1, "test/first");
+    let (mut device, _) = device(1, Bus::Included, None);
+    for _ in 0..100 {
+        let mut came: Vec<u64> = (0..=rng.below(12).into()).collect();
+        rng.shuffle(&mut came);
+        let idle = operation(&mut device, Work::Read, Time::ZERO);
+        device.insert(DIE, LaneId::Idle, idle);
+        for &seq in &came {
+            let op = operation(&mut device, Work::Read, Time::ZERO);
+            device.ops[op].seq = seq + 1;
+            device.insert(DIE, lanes[rng.below(5) as usize], op);
+        }
+        let mut served = Vec::new();
+        while let Some(lane) = device.next_lane(DIE, |_| unreachable!("nobody is asked")) {
+            let op = device.pop(DIE, lane);
+            served.push(device.ops[op].seq);
+            device.ops.remove(op);
+        }
+        let in_order: Vec<u64> = (1..=came.len() as u64).chain([0]).collect();
+        assert_eq!(served, in_order);
+    }
+}

@@ -55,13 +55,14 @@ impl OneDie {
     }
 
     fn on(bus: Bus, order: &str, suspend: Option<Suspend>) -> Self {
-        let (device, clock) = device(1, bus, suspend);
+        let (mut device, clock) = device(1, bus, suspend);
         let channel = match bus {
             Bus::Included => Dur::ZERO,
             Bus::Modelled { command, .. } => command,
         };
         let named = [("order".to_owned(), order.to_owned(), Map::new())];
         let order = policies::PolicySet::resolve(&named, None).expect("on the list").build().order;
+        device.first_come = order.is_first_come();
         Self { device, clock, order, done: Vec::new(), follow: 0, channel }
     }
 
