@@ -154,5 +154,10 @@ def result() -> dict[str, Any]:
             }
         ],
         "simulated_seconds": 7200.0,
-        "timing": {"wall_seconds": 0.42, "page_ops_per_second": 5_300_000.0},
+        "timing": {
+            "wall_seconds": 0.42,
+            "cpu_seconds": 0.41,
+            "page_ops_per_second": 5_300_000.0,
+            "requests_per_second": 1_250_000.0,
+        },
     }

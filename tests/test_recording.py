@@ -172,6 +172,19 @@ def test_a_result_does_not_depend_on_being_stored(stored: Result) -> None:
     assert plain.folder is None
 
 
+def test_processor_time_is_the_engines_and_not_the_wait_for_who_takes_its_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slowly(*_: object) -> None:
+        time.sleep(0.3)
+
+    # Three tables and one place on the way: the third waits until the first is taken.
+    monkeypatch.setattr(Recording, "take", slowly)
+    timing = run(tmp_path).timing
+    assert 0 < timing.cpu_seconds < timing.wall_seconds - 0.2
+    assert timing.requests_per_second > 0
+
+
 def test_equal_runs_leave_equal_bytes(stored: Result, tmp_path: Path) -> None:
     again = run(tmp_path)
     assert stored.folder is not None

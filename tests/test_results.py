@@ -10,6 +10,7 @@ import pytest
 
 import floatgate as fg
 from conftest import Floatgate
+from floatgate.result.folder import sealed
 from floatgate.result.tables import query
 from floatgate.result.values import flat
 
@@ -212,6 +213,25 @@ def test_results_of_the_schema_before_are_read(
     assert done.returncode == 0, done.stderr
     assert "waiting behind host  18.5 ms" in str(result)
     assert fg.results([folder, stored / "one"]).height == 2
+
+
+def test_a_sealed_result_that_lacks_later_keys_is_read(tmp_path: Path) -> None:
+    run = fg.run("agcr", "random-write", set=SMALL, out=tmp_path, record=())
+    assert run.folder is not None
+    path = run.folder / "result.json"
+    value = json.loads(path.read_text())
+    del value["stored"], value["flash"]["suspends"], value["host"]["flows"]
+    del value["timing"]["cpu_seconds"], value["timing"]["requests_per_second"]
+    path.write_text(json.dumps(sealed(value, {})))
+    result = fg.Result.load(path)
+    assert result.timing.cpu_seconds is None
+    assert result.timing.requests_per_second is None
+    assert "of processor time" not in str(result)
+    assert result.flaw() is None
+    value["waf"] = 17.0
+    path.write_text(json.dumps(value | {"stored": json.loads(path.read_text())["stored"]}))
+    with pytest.raises(fg.InputError, match=r"result\.json is not what was stored"):
+        fg.Result.load(path)
 
 
 def _keys(value: Any) -> Any:

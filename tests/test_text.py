@@ -30,6 +30,17 @@ def test_every_part_of_a_result_is_told_in_80_columns(result: Result) -> None:
         assert said in page, said
 
 
+def test_the_rates_say_what_they_are_rates_of(result: Result) -> None:
+    page = " ".join(text.effort(result).split())
+    assert (
+        "simulated in 420 ms of wall time (410 ms of processor time); "
+        "5.30 M page op/s and 1.25 M requests/s of wall time, once preconditioned"
+    ) in page
+    result.data["timing"] |= {"cpu_seconds": None, "requests_per_second": None}
+    page = " ".join(text.effort(result).split())
+    assert page.endswith("420 ms of wall time; 5.30 M page op/s of wall time, once preconditioned")
+
+
 def test_the_chips_are_told_in_80_columns() -> None:
     known = floatgate.chips()
     assert len(known) == 13

@@ -25,6 +25,7 @@ mod outside;
 mod parquet;
 mod physics;
 mod policy;
+mod stopwatch;
 mod views;
 mod worker;
 
@@ -33,7 +34,6 @@ mod worker;
 mod _core {
     use std::path::PathBuf;
     use std::sync::Arc;
-    use std::time::Instant;
 
     use numpy::{IntoPyArray, PyArray1};
     use pyo3::prelude::*;
@@ -41,7 +41,7 @@ mod _core {
     use ssd::bench::Plan;
     use ssd::record::{Sink, Table};
     use ssd::workload::Tally;
-    use ssd::{Progress, Stage};
+    use ssd::{Progress, Stage, Timing};
 
     use crate::cache::{Cache, Given};
     #[pymodule_export]
@@ -54,6 +54,7 @@ mod _core {
     use crate::outside::Outside;
     #[pymodule_export]
     use crate::physics::{Cell, Recovery, correctable, program_us, read_us, reprogram_wear};
+    use crate::stopwatch::Stopwatch;
     #[pymodule_export]
     use crate::views::{
         Access, Block, Drive, Future, Head, Life, Load, Plane, Point, Random, Waiting, Write,
@@ -129,13 +130,13 @@ mod _core {
     ) -> PyResult<Option<String>> {
         let read = Tally::NONE;
         worker::run(py, Outside::new(finder), progress, None, read, move |tick, _| {
-            let start = Instant::now();
+            let start = Stopwatch::start();
             let plan = Plan { chips: samples, blocks, seed, ..Plan::PAPER };
             let found = ssd::bench::bench(&name, &plan, &mut |stage, done, total| {
                 tick(worker::Progress { stage, done, total: Some(total), now_ns: 0 })
             });
             Ok(found.map(|mut value| {
-                value["timing"] = json!({ "wall_seconds": start.elapsed().as_secs_f64() });
+                value["timing"] = start.timing();
                 value.to_string()
             }))
         })
@@ -196,11 +197,11 @@ mod _core {
         let outside = Outside::new(finder);
         let drive = describe::lender(drive, &set, &outside)?;
         worker::run(py, outside, progress, None, reading.tally(), move |tick, _| {
-            let start = Instant::now();
+            let start = Stopwatch::start();
             let shift = drive.workload.shift;
             let workload = open::workload_alone(&drive, &workload, &reading)?;
             let mut value = describe::describe(&*workload, shift, &options, tick)?;
-            value["timing"] = json!({ "wall_seconds": start.elapsed().as_secs_f64() });
+            value["timing"] = start.timing();
             Ok(value.to_string())
         })
     }
@@ -345,11 +346,11 @@ mod _core {
         let read = reading.tally();
         worker::run(py, Arc::clone(&outside), progress, rows, read, move |tick, sink| {
             let workload = open::workload(&drive, &workload, &reading)?;
-            let start = Instant::now();
+            let start = Stopwatch::start();
             let mut running = start;
             let mut watch = |p: Progress| {
                 if p.stage == Stage::Running && p.done == 0 {
-                    running = Instant::now();
+                    running = Stopwatch::start();
                 }
                 tick(p.into())
             };
@@ -359,8 +360,11 @@ mod _core {
             let report = ssd::run_recorded(&drive, workload, &mut cache, &mut watch, sink);
             outside.verdict()?;
             let mut report = report.map_err(|e| error::of_run(&e))?;
-            let seconds = |since: Instant| since.elapsed().as_secs_f64();
-            report.set_wall_seconds(seconds(start), seconds(running));
+            report.set_timing(Timing {
+                wall: start.wall(),
+                cpu: start.cpu(),
+                running: running.wall(),
+            });
             Ok(report.value().to_string())
         })
     }
@@ -407,14 +411,18 @@ mod _core {
         let options = ::live::Options { address, insecure, control, store, record, pace };
         let stop = stop.flag();
         worker::run(py, Arc::clone(&outside), progress, rows, Tally::NONE, move |tick, sink| {
-            let start = Instant::now();
+            let start = Stopwatch::start();
             let sink = sink.map(|mut sink| -> Sink {
                 Box::new(move |table, rows| !wanted(table) || sink(table, rows))
             });
             let served = live::serve(&drive, &options, &mut cache, &stop, tick, sink);
             outside.verdict()?;
             let (mut report, running, how) = served?;
-            report.set_wall_seconds(start.elapsed().as_secs_f64(), running.as_secs_f64());
+            report.set_timing(Timing {
+                wall: start.wall(),
+                cpu: start.cpu(),
+                running: running.as_secs_f64(),
+            });
             let mut value = report.value().clone();
             value["timing"]["live"] = how;
             Ok(value.to_string())
@@ -486,12 +494,12 @@ mod _core {
         }
         let read = how.tally();
         worker::run(py, Arc::clone(&outside), progress, None, read, move |tick, _| {
-            let start = Instant::now();
+            let start = Stopwatch::start();
             let what = forward::What { workload: workload.as_deref(), demand, how };
             let value = forward::forward(&drive, &what, &asked, &mut cache, tick);
             outside.verdict()?;
             let mut value = value?;
-            value["timing"] = json!({ "wall_seconds": start.elapsed().as_secs_f64() });
+            value["timing"] = start.timing();
             Ok(value.to_string())
         })
     }

@@ -140,7 +140,7 @@ pub fn ftl_of<K: Kit>(drive: &Drive, policies: Policies<K>) -> Ftl<K> {
 ///
 /// `progress` is called now and then, and stops the run by answering `false`. The report is
 /// complete but for its wall-clock figures, which are the caller's to fill in
-/// ([`Report::set_wall_seconds`]): nothing here reads a clock.
+/// ([`Report::set_timing`]): nothing here reads a clock.
 pub fn run(
     drive: &Drive,
     workload: Box<dyn Workload>,

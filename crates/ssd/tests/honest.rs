@@ -592,7 +592,7 @@ fn every_key_is_there_whatever_ran() {
             "requests_generated requests_served programs padding host_plus_moves mapped valid \
                      little_law_error passed",
         ),
-        ("/timing", "wall_seconds page_ops_per_second"),
+        ("/timing", "wall_seconds cpu_seconds page_ops_per_second requests_per_second"),
     ];
     let mut shapes = Vec::new();
     for requests in [vec![read(0, 1)], vec![trim(0, 1)], vec![write(0, 1), read(1, 2)]] {

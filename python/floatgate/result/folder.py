@@ -184,16 +184,31 @@ def _digest(value: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def altered(value: Mapping[str, Any], seal: Mapping[str, Any] | None) -> str | None:
+    """Why a result is not the one that was stored, in words; None if it is.
+
+    Args:
+        value: The result as it stands in its file, without what later versions add to it.
+        seal: What its file says of what was stored; None says nothing of it.
+    """
+    if seal is None:
+        return None
+    try:
+        dict(seal["table_bytes"])
+        same = seal["sha256"] == _digest(value)
+    except (LookupError, TypeError, ValueError):
+        return f"{RESULT} is damaged"
+    return None if same else f"{RESULT} is not what was stored"
+
+
 def flaw(
-    value: Mapping[str, Any],
     seal: Mapping[str, Any] | None,
     folder: Path,
     tables: Iterable[str] | None = None,
 ) -> str | None:
-    """What is wrong with a stored run, in words; None if it is whole.
+    """What is wrong with the tables of a stored run, in words; None if they are whole.
 
     Args:
-        value: The result as it was read.
         seal: What its file says of what was stored.
         folder: Where it lies.
         tables: The tables that it must have; by default those that it says it has.
@@ -203,8 +218,6 @@ def flaw(
             return None  # Stored before there were seals: nothing is known of it.
         return f"{RESULT} does not say how long its tables are"
     try:
-        if seal["sha256"] != _digest(value):
-            return f"{RESULT} is not what was stored"
         lengths = dict(seal["table_bytes"])
     except (LookupError, TypeError, ValueError):
         return f"{RESULT} is damaged"

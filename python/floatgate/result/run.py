@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from floatgate.engine import InputError
 from floatgate.result import shape
 from floatgate.result.files import reading
-from floatgate.result.folder import RESULT, SEAL, SNAPSHOTS, Recording, flaw
+from floatgate.result.folder import RESULT, SEAL, SNAPSHOTS, Recording, altered, flaw
 from floatgate.result.shown import showing
 from floatgate.result.values import OPERATIONS, Value, delays, flat, run_id_of, table
 
@@ -70,12 +70,12 @@ class Result(Value):
         return run_id_of(self.data)
 
     def flaw(self, tables: Iterable[str] | None = None) -> str | None:
-        """What is wrong with a stored result, in words; None if it is whole.
+        """What is wrong with the tables of a stored result, in words; None if they are whole.
 
         Args:
             tables: The tables that it must have; by default those that it says it has.
         """
-        return None if self.folder is None else flaw(self.data, self.seal, self.folder, tables)
+        return None if self.folder is None else flaw(self.seal, self.folder, tables)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Stores the result as `FOLDER/RUN-ID/result.json` and returns that path.
@@ -106,9 +106,10 @@ class Result(Value):
         Raises:
             InputError: It cannot be read, or lacks what a result of this version has.
         """
-        result = cls.read(shape.value_of(path), path.parent)
-        if result.seal is not None and (why := result.flaw(())) is not None:
+        stored = cls.read(shape.value_of(path), path.parent)
+        if (why := altered(stored.data, stored.seal)) is not None:
             raise InputError(f"{path.parent}: {why}; make the run again")
+        result = cls(shape.of_now(stored.data), stored.folder, stored.seal)
         shape.check(result.data, path)
         return result
 

@@ -33,7 +33,7 @@ Their settings stay as they were, because the name of a run is a digest of them.
 
 
 def value_of(path: Path) -> dict[str, Any]:
-    """The value of a `result.json` that says that it is a result of this version.
+    """The value of a `result.json` that says that it is a result, as it was stored.
 
     Raises:
         InputError: It cannot be read, or says something else.
@@ -44,20 +44,23 @@ def value_of(path: Path) -> dict[str, Any]:
     schema = value.get("schema")
     if not isinstance(schema, str):
         raise InputError(f"{path}: this is no result of a run; expected `schema` to be `{SCHEMA}`")
-    if schema == EARLIER:
-        return _of_now(_brought_up(value))
-    if schema != SCHEMA:
+    if schema not in (SCHEMA, EARLIER):
         raise InputError(
             f"{path}: this is a `{schema}`, and this version reads `{SCHEMA}`; "
             "run it again with one version of floatgate"
         )
-    return _of_now(value)
+    return value
+
+
+def of_now(value: dict[str, Any]) -> dict[str, Any]:
+    """A stored result with all the keys of this version: what it could not have is nothing."""
+    return _of_now(_brought_up(value) if value["schema"] == EARLIER else value)
 
 
 def _of_now(value: dict[str, Any]) -> dict[str, Any]:
-    """A result of a version before programs had padding, requests flows and dies suspends."""
-    flash, checks, host, policies = (
-        value.get(key) for key in ("flash", "checks", "host", "policies")
+    """A result of a version before padding, flows, suspends and processor time."""
+    flash, checks, host, policies, timing = (
+        value.get(key) for key in ("flash", "checks", "host", "policies", "timing")
     )
     if isinstance(flash, dict):
         flash.setdefault("padding", dict(sample()["flash"]["padding"]))
@@ -69,6 +72,9 @@ def _of_now(value: dict[str, Any]) -> dict[str, Any]:
         host.setdefault("flows", None)
     if isinstance(policies, dict):
         policies.setdefault(ARBITRATION, copy.deepcopy(sample()["policies"][ARBITRATION]))
+    if isinstance(timing, dict):
+        timing.setdefault("cpu_seconds", None)
+        timing.setdefault("requests_per_second", None)
     return value
 
 

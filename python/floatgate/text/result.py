@@ -61,13 +61,18 @@ def head(result: Result, style: Style) -> str:
 
 def effort(result: Result) -> str:
     """Which run it was, and what it took."""
-    timing, speed = result.timing, result.timing["page_ops_per_second"]
+    timing = result.timing
+    took = f"simulated in {duration(timing['wall_seconds'] * 1e9)} of wall time"
+    if timing["cpu_seconds"] is not None:
+        took += f" ({duration(timing['cpu_seconds'] * 1e9)} of processor time)"
+    kinds = {"page_ops_per_second": "page op/s", "requests_per_second": "requests/s"}
+    rates = [f"{short(timing[key])} {unit}" for key, unit in kinds.items() if timing[key]]
     facts = [
         f"Run {result.run_id}, seed {result.provenance.seed}",
         f"{number(result.checks.requests_served)} requests in "
         f"{duration(result.simulated_seconds * 1e9)} of drive time",
-        f"simulated in {duration(timing['wall_seconds'] * 1e9)} of wall time"
-        + (f", {short(speed)} page op/s" if speed else ""),
+        took,
+        *([f"{' and '.join(rates)} of wall time, once preconditioned"] if rates else []),
     ]
     return filled("; ".join(facts), page_width())
 

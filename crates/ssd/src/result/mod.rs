@@ -25,11 +25,23 @@ use steady::Steadiness;
 use warnings::{Evidence, warnings};
 use workload::{About, Alignment};
 
+/// What a run took, in seconds.
+#[derive(Copy, Clone, Default, Debug)]
+pub struct Timing {
+    /// By the clock on the wall, preconditioning included.
+    pub wall: f64,
+    /// Of the processor, for the thread that simulated.
+    pub cpu: f64,
+    /// Those by the clock after preconditioning.
+    pub running: f64,
+}
+
 /// The result of one run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     value: Value,
     page_operations: u64,
+    served: u64,
     waits: WaitStats,
 }
 
@@ -44,11 +56,15 @@ impl Report {
         self.waits
     }
 
-    /// Fills in what only the caller can measure: the seconds that all took, and those of them
-    /// after preconditioning.
-    pub fn set_wall_seconds(&mut self, all: f64, running: f64) {
-        let rate = if running > 0.0 { self.page_operations as f64 / running } else { 0.0 };
-        self.value["timing"] = json!({ "wall_seconds": all, "page_ops_per_second": rate });
+    /// Fills in what only the caller can measure.
+    pub fn set_timing(&mut self, took: Timing) {
+        let by_second = |n: u64| if took.running > 0.0 { n as f64 / took.running } else { 0.0 };
+        self.value["timing"] = json!({
+            "wall_seconds": took.wall,
+            "cpu_seconds": took.cpu,
+            "page_ops_per_second": by_second(self.page_operations),
+            "requests_per_second": by_second(self.served),
+        });
     }
 }
 
@@ -124,10 +140,13 @@ pub(crate) fn report<K: Kit>(
             sim,
         }),
         "simulated_seconds": end_ns as f64 * 1e-9,
-        "timing": { "wall_seconds": 0.0, "page_ops_per_second": 0.0 },
+        "timing": null,
     });
     let page_operations = counts.read.total() + programs;
-    Report { value, page_operations, waits: sim.wait_stats() }
+    let mut report =
+        Report { value, page_operations, served: stats.served, waits: sim.wait_stats() };
+    report.set_timing(Timing::default());
+    report
 }
 
 /// The conservation laws. A broken one is a bug of ours and no result.

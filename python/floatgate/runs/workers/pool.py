@@ -22,7 +22,7 @@ from floatgate.engine import InputError, InternalError
 from floatgate.policy.permission import allow_code
 from floatgate.result.comparison import Failure
 from floatgate.result.files import content
-from floatgate.result.folder import RESULT, SNAPSHOTS, TABLES
+from floatgate.result.folder import RESULT, SNAPSHOTS, TABLES, altered
 from floatgate.result.run import Result
 from floatgate.runs.cache import cache
 from floatgate.runs.run import run
@@ -134,7 +134,7 @@ def stored(job: Job) -> Result | str | None:
     tables = [name for name in job.record if name != "requests" or recorded]
     if "snapshots" in tables:
         tables = [*dict.fromkeys([*tables, *SNAPSHOTS])]
-    return result.flaw(tables) or result
+    return altered(result.data, result.seal) or result.flaw(tables) or result
 
 
 class Here:
