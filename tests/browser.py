@@ -95,8 +95,8 @@ class Browser:
             self._events.append(answer)
         raise AssertionError("the browser has ended")
 
-    def open(self, page: Path, width: int, *, dark: bool, folded: bool = False) -> Opened:
-        """Opens a page as wide as that, light or dark, and waits until its plots are drawn.
+    def open(self, page: Path | str, width: int, *, dark: bool, folded: bool = False) -> Opened:
+        """Opens a page (a file or an address) that wide, and waits until its plots are drawn.
 
         Details are opened too, unless the page is to stay `folded`.
         """
@@ -107,7 +107,7 @@ class Browser:
         )  # fmt: skip
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[theme])
-        self.call("Page.navigate", url=page.as_uri())
+        self.call("Page.navigate", url=page if isinstance(page, str) else page.as_uri())
         until = time.monotonic() + _SECONDS
         while not self.run("document.readyState === 'complete' && 'drawn' in window"):
             assert time.monotonic() < until, "the page does not load"
@@ -118,6 +118,11 @@ class Browser:
                 " part.open = true; setTimeout(() => done(true), 50); })"
             )
         self.run("window.drawn.then(() => document.fonts.ready).then(() => true)")
+        return self.opened()
+
+    def opened(self) -> Opened:
+        """What has happened since the page was opened."""
+        self.run("1")  # What has happened before its answer has been heard.
         return Opened(list(self._errors()), [
             event["params"]["request"]["url"]
             for event in self._events
@@ -184,7 +189,7 @@ _PROBLEMS = """(() => {
     Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
   const folded = (e) => e.closest("details:not([open])");
   const plots = [...document.querySelectorAll(".plot")].filter((e) => !folded(e));
-  if (!plots.length) found.push("no plots");
+  if (!plots.length && !document.querySelector("canvas")) found.push("no plots");
   for (const plot of plots) {
     const title = plot.getAttribute("aria-label").split(".")[0];
     const svg = plot.querySelector("svg.marks");
@@ -210,6 +215,12 @@ _PROBLEMS = """(() => {
     texts.forEach(([a, box], i) => texts.slice(i + 1).forEach(([b, other]) => {
       if (overlap(box, other)) found.push(`${title}: "${a}" and "${b}" overlap`);
     }));
+  }
+  for (const canvas of document.querySelectorAll("canvas")) {
+    if (!canvas.checkVisibility()) continue;
+    const { width, height } = canvas, context = canvas.getContext("2d");
+    const pixels = width && height ? context.getImageData(0, 0, width, height).data.buffer : [];
+    if (new Set(new Uint32Array(pixels)).size < 2) found.push(`${name(canvas)}: an empty picture`);
   }
   const sections = [...document.querySelectorAll("section, dl.facts div")]
     .map((e) => e.getBoundingClientRect());

@@ -9,7 +9,7 @@ import pytest
 import floatgate
 from browser import Browser
 from floatgate import Comparison
-from floatgate.report import Finding, Plot, Point, Report, Table, load, save
+from floatgate.report import Finding, Plot, Point, Report, Table, load, of, save, save_figures
 from test_report import SMALL, made
 
 PAGES = ("one", "few", "many", "published")
@@ -22,8 +22,8 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A page of one run, of some with long names, of a sweep, and one with what was published."""
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
+    """Reports of one run, of some with long names, of a sweep, and one with what was published."""
     folder = tmp_path_factory.mktemp("pages")
     settings: dict[str, object] = {**SMALL, "workload.requests": 8_000}
     floatgate.run("agcr", "zipf", set=settings, out=folder / "1")
@@ -69,15 +69,21 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ],
     )  # fmt: skip
     return {
-        "one": save(floatgate.report.of(load([folder / "1"])), folder / "one.html"),
-        "few": load([folder / "2"]).save_report(folder / "few.html"),
-        "many": many.save_report(folder / "many.html"),
-        "published": save(published, folder / "published.html"),
+        "one": of(load([folder / "1"])),
+        "few": of(load([folder / "2"])),
+        "many": of(many),
+        "published": published,
     }
 
 
+@pytest.fixture(scope="module")
+def pages(reports: dict[str, Report], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    return {name: save(report, folder / f"{name}.html") for name, report in reports.items()}
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("width", [400, 1200, 1900])
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_draws_everything_and_nothing_is_cut(
     browser: Browser, pages: dict[str, Path], name: str, width: int, dark: bool
@@ -150,16 +156,34 @@ def test_any_two_runs_stand_side_by_side(browser: Browser, pages: dict[str, Path
 
 def test_a_click_on_a_heading_sorts_the_runs(browser: Browser, pages: dict[str, Path]) -> None:
     browser.open(pages["many"], 1280, dark=False)
-    column = (
-        "[...document.querySelectorAll('table.runs')[1].tBodies[0].rows]"
-        ".map((row) => +row.cells[1].dataset.value)"
-    )
-    click = "document.querySelectorAll('table.runs')[1].querySelectorAll('thead button')[1].click()"
-    as_given = browser.run(column)
-    browser.run(click)
-    assert browser.run(column) == sorted(as_given)
-    browser.run(click)
-    assert browser.run(column) == sorted(as_given, reverse=True)
+    table = "document.querySelectorAll('table.runs')[1]"
+    headings = browser.run(f"[...{table}.tHead.rows[0].cells].map((cell) => cell.textContent)")
+    assert headings[:5] == ["run", "victim", "spare-factor", "seed", "WAF"]
+
+    def column(at: int) -> list[float]:
+        return list(
+            browser.run(f"[...{table}.tBodies[0].rows].map((r) => +r.cells[{at}].dataset.value)")
+        )
+
+    def words(at: int) -> list[str]:
+        return list(
+            browser.run(f"[...{table}.tBodies[0].rows].map((r) => r.cells[{at}].textContent)")
+        )
+
+    def click(at: int) -> None:
+        browser.run(f"{table}.querySelectorAll('thead button')[{at}].click()")
+
+    as_given = column(4)
+    click(4)
+    assert column(4) == sorted(as_given)
+    click(4)
+    assert column(4) == sorted(as_given, reverse=True)
+    click(1)
+    assert words(1) == sorted(words(1))
+    click(2)
+    assert [float(word) for word in words(2)] == sorted(float(word) for word in words(2))
+    click(0)
+    assert column(4) == as_given
 
 
 def test_a_page_that_changes_its_width_or_theme_draws_anew(
@@ -180,6 +204,45 @@ def test_a_page_that_changes_its_width_or_theme_draws_anew(
     )
     assert browser.problems() == []
     assert browser.run(colour) != light
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_figures_of_a_publication_are_whole_and_nothing_touches(
+    browser: Browser, reports: dict[str, Report], tmp_path: Path, columns: int
+) -> None:
+    """In the browser, because there letters have their lengths; lines too stay off the legend."""
+    page = tmp_path / "figures.html"
+    shown, inside = [], 0
+    for name, report in reports.items():
+        for file in save_figures(report, tmp_path / name, columns=columns):
+            svg = file.read_text()
+            shown.append(f'<div class="plot" aria-label="{name}: {file.stem}.">{svg}</div>')
+            inside += "role-legend" in svg
+    assert len(shown) > 30
+    assert inside > 10
+    script = "<script>window.drawn = Promise.resolve()</script>"
+    page.write_text(f"<!doctype html><meta charset=utf-8><body>{''.join(shown)}{script}</body>")
+    assert browser.open(page, 1900, dark=False).errors == []
+    assert browser.problems() == []
+    assert browser.run(_UNDER_LEGENDS) == []
+
+
+_UNDER_LEGENDS = """[...document.querySelectorAll(".plot")].flatMap((plot) => {
+  const legend = plot.querySelector(".role-legend");
+  if (!legend) return [];
+  const box = legend.getBoundingClientRect(), found = [];
+  for (const line of plot.querySelectorAll(".mark-line.role-mark path")) {
+    const length = line.getTotalLength(), to = line.getScreenCTM();
+    for (let at = 0; at <= length; at += 1) {
+      const { x, y } = line.getPointAtLength(at).matrixTransform(to);
+      if (x > box.left && x < box.right && y > box.top && y < box.bottom) {
+        found.push(`${plot.getAttribute("aria-label")} a line runs under the legend`);
+        break;
+      }
+    }
+  }
+  return found;
+})"""
 
 
 @pytest.mark.parametrize("name", PAGES)

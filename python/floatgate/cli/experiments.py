@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from textwrap import fill
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 from floatgate import InputError
 from floatgate.cli.declare import Argument, option
@@ -21,6 +22,12 @@ from floatgate.cli.options import (
 )
 from floatgate.cli.show import comma_separated, print_json, several
 from floatgate.words import colour_wanted, duration, size
+
+if TYPE_CHECKING:
+    from floatgate import Comparison
+    from floatgate.report.live import Live
+    from floatgate.runs.batch import Standing
+    from floatgate.runs.sweep import Prepared
 
 Results = Annotated[
     Path | None,
@@ -44,6 +51,14 @@ def sweep(
     report: Annotated[
         bool, option("--report", help="Write a page with tables and plots, DIR/report.html.")
     ] = False,
+    watch: Annotated[
+        bool,
+        option(
+            "--watch",
+            help="Show what is done so far on a page that this machine alone can open; its address "
+            "is printed, and it stays until Ctrl-C.",
+        ),
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -52,27 +67,44 @@ def sweep(
     A sweep that was stopped, by Ctrl-C or otherwise, goes on where it was when it is started again.
     """
     from floatgate.cli.progress import RunsProgress
-    from floatgate.reproduce import claims
+    from floatgate.cli.watch import watched
     from floatgate.runs.sweep import carry_on, prepare
-    from floatgate.text import comparison as comparison_text
 
     executor = executor_of(cluster, workers)
     with RunsProgress(quiet=quiet) as progress:
         prepared = prepare(experiment, quick=quick, out=out, traces=traces, progress=progress)
     if dry_run:
+        if watch:
+            raise InputError("either --dry-run, which makes no run, or --watch")
         _dry_run(prepared, executor.cores() if executor else workers, as_json)
         return
-    try:
-        with RunsProgress(quiet=quiet) as progress:
-            comparison = carry_on(prepared, workers=workers, executor=executor, progress=progress)
-    except KeyboardInterrupt:
-        done = prepared.done()
-        print(
-            f"{done} of {len(prepared.plans)} runs are done: {prepared.out}\n"
-            "The same command goes on from there.",
-            file=sys.stderr,
-        )
-        raise
+    live = _live(prepared) if watch else None
+    with watched(live) if live else nullcontext():
+        try:
+            with RunsProgress(quiet=quiet) as progress:
+
+                def told(standing: Standing) -> None:
+                    progress(standing)
+                    if live:
+                        live.standing = standing
+
+                comparison = carry_on(prepared, workers=workers, executor=executor, progress=told)
+        except KeyboardInterrupt:
+            done = prepared.done()
+            print(
+                f"{done} of {len(prepared.plans)} runs are done: {prepared.out}\n"
+                "The same command goes on from there.",
+                file=sys.stderr,
+            )
+            raise
+        _show(prepared, comparison, report, as_json)
+
+
+def _show(prepared: Prepared, comparison: Comparison, report: bool, as_json: bool) -> NoReturn:
+    """Prints what came out, with a report if it is wanted, and ends the command."""
+    from floatgate.reproduce import claims
+    from floatgate.text import comparison as comparison_text
+
     whole = claims.report_of(prepared.experiment, comparison)
     page = Path(prepared.out) / "report.html"
     if report and comparison.runs:
@@ -86,6 +118,20 @@ def sweep(
         return "\n\n".join(parts)
 
     several(comparison, prepared.out, words, as_json)
+
+
+def _live(prepared: Prepared) -> Live:
+    """The page of a sweep."""
+    from floatgate.report.live import Live
+
+    names = [plan.job.run_id for plan in prepared.plans]
+    return Live(
+        [Path(prepared.out)],
+        title=prepared.experiment.title,
+        # A run that has no name beforehand can be any that is stored there.
+        only=None if None in names else filter(None, names),
+        measures=prepared.experiment.measures,
+    )
 
 
 def results(
@@ -105,6 +151,14 @@ def results(
             "--unsafe-sql", help="Let the question read other files, and load extensions of DuckDB."
         ),
     ] = False,
+    serve: Annotated[
+        bool,
+        option(
+            "--serve",
+            help="Instead of a question: show the results of DIR... on a page that this machine "
+            "alone can open, to filter and compare, until Ctrl-C.",
+        ),
+    ] = False,
 ) -> None:
     """Ask stored results a question in SQL (DuckDB).
 
@@ -116,6 +170,11 @@ def results(
 
     if as_json and csv:
         raise InputError("either --json or --csv")
+    if serve:
+        if as_json or csv or unsafe_sql:
+            raise InputError("--serve shows a page: leave out --json, --csv and --unsafe-sql")
+        _serve([*([Path(sql)] if sql else []), *(folders or [])] or [Path("floatgate-results")])
+        return
     question = sql or "SELECT column_name, column_type FROM (DESCRIBE runs)"
     columns, rows = query(question, folders or ["floatgate-results"], unsafe=unsafe_sql)
     if as_json:
@@ -125,6 +184,16 @@ def results(
         print(comma_separated([columns, *rows]))
     else:
         print(_table(columns, rows))
+
+
+def _serve(folders: list[Path]) -> None:
+    from floatgate.cli.watch import stay
+    from floatgate.report.live import Live
+
+    for folder in folders:
+        if not folder.is_dir():
+            raise InputError(f"{folder}: there is no such folder; expected one with results")
+    stay(Live(folders))
 
 
 def reproduce(

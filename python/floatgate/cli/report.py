@@ -29,9 +29,22 @@ def report(
         Path | None,
         option(metavar="DIR", help="Also write each plot as a file for a publication."),
     ] = None,
+    figure: Annotated[
+        list[str] | None,
+        option(
+            "--figure",
+            metavar="NAME",
+            help="Only this plot, as its file is called without number: write-amplification. "
+            "Repeatable.",
+        ),
+    ] = None,
+    columns: Annotated[
+        int | None,
+        option(metavar="N", help="How wide these files are: 1 column (3.5 in) or 2 (7.2 in)."),
+    ] = None,
     format: Annotated[
-        str, option(metavar="NAME", help="What these files are: svg or pdf.")
-    ] = "svg",
+        str | None, option(metavar="NAME", help="What these files are: svg or pdf.")
+    ] = None,
 ) -> None:
     """Write stored results as one page that needs no network: plots, tables, configuration.
 
@@ -41,11 +54,21 @@ def report(
     from floatgate import report as reports
 
     pages.check(out)
-    if format not in reports.FORMATS:
+    if figures is None and (figure or columns is not None or format is not None):
+        raise InputError("--figure, --columns and --format are for files: add --figures DIR")
+    if format is not None and format not in reports.FORMATS:
         known = " and ".join(reports.FORMATS)
         raise InputError(f"--format: `{format}` is no format of figures; there are {known}")
     made = reports.of(reports.load(results), title)
-    files = reports.save_figures(made, figures, format) if figures is not None else []
+    files = []
+    if figures is not None:
+        files = reports.save_figures(
+            made,
+            figures,
+            format or "svg",
+            only=figure or (),
+            columns=1 if columns is None else columns,
+        )
     print(f"Page: {reports.save(made, out)}")
     if figures is not None:
         print(f"Figures: {len(files)} in {figures}")

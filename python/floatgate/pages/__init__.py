@@ -8,9 +8,23 @@ import os
 from pathlib import Path
 
 from floatgate.engine import InputError
+from floatgate.pages.terms import Terms
 from floatgate.result.files import reason, replace
 
 SHAPES_RESULTS = False
+
+PALETTES = {
+    "light": (
+        "#1f6fd1", "#da5e4b", "#00a294", "#77234e", "#2a1a7a",
+        "#bf8a05", "#4c8db0", "#6d1602", "#725f10", "#e345f9",
+    ),
+    "dark": (
+        "#6aa9ff", "#dd9069", "#52e0bb", "#c05a8d", "#746cf8",
+        "#f0e37a", "#cef2ff", "#b8463f", "#9aa02e", "#d9c1ff",
+    ),
+}  # fmt: skip
+"""Colours of lines and bars by theme. They differ for readers who see no red or no green as well,
+the first six most: `tests/test_colours.py` measures it."""
 
 _PACKAGES = ("altair", "jinja2", "vl_convert")
 
@@ -61,6 +75,12 @@ def render(template: str, **values: object) -> str:
     Templates extend `pages/base.html`, which draws `specs`, one in each element `.plot`; with
     `plots=False` it leaves the program that does so out.
     """
+    bundle = _bundle() if values.get("plots", True) is not False else ""
+    return piece(template, bundle=bundle, palettes=PALETTES, **values)
+
+
+def piece(template: str, **values: object) -> str:
+    """A part of a page, from a template of its own. Its filter `terms` explains abbreviations."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -69,8 +89,9 @@ def render(template: str, **values: object) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    bundle = _bundle() if values.get("plots", True) is not False else ""
-    return environment.get_template(template).render(bundle=bundle, **values)
+    terms = Terms()
+    environment.filters["terms"] = terms
+    return environment.get_template(template).render(terms=terms, **values)
 
 
 @functools.cache

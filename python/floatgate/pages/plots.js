@@ -3,7 +3,7 @@
   const theme = (width, { labels = [], beside = 8 }) => {
     const style = getComputedStyle(document.documentElement);
     const color = (name) => style.getPropertyValue(name).trim();
-    const [ink, soft, line, card] = ["--ink", "--soft", "--line", "--card"].map(color);
+    const [ink, soft, line, card, accent] = ["--ink", "--soft", "--line", "--card", "--accent"].map(color);
     const longest = Math.max(0, ...labels.map((label) => label.length));
     // As many columns as fit, and rows of one length.
     const fitting = Math.max(1, Math.floor((width - 6.8 * beside) / (6.8 * longest + 32)));
@@ -23,15 +23,14 @@
         symbolStrokeWidth: 2.5, symbolSize: 70, labelLimit: width - 6.8 * beside - 32,
         ...(labels.length ? { columns } : {}),
       },
-      line: { color: dark.matches ? "#6aa9ff" : "#1f6fd1" },
-      bar: { color: dark.matches ? "#6aa9ff" : "#1f6fd1" },
+      line: { color: accent },
+      bar: { color: accent },
       rule: { color: ink },
       tick: { color: ink },
-      point: { color: dark.matches ? "#6aa9ff" : "#1f6fd1", strokeWidth: 1.75 },
+      point: { color: accent, strokeWidth: 1.75 },
+      style: { inside: { color: card }, beside: { color: ink }, unity: { color: ink } },
       range: {
-        category: dark.matches
-          ? ["#6aa9ff", "#ff9d57", "#56c98d", "#bd93f9", "#ff7eb6", "#e0b83f", "#4dc9d9", "#8f9bab", "#c98a6b", "#a3b86c"]
-          : ["#1f6fd1", "#d2611c", "#1d8a57", "#8a4fc4", "#c2417c", "#9a7400", "#0b8a9e", "#7b8796", "#8c5535", "#5f6f1f"],
+        category: PALETTES[dark.matches ? "dark" : "light"],
         ordinal: { scheme: "viridis", extent: dark.matches ? [0.35, 1] : [0, 0.8] },
       },
     };
@@ -48,6 +47,7 @@
   }));
   // Plots fit themselves into their width; how legends and labels are set depends on it as well.
   const anew = () => { done.clear(); window.drawn = draw(); };
+  const drawThese = (some) => { specs = some; anew(); };
   let drawnAt = innerWidth, waiting = 0;
   addEventListener("resize", () => {
     clearTimeout(waiting);

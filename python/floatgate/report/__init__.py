@@ -11,10 +11,12 @@ its plots as files for a publication.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from floatgate import pages
-from floatgate.report import figures
+from floatgate.pages.server import Server
+from floatgate.report import figures, live
 from floatgate.report.figures import FORMATS
 from floatgate.report.model import KINDS, Finding, Plot, Point, Report, Sheet, Table
 from floatgate.report.page import html, usual_title
@@ -41,18 +43,41 @@ def save(report: Report, path: str | os.PathLike[str]) -> Path:
     return pages.write(path, html(report))
 
 
-def save_figures(report: Report, folder: str | os.PathLike[str], format: str = "svg") -> list[Path]:
-    """Writes each plot as a file of its own, for a column of 3.3 inches, and returns the files.
+def save_figures(
+    report: Report,
+    folder: str | os.PathLike[str],
+    format: str = "svg",
+    *,
+    only: Sequence[str] = (),
+    columns: int = 1,
+) -> list[Path]:
+    """Writes plots as files of their own for a publication, and returns the files.
 
     Args:
         report: What has the plots.
         folder: Where they go; it is made if it is not there.
         format: `svg` or `pdf`.
+        only: Which ones, as their files are called without number and format
+            (`write-amplification`); by default all.
+        columns: How wide they are, 1 for 3.5 inches and 2 for 7.2 inches.
 
     Raises:
-        InputError: As for `save`, or the format is none of them.
+        InputError: As for `save`, the format is none of them, or a name is no plot's.
     """
-    return figures.save(report, Path(folder), format)
+    return figures.save(report, Path(folder), format, only, columns)
+
+
+def serve(folders: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> Server:
+    """Serves a page of the results in or below folders, also of those that come while it is open.
+
+    Only this machine can open it, at the `address` of what is returned; it ends with
+    `with serve(...) as page:` or `page.close()`.
+
+    Raises:
+        InputError: A package of the extra `report` is missing.
+    """
+    given = [folders] if isinstance(folders, str | os.PathLike) else folders
+    return live.Live([Path(folder) for folder in given]).serve()
 
 
 __all__ = [
@@ -69,4 +94,5 @@ __all__ = [
     "of",
     "save",
     "save_figures",
+    "serve",
 ]

@@ -23,6 +23,7 @@ from floatgate.report.drawing import (
     number_axis,
     places_of,
     sentence,
+    unity,
     wide,
 )
 from floatgate.report.model import Plot
@@ -95,7 +96,7 @@ def cdf(plot: Plot, names: Names) -> Iterator[Drawn]:
                 x=alt.X("value:Q", title=axis_title(f"{op} latency", unit))
                 .scale(type="log", nice=not spread)
                 .axis(format=".6~r", labelOverlap=True, values=ticks),
-                y=alt.Y("beyond:Q", title="share of the requests that took longer")
+                y=alt.Y("beyond:Q", title="share that took longer")
                 .axis(
                     values=[share for share in _BEYOND if share >= least],
                     labelExpr=_NAMED,
@@ -260,6 +261,8 @@ def _over_time(
         )
         .add_params(param)
     )
+    if name == "waf":
+        made = alt.layer(made, unity("y"))
     width = max(w for s in found.values() for w in s.width) * 1e9
     mean = f"Over stretches of {UNITS['ns'].show(width)} at most."
     return drawn("time", plot.title or title, sentence(mean, says), made, list(lines))

@@ -76,6 +76,15 @@ def color(field: str, domain: Sequence[str], title: str | None = None) -> Chart:
     return made if len(domain) > 1 else made.legend(None)
 
 
+def unity(axis: str, height: object = HEIGHT) -> Chart:
+    """The line at which a ratio says that nothing differs."""
+    import altair as alt
+
+    rule = chart([{"one": 1}], height).mark_rule(strokeDash=[4, 3], strokeWidth=1, style="unity")
+    at = alt.X("one:Q") if axis == "x" else alt.Y("one:Q")
+    return rule.encode(**{axis: at})
+
+
 def chosen(field: str) -> Chart:
     """What a click on the legend brings out."""
     import altair as alt

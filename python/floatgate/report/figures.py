@@ -1,42 +1,34 @@
-"""The plots of a report as files for a publication: one column wide, legible in grey."""
+"""The plots of a report as files for a publication: one or two columns wide, legible in grey."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from floatgate import pages
 from floatgate.engine import InputError
+from floatgate.report.corners import Frame, free_corner
 from floatgate.report.drawing import HEIGHT, STEP, Drawn, file_name
 from floatgate.report.model import Report
 from floatgate.report.names import Names
 from floatgate.report.plots import draw
 from floatgate.result.files import make_folder, reason
 
-WIDTH = 3.3 * 72
-"""Points: a column of a page with two."""
+WIDTHS = {1: 3.5 * 72, 2: 7.2 * 72}
+"""Points: a column of a page with two, and both of them."""
 
 _FONT = 8
 _HEIGHT = 135
 _BAR = 15
-_SHADES = ["#12355b", "#d1495b", "#edae49", "#2e7f8c", "#8d6a9f", "#9aa5b1", "#00a36c", "#5c4742"]
-"""Colours that differ in lightness as well, darkest first in pairs, so that grey keeps neighbours
-apart; lines differ in dashes too."""
+_STACK = (
+    "#2a1a7a", "#4c8db0", "#77234e", "#da5e4b", "#6d1602",
+    "#00a294", "#725f10", "#e345f9", "#1f6fd1", "#bf8a05",
+)  # fmt: skip
+"""The colours of the pages, dark and light in turns: in grey, neighbours of a bar stay apart."""
 
-_STACK = [
-    "#12355b",
-    "#6ea8d8",
-    "#b23a48",
-    "#f2b5a7",
-    "#2f6b4f",
-    "#a9d6a5",
-    "#5b4b8a",
-    "#c9b8e8",
-    "#7a6a53",
-    "#e3d5b8",
-]
 _DASHES = [[1, 0], [4, 2], [1.5, 1.5], [6, 2, 1.5, 2], [8, 3], [3, 1, 1, 1, 1, 1]]
 _SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
 
@@ -44,56 +36,96 @@ FORMATS = ("svg", "pdf")
 """What figures can be."""
 
 
-def save(report: Report, folder: Path, format: str) -> list[Path]:
+def save(
+    report: Report, folder: Path, format: str, only: Sequence[str] = (), columns: int = 1
+) -> list[Path]:
     """Writes each plot to a file; see `floatgate.report.save_figures`."""
     import vl_convert
 
     pages.need_packages("a figure")
     if format not in FORMATS:
         raise InputError(f"`{format}` is no format of figures; there are {', '.join(FORMATS)}")
+    if columns not in WIDTHS:
+        raise InputError(f"a figure is 1 or 2 columns wide, not {columns}")
     if not report.runs.runs:
         raise InputError("there is no run to report on")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: this is a file; expected a folder for the figures")
-    plots = [plot for plot in draw(report, Names(report.runs)) if plot.spec is not None]
+    every = [plot for plot in draw(report, Names(report.runs)) if plot.spec is not None]
+    plots = {f"{file_name(i, plot)}.{format}": plot for i, plot in enumerate(every, 1)}
+    plots = _named(plots, only)
     try:
         make_folder(folder)
     except OSError as error:
         raise InputError(f"{folder}: no figures can be written here ({reason(error)})") from error
     files = []
-    for i, plot in enumerate(plots, 1):
-        spec = for_print(plot)
+    for name, plot in plots.items():
+        spec = for_print(plot, columns)
         convert = vl_convert.vegalite_to_svg if format == "svg" else vl_convert.vegalite_to_pdf
-        path = folder / f"{file_name(i, plot)}.{format}"
-        files.append(pages.write(path, convert(spec)))
+        files.append(pages.write(folder / name, convert(spec)))
     return files
 
 
-def for_print(plot: Drawn) -> dict[str, Any]:
+def _named(plots: Mapping[str, Drawn], only: Sequence[str]) -> dict[str, Drawn]:
+    """The plots that are wanted, by the names of their files; each is called as its file is.
+
+    Raises:
+        InputError: One is not there.
+    """
+    names = {file: _called(file) for file in plots}
+    for name in only:
+        if name not in names.values():
+            near = difflib.get_close_matches(name, names.values(), 1)
+            hint = f"did you mean `{near[0]}`? " if near else ""
+            known = ", ".join(dict.fromkeys(names.values()))
+            raise InputError(f"there is no figure `{name}`; {hint}There are {known}")
+    return {file: plot for file, plot in plots.items() if not only or names[file] in only}
+
+
+def _called(file: str) -> str:
+    """What a figure is called: its file without number and format.
+
+    >>> _called("03-latency-of-writes.svg")
+    'latency-of-writes'
+    """
+    return file.partition("-")[2].rpartition(".")[0]
+
+
+def for_print(plot: Drawn, columns: int = 1) -> dict[str, Any]:
     """The plot as it goes into a publication."""
     spec = copy.deepcopy(plot.spec) or {}
     meta = spec.pop("usermeta")
     labels, beside = meta["labels"], meta["beside"]
     longest = max((len(label) for label in labels), default=0)
-    columns = max(1, int((WIDTH - 0.5 * _FONT * beside) // (0.5 * _FONT * longest + 22)))
-    spec["width"] = WIDTH
+    width = WIDTHS[columns]
+    legend_columns = max(1, int((width - 0.5 * _FONT * beside) // (0.5 * _FONT * longest + 22)))
+    spec["width"] = width
     spec["autosize"] = {"type": "fit", "contains": "padding"}
     # The uppermost number stands half above the axis.
     spec["padding"] = {"left": 1, "right": 3, "top": _FONT / 2 + 1, "bottom": 1}
     stacked = plot.kind in ("causes", "sources", "levels")
     bars = spec["height"] % HEIGHT != 0 or stacked or plot.kind == "bars"
-    rows = -(-len(labels) // columns)
+    rows = -(-len(labels) // legend_columns)
     legend_height = (_FONT + 4) * rows + (6 if labels else 0)
+    corner = None
     if bars:
         spec["height"] = _bar_height(spec) + 30 + legend_height
     else:
-        spec["height"] = _HEIGHT + legend_height
+        # Lines leave a corner free more often than not: the legend goes there.
+        frame = Frame(width - 45, _HEIGHT - 30)
+        needs = Frame(0.55 * _FONT * longest + 34, (_FONT + 4) * (len(labels) + 1) + 4)
+        corner = free_corner(spec, frame, needs) if labels else None
+        spec["height"] = _HEIGHT + (0 if corner else legend_height)
     units = list(_units(spec))
     sources = any("shape" in unit["encoding"] for unit in units)
     for unit in units:
         _mark(unit)
         _dashes(unit, shapes=not sources)
-    spec["config"] = _config(columns, stacked)
+    spec["config"] = _config(width, legend_columns, stacked)
+    if corner:
+        spec["config"]["legend"] |= {
+            "orient": corner, "columns": 1, "offset": 3, "padding": 2, "fillColor": "#ffffff",
+        }  # fmt: skip
     return spec
 
 
@@ -119,6 +151,8 @@ def _mark(unit: dict[str, Any]) -> None:
             mark["point"] = {"filled": True, "size": 14}
     elif mark["type"] == "point":
         mark["size"], mark["strokeWidth"] = 22, 0.9
+    elif mark["type"] == "text":
+        mark["fontSize"], mark["dx"] = _FONT, 2
     elif mark["type"] == "rule":
         mark["strokeWidth"] = 0.8
 
@@ -144,7 +178,7 @@ def _dashes(unit: dict[str, Any], *, shapes: bool) -> None:
         encoding["shape"] = {**color, "scale": {"domain": domain, "range": marks}}
 
 
-def _config(columns: int, stacked: bool) -> dict[str, Any]:
+def _config(width: float, columns: int, stacked: bool) -> dict[str, Any]:
     black, grey = "#000000", "#d0d0d0"
     return {
         "background": "white",
@@ -153,19 +187,20 @@ def _config(columns: int, stacked: bool) -> dict[str, Any]:
         "axis": {
             "labelColor": black, "titleColor": black, "gridColor": grey, "gridWidth": 0.4,
             "domainColor": black, "domainWidth": 0.6, "tickColor": black, "tickWidth": 0.6,
-            "tickSize": 3, "labelFontSize": _FONT, "titleFontSize": _FONT,
+            "tickSize": 3, "labelSeparation": 4, "labelFontSize": _FONT, "titleFontSize": _FONT,
             "titleFontWeight": "normal", "titlePadding": 4, "labelPadding": 2,
         },
-        "axisY": {"labelLimit": 0.5 * WIDTH},
+        "axisY": {"labelLimit": 0.5 * width},
         "legend": {
             "orient": "bottom", "labelFontSize": _FONT, "labelColor": black, "columns": columns,
             "titleFontSize": _FONT, "titleFontWeight": "normal", "titleColor": black,
             "symbolStrokeWidth": 1.1, "symbolSize": 40, "rowPadding": 1, "columnPadding": 8,
-            "labelLimit": WIDTH - 60, "offset": 4, "padding": 0,
+            "labelLimit": width - 60, "offset": 4, "padding": 0,
         },
-        "line": {"color": _SHADES[0]},
-        "bar": {"color": _STACK[1]},
+        "line": {"color": pages.PALETTES["light"][0]},
+        "bar": {"color": _STACK[1], "stroke": "#ffffff", "strokeWidth": 0.5},
         "rule": {"color": black},
-        "point": {"color": _SHADES[0]},
-        "range": {"category": _STACK if stacked else _SHADES},
+        "point": {"color": pages.PALETTES["light"][0]},
+        "style": {name: {"color": black} for name in ("inside", "beside", "unity")},
+        "range": {"category": list(_STACK if stacked else pages.PALETTES["light"])},
     }  # fmt: skip

@@ -22,6 +22,7 @@ from floatgate.report.drawing import (
     left_out,
     number_axis,
     sentence,
+    unity,
     wide,
 )
 from floatgate.report.model import Plot
@@ -85,7 +86,14 @@ def bars(plot: Plot, names: Names) -> Iterator[Drawn]:
         "bars",
         title,
         sentence(cut, _spread(rows), _sources(points), *_without(names, measure)),
-        _bar_chart(rows, points, order, by, (x_name, axis_title(_words(measure), unit), one)),
+        _bar_chart(
+            rows,
+            points,
+            order,
+            by,
+            (x_name, axis_title(_words(measure), unit), one),
+            ratio=measure.unit == "x",
+        ),
         by + list(dict.fromkeys(p["source"] for p in points)),
         order,
     )
@@ -109,7 +117,8 @@ def values(plot: Plot, names: Names) -> Iterator[Drawn]:
     order = list(dict.fromkeys(str(row["place"]) for row in rows))
     by = list(dict.fromkeys(str(row["by"]) for row in rows)) if plot.by else []
     titles = (brief(plot.x, names.varied), plot.measure or "", 1.0)
-    yield drawn("values", plot.title, "", _bar_chart(rows, [], order, by, titles), by, order)
+    made = _bar_chart(rows, [], order, by, titles, ratio=plot.ratio)
+    yield drawn("values", plot.title, "", made, by, order)
 
 
 def _bar_chart(
@@ -118,7 +127,10 @@ def _bar_chart(
     order: list[str],
     by: list[str],
     titles: tuple[str, str, float],
+    *,
+    ratio: bool,
 ) -> Chart:
+    """Bars with their values: inside at the axis, beside where a bar is too short for that."""
     import altair as alt
 
     place, words, one = titles
@@ -126,7 +138,16 @@ def _bar_chart(
         titleAngle=0, titleAlign="left", titleAnchor="start", titleX=0, titleY=-8,
         titleBaseline="bottom", ticks=False, domain=False,
     )  # fmt: skip
+    # What stands beside a bar begins behind the range of its runs.
+    largest = max([abs(row["high"]) for row in rows] + [abs(p["value"] / one) for p in points])
+    for row in rows:
+        row["words"] = "inside" if not by and row["low"] >= _ROOM * largest else "beside"
+    reach = max((row["high"] for row in rows if row["words"] == "beside"), default=0.0)
     x = alt.X("value:Q", title=words).scale(zero=True)
+    if largest == 0:
+        x = x.scale(zero=True, domainMax=1)
+    elif reach > 0 and reach * (1 + _ROOM) > largest:
+        x = x.scale(zero=True, domainMax=reach * (1 + _ROOM))
     tip = ["place:N", *(["by:N"] if by else []), alt.Tooltip("shown:N", title=words)]
     height = bars_height(len(order), max(len(by), 1))
     base = chart(rows, height)
@@ -140,6 +161,9 @@ def _bar_chart(
         layers.append(
             base.mark_rule(strokeWidth=1.5).encode(x=alt.X("low:Q"), x2="high:Q", y=y, **beside)
         )
+    layers += _values_on(base, rows, by, y, beside)
+    if ratio:
+        layers.insert(0, unity("x", height))  # Behind the bars and their words.
     if points:
         given = [p | {"value": p["value"] / one} for p in points]
         marks = chart(given, height).mark_point(
@@ -149,6 +173,27 @@ def _bar_chart(
             marks.encode(x=x, y=y, shape=_shape(points), tooltip=["source:N", "value:Q"], **beside)
         )
     return layers[0] if len(layers) == 1 else alt.layer(*layers)
+
+
+_ROOM = 0.3
+"""Of the longest bar: what a value needs on a narrow screen."""
+
+
+def _values_on(
+    base: Chart, rows: list[dict[str, Any]], by: list[str], y: Chart, beside: dict[str, Any]
+) -> Iterator[Chart]:
+    """The layers of words: those inside bars, and those beside them."""
+    import altair as alt
+
+    for place in dict.fromkeys(row["words"] for row in rows):
+        at = {"x": alt.datum(0)} if place == "inside" else {"x": alt.X("high:Q")}
+        yield (
+            base.transform_filter(f"datum.words === '{place}'")
+            .mark_text(
+                align="left", dx=5, baseline="middle", style=place, fontSize=10 if by else 12
+            )
+            .encode(y=y, text="shown:N", **at, **beside)
+        )
 
 
 def lines(plot: Plot, names: Names) -> Iterator[Drawn]:
@@ -211,7 +256,7 @@ def lines(plot: Plot, names: Names) -> Iterator[Drawn]:
         *_without(names, measure),
     )
     titles = (brief(x_name, names.varied), axis_title(_words(measure), unit), one)
-    made = _line_chart(rows, points, domain, titles)
+    made = _line_chart(rows, points, domain, titles, ratio=measure.unit == "x")
     sources = list(dict.fromkeys(p["source"] for p in points))
     yield drawn("lines", title, says, made, domain * (len(domain) > 1) + sources)
 
@@ -221,6 +266,8 @@ def _line_chart(
     points: list[dict[str, Any]],
     domain: list[str],
     titles: tuple[str, str, float],
+    *,
+    ratio: bool,
 ) -> Chart:
     import altair as alt
 
@@ -246,6 +293,8 @@ def _line_chart(
                 x=x, y=alt.Y("low:Q"), y2="high:Q", color=shade, opacity=faded(param)
             )
         )
+    if ratio:
+        layers.append(unity("y"))
     if points:
         given: list[dict[str, Any]] = [
             {k: p[k] for k in ("x", "by", "source")} | {"value": p["value"] / one} for p in points

@@ -91,7 +91,8 @@ class Plot(NamedTuple):
     axis, and by colour. `points` are drawn beside ours. A plot of the kind `values` has its own
     numbers in the place of a measure of the runs; there `measure` is what its axis is called.
     So has one of the kind `curves`, where `x` is what the other axis is called, and `log` names
-    the axes that are logarithmic: `"x"`, `"y"` or `"xy"`.
+    the axes that are logarithmic: `"x"`, `"y"` or `"xy"`. `ratio` says of own numbers that they are
+    factors; a line then shows where nothing differs, as it does for measures that are.
     """
 
     kind: str
@@ -103,6 +104,7 @@ class Plot(NamedTuple):
     values: Sequence[tuple[Mapping[str, str], float]] = ()
     curves: Sequence[Curve] = ()
     log: str = ""
+    ratio: bool = False
 
 
 class Report(NamedTuple):

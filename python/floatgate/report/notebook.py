@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from floatgate.pages import PALETTES
 from floatgate.result.answers import answer, called
 from floatgate.result.comparison import Comparison
 from floatgate.result.conclusions import conclusions
@@ -14,7 +15,7 @@ from floatgate.result.run import Result
 from floatgate.result.values import OPERATIONS, delays
 from floatgate.words import duration, short, size
 
-_COLOURS = ("#1f6fd1", "#d3611c", "#8b4cc9", "#2a8f5b", "#b0922b", "#666666")
+_COLOURS = PALETTES["light"][:6]
 """Told apart by colour-blind readers; the words stand beside the bars too."""
 
 MOST_ROWS = 50

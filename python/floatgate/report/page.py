@@ -21,7 +21,7 @@ from floatgate.result.answers import answer
 from floatgate.result.comparison import Comparison
 from floatgate.result.conclusions import conclusions
 from floatgate.result.measures import UNITS, change, columns, warnings
-from floatgate.result.names import label, where
+from floatgate.result.names import brief, label, where
 from floatgate.result.run import Result
 from floatgate.result.values import flat
 from floatgate.words import duration, number
@@ -33,46 +33,57 @@ def html(report: Report) -> str:
     Raises:
         InputError: There is no run, or a plot names what is not there.
     """
+    return pages.render("report/page.html", **parts(report))
+
+
+def parts(report: Report) -> dict[str, Any]:
+    """What the templates of a report need.
+
+    Raises:
+        InputError: There is no run, or a plot names what is not there.
+    """
     if not report.runs.runs:
         raise InputError("there is no run to report on")
     names = Names(report.runs)
     drawn = draw(report, names)
-    plots = [(plot.title, plot.says) for plot in drawn if plot.spec is not None]
-    return pages.render(
-        "report/page.html",
-        title=report.title,
-        facts=_facts(report.runs, names),
-        failed_checks=_failed_checks(report.runs),
-        verdict=verdicts.sentence(report.tables),
-        says=report.says,
-        answers=_answers(report),
-        doubt=report.doubt,
-        rule=verdicts.RULE,
-        prose=list(report.prose),
-        tables=[(t.title, t.text, [_row(f) for f in t.rows]) for t in report.tables],
-        sheets=report.sheets,
-        stand_ins=any(f.stand_in for t in report.tables for f in t.rows),
-        plots=plots,
-        specs=[plot.spec for plot in drawn if plot.spec is not None],
-        left_out=[(plot.title, plot.says) for plot in drawn if plot.spec is None],
-        measures=_measures(report, names),
-        ends=_ends(report.runs, names),
-        warnings=[
+    origins, digests = _provenance(names)
+    return {
+        "title": report.title,
+        "facts": _facts(report.runs, names),
+        "failed_checks": _failed_checks(report.runs),
+        "verdict": verdicts.sentence(report.tables),
+        "says": report.says,
+        "answers": _answers(report),
+        "doubt": report.doubt,
+        "rule": verdicts.RULE,
+        "prose": list(report.prose),
+        "tables": [(t.title, t.text, [_row(f) for f in t.rows]) for t in report.tables],
+        "sheets": report.sheets,
+        "stand_ins": any(f.stand_in for t in report.tables for f in t.rows),
+        "plots": [(plot.title, plot.says) for plot in drawn if plot.spec is not None],
+        "specs": [plot.spec for plot in drawn if plot.spec is not None],
+        "left_out": [(plot.title, plot.says) for plot in drawn if plot.spec is None],
+        "parameters": _parameters(names)[0],
+        "measures": _measures(report, names),
+        "ids": [run.run_id for run in names.runs],
+        "ends": _ends(report.runs, names),
+        "warnings": [
             (text, code, where(some, report.runs.variants) + more)
             for text, code, some, more in warnings(report.runs)
         ],
-        failures=[(label(f["variant"]), f["message"]) for f in report.runs.failed],
-        differing=_differing(names, [dict(_config(run)) for run in names.runs]),
-        provenance=_provenance(names),
-        config=as_toml(common([run.data["provenance"]["config"] for run in names.runs])),
-        several=len(names.runs) > 1,
-        runs_first=not report.tables and len(names.runs) <= FEW,
-        FIRST=FIRST,
-        commands=_commands(names),
-        pictures=_pictures(names),
-        data=data(names),
-        version=engine_version(),
-    )
+        "failures": [(label(f["variant"]), f["message"]) for f in report.runs.failed],
+        "differing": _differing(names, [dict(_config(run)) for run in names.runs]),
+        "provenance": origins,
+        "digests": digests,
+        "config": as_toml(common([run.data["provenance"]["config"] for run in names.runs])),
+        "several": len(names.runs) > 1,
+        "runs_first": not report.tables and len(names.runs) <= FEW,
+        "FIRST": FIRST,
+        "commands": _commands(names),
+        "pictures": _pictures(names),
+        "data": data(names),
+        "version": engine_version(),
+    }
 
 
 def _answers(report: Report) -> list[str]:
@@ -249,13 +260,31 @@ def _failed_checks(comparison: Comparison) -> str:
     return where(some, comparison.variants) if some else ""
 
 
+COLUMNS = 6
+"""Parameters that have a column each in the tables of runs; of more, the last ones share one."""
+
+
+def _parameters(names: Names) -> tuple[list[str], list[list[str]]]:
+    """What varied as columns: their headings, and for each run its values."""
+    own, shared = names.varied, list[str]()
+    if len(own) > COLUMNS:
+        own, shared = own[: COLUMNS - 1], own[COLUMNS - 1 :]
+    headings = [brief(name, names.varied) for name in own] + ["and"] * bool(shared)
+    rows = [
+        [variant.get(name, "-") for name in own]
+        + [label({name: variant.get(name, "-") for name in shared})] * bool(shared)
+        for variant in names.variants
+    ]
+    return headings, rows
+
+
 def _measures(report: Report, names: Names) -> list[tuple[str, list[str], list[Any]]]:
-    """Tables: title, headers, and for each run its number, name and cells."""
+    """Tables: title, headers, and for each run its number, its parameters and its cells."""
+    _, parameters = _parameters(names)
     found = []
     for title, shown in columns(report.runs, report.measures):
         rows = [
-            (i + 1, label(variant), [cells[i] for _, cells in shown])
-            for i, variant in enumerate(names.variants)
+            (i + 1, values, [cells[i] for _, cells in shown]) for i, values in enumerate(parameters)
         ]
         found.append((title, [measure.title for measure, _ in shown], rows))
     return found
@@ -300,7 +329,14 @@ def ranges(numbers: Sequence[int]) -> str:
     return f"run {words}" if len(numbers) == 1 else f"runs {words}"
 
 
-def _provenance(names: Names) -> list[tuple[str, list[tuple[str, str]]]]:
+_Origins = list[tuple[str, list[tuple[str, str]]]]
+
+_DIGESTS = ("build", "SHA-256 of the trace", "configuration", "run")
+"""These identify; what people read stands apart from them."""
+
+
+def _provenance(names: Names) -> tuple[_Origins, _Origins]:
+    """Where the numbers come from by name, each value with its runs: in words, and as digests."""
     rows = []
     for run in names.runs:
         provenance = run.data["provenance"]
@@ -323,13 +359,13 @@ def _provenance(names: Names) -> list[tuple[str, list[tuple[str, str]]]]:
                 "run": run.run_id,
             }
         )
-    found = []
+    found: tuple[_Origins, _Origins] = [], []
     for key in rows[0]:
         of: dict[str, list[int]] = {}
         for i, row in enumerate(rows, 1):
             of.setdefault(row[key], []).append(i)
         shown = [(value, ranges(runs) if len(of) > 1 else "") for value, runs in of.items()]
-        found.append((key, shown))
+        found[key in _DIGESTS].append((key, shown))
     return found
 
 

@@ -1,18 +1,32 @@
-  const { runs, numbers, settings } = JSON.parse(document.getElementById("data").textContent);
+  let runs, numbers, settings;
 
-  // Tables of runs: a click on a heading sorts by its column, another one the other way.
-  document.querySelectorAll("table.runs").forEach((table) => {
-    const heads = [...table.tHead.rows[0].cells];
-    heads.forEach((head, column) => head.firstChild.addEventListener("click", () => {
-      const up = head.getAttribute("aria-sort") !== "ascending";
-      heads.forEach((other) => other.removeAttribute("aria-sort"));
-      head.setAttribute("aria-sort", up ? "ascending" : "descending");
-      const of = (row) => row.cells[column].dataset.value;
-      const body = table.tBodies[0];
-      [...body.rows]
-        .sort((r, s) => (of(r) === "") - (of(s) === "") || (up ? 1 : -1) * (of(r) - of(s)))
-        .forEach((row) => body.append(row));
-    }));
+  // Tables of runs: a click on a heading sorts by its column, another one the other way. What was
+  // sorted stays so when a table comes anew.
+  const sorted = new Map();
+  const of = (row, column) => {
+    const { dataset, textContent } = row.cells[column];
+    return dataset.value === undefined ? textContent.trim() : dataset.value;
+  };
+  const order = (a, b) => (a === "") - (b === "")
+    || (isNaN(a) || isNaN(b) ? a.localeCompare(b, "en", { numeric: true }) : a - b);
+  const sortTable = (table, column, up) => {
+    [...table.tHead.rows[0].cells].forEach((head, i) =>
+      head.setAttribute("aria-sort", i !== column ? "none" : up ? "ascending" : "descending"));
+    const body = table.tBodies[0];
+    const last = (row) => of(row, column) === "";
+    [...body.rows]
+      .sort((r, s) => last(r) - last(s) || (up ? 1 : -1) * order(of(r, column), of(s, column)))
+      .forEach((row) => body.append(row));
+  };
+  const sortable = () => document.querySelectorAll("table.runs").forEach((table) => {
+    const name = table.caption ? table.caption.textContent : "";
+    [...table.tHead.rows[0].cells].forEach((head, column) =>
+      head.querySelector("button").addEventListener("click", () => {
+        const up = head.getAttribute("aria-sort") !== "ascending";
+        sorted.set(name, [column, up]);
+        sortTable(table, column, up);
+      }));
+    if (name && sorted.has(name)) sortTable(table, ...sorted.get(name));
   });
 
   const element = (name, text, values = {}) =>
@@ -75,17 +89,32 @@
     }
   };
 
-  if (document.getElementById("two")) {
+  // The two that stand side by side; those that were chosen before stay chosen.
+  const chosen = {};
+  const sideBySide = () => {
+    if (!document.getElementById("two")) return;
     const [a, b, filter, differ] = ["a", "b", "filter", "differ"].map((id) => document.getElementById(id));
-    for (const select of [a, b]) {
+    [a, b].forEach((select, i) => {
       select.append(...runs.map((run, i) => element("option", `${i + 1}: ${run.variant}`, { value: i })));
-    }
-    b.value = 1;
+      const before = runs.findIndex((run) => run.id === chosen[select.id]);
+      select.value = before < 0 ? i : before;
+    });
+    if ("filter" in chosen) [filter.value, differ.checked] = [chosen.filter, chosen.differ];
     const show = () => {
       const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
       fill("settings", settings, +a.value, +b.value, words, differ.checked, false);
       fill("numbers", numbers, +a.value, +b.value, words, differ.checked, true);
     };
-    for (const control of [a, b, filter, differ]) control.addEventListener("input", show);
+    const choose = () => {
+      Object.assign(chosen, { a: runs[a.value].id, b: runs[b.value].id, filter: filter.value, differ: differ.checked });
+      show();
+    };
+    for (const control of [a, b, filter, differ]) control.addEventListener("input", choose);
     show();
-  }
+  };
+
+  const showRuns = (data) => {
+    ({ runs, numbers, settings } = data);
+    sortable();
+    sideBySide();
+  };

@@ -6,6 +6,7 @@ on the length of the run.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -46,31 +47,37 @@ def latencies(run: Result, op: str) -> Curve:
     latency of its bin. Bins are 1/512 of an octave wide, so that memory does not grow with the run.
     Otherwise from the percentiles of the result.
     """
-    import polars as pl
-
     path = table(run, "requests")
     if path is None:
         latency = run.data["host"][op]["latency_ns"]
         known = {0.0: latency["min"]} | {s: latency[key] for key, s in PERCENTILES.items()}
         pairs = [(value, s) for s, value in (known | {1.0: latency["max"]}).items() if value]
         return Curve([float(value) for value, _ in pairs], [s for _, s in pairs], recorded=False)
+    with reading(path):
+        return _recorded(path, path.stat().st_mtime_ns, op)
+
+
+@functools.lru_cache(64)
+def _recorded(path: Path, _of: int, op: str) -> Curve:
+    """Kept, because a page that shows how a sweep goes on draws the same runs again and again."""
+    import polars as pl
+
     rows = pl.scan_parquet(path, glob=False)
     if op != "all":
         rows = rows.filter(pl.col("operation") == op)
     latency = pl.col("latency_ns")
     octave = (latency.cast(pl.Float64).clip(1.0).log(2) * 512).floor().cast(pl.Int32)
-    with reading(path):
-        bins = (
-            rows.select(octave.alias("bin"), latency)
-            .group_by("bin")
-            .agg(
-                pl.len().alias("count"),
-                pl.col("latency_ns").max(),
-                pl.col("latency_ns").min().alias("least"),
-            )
-            .sort("bin")
-            .collect(engine="streaming")
+    bins = (
+        rows.select(octave.alias("bin"), latency)
+        .group_by("bin")
+        .agg(
+            pl.len().alias("count"),
+            pl.col("latency_ns").max(),
+            pl.col("latency_ns").min().alias("least"),
         )
+        .sort("bin")
+        .collect(engine="streaming")
+    )
     return thinned(bins["latency_ns"].to_list(), bins["count"].to_list(), bins["least"].to_list())
 
 

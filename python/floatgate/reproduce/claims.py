@@ -204,7 +204,13 @@ class Evidence:
         return Sheet(title, [*heads.values(), *columns], list(rows.values()), text)
 
     def bars(
-        self, title: str, workloads: Iterable[str], by: str, claims: Mapping[str, Published]
+        self,
+        title: str,
+        workloads: Iterable[str],
+        by: str,
+        claims: Mapping[str, Published],
+        *,
+        ratio: bool = False,
     ) -> Plot:
         """What claims are about on each workload, real or marked as a stand-in, as bars."""
         values = []
@@ -212,7 +218,7 @@ class Evidence:
             pairs = self.pairs(claim._replace(where={**claim.where, "workload": workload}))
             values += [({"workload": taken.marked, by: name}, value)
                        for value, (taken, *_) in _each(claim, pairs)]  # fmt: skip
-        return Plot("values", title, x="workload", by=by, values=values)
+        return Plot("values", title, x="workload", by=by, values=values, ratio=ratio)
 
     def _cell(self, column: Column, where: Mapping[str, Any], taken: Taken) -> str:
         """Our number in words; of real traces and of stand-ins if both are there."""

@@ -75,12 +75,12 @@ def _stored(folders: Folders) -> Iterator[_Row]:
             seen.add(path.parent)
             above = path.parent.parent
             if above not in variants:
-                variants[above] = dict(_variants(above))
+                variants[above] = dict(named(above))
             result = Result.from_file(path)
             yield path.parent, result, variants[above].get(path.parent, {})
 
 
-def _variants(folder: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
+def named(folder: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
     """What runs of a folder were called in the comparison and the sweep there."""
     if (folder / LIST).exists():
         value = read_list(folder / LIST)

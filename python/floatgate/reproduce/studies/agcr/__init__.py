@@ -334,4 +334,4 @@ def _plots(evidence: Evidence) -> Iterator[Plot]:
         own = {name: {**AT_LOAD, "cost": name} for name in schemes}
         claims = {name: latency(op, at, TRADITIONAL, form="ratio") for name, at in own.items()}
         title = f"Mean latency, {title}, against MCW/MCR"
-        yield evidence.bars(title, names, "scheme", claims)
+        yield evidence.bars(title, names, "scheme", claims, ratio=True)
