@@ -69,13 +69,13 @@ def view(
         ("drive time", duration(result.simulated_seconds * 1e9)),
         ("WAF", "-" if result.waf is None else f"{result.waf:.4g}"),
         ("seed", str(result.provenance.seed)),
-        ("run", result.run_id),
     ]
     page = pages.render(
         "pictures/page.html",
         plots=False,
         title=f"The drive over time: {result.name}",
         facts=facts,
+        run_id=result.run_id,
         policies=_policies(result),
         pictures=[("", shown)],
         version=engine_version(),

@@ -12,7 +12,7 @@
       ? { valid: [106, 169, 255], invalid: [232, 138, 60], free: [70, 80, 93], bad: [255, 84, 112], paper: [27, 32, 39], ink: "#9aa5b4", mark: "#ffffff" }
       : { valid: [31, 111, 209], invalid: [226, 135, 44], free: [208, 214, 220], bad: [176, 0, 48], paper: [255, 255, 255], ink: "#5b6675", mark: "#000000" };
     const RAMP = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
-    const WORDS = [[31, 111, 209], [226, 135, 44], [29, 138, 87], [176, 110, 214], [200, 60, 110], [150, 150, 60], [11, 138, 158]];
+    const words = () => PALETTES[night.matches ? "dark" : "light"].map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
     const mix = (a, b, t) => a.map((v, i) => Math.round(v + (b[i] - v) * t));
     const ramp = (t) => {
       const at = Math.max(0, Math.min(1, t)) * (RAMP.length - 1), i = Math.min(Math.floor(at), RAMP.length - 2);
@@ -83,6 +83,7 @@
         const slider = this.find(".instant");
         slider.max = this.data.times.length - 1;
         slider.addEventListener("input", () => this.show(+slider.value));
+        this.at = null;
         measure.addEventListener("input", () => this.draw());
         source.addEventListener("input", () => this.draw());
         this.find(".whole").addEventListener("click", () => { this.only = null; this.draw(); });
@@ -95,11 +96,54 @@
           this.only = this.only === null ? Math.floor(cell / (this.data.planes * this.data.blocks)) : null;
           this.draw();
         });
+        map.addEventListener("keydown", (event) => this.key(event));
+        map.addEventListener("focus", () => this.draw());
+        map.addEventListener("blur", () => this.draw());
+        busy.addEventListener("keydown", (event) => {
+          const last = this.data.times.length - 1;
+          const to = { ArrowLeft: this.frame - 1, ArrowRight: this.frame + 1, Home: 0, End: last }[event.key];
+          if (to === undefined) return;
+          event.preventDefault();
+          this.show(Math.max(0, Math.min(last, to)));
+        });
         busy.addEventListener("click", (event) => {
           const share = event.offsetX / busy.clientWidth, { times } = this.data;
           const at = times[0] + share * (times[times.length - 1] - times[0]);
           this.show(Math.max(0, times.findIndex((t) => t >= at)));
         });
+      }
+
+      // Arrows go from a block to the next one that is drawn in that direction.
+      key(event) {
+        const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+        const per = this.data.planes * this.data.blocks;
+        if (by) {
+          if (this.at === null || !this.box(this.at)) this.at = (this.only || 0) * per;
+          else {
+            const [x, y, size] = this.box(this.at), reach = this.l.dot + this.l.gap + 2;
+            for (let i = 1; i < this.l.wide + reach; i++) {
+              const cell = this.cellAt(x + size / 2 + by[0] * i, y + size / 2 + by[1] * i);
+              if (cell !== null && cell !== this.at) { this.at = cell; break; }
+            }
+          }
+        } else if (event.key === "Enter" && this.at !== null) this.only = this.only === null ? Math.floor(this.at / per) : null;
+        else if (event.key === "Escape") this.only = null;
+        else return;
+        event.preventDefault();
+        this.draw();
+        this.tell(this.at);
+      }
+
+      // Where a block is drawn, if it is: from the left, from above, and how large.
+      box(cell) {
+        const l = this.l, d = this.data, die = Math.floor(cell / d.blocks / d.planes);
+        if (this.only !== null && die !== this.only) return null;
+        const plane = Math.floor(cell / d.blocks) % d.planes, block = cell % d.blocks, [column, row] = this.place(l, die);
+        return [
+          column * (l.wide + l.gap) + plane * (l.plane + l.between) + (block % l.across) * l.dot,
+          row * (l.down * l.dot + l.gap) + Math.floor(block / l.across) * l.dot,
+          l.dot,
+        ];
       }
 
       // The drive at an instant: what changed up to it, from the first on where time goes back.
@@ -215,6 +259,13 @@
           }
         }
         context.putImageData(image, 0, 0);
+        const marked = this.at !== null && document.activeElement === canvas ? this.box(this.at) : null;
+        if (marked) {
+          const [x, y, size] = marked;
+          context.strokeStyle = p.mark;
+          context.lineWidth = 2;
+          context.strokeRect(x - 1, y - 1, size + 2, size + 2);
+        }
         const whole = this.only === null, straight = whole && l.columns === d.channels;
         const numbered = (n, step) => Array.from({ length: n }, (_, i) => [i * step, `${i}`]);
         const columns = whole ? numbered(l.columns, l.wide + l.gap) : [[0, `${this.only % d.channels}`]];
@@ -249,7 +300,7 @@
       }
 
       word(measure, code, p) {
-        return code === 0 ? p.free : WORDS[(code - 1) % WORDS.length];
+        return code === 0 ? p.free : words()[(code - 1) % words().length];
       }
 
       legend(measure, p) {
@@ -282,7 +333,12 @@
       }
 
       under(event) {
-        const l = this.l, d = this.data, x = event.offsetX, y = event.offsetY;
+        return this.cellAt(event.offsetX, event.offsetY);
+      }
+
+      cellAt(x, y) {
+        const l = this.l, d = this.data;
+        if (x < 0 || y < 0 || x >= l.columns * (l.wide + l.gap)) return null;
         const column = Math.floor(x / (l.wide + l.gap)), row = Math.floor(y / (l.down * l.dot + l.gap));
         let die = this.only;
         if (die === null) {
@@ -349,6 +405,9 @@
           (i ? units[parts[0]] * high + gap : 0) + unit * high, `${part === "die" ? "" : "ch "}${unit}`]));
         this.label(".units", rows, true, 18);
         const ticks = Math.max(1, Math.min(8, Math.floor(width / 110)));
+        const { times } = d, steps = Math.max(1, Math.min(6, Math.floor(width / 130), times.length - 1));
+        this.label(".instants", Array.from({ length: steps + 1 }, (_, i) => [
+          i / steps * this.find(".instant").clientWidth, duration(times[Math.round(i / steps * (times.length - 1))]), 100 * i / steps]), false, 0);
         this.label(".times", Array.from({ length: ticks + 1 }, (_, i) => [
           i / ticks * width, duration(starts[0] + i / ticks * span), 100 * i / ticks]), false, 0);
         const at = (d.times[this.frame] - starts[0]) / span * width;
