@@ -174,8 +174,7 @@ settings! {
         resume: Operation,
         /// How often one command is interrupted, at least 1. By default 16.
         limit: u32 = 16 [1, u32::MAX],
-        /// How long the array is at work before, from the beginning and each time it goes on, up to
-        /// a minute. By default "0ns".
+        /// How long the array is at work from one time to the next, up to a minute. By default "0ns".
         min_progress: Operation = (Dur::ZERO),
         /// Loops of an erase, all as long, which are not interrupted within, at least 1. By default an
         /// erase can be interrupted at any time.

@@ -6,8 +6,8 @@
 //! heads from which the order policy picks, beside reads.
 //!
 //! What is on the die when a read comes keeps running until it may be interrupted: its data must be in
-//! the die, it must have had `min-progress` in the array since it began or went on, and an erase in
-//! loops ends the loop. It is left alone where it would be done by the time the die could read.
+//! the die, since it went on it must have had `min-progress` in the array, and an erase in loops ends the
+//! loop. It is left alone where it would be done by the time the die could read.
 
 use super::die::{PAUSED, PAUSED_LANE, Phase};
 use super::{Device, NONE};
@@ -141,7 +141,8 @@ impl Device {
     fn interruption(&self, die: DieId, end: Time, now: Time) -> Option<Time> {
         let (s, command) = (self.suspension.as_ref()?, &self.dies[die].command);
         let from = Time::from_ns(end.as_ns() - command.array.as_ns());
-        let mut at = now.max(from + s.settings.min_progress);
+        let resumed = s.dies[die].resumed == Some(self.dies[die].started);
+        let mut at = if resumed { now.max(from + s.settings.min_progress) } else { now.max(from) };
         if let (Verb::Erase, Some(length)) = (command.verb, s.erase_loop) {
             let done = s.erase - command.array;
             let loops = (done + (at - from)).as_ns().div_ceil(length.as_ns());

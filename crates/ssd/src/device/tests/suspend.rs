@@ -331,14 +331,15 @@ fn nothing_is_interrupted_more_often_than_the_limit_says() {
 }
 
 #[test]
-fn the_array_is_at_work_for_a_while_before_it_is_interrupted() {
+fn the_array_is_at_work_for_a_while_from_one_interruption_to_the_next() {
     let suspend = Suspend { min_progress: Dur::us(200), ..TIMED };
-    // The first read comes too early, and the second after the array has gone on at 300.
-    let all = with_reads(1, suspend, &[50, 310, 700]);
-    let reads = [done(0, 270, 220, 20), done(0, 570, 260, 20)];
-    assert_eq!(all[..2], reads);
-    // 200 are left from 600 on: the third read cannot interrupt that before it is done.
-    assert_eq!(all[2..], [done(1, 800, 800, 100), done(0, 850, 150, 0)]);
+    // The first read interrupts what has just begun. The array goes on at 150, and for the second read
+    // stops after 200 more; it goes on at 450, and for the third stops at 650.
+    let all = with_reads(1, suspend, &[50, 200, 460, 760]);
+    let reads = [done(0, 120, 70, 20), done(0, 420, 220, 20), done(0, 720, 260, 20)];
+    assert_eq!(all[..3], reads);
+    // 150 are left from 750 on: the last read cannot interrupt that before it is done.
+    assert_eq!(all[3..], [done(1, 900, 900, 150), done(0, 950, 190, 0)]);
 }
 
 #[test]
