@@ -11,6 +11,7 @@ use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{ftl_of, generator, precondition};
 use ftl::{Cost, Interests, Lpn, Policies, Watch, WriteCtx};
 use kernel::{Rng, Time};
+use nand::physics::{Cell, STEP_VOLTS};
 use nand::{Geometry, Level, Ppn, Source, Tag, Versions};
 use policies::CostPolicy;
 use serde_json::Value;
@@ -308,6 +309,18 @@ fn a_page_in_the_register_waits_for_the_channel() {
     assert_eq!(r.queue[0] * 3.0, (READ + READ + 80_000) as f64);
 }
 
+/// What goes before a read all the same does not go before it twice: its data stay outside while a read waits.
+#[test]
+fn no_program_is_taken_in_while_a_read_waits() {
+    let bus = bus(80_000);
+    let own = [&bus, "timing.cache=programs", "policy order=priority", "precondition.fill=full"];
+    let script = vec![write(0, 0), read(100_000, 9), urgent(write(200_000, 1))];
+    let (reads, writes) = both(&serve(&drive(&own), script));
+    // The urgent write crosses the channel when the first is done, and the read comes after both.
+    let end = 2 * (80_000 + PROGRAM);
+    assert_eq!((writes.max, reads.max), (end - 200_000, end + READ + 80_000 - 100_000));
+}
+
 /// A program waits until the register is empty, and an erase does not; programs of a block keep their
 /// order, and what was read before is what was written.
 #[test]
@@ -334,6 +347,11 @@ fn a_second_register_needs_a_channel() {
 }
 
 // ── Moves inside a plane ────────────────────────────────────────────────────────────────────────
+
+/// Either of two things that each come about so often, and not both.
+fn either_wrong(p: f64, q: f64) -> f64 {
+    p + q - 2.0 * p * q
+}
 
 /// A drive whose collection has much to move, and a bus.
 fn mover(own: &[&str]) -> Vec<String> {
@@ -467,6 +485,33 @@ fn moves_inside_a_plane_need_a_channel_and_single_pages() {
     let bus = bus(10_000);
     let own = [&[bus.as_str(), "ftl.copyback=1"], &wordline[..]].concat();
     assert!(refused(&own).contains("moves one page"));
+}
+
+/// The worst page of a run: one that was programmed a year before, was moved inside its plane as often as it may
+/// be, and has the errors of every block that it lay in.
+#[test]
+fn data_have_the_errors_of_every_block_that_they_lay_in() {
+    let worst = |copyback: &[&str]| {
+        let cells = [
+            "geometry.bits-per-cell=2",
+            "reliability.model=on",
+            "reliability.endurance=3000",
+            "reliability.initial-cycles=2900",
+            "reliability.initial-retention=365d",
+            "workload.read-share=0.5",
+        ];
+        let bus = bus(10_000);
+        let own = [&[bus.as_str()], &cells[..], copyback].concat();
+        let value = generate(&drive(&mover(&own)), "random-write");
+        number(&value["lifetime"]["simulated"]["worst_rber"])
+    };
+    // A move through the controller corrects what is old; a block of the run adds a little.
+    let cell = Cell::new(2, 3000.0);
+    let fresh = (0..2).map(|t| cell.rber(t, STEP_VOLTS, 2900.0, 0.0)).fold(0.0, f64::max);
+    let old = worst(&[]);
+    close("once", worst(&["ftl.copyback=1"]), either_wrong(old, fresh), 0.01);
+    let thrice = worst(&["ftl.copyback=3"]);
+    assert!(thrice > either_wrong(either_wrong(old, fresh), 0.5 * fresh), "{thrice}");
 }
 
 /// Where a page has several mapping units it stays in the die only as a whole.
