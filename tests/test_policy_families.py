@@ -122,10 +122,10 @@ def twins(
 BOUNDED = "bounded-read-first:reads=3:wait=2ms"
 
 
-@pytest.mark.parametrize("listed", ["fifo", "read-first", BOUNDED, "priority"])
+@pytest.mark.parametrize("listed", ["fifo", "read-first", BOUNDED, "priority", "collection-first"])
 def test_order(listed: str, urgent: str) -> None:
     class Twin:
-        """Urgent requests or reads first, then what came first."""
+        """Urgent requests, reads or jobs first, then what came first."""
 
         def pick(self, heads: Sequence[Waiting], now_ns: int) -> int:
             assert len(heads) > 1
@@ -138,19 +138,45 @@ def test_order(listed: str, urgent: str) -> None:
                 case "read-first":
                     return (not is_read,)
                 case _ if listed == BOUNDED:
-                    late = head.passed >= 3 or now_ns - head.since_ns >= 2_000_000
+                    late = self.is_late(head, now_ns)
                     return (is_read or not late, not is_read)
                 case "priority":
                     return (not head.high_priority, head.high_priority and head.kind != "read")
+                case "collection-first":
+                    return (head.kind != "job", not is_read, not head.high_priority)
             return ()
 
+        def is_late(self, waiting: Waiting, now_ns: int) -> bool:
+            return waiting.passed >= 3 or now_ns - waiting.since_ns >= 2_000_000
+
+        def may_suspend(self, running: Waiting, read: Waiting, now_ns: int) -> bool:
+            assert (read.kind, read.since_ns, read.passed) == ("read", now_ns, 0)
+            assert running.since_ns <= now_ns
+            match listed:
+                case "read-first":
+                    return True
+                case _ if listed == BOUNDED:
+                    return not self.is_late(running, now_ns)
+                case "priority":
+                    return read.high_priority and not running.high_priority
+                case "collection-first":
+                    return running.kind == "write" and read.high_priority >= running.high_priority
+            return False
+
         def uses_priority(self) -> bool:
-            return listed == "priority"
+            return listed in ("priority", "collection-first")
 
     settings = MIXED | {"workload.requests": 8000, "workload.read-share": 0.5}
     ours, _ = twins("order", listed, Twin, settings, urgent)
     fifo = run(urgent, settings, {"order": "fifo"})
     assert (rest(ours, "order") == rest(fifo, "order")) == (listed == "fifo")
+    # Reads that interrupt: each policy lets others do so.
+    settings |= {"timing.suspend.pause": "20us", "timing.suspend.resume": "30us"}
+    ours, _ = twins("order", listed, Twin, settings, urgent)
+    suspends = ours["flash"]["suspends"]
+    counts = suspends["program"]["host"], suspends["program"]["gc"] + suspends["erase"]["gc"]
+    some = {"fifo": (False, False), "collection-first": (True, False)}.get(listed, (True, True))
+    assert tuple(count > 10 for count in counts) == some, counts
 
 
 @pytest.mark.parametrize("listed", ["merge", "round-robin", "weighted", "fair"])
