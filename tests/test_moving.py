@@ -184,6 +184,32 @@ def test_what_collection_goes_before(
     assert ranks == (["high", "normal", "normal"] if heeds else [None] * 3)
 
 
+@pytest.mark.parametrize("support", ["NONE", "PROGRAM", "ERASE", "PROGRAM_ERASE"])
+def test_a_drive_suspends_nothing_as_mqsim_does_not(support: str, tmp_path: Path) -> None:
+    paths = theirs(tmp_path, [synthetic()], drive={"CMD_Suspension_Support": support})
+    converted = fates(convert(*paths)[0])
+    names = [name for name in converted if "uspen" in name]
+    assert len(names) == 6
+    assert {converted[name].word for name in names} == {"settled"}
+    ((drive, _),) = made(tmp_path, paths)
+    assert "suspend" not in floatgate.resolve(drive)["timing"]
+
+
+def test_collected_pages_stay_in_their_planes_as_in_mqsim(tmp_path: Path) -> None:
+    for copies in ("true", "false"):
+        folder = tmp_path / copies
+        paths = theirs(folder, [synthetic()], drive={"Use_Copyback_for_GC": copies})
+        ((drive, _),) = made(folder, paths)
+        config = floatgate.resolve(drive)
+        assert config["ftl"].get("copyback") == (255 if copies == "true" else None)
+        settings = {"workload.requests": 20_000, "precondition.fill": "full"}
+        flash = floatgate.run(drive, "random-write", set=settings).data["flash"]
+        moved = flash["program"]["gc"]
+        assert moved > 1000
+        # As often as MQSim likes: no page is moved so often in a run like this.
+        assert (flash["copybacks"] or {"gc": 0})["gc"] == (moved if copies == "true" else 0)
+
+
 def test_a_drive_has_the_buffer_that_its_flows_use(tmp_path: Path) -> None:
     cached, off = (
         synthetic(Device_Level_Data_Caching_Mode=mode) for mode in ("WRITE_CACHE", "TURNED_OFF")

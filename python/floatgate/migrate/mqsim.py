@@ -43,7 +43,9 @@ VICTIMS = 10
 _SATA = "of a link of SATA only the rate of PCIe lanes is known here"
 _ROWS = "the buffer's memory has no rows"
 _CMT = "the whole map is in DRAM"
-_SUSPEND = "operations are not suspended"
+# Its schedulers go from each branch that would suspend into the one that refuses
+# (`service_read_transaction` in TSU_OutofOrder.cpp and TSU_Priority_OutOfOrder.cpp).
+_SUSPEND = "MQSim reads it and never suspends; `[timing.suspend]` is what it describes"
 _LATENCY = "one value for each type of page that the cells have"
 _PREEMPT = "a job gives way between two operations, never within one"
 _ALONE = "depends on the drive: convert it together with ssdconfig.xml"
@@ -322,9 +324,8 @@ def _joint(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str,
     ideal = _is(values, "Ideal_Mapping_Table", "TRUE")
     for key in ("Ideal_Mapping_Table", "CMT_Capacity", "CMT_Sharing_Mode"):
         yield key, _settled(_CMT) if ideal else _lost(_CMT)
-    suspends = not _is(values, "CMD_Suspension_Support", "NONE")
     for key in _SUSPENSION_KEYS:
-        yield key, _lost(_SUSPEND) if suspends else _settled(_SUSPEND)
+        yield key, _settled(_SUSPEND)
     yield (
         "Dynamic_Wearleveling_Enabled",
         (
@@ -459,8 +460,14 @@ def _collection(values: Mapping[str, str]) -> Iterator[tuple[str, Said]]:
         (_lost(_PREEMPT) if preempts else _settled("is used with Preemptible_GC_Enabled alone")),
     )
     copies = _is(values, "Use_Copyback_for_GC", "TRUE")
-    over = "collected pages go over the channel"
-    yield "Use_Copyback_for_GC", _lost(over) if copies else _settled(over)
+    yield (
+        "Use_Copyback_for_GC",
+        (
+            _became({"ftl.copyback": 255}, "in a row at most; MQSim has no limit")
+            if copies
+            else _settled("collected pages go over the channel")
+        ),
+    )
 
 
 def _victims(policy: str, blocks: int) -> Said:
