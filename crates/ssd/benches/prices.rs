@@ -31,7 +31,11 @@ const LEVELS: &str = "timing.levels={ high = { program = \"800us\", read = \"70u
                       program = \"600us\", read = \"170us\" }, low = { program = \"450us\", read = \
                       \"310us\" } }";
 
-const BUILDS: [Build; 18] = [
+const BUS: &str = "timing.bus={ rate = \"333MT/s\", width-bits = 8, command = \"300ns\" }";
+const READS: &str = "workload.read-share=0.5";
+const SUSPEND: &str = "timing.suspend={ pause = \"20us\", resume = \"20us\" }";
+
+const BUILDS: [Build; 23] = [
     build("builtin", &[]),
     Build { name: "recorded", own: &[], recorded: true },
     build(
@@ -42,7 +46,9 @@ const BUILDS: [Build; 18] = [
             "reliability.initial-retention=180d",
         ],
     ),
-    build("bus", &["timing.bus={ rate = \"333MT/s\", width-bits = 8, command = \"300ns\" }"]),
+    build("bus", &[BUS]),
+    build("register", &[BUS, "timing.cache=all"]),
+    build("copyback", &[BUS, "ftl.copyback=3"]),
     build("planes", &["ftl.multi-plane=any"]),
     build("buffer", &["buffer.size=4MiB", "buffer.flush-above=0.5"]),
     build(
@@ -60,6 +66,10 @@ const BUILDS: [Build; 18] = [
     build("wom", &["ftl.spare-factor=0.40", "policy coding=wom"]),
     build("wear", &["policy wear=static"]),
     build("priority", &["policy order=priority"]),
+    // These have reads: they stand beside the first of them.
+    build("reads", &[READS, "policy order=read-first"]),
+    build("bounded", &[READS, "policy order=bounded-read-first"]),
+    build("suspend", &[READS, "policy order=read-first", SUSPEND]),
 ];
 
 fn drive(build: &Build, requests: u64) -> Drive {

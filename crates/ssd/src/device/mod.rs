@@ -273,23 +273,21 @@ impl Device {
         self.idle.clear(die.index());
         let d = &mut self.dies[die];
         d.start(op, command, clock.now);
-        if self.registers.is_some() {
+        if self.timing.bus == Bus::Included {
+            d.phase = Phase::Finishing;
+            clock.plan(Actor::Die(die), clock.now + command.array);
+        } else if self.registers.is_some() {
             if !self.holds_back(clock, die) {
                 self.begin_at_once(clock, die);
             }
-            return;
-        }
-        let end = if self.timing.bus == Bus::Included {
-            d.phase = Phase::Finishing;
-            clock.now + command.array
         } else if self.data_first {
-            return self.ask_to_begin(clock, die);
+            self.ask_to_begin(clock, die);
         } else {
             d.phase = if command.pages_out > 0 { Phase::Sensing } else { Phase::Finishing };
             let parts = self.timing.bus.segments(&command);
-            self.channel_of(die).take(clock.now, parts.before) + parts.array
-        };
-        clock.plan(Actor::Die(die), end);
+            let end = self.channel_of(die).take(clock.now, parts.before) + parts.array;
+            clock.plan(Actor::Die(die), end);
+        }
     }
 
     /// The command of a die with a second register begins.
