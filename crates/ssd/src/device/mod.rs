@@ -160,6 +160,7 @@ impl Device {
                 *sum += u128::from(ns);
             }
         }
+        self.check_suspended();
         let channels = self.channels.as_slice().iter();
         self.stats.channel_ns = channels.map(|channel| u128::from(channel.busy_ns)).sum();
     }

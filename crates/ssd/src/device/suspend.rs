@@ -18,7 +18,8 @@ use kernel::{Dur, IndexVec, Time};
 use nand::{Command, DieId, Source, Verb};
 
 /// Whose time it is while a die pauses a command or takes it up again: nobody's. In accounts of time it
-/// has the place of the map's pages, since no drive keeps its map in flash.
+/// has the place of the map's pages, since no drive keeps its map in flash: a place of its own would cost
+/// every wait of every drive. [`Device::check_suspended`] stops the first drive that needs both.
 pub(crate) const SUSPEND: Source = Source::Map;
 
 /// How often commands were interrupted, by source.
@@ -246,6 +247,20 @@ impl Device {
             self.dies[die].phase = Phase::Pausing;
             clock.plan(Actor::Die(die), at);
         }
+    }
+
+    /// What is booked as time of suspends is no more than they took.
+    ///
+    /// # Panics
+    /// There is more: somebody works for the map, and suspends need a place of their own.
+    pub(super) fn check_suspended(&self) {
+        let most = self.suspension.as_ref().map_or(0, |s| {
+            let Suspends { program, erase } = self.stats.suspends;
+            let times: u64 = program.iter().chain(&erase).sum();
+            u128::from(times) * u128::from((s.settings.pause + s.settings.resume).as_ns())
+        });
+        let booked = self.stats.busy_ns[SUSPEND as usize];
+        assert!(booked <= most, "{booked} ns of suspends that took {most} ns, or of the map");
     }
 
     /// Each operation of a command, those of groups included.

@@ -370,3 +370,14 @@ fn only_what_is_said_is_interrupted() {
         assert_eq!(ends, first, "{operations:?}");
     }
 }
+
+/// What is done for the map cannot pass for suspends.
+#[test]
+#[should_panic(expected = "50000 ns of suspends that took 0 ns")]
+fn the_place_of_suspends_is_nobody_elses() {
+    let (mut device, mut clock) = device(1, Bus::Included, None);
+    let op = operation(&mut device, Work::Read, Time::ZERO);
+    device.start(&mut clock, DIE, op, Command::new(Verb::Read, Source::Map, READ));
+    device.finish(DIE, us(50));
+    device.sum_up();
+}
