@@ -253,6 +253,18 @@ def test_a_workload_without_writes_wears_nothing() -> None:
     assert "no life can be extrapolated" in lifetime_text.page(result)
 
 
+def test_what_the_model_of_the_cells_needs_is_said_as_it_is_typed(floatgate: Floatgate) -> None:
+    small = ("--set", "geometry.blocks-per-plane=24", "--set", "ftl.logical-capacity=1GB")
+    words = ("lifetime", "modern-tlc-small", "random-write", "--no-advice", *small)
+    words = (*words, "--set", "workload.requests=5000")
+    refused = floatgate(*words)
+    assert refused.returncode == 2
+    said = re.search(r"`(--set) (\S+)`", refused.stderr)
+    assert said is not None, refused.stderr
+    done = floatgate(*words, *said.groups())
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_command_prints_a_page_or_one_object(floatgate: Floatgate) -> None:
     done = floatgate("lifetime", "agcr", "random-write", "--target", "3y", "--no-advice", *WORDS)
     assert (done.returncode, done.stderr) == (0, "")

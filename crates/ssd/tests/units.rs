@@ -433,6 +433,27 @@ fn planes_are_erased_together() {
 
 // ── What is refused ─────────────────────────────────────────────────────────────────────────────
 
+/// Who wants the model of the cells is told what to set, and that is all there is to it.
+#[test]
+fn what_the_model_of_the_cells_needs_is_said_as_it_is_set() {
+    for program in ["wordline", "two-step"] {
+        let program = format!("pages.program={program}");
+        let own = [
+            "geometry.bits-per-cell=4",
+            "timing.program=[ \"1ms\", \"2ms\", \"3ms\", \"4ms\" ]",
+            "geometry.planes-per-die=4",
+            "ftl.program-planes=4",
+            "reliability.model=on",
+            &program,
+        ];
+        let refused = try_drive(common::BASE, &quarters(&own)).expect_err("it has no law");
+        let (_, rest) = refused.split_once("`--set ").expect(&refused);
+        let (said, _) = rest.split_once('`').expect(&refused);
+        let value = generate(&drive(&quarters(&[&own[..], &[said]].concat())), "random-write");
+        assert!(value["lifetime"]["simulated"].is_object(), "{said}");
+    }
+}
+
 const BITS: [&str; 2] = ["geometry.bits-per-cell=2", "geometry.bits-per-cell=3"];
 
 #[test]

@@ -323,8 +323,14 @@ impl Work<'_> {
                 format!("needs whole wordlines, and a block has {} pages", flash.pages_per_block);
             conflict(why, &[("geometry.pages-per-block", &format!("a multiple of {bits}"))]);
         } else if self.get::<Model>("reliability.model") == Some(Model::On) {
-            let why = "has no law of errors: the model of the cells knows programs of single pages";
-            conflict(why.into(), &[("reliability.model", "must be \"off\"")]);
+            let message = format!(
+                "`{path}` \"{said}\" has no law of errors: the model of the cells knows programs of \
+                 single pages"
+            );
+            let marks = [(path, ""), ("reliability.model", "or \"off\"")];
+            let help = Some("programs of single pages: `--set pages.program=page`".to_owned());
+            let error = ConfigError { help, ..self.error(Kind::Conflict, message, &marks) };
+            self.log.fail(path, error);
         } else {
             return Some(pages);
         }
