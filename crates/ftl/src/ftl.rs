@@ -10,6 +10,7 @@ use crate::{
     ReadDisturb, StreamId, StreamSpec, Watch, Wear,
 };
 use nand::{Array, BySource, Geometry, Layouts, Mode, PageRange, PlaneId, Ppn, Store};
+use std::io::{self, Read, Write};
 
 /// When garbage collection starts and stops, in free blocks of a plane.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -294,18 +295,27 @@ impl<K: Kit> Ftl<K> {
         self.space.check_quiet(whole, in_use, self.config.gc.start)
     }
 
-    /// The state as bytes; `None` when something is on its way or blocks are not plain.
-    pub fn save(&self) -> Option<Vec<u8>> {
-        self.check_quiet().ok()?;
-        Some(self.space.save(&self.map))
+    /// Whether the state can be saved: nothing is on its way, and blocks are plain.
+    pub fn can_be_saved(&self) -> bool {
+        self.check_quiet().is_ok()
+    }
+
+    /// Writes the state, 8 bytes for each page.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be saved.
+    pub fn save(&self, to: &mut dyn Write) -> io::Result<()> {
+        self.check_quiet().unwrap_or_else(|why| panic!("saved though {why}"));
+        self.space.save(&self.map, to)
     }
 
     /// Puts an empty drive into a saved state. After an error it is of no use any more.
-    pub fn restore(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
+    pub fn restore(&mut self, from: &mut dyn Read) -> Result<(), Damaged> {
         if !self.space.demands.plain {
             return Err(Damaged);
         }
-        self.space.restore(bytes, &mut self.map)?;
+        self.space.restore(from, &mut self.map)?;
         self.check_quiet().and_then(|()| self.space.check_but_map(&self.map)).map_err(|_| Damaged)
     }
 

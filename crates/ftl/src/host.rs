@@ -99,29 +99,6 @@ impl<K: Kit> Ftl<K> {
             || (self.answers.priority && self.answers.urgent == Some(stream))
     }
 
-    /// Gives a page its slot in a plane of the placement's choosing, regardless of load, and
-    /// programs it at once: filling and ageing.
-    #[inline]
-    pub fn write_now(&mut self, lpn: Lpn, data: <K::Store as Store>::Page, now: Time) -> bool {
-        debug_assert!(K::Store::is_of(data, lpn.as_u32()), "data of another page");
-        if self.space.unit() > 1 {
-            return self.stage(lpn, data, now);
-        }
-        let home = self.policies.placement.spread(lpn);
-        let tag = Tag::of(Source::Host);
-        for plane in self.planes_from(home) {
-            if let Some((ppn, block, slot)) = self.allocate(plane, StreamId::HOST, lpn, tag, now) {
-                self.bind_host(lpn, ppn, block, slot, now);
-                self.program_done(lpn, ppn, data, tag, now);
-                if self.has_ready() {
-                    self.settle(now);
-                }
-                return true;
-            }
-        }
-        false
-    }
-
     /// The block at its read limit that a logical page lies in: the page is not read there. It may
     /// have another place, and its block begin anew, when [`Ftl::take_relieved`] says so, or when a
     /// job has written the page elsewhere.

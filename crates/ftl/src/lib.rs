@@ -8,6 +8,7 @@
 
 mod ask;
 mod columns;
+mod fill;
 mod ftl;
 mod host;
 mod job;

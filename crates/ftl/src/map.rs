@@ -163,6 +163,10 @@ impl Map {
         let slots = slots.start..slots.end.min(self.pages_per_block);
         let first = block.index() * self.words_per_block as usize;
         let base = block.as_u32() * self.pages_per_block;
+        // A line has sixteen owners.
+        for slot in slots.clone().step_by(16) {
+            prefetch(&self.p2l[Ppn::from_u32(base + slot)]);
+        }
         for at in slots.start / 64..slots.end.div_ceil(64) {
             let mut word = self.valid[first + at as usize];
             while word != 0 {
@@ -215,6 +219,16 @@ impl<K: Kit> Ftl<K> {
     #[inline]
     pub fn find(&self, lpn: Lpn) -> Option<Ppn> {
         self.map.lookup(lpn)
+    }
+
+    /// Asks for what says that the slot of a page is valid: the page is to be written over.
+    #[inline]
+    pub fn prefetch_copy(&self, lpn: Lpn) {
+        if let Some(ppn) = self.map.lookup(lpn) {
+            let geometry = &self.space.geometry;
+            self.map.prefetch_slot(lpn, geometry);
+            self.space.blocks.prefetch_valid(geometry.block_of(ppn));
+        }
     }
 
     /// Points a page that the host writes to its new slot.

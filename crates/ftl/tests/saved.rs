@@ -70,6 +70,13 @@ fn aged(s: &Scenario) -> Ftl<Kit> {
     ftl
 }
 
+/// The state of a quiet drive.
+fn saved(ftl: &Ftl<Kit>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    ftl.save(&mut bytes).expect("memory takes all");
+    bytes
+}
+
 /// Everything that a later decision may depend on.
 fn state(ftl: &Ftl<Kit>) -> impl PartialEq + std::fmt::Debug + use<> {
     let map: Vec<_> =
@@ -97,9 +104,9 @@ fn a_restored_drive_has_the_same_future() {
     let run = |s: &Scenario| -> Result<Seen, Fault> {
         let set = set_of(s);
         let original = aged(s);
-        let bytes = original.save().expect("a plain and quiet drive can be saved");
+        let bytes = saved(&original);
         let mut restored = empty(s);
-        restored.restore(&bytes).map_err(|e| format!("{e:?}"))?;
+        restored.restore(&mut &bytes[..]).map_err(|e| format!("{e:?}"))?;
         restored.check()?;
         let begun = [original, restored].map(|mut ftl| {
             ftl.begin_run(builtin::<Versions>(&set));
@@ -130,7 +137,7 @@ fn a_restored_drive_begins_where_the_saved_one_was() {
     for s in (0..6).map(|seed| Scenario { full: true, ..scenario(seed) }) {
         let original = aged(&s);
         let mut restored = empty(&s);
-        restored.restore(&original.save().expect("a quiet drive")).expect("its own state");
+        restored.restore(&mut &saved(&original)[..]).expect("its own state");
         let begun = [original, restored].map(|mut ftl| {
             ftl.begin_run(builtin::<Versions>(&set_of(&s)));
             state(&ftl)
@@ -145,15 +152,15 @@ fn a_plane_that_starves_does_so_when_it_is_restored() {
     let config = small_config(SMALL, 28, 2);
     let set = PolicySet::resolve(&[], None).expect("the default policies");
     let empty = || Ftl::<Kit>::new(config.clone(), builtin::<Versions>(&set));
-    let mut saved = empty();
+    let mut original = empty();
     for lpn in 0..28 {
         let data = Versions::stamp(lpn, 1);
-        assert!(saved.write_now(Lpn::from_u32(lpn), data, Time::ZERO));
+        assert!(original.write_now(Lpn::from_u32(lpn), data, Time::ZERO));
     }
-    assert_eq!(saved.counts().starved, 1);
+    assert_eq!(original.counts().starved, 1);
     let mut restored = empty();
-    restored.restore(&saved.save().expect("a quiet drive")).expect("its own state");
-    for mut ftl in [saved, restored] {
+    restored.restore(&mut &saved(&original)[..]).expect("its own state");
+    for mut ftl in [original, restored] {
         assert!(!ftl.has_ready());
         ftl.trim(Lpn::from_u32(9), Time::ZERO);
         assert!(ftl.has_ready(), "garbage collection has something to gain");
@@ -168,7 +175,7 @@ fn damaged_bytes_are_refused() {
     let mut refused = 0;
     for seed in 0..40 {
         let s = scenario(seed);
-        let bytes = aged(&s).save().expect("a plain and quiet drive can be saved");
+        let bytes = saved(&aged(&s));
         let mut rng = Rng::named(seed, "test/damage");
         for kind in 0..60 {
             let mut damaged = bytes.clone();
@@ -185,7 +192,7 @@ fn damaged_bytes_are_refused() {
                 continue;
             }
             let mut ftl = empty(&s);
-            match ftl.restore(&damaged) {
+            match ftl.restore(&mut &damaged[..]) {
                 Err(_) => refused += 1,
                 Ok(()) => panic!("seed {seed}, damage {kind}: taken for whole; {:?}", ftl.check()),
             }
@@ -202,6 +209,8 @@ struct Forger {
     /// The length of each plane's free list stands there, the blocks after it.
     free: Vec<usize>,
     owners: usize,
+    /// The slots of pages.
+    places: usize,
 }
 
 const HEADER: usize = 11;
@@ -226,8 +235,21 @@ impl Forger {
                 here
             })
             .collect();
-        assert_eq!(words.len() - at, planes * per_plane * geometry.pages_per_block() as usize);
-        Self { words, blocks, frontiers, free, owners: at }
+        let places = at + planes * per_plane * geometry.pages_per_block() as usize;
+        assert_eq!(words.len() - places, s.logical_pages as usize);
+        Self { words, blocks, frontiers, free, owners: at, places }
+    }
+
+    /// Lets the slots of pages follow from the owners of slots.
+    fn agree(&mut self) {
+        let (before, places) = self.words.split_at_mut(self.places);
+        let owners = &before[self.owners..];
+        places.fill(NOBODY);
+        for (slot, owner) in (0..).zip(owners) {
+            if let Some(place) = places.get_mut(*owner as usize) {
+                *place = slot;
+            }
+        }
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -239,11 +261,12 @@ impl Forger {
     /// Forges the state in one of the ways of [`FORGERIES`], somewhere.
     fn forge(&mut self, s: &Scenario, way: usize, rng: &mut Rng) {
         let mut any = |from: usize, to: usize| from + rng.below((to - from) as u32) as usize;
-        let len = self.words.len();
+        let (len, places) = (self.words.len(), self.places);
         let block = self.blocks + BLOCK * any(0, (self.frontiers - 1 - self.blocks) / BLOCK);
         let frontier = any(self.frontiers, self.free[0].max(self.frontiers + 1));
         let plane = any(0, self.free.len());
-        let (free, slot, other) = (self.free[plane], any(self.owners, len), any(self.owners, len));
+        let (free, slot, other) =
+            (self.free[plane], any(self.owners, places), any(self.owners, places));
         let listed = (self.words[free] & 0x7fff_ffff) as usize;
         let pages = s.geometry().pages_per_block() as usize;
         let small = any(0, 1 + len) as u32;
@@ -267,6 +290,8 @@ impl Forger {
             15 if listed > 0 => {
                 words.remove(free + 1);
                 words[free] -= 1;
+                self.owners -= 1;
+                self.places -= 1;
             }
             16 => words[HEADER] = words[HEADER].wrapping_add(small),
             17 => words.push(small),
@@ -278,14 +303,22 @@ impl Forger {
                 words[first..first + pages].fill(NOBODY);
                 words.insert(free + 1, b as u32);
                 words[free] += 1;
+                self.owners += 1;
+                self.places += 1;
             }
-            _ => words.truncate(any(0, len)),
+            19 => words.truncate(any(0, len)),
+            20 => words.swap(any(places, len), any(places, len)),
+            _ => words[any(places, len)] = small,
+        }
+        // Who forges owners forges the slots of pages with them.
+        if (3..19).contains(&way) {
+            self.agree();
         }
     }
 }
 
 /// In how many ways [`Forger::forge`] forges.
-const FORGERIES: usize = 20;
+const FORGERIES: usize = 22;
 
 #[test]
 fn a_forged_state_is_refused_or_a_drive_can_be_in_it() {
@@ -296,7 +329,7 @@ fn a_forged_state_is_refused_or_a_drive_can_be_in_it() {
         Scenario { full: true, operations: s.operations.min(250), ..s }
     };
     let run = |s: &Scenario| -> Result<Seen, Fault> {
-        let bytes = aged(s).save().expect("a plain and quiet drive can be saved");
+        let bytes = saved(&aged(s));
         let mut rng = Rng::named(s.seed, "test/forge");
         let mut seen = Seen::default();
         assert_eq!(Forger::of(s, &bytes).bytes(), bytes, "nothing is forged");
@@ -309,14 +342,14 @@ fn a_forged_state_is_refused_or_a_drive_can_be_in_it() {
                 continue;
             }
             let mut ftl = empty(s);
-            let taken = ftl.restore(&forged).is_ok();
+            let taken = ftl.restore(&mut &forged[..]).is_ok();
             ways.borrow_mut().entry(way).or_default()[usize::from(taken)] += 1;
             if !taken {
                 continue;
             }
             let what = |e: String| format!("forged in way {way}: {e}");
             ftl.check().map_err(what)?;
-            if ftl.save().as_ref() != Some(&forged) {
+            if saved(&ftl) != forged {
                 return Err(what("it says more than the drive is in".into()));
             }
             ftl.begin_run(builtin::<Versions>(&set_of(s)));
@@ -333,8 +366,9 @@ fn a_forged_state_is_refused_or_a_drive_can_be_in_it() {
     let sum = |taken: usize| ways.values().map(|counts| counts[taken]).sum::<u32>();
     assert!(ways.len() == FORGERIES && sum(0) > 1_000 && sum(1) > 300, "{ways:?}");
     // What no drive can be in, wherever it is: a page in no block, two frontiers in one block, an
-    // owner without a slot, a block that is in the list twice or in none, words beyond the end.
-    for way in [10, 11, 14, 15, 17, 19] {
+    // owner without a slot, a block that is in the list twice or in none, words beyond the end,
+    // and a page whose slot is another's.
+    for way in [10, 11, 14, 15, 17, 19, 20, 21] {
         assert_eq!(ways[&way][1], 0, "way {way}: {ways:?}");
     }
     // What any drive can be in: pages that changed places, a page that was trimmed, another order.
@@ -346,44 +380,72 @@ fn a_forged_state_is_refused_or_a_drive_can_be_in_it() {
 #[test]
 fn another_drives_state_is_refused() {
     let s = Scenario::random(1, &Needs::PLAIN);
-    let bytes = aged(&s).save().expect("a plain and quiet drive can be saved");
+    let bytes = saved(&aged(&s));
     let mut other = s.clone();
     other.shape.blocks_per_plane += 1;
-    assert!(empty(&other).restore(&bytes).is_err());
+    assert!(empty(&other).restore(&mut &bytes[..]).is_err());
     other = s.clone();
     other.logical_pages -= 1;
-    assert!(empty(&other).restore(&bytes).is_err());
-    assert!(empty(&s).restore(&bytes).is_ok());
+    assert!(empty(&other).restore(&mut &bytes[..]).is_err());
+    assert!(empty(&s).restore(&mut &bytes[..]).is_ok());
 }
 
 /// All blocks of a plane may be free.
 #[test]
 fn an_empty_drive_is_a_state() {
     let s = Scenario::random(1, &Needs::PLAIN);
-    let bytes = empty(&s).save().expect("an empty drive is quiet");
+    let bytes = saved(&empty(&s));
     let mut restored = empty(&s);
-    assert!(restored.restore(&bytes).is_ok());
+    assert!(restored.restore(&mut &bytes[..]).is_ok());
     assert_eq!(state(&restored), state(&empty(&s)));
-    assert_eq!(restored.save(), Some(bytes));
+    assert_eq!(saved(&restored), bytes);
 }
 
 #[test]
 fn a_drive_with_work_on_its_way_is_not_saved() {
     let s = Scenario { full: true, ..Scenario::random(3, &Needs::PLAIN) };
     let mut ftl = aged(&s);
-    assert!(ftl.save().is_some());
+    assert!(ftl.can_be_saved());
     let dies = ftl.geometry().dies();
     let (waiting, mut idle) = (Waiting::nothing(dies), BitSet::new(dies));
     (0..dies).for_each(|d| idle.set(d));
     let lpn = Lpn::from_u32(0);
     let ppn = ftl.write(lpn, Prio::Normal, &waiting, &idle, Time::ZERO).expect("room for a page");
-    assert!(ftl.save().is_none(), "a program is on its way");
+    assert!(!ftl.can_be_saved(), "a program is on its way");
     let tag = nand::Tag::of(nand::Source::Host);
     ftl.program_done(lpn, ppn, Versions::stamp(0, 2), tag, Time::ZERO);
     ftl.settle(Time::ZERO);
-    assert!(ftl.save().is_some());
+    assert!(ftl.can_be_saved());
     let ppn = ftl.read(lpn, Time::ZERO).expect("it was written");
-    assert!(ftl.save().is_none(), "a read is on its way");
+    assert!(!ftl.can_be_saved(), "a read is on its way");
     ftl.read_done(ppn);
-    assert!(ftl.save().is_some());
+    assert!(ftl.can_be_saved());
+}
+
+/// Pages are filled plane by plane, and end where they would one after the other.
+#[test]
+fn filling_many_pages_at_once_is_filling_each() {
+    for seed in 0..300 {
+        let s = Scenario { full: true, ..scenario(seed) };
+        let mut rng = Rng::named(seed, "test/fill");
+        let holes = rng.below(3);
+        let pages: Vec<_> = (0..s.logical_pages).filter(|_| rng.below(5) >= holes).collect();
+        let lpns = || pages.iter().copied().map(Lpn::from_u32);
+        let data = |lpn: Lpn| Versions::stamp(lpn.as_u32(), 0);
+        let (mut each, mut all) = (empty(&s), empty(&s));
+        assert!(lpns().all(|lpn| each.write_now(lpn, data(lpn), Time::ZERO)), "seed {seed}");
+        // In two parts, as somebody who tells how far it is does.
+        let half = rng.below(s.logical_pages) as usize;
+        for part in [lpns().take(half).collect::<Vec<_>>(), lpns().skip(half).collect()] {
+            all.write_all_now(part.into_iter(), data, Time::ZERO).expect("there is room");
+        }
+        let ended = [each, all].map(|mut ftl| {
+            ftl.seal_staged_pages(Time::ZERO);
+            ftl.settle(Time::ZERO);
+            ftl.check().unwrap();
+            ftl
+        });
+        let [each, all] = ended.each_ref().map(|ftl| (saved(ftl), state(ftl)));
+        assert_eq!(each, all, "seed {seed}");
+    }
 }

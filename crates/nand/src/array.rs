@@ -105,6 +105,23 @@ impl<S: Store> Array<S> {
         self.store.write(ppn, data);
     }
 
+    /// Programs slots of a plain block one after the other, from one on.
+    pub fn program_next(
+        &mut self,
+        block: BlockId,
+        slot: u32,
+        pages: impl ExactSizeIterator<Item = S::Page>,
+    ) {
+        let end = slot + pages.len() as u32;
+        if slot < self.next[block] || end > self.geometry.pages_per_block() {
+            self.foul(block, "a page was programmed again, or out of order");
+        }
+        self.next[block] = end;
+        for (slot, data) in (slot..).zip(pages) {
+            self.store.write(self.geometry.ppn(block, slot), data);
+        }
+    }
+
     /// Gives a slot of a plain block its data: the command of one before it has programmed it.
     #[inline]
     pub fn program_along(&mut self, ppn: Ppn, data: S::Page) {

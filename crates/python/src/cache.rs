@@ -5,7 +5,7 @@
 //! nothing is deleted there but what has a name that is given here.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::str::FromStr;
@@ -74,25 +74,31 @@ impl Folder {
 }
 
 impl StateCache for Cache {
-    fn load(&mut self, key: &str) -> Option<Vec<u8>> {
-        let path = self.0.as_ref()?.states().join(key);
-        let bytes = content(&path)?;
+    fn load(&mut self, key: &str) -> Option<Box<dyn Read + '_>> {
+        let file = open(&self.0.as_ref()?.states().join(key))?;
         // Read is used: the oldest are those that nobody has asked for.
-        let _ = File::open(&path).and_then(|f| f.set_modified(SystemTime::now()));
-        Some(bytes)
+        let _ = file.set_modified(SystemTime::now());
+        Some(Box::new(file))
     }
 
-    fn store(&mut self, key: &str, bytes: &[u8]) {
+    fn store(&mut self, key: &str, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) {
         if let Some(folder) = self.0.as_ref().filter(|folder| folder.is_ours()) {
             let states = folder.states();
-            let _ = keep(&states, key, bytes).and_then(|()| prune(&states, folder.limit));
+            let _ = keep(&states, key, write).and_then(|()| prune(&states, folder.limit));
         }
     }
 }
 
-/// What is in a file, if it is one: a pipe would be waited for, and a device may have no end.
+/// A file, if it is one: a pipe would be waited for, and a device may have no end.
+fn open(path: &Path) -> Option<File> {
+    if fs::metadata(path).is_ok_and(|meta| meta.is_file()) { File::open(path).ok() } else { None }
+}
+
+/// What is in a file, if it is one.
 pub(crate) fn content(path: &Path) -> Option<Vec<u8>> {
-    if fs::metadata(path).is_ok_and(|meta| meta.is_file()) { fs::read(path).ok() } else { None }
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// The name of a state: a digest.
@@ -109,9 +115,13 @@ fn is_hex(name: &str, digits: usize) -> bool {
     name.len() == digits && name.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Keeps bytes under a name: the file appears whole or not at all. Until then it is locked, so that
+/// Keeps under a name what is written: the file appears whole or not at all. Until then it is locked, so that
 /// others see that its writer lives.
-pub(crate) fn keep(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn keep(
+    folder: &Path,
+    name: &str,
+    write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     if !folder.is_dir() {
         // Never the folder that it lies in: that is made with its mark.
@@ -121,7 +131,7 @@ pub(crate) fn keep(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let new = folder.join(format!("{name}.{}-{count}{NEW}", process::id()));
     let mut file = File::create_new(&new)?;
     let _ = file.lock(); // Where files cannot be locked, one may be lost to somebody who tidies up.
-    let done = file.write_all(bytes).and_then(|()| fs::rename(&new, folder.join(name)));
+    let done = write(&mut file).and_then(|()| fs::rename(&new, folder.join(name)));
     if done.is_err() {
         let _ = fs::remove_file(&new);
     }

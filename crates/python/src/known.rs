@@ -65,7 +65,7 @@ impl Place {
         }
         let mut value = described(about);
         value["key"] = json!(self.key);
-        let _ = keep(&self.folder, &self.name, value.to_string().as_bytes());
+        let _ = keep(&self.folder, &self.name, &mut |to| write!(to, "{value}"));
     }
 }
 

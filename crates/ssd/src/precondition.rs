@@ -29,33 +29,38 @@ pub struct Preconditioned {
 }
 
 impl Preconditioned {
-    /// The summary and the state behind it, as bytes to keep; in front, a sum over all of them.
-    pub fn to_bytes(self, state: &[u8]) -> Vec<u8> {
-        let mut out = Vec::with_capacity(state.len() + HEAD);
+    /// The summary as bytes, which go before those of the state; in front, a sum over them.
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let (waf, steady) = (self.waf.to_bits(), self.steady.into());
-        for n in [0, self.filled, self.aged, waf, steady, self.pass.0, self.pass.1] {
-            out.extend_from_slice(&n.to_le_bytes());
+        let mut words = [0, self.filled, self.aged, waf, steady, self.pass.0, self.pass.1];
+        words[0] = sum(&words[1..]);
+        let mut bytes = [0; Self::BYTES];
+        for (to, word) in bytes.chunks_mut(8).zip(words) {
+            to.copy_from_slice(&word.to_le_bytes());
         }
-        out.extend_from_slice(state);
-        let sum = sum(&out[8..]);
-        out[..8].copy_from_slice(&sum.to_le_bytes());
-        out
+        bytes
     }
 
-    /// What [`Preconditioned::to_bytes`] kept; `None` if it is damaged. Whether a drive can be in the
+    /// What [`Preconditioned::to_bytes`] gave; `None` if it is damaged. Whether a drive can be in the
     /// state, [`Ftl::restore`] says.
-    pub fn from_bytes(bytes: &[u8]) -> Option<(Self, &[u8])> {
-        let (head, state) = bytes.split_at_checked(HEAD)?;
-        let word = |i: usize| u64::from_le_bytes(head[i * 8..][..8].try_into().expect("eight"));
-        let waf = f64::from_bits(word(3));
-        if word(0) != sum(&bytes[8..]) || word(4) > 1 || !(waf == 0.0 || (1.0..1e9).contains(&waf))
-        {
-            return None;
-        }
-        let (steady, pass) = (word(4) == 1, (word(5), word(6)));
-        let summary = Self { filled: word(1), aged: word(2), waf, steady, pass };
-        Some((summary, state))
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
+        let words: [u64; 7] = std::array::from_fn(|i| {
+            u64::from_le_bytes(bytes[i * 8..][..8].try_into().expect("eight"))
+        });
+        let [kept, filled, aged, waf, steady, ..] = words;
+        let waf = f64::from_bits(waf);
+        let sound = kept == sum(&words[1..]) && steady <= 1;
+        (sound && (waf == 0.0 || (1.0..1e9).contains(&waf))).then(|| Self {
+            filled,
+            aged,
+            waf,
+            steady: steady == 1,
+            pass: (words[5], words[6]),
+        })
     }
+
+    /// Bytes of the summary.
+    pub const BYTES: usize = 56;
 
     /// Whether the data of a drive are those that its preconditioning writes.
     pub(crate) fn is_of<K: Kit>(&self, drive: &Drive, ftl: &Ftl<K>) -> bool {
@@ -69,7 +74,8 @@ impl Preconditioned {
         as_told
             && (moves
                 || u64::from(map.mapped()) == self.filled
-                    && (0..all).all(|lpn| map.lookup(Lpn::from_u32(lpn)).is_some()))
+                    && (all == map.logical_pages()
+                        || (0..all).all(|lpn| map.lookup(Lpn::from_u32(lpn)).is_some())))
     }
 }
 
@@ -85,19 +91,12 @@ fn to_fill(drive: &Drive) -> Option<u32> {
     }
 }
 
-/// Bytes before the state.
-const HEAD: usize = 56;
-
-/// A sum that any damage changes: a state read back wrong may still be one that a drive can be in,
-/// and the run would be of another drive. Each step can be undone, so no single word is lost.
-fn sum(bytes: &[u8]) -> u64 {
-    let mut sum = bytes.len() as u64;
-    for chunk in bytes.chunks(8) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        sum = (sum ^ u64::from_le_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-    }
-    sum
+/// A sum that any damage changes: a summary read back wrong may still be that of a drive. Each step can
+/// be undone, so no single word is lost.
+fn sum(words: &[u64]) -> u64 {
+    let step =
+        |sum: u64, word: &u64| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    words.iter().fold(words.len() as u64, step)
 }
 
 /// How closely write amplification must agree to be flat.
@@ -119,12 +118,11 @@ pub fn precondition<K: Kit>(
     let mut work = Work { ftl, progress, done: 0, total: None };
     let mut result = Preconditioned::default();
     if let Some(pages) = to_fill(drive) {
-        work.fill(pages)?;
+        work.total = Some(pages.into());
+        work.write_all((0..pages).map(Lpn::from_u32))?;
     } else {
         let touched = read_before_written(drive, input, work.progress)?;
-        for lpn in touched.iter() {
-            work.write(Lpn::from_u32(lpn as u32))?;
-        }
+        work.write_all(touched.iter().map(|lpn| Lpn::from_u32(lpn as u32)))?;
     }
     work.ftl.seal_staged_pages(Time::ZERO);
     result.filled = work.done;
@@ -145,10 +143,20 @@ struct Work<'a, K: Kit> {
 }
 
 impl<K: Kit> Work<'_, K> {
-    /// Writes so many pages, from the first one on.
-    fn fill(&mut self, pages: u32) -> Result<(), Interrupted> {
-        self.total = Some(pages.into());
-        (0..pages).try_for_each(|lpn| self.write(Lpn::from_u32(lpn)))
+    /// Writes different pages that hold nothing yet.
+    fn write_all(&mut self, mut pages: impl Iterator<Item = Lpn>) -> Result<(), Interrupted> {
+        loop {
+            let before = self.done;
+            let next = pages.by_ref().take(PROGRESS_EVERY as usize).inspect(|_| self.done += 1);
+            let data = |lpn: Lpn| K::Store::stamp(lpn.as_u32(), 0);
+            if let Err(lpn) = self.ftl.write_all_now(next, data, Time::ZERO) {
+                panic!("a legal drive has room for page {lpn} while it is preconditioned");
+            }
+            if self.done - before < PROGRESS_EVERY {
+                return Ok(());
+            }
+            self.report()?;
+        }
     }
 
     #[inline]
@@ -157,14 +165,15 @@ impl<K: Kit> Work<'_, K> {
         let written = self.ftl.write_now(lpn, data, Time::ZERO);
         assert!(written, "a legal drive has room for page {lpn} while it is preconditioned");
         self.done += 1;
-        if self.done.is_multiple_of(PROGRESS_EVERY) {
-            let (done, total) = (self.done, self.total);
-            let stage = Stage::Preconditioning;
-            if !(self.progress)(Progress { stage, done, total, now: Time::ZERO }) {
-                return Err(Interrupted::Stopped);
-            }
-        }
-        Ok(())
+        if self.done.is_multiple_of(PROGRESS_EVERY) { self.report() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn report(&mut self) -> Result<(), Interrupted> {
+        let (done, total) = (self.done, self.total);
+        let stage = Stage::Preconditioning;
+        let goes_on = (self.progress)(Progress { stage, done, total, now: Time::ZERO });
+        if goes_on { Ok(()) } else { Err(Interrupted::Stopped) }
     }
 
     /// Slots reclaimed so far, and those that pages moved out of them took, with padding.
@@ -262,17 +271,27 @@ fn age_random<K: Kit>(
     // collection leads through blocks that have never been written.
     let stretch = (u64::from(drive.logical_pages) / 2).max(SHORTEST);
     age(work, result, |work| {
-        let mut next = page(rng.below(count));
-        for _ in 0..stretch {
-            // The entry after this one is fetched while this one is written.
-            let lpn = next;
-            next = page(rng.below(count));
-            work.ftl.map().prefetch(next);
-            work.write(lpn)?;
+        // What a write changes is fetched while those before it are written: its entry in the map, and
+        // then what that leads to.
+        let mut next = [Lpn::from_u32(0); AHEAD];
+        for n in 0..stretch + AHEAD as u64 {
+            let at = n as usize % AHEAD;
+            if let Some(lpn) = (n >= AHEAD as u64).then_some(next[at]) {
+                work.write(lpn)?;
+            }
+            if n < stretch {
+                next[at] = page(rng.below(count));
+                work.ftl.map().prefetch(next[at]);
+            }
+            work.ftl.prefetch_copy(next[(at + AHEAD / 2) % AHEAD]);
         }
+        rng.below(count); // one after the last, so that states are what they were
         Ok(())
     })
 }
+
+/// So many writes before its own, a page is drawn.
+const AHEAD: usize = 16;
 
 /// The workload's own writes and trims: what a generator would go on with, or what a trace has,
 /// again and again.

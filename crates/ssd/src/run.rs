@@ -14,6 +14,7 @@ use kernel::{Bytes, Dur, Time};
 use policies::{Arbitration, Builtin, Family};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 use workload::{
     About, Alignment, Flows, Fold, Generator, Op, Pattern, Request, Source, TraceError, Workload,
@@ -22,21 +23,21 @@ use workload::{
 /// Where preconditioned drives are kept between runs. The rim decides whether and where; what is
 /// found is checked before it is used.
 pub trait StateCache {
-    /// The bytes kept under a key, if any.
-    fn load(&mut self, key: &str) -> Option<Vec<u8>>;
-    /// Keeps bytes under a key.
-    fn store(&mut self, key: &str, bytes: &[u8]);
+    /// What is kept under a key, if anything.
+    fn load(&mut self, key: &str) -> Option<Box<dyn Read + '_>>;
+    /// Keeps under a key what is written, unless that fails.
+    fn store(&mut self, key: &str, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>);
 }
 
 /// Keeps nothing.
 pub struct NoCache;
 
 impl StateCache for NoCache {
-    fn load(&mut self, _: &str) -> Option<Vec<u8>> {
+    fn load(&mut self, _: &str) -> Option<Box<dyn Read + '_>> {
         None
     }
 
-    fn store(&mut self, _: &str, _: &[u8]) {}
+    fn store(&mut self, _: &str, _: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) {}
 }
 
 /// Why a run gave no report.
@@ -427,9 +428,11 @@ fn prepare<K: Kit>(
         return Ok((ftl, state));
     }
     let key = state_key(drive, workload)?;
-    if let Some(bytes) = cache.load(&key) {
-        if let Some((state, saved)) = Preconditioned::from_bytes(&bytes)
-            && ftl.restore(saved).is_ok()
+    if let Some(mut kept) = cache.load(&key) {
+        let mut summary = [0; Preconditioned::BYTES];
+        if kept.read_exact(&mut summary).is_ok()
+            && let Some(state) = Preconditioned::from_bytes(&summary)
+            && ftl.restore(&mut *kept).is_ok()
             && state.is_of(drive, &ftl)
         {
             return Ok((ftl, state));
@@ -438,8 +441,11 @@ fn prepare<K: Kit>(
         ftl = empty();
     }
     let state = precondition(drive, workload, &mut ftl, progress)?;
-    if let Some(saved) = ftl.save() {
-        cache.store(&key, &state.to_bytes(&saved));
+    if ftl.can_be_saved() {
+        cache.store(&key, &mut |to| {
+            to.write_all(&state.to_bytes())?;
+            ftl.save(to)
+        });
     }
     Ok((ftl, state))
 }

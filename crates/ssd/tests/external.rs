@@ -14,6 +14,7 @@ use policies::external::{
 };
 use policies::{Builtin, Family, PolicyError, VictimPolicy, WearPolicy};
 use serde_json::{Map, Value};
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use workload::{List, Workload};
@@ -110,12 +111,12 @@ const KNOWN: Own = Own { code: Some("one"), contrary: false };
 struct Asked(Vec<String>);
 
 impl StateCache for Asked {
-    fn load(&mut self, key: &str) -> Option<Vec<u8>> {
+    fn load(&mut self, key: &str) -> Option<Box<dyn Read + '_>> {
         self.0.push(key.to_owned());
         None
     }
 
-    fn store(&mut self, _: &str, _: &[u8]) {}
+    fn store(&mut self, _: &str, _: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) {}
 }
 
 fn result(drive: &Drive) -> (Value, Asked) {

@@ -137,18 +137,22 @@ fn a_forged_state_is_as_good_as_none() {
     let mut whole = Memory::default();
     assert_eq!(result(&drive, &mut whole), cold);
     let (key, bytes) = whole.states.into_iter().next().expect("it was kept");
-    let (summary, state) = Preconditioned::from_bytes(&bytes).expect("it is whole");
+    let (head, state) = bytes.split_first_chunk().expect("a summary");
+    let summary = Preconditioned::from_bytes(head).expect("it is whole");
     let state = &state[..state.len() - 8];
     let sealed = |summary: Preconditioned, mut state: Vec<u8>| {
         ftl::seal(&mut state);
-        summary.to_bytes(&state)
+        [&summary.to_bytes()[..], &state].concat()
     };
     assert_eq!(sealed(summary, state.to_vec()), bytes, "nothing is forged");
-    // The owners of slots come last: the last slot that has one loses it, and so does its block
-    // (which then has something to gain that was not there).
+    // The slots of pages come last, and before them the owners of slots: the last page loses its slot
+    // (and so its block has something to gain that was not there).
     let mut lost = state.to_vec();
-    let words = lost.chunks_exact_mut(4).rev();
-    words.into_iter().find(|w| **w != [0xff; 4]).expect("a page is mapped").fill(0xff);
+    let (owners, places) = lost.split_at_mut(state.len() - 4 * drive.logical_pages as usize);
+    places.last_chunk_mut::<4>().expect("pages").fill(0xff);
+    let last = (drive.logical_pages - 1).to_le_bytes();
+    let mut owners = owners.chunks_exact_mut(4).rev();
+    owners.find(|word| **word == last).expect("a page is mapped").fill(0xff);
     let less = Preconditioned { filled: summary.filled - 1, ..summary };
     let (none, odd) = ([0.5, f64::NAN].map(|waf| Preconditioned { waf, ..summary })).into();
     for (what, forged) in [

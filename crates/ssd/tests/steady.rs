@@ -17,6 +17,7 @@ use kernel::{Rng, Time};
 use policies::Builtin;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Cursor, Read, Write};
 use workload::{List, Op, Request, Workload};
 
 /// The drive's FTL after preconditioning, and what that came to.
@@ -511,13 +512,15 @@ struct Damaged<'a> {
 }
 
 impl StateCache for Damaged<'_> {
-    fn load(&mut self, _: &str) -> Option<Vec<u8>> {
+    fn load(&mut self, _: &str) -> Option<Box<dyn Read + '_>> {
         let mut state = self.state.to_vec();
         (self.harm)(&mut state);
-        Some(state)
+        Some(Box::new(Cursor::new(state)))
     }
 
-    fn store(&mut self, _: &str, bytes: &[u8]) {
+    fn store(&mut self, _: &str, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) {
+        let mut bytes = Vec::new();
+        write(&mut bytes).unwrap();
         assert_eq!(bytes, self.state, "what was damaged is computed anew");
     }
 }

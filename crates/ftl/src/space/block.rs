@@ -1,7 +1,7 @@
 //! Blocks: one column for each property, sized once from the geometry.
 
 use crate::{Role, StreamId};
-use kernel::{Idx, IndexVec};
+use kernel::{Idx, IndexVec, prefetch};
 use nand::{BlockId, Geometry};
 
 /// Where a block is in its life.
@@ -153,9 +153,19 @@ impl Blocks {
         self.rank[b] += 1;
     }
 
+    pub(super) fn add_valid_pages(&mut self, b: BlockId, pages: u32) {
+        self.rank[b] += pages;
+    }
+
     #[inline]
     pub(crate) fn drop_valid(&mut self, b: BlockId) {
         self.rank[b] -= 1;
+    }
+
+    /// Asks for what changes when a slot of the block is no longer valid.
+    #[inline]
+    pub(crate) fn prefetch_valid(&self, b: BlockId) {
+        prefetch(&self.rank[b]);
     }
 
     #[inline]

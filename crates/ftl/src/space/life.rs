@@ -243,6 +243,20 @@ impl<S: Store> Space<S> {
         self.blocks.state(block) == State::Full && self.is_programmed(block)
     }
 
+    /// Valid pages are programmed in the next slots of an open block, which has more.
+    pub(crate) fn program_next(
+        &mut self,
+        block: BlockId,
+        pages: impl ExactSizeIterator<Item = S::Page>,
+        source: Source,
+    ) {
+        let (slot, n) = (self.blocks.written(block), pages.len() as u32);
+        self.blocks.written[block] = slot + n;
+        self.blocks.add_valid_pages(block, n);
+        self.counts.program[source] += u64::from(n);
+        self.array.program_next(block, slot, pages);
+    }
+
     /// A slot was programmed by the command of one before it.
     #[inline]
     pub(crate) fn program_along(&mut self, ppn: Ppn, data: S::Page, source: Source) {

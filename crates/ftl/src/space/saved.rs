@@ -1,18 +1,21 @@
 //! Saving a quiet drive as bytes, and getting it back: preconditioning is paid for once.
 //!
 //! Little-endian columns behind a short header. What is kept is what decides the future of a plain
-//! drive: the owner of every valid slot, the state of every block, the order of free blocks, the
-//! frontiers. L2P, counts and validity follow from it. A digest ends it: most damage would make
-//! another state that is as sound as the one that was saved. What passes it is still checked whole
-//! (`check.rs`): a state is taken only if a drive can be in it, and if saving it again gives the
-//! same bytes.
+//! drive: the owner of every valid slot and the slot of every page, the state of every block, the order
+//! of free blocks, the frontiers. Counts and validity follow from it. The slot of a page follows from
+//! the owners, too, but pages lie anywhere: looking each up would take most of the time. A digest ends
+//! it: most damage would make another state that is as sound as the one that was saved. What passes it is
+//! still checked whole (`check.rs`): a state is taken only if a drive can be in it, and if saving it
+//! again gives the same bytes.
 
 use super::{Space, State};
 use crate::{Lpn, Map, StreamId};
 use nand::{BlockId, Ppn, Store};
+use std::io::{self, Read, Write};
+use std::ops::Range;
 
 const MAGIC: u32 = 0x5347_4c46; // "FLGS"
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 const NOBODY: u32 = u32::MAX;
 
 /// The bytes are not a saved state of this drive.
@@ -22,11 +25,10 @@ pub struct Damaged;
 type Intact<T> = Result<T, Damaged>;
 
 impl<S: Store> Space<S> {
-    /// A quiet state as bytes.
-    pub(crate) fn save(&self, map: &Map) -> Vec<u8> {
-        let pages = self.geometry.pages();
-        let mut out = Vec::with_capacity(pages * 4 + self.geometry.blocks() * 20);
-        let mut put = |n: u32| out.extend_from_slice(&n.to_le_bytes());
+    /// Writes a quiet state.
+    pub(crate) fn save(&self, map: &Map, to: &mut dyn Write) -> io::Result<()> {
+        let mut out = Out::new(to);
+        let mut put = |n: u32| out.put(n);
         self.header(map).into_iter().for_each(&mut put);
         put(self.blocks.closings());
         for b in self.geometry.block_ids() {
@@ -64,28 +66,29 @@ impl<S: Store> Space<S> {
                 put(owner.filter(|_| valid).map_or(NOBODY, Lpn::as_u32));
             }
         }
-        seal(&mut out);
-        out
+        for lpn in (0..map.logical_pages()).map(Lpn::from_u32) {
+            put(map.lookup(lpn).map_or(NOBODY, Ppn::as_u32));
+        }
+        out.seal()
     }
 
     /// Puts an empty space and map into a saved state. Whoever calls checks it.
-    pub(crate) fn restore(&mut self, bytes: &[u8], map: &mut Map) -> Intact<()> {
-        let (bytes, kept) = bytes.split_last_chunk().ok_or(Damaged)?;
-        if u64::from_le_bytes(*kept) != digest(bytes) {
-            return Err(Damaged);
-        }
-        let (words, []) = bytes.as_chunks() else { return Err(Damaged) };
-        let mut words = words.iter();
-        let mut next = || words.next().map(|word| u32::from_le_bytes(*word)).ok_or(Damaged);
+    pub(crate) fn restore(&mut self, from: &mut dyn Read, map: &mut Map) -> Intact<()> {
+        let mut words = Words::new(from);
         for expected in self.header(map) {
-            if next()? != expected {
+            if words.next()? != expected {
                 return Err(Damaged);
             }
         }
-        let closings = next()?;
-        let closed = self.restore_blocks(&mut next)?;
-        self.restore_planes(&mut next)?;
-        self.restore_map(map, words.as_slice())?;
+        let closings = words.next()?;
+        let closed = self.restore_blocks(&mut words)?;
+        self.restore_planes(&mut words)?;
+        if map.mapped() > 0
+            || self.restore_owners(map, &mut words)? != self.restore_map(map, &mut words)?
+        {
+            return Err(Damaged);
+        }
+        words.end()?;
         for (closed_at, b) in closed {
             self.blocks.close(b, 0);
             self.blocks.closed_at[b] = closed_at;
@@ -96,13 +99,10 @@ impl<S: Store> Space<S> {
     }
 
     /// The blocks, and when which were closed: they close when their valid slots are known.
-    fn restore_blocks(
-        &mut self,
-        mut next: impl FnMut() -> Intact<u32>,
-    ) -> Intact<Vec<(u32, BlockId)>> {
+    fn restore_blocks(&mut self, words: &mut Words<'_>) -> Intact<Vec<(u32, BlockId)>> {
         let mut closed = Vec::new();
         for b in self.geometry.block_ids() {
-            let (word, written, closed_at) = (next()?, next()?, next()?);
+            let (word, written, closed_at) = (words.next()?, words.next()?, words.next()?);
             let stream = StreamId((word >> 8) as u8);
             let whole = written.is_multiple_of(self.unit());
             if written > self.geometry.pages_per_block() || !whole || word >> 16 != 0 {
@@ -128,17 +128,17 @@ impl<S: Store> Space<S> {
     }
 
     /// Frontiers and free blocks.
-    fn restore_planes(&mut self, mut next: impl FnMut() -> Intact<u32>) -> Intact<()> {
+    fn restore_planes(&mut self, words: &mut Words<'_>) -> Intact<()> {
         let blocks = self.geometry.blocks() as u32;
         let block = |n: u32| (n < blocks).then(|| BlockId::from_u32(n)).ok_or(Damaged);
-        let saved = next()? as usize;
+        let saved = words.next()? as usize;
         if saved > self.demands.streams.len() {
             return Err(Damaged);
         }
         let mut last = 0;
         for p in self.geometry.plane_ids() {
             for stream in self.stream_ids().take(saved) {
-                let frontier = match next()? {
+                let frontier = match words.next()? {
                     NOBODY => None,
                     n => Some(block(n)?),
                 };
@@ -152,44 +152,67 @@ impl<S: Store> Space<S> {
             return Err(Damaged);
         }
         for p in self.geometry.plane_ids() {
-            let word = next()?;
+            let word = words.next()?;
             let (n, starved) = (word & !(1 << 31), word >> 31 != 0);
             self.planes.set_starved(p, starved);
             if n as usize > self.geometry.blocks_per_plane() {
                 return Err(Damaged);
             }
-            let free = (0..n).map(|_| block(next()?)).collect::<Result<_, _>>()?;
+            let free = (0..n).map(|_| block(words.next()?)).collect::<Result<_, _>>()?;
             self.planes.each[p].free = free;
         }
         Ok(())
     }
 
-    /// The owners of valid slots. The map and its inverse agree, for both are made from one list, in
-    /// which no page may be twice.
-    fn restore_map(&mut self, map: &mut Map, owners: &[[u8; 4]]) -> Intact<()> {
+    /// The owners of valid slots.
+    fn restore_owners(&mut self, map: &mut Map, words: &mut Words<'_>) -> Intact<Pairs> {
         let (logical, pages) = (map.logical_pages(), self.geometry.pages_per_block());
-        if map.mapped() > 0 || owners.len() != self.geometry.pages() {
-            return Err(Damaged);
-        }
-        let mut near = Near::new(logical);
-        let mut owners = owners.iter().map(|word| u32::from_le_bytes(*word));
+        let mut pairs = Pairs::default();
         for b in self.geometry.block_ids() {
-            for (slot, owner) in (0..pages).zip(&mut owners) {
-                if owner == NOBODY {
-                    continue;
+            let (written, mut slot, mut valid) = (self.blocks.written(b), 0, 0);
+            while slot < pages {
+                for word in words.some(pages - slot)? {
+                    let owner = u32::from_le_bytes(*word);
+                    if owner != NOBODY {
+                        if owner >= logical || slot >= written {
+                            return Err(Damaged);
+                        }
+                        let (lpn, ppn) = (Lpn::from_u32(owner), self.geometry.ppn(b, slot));
+                        map.own(lpn, ppn, b, slot);
+                        // Cells that remember get back what a page's owner would have written.
+                        self.array.adopt_data(ppn, S::stamp(owner, 0));
+                        pairs.add(lpn, ppn);
+                        valid += 1;
+                    }
+                    slot += 1;
                 }
-                if owner >= logical || slot >= self.blocks.written(b) {
-                    return Err(Damaged);
+            }
+            self.blocks.add_valid_pages(b, valid);
+        }
+        Ok(pairs)
+    }
+
+    /// The slots of pages. Each page has one here and each slot one owner there, so equal pairs are
+    /// inverse maps.
+    fn restore_map(&self, map: &mut Map, words: &mut Words<'_>) -> Intact<Pairs> {
+        let (logical, slots) = (map.logical_pages(), self.geometry.pages() as u32);
+        let mut pairs = Pairs::default();
+        let mut page = 0;
+        while page < logical {
+            for word in words.some(logical - page)? {
+                let slot = u32::from_le_bytes(*word);
+                if slot != NOBODY {
+                    if slot >= slots {
+                        return Err(Damaged);
+                    }
+                    let (lpn, ppn) = (Lpn::from_u32(page), Ppn::from_u32(slot));
+                    map.point(lpn, ppn);
+                    pairs.add(lpn, ppn);
                 }
-                let (lpn, ppn) = (Lpn::from_u32(owner), self.geometry.ppn(b, slot));
-                map.own(lpn, ppn, b, slot);
-                near.add(lpn, ppn, map)?;
-                self.blocks.add_valid(b);
-                // Cells that remember get back what a page's owner would have written.
-                self.array.adopt_data(ppn, S::stamp(owner, 0));
+                page += 1;
             }
         }
-        near.point_all(map)
+        Ok(pairs)
     }
 
     fn header(&self, map: &Map) -> [u32; 11] {
@@ -210,52 +233,151 @@ impl<S: Store> Space<S> {
     }
 }
 
-/// Pages that are to point to their slots, by where they lie in the map: one after the other they would
-/// lie anywhere, and each would miss the caches.
-struct Near {
-    /// Of each region.
-    pages: Vec<Vec<(Lpn, Ppn)>>,
-    waiting: usize,
+/// Pages with their slots, in any order: how many, and a sum that is hardly ever equal for others.
+#[derive(Default, PartialEq, Eq)]
+struct Pairs {
+    pairs: u32,
+    sum: u64,
 }
 
-impl Near {
-    /// Pages of a region: their entries in the map fit a cache.
-    const REGION: u32 = 1 << 18;
-    /// So many pages wait at most.
-    const MOST: usize = 1 << 24;
-
-    fn new(logical: u32) -> Self {
-        Self { pages: vec![Vec::new(); logical.div_ceil(Self::REGION) as usize], waiting: 0 }
-    }
-
-    fn add(&mut self, lpn: Lpn, ppn: Ppn, map: &mut Map) -> Intact<()> {
-        self.pages[(lpn.as_u32() / Self::REGION) as usize].push((lpn, ppn));
-        self.waiting += 1;
-        if self.waiting == Self::MOST { self.point_all(map) } else { Ok(()) }
-    }
-
-    /// Lets all that wait point to their slots, unless one of them does so already.
-    fn point_all(&mut self, map: &mut Map) -> Intact<()> {
-        self.waiting = 0;
-        let mut all = self.pages.iter_mut().flat_map(|region| region.drain(..));
-        let twice = all.any(|(lpn, ppn)| map.point(lpn, ppn).is_some());
-        if twice { Err(Damaged) } else { Ok(()) }
+impl Pairs {
+    #[inline]
+    fn add(&mut self, lpn: Lpn, ppn: Ppn) {
+        let page = u64::from(lpn.as_u32()) ^ 0x9e37_79b9_7f4a_7c15;
+        let slot = u64::from(ppn.as_u32()) ^ 0xe703_7ed1_a0b4_28db;
+        let product = u128::from(page) * u128::from(slot);
+        self.sum = self.sum.wrapping_add(product as u64 ^ (product >> 64) as u64);
+        self.pairs += 1;
     }
 }
 
-/// Ends the bytes of a state with their digest, as [`crate::Ftl::save`] does: for tests that forge states.
+/// A sum over words and their places that any change of one word changes.
+#[derive(Default)]
+struct Digest {
+    sum: u64,
+    /// Grows with each word.
+    place: u64,
+}
+
+impl Digest {
+    #[inline]
+    fn add(&mut self, word: [u8; 4]) {
+        self.place = self.place.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed =
+            (self.place ^ u64::from(u32::from_le_bytes(word))).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        self.sum = self.sum.wrapping_add(mixed ^ mixed >> 32);
+    }
+}
+
+/// Bytes that are read or written at a time.
+const PART: usize = 1 << 18;
+
+/// Words on their way out.
+struct Out<'a> {
+    to: &'a mut dyn Write,
+    part: Vec<u8>,
+    digest: Digest,
+    /// What has become of those before.
+    written: io::Result<()>,
+}
+
+impl<'a> Out<'a> {
+    fn new(to: &'a mut dyn Write) -> Self {
+        Self { to, part: Vec::with_capacity(PART), digest: Digest::default(), written: Ok(()) }
+    }
+
+    #[inline]
+    fn put(&mut self, word: u32) {
+        let word = word.to_le_bytes();
+        self.digest.add(word);
+        self.part.extend_from_slice(&word);
+        if self.part.len() == PART {
+            self.write();
+        }
+    }
+
+    fn write(&mut self) {
+        if self.written.is_ok() {
+            self.written = self.to.write_all(&self.part);
+        }
+        self.part.clear();
+    }
+
+    /// Ends them with their digest.
+    fn seal(mut self) -> io::Result<()> {
+        self.part.extend_from_slice(&self.digest.sum.to_le_bytes());
+        self.write();
+        self.written
+    }
+}
+
+/// Words on their way in.
+struct Words<'a> {
+    from: &'a mut dyn Read,
+    part: Vec<u8>,
+    /// Those of the part that are still to come.
+    rest: Range<usize>,
+    digest: Digest,
+}
+
+impl<'a> Words<'a> {
+    fn new(from: &'a mut dyn Read) -> Self {
+        Self { from, part: vec![0; PART], rest: 0..0, digest: Digest::default() }
+    }
+
+    /// At least so many bytes are in the part, unless there are no more.
+    fn fetch(&mut self, least: usize) -> Intact<()> {
+        self.part.copy_within(self.rest.clone(), 0);
+        self.rest = 0..self.rest.len();
+        while self.rest.len() < least {
+            match self.from.read(&mut self.part[self.rest.end..]) {
+                Ok(0) => return Err(Damaged),
+                Ok(n) => self.rest.end += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Err(Damaged),
+            }
+        }
+        Ok(())
+    }
+
+    fn next(&mut self) -> Intact<u32> {
+        self.some(1).map(|words| u32::from_le_bytes(words[0]))
+    }
+
+    /// At least one of the next words, and so many at most.
+    #[inline]
+    fn some(&mut self, most: u32) -> Intact<&[[u8; 4]]> {
+        if self.rest.len() < 4 {
+            self.fetch(4)?;
+        }
+        let first = self.rest.start;
+        self.rest.start += 4 * (self.rest.len() / 4).min(most as usize);
+        let (words, _) = self.part[first..self.rest.start].as_chunks();
+        for word in words {
+            self.digest.add(*word);
+        }
+        Ok(words)
+    }
+
+    /// Their digest, and nothing else, comes after them.
+    fn end(mut self) -> Intact<()> {
+        self.fetch(8)?;
+        let kept = &self.part[self.rest.clone()];
+        let whole = kept == self.digest.sum.to_le_bytes() && self.fetch(9).is_err();
+        if whole { Ok(()) } else { Err(Damaged) }
+    }
+}
+
+/// Ends the words of a state with their digest, as [`crate::Ftl::save`] does: for tests that forge states.
+///
+/// # Panics
+///
+/// If they are no whole words.
 pub fn seal(bytes: &mut Vec<u8>) {
-    let digest = digest(bytes);
-    bytes.extend_from_slice(&digest.to_le_bytes());
-}
-
-/// Every change of one word changes it: each step maps the words, and the digests, one to one.
-fn digest(bytes: &[u8]) -> u64 {
-    let mut words = bytes.chunks_exact(4);
-    let state = words.by_ref().fold(bytes.len() as u64, |state, word| {
-        let word = u32::from_le_bytes(word.try_into().expect("four bytes"));
-        let mixed = (state ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        mixed ^ mixed >> 32
-    });
-    words.remainder().iter().fold(state, |state, byte| state.rotate_left(8) ^ u64::from(*byte))
+    let (words, []) = bytes.as_chunks() else { panic!("a state has whole words") };
+    let mut digest = Digest::default();
+    for word in words {
+        digest.add(*word);
+    }
+    bytes.extend_from_slice(&digest.sum.to_le_bytes());
 }

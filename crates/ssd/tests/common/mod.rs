@@ -9,6 +9,7 @@ use floatgate_ssd::{Drive, NoCache, StateCache, generator, run};
 use kernel::{Prio, Time};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
 use workload::{List, Op, Request, Workload};
 
 /// Bytes of a page of [`BASE`].
@@ -131,15 +132,17 @@ pub(crate) struct Memory {
 }
 
 impl StateCache for Memory {
-    fn load(&mut self, key: &str) -> Option<Vec<u8>> {
-        let state = self.states.get(key).cloned();
-        self.found += u32::from(state.is_some());
-        state
+    fn load(&mut self, key: &str) -> Option<Box<dyn Read + '_>> {
+        let state = self.states.get(key)?;
+        self.found += 1;
+        Some(Box::new(&state[..]))
     }
 
-    fn store(&mut self, key: &str, bytes: &[u8]) {
+    fn store(&mut self, key: &str, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) {
+        let mut bytes = Vec::new();
+        write(&mut bytes).expect("memory takes all");
         self.kept += 1;
-        self.states.insert(key.into(), bytes.to_vec());
+        self.states.insert(key.into(), bytes);
     }
 }
 

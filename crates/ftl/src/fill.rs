@@ -1,0 +1,135 @@
+//! Filling and ageing: pages are written at once, without time.
+
+use crate::{Ftl, Interests, Kit, Lpn, Placement, StreamId};
+use kernel::{IndexVec, Time};
+use nand::{PlaneId, Source, Store, Tag};
+
+type Page<K> = <<K as Kit>::Store as Store>::Page;
+
+/// Pages that were given their planes and have no slots yet.
+struct Later {
+    /// Of each plane.
+    pages: IndexVec<PlaneId, Vec<Lpn>>,
+    /// How many more may wait for each plane, where that is known.
+    room: IndexVec<PlaneId, Option<u32>>,
+    /// Planes for which some wait.
+    planes: Vec<PlaneId>,
+    waiting: usize,
+}
+
+impl Later {
+    /// So many wait at most: what is known of them fits a cache.
+    const MOST: usize = 1 << 16;
+
+    fn new(planes: usize) -> Self {
+        Self {
+            pages: IndexVec::filled(Vec::new(), planes),
+            room: IndexVec::filled(None, planes),
+            planes: Vec::new(),
+            waiting: 0,
+        }
+    }
+}
+
+impl<K: Kit> Ftl<K> {
+    /// Gives a page its slot in a plane of the placement's choosing, regardless of load, and
+    /// programs it at once. `false`: there is no room.
+    #[inline]
+    pub fn write_now(&mut self, lpn: Lpn, data: Page<K>, now: Time) -> bool {
+        debug_assert!(K::Store::is_of(data, lpn.as_u32()), "data of another page");
+        if self.space.unit() > 1 {
+            return self.stage(lpn, data, now);
+        }
+        let home = self.policies.placement.spread(lpn);
+        self.write_home(home, lpn, data, now)
+    }
+
+    #[inline]
+    fn write_home(&mut self, home: PlaneId, lpn: Lpn, data: Page<K>, now: Time) -> bool {
+        let tag = Tag::of(Source::Host);
+        for plane in self.planes_from(home) {
+            if let Some((ppn, block, slot)) = self.allocate(plane, StreamId::HOST, lpn, tag, now) {
+                self.bind_host(lpn, ppn, block, slot, now);
+                self.program_done(lpn, ppn, data, tag, now);
+                if self.has_ready() {
+                    self.settle(now);
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Writes different pages that hold nothing yet, as [`Ftl::write_now`] does one after the other, and
+    /// to the same end. `Err`: there is no room for this one.
+    ///
+    /// Planes take turns, so neighbouring pages lie far apart. Pages that neither open nor close a
+    /// block change nothing but their own slots, so they may be written in any order: those of a plane
+    /// one after the other, from memory that is near.
+    pub fn write_all_now(
+        &mut self,
+        pages: impl Iterator<Item = Lpn>,
+        data: impl Fn(Lpn) -> Page<K>,
+        now: Time,
+    ) -> Result<(), Lpn> {
+        let alone = self.space.unit() == 1
+            && self.space.plain
+            && self.answers.in_order
+            && !self.answers.interests.has(Interests::PROGRAM);
+        let mut later = Later::new(if alone { self.space.geometry.planes() } else { 0 });
+        for lpn in pages {
+            if !alone {
+                if !self.write_now(lpn, data(lpn), now) {
+                    return Err(lpn);
+                }
+                continue;
+            }
+            debug_assert!(self.find(lpn).is_none(), "page {lpn} holds something");
+            let home = self.policies.placement.spread(lpn);
+            let room = later.room[home].unwrap_or_else(|| self.room_within_block(home));
+            if room > 0 {
+                later.room[home] = Some(room - 1);
+                let pages = &mut later.pages[home];
+                if pages.is_empty() {
+                    later.planes.push(home);
+                }
+                pages.push(lpn);
+                later.waiting += 1;
+                if later.waiting == Later::MOST {
+                    self.write_later(&mut later, &data);
+                }
+                continue;
+            }
+            self.write_later(&mut later, &data);
+            if !self.write_home(home, lpn, data(lpn), now) {
+                return Err(lpn);
+            }
+            later.room.as_mut_slice().fill(None);
+        }
+        self.write_later(&mut later, &data);
+        Ok(())
+    }
+
+    /// How many pages of the host a plane takes without opening or closing a block.
+    fn room_within_block(&self, plane: PlaneId) -> u32 {
+        let open = self.space.frontier(plane, StreamId::HOST, Tag::of(Source::Host));
+        open.map_or(0, |b| self.space.geometry.pages_per_block() - self.space.blocks.written(b) - 1)
+    }
+
+    fn write_later(&mut self, later: &mut Later, data: &impl Fn(Lpn) -> Page<K>) {
+        later.waiting = 0;
+        for plane in later.planes.drain(..) {
+            let open = self.space.frontier(plane, StreamId::HOST, Tag::of(Source::Host));
+            let block = open.expect("pages wait for a plane with an open block");
+            let pages = &mut later.pages[plane];
+            let slot = self.space.blocks.written(block);
+            for (slot, lpn) in (slot..).zip(pages.iter().copied()) {
+                self.map.bind(lpn, self.space.geometry.ppn(block, slot), block, slot);
+            }
+            let data = pages.iter().map(|lpn| data(*lpn));
+            self.space.program_next(block, data, Source::Host);
+            self.host_pages += pages.len() as u64;
+            pages.clear();
+        }
+    }
+}
