@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p floatgate-ssd --bench engine` measures the budgets of the design. Each row is
 //! the best of three runs of the loop alone, preconditioning apart; a shared machine moves all
-//! rows together, so compare rows of one call, and calls only by their ratios.
+//! rows together, so compare rows of one call, and calls only by their ratios. Memory comes last: what
+//! drives of two sizes take, for each slot that they differ by.
 
 #![allow(clippy::disallowed_methods)] // a bench reads the clock
 
@@ -17,8 +18,13 @@ use workload::{Fold, OutOfRange, Workload};
 const ROUNDS: usize = 3;
 
 fn drive(settings: &[&str]) -> Drive {
+    drive_like("agcr", settings)
+}
+
+fn drive_like(base: &str, settings: &[&str]) -> Drive {
     let set: Vec<String> = settings.iter().map(|&s| s.to_owned()).collect();
-    let file = ("bench.toml", "base = \"agcr\"\n");
+    let text = format!("base = \"{base}\"\n");
+    let file = ("bench.toml", text.as_str());
     let layers = Layers { file, library: &|_| None, set: &set, policy: &[], seed: None };
     load(&layers).unwrap_or_else(|errors| panic!("{}", render(&errors, false)))
 }
@@ -52,9 +58,43 @@ fn measure(name: &str, budget: f64, drive: &Drive, workload: &dyn Workload) {
 }
 
 fn generated(name: &str, budget: f64, settings: &[&str]) {
-    let drive = drive(settings);
-    let workload = generator(&drive, "random-write").expect("a known generator");
-    measure(name, budget, &drive, &*workload);
+    generated_on(&drive(settings), name, budget);
+}
+
+fn generated_on(drive: &Drive, name: &str, budget: f64) {
+    let workload = generator(drive, "random-write").expect("a known generator");
+    measure(name, budget, drive, &*workload);
+}
+
+/// Resident memory of this process in bytes, where the system tells.
+fn resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// What drives like `modern-tlc` take, filled, by the blocks of a plane.
+fn memory() {
+    let taken = |blocks: u32| {
+        let blocks = format!("geometry.blocks-per-plane={blocks}");
+        let drive = drive_like("modern-tlc", &[&blocks, "ftl.logical-capacity=1GB"]);
+        let before = resident()?;
+        let sim = Sim::new(&drive, ftl_of::<Builtin>(&drive, drive.policies.build()));
+        let taken = resident()? - before;
+        Some((sim.ftl().geometry().pages() as f64, taken as f64))
+    };
+    let (Some(small), Some(large)) = (taken(456), taken(1824)) else {
+        println!("memory: skipped, this system does not tell how much a process has");
+        return;
+    };
+    println!(
+        "memory: {:.2} bytes for each slot; {:.0} M slots of 4 KiB ({:.2} TiB) take {:.2} GiB",
+        (large.1 - small.1) / (large.0 - small.0),
+        large.0 / 1e6,
+        large.0 * 4096.0 / f64::powi(2.0, 40),
+        large.1 / f64::powi(2.0, 30),
+    );
 }
 
 fn replayed(name: &str, budget: f64, path: &Path, settings: &[&str]) {
@@ -129,6 +169,9 @@ fn main() {
             "geometry.blocks-per-plane=1024",
         ],
     );
+    let units = ["workload.size=4KiB", "workload.requests=300000", "host.queue-depth=128"];
+    let drive = drive_like("modern-tlc-small", &with(&units));
+    generated_on(&drive, "random write, program units (modern-tlc-small)", 5.0);
     match std::env::var_os("FLOATGATE_TRACES") {
         Some(dir) => replayed(
             "replay of msps-dtrs on agcr",
@@ -138,4 +181,5 @@ fn main() {
         ),
         None => println!("replay of real traces: skipped, FLOATGATE_TRACES is not set"),
     }
+    memory();
 }

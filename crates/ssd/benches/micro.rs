@@ -97,13 +97,25 @@ mod greedy_victim {
     use super::Rng;
     use divan::{Bencher, black_box, counter::ItemsCount};
 
+    /// As it was while a block had at most 65,535 slots.
     #[divan::bench(args = [512, 2048, 16384])]
-    fn scan_once(bencher: Bencher<'_, '_>, blocks: usize) {
+    fn scan_of_16_bits(bencher: Bencher<'_, '_>, blocks: usize) {
         let mut rng = Rng::named(1, "bench");
         let ranks: Vec<u16> = (0..blocks).map(|_| rng.below(64) as u16 + 1).collect();
         bencher.counter(ItemsCount::new(1_u64)).bench_local(|| {
             let ranks = black_box(&ranks[..]);
             let least = ranks.iter().fold(i16::MAX, |a, &r| a.min(r.cast_signed()));
+            ranks.iter().position(|&r| r == least.cast_unsigned())
+        });
+    }
+
+    #[divan::bench(args = [512, 2048, 16384])]
+    fn scan_once(bencher: Bencher<'_, '_>, blocks: usize) {
+        let mut rng = Rng::named(1, "bench");
+        let ranks: Vec<u32> = (0..blocks).map(|_| rng.below(64) + 1).collect();
+        bencher.counter(ItemsCount::new(1_u64)).bench_local(|| {
+            let ranks = black_box(&ranks[..]);
+            let least = ranks.iter().fold(i32::MAX, |a, &r| a.min(r.cast_signed()));
             ranks.iter().position(|&r| r == least.cast_unsigned())
         });
     }
