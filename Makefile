@@ -94,6 +94,11 @@ mutants: $(BIN)/python ## Change our own code in N places, which SEED picks; wha
 golden: ## Rewrite the golden results; review the difference, say why in CHANGELOG
 	FLOATGATE_BLESS=1 cargo test -p floatgate-ssd --profile fast --test golden --test sixty
 
+.PHONY: screenshots
+screenshots: $(EXTENSION) ## Picture every page, narrow to wide, light and dark; renew the one in README
+	FLOATGATE_CACHE=target/states $(BIN)/python scripts/screenshots.py floatgate-results/screenshots \
+		--small docs/reports/report.png
+
 .PHONY: papers
 papers: $(EXTENSION) ## Run every study's quick form, and renew docs/papers.md
 	$(BIN)/python scripts/papers.py

@@ -216,6 +216,22 @@ _PROBLEMS = """(() => {
       if (overlap(box, other)) found.push(`${title}: "${a}" and "${b}" overlap`);
     }));
   }
+  for (const head of document.querySelectorAll("th button")) {
+    // A heading of one word stands on one line.
+    const range = document.createRange();
+    range.selectNodeContents(head);
+    const tops = new Set([...range.getClientRects()].map((box) => Math.round(box.bottom / 4)));
+    if (head.checkVisibility() && !/[\\s-]/.test(head.textContent) && tops.size > 1)
+      found.push(`the word "${head.textContent}" is split`);
+  }
+  for (const axis of document.querySelectorAll(".axis")) {
+    const spans = [...axis.children].map((e) => [e.textContent, e.getBoundingClientRect()]);
+    spans.slice(1).forEach(([words, box], i) => {
+      const [before, last] = spans[i];
+      if (box.left < last.right + 2 && box.top < last.bottom && box.bottom > last.top)
+        found.push(`"${before}" and "${words}" touch`);
+    });
+  }
   for (const canvas of document.querySelectorAll("canvas")) {
     if (!canvas.checkVisibility()) continue;
     const { width, height } = canvas, context = canvas.getContext("2d");

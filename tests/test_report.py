@@ -278,6 +278,39 @@ def test_runs_that_differ_in_the_seed_are_a_mean_with_its_range() -> None:
     assert "from the least to the largest" in plot.says
 
 
+def test_a_ratio_has_a_line_at_one_within_its_axis() -> None:
+    (one,) = plots(Report("r", by("victim", ["a", "b"], [made(waf=0.5), made(waf=0.4)]),
+                          plots=[Plot("bars", measure="waf")]))  # fmt: skip
+    layers = one.spec["layer"] if one.spec else []
+    assert [layer["mark"].get("style") for layer in layers].count("unity") == 1
+    (end,) = {
+        layer["encoding"]["x"]["scale"]["domainMax"]
+        for layer in layers
+        if "scale" in layer["encoding"].get("x", {})
+    }
+    assert end > 1
+    values = [({"place": "a"}, 0.3)]
+    for ratio in (False, True):
+        shown = Plot("values", "V", "v", "place", values=values, ratio=ratio)
+        (plot,) = plots(Report("r", by("victim", ["a"], [made()]), plots=[shown]))
+        assert ("unity" in json.dumps(plot.spec)) == ratio
+
+
+def test_values_stand_on_bars(tmp_path: Path) -> None:
+    """Inside where there is room, beside a bar that is too short; what is beside has room."""
+    runs = [made(waf=w) for w in (2.0, 10.0)]
+    report = Report(
+        "r", by("victim", ["greedy", "fifo"], runs), plots=[Plot("bars", measure="waf")]
+    )
+    (plot,) = plots(report)
+    assert [(r["shown"], r["words"]) for r in rows(plot)] == [
+        ("2.000", "beside"), ("10.000", "inside"),
+    ]  # fmt: skip
+    (file,) = figures.save(report, tmp_path, "svg")
+    assert ">2.000<" in file.read_text()
+    assert ">10.000<" in file.read_text()
+
+
 def test_lines_go_along_numbers_with_what_was_published_beside_them() -> None:
     variants = [{"victim": v, "spare": s} for v in ("greedy", "fifo") for s in ("0.3", "0.1")]
     comparison = Comparison([made(waf=w) for w in (2.0, 5.0, 3.0, 6.0)], variants)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,6 +113,22 @@ def test_a_page_draws_everything_and_nothing_is_cut(
         ),
         ("document.querySelector('#plot-1 text').textContent = 'a\\u2026'", "is cut"),
         ("document.querySelector('section').style.marginBottom = '-80px'", "two sections overlap"),
+        (
+            "{ const th = document.querySelector('thead th:last-child'); th.closest('thead')"
+            ".style.display = 'table-header-group'; const b = th.querySelector('button');"
+            " b.textContent = 'measure'; b.style.overflowWrap = 'anywhere';"
+            " b.style.display = 'block'; b.style.width = '3ch'; }",
+            'the word "measure" is split',
+        ),
+        (
+            "document.querySelector('section').append(document.createElement('canvas'))",
+            "an empty picture",
+        ),
+        (
+            "document.querySelector('section').insertAdjacentHTML('beforeend', "
+            "'<div class=axis><span>12 ms</span><span>13 ms</span></div>')",
+            '"12 ms" and "13 ms" touch',
+        ),
     ],
 )  # fmt: skip
 def test_what_looks_for_problems_finds_them(
@@ -204,6 +221,30 @@ def test_a_page_that_changes_its_width_or_theme_draws_anew(
     )
     assert browser.problems() == []
     assert browser.run(colour) != light
+
+
+def test_a_report_of_300_runs_is_small(browser: Browser, tmp_path: Path) -> None:
+    """What a browser does for a page grows with its bytes and its elements."""
+    paths = (
+        "waf",
+        "host__write__latency_ns__p99",
+        "host__read__latency_ns__mean",
+        "wear__erases__max",
+    )
+    numbers: list[dict[str, Any]] = [
+        {path: 1_000 + 7 * i + j for j, path in enumerate(paths)} for i in range(300)
+    ]
+    runs = [made(**each) for each in numbers]
+    variants = [
+        {"victim": f"v{i % 5}", "ftl.spare-factor": f"0.{10 + i // 5 % 5}", "seed": str(i // 25)}
+        for i in range(300)
+    ]
+    page = Comparison(runs, variants).save_report(tmp_path / "page.html")
+    assert page.stat().st_size <= 5 * 10**6
+    for folded, most in ((True, 20_000), (False, 25_000)):
+        browser.open(page, 1200, dark=False, folded=folded)
+        assert 5_000 < browser.run("document.querySelectorAll('*').length") <= most
+        assert browser.problems() == []
 
 
 @pytest.mark.parametrize("columns", [1, 2])

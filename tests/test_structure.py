@@ -32,7 +32,7 @@ MAY_USE = {
 }
 KNOWS_PYTHON = {"pyo3", "numpy"}
 TARGETS = """setup demo test lint verify bench bench-count fuzz mutants
-    golden papers schema docs wheel clean"""
+    golden papers screenshots schema docs wheel clean"""
 
 
 @pytest.fixture(scope="module")

@@ -182,9 +182,10 @@ def _with_pictures(body: str, source: str) -> str:
 
     def embedded(found: re.Match[str]) -> str:
         drawing = (ROOT / source).parent / found[1]
-        return f'src="data:image/svg+xml;base64,{b64encode(drawing.read_bytes()).decode()}"'
+        kind = {"svg": "svg+xml", "png": "png"}[found[2]]
+        return f'src="data:image/{kind};base64,{b64encode(drawing.read_bytes()).decode()}"'
 
-    return re.sub(r'src="([^":]+\.svg)"', embedded, body)
+    return re.sub(r'src="([^":]+\.(svg|png))"', embedded, body)
 
 
 def _render(

@@ -405,9 +405,10 @@
           (i ? units[parts[0]] * high + gap : 0) + unit * high, `${part === "die" ? "" : "ch "}${unit}`]));
         this.label(".units", rows, true, 18);
         const ticks = Math.max(1, Math.min(8, Math.floor(width / 110)));
-        const { times } = d, steps = Math.max(1, Math.min(6, Math.floor(width / 130), times.length - 1));
+        const { times } = d, long = this.find(".instant").clientWidth;
+        const steps = Math.max(1, Math.min(6, Math.floor(long / 110), times.length - 1));
         this.label(".instants", Array.from({ length: steps + 1 }, (_, i) => [
-          i / steps * this.find(".instant").clientWidth, duration(times[Math.round(i / steps * (times.length - 1))]), 100 * i / steps]), false, 0);
+          i / steps * long, duration(times[Math.round(i / steps * (times.length - 1))]), 100 * i / steps]), false, 0);
         this.label(".times", Array.from({ length: ticks + 1 }, (_, i) => [
           i / ticks * width, duration(starts[0] + i / ticks * span), 100 * i / ticks]), false, 0);
         const at = (d.times[this.frame] - starts[0]) / span * width;

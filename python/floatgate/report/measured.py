@@ -138,16 +138,16 @@ def _bar_chart(
         titleAngle=0, titleAlign="left", titleAnchor="start", titleX=0, titleY=-8,
         titleBaseline="bottom", ticks=False, domain=False,
     )  # fmt: skip
-    # What stands beside a bar begins behind the range of its runs.
+    # What stands beside a bar begins behind the range of its runs, and beyond zero.
     largest = max([abs(row["high"]) for row in rows] + [abs(p["value"] / one) for p in points])
     for row in rows:
         row["words"] = "inside" if not by and row["low"] >= _ROOM * largest else "beside"
-    reach = max((row["high"] for row in rows if row["words"] == "beside"), default=0.0)
+        row["end"] = max(row["high"], 0.0)
+    reach = max((row["end"] for row in rows if row["words"] == "beside"), default=0.0)
     x = alt.X("value:Q", title=words).scale(zero=True)
-    if largest == 0:
-        x = x.scale(zero=True, domainMax=1)
-    elif reach > 0 and reach * (1 + _ROOM) > largest:
-        x = x.scale(zero=True, domainMax=reach * (1 + _ROOM))
+    end = max(reach * (1 + _ROOM), 1.05 if ratio else 0.0)
+    if end > largest or largest == 0:
+        x = x.scale(zero=True, domainMax=end or 1)
     tip = ["place:N", *(["by:N"] if by else []), alt.Tooltip("shown:N", title=words)]
     height = bars_height(len(order), max(len(by), 1))
     base = chart(rows, height)
@@ -186,7 +186,7 @@ def _values_on(
     import altair as alt
 
     for place in dict.fromkeys(row["words"] for row in rows):
-        at = {"x": alt.datum(0)} if place == "inside" else {"x": alt.X("high:Q")}
+        at = {"x": alt.datum(0)} if place == "inside" else {"x": alt.X("end:Q")}
         yield (
             base.transform_filter(f"datum.words === '{place}'")
             .mark_text(
