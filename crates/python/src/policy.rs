@@ -452,6 +452,11 @@ impl Order for Policy {
         self.ask("pick", || (views(), now.as_ns()), answer).unwrap_or(0)
     }
 
+    /// One from outside is asked, whatever it serves.
+    fn is_first_come(&self) -> bool {
+        false
+    }
+
     /// One from outside is told how long operations have waited, whatever it makes of that.
     fn watches_waits(&self) -> bool {
         true
