@@ -134,7 +134,7 @@ $(STAMP): $(BIN)/python pyproject.toml constraints.txt
 	@scripts/ensure-rust
 	@echo "Installing the Python packages that constraints.txt pins"
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt maturin
-	PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --profile fast --extras report,sql,cluster,dev
+	PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --profile fast --extras report,sql,cluster,excel,pandas,dev
 	@touch $@
 
 $(EXTENSION): $(STAMP) $(RUST)

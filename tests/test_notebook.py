@@ -1,9 +1,17 @@
 """What notebooks show: whole HTML, nothing of a name taken for HTML, the numbers of the page."""
 
+import csv
 import html.parser
+import importlib.util
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
+import floatgate
 import sample
 from floatgate import Comparison, Result
 
@@ -75,3 +83,61 @@ def test_provenance_is_in_a_frame_on_request(result: Result, provenance: bool) -
     assert frame.columns[0] == "run_id"
     assert ("provenance.seed" in frame.columns) == provenance
     assert ("timing.wall_seconds" in frame.columns) == provenance
+
+
+def described(monkeypatch: pytest.MonkeyPatch, *, plots: bool) -> str:
+    description = floatgate.describe("random-write", set={"workload.requests": 300})
+    description.data["workload"]["name"] = "<script>alert(1)</script>"
+    found = importlib.util.find_spec
+
+    def finding(name: str, *rest: Any) -> Any:
+        return None if name == "vl_convert" else found(name, *rest)
+
+    if not plots:
+        monkeypatch.setattr(importlib.util, "find_spec", finding)
+    return description._repr_html_()
+
+
+def test_a_description_in_a_notebook_has_its_numbers_and_a_plot(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = described(monkeypatch, plots=True)
+    assert "<script" not in shown
+    # No request is made: what is named is names of XML.
+    assert not re.findall(r'(?:src|href)="', shown)
+    table, svg = re.findall(r"<table>.*</table>|<svg.*</svg>", shown)
+    # 300 requests of 4 KiB: the generator says so, not the description.
+    assert "<td>300</td>" in table
+    assert "<td>4.00 KiB</td>" in table
+    marks = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}path")
+    bars = [mark for mark in marks if mark.get("aria-roledescription") == "bar"]
+    assert len(bars) == 1, "all requests have one size"
+
+
+def test_without_the_extra_a_description_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = described(monkeypatch, plots=False)
+    assert "<svg" not in shown
+    assert "<td>300</td>" in shown
+    assert "floatgate[report]" in shown
+
+
+def test_frames_go_on_to_pandas_excel_and_csv(tmp_path: Path) -> None:
+    runs = [Result(sample.result()) for _ in range(2)]
+    runs[1].data["waf"] = 2.5
+    frame = Comparison(runs, [{"victim": "greedy"}, {"victim": "fifo"}]).frame()
+    pandas = frame.to_pandas()
+    assert list(pandas["victim"]) == ["greedy", "fifo"]
+    assert list(pandas["waf"]) == [1.83, 2.5]
+    frame.write_csv(tmp_path / "runs.csv")
+    with (tmp_path / "runs.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["victim"], float(row["waf"])) for row in rows] == [("greedy", 1.83), ("fifo", 2.5)]
+    frame.write_excel(tmp_path / "runs.xlsx")
+    with zipfile.ZipFile(tmp_path / "runs.xlsx") as book:
+        words = book.read("xl/sharedStrings.xml").decode()
+        sheet = book.read("xl/worksheets/sheet1.xml").decode()
+    assert all(f">{word}<" in words for word in ("victim", "greedy", "fifo", "waf"))
+    assert "<v>1.83</v>" in sheet
+    assert "<v>2.5</v>" in sheet

@@ -11,7 +11,7 @@ from floatgate import engine
 from floatgate.policy.finder import Finder
 from floatgate.result.values import Value, table
 from floatgate.settings import Settings, pairs
-from floatgate.workloads.describe import plots, text
+from floatgate.workloads.describe import notebook, plots, text
 from floatgate.workloads.reading import Reading, how_to_read, takes_reading
 
 if TYPE_CHECKING:
@@ -77,11 +77,14 @@ class Description(Value):
 
     `description.requests.read.bytes`, `description.footprint.pages` and so on are the numbers of
     the JSON value; the methods give its tables as polars frames; `print(description)` is the page
-    that the command line prints.
+    that the command line prints, and a notebook shows its first plot.
     """
 
     def __str__(self) -> str:
         return text.page(self.name, self.data)
+
+    def _repr_html_(self) -> str:
+        return notebook.of_description(self.name, self.data)
 
     def __repr__(self) -> str:
         return f"<Description of {self.name}: {self.data['workload']['requests']} requests>"

@@ -29,22 +29,22 @@ def save(name: str, data: Mapping[str, Any], path: Path) -> Path:
 
 def html(name: str, data: Mapping[str, Any]) -> str:
     """The page as text."""
-    sections = _sections(data)
+    shown = sections(data)
     return pages.render(
         "workloads/describe/page.html",
         name=name,
-        facts=_facts(data),
-        sections=[(title, says) for title, says, _ in sections],
-        specs=[chart.to_dict() for _, _, chart in sections],
+        facts=facts(data),
+        sections=[(title, says) for title, says, _ in shown],
+        specs=[chart.to_dict() for _, _, chart in shown],
         text=page(name, data),
         version=data["version"],
     )
 
 
-def _facts(data: Mapping[str, Any]) -> list[tuple[str, str]]:
+def facts(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The few numbers that a reader wants first."""
     requests, footprint = data["requests"], data["footprint"]
-    facts = [
+    found = [
         ("requests", number(requests["all"]["requests"])),
         ("reads", percent(requests["read"]["requests_share"])),
         ("mean size", size(requests["all"]["mean_bytes"])),
@@ -53,50 +53,50 @@ def _facts(data: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("in streams", percent(data["sequence"]["in_stream"])),
     ]
     if flushes := requests["flushes"]:
-        facts[3:3] = [("flushes", number(flushes))]
+        found[3:3] = [("flushes", number(flushes))]
     if rate := data["rate"]:
-        facts[1:1] = [
+        found[1:1] = [
             ("span", duration(data["span_ns"])),
             ("requests/s", short(float(f"{rate['requests_per_second']:.3g}"))),
         ]
     if data["sampling"]["rate"] < 1:
-        facts.append(("sample of pages", f"1 in {round(1 / data['sampling']['rate'])}"))
-    return facts
+        found.append(("sample of pages", f"1 in {round(1 / data['sampling']['rate'])}"))
+    return found
 
 
-def _sections(data: Mapping[str, Any]) -> list[tuple[str, str, Plot]]:
+def sections(data: Mapping[str, Any]) -> list[tuple[str, str, Plot]]:
     """Title, what is to be seen, and the plot; what the workload has nothing of is left out."""
     each = exact(data["page_bytes"])
-    sections: list[tuple[str, str, Plot]] = []
+    found: list[tuple[str, str, Plot]] = []
     if data["rate"]:
         width = duration(data["rate"]["series"]["width_ns"])
         says = f"Requests per second, in stretches of {width}."
-        sections.append(("Rate over time", says, _rate(data)))
+        found.append(("Rate over time", says, _rate(data)))
         if data["rate"]["hours"]:
             says = "Requests per second by hour of the day. Hour 0 begins with the first request."
-            sections.append(("The day", says, _day(data)))
+            found.append(("The day", says, _day(data)))
     if data["requests"]["all"]["requests"]:
         says = "Requests by size, in powers of two."
-        sections.append(("Sizes", says, _sizes(data)))
+        found.append(("Sizes", says, _sizes(data)))
     if data["footprint"]["pages"]:
         says = (
             f"Pages of {each}, and the reads and writes on them, by the character of the page:"
             " more than 95 % reads, more than 95 % writes, or interleaved (AGCR, Figure 2)."
         )
-        sections.append(("Page characters", says, _characters(data)))
+        found.append(("Page characters", says, _characters(data)))
     if data["requests"]["write"]["requests"] and any(e["pairs"] for e in data["epochs"]):
         says = (
             "Share of the epochs whose write demand differs from that of the epoch before by at"
             " most so many percent, by length of epoch (READY, Figure 4)."
         )
-        sections.append(("Write demand of consecutive epochs", says, _epochs(data)))
+        found.append(("Write demand of consecutive epochs", says, _epochs(data)))
     if data["reuse"]["again"]:
         says = f"Share of the touches that an LRU cache of pages of {each} would hit, by its size."
-        sections.append(("Reuse distance", says, _reuse(data)))
+        found.append(("Reuse distance", says, _reuse(data)))
     if data["footprint"]["pages"]:
         says = "Share of the touches on the hottest part of the pages that have such touches."
-        sections.append(("Concentration", says, _concentration(data)))
-    return sections
+        found.append(("Concentration", says, _concentration(data)))
+    return found
 
 
 def _chart(rows: list[dict[str, Any]]) -> alt.Chart:
