@@ -254,9 +254,9 @@ def test_a_workload_without_writes_wears_nothing() -> None:
 
 
 def test_what_the_model_of_the_cells_needs_is_said_as_it_is_typed(floatgate: Floatgate) -> None:
-    small = ("--set", "geometry.blocks-per-plane=24", "--set", "ftl.logical-capacity=1GB")
+    few = ("--set", "workload.requests=5000")
+    small = ("--set", "geometry.blocks-per-plane=24", "--set", "ftl.logical-capacity=1GB", *few)
     words = ("lifetime", "modern-tlc-small", "random-write", "--no-advice", *small)
-    words = (*words, "--set", "workload.requests=5000")
     refused = floatgate(*words)
     assert refused.returncode == 2
     said = re.search(r"`(--set) (\S+)`", refused.stderr)
