@@ -219,3 +219,21 @@ fn an_orderly_end_keeps_everything_and_a_reopened_store_has_it() {
         assert_eq!(writes, Some(written.len() as u64));
     }
 }
+
+/// Several connections are one drive: a flush on any of them covers what was answered on all.
+#[test]
+fn a_flush_covers_what_was_answered_on_other_connections() {
+    let drive = drive(&["buffer.size=64KiB", "buffer.power-loss-protected=false"]);
+    let server = Server::new(&drive);
+    for flushed in [true, false] {
+        let (mut writer, mut other) = (server.client(), server.client());
+        writer.write(0, &[1 + u8::from(flushed); PAGE as usize]);
+        if flushed {
+            other.flush();
+        }
+        server.cut_power();
+        // What was written first is there either way, and what was not flushed is not.
+        assert_eq!(server.client().read(0, PAGE), [2; PAGE as usize], "flushed: {flushed}");
+    }
+    server.end_and_replay();
+}
