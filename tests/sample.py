@@ -17,22 +17,30 @@ def host(requests: int, size: int, mean: float, gc: float) -> dict[str, Any]:
         key: int(mean * factor) for key, factor in zip(PERCENTILES, FACTORS, strict=True)
     }
     queue = dict.fromkeys(SOURCES, 0.0) | {"host": mean / 4, "gc": gc}
+    split = {
+        "throttle": 0.0,
+        "queue": queue,
+        "bus": 0.0,
+        "array": mean - mean / 4 - gc,
+        "ecc": 0.0,
+        "buffer": 0.0,
+        "link": 0.0,
+        "controller": 0.0,
+        "suspend": 0.0,
+        "map": 0.0,
+    }
     return {
         "requests": requests,
         "bytes": requests * size,
         "latency_ns": {"mean": mean, "min": int(mean / 2)} | percentiles | {"max": int(mean * 20)},
-        "delay_ns_by_cause": {
-            "throttle": 0.0,
-            "queue": queue,
-            "bus": 0.0,
-            "array": mean - mean / 4 - gc,
-            "ecc": 0.0,
-            "buffer": 0.0,
-            "link": 0.0,
-            "controller": 0.0,
-            "suspend": 0.0,
-            "map": 0.0,
-        },
+        "delay_ns_by_cause": split,
+        "slowest": {
+            "requests": requests // 80,
+            "from_ns": int(mean * 8.9),
+            "delay_ns_by_cause": split | {"queue": queue | {"gc": gc + 9 * mean}},
+        }
+        if requests
+        else None,
     }
 
 

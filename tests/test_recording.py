@@ -96,6 +96,12 @@ def test_requests_make_up_the_report(stored: Result) -> None:
         split = host.delay_ns_by_cause
         assert mine["queue_gc_ns"].mean() == pytest.approx(split.queue.gc)
         assert mine["array_ns"].mean() == pytest.approx(split.array)
+        slow = mine.filter(pl.col("latency_ns") >= host.slowest.from_ns)
+        assert slow.height == host.slowest.requests >= mine.height / 100
+        split = host.slowest.delay_ns_by_cause
+        assert slow["queue_gc_ns"].mean() == pytest.approx(split.queue.gc)
+        assert slow["array_ns"].mean() == pytest.approx(split.array)
+        assert host.latency_ns.p99 * 31 / 32 <= host.slowest.from_ns <= host.latency_ns.p99
         latencies = mine["latency_ns"].sort()
         for name, share in {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999}.items():
             exact = latencies[math.ceil(share * mine.height) - 1]

@@ -245,6 +245,41 @@ fn requests_come_in_order_of_completion_and_make_up_the_report() {
 }
 
 #[test]
+fn the_slowest_are_the_rows_that_took_as_long_as_p99() {
+    for case in 0..BUSY.len() {
+        let (value, rows) = record_busy(case, &[]);
+        let r = Table::Requests;
+        let (operations, latencies) = (rows.words(r, "operation"), rows.whole(r, "latency_ns"));
+        let parts = PARTS.map(|part| rows.whole(r, part));
+        for operation in [&OPERATIONS[..], &["all"]].concat() {
+            let class = &value["host"][operation];
+            let slowest = &class["slowest"];
+            if count(&class["requests"]) == 0 {
+                assert!(slowest.is_null());
+                continue;
+            }
+            let (from, p99) = (count(&slowest["from_ns"]), count(&class["latency_ns"]["p99"]));
+            assert!(from <= p99 && p99 - from <= p99 / 32, "from {from}, p99 {p99}");
+            let of = |i: usize| operation == "all" || operations[i] == operation;
+            let slow: Vec<usize> =
+                (0..latencies.len()).filter(|&i| of(i) && latencies[i] >= from).collect();
+            assert_eq!(slow.len() as u64, count(&slowest["requests"]), "{operation}");
+            assert!(slow.len() as u64 * 100 >= count(&class["requests"]));
+            let delay = &slowest["delay_ns_by_cause"];
+            for (name, part) in PARTS.iter().zip(&parts) {
+                let mean = slow.iter().map(|&i| part[i]).sum::<u64>() as f64 / slow.len() as f64;
+                let cause = name.strip_suffix("_ns").unwrap();
+                let told = match cause.strip_prefix("queue_") {
+                    Some(source) => &delay["queue"][source],
+                    None => &delay[cause],
+                };
+                assert_eq!(common::number(told), mean, "case {case}, {operation}, {cause}");
+            }
+        }
+    }
+}
+
+#[test]
 fn percentiles_of_the_rows_are_those_of_the_histogram() {
     let (value, rows) = record_busy(0, &[]);
     let operations = rows.words(Table::Requests, "operation");

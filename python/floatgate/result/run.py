@@ -236,6 +236,8 @@ class Result(Value):
         for path, value in flat(self.data):
             if path.partition(".")[0] in ("schema", "provenance", "timing"):
                 continue
+            if path.endswith(".slowest"):
+                continue  # Nothing, where others have numbers below it.
             here = "_ns" not in path or not path.startswith(absent)
             row[path] = value if here else None
         if provenance:

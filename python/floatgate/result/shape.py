@@ -70,6 +70,11 @@ def _of_now(value: dict[str, Any]) -> dict[str, Any]:
         checks.setdefault("padding", 0)
     if isinstance(host, dict):
         host.setdefault("flows", None)
+        flows = host["flows"].values() if isinstance(host["flows"], dict) else ()
+        for part in (host, host.get("high"), *flows):
+            for one in part.values() if isinstance(part, dict) else ():
+                if isinstance(one, dict) and "latency_ns" in one:
+                    one.setdefault("slowest", None)
     if isinstance(policies, dict):
         policies.setdefault(ARBITRATION, copy.deepcopy(sample()["policies"][ARBITRATION]))
     if isinstance(timing, dict):
@@ -149,7 +154,7 @@ def _misfits(value: Any, known: Any, path: str) -> Iterator[tuple[str, str]]:
     if known is None:
         return
     if isinstance(known, dict):
-        if value is None and path.endswith("delay_ns_by_cause"):
+        if value is None and path.endswith(("delay_ns_by_cause", "slowest")):
             return
         if not isinstance(value, dict):
             yield path, "is no table"

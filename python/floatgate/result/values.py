@@ -96,6 +96,28 @@ def delays(host: Mapping[str, Any]) -> dict[str, float]:
     return dict(flat(host["delay_ns_by_cause"] or {}))
 
 
+def slowest(host: Mapping[str, Any]) -> dict[str, float]:
+    """The mean delay of the slowest of one host operation by cause, from p99 on; empty if unknown.
+
+    Results of earlier versions do not have it.
+    """
+    found = host.get("slowest")
+    return delays(found) if found else {}
+
+
+def largest(split: Mapping[str, float]) -> tuple[str, float] | None:
+    """The largest cause of a delay, and its share; None of no delay.
+
+    >>> largest({"array": 30.0, "queue.gc": 90.0}), largest({"array": 0.0}), largest({})
+    (('queue.gc', 0.75), None, None)
+    """
+    whole = sum(split.values())
+    if not whole:
+        return None
+    cause, most = max(split.items(), key=lambda item: item[1])
+    return cause, most / whole
+
+
 def flat(value: object, path: str = "", *, lists: bool = False) -> Iterator[tuple[str, Any]]:
     """Every value of nested tables with its path, `host.write.bytes`; lists if they are wanted."""
     if isinstance(value, Mapping):

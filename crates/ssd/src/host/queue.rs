@@ -1,7 +1,7 @@
 //! The requests inside the drive, from the moment when it takes them in to their completion, and
 //! what is counted of them.
 
-use super::{Barrier, InFront};
+use super::{Barrier, ByLatency, InFront};
 use crate::device::{NONE, Spent};
 use kernel::{Dur, Histogram, Prio, Time};
 use std::collections::VecDeque;
@@ -45,22 +45,8 @@ pub struct ClassStats {
     pub bytes: u64,
     /// Their latencies: completion minus arrival.
     pub latency: Histogram,
-    /// Total delay by the throttle, in ns.
-    pub throttle_ns: u128,
-    /// Total wait behind each source, in ns, in the order of `Source::ALL`.
-    pub queue_ns: [u128; 6],
-    /// Total time on or waiting for the channel, in ns.
-    pub bus_ns: u128,
-    /// Total time in the array, in ns.
-    pub array_ns: u128,
-    /// Total time of correcting errors: what sensing and sending took beyond a plain read, in ns.
-    pub ecc_ns: u128,
-    /// Total time on the way into or out of the write buffer, or waiting for it, in ns.
-    pub buffer_ns: u128,
-    /// Total time on the link to the host, or waiting for it, in ns.
-    pub link_ns: u128,
-    /// Total time in the controller, or waiting for one of its cores, in ns.
-    pub controller_ns: u128,
+    /// Where their time went.
+    pub delays: ByLatency,
 }
 
 impl ClassStats {
@@ -69,23 +55,7 @@ impl ClassStats {
         self.requests += 1;
         self.bytes += bytes;
         self.latency.record(latency);
-        self.throttle_ns += u128::from(throttle);
-        for (sum, ns) in self.queue_ns.iter_mut().zip(spent.queue) {
-            *sum += u128::from(ns);
-        }
-        self.bus_ns += u128::from(spent.bus);
-        self.array_ns += u128::from(spent.array);
-        if spent.ecc | spent.buffer > 0 {
-            self.ecc_ns += u128::from(spent.ecc);
-            self.buffer_ns += u128::from(spent.buffer);
-        }
-    }
-
-    /// The sum of the parts, which must equal the sum of the latencies.
-    pub fn parts_ns(&self) -> u128 {
-        let waits = self.throttle_ns + self.queue_ns.iter().sum::<u128>();
-        let host = self.buffer_ns + self.link_ns + self.controller_ns;
-        waits + self.bus_ns + self.array_ns + self.ecc_ns + host
+        self.delays.add(latency, throttle, spent);
     }
 }
 
@@ -318,17 +288,14 @@ impl Requests {
     pub(crate) fn complete_apart(&mut self, id: u32, spent: &Spent, front: InFront, now: Time) {
         let Inside { arrived, class, prio, flow, bytes, throttle, .. } = self.slots[id as usize];
         let class = class as usize;
-        let [controller, link] = front;
-        let add = |counts: &mut [ClassStats; 4]| {
-            counts[class].controller_ns += u128::from(controller);
-            counts[class].link_ns += u128::from(link);
-        };
+        let latency = now - arrived;
+        let add = |counts: &mut [ClassStats; 4]| counts[class].delays.add_in_front(latency, front);
         add(&mut self.stats.classes);
         if prio == Prio::High {
             add(self.stats.urgent.get_or_insert_default());
         }
         if let Some(flow) = self.stats.flows.get_mut(usize::from(flow)) {
-            flow[class].complete(bytes.into(), now - arrived, throttle, spent);
+            flow[class].complete(bytes.into(), latency, throttle, spent);
             add(flow);
         }
     }

@@ -6,7 +6,7 @@
 //! as long. A run of any length has between half as many and as many.
 
 use super::{Column, Look, PARTS, part_names, parts_ns};
-use crate::host::{Class, ClassStats};
+use crate::host::{Class, Delays};
 use ftl::{Ftl, Kit};
 use kernel::{Dur, Time};
 use nand::{BySource, Source};
@@ -87,10 +87,9 @@ impl Series {
         });
         let mut parts = [0; PARTS];
         for class in &stats.classes {
-            let &ClassStats { bus_ns, array_ns, ecc_ns, buffer_ns, link_ns, controller_ns, .. } =
-                class;
-            let served = [bus_ns, array_ns, ecc_ns, buffer_ns, link_ns, controller_ns];
-            let more = parts_ns(class.throttle_ns, class.queue_ns, served);
+            let Delays { throttle, queue, bus, array, ecc, buffer, link, controller, .. } =
+                class.delays.all();
+            let more = parts_ns(throttle, queue, [bus, array, ecc, buffer, link, controller]);
             for (sum, part) in parts.iter_mut().zip(more) {
                 *sum += part;
             }

@@ -189,8 +189,10 @@ fn check<K: Kit>(
         law(!plain || used == pages_in_use(ftl) + erased, "pages programmed = in use + erased");
     }
     let latencies: u128 = stats.classes.iter().map(|c| c.latency.sum_ns()).sum();
-    let parts: u128 = stats.classes.iter().map(ClassStats::parts_ns).sum();
+    let parts: u128 = stats.classes.iter().map(|c| c.delays.all().total()).sum();
     law(latencies == parts, "the parts of latency add up");
+    let same = stats.classes.iter().all(|c| c.delays.since(0) == c.delays.all());
+    law(same, "delays by latency make up the whole");
     for (at, whole) in stats.classes.iter().enumerate().filter(|_| !stats.flows.is_empty()) {
         let flows = || stats.flows.iter().map(|flow| &flow[at]);
         let mut latency = Histogram::default();
@@ -199,7 +201,7 @@ fn check<K: Kit>(
             .map(|of| flows().map(of).sum::<u64>());
         let same = (requests, bytes) == (whole.requests, whole.bytes);
         law(same && latency == whole.latency, "flows make up the whole");
-        let adds_up = flows().all(|f| f.latency.sum_ns() == f.parts_ns());
+        let adds_up = flows().all(|f| f.latency.sum_ns() == f.delays.all().total());
         law(adds_up, "the parts of each flow's latency add up");
     }
     // Little's law over the whole run: mean latency x rate = mean number waiting or inside, where

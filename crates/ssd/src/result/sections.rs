@@ -2,7 +2,7 @@
 
 use crate::config::{Drive, Pace};
 use crate::device::{Cells, SUSPEND};
-use crate::host::ClassStats;
+use crate::host::{ClassStats, Delays, begin_of_cell};
 use crate::run::capacity;
 use crate::sim::{Class, DeviceStats, Sim, Stats, WaitStats};
 use ftl::{Cost, Counts, Ftl, Kit, ReadDisturb, State, Throttle};
@@ -58,46 +58,48 @@ pub(super) fn host(stats: &Stats, flows: &[Flow]) -> Value {
 
 /// Requests by what they do, and all of them.
 fn classes(classes: &[ClassStats; 4]) -> Value {
-    let mut all = ClassStats::default();
-    for class in classes {
-        all.requests += class.requests;
-        all.bytes += class.bytes;
-        all.latency.merge(&class.latency);
-        all.throttle_ns += class.throttle_ns;
-        for (sum, ns) in all.queue_ns.iter_mut().zip(class.queue_ns) {
-            *sum += ns;
-        }
-        all.bus_ns += class.bus_ns;
-        all.array_ns += class.array_ns;
-        all.ecc_ns += class.ecc_ns;
-        all.buffer_ns += class.buffer_ns;
-        all.link_ns += class.link_ns;
-        all.controller_ns += class.controller_ns;
-    }
-    let by_name = Class::ALL.map(|c| (c.name().to_owned(), class(&classes[c as usize])));
-    by_name.into_iter().chain([("all".to_owned(), class(&all))]).collect()
+    let by_name = Class::ALL.map(|c| (c.name().to_owned(), class(&[&classes[c as usize]])));
+    let all = ("all".to_owned(), class(&classes.each_ref()));
+    by_name.into_iter().chain([all]).collect()
 }
 
-fn class(c: &ClassStats) -> Value {
-    let mean = |ns: u128| if c.requests == 0 { 0.0 } else { ns as f64 / c.requests as f64 };
-    let waits = |s: Source| mean(c.queue_ns[s as usize]);
+/// Requests of some classes together.
+fn class(of: &[&ClassStats]) -> Value {
+    let mut times = Histogram::new();
+    of.iter().for_each(|c| times.merge(&c.latency));
+    let delays = |ns: u64| of.iter().map(|c| c.delays.since(ns)).sum::<Delays>();
+    let p99 = times.quantile_ns(0.99);
+    let (all, slowest) = (delays(0), delays(p99));
+    json!({
+        "requests": all.requests,
+        "bytes": of.iter().map(|c| c.bytes).sum::<u64>(),
+        "latency_ns": latency(&times),
+        "delay_ns_by_cause": means(&all),
+        "slowest": (slowest.requests > 0).then(|| json!({
+            "requests": slowest.requests,
+            "from_ns": begin_of_cell(p99),
+            "delay_ns_by_cause": means(&slowest),
+        })),
+    })
+}
+
+/// The mean delay of a request, by cause.
+fn means(delays: &Delays) -> Value {
+    let n = delays.requests;
+    let mean = |ns: u128| if n == 0 { 0.0 } else { ns as f64 / n as f64 };
+    let waits = |s: Source| mean(delays.queue[s as usize]);
     let queue = of_sources(|s| if s == SUSPEND { 0.0 } else { waits(s) });
     json!({
-        "requests": c.requests,
-        "bytes": c.bytes,
-        "latency_ns": latency(&c.latency),
-        "delay_ns_by_cause": {
-            "throttle": mean(c.throttle_ns),
-            "queue": queue,
-            "bus": mean(c.bus_ns),
-            "array": mean(c.array_ns),
-            "ecc": mean(c.ecc_ns),
-            "buffer": mean(c.buffer_ns),
-            "link": mean(c.link_ns),
-            "controller": mean(c.controller_ns),
-            "suspend": waits(SUSPEND),
-            "map": 0.0,
-        },
+        "throttle": mean(delays.throttle),
+        "queue": queue,
+        "bus": mean(delays.bus),
+        "array": mean(delays.array),
+        "ecc": mean(delays.ecc),
+        "buffer": mean(delays.buffer),
+        "link": mean(delays.link),
+        "controller": mean(delays.controller),
+        "suspend": waits(SUSPEND),
+        "map": 0.0,
     })
 }
 

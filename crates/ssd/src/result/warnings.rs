@@ -83,8 +83,8 @@ fn buffer_never_filled<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     if let Some(buffer) = e.sim.buffer()
         && buffer.most < buffer.places
     {
-        let writes = &e.stats.classes[Class::Write as usize];
-        let took = writes.buffer_ns + writes.link_ns + writes.controller_ns > 0;
+        let writes = e.stats.classes[Class::Write as usize].delays.all();
+        let took = writes.buffer + writes.link + writes.controller > 0;
         tell(
             "buffer-never-filled",
             format!(

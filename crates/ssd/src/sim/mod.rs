@@ -22,7 +22,9 @@ pub use wait::WaitStats;
 pub use watch::Stretch;
 
 pub use crate::device::{DeviceStats, PageCounts};
-pub use crate::host::{BufferCounts, Class, ClassStats, Completion, Overload, Safe, Stats};
+pub use crate::host::{
+    BufferCounts, ByLatency, Class, ClassStats, Completion, Delays, Overload, Safe, Stats,
+};
 
 use crate::config::{Drive, Host, PendingRead, Recording, UnmappedRead};
 use crate::device::{Cells, Device};
