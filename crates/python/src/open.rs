@@ -520,7 +520,7 @@ fn read(path: &Path) -> Result<String, String> {
         }
         Ok(_) => Ok(text),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            Err(format!("{shown}: there is no such file"))
+            Err(format!("{shown}: there is no such file; {}", workload::file_hint(path)))
         }
         Err(e) if e.kind() == std::io::ErrorKind::InvalidData => {
             Err(format!("{shown}: this is not text; expected a TOML file"))

@@ -41,6 +41,8 @@ impl<'a> At<'a> {
     pub(crate) fn wrong_type<T>(self, expected: &str) -> Option<T> {
         let meant = match &self.node.value {
             Value::Text(text) if expected.ends_with("number") => number_meant(text),
+            // 1e6: a whole number that is not written as one.
+            Value::Float(x) if expected == WHOLE => Some(*x).filter(|x| x.fract() == 0.0),
             _ => None,
         };
         let hint = meant.map_or(String::new(), |meant| format!("; did you mean {meant}?"));
@@ -90,7 +92,7 @@ impl<'a> At<'a> {
             Value::Int(n) if n < least => self.wrong_value(format!("must be at least {least}"), ""),
             Value::Int(n) if n > most => self.wrong_value(format!("must be at most {most}"), ""),
             Value::Int(n) => Some(n),
-            _ => self.wrong_type("a whole number"),
+            _ => self.wrong_type(WHOLE),
         }
     }
 
@@ -116,6 +118,9 @@ impl<'a> At<'a> {
         self.refuse(Kind::Unit, said, label)
     }
 }
+
+/// What is expected of a whole number.
+const WHOLE: &str = "a whole number";
 
 /// The number that a text such as `1M`, `64k` or `20%` means.
 fn number_meant(text: &str) -> Option<f64> {

@@ -499,7 +499,7 @@ impl Work<'_> {
             let alone = json!({ "pattern": "random-write", key: value });
             if let Err(error) = serde_json::from_value::<workload::Generator>(alone) {
                 let message = format!("`{path}` is not what a generator takes");
-                self.fail(Kind::Value, message, &[(&path, &error.to_string())]);
+                self.fail(Kind::Value, message, &[(&path, &told(&error))]);
             }
         }
     }
@@ -572,6 +572,16 @@ impl Work<'_> {
 fn whole_pages(pages: f64) -> u64 {
     let near = pages.round();
     if (pages - near).abs() < 1e-6 { near as u64 } else { pages.floor() as u64 }
+}
+
+/// What a generator says of a value, with the word that was meant.
+fn told(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let mut words = said.split('`').skip(1).step_by(2);
+    match words.next().and_then(|word| kernel::nearest(word, words)) {
+        Some(near) if said.starts_with("unknown") => format!("did you mean `{near}`?"),
+        _ => said,
+    }
 }
 
 /// A size for messages: exact where that is short, else with two decimals.

@@ -166,6 +166,36 @@ error[config::policy]: `victm` is not a policy family (they are cost, throttle, 
 }
 
 #[test]
+fn numbers_and_words_of_generators_are_guessed() {
+    Case {
+        file: GOOD.into(),
+        set: &["workload.requests=1e6", "host.queue-depth=1.5", "workload.arrivals={ poison = 1 }"],
+        ..Case::default()
+    }
+    .shows(
+        r#"
+error[config::type]: `workload.requests` must be a whole number
+ --> --set argument 1
+  |
+1 | workload.requests=1e6
+  |                   ^^^ this is a number; did you mean 1000000?
+
+error[config::type]: `host.queue-depth` must be a whole number
+ --> --set argument 2
+  |
+1 | host.queue-depth=1.5
+  |                  ^^^ this is a number
+
+error[config::value]: `workload.arrivals` is not what a generator takes
+ --> --set argument 3
+  |
+1 | workload.arrivals={ poison = 1 }
+  |                   ^^^^^^^^^^^^^^ did you mean `poisson`?
+"#,
+    );
+}
+
+#[test]
 fn what_is_missing_is_said_once_for_each_section() {
     file("[geometry]\nchannels = 2\n").shows(
         r"

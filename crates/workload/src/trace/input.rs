@@ -91,6 +91,21 @@ impl Compression {
     }
 }
 
+/// What to say behind a file that is not there: the one beside it that was meant.
+pub fn file_hint(path: &Path) -> String {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let entries = std::fs::read_dir(here).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort_unstable();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match kernel::nearest(&name, names.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{}`?", folder.join(near).display()),
+        None => "check the path".into(),
+    }
+}
+
 impl Stored {
     /// The file at `path`, which must be one and must not be empty.
     pub(crate) fn file(path: &Path) -> Result<Self, TraceError> {
@@ -99,7 +114,7 @@ impl Stored {
             TraceError::File(detail(&shown, Spot::Whole, found, "a trace file", hint))
         };
         let meta = std::fs::metadata(path).map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound => fail("there is no such file".into(), "check the path"),
+            io::ErrorKind::NotFound => fail("there is no such file".into(), &file_hint(path)),
             _ => fail(format!("it cannot be opened ({e})"), "check the path and its permissions"),
         })?;
         if meta.is_dir() {

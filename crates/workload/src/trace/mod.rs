@@ -25,6 +25,7 @@ use self::feed::Feed;
 use self::format::Visit;
 use self::input::Compression;
 pub(crate) use self::input::Stored;
+pub use self::input::file_hint;
 pub use self::options::{Event, FlowBy, ReadOptions, Tally, TimeUnit};
 use self::reader::{Reader, Reading, Survey};
 pub(crate) use self::reader::{Regions, Tenants, Whose};

@@ -250,6 +250,14 @@ fn files_that_cannot_be_opened() {
     };
     let dir = std::env::temp_dir();
     assert!(fail(&dir.join("floatgate-no-such-file")).contains("there is no such file"));
+    let own = dir.join(format!("floatgate-hint-{}", std::process::id()));
+    std::fs::create_dir(&own).unwrap();
+    std::fs::write(own.join("mine.csv"), "").unwrap();
+    let meant = fail(&own.join("mnie.csv"));
+    let near = own.join("mine.csv").display().to_string();
+    assert!(meant.contains(&format!("did you mean `{near}`?")), "{meant}");
+    assert!(fail(&own.join("quite-another")).contains("check the path"));
+    std::fs::remove_dir_all(own).unwrap();
     assert!(fail(&dir).contains("this is a directory"));
     #[cfg(unix)]
     assert!(fail(Path::new("/dev/null")).contains("a pipe or a device"));
