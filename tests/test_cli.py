@@ -1,5 +1,6 @@
 """The command line: what it prints where, and with which exit code it ends."""
 
+import io
 import json
 import os
 import pty
@@ -58,6 +59,68 @@ def test_importing_the_package_loads_next_to_nothing() -> None:
         "floatgate.result.shown",
         "floatgate",
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    {
+        "runn": "`runn` is not a command of floatgate; did you mean `run`?",
+        "config shw agcr": "`shw` is not a command of floatgate config; did you mean `show`?",
+        "run agcr zipf --stedy": "`--stedy` is not an option of floatgate run; "
+        "did you mean `--steady`?",
+        "run agcr zipf --seed x": "`--seed`: expected a whole number from 0 on, not `x`; "
+        "see `floatgate run --help`",
+        "run agcr zipf --seed -1": "`--seed`: expected a whole number from 0 on, not `-1`; "
+        "see `floatgate run --help`",
+        "run agcr zipf --seed": "`--seed` needs a value; see `floatgate --help`",
+        "run": "floatgate run needs DRIVE; see `floatgate run --help`",
+        "run agcr zipf more": "floatgate run takes no further argument: `more`; "
+        "see `floatgate run --help`",
+        "run agcr zipf --json=3": "`--json` takes no value; see `floatgate --help`",
+        "sweep drvie.toml": "drvie.toml: there is no such file; did you mean `drive.toml`?",
+        "report reslts": "reslts: there is no such file or folder; did you mean `results`?",
+        "results SELECT reslts": "reslts: there is no such folder; did you mean `results`?",
+        "compare agcr zipf --bars waff": "--bars: `waff` is not a measure; did you mean `waf`?",
+        "explain gc-never-run": "`gc-never-run` is not the code of a warning or error; "
+        "did you mean `gc-never-ran`?",
+        "drives agrc": "`agrc` is not a drive that comes along; did you mean `agcr`?",
+        "chips C-MLC64": "`C-MLC64` is not a chip; did you mean `c-mlc64`?",
+        "policies victm": "`victm` is not a family; did you mean `victim`?",
+        "reproduce gc-lwas": "`gc-lwas` is nothing that can be reproduced; did you mean `gc-laws`?",
+        "trace list mrs": "`mrs` is no group",
+    }.items(),
+)
+def test_what_is_wrong_is_said_in_one_way_with_what_was_meant(
+    line: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from floatgate import cli
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "drive.toml").touch()
+    (tmp_path / "results").mkdir()
+    for more in ([], ["--json"]):
+        if more and not line.startswith(("run agcr zipf --st", "drives", "chips")):
+            continue
+        monkeypatch.setattr(sys, "argv", ["floatgate", *line.split(), *more])
+        out, err = io.StringIO(), io.StringIO()
+        monkeypatch.setattr(sys, "stdout", out)
+        monkeypatch.setattr(sys, "stderr", err)
+        with pytest.raises(SystemExit) as ended:
+            cli._answer()
+        assert ended.value.code == 2
+        assert out.getvalue() == ""
+        assert err.getvalue().startswith(f"error: {said}"), err.getvalue()
+        assert err.getvalue().count("\n") == 1
+
+
+def test_an_error_with_a_code_names_its_explanation(floatgate: Floatgate) -> None:
+    done = floatgate("run", "agcr", "zipf", "--set", "timing.erase=3", "--set", "host.mod=x")
+    assert done.returncode == 2
+    for code in ("config::unit", "config::unknown-key"):
+        assert f"error[{code}]" in done.stderr
+        assert f"`floatgate explain {code}` has an example" in done.stderr
+    told = floatgate("explain", "config::unit")
+    assert "Right: --set timing.erase=3ms" in told.stdout
 
 
 @pytest.mark.parametrize(

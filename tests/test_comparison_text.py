@@ -10,7 +10,7 @@ import sample
 from floatgate import Comparison, Result
 from floatgate.result.comparison import Failure
 from floatgate.result.measures import MEASURES
-from floatgate.text.comparison import page
+from floatgate.text.comparison import page, rows
 
 
 def made(**changes: Any) -> Result:
@@ -146,8 +146,40 @@ def test_wide_labels_become_numbers_with_a_legend() -> None:
     variants = [{"timing.bus": '{ rate = "333MT/s", command = "300ns" }', "seed": s} for s in "12"]
     text = str(Comparison([made(), made()], variants))
     assert max(map(len, text.splitlines())) <= 80
-    assert '  2  bus={ rate = "333MT/s", command = "300ns" } seed=2' in text
+    assert re.search(r"^ {5}bus +seed$", text, re.MULTILINE)
+    assert '  2  { rate = "333MT/s", command = "300ns" }  2\n' in text
     assert re.search(r"^  1 +250 us", text, re.MULTILINE)
+
+
+def test_parameters_of_policies_are_columns() -> None:
+    costs = ["fixed:level=low", "fixed:level=high", "agcr:window=2"]
+    comparison = Comparison([made()] * 3, [{"cost": cost, "seed": "1"} for cost in costs])
+    header, *rows_shown = str(comparison).partition("completion\n")[2].splitlines()[:4]
+    assert header.split()[:4] == ["cost", "level", "window", "seed"]
+    cells = [" ".join(row.split()[:4]) for row in rows_shown]
+    assert cells == ["fixed low - 1", "fixed high - 1", "agcr - 2 1"]
+    titles, *lines = rows(comparison, ["waf"])
+    assert titles[:5] == ["cost", "cost.level", "cost.window", "seed", "run_id"]
+    assert lines[2][:4] == ["agcr", "", "2", "1"]
+
+
+def test_the_largest_cause_of_the_slowest_requests_is_named() -> None:
+    one, other = made(), made()
+    split = other.data["host"]["read"]["slowest"]["delay_ns_by_cause"]
+    # 250 us of mean: a quarter behind the host, 8 x 250 us are added on the channel below.
+    split["queue"] |= {"gc": 0.0, "host": 0.0}
+    split |= {"array": 500.0, "bus": 1500.0}
+    del other.data["host"]["write"]["slowest"]
+    text = str(compared([one, other]))
+    body = text.partition("Why p99 is high: the largest cause of the slowest 1 %\n")[2]
+    lines = body.split("\n\n")[0].splitlines()
+    assert lines[0].split() == ["victim", "read", "write"]
+    assert re.search(r"greedy +\d+ % waiting behind gc +\d+ % waiting behind gc$", lines[1])
+    assert re.search(r"fifo +75 % on the channel +-$", lines[2])
+    for run in (one, other):
+        for op in ("read", "write"):
+            run.data["host"][op]["slowest"] = None
+    assert "Why p99" not in str(compared([one, other])), "results of before"
 
 
 def test_a_stand_in_is_marked_in_every_row() -> None:

@@ -3,6 +3,7 @@
 import re
 
 import floatgate
+import sample
 from floatgate import Result, words
 from floatgate.result.values import OPERATIONS, SOURCES
 from floatgate.text import lists
@@ -126,3 +127,21 @@ def test_durations_change_units_where_they_should() -> None:
     assert shown == [
         "0 ns", "999 ns", "1.00 us", "999 us", "500 ms", "119 s", "2.00 min", "2.50 h", "11.6 d",
     ]  # fmt: skip
+
+
+def test_the_answer_says_why_p99_is_high(result: Result) -> None:
+    # Of 1,000 reads 12 took 90 us or more: 1 us in the array and 3 us on the channel of each 4.
+    host = result.data["host"]["read"]
+    split = sample.result()["host"]["flush"]["delay_ns_by_cause"]
+    host["requests"] = 1_000
+    host["latency_ns"]["p99"] = 91_000
+    told = {"requests": 12, "from_ns": 90_000, "delay_ns_by_cause": split | {"array": 1, "bus": 3}}
+    host["slowest"] = told
+    said = " ".join(text.page(result).split())
+    assert "p99 91.0 us (the slowest 1.20 %: 75 % on the channel)" in said
+    assert "Why p99 is high: the slowest requests by cause" in said
+    assert "read 1.20 % from 90.0 us on" in said
+    # Where half are as slow, that is no tail; and older results do not know.
+    for slowest in (told | {"requests": 500}, None):
+        host["slowest"] = slowest
+        assert "p99 91.0 us. A write" in " ".join(text.page(result).split())

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-from collections.abc import Iterable
 from typing import Any
 
 from floatgate import engine
+from floatgate.hints import hint
 from floatgate.policy.finder import Finder
 
 
@@ -35,7 +34,7 @@ def policies(family: str | None = None) -> list[dict[str, Any]]:
     if family is None:
         return known
     if family not in families:
-        raise engine.InputError(f"`{family}` is not a family; {_hint(family, families)}")
+        raise engine.InputError(f"`{family}` is not a family; {hint(family, families)}")
     return [policy for policy in known if policy["family"] == family]
 
 
@@ -55,9 +54,7 @@ def drive_facts(name: str) -> dict[str, Any]:
         InputError: There is no such drive.
     """
     if name not in drives():
-        raise engine.InputError(
-            f"`{name}` is not a drive that comes along; {_hint(name, drives())}"
-        )
+        raise engine.InputError(f"`{name}` is not a drive that comes along; {hint(name, drives())}")
     resolved = engine.resolve(name, set=(), policy=(), seed=None, finder=Finder())
     found = json.loads(resolved[1])
     config, shape = found["config"], found["config"]["geometry"]
@@ -79,22 +76,6 @@ def drive_facts(name: str) -> dict[str, Any]:
     }
 
 
-def _hint(word: str, known: Iterable[str]) -> str:
-    """Those of these that are nearest, or all."""
-    names = list(known)
-    near = difflib.get_close_matches(word, names, 1)
-    if not near:
-        return f"there are {', '.join(names)}"
-    match = difflib.SequenceMatcher(b=word)
-    likeness = {}
-    for name in names:
-        match.set_seq1(name)
-        likeness[name] = match.ratio()
-    # `a-slc3` is as near to several.
-    equal = [f"`{name}`" for name in names if likeness[name] == likeness[near[0]]]
-    return f"did you mean {' or '.join(equal)}?"
-
-
 def _at(config: Any, key: str) -> Any:
     """A setting of the drive as it runs; None for what became another, as spare a capacity."""
     for part in key.split("."):
@@ -111,7 +92,7 @@ def chips(name: str | None = None) -> list[dict[str, Any]]:
     found = engine.chips(name)
     if found is None:
         known = [chip["name"] for chip in chips()]
-        raise engine.InputError(f"`{name}` is not a chip; {_hint(name or '', known)}")
+        raise engine.InputError(f"`{name}` is not a chip; {hint(name or '', known)}")
     known = json.loads(found)
     return known if name is None else [known]
 

@@ -8,7 +8,7 @@ import click
 
 from floatgate import ConfigError, InputError, InternalError, PolicyError, terminal
 from floatgate.cli import completion, interrupt
-from floatgate.cli.declare import App
+from floatgate.cli.declare import App, in_words
 from floatgate.cli.show import fail
 
 SHAPES_RESULTS = False
@@ -114,7 +114,7 @@ for _name, _place, _line in [
     (
         "explain",
         "lists:explain",
-        "Say what the warning CODE means and what to do; without a CODE, all of them.",
+        "Say what the CODE of a warning or error means and what to do; without one, all of them.",
     ),
     (
         "init",
@@ -162,7 +162,7 @@ def _answer() -> None:
     try:
         _obey(root)
     except ConfigError as error:
-        fail(str(error), 2)  # a list of errors, each with its lines
+        fail(f"{error}{_more(str(error))}", 2)  # a list of errors, each with its lines
     except PolicyError as error:
         if error.__cause__ is not None:
             import traceback
@@ -179,6 +179,14 @@ def _answer() -> None:
         )
 
 
+def _more(said: str) -> str:
+    """Where more is said of the errors in a text that have codes."""
+    import re
+
+    codes = dict.fromkeys(re.findall(r"^error\[([a-z:-]+)\]", said, re.MULTILINE))
+    return "".join(f"\n`floatgate explain {code}` has an example" for code in codes)
+
+
 def _obey(root: click.Group) -> None:
     """What the words of the command line ask for."""
     try:
@@ -186,8 +194,9 @@ def _obey(root: click.Group) -> None:
             root.invoke(context)
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        fail(error.format_message(), error.exit_code)
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        fail(f"error: {in_words(error)}", error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -26,6 +26,7 @@ from floatgate.cli.options import (
     recorded,
 )
 from floatgate.cli.show import comma_separated, several
+from floatgate.hints import hint
 from floatgate.result.measures import MEASURES, find
 from floatgate.words import colour_wanted
 from floatgate.workloads.reading import Reading
@@ -113,7 +114,7 @@ def compare(
     from floatgate.text import comparison as comparison_text
 
     if bars is not None and bars not in MEASURES:
-        raise InputError(f"--bars: `{bars}` is not a measure; there are {', '.join(MEASURES)}")
+        raise InputError(f"--bars: `{bars}` is not a measure; {hint(bars, MEASURES)}")
     if as_json and csv:
         raise InputError("either --json or --csv")
     first = list(filter(None, (measures or "").split(",")))
@@ -123,7 +124,7 @@ def compare(
         variants = expand(drive, what, policy, steadied(set, steady), seed)
         out = Path("floatgate-results") / folder_name(variants)
     try:
-        with RunsProgress(quiet=quiet) as progress:
+        with RunsProgress(quiet=quiet, as_json=as_json) as progress:
             comparison = floatgate.compare(
                 drive,
                 what,

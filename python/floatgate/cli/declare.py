@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import re
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any, Union, get_args, get_origin
 
 import click
+
+from floatgate.hints import hint, nearest
 
 SHAPES_RESULTS = False
 
@@ -49,10 +52,33 @@ def option(*flags: str, **how: Any) -> Option:
     return Option(flags, **how)
 
 
+class _Number(click.ParamType[float]):
+    """A number, from a least one on."""
+
+    def __init__(self, kind: type[int] | type[float], least: float | None = None) -> None:
+        self._kind = kind
+        self._least = least
+        self.name = "integer" if kind is int else "float"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | float:
+        """The number that is said."""
+        try:
+            number = self._kind(value)
+        except ValueError:
+            number = None
+        if number is not None and (self._least is None or number >= self._least):
+            return number
+        what = "a whole number" if self._kind is int else "a number"
+        least = "" if self._least is None else f" from {self._least:g} on"
+        return self.fail(f"expected {what}{least}, not `{value}`", param, ctx)
+
+
 _TYPES: Mapping[type, Any] = {
     str: click.STRING,
-    int: click.INT,
-    float: click.FLOAT,
+    int: _Number(int),
+    float: _Number(float),
     Path: click.Path(path_type=Path),
 }
 
@@ -89,6 +115,17 @@ class _Group(click.Group):
         if cmd_name not in self.commands and cmd_name in self._entries:
             self.commands[cmd_name] = _made(cmd_name, self._entries[cmd_name])
         return self.commands.get(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Finds the command that the words begin with."""
+        if args and args[0] not in self._entries and not args[0].startswith("-"):
+            said = hint(args[0], self._entries)
+            raise click.UsageError(
+                f"`{args[0]}` is not a command of {ctx.command_path}; {said}", ctx
+            )
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes what each does, in a line; one that says so where it is declared is not made."""
@@ -179,12 +216,35 @@ def _parameter(parameter: inspect.Parameter) -> click.Parameter:
     if kind is bool:
         more["is_flag"] = True
     if how.min is not None:
-        more["type"] = (click.FloatRange if kind is float else click.IntRange)(min=how.min)
+        more["type"] = _Number(float if kind is float else int, how.min)
     if how.completes is not None:
         more["shell_complete"] = functools.partial(_complete, how.completes)
     # What a flag is without the word need not be said.
     more["show_default"] = default is not None and (kind is not bool or "/" in flags[0])
     return click.Option([parameter.name, *flags], multiple=several, **more)
+
+
+def in_words(error: click.ClickException) -> str:
+    """What is wrong with the words of a command line, as other errors say it."""
+    said = error.format_message().rstrip(".")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    where = context.command_path if context is not None else "floatgate"
+    if isinstance(error, click.NoSuchOption) and context is not None:
+        flags = [flag for each in context.command.params for flag in each.opts]
+        near = [name for name in nearest(error.option_name, flags) if name.startswith("--")]
+        said = f"`{error.option_name}` is not an option of {where}"
+        if near:
+            return f"{said}; {hint(error.option_name, near)}"
+    elif isinstance(error, click.MissingParameter) and context is not None and error.param:
+        said = f"{where} needs {error.param.make_metavar(context)}"
+    elif isinstance(error, click.BadOptionUsage):
+        without = "not take" in said
+        said = f"`{error.option_name}` {'takes no' if without else 'needs a'} value"
+    elif isinstance(error, click.BadParameter) and error.param is not None:
+        said = f"`{error.param.opts[0]}`: {error.message}"
+    elif found := re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", said):
+        said = f"{where} takes no further argument: `{found[1]}`"
+    return said if said.endswith("?") else f"{said}; see `{where} --help`"
 
 
 def _listed(

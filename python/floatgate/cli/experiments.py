@@ -71,7 +71,7 @@ def sweep(
     from floatgate.runs.sweep import carry_on, prepare
 
     executor = executor_of(cluster, workers)
-    with RunsProgress(quiet=quiet) as progress:
+    with RunsProgress(quiet=quiet, as_json=as_json) as progress:
         prepared = prepare(experiment, quick=quick, out=out, traces=traces, progress=progress)
     if dry_run:
         if watch:
@@ -81,7 +81,7 @@ def sweep(
     live = _live(prepared) if watch else None
     with watched(live) if live else nullcontext():
         try:
-            with RunsProgress(quiet=quiet) as progress:
+            with RunsProgress(quiet=quiet, as_json=as_json) as progress:
 
                 def told(standing: Standing) -> None:
                     progress(standing)
@@ -237,7 +237,7 @@ def reproduce(
         return
     executor = executor_of(cluster, workers)
     try:
-        with RunsProgress(quiet=quiet) as progress:
+        with RunsProgress(quiet=quiet, as_json=as_json) as progress:
             made = make(
                 name,
                 quick=quick,
@@ -306,7 +306,7 @@ def _measure(
     if traces:
         raise InputError(f"`{name}` reads no traces: leave out --traces")
     module = importlib.import_module(f"floatgate.reproduce.studies.{name}")
-    with FramesProgress(quiet=quiet) as progress:
+    with FramesProgress(quiet=quiet, as_json=as_json) as progress:
         made = module.measure(quick=quick, out=out, workers=workers, progress=progress)
     if as_json:
         print_json(f"floatgate.{name}/1", **{k: v for k, v in made.data.items() if k != "schema"})

@@ -71,7 +71,7 @@ def lifetime(
     from floatgate.life.lifetime import lifetime_data
     from floatgate.text import lifetime as lifetime_text
 
-    with Progress(quiet=quiet) as progress:
+    with Progress(quiet=quiet, as_json=as_json) as progress:
         result = floatgate.lifetime(
             drive,
             workload,

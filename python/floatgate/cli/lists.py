@@ -28,9 +28,9 @@ def drives(
 
 
 def explain(
-    code: Annotated[str | None, Argument(help="The word in brackets behind it.")] = None,
+    code: Annotated[str | None, Argument(help="The word in brackets.")] = None,
 ) -> None:
-    """Say what the warning CODE means and what to do; without a CODE, all of them."""
+    """Say what the CODE of a warning or error means and what to do; without one, all of them."""
     from floatgate.text import explained
 
     print(explained.page(code, colour=colour_wanted()))

@@ -1,4 +1,4 @@
-"""How far a run or several have come: one line on standard error, on a terminal only."""
+"""How far a run or several have come: a line on standard error that is drawn anew on a terminal."""
 
 from __future__ import annotations
 
@@ -18,12 +18,27 @@ if TYPE_CHECKING:
 SHAPES_RESULTS = False
 
 
-class _Line:
-    """One line that is drawn anew; as a context, it has gone at the end."""
+QUICK = 2.0
+"""Seconds of processor time: what takes no longer says nothing where there is no terminal."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        self._on = not quiet and sys.stderr.isatty()
-        self._start = time.monotonic()
+MANY = 1_000_000
+"""Requests, and records that are checked: several runs with fewer are quick. Others carry them out,
+so that the processor time of this process says little."""
+
+
+class _Line:
+    """One line that is drawn anew; as a context, it has gone at the end.
+
+    Where standard error is no terminal, each stage is told once, in a line of its own, as soon as
+    the command is not a quick one; with `as_json` a program listens, and nothing is told.
+    """
+
+    def __init__(self, *, quiet: bool = False, as_json: bool = False) -> None:
+        terminal = sys.stderr.isatty()
+        self._on = not quiet and terminal
+        self._lines = not (quiet or as_json or terminal)
+        self._start, self._begun = time.monotonic(), time.process_time()
+        self._told: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -36,15 +51,21 @@ class _Line:
         sys.stderr.write(control("\r\033[K") + line)
         sys.stderr.flush()
 
+    def _tell(self, stage: str, line: str) -> None:
+        """A line of its own, if the stage has none."""
+        if self._lines and stage not in self._told:
+            self._told.add(stage)
+            sys.stderr.write(f"{_without_bar(line)}\n")
+            sys.stderr.flush()
+
 
 class Progress(_Line):
     """Call it with the state of a run."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        super().__init__(quiet=quiet)
+    def __init__(self, *, quiet: bool = False, as_json: bool = False) -> None:
+        super().__init__(quiet=quiet, as_json=as_json)
         self._stage = ""
         self._candidate = ""
-        self._lines = not quiet and not self._on
 
     def candidate(self, run: int, most: int, what: str) -> None:
         """What is run from now on, and which run of how many; a line where there is no terminal."""
@@ -57,34 +78,46 @@ class Progress(_Line):
     def __call__(self, stage: str, done: int, total: int | None, now_ns: int) -> None:
         """Draws the line anew."""
         interrupt.check()
-        if not self._on:
+        if not (self._on or self._lines):
             return
         if stage != self._stage:
             # Its rate is its own: what was done before the first call is little.
             self._stage, self._start = stage, time.monotonic()
         state = line(stage, done, total, now_ns, time.monotonic() - self._start)
+        if not self._on:
+            if done and not self._candidate and time.process_time() - self._begun >= QUICK:
+                self._tell(stage, state)
+            return
         # One line of a terminal, or it could not be drawn over; the bar goes first.
         room = shutil.get_terminal_size().columns - 1
         drawn = self._candidate + state
-        if len(drawn) > room:
-            drawn = re.sub(r" \[[# ]*\]", "", drawn)
-        self._draw(drawn[:room])
+        self._draw((drawn if len(drawn) <= room else _without_bar(drawn))[:room])
+
+
+def _without_bar(line: str) -> str:
+    return re.sub(r" \[[# ]*\]", "", line)
 
 
 class RunsProgress(_Line):
     """Call it with the standing of a comparison; first it says which runs are made again."""
 
-    _told = False
+    _remade_told = False
 
     def __call__(self, standing: Standing) -> None:
         """Draws the line anew."""
         interrupt.check()
-        if not self._told and not standing.checking:
-            self._told = True
+        if not self._remade_told and not standing.checking:
+            self._remade_told = True
             sys.stderr.write("".join(f"{line}\n" for line in standing.remade))
             sys.stderr.flush()
+        if not (self._on or self._lines):
+            return
+        state = runs_line(standing, time.monotonic() - self._start)
         if self._on:
-            self._draw(runs_line(standing, time.monotonic() - self._start))
+            self._draw(state)
+        elif max(standing.requests, standing.read) >= MANY:
+            # Several runs may take hours: each tenth of them is a stage.
+            self._tell("checking" if standing.checking else f"{standing.share:.1f}", state)
 
 
 class FramesProgress(_Line):
@@ -93,8 +126,11 @@ class FramesProgress(_Line):
     def __call__(self, done: int, total: int) -> None:
         """Draws the line anew."""
         interrupt.check()
+        state = f"{short(done)} of {short(total)} codewords"
         if self._on:
-            self._draw(f"{short(done)} of {short(total)} codewords")
+            self._draw(state)
+        elif done:
+            self._tell("codewords", state)
 
 
 def line(stage: str, done: int, total: int | None, now_ns: int, elapsed: float) -> str:

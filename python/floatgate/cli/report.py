@@ -7,6 +7,7 @@ from typing import Annotated
 
 from floatgate import InputError
 from floatgate.cli.declare import Argument, option
+from floatgate.hints import hint
 
 
 def report(
@@ -57,8 +58,8 @@ def report(
     if figures is None and (figure or columns is not None or format is not None):
         raise InputError("--figure, --columns and --format are for files: add --figures DIR")
     if format is not None and format not in reports.FORMATS:
-        known = " and ".join(reports.FORMATS)
-        raise InputError(f"--format: `{format}` is no format of figures; there are {known}")
+        said = hint(format, reports.FORMATS)
+        raise InputError(f"--format: `{format}` is no format of figures; {said}")
     made = reports.of(reports.load(results), title)
     files = []
     if figures is not None:

@@ -60,7 +60,7 @@ def run(
 
     if snapshots and out is None:
         raise InputError("--snapshots is stored beside the result: say where with --out DIR")
-    with Progress(quiet=quiet) as progress:
+    with Progress(quiet=quiet, as_json=as_json) as progress:
         how = {"policy": policy, "set": set, "seed": seed, "steady": steady, "out": out}
         more: Any = how | {"record": recorded(snapshots), "progress": progress} | reading
         result = floatgate.run(drive, what, **more)

@@ -73,7 +73,7 @@ def describe(
 
     if plot is not None:
         pages.check(plot)
-    with Progress(quiet=quiet) as progress:
+    with Progress(quiet=quiet, as_json=as_json) as progress:
         description = floatgate.describe(
             workload,
             page_size,
@@ -113,7 +113,7 @@ def convert(
     from floatgate.cli.progress import Progress
     from floatgate.words import number
 
-    with Progress(quiet=quiet) as progress:
+    with Progress(quiet=quiet, as_json=as_json) as progress:
         said = floatgate.convert(
             workload,
             out,
@@ -154,7 +154,7 @@ def fit(
 
     if output is not None and output.suffix != ".toml":
         raise floatgate.InputError(f"{output}: a profile is TOML; expected a name ending in .toml")
-    with Progress(quiet=quiet) as progress:
+    with Progress(quiet=quiet, as_json=as_json) as progress:
         profile = floatgate.fit(
             trace,
             progress=progress,

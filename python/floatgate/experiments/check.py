@@ -11,15 +11,16 @@ from typing import Any, NamedTuple, cast
 from floatgate import engine
 from floatgate.engine import InputError
 from floatgate.experiments.axes import MistakeError
-from floatgate.experiments.errors import Mistake, Text, nearest
+from floatgate.experiments.errors import Mistake, Text
 from floatgate.experiments.toml import Path as At
 from floatgate.experiments.toml import inline
+from floatgate.hints import file_hint, hint
 from floatgate.report.verdicts import is_relation
 from floatgate.result.files import reason
 from floatgate.result.folder import CHOICES
 from floatgate.workloads.reading import Reading
 
-__all__ = ["BLOCK", "SCHEMA", "MistakeError", "nearest"]
+__all__ = ["BLOCK", "SCHEMA", "MistakeError"]
 
 SCHEMA = "floatgate.experiment/1"
 
@@ -140,7 +141,7 @@ def read(path: str | os.PathLike[str]) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
+        raise InputError(f"{path}: there is no such file; {file_hint(path)}") from None
     except IsADirectoryError:
         message = f"{path}: this is a directory; expected an experiment file (TOML)"
         raise InputError(message) from None
@@ -212,7 +213,7 @@ def mistakes(data: Mapping[str, Any]) -> Iterator[Mistake]:
     for i, name in enumerate(_list(data, "record")):
         if name not in CHOICES:
             message = f"`{name}` is not a table that a run records"
-            yield Mistake(("record", i), message, nearest(str(name), CHOICES))
+            yield Mistake(("record", i), message, hint(str(name), CHOICES))
 
 
 def _block(block: Mapping[str, Any], path: At) -> Iterator[Mistake]:
@@ -273,7 +274,7 @@ def _published(published: Mapping[str, Any], path: At) -> Iterator[Mistake]:
     for key, choices in OF_PUBLISHED.items():
         if published.get(key, choices[0]) not in choices:
             message = f"`{published[key]}` is no `{key}` of a published number"
-            help = nearest(str(published[key]), choices)
+            help = hint(str(published[key]), choices)
             yield Mistake((*path, key), message, help)
     value = published.get("value", 0)
     if not _is(value, NUMBER) and not (isinstance(value, str) and is_relation(value)):
@@ -294,7 +295,7 @@ def _keys(
 ) -> Iterator[Mistake]:
     for key, value in table.items():
         if key not in known:
-            yield Mistake((*path, key), f"`{key}` is not a key of {of}", nearest(key, known))
+            yield Mistake((*path, key), f"`{key}` is not a key of {of}", hint(key, known))
         elif known[key] and not _is(value, known[key]):
             yield Mistake((*path, key), f"`{key}` must be {known[key]}, not {_shown(value)}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -76,10 +75,3 @@ def spelled(path: Path) -> str:
         else:
             text += ("." if text else "") + (f'"{part}"' if "." in part else part)
     return text
-
-
-def nearest(word: str, words: Iterable[str]) -> str:
-    """What may have been meant, as help; otherwise all that there is."""
-    known = list(words)
-    near = difflib.get_close_matches(word, known, 1)
-    return f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"

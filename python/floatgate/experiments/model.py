@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from floatgate.experiments import check, toml
 from floatgate.experiments.axes import Axis, Part, axes_of, merged
 from floatgate.experiments.errors import Mistake, Text
+from floatgate.hints import hint
 from floatgate.report.model import Plot
 from floatgate.result.folder import CHOICES
 from floatgate.settings import same_value
@@ -229,7 +230,7 @@ class Experiment:
                         yield Mistake(
                             path,
                             f"`{name}` is nothing that this experiment names",
-                            check.nearest(name, dict.fromkeys(n for r in planned for n in r.names)),
+                            hint(name, dict.fromkeys(n for r in planned for n in r.names)),
                         )
                         continue
                     for value in values if isinstance(values, list) else [values]:
@@ -287,7 +288,7 @@ def _excluded_mistakes(
         for name, values in rule.items():
             path = ("exclude", i, name)
             if name not in by_name:
-                help = check.nearest(name, by_name)
+                help = hint(name, by_name)
                 yield Mistake(path, f"`{name}` is nothing that these runs name", help)
                 continue
             labels = [choice.label for choice in by_name[name].choices]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple, NoReturn
 
+from floatgate.hints import nearest
 from floatgate.policy import FAMILIES, Policy
 from floatgate.policy.permission import code_allowed
 
@@ -323,6 +324,4 @@ def _kebab(key: str) -> str:
 
 
 def _nearest(word: str, words: list[str]) -> str | None:
-    import difflib
-
-    return next(iter(difflib.get_close_matches(word, words, 1)), None)
+    return next(iter(nearest(word, words)), None)

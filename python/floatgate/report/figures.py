@@ -10,6 +10,7 @@ from typing import Any
 
 from floatgate import pages
 from floatgate.engine import InputError
+from floatgate.hints import hint
 from floatgate.report.corners import Frame, free_corner
 from floatgate.report.drawing import HEIGHT, STEP, Drawn, file_name
 from floatgate.report.model import Report
@@ -44,7 +45,7 @@ def save(
 
     pages.need_packages("a figure")
     if format not in FORMATS:
-        raise InputError(f"`{format}` is no format of figures; there are {', '.join(FORMATS)}")
+        raise InputError(f"`{format}` is no format of figures; {hint(format, FORMATS)}")
     if columns not in WIDTHS:
         raise InputError(f"a figure is 1 or 2 columns wide, not {columns}")
     if not report.runs.runs:

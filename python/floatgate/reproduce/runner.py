@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from floatgate import pages
 from floatgate.engine import InputError
 from floatgate.experiments import Published
-from floatgate.experiments.errors import nearest
+from floatgate.hints import hint
 from floatgate.report.model import Report
 from floatgate.reproduce import claims
 from floatgate.reproduce.studies import ldpc
@@ -98,7 +98,7 @@ def reproduce(
     """
     experiments = known()
     if name not in experiments:
-        help = nearest(name, [*experiments, *measurements()])
+        help = hint(name, [*experiments, *measurements()])
         raise InputError(f"`{name}` is nothing that can be reproduced; {help}")
     experiment = experiments[name].quick() if quick else experiments[name]
     folder = Path(out) if out is not None else Path("floatgate-results") / name

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from floatgate.result.run import Result
-from floatgate.result.values import delays
-from floatgate.words import duration, short, size
+from floatgate.result.values import delays, largest, slowest
+from floatgate.words import duration, short, size, three
 
 _CAUSES = {
     "throttle": "throttled",
@@ -33,8 +34,8 @@ def answer(result: Result) -> list[str]:
     for op in ("read", "write"):
         if host[op].requests:
             latency = host[op].latency_ns
-            times = f"{duration(latency['mean'])} on average, p99 {duration(latency['p99'])}"
-            said.append(f"A {op} took {times}{_mostly(delays(host[op]))}.")
+            mean = f"{duration(latency['mean'])} on average{_mostly(delays(host[op]))}"
+            said.append(f"A {op} took {mean}; p99 {duration(latency['p99'])}{_why(host[op])}.")
     if result.waf is not None:
         said.append(f"Write amplification {result.waf:.3f}.")
     return said
@@ -49,8 +50,31 @@ def called(cause: str) -> str:
     return _CAUSES.get(cause) or f"waiting behind {cause.removeprefix('queue.')}"
 
 
+def slow_because(host: Mapping[str, Any]) -> str:
+    """The largest cause of the slowest requests of an operation; empty if nobody knows.
+
+    >>> slow_because({"slowest": {"delay_ns_by_cause": {"array": 1.0, "queue": {"gc": 3.0}}}})
+    '75 % waiting behind gc'
+    """
+    found = largest(slowest(host))
+    return f"{100 * found[1]:.0f} % {called(found[0])}" if found else ""
+
+
+def _why(host: Mapping[str, Any]) -> str:
+    """Why p99 is what it is: where the time of the slowest requests went."""
+    because = slow_because(host)
+    share = host["slowest"]["requests"] / host["requests"] if because else 1.0
+    # Where many are as slow, the mean has said why.
+    return "" if share > FEW else f" (the slowest {three(100 * share)} %: {because})"
+
+
+FEW = 0.1
+"""So many of the requests at most are the slowest, and no others as slow."""
+
+
 def _mostly(split: Mapping[str, float]) -> str:
     """Where most of a mean latency went, if there is one such place."""
-    cause, most = max(split.items(), key=lambda item: item[1])
-    share = most / sum(split.values()) if most else 0.0
-    return f", {100 * share:.0f} % of it {called(cause)}" if share >= 0.5 else ""
+    found = largest(split)
+    if found is None or found[1] < 0.5:
+        return ""
+    return f", {100 * found[1]:.0f} % of it {called(found[0])}"

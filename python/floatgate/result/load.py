@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from floatgate.engine import InputError
+from floatgate.hints import file_hint
 from floatgate.result.comparison import Comparison
 from floatgate.result.folder import RESULT
 from floatgate.result.lists import LIST, read_list
@@ -103,7 +104,7 @@ def _one(path: Path, mistakes: list[str]) -> Comparison | list[Result]:
     if (path / LIST).exists():
         return _comparison(path, mistakes)
     if not path.is_dir():
-        mistakes.append(f"{path}: there is no such file or folder; expected the folder of a run")
+        mistakes.append(f"{path}: there is no such file or folder; {file_hint(path)}")
         return []
     inside = sorted(path.glob(f"[!.]*/{RESULT}"))
     if not inside:

@@ -6,12 +6,12 @@ dots between its keys: `host.write.latency_ns.p99`.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from floatgate.engine import InputError
+from floatgate.hints import hint, nearest
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
 from floatgate.words import duration, number, short, size
@@ -160,10 +160,9 @@ def find(name: str, runs: Sequence[Result] = ()) -> Measure:
     if name in MEASURES:
         return MEASURES[name]
     if runs and all(lookup(run, name) is None for run in runs):
-        known = [*MEASURES, *_paths(runs[0].data)]
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"did you mean `{near[0]}`?" if near else f"short names: {', '.join(MEASURES)}"
-        raise InputError(f"`{name}` is no measure, and no number of these results; {hint}")
+        near = nearest(name, [*MEASURES, *_paths(runs[0].data)])
+        said = hint(name, near or MEASURES)
+        raise InputError(f"`{name}` is no measure, and no number of these results; {said}")
     unit = unit_of(name)
     waits = unit == "ns" and name.startswith(("host.", "flash."))
     return Measure(name, name, lambda run: lookup(run, name), unit, False if waits else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 
@@ -21,6 +22,41 @@ def brief(name: str, names: Iterable[str]) -> str:
     last = name.rpartition(".")[2]
     others = [other for other in names if other.rpartition(".")[2] == last]
     return last if len(others) == 1 else name
+
+
+def parted(variants: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    """What varied, with the parameters of policies apart: a column for each that differs.
+
+    What a policy does not have is empty.
+
+    >>> parted([{"cost": "fixed:level=low"}, {"cost": "fixed:level=high"}])
+    [{'cost.level': 'low'}, {'cost.level': 'high'}]
+    >>> parted([{"victim": "greedy"}, {"victim": "d-choices:d=3"}])
+    [{'victim': 'greedy', 'victim.d': ''}, {'victim': 'd-choices', 'victim.d': '3'}]
+    """
+    wide: list[dict[str, str]] = []
+    columns: dict[str, dict[str, None]] = {}
+    for variant in variants:
+        row = {}
+        for name, value in variant.items():
+            columns.setdefault(name, {})
+            whole = name in ("drive", "workload", "seed") or "." in name
+            first, *more = [value] if whole else re.split(r":(?=[a-z][a-z-]*=)", value)
+            row[name] = first
+            for each in more:
+                key, _, of = each.partition("=")
+                row[f"{name}.{key}"] = of
+                columns[name].setdefault(f"{name}.{key}")
+        wide.append(row)
+    order = [each for name, more in columns.items() for each in (name, *more)]
+    full = [{name: row.get(name, "") for name in order} for row in wide]
+    split = {name for name, more in columns.items() if more}
+    same = {name for name in order if len({row[name] for row in full}) == 1}
+    # What was one text and is the same throughout says nothing, if something is left of it.
+    gone = {name for name in same if name.partition(".")[0] in split}
+    if not set(order) - gone:
+        gone = set()
+    return [{name: of for name, of in row.items() if name not in gone} for row in full]
 
 
 def where(some: Sequence[Mapping[str, str]], every: Sequence[Mapping[str, str]]) -> str:

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from floatgate import engine, experiments
 from floatgate.engine import ConfigError, InputError
-from floatgate.experiments.errors import Mistake, nearest
+from floatgate.experiments.errors import Mistake
 from floatgate.experiments.model import Planned
 from floatgate.experiments.toml import Path as At
+from floatgate.hints import hint
 from floatgate.policy.permission import code_allowed, named
 from floatgate.result.comparison import Comparison
 from floatgate.result.files import prepare_folder, reason, replace
@@ -304,7 +305,7 @@ def _check_measures(experiment: experiments.Experiment) -> None:
         known = _paths_beside(sample(), name)
         if known is not None:
             message = f"`{name}` is not a number of a result"
-            mistakes.append(Mistake(path, message, nearest(name, [*MEASURES, *known])))
+            mistakes.append(Mistake(path, message, hint(name, [*MEASURES, *known])))
     if mistakes:
         raise experiment.source.error(mistakes)
 

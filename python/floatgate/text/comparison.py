@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from floatgate.result.answers import slow_because
 from floatgate.result.comparison import Comparison
 from floatgate.result.conclusions import conclusions
 from floatgate.result.measures import (
@@ -15,7 +16,7 @@ from floatgate.result.measures import (
     tables,
     warnings,
 )
-from floatgate.result.names import brief, label, where
+from floatgate.result.names import brief, label, parted, where
 from floatgate.result.run import Result
 from floatgate.text import explained
 from floatgate.words import (
@@ -62,6 +63,7 @@ def page(
         for title, shown in columns(comparison, first):
             blocks = _blocks(labels, [_column(*each) for each in shown], style)
             sections.append(section(title, "\n\n".join(blocks), style))
+        sections.append(_slowest(labels, comparison.runs, style))
         sections.append(_bars(labels, comparison.runs, bars, first, style))
         sections.append(_ends(comparison, style))
         sections.append(_warnings(comparison, style, changing=False))
@@ -81,11 +83,13 @@ def rows(comparison: Comparison, asked: Sequence[str] = ()) -> list[list[str]]:
         there = [m for m in there if m.key in asked]
     units = [UNITS[m.unit].name if m.unit in _STORED else "" for m in there]
     header = [f"{m.key} ({unit})" if unit else m.key for m, unit in zip(there, units, strict=True)]
-    lines = [[*comparison.varied, "run_id", *header]]
-    for variant, run in zip(comparison.variants, comparison.runs, strict=True):
+    variants = parted(comparison.variants)
+    varied = list(variants[0]) if variants else []
+    lines = [[*varied, "run_id", *header]]
+    for variant, run in zip(variants, comparison.runs, strict=True):
         values = [m.of(run) for m in there]
         cells = ["" if value is None else f"{value:.12g}" for value in values]
-        lines.append([*(variant[name] for name in comparison.varied), run.run_id, *cells])
+        lines.append([*(variant[name] for name in varied), run.run_id, *cells])
     return lines
 
 
@@ -135,13 +139,14 @@ def _head(comparison: Comparison, style: Style) -> str:
 
 def _labels(comparison: Comparison) -> list[list[str]]:
     """A header, and for each run what distinguishes it; a stand-in is marked in every row."""
-    names = list(comparison.varied)
+    variants = parted(comparison.variants)
+    names = list(variants[0]) if variants else []
     stand_in = any(run.provenance.workload.stand_in for run in comparison.runs)
     rows = [[brief(name, names) for name in names]]
-    for variant, run in zip(comparison.variants, comparison.runs, strict=True):
+    for variant, run in zip(variants, comparison.runs, strict=True):
         # A workload is shown as its result calls it, not by the path that led to it.
         known = variant | ({"workload": run.workload} if "workload" in variant else {})
-        rows.append([known[name] for name in names])
+        rows.append([known[name] or "-" for name in names])
     if stand_in and "workload" not in names:
         for row, cell in zip(
             rows, ["workload", *(r.workload for r in comparison.runs)], strict=True
@@ -153,11 +158,15 @@ def _labels(comparison: Comparison) -> list[list[str]]:
 
 
 def _legend(labels: Sequence[Sequence[str]]) -> str:
+    """What distinguishes the runs, by their numbers: columns, or words where these are too wide."""
     header, *rows = labels
     width = len(str(len(rows)))
+    table = _aligned([["", *header], *([str(i), *row] for i, row in enumerate(rows, 1))])
+    if len(table[0]) <= page_width() - 2:
+        return "\n".join(line.rstrip() for line in table)
     return "\n".join(
-        hanging(f"{i:>{width}}  ", label(dict(zip(header, row, strict=True))))
-        for i, row in enumerate(rows, 1)
+        hanging(f"{i:>{width}}  ", label({name: of for name, of in pairs if of != "-"}))
+        for i, pairs in enumerate((list(zip(header, row, strict=True)) for row in rows), 1)
     )
 
 
@@ -189,6 +198,16 @@ def _column(measure: Measure, cells: Sequence[Cell]) -> list[str]:
         for cell in cells
     ]
     return [measure.title, *lines]
+
+
+def _slowest(labels: Sequence[Sequence[str]], runs: Sequence[Result], style: Style) -> str:
+    """The largest cause of the slowest reads and writes of each run, where it is known."""
+    found = {op: [slow_because(run.host[op]) for run in runs] for op in ("read", "write")}
+    shown = [[op, *(cause or "-" for cause in some)] for op, some in found.items() if any(some)]
+    if not shown:
+        return ""
+    title = "Why p99 is high: the largest cause of the slowest 1 %"
+    return section(title, "\n\n".join(_blocks(labels, shown, style)), style)
 
 
 def _bars(

@@ -1,12 +1,12 @@
-"""What each warning of a result means, and what to do about it: `floatgate explain CODE`."""
+"""What each warning and error means, and what to do about it: `floatgate explain CODE`."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from floatgate.engine import InputError
+from floatgate.hints import hint
 from floatgate.words import BOLD, Style, filled, page_width
 
 
@@ -151,31 +151,144 @@ WARNINGS: Mapping[str, Explained] = {
 """By code, in the order of how much they change."""
 
 
-OF_A_NEW_DRIVE = {"gc-never-ran", "waf-not-steady"}
-"""What goes away, or can, when the drive is filled and aged first."""
+ADDED = {
+    "--steady": "the drive is filled and aged before the run.",
+    "--set precondition.fill=full": "every page holds something before the run.",
+    "--set precondition.fill=touched": "what the run reads is written before it.",
+}
+"""What the words do that some warnings advise to add."""
 
 
-def find(code: str) -> Explained:
-    """The warning of that code.
+def to_add(codes: Iterable[str], before: Mapping[str, Any]) -> dict[str, str]:
+    """What to add to the command because of these warnings, and what it does.
 
-    Raises:
-        InputError: There is none.
+    Args:
+        codes: Those of the warnings.
+        before: How the drive was prepared; what it was is not advised.
     """
-    if code not in WARNINGS:
-        near = difflib.get_close_matches(code, WARNINGS, 1)
-        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(WARNINGS)}"
-        raise InputError(f"`{code}` is not the code of a warning; {hint}")
-    return WARNINGS[code]
+    wanted = dict.fromkeys(WARNINGS[code].add for code in codes if code in WARNINGS)
+    if before["age"] != "none":
+        wanted.pop("--steady", None)
+    if "--steady" in wanted or before["fill"] not in ("none", "touched"):
+        wanted = {words: None for words in wanted if "fill=" not in words}
+    if before["fill"] == "touched":
+        wanted.pop("--set precondition.fill=touched", None)
+    return {words: ADDED[words] for words in wanted if words}
+
+
+class Mistake(NamedTuple):
+    """A kind of mistake in a drive or in what the command line says of it.
+
+    `wrong` and `right` are options of a command, or lines of a drive file.
+    """
+
+    means: str
+    do: str
+    wrong: str
+    right: str
+
+
+ERRORS: Mapping[str, Mistake] = {
+    "config::syntax": Mistake(
+        "The file is not TOML.",
+        "Look at the place of the mark: most often a quote or a bracket is missing, or a comma "
+        "stands for a point. Text and values with units are in quotes, numbers are not.",
+        "[ftl]\nspare-factor = 0,2",
+        "[ftl]\nspare-factor = 0.2",
+    ),
+    "config::argument": Mistake(
+        "An option is not of the form that it has.",
+        "`--set` takes KEY=VALUE, `--policy` takes FAMILY=NAME, and parameters after colons.",
+        "--set ftl.spare-factor",
+        "--set ftl.spare-factor=0.2",
+    ),
+    "config::unknown-key": Mistake(
+        "A key that no drive has, or one that stands in another section.",
+        "See `floatgate config show DRIVE`, which prints all settings of a drive.",
+        "--set ftl.spare=0.2",
+        "--set ftl.spare-factor=0.2",
+    ),
+    "config::type": Mistake(
+        "The value is a text where a number is meant, or the other way round.",
+        "Write whole numbers with digits alone (1000000 or 1_000_000), shares as fractions (0.2).",
+        "--set workload.requests=1M",
+        "--set workload.requests=1_000_000",
+    ),
+    "config::unit": Mistake(
+        "A time, size or rate without its unit, or with one that there is not.",
+        "Times have ns, us, ms, s, min, h, d, y; sizes B, KiB, MiB, GiB, TiB (kB, MB, GB, TB are "
+        "decimal); rates MB/s, MT/s and so on.",
+        "--set timing.erase=3",
+        "--set timing.erase=3ms",
+    ),
+    "config::value": Mistake(
+        "The value is of the right type, and the setting does not allow it: it is out of range, is "
+        "none of the words that there are, or does not go with another setting.",
+        "Take a value of those that the message names.",
+        "--set host.mode=queue",
+        "--set host.mode=queue-depth",
+    ),
+    "config::missing": Mistake(
+        "A setting has no default, and the drive does not give it.",
+        "Begin with a drive or a chip that has it, and say only what differs.",
+        "[geometry]\nchannels = 2",
+        'base = "agcr"\n[geometry]\nchannels = 2',
+    ),
+    "config::conflict": Mistake(
+        "Two settings say the same thing, or exclude each other.",
+        "Leave one of them out.",
+        "--set ftl.spare-factor=0.2 --set ftl.over-provisioning=0.25",
+        "--set ftl.spare-factor=0.2",
+    ),
+    "config::inherit": Mistake(
+        "The `base` or `chip` of a drive is not there, is something else, or leads back to it.",
+        "`floatgate drives` and `floatgate chips` list the names; paths are seen from the file.",
+        'base = "agrc"',
+        'base = "agcr"',
+    ),
+    "config::geometry": Mistake(
+        "The sizes are fine one by one, and make no drive that can be simulated.",
+        "Make the drive smaller: fewer channels, chips or blocks, or larger pages.",
+        "--set geometry.channels=4096 --set geometry.chips-per-channel=4096",
+        "--set geometry.channels=4",
+    ),
+    "config::over-capacity": Mistake(
+        "The drive exports more than it has flash.",
+        "Export less, or give it more blocks.",
+        "--set ftl.logical-capacity=1TiB",
+        "--set ftl.logical-capacity=24GiB",
+    ),
+    "config::too-few-spare": Mistake(
+        "Garbage collection needs free blocks in every plane, and there are too few beyond what is "
+        "exported.",
+        "Export less (a greater spare factor), or give a plane more blocks.",
+        "--set ftl.spare-factor=0.001",
+        "--set ftl.spare-factor=0.1",
+    ),
+    "config::policy": Mistake(
+        "There is no such policy or parameter, or the policy does not fit the drive or another "
+        "policy.",
+        "`floatgate policies` lists them all; of one FAMILY, with parameters and needs.",
+        "--policy victim=best",
+        "--policy victim=greedy",
+    ),
+}
+"""By code, as messages have it in brackets; what no drive is about has no code, and says it all."""
 
 
 def page(code: str | None = None, *, colour: bool = False) -> str:
-    """What a warning means and what to do; without a code, all of them.
+    """What a warning or an error means and what to do; without a code, all of them.
 
     Raises:
         InputError: There is no such code.
     """
     style = Style(colour)
-    some = WARNINGS if code is None else {code: find(code)}
+    known: dict[str, Explained | Mistake] = {**WARNINGS, **ERRORS}
+    # The last part of an error's code is enough.
+    known |= {name.partition("::")[2]: each for name, each in ERRORS.items() if code is not None}
+    if code is not None and code not in known:
+        raise InputError(f"`{code}` is not the code of a warning or error; {hint(code, known)}")
+    some = known if code is None else {code: known[code]}
     return "\n\n".join(_told(name, each, style) for name, each in some.items())
 
 
@@ -185,9 +298,14 @@ def changes_the_answer(code: str) -> bool:
     return known is not None and known.changes
 
 
-def _told(code: str, warning: Explained, style: Style) -> str:
-    lines = [filled(warning.means, page_width(), "  ", "  ")]
-    lines.append(filled(f"What to do: {warning.do}", page_width(), "  ", "  "))
-    if warning.add:
-        lines.append(f"  Add: {warning.add}")
+def _told(code: str, what: Explained | Mistake, style: Style) -> str:
+    lines = [filled(what.means, page_width(), "  ", "  ")]
+    lines.append(filled(f"What to do: {what.do}", page_width(), "  ", "  "))
+    if isinstance(what, Mistake):
+        for label, text in (("Wrong:", what.wrong), ("Right:", what.right)):
+            for line in text.splitlines():
+                lines.append(filled(line, page_width(), f"  {label} ", " " * 9))
+                label = " " * len(label)
+    elif what.add:
+        lines.append(f"  Add: {what.add}")
     return "\n".join([style(BOLD, code), *lines])

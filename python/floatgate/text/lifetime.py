@@ -25,8 +25,8 @@ def page(
     """What `floatgate lifetime` prints; `counts_recovery` is whether recovery was asked for."""
     style = Style(colour)
     sections = [
-        head(result, style),
-        _life(result, style, counts_recovery=counts_recovery),
+        head(result, style, _lasts(result, counts_recovery=counts_recovery)),
+        _life(result, style),
         _advice(advice, style) if advice is not None else "",
         simulated(result, style),
         _classes(result, style),
@@ -36,29 +36,39 @@ def page(
     return "\n\n".join(part for part in sections if part)
 
 
-def _life(result: Result, style: Style, *, counts_recovery: bool) -> str:
-    """Years, and what they are worked out from; or why none are named."""
+def _lasts(result: Result, *, counts_recovery: bool) -> str:
+    """How long the drive lasts, or why no years are named."""
     life = result.data["lifetime"]
     if life["why"] is not None:
-        lines = [f"no life can be extrapolated: {life['why']}"]
-        if life["waf"] is not None:
-            lines.append(f"the run: {_rates(result)}")
-        return section("Life", "\n".join(map(wrapped, lines)), style)
+        return f"No life can be extrapolated: {life['why']}."
+    counted = life["with_recovery"] if counts_recovery else life["rated"]
+    years, target = counted["years"], life["target"]
+    lasts = "The drive has no end" if years is None else f"The drive lasts {_cell(years)} years"
+    if years is not None and years < 1:
+        lasts += f" ({duration(years * DAYS_OF_A_YEAR * 24 * HOUR)})"
+    return (
+        f"{lasts}, {_tb(counted)} written (TBW): the target of {target['years']:.4g} years is "
+        f"{_reached(target, counts_recovery=counts_recovery)}."
+    )
+
+
+def _life(result: Result, style: Style) -> str:
+    """What the years are worked out from."""
+    life = result.data["lifetime"]
+    if life["why"] is not None:
+        if life["waf"] is None:
+            return ""
+        return section("Life", wrapped(f"the run: {_rates(result)}"), style)
     terms = {"rated": life["rated"]}
     model = life["with_recovery"]["model"]
     terms[f"recovery ({model})"] = life["with_recovery"]
-    counted = life["with_recovery"] if counts_recovery else life["rated"]
     target = life["target"]
-    first = (
-        f"{_years(counted['years'])}, {_tb(counted)} written (TBW): the target of "
-        f"{target['years']:.4g} years is {_reached(target, counts_recovery=counts_recovery)}"
-    )
     rows = [["", "years", "TBW", "DWPD", "P/E cycles"]]
     for name, term in terms.items():
         rows.append(
             [name, _cell(term["years"]), _tb(term), _cell(term["dwpd"]), _cell(term["cycles"])]
         )
-    body = wrapped(first) + "\n" + table(rows)
+    body = table(rows)
     if not life["with_recovery"]["supported"]:
         body += f"\n{style(YELLOW, 'beyond what the recovery model has support for')}"
     facts = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from floatgate.result.answers import answer, called
+from floatgate.result.answers import FEW, answer, called
 from floatgate.result.run import Result
-from floatgate.result.values import OPERATIONS, SOURCES, delays
+from floatgate.result.values import OPERATIONS, SOURCES, delays, slowest
 from floatgate.text import explained
 from floatgate.words import (
     BOLD,
@@ -23,6 +23,7 @@ from floatgate.words import (
     short,
     size,
     table,
+    three,
     wrapped,
 )
 
@@ -48,15 +49,15 @@ def page(result: Result, *, colour: bool = False) -> str:
     return "\n\n".join(section for section in sections if section)
 
 
-def head(result: Result, style: Style) -> str:
-    """What ran, what came out, and how it ended."""
+def head(result: Result, style: Style, first: str = "") -> str:
+    """What ran, what came out, and how it ended; `first` is what was asked for beyond that."""
     end = result.end
     lines = [style(BOLD, result.name)]
     if end.state != "completed":
         reason = f": {end.reason}" if end.reason else ""
         lines.append(style(YELLOW, f"Ended at {duration(end.at_ns)}, {end.state}{reason}"))
-    said = " ".join(answer(result))
-    return "\n".join([*lines, *([wrapped(said)] if said else [])])
+    said = [first, " ".join(answer(result))]
+    return "\n".join([*lines, *(wrapped(each) for each in said if each)])
 
 
 def effort(result: Result) -> str:
@@ -105,7 +106,28 @@ def _causes(result: Result, style: Style) -> str:
     ops = _operations(result)
     if len(ops) > 4:
         ops.remove("all")  # Five do not fit a line.
-    split = {op: delays(result.host[op]) for op in ops}
+    body = _split({op: delays(result.host[op]) for op in ops})
+    shown = section("Mean latency by cause", body, style) if body else ""
+    body = _split({op: slowest(result.host[op]) for op in ops})
+    if body and any(of.slowest.requests <= FEW * of.requests for of in map(result.host.get, ops)):
+        shares = ", ".join(f"{op} {_slow(result.host[op])}" for op in ops)
+        title = "Why p99 is high: the slowest requests by cause"
+        shown += "\n\n" + section(title, f"{body}\n{wrapped(f'these are: {shares}')}", style)
+    return shown
+
+
+def _slow(host: Mapping[str, Any]) -> str:
+    """Which requests are the slowest."""
+    found = host["slowest"]
+    share = three(100 * found["requests"] / host["requests"])
+    return f"{share} % from {duration(found['from_ns'])} on"
+
+
+def _split(split: Mapping[str, Mapping[str, float]]) -> str:
+    """A table of mean delays by cause and operation; empty without any."""
+    ops = list(split)
+    if not all(split.values()):
+        return ""
     rows = []
     for cause in next(iter(split.values()), {}):
         means = [split[op][cause] for op in ops]
@@ -116,10 +138,8 @@ def _causes(result: Result, style: Style) -> str:
             whole = sum(split[op].values())
             row += [duration(mean), f"{100 * mean / whole:.1f} %" if whole else "-"]
         rows.append(row)
-    if not rows:
-        return ""
     header = ["", *(cell for op in ops for cell in (op, ""))]
-    return section("Mean latency by cause", table([header, *rows]), style)
+    return table([header, *rows]) if rows else ""
 
 
 def _flows(result: Result, style: Style) -> str:
@@ -310,7 +330,7 @@ def warnings(result: Result, style: Style, *, changing: bool | None = None) -> s
         w for w in result.warnings if changing in (None, explained.changes_the_answer(w["code"]))
     ]
     lines = [hanging("- ", f"{w['text']} [{w['code']}]") for w in told]
-    new = result.provenance.config.precondition["age"] == "none"
-    if new and {w["code"] for w in told} & explained.OF_A_NEW_DRIVE:
-        lines.append(hanging("  ", "Add --steady: the drive is filled and aged before the run."))
+    before = result.provenance.config.precondition
+    for words, why in explained.to_add([w["code"] for w in told], before).items():
+        lines.append(hanging("  ", f"Add {words}: {why}"))
     return section(style(YELLOW, "Warnings"), "\n".join(lines), style) if lines else ""

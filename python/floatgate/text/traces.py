@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from floatgate.engine import InputError
+from floatgate.hints import nearest
 from floatgate.words import duration, hanging, number, page_width, short, table
 
 Trace = Mapping[str, Any]
@@ -32,12 +33,10 @@ def chosen(catalogue: Mapping[str, Any], name: str | None) -> list[Trace]:
 
 
 def _unknown(catalogue: Mapping[str, Any], name: str, publishers: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
     groups = [group["name"] for group in catalogue["groups"]]
     names = [n for trace in catalogue["traces"] for n in (trace["name"], *trace["aliases"])]
     complete = [full for full in names if full.partition(":")[2] == name]
-    near = complete or get_close_matches(name, [*groups, *publishers, *names], 1)
+    near = complete or nearest(name, [*groups, *publishers, *names])
     hint = f"; did you mean `{near[0]}`?" if near else ""
     return (
         f"`{name}` is no group ({', '.join(groups)}), no publisher ({', '.join(publishers)}) "

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping
 
 from floatgate.engine import InputError
+from floatgate.hints import hint
 
 KEYS = (
     "format",
@@ -97,9 +97,9 @@ def _part(name: str, text: str) -> str:
     for each in more:
         key, _, value = each.partition("=")
         if key not in KEYS:
-            near = difflib.get_close_matches(key, KEYS, 1)
-            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(KEYS)}"
-            raise InputError(f"the flow `{name}`: `{key}` is nothing that a flow has; {hint}")
+            raise InputError(
+                f"the flow `{name}`: `{key}` is nothing that a flow has; {hint(key, KEYS)}"
+            )
         plain = _NUMBER.fullmatch(value) or value in ("true", "false")
         lines.append(f"{key} = {value if plain else _said(value)}")
     return "\n".join(lines)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from floatgate.engine import InputError, WorkloadError
+from floatgate.hints import file_hint
 from floatgate.result.page_headers import check_pages
 
 if TYPE_CHECKING:
@@ -344,7 +345,7 @@ def _look(path: str) -> tuple[dict[str, pl.DataType], dict[str, str]]:
 
     name = os.path.basename(path)
     if not os.path.exists(path):
-        raise WorkloadError(f"{path}: there is no such file")
+        raise WorkloadError(f"{path}: there is no such file; {file_hint(path)}")
     if not os.path.isfile(path):
         raise WorkloadError(f"{path}: this is no file; expected one Parquet file")
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 from collections.abc import Callable, Iterable
@@ -20,6 +19,7 @@ from typing import (
 )
 
 from floatgate import engine
+from floatgate.hints import hint
 from floatgate.workloads.catalogue import Folders, trace_folders
 
 Devices = str | int | Iterable[str | int]
@@ -118,9 +118,8 @@ def how_to_read(**reading: Unpack[Reading]) -> engine.Reading:
         TypeError: Something is no key of `Reading`.
     """
     if unknown := sorted(reading.keys() - Reading.__annotations__.keys()):
-        near = difflib.get_close_matches(unknown[0], Reading.__annotations__, 1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
-        raise TypeError(f"unexpected keyword argument `{unknown[0]}`{hint}")
+        said = hint(unknown[0], Reading.__annotations__)
+        raise TypeError(f"unexpected keyword argument `{unknown[0]}`; {said}")
     process = reading.get("process")
     given = {key: value for key, value in reading.items() if key in engine.AS_IT_IS}
     found = (

@@ -1,0 +1,138 @@
+"""How far a command has come: on a terminal, in a script, and not at all for programs."""
+
+import io
+import os
+import re
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from floatgate.cli import progress as module
+from floatgate.cli.progress import Progress, RunsProgress
+from floatgate.runs.batch import Standing
+from processes import LONG
+from test_cli import endless
+
+
+class Screen(io.StringIO):
+    def __init__(self, terminal: bool) -> None:
+        super().__init__()
+        self._terminal = terminal
+
+    def isatty(self) -> bool:
+        return self._terminal
+
+
+class Clock:
+    """Time that passes when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def process_time(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
+def screen(monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -> Screen:
+    shown = Screen(terminal)
+    monkeypatch.setattr(sys, "stderr", shown)
+    return shown
+
+
+def test_each_stage_has_one_line_where_there_is_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    shown = screen(monkeypatch, terminal=False)
+    with Progress() as progress:
+        for done in range(1, 100):
+            clock.now += 0.1
+            progress("preconditioning", done * 1000, 100_000, 0)
+        for done in range(1, 100):
+            clock.now += 0.1
+            progress("running", done, 100, 5 * 10**8)
+    first, second = shown.getvalue().splitlines()
+    # After two seconds a fifth is done, and eight are left.
+    assert re.fullmatch(r"preconditioning  (20|21) %  10\.\d k pages/s  0:08 left", first), first
+    assert second.startswith("running   1 %  ")
+    assert "drive at 500 ms" in second
+    assert "\033" not in shown.getvalue()
+
+
+def test_quick_commands_programs_and_the_quiet_are_told_nothing(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    shown = screen(monkeypatch, terminal=False)
+    with Progress() as progress:
+        progress("running", 1, 2, 0)
+        clock.now += module.QUICK - 0.1
+        progress("running", 2, 2, 0)
+    for how in ({"as_json": True}, {"quiet": True}):
+        with Progress(**how) as progress, RunsProgress(**how) as runs:
+            for _ in range(3):
+                clock.now += 60
+                progress("running", 1, 2, 0)
+                progress.candidate(1, 2, "a drive")
+                runs(Standing(2, 1, 0, 0.5, 10 * module.MANY))
+    assert shown.getvalue() == ""
+    with Progress(quiet=True) as progress:
+        screen(monkeypatch, terminal=True)
+        progress("running", 1, 2, 0)
+    assert shown.getvalue() == ""
+
+
+def test_a_program_that_is_watched_on_a_terminal_shows_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    shown = screen(monkeypatch, terminal=True)
+    with Progress(as_json=True) as progress:
+        clock.now += 1
+        progress("running", 1, 2, 0)
+    assert "running  50 % [##########          ]" in shown.getvalue()
+    assert "\n" not in shown.getvalue()
+    assert shown.getvalue().endswith("\r\033[K"), "and nothing is left of it"
+
+
+def test_several_runs_are_told_by_tenths(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    shown = screen(monkeypatch, terminal=False)
+    with RunsProgress() as progress:
+        for checked in range(1, 9):
+            clock.now += 1
+            progress(Standing(8, 0, 0, 0.0, 0, checking=checked, read=400_000 * checked))
+        for step in range(1, 101):
+            clock.now += 1
+            progress(Standing(8, step // 13, 0, step / 100, 10_000 + step * 10**6))
+    first, *others = shown.getvalue().splitlines()
+    assert first == "checking run 3 of 8  1.20 M records read"
+    shares = [int(match[1]) for match in re.finditer(r" (\d+) %", "\n".join(others))]
+    assert len(others) == 11, "0.0 to 1.0"
+    assert shares == sorted(shares)
+    assert all(line.endswith("left") for line in others)
+
+
+def test_a_run_in_a_script_says_where_it_is(tmp_path: Path) -> None:
+    reads, writes = os.pipe()
+    run = endless(tmp_path, stderr=writes)
+    os.close(writes)
+    told = b""
+    deadline = time.monotonic() + LONG
+    while b"\n" not in told and time.monotonic() < deadline:
+        if select.select([reads], [], [], 0.5)[0]:
+            told += os.read(reads, 4096)
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=LONG)
+    os.close(reads)
+    assert re.match(rb"running +\d+ %  .* requests/s  drive at .* left\n", told), told
