@@ -66,7 +66,9 @@ fn classes(classes: &[ClassStats; 4]) -> Value {
 /// Requests of some classes together.
 fn class(of: &[&ClassStats]) -> Value {
     let mut times = Histogram::new();
-    of.iter().for_each(|c| times.merge(&c.latency));
+    for c in of {
+        times.merge(&c.latency);
+    }
     let delays = |ns: u64| of.iter().map(|c| c.delays.since(ns)).sum::<Delays>();
     let p99 = times.quantile_ns(0.99);
     let (all, slowest) = (delays(0), delays(p99));
