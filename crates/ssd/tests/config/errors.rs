@@ -173,7 +173,7 @@ fn numbers_and_words_of_generators_are_guessed() {
         ..Case::default()
     }
     .shows(
-        r#"
+        r"
 error[config::type]: `workload.requests` must be a whole number
  --> --set argument 1
   |
@@ -191,7 +191,7 @@ error[config::value]: `workload.arrivals` is not what a generator takes
   |
 1 | workload.arrivals={ poison = 1 }
   |                   ^^^^^^^^^^^^^^ did you mean `poisson`?
-"#,
+",
     );
 }
 
