@@ -141,6 +141,32 @@ def test_tables_of_runs_have_measures_differences_and_the_best(tmp_path: Path) -
     assert 'data-value="1.5"' in page
 
 
+def test_of_many_parameters_the_last_share_a_column(tmp_path: Path) -> None:
+    names = [f"set.p{i}" for i in range(8)]
+    variants = [{name: f"{name[-1]}{run}" for name in names} for run in "ab"]
+    page = page_of(of(Comparison([made(), made(waf=3.0)], variants)), tmp_path)
+    heads = page.split("<thead><tr>", 1)[1].split("</tr>", 1)[0]
+    shown = re.sub("<[^>]+>", " ", heads).split()
+    assert shown[:7] == ["run", "p0", "p1", "p2", "p3", "p4", "and"]
+    first = cells(page, "Host requests")[0]
+    assert first[:7] == ["1", "0a", "1a", "2a", "3a", "4a", "set.p5=5a set.p6=6a set.p7=7a"]
+
+
+def test_words_are_explained_once_and_digests_are_folded(tmp_path: Path) -> None:
+    runs = [made(waf=2.0), made(waf=3.0)]
+    page = page_of(of(by("victim", ["greedy", "fifo"], runs)), tmp_path)
+    for word in ("WAF", "p99", "IOPS"):
+        assert page.count(f'">{word}</abbr>') <= 1
+        assert page.count(f"<b>{word}</b>: ") == page.count(f'">{word}</abbr>')
+    assert page.count('">WAF</abbr>') == 1
+    numbers = page.split("Where the numbers come from</h2>")[1]
+    plain, folded = numbers.split("<summary>Digests and ids</summary>")
+    digest = runs[0].data["provenance"]["config_hash"]
+    assert digest in folded
+    assert digest not in plain
+    assert runs[0].run_id in folded
+
+
 def test_named_measures_stand_in_a_table_ahead_of_the_others(tmp_path: Path) -> None:
     runs = [
         made(host__read__latency_ns__p99_9=2 * 10**6),
