@@ -1,4 +1,5 @@
-//! Power fails in the middle of a second-generation program, in drives at work.
+//! Power fails in the middle of a program, in drives at work: of a second generation, and of pages
+//! that share their cells with others, which are programmed with them or were before.
 //!
 //! A program raises cells, and when power fails some stand where they were to go, some where they
 //! were, and cells of several bits somewhere between. What is then read is decoded like any other
@@ -12,7 +13,7 @@ mod support;
 
 use kernel::{IndexVec, Rng};
 use nand::cells::Bits;
-use nand::{BlockId, Geometry, Layouts, Mode, PageOrder, Ppn, Store};
+use nand::{BlockId, Geometry, Layouts, Mode, PageOrder, Ppn, Store, Units};
 use policies::{Family, PolicySet};
 use serde_json::{Map, json};
 use std::cell::RefCell;
@@ -72,7 +73,7 @@ struct Cut {
 impl Cut {
     fn try_a_cut(&mut self, ppn: Ppn, page: u64) {
         let block = self.geometry.block_of(ppn);
-        let after = self.bits.cut_short(ppn, page, &mut self.rng);
+        let after = self.bits.cut_short(block, &[(ppn, page)], &mut self.rng);
         let mut found = FOUND.with_borrow(|f| *f);
         found.cuts += 1;
         for slot in 0..self.geometry.pages_per_block() {
@@ -203,5 +204,172 @@ fn pages_that_share_the_cells_are_whole_or_known_to_be_broken() {
         assert!(found.cuts > 800 && found.whole > 8_000 && found.broken > 500, "{found:?}");
         let lost = found.latest_lost as f64 / found.cuts as f64;
         assert!(lost > 0.01 && lost < 0.1, "{found:?}");
+    }
+}
+
+/// What was found after cuts of commands that program several pages of a wordline.
+#[derive(Copy, Clone, Default, Debug)]
+struct Torn {
+    /// Before, amid and after a command.
+    cuts: u64,
+    /// Pages of the command that was cut: as they were to be, or known to be broken.
+    new: u64,
+    broken: u64,
+    /// Pages of the step before it on the same cells, as they were written or known to be broken.
+    first_whole: u64,
+    first_broken: u64,
+    /// Pages of other wordlines, all as they were written.
+    others: u64,
+}
+
+thread_local! {
+    static TORN: RefCell<Torn> = const { RefCell::new(Torn {
+        cuts: 0, new: 0, broken: 0, first_whole: 0, first_broken: 0, others: 0,
+    }) };
+}
+
+/// Cells on which every few commands are tried with a loss of power before, amid and after them, on
+/// copies; the run goes on with the whole ones.
+struct Tear {
+    cells: Cut,
+    /// A command that is tried: the cells before it, and its pages so far.
+    command: Option<(Bits, Vec<(Ppn, u64)>)>,
+}
+
+impl Tear {
+    fn program_of(&self, ppn: Ppn) -> u32 {
+        ppn.as_u32() / self.cells.geometry.slots_per_program()
+    }
+
+    /// All pages of the command that is tried have come.
+    fn try_cuts(&mut self) {
+        let Some((before, pages)) = self.command.take() else { return };
+        let geometry = self.cells.geometry;
+        let (block, first) = geometry.split(pages[0].0);
+        let wordline = |slot| geometry.wordline(slot);
+        // A page that is not programmed may read as one that shares its cells. A page says whose it is, so
+        // it is known to be another's.
+        let beside = (0..geometry.pages_per_block()).filter(|s| wordline(*s) == wordline(first));
+        let beside: Vec<_> =
+            beside.filter_map(|s| self.cells.written[geometry.ppn(block, s)]).collect();
+        let is_known = |read| opened(read).is_none() || beside.contains(&read);
+        let amid = before.cut_short(block, &pages, &mut self.cells.rng);
+        let mut torn = TORN.with_borrow(|t| *t);
+        torn.cuts += 1;
+        for slot in 0..geometry.pages_per_block() {
+            let at = geometry.ppn(block, slot);
+            if let Some((_, page)) = pages.iter().find(|(ppn, _)| *ppn == at) {
+                assert!(is_known(before.read(at)), "slot {slot}: nobody wrote this");
+                assert_eq!(self.cells.bits.read(at), *page);
+                let read = amid.read(at);
+                assert!(is_known(read), "slot {slot}: nobody wrote this");
+                torn.new += u64::from(read == *page);
+                torn.broken += u64::from(read != *page);
+                continue;
+            }
+            let Some(written) = self.cells.written[at].filter(|_| slot < first) else { continue };
+            // Between two steps, and after both, those of the first are whole.
+            assert_eq!((before.read(at), self.cells.bits.read(at)), (written, written));
+            let read = amid.read(at);
+            if wordline(slot) == wordline(first) {
+                assert!(is_known(read), "slot {slot}: nobody wrote this");
+                torn.first_whole += u64::from(read == written);
+                torn.first_broken += u64::from(read != written);
+            } else {
+                assert_eq!(read, written, "slot {slot} lies on other cells");
+                torn.others += 1;
+            }
+        }
+        TORN.with_borrow_mut(|t| *t = torn);
+    }
+}
+
+impl Store for Tear {
+    type Page = u64;
+
+    fn stamp(owner: u32, order: u64) -> u64 {
+        Cut::stamp(owner, order)
+    }
+
+    fn is_of(page: u64, owner: u32) -> bool {
+        Cut::is_of(page, owner)
+    }
+
+    fn new(geometry: &Geometry, layouts: &Layouts) -> Self {
+        Self { cells: Cut::new(geometry, layouts), command: None }
+    }
+
+    fn write(&mut self, ppn: Ppn, page: u64) {
+        let same = |(first, _): &(Ppn, u64)| self.program_of(*first) == self.program_of(ppn);
+        if !self.command.as_ref().is_some_and(|(_, pages)| same(&pages[0])) {
+            self.try_cuts();
+            let begins = ppn.as_u32().is_multiple_of(self.cells.geometry.slots_per_program());
+            if begins && self.cells.rng.below(4) == 0 {
+                self.command = Some((self.cells.bits.clone(), Vec::new()));
+            }
+        }
+        if let Some((_, pages)) = &mut self.command {
+            pages.push((ppn, page));
+        }
+        self.cells.write(ppn, page);
+    }
+
+    fn read(&self, ppn: Ppn) -> u64 {
+        self.cells.read(ppn)
+    }
+
+    fn erase(&mut self, block: BlockId, mode: Mode) {
+        self.try_cuts();
+        self.cells.erase(block, mode);
+    }
+
+    fn set_mode(&mut self, block: BlockId, mode: Mode) {
+        self.cells.set_mode(block, mode);
+    }
+
+    fn begin_second_generation(&mut self, block: BlockId) {
+        self.cells.begin_second_generation(block);
+    }
+}
+
+fn torn(bits: u32, pages: u32) -> Option<Torn> {
+    TORN.with_borrow_mut(|t| *t = Torn::default());
+    let units = Units { per_page: 1, pages, planes: 1 };
+    let scenario = |seed: u64| {
+        let units = vec![units].leak();
+        let needs = Needs { pages: &[12, 24], units, rounds: 6, ..Needs::PLAIN };
+        let mut s = Scenario::random(seed, &needs);
+        s.shape.bits_per_cell = bits;
+        s
+    };
+    let seen = sweep(0..24, scenario, |s| {
+        let set = PolicySet::resolve(&s.named(), None).expect("policies that exist");
+        let layouts = Layouts::new(s.shape.pages_per_block);
+        Ok(run(s, layouts, || builtin::<Tear>(&set))?.seen)
+    })?;
+    assert!(seen.erase.total() > 500, "{seen:?}");
+    Some(TORN.with_borrow(|t| *t))
+}
+
+/// A wordline that is programmed at once shares its cells with nothing else: what was safe stays so.
+#[test]
+fn pages_programmed_together_are_new_or_broken_and_no_other_is_touched() {
+    for bits in [2, 3, 4] {
+        let Some(torn) = torn(bits, bits) else { return };
+        assert!(torn.cuts > 500 && torn.others > 5_000, "{torn:?}");
+        assert!(torn.new > 100 && torn.broken > 500, "{torn:?}");
+        assert_eq!(torn.first_whole + torn.first_broken, 0, "{torn:?}");
+    }
+}
+
+/// Between two steps the pages of the first are whole, and those of the second are known not to be there.
+/// Amid the second they stay whole: no level on its way means other bits of the first.
+#[test]
+fn between_two_steps_and_amid_the_second_the_first_is_whole() {
+    for bits in [2, 4] {
+        let Some(torn) = torn(bits, bits / 2) else { return };
+        assert!(torn.cuts > 500 && torn.others > 5_000, "{torn:?}");
+        assert!(torn.new > 100 && torn.broken > 500, "{torn:?}");
+        assert!(torn.first_whole > 5_000 && torn.first_broken == 0, "{torn:?}");
     }
 }

@@ -196,6 +196,35 @@ fn what_a_flush_or_a_forced_write_answers_for_is_safe() {
     assert!(early > 500, "volatile buffers answer before data are safe: {early}");
 }
 
+/// Two commands program a wordline in two steps. Who loses power between them has what the first one
+/// programmed, and of the rest what was there before.
+#[test]
+fn between_two_steps_the_pages_of_the_first_are_safe_and_no_others() {
+    let drive = fit(&[
+        "geometry.page-size=16KiB",
+        "ftl.mapping-unit=4KiB",
+        "geometry.bits-per-cell=4",
+        "timing.program=[ \"1ms\", \"2ms\", \"3ms\", \"4ms\" ]",
+        "pages.program=two-step",
+        "ftl.program-wait=1ms",
+    ]);
+    let mut session = session(&drive);
+    session.tell_safe();
+    for page in 0..16 {
+        let request = bytes(0, Op::Write, u64::from(page) * PAGE, PAGE);
+        session.arrive(&request, page).expect("the drive is not worn out");
+    }
+    let mut safe = Vec::new();
+    for (us, pages) in [(2_990, 0), (3_010, 8), (9_990, 8), (10_010, 16)] {
+        let until = Time::from_ns(us * 1_000);
+        while session.advance(Some(until)) == Turn::Done {
+            while session.take_done().is_some() {}
+        }
+        safe.extend(std::iter::from_fn(|| session.take_safe()).map(|told| told.page));
+        assert_eq!(safe, (0..pages).collect::<Vec<_>>(), "after {us} us");
+    }
+}
+
 /// Serves a request alone, and all that it sets off.
 fn alone(session: &mut Session, request: &Request) {
     session.arrive(request, 0).expect("the drive lives");

@@ -161,13 +161,15 @@ impl Bits {
         }
     }
 
-    /// These cells if power fails while a slot is written: of each wordline any share of what its
-    /// cells had to rise, from nothing to all of it. What waits in the controller survives there.
+    /// These cells if power fails while one command writes slots of a block: of each wordline any share
+    /// of what its cells had to rise, from nothing to all of it. What waits in the controller survives
+    /// there.
     #[must_use]
-    pub fn cut_short(&self, ppn: Ppn, page: u64, rng: &mut Rng) -> Self {
-        let block = self.geometry.block_of(ppn);
+    pub fn cut_short(&self, block: BlockId, pages: &[(Ppn, u64)], rng: &mut Rng) -> Self {
         let mut after = self.clone();
-        after.write(ppn, page);
+        for &(ppn, page) in pages {
+            after.write(ppn, page);
+        }
         for w in 0..self.wordlines {
             let wordline = (block.as_u32() * self.wordlines + w) as usize;
             let share = (1.5 * rng.unit() - 0.25).clamp(0.0, 1.0);
