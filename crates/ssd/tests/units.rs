@@ -25,6 +25,13 @@ fn quarters<'a>(own: &[&'a str]) -> Vec<&'a str> {
     fixed.into_iter().chain(own.iter().copied()).collect()
 }
 
+/// `docs/measured/units.md` has all these rows.
+fn page_says(rows: &[String]) {
+    let page = include_str!("../../../docs/measured/units.md");
+    let missing: Vec<_> = rows.iter().filter(|row| !page.contains(*row)).collect();
+    assert!(!rows.is_empty() && missing.is_empty(), "{missing:#?}");
+}
+
 fn flash(value: &Value, what: &str, source: &str) -> u64 {
     count(&value["flash"][what][source])
 }
@@ -63,6 +70,7 @@ fn a_write_waits_for_others_as_long_as_it_is_told() {
 /// min(n, 1 + X) are programmed together, X Poisson with the mean that the wait has.
 #[test]
 fn padding_of_random_arrivals_is_its_formula() {
+    let mut rows = Vec::new();
     for (rate, micros, n) in [(2_000.0, 500, 4_u32), (2_000.0, 2_000, 4), (1_000.0, 4_000, 8)] {
         let unit = format!("ftl.mapping-unit={}B", 16_384 / n);
         let size = format!("workload.size={}B", 16_384 / n);
@@ -85,7 +93,10 @@ fn padding_of_random_arrivals_is_its_formula() {
         let programs = flash(&value, "program", "host") as f64 / f64::from(n);
         let data = (flash(&value, "program", "host") - flash(&value, "padding", "host")) as f64;
         close(&format!("{n} at {rate}/s in {micros} us"), data / programs, together, 0.01);
+        let full = data / programs;
+        rows.push(format!("| {n} | {rate} | {micros} us | {together:.3} | {full:.3} |"));
     }
+    page_says(&rows);
 }
 
 /// A page that is written over before it has a slot, or given up, never reaches flash; it is done with
@@ -379,6 +390,7 @@ fn program_units_have_the_bandwidth_of_all_they_take() {
 /// units valid a page of m units is read with the probability 1 - (1 - v)^m.
 #[test]
 fn a_drive_sustains_what_its_operations_leave_time_for() {
+    let mut rows = Vec::new();
     for planes in [1, 2, 4] {
         let program = format!("ftl.program-planes={planes}");
         let blocks = format!("geometry.blocks-per-plane={}", 1024 / planes);
@@ -406,8 +418,12 @@ fn a_drive_sustains_what_its_operations_leave_time_for() {
         let reads = victims * 60.0 * (1.0 - (1.0 - valid).powf(row));
         let seconds = host * waf / unit * 2.1e-3 + reads * 50e-6 + victims * 3e-3;
         let what = format!("{planes} planes, WAF {waf:.3}");
-        close(&what, number(&value["simulated_seconds"]), seconds, 0.03);
+        let took = number(&value["simulated_seconds"]);
+        close(&what, took, seconds, 0.03);
+        let [law, found] = [seconds, took].map(|seconds| host / seconds);
+        rows.push(format!("| {planes} | {waf:.3} | {law:.0} | {found:.0} |"));
     }
+    page_says(&rows);
 }
 
 /// A block of several planes is erased at once, and counts for each; its energy, too.
