@@ -78,6 +78,12 @@ bench: ## Measure simulated page operations per second (wall clock)
 bench-count: ## Count instructions per page operation (needs no quiet machine)
 	@scripts/bench-count
 
+.PHONY: bench-peers
+bench-peers: wheel ## Run the same jobs beside MQSIM=program and SSDSIM=program, which you built
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target target/peers dist/floatgate-*.whl
+	$(BIN)/python scripts/peers/run.py --floatgate target/peers --mqsim "$(MQSIM)" \
+		--ssdsim "$(SSDSIM)" --rounds $(or $(ROUNDS),3) --traces "$(FLOATGATE_TRACES)"
+
 .PHONY: fuzz
 fuzz: $(EXTENSION) ## Feed damaged files to every reader, by coverage where a nightly Rust can
 	scripts/fuzz 120

@@ -31,7 +31,7 @@ MAY_USE = {
     "python": {"ssd", "ldpc", "live"},
 }
 KNOWS_PYTHON = {"pyo3", "numpy"}
-TARGETS = """setup demo test lint verify bench bench-count fuzz mutants
+TARGETS = """setup demo test lint verify bench bench-count bench-peers fuzz mutants
     golden papers screenshots schema docs wheel clean"""
 
 

@@ -1,0 +1,1 @@
+"""The same jobs in floatgate, MQSim and SSDSim, side by side: `make bench-peers`."""

@@ -1,0 +1,148 @@
+"""`make bench-peers`: the files of others, what they say, a run beside a program that counts."""
+
+import stat
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import floatgate
+from floatgate.migrate.convert import check, convert
+
+sys.path.append(str(Path(__file__).parent.parent / "scripts"))
+
+from peers import answers, files, run
+from peers.answers import Counts
+
+
+def test_the_files_of_the_others_are_of_the_same_drive(tmp_path: Path) -> None:
+    ours = run.resolved(1024, 64)
+    assert files.sectors(ours) * 512 == 32 * 1024 * 64 * 4096 * 7 // 8
+    assert files.spare(ours) == 0.125
+    written = files.mqsim(ours, "job.trace") | files.ssdsim(ours)
+    for name, text in written.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "job.trace").write_text("0 0 0 8 1\n")
+    # Read back by what converts their files to ours, which was written apart.
+    for given in (["ssdconfig.xml", "workload.xml"], ["page.parameters"]):
+        (converted, *_) = convert(*(tmp_path / name for name in given))
+        check(converted)
+        name = next(name for name in converted.files if "workload" not in name)
+        (tmp_path / name).write_text(converted.files[name])
+        back = floatgate.resolve(tmp_path / name)
+        keys = [key for key in ours["geometry"] if key != "bits-per-cell"]
+        assert {key: back["geometry"][key] for key in keys} == {
+            key: ours["geometry"][key] for key in keys
+        }
+        assert files.sectors(back) == files.sectors(ours)
+        for key in ("read", "program", "erase"):
+            assert files.nanoseconds(back["timing"][key]) == files.nanoseconds(ours["timing"][key])
+        assert back["policies"]["victim"]["name"] == "greedy"
+        assert back["ftl"]["gc"]["start"] == ours["ftl"]["gc"]["start"] == 51
+        assert back["buffer"]["size"] == ours["buffer"]["size"] == "0B"
+
+
+def test_a_trace_comes_round_in_a_smaller_drive_as_a_whole() -> None:
+    frame = pl.DataFrame(
+        {
+            "time_ns": [0, 5, 6, 7],
+            "op": ["read", "write-fua", "trim", "write"],
+            "offset": [63 * 512, 1_000 * 512, 0, 4096],
+            "size": [4096, 513, 4096, 0],
+        }
+    )
+    folded = files.folded(frame, 808)
+    # 800 sectors are left for where a request of at most 8 begins; nothing of size 0, no trims.
+    assert folded.rows() == [(1, 0, 63, 8, 1), (6, 0, 200, 2, 0)]
+    assert files.ascii_lines(folded) == b"1 0 63 8 1\n6 0 200 2 0\n"
+
+
+def test_the_trace_for_ssdsim_has_a_read_a_write_and_a_last_line() -> None:
+    made = files.for_ssdsim(b"1 0 63 8 1\n6 0 200 2 0\n").decode()
+    assert made.splitlines() == [
+        "0 0 0 8 0", "0 0 0 8 1", "1 0 63 8 1", "6 0 200 2 0", "1000000006 0 0 8 1",
+    ]  # fmt: skip
+    assert not made.endswith("\n")
+
+
+def test_requests_that_are_made_up_are_pages_of_the_drive() -> None:
+    frame = files.requests(1000, 20, True, 50, seed=1)
+    assert frame["time_ns"].to_list() == [20 * n for n in range(1, 1001)]
+    assert set(frame["sector"].to_list()) == {8 * page for page in range(50)}
+    assert set(frame["read"].to_list()) == {0}
+
+
+MQSIM = """<?xml version="1.0"?><MQSim_Results><Host><Host.IO_Flow><Name>x</Name>
+<Request_Count>7</Request_Count><Read_Request_Count>3</Read_Request_Count>
+<Write_Request_Count>4</Write_Request_Count></Host.IO_Flow></Host>
+<SSDDevice><SSDDevice.FTL Issued_Flash_Read_CMD="9" Issued_Flash_Program_CMD="5"
+Issued_Flash_Multiplane_Program_CMD="2" Issued_Flash_Suspend_Program_CMD="50"
+Issued_Flash_Program_CMD_For_Mapping="60"/></SSDDevice></MQSim_Results>"""
+
+SSDSIM = """program count:     999   include the flash write count leaded by read requests
+read request count:   {reads}
+write request count:  5
+write flash count: {programs}
+"""
+
+
+def test_what_the_others_say_is_read() -> None:
+    assert answers.of_mqsim(MQSIM) == Counts(3, 4, 7)
+    assert answers.of_ssdsim(SSDSIM.format(reads=1, programs=10)) == Counts(0, 4, 9)
+    assert answers.of_ssdsim(SSDSIM.format(reads=4, programs=10)) == Counts(3, 4, None)
+    for wrong in ("", "<a/>", MQSIM.replace(">4<", ">four<")):
+        with pytest.raises(ValueError, match="no result of MQSim"):
+            answers.of_mqsim(wrong)
+    with pytest.raises(ValueError, match="does not say its read request count"):
+        answers.of_ssdsim("write flash count: 1\nmulti read request count: 2")
+
+
+PEER = """#!{python}
+import sys
+lines = [line.split() for line in open("job.trace")][{skip}:]
+reads = sum(line[4] == "1" for line in lines)
+open("workload_scenario_1.xml", "w").write(
+    "<R><Host.IO_Flow><Read_Request_Count>%d</Read_Request_Count><Write_Request_Count>%d"
+    "</Write_Request_Count></Host.IO_Flow><D.FTL Issued_Flash_Program_CMD='%d'/></R>"
+    % (reads, len(lines) - reads, len(lines) - reads))
+{end}
+"""
+
+
+def peer(path: Path, skip: int = 0, end: str = "") -> Path:
+    """A program in the place of MQSim: it counts the lines of its trace and simulates nothing."""
+    path.write_text(PEER.format(python=sys.executable, skip=skip, end=end))
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def test_it_runs_side_by_side_and_tells_who_did_something_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--share=0.0001", "--rounds=2", "--only=empty", "--mqsim"]
+    assert run.main([*words, str(peer(tmp_path / "same"))]) == 0
+    said = capsys.readouterr()
+    assert "| random writes, to an empty drive | 200 | " in said.out
+    assert " x**) |" in said.out
+    assert said.err == ""
+    assert run.main([*words, str(peer(tmp_path / "less", skip=1))]) == 1
+    assert "MQSim: 199 of 200 requests" in capsys.readouterr().err
+    assert run.main([*words, str(peer(tmp_path / "ends", end="sys.exit('no such drive')"))]) == 1
+    assert "MQSim: ended with code 1: no such drive" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        run.main(["--share=1"])
+    assert "nobody to compare with" in capsys.readouterr().err
+
+
+def test_what_runs_is_the_least_of_processor_time() -> None:
+    job = run.Job("a job", (64, 64), b"1 0 0 8 1\n2 0 0 8 0\n")
+    counts = Counts(1, 1, 1)
+    took = {
+        "floatgate": run.Took([0.5, 0.2], counts=counts),
+        "MQSim": run.Took([4.0, 6.0], counts=counts),
+        "SSDSim": run.Took(failed="it stood still"),
+    }
+    line, wrong = run.row(job, took, [*took, "not taking part"])
+    assert line == "| a job | 2 | 0.20 s | 4.00 s (**20.0 x**) | - |  |"
+    assert wrong == ["a job, SSDSim: it stood still"]
