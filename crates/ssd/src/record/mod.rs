@@ -47,8 +47,9 @@ impl Table {
     }
 }
 
-/// Rows of [`Table::Requests`] that are handed over at once: 29 MB.
-pub const CHUNK: usize = 1 << 18;
+/// Rows of [`Table::Requests`] that are handed over at once: 2 MB. Several such parts are on their way
+/// at any time, and memory that is this small is used again instead of being asked for anew.
+pub const CHUNK: usize = 1 << 14;
 
 /// One column of some rows of a table.
 #[derive(Clone, PartialEq, Debug)]
