@@ -235,4 +235,7 @@ def test_a_sealed_result_that_lacks_later_keys_is_read(tmp_path: Path) -> None:
 
 
 def _keys(value: Any) -> Any:
-    return {key: _keys(inner) for key, inner in value.items()} if isinstance(value, dict) else None
+    """Keys within keys; which requests were the slowest, nobody knows of earlier results."""
+    if not isinstance(value, dict):
+        return None
+    return {key: _keys(None if key == "slowest" else inner) for key, inner in value.items()}

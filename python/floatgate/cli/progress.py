@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SHAPES_RESULTS = False
 
 
-QUICK = 2.0
+QUICK = 5.0
 """Seconds of processor time: what takes no longer says nothing where there is no terminal."""
 
 MANY = 1_000_000
