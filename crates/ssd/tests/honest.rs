@@ -554,7 +554,8 @@ fn every_key_is_there_whatever_ran() {
         ),
         ("/end", "state at_ns reason"),
         ("/host", "read write trim flush all high flows"),
-        ("/host/trim", "requests bytes latency_ns delay_ns_by_cause"),
+        ("/host/trim", "requests bytes latency_ns delay_ns_by_cause slowest"),
+        ("/host/trim/slowest", "requests from_ns delay_ns_by_cause"),
         ("/host/all/latency_ns", latency),
         (
             "/host/read/delay_ns_by_cause",

@@ -77,11 +77,11 @@ fn class(of: &[&ClassStats]) -> Value {
         "bytes": of.iter().map(|c| c.bytes).sum::<u64>(),
         "latency_ns": latency(&times),
         "delay_ns_by_cause": means(&all),
-        "slowest": (slowest.requests > 0).then(|| json!({
+        "slowest": {
             "requests": slowest.requests,
             "from_ns": begin_of_cell(p99),
             "delay_ns_by_cause": means(&slowest),
-        })),
+        },
     })
 }
 
