@@ -75,7 +75,8 @@ def look(type_in: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
 
 
 _WALL = re.compile(
-    r"simulated\s+in\s+[\d.]+\s+\w+(\s+of\s+wall\s+time)?(,\s+[\d.,]+(\s+\w)?\s+page\s+op/s)?"
+    r"simulated\s+in\s[^;]*?of\s+wall\s+time\s\([^)]*\)"
+    r"(;[^;]*?of\s+wall\s+time,\s+once\s+preconditioned)?"
 )
 
 

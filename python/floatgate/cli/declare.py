@@ -236,7 +236,9 @@ def in_words(error: click.ClickException) -> str:
         if near:
             return f"{said}; {hint(error.option_name, near)}"
     elif isinstance(error, click.MissingParameter) and context is not None and error.param:
-        said = f"{where} needs {error.param.make_metavar(context)}"
+        named = isinstance(error.param, click.Option)
+        flag = f"{max(error.param.opts, key=len)} " if named else ""
+        said = f"{where} needs {flag}{error.param.make_metavar(context)}"
     elif isinstance(error, click.BadOptionUsage):
         without = "not take" in said
         said = f"`{error.option_name}` {'takes no' if without else 'needs a'} value"
