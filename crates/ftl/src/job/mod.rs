@@ -210,14 +210,16 @@ impl<K: Kit> Ftl<K> {
             return action;
         }
         loop {
-            let mut job = self.jobs.get_mut(id);
+            let job = self.jobs.get_mut(id);
             job.doing = Doing::Nothing;
-            if job.load.owes() {
+            let job = if job.load.owes() {
                 if let Some(action) = self.free_owed(id) {
                     return action;
                 }
-                job = self.jobs.get_mut(id);
-            }
+                self.jobs.get_mut(id)
+            } else {
+                job
+            };
             let action = match job.task.pages() {
                 None => self.go_on(id, now),
                 Some(pages) => {
