@@ -557,7 +557,15 @@ def fio(uri: str, *options: str, first: Sequence[str] = ()) -> dict[str, Any]:
     return dict(job)
 
 
-VERIFY = ("--rw=randrw", "--bs=512-64k", "--iodepth=32", "--verify=crc32c", "--verify_fatal=1")
+# What fio would keep of a verification that was stopped goes to the working folder.
+VERIFY = (
+    "--rw=randrw",
+    "--bs=512-64k",
+    "--iodepth=32",
+    "--verify=crc32c",
+    "--verify_fatal=1",
+    "--verify_state_save=0",
+)
 
 
 def test_fio_verifies_what_it_wrote(
