@@ -3,67 +3,138 @@
 //! A simulated drive has a fixed cast (dies, channels, the host, a timer), and each actor waits
 //! for at most one thing at a time. So the event queue is not a heap that grows and shrinks but a
 //! tournament over one place per actor: changing an actor's time replays its matches up to the
-//! root, log2(actors) comparisons without a branch to mispredict. An actor that needs several
-//! timers keeps them itself and posts the earliest.
+//! root, without a branch to mispredict. A match is between eight, which fill a cache line: looking up
+//! who plays costs more than the comparisons. An actor that needs several timers keeps them itself
+//! and posts the earliest.
 
 use crate::Time;
-use std::hint::select_unpredictable;
 
 /// Places for a fixed number of actors, each with at most one pending time.
 ///
-/// Equal times come out in the order in which they were set. A key is 16 bytes:
-/// `time:64 | sequence:40 | actor:24`, which bounds a run to 10^12 events.
+/// Equal times come out in the order in which they were set. So that a match is one comparison, a key is
+/// one number: `time since the base | sequence | actor`. The actor has as many bits as it needs, the
+/// sequence [`SEQUENCE_BITS`] or two more than the actor, and the time the rest: with 100 actors that
+/// is 37 minutes. When the sequence is used up, or all that is pending lies beyond, the base moves
+/// and the sequence begins anew ([`Agenda::move_base`]).
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// A binary tree of nodes from 1 on, each the least below: the children of node `n` are the pair at
-    /// `n`, and the actors' places are the nodes from `actors` on. Their number need not be a power of
-    /// two: only the order of equals depends on the shape, and there are none. In pairs, because a match
-    /// is between two that lie side by side: one look-up finds both.
-    pairs: Vec<[Key; 2]>,
-    /// Node 1.
-    first: Key,
-    sequence: u64,
+    /// A tree in which each node is the least of its group of [`GROUP`] children: those of the root are
+    /// the group 0, and those of the node at `n` (all groups one behind the other) are the group
+    /// `n + 1`. The last nodes are the actors' places; not all have the same depth.
+    groups: Vec<[u64; GROUP]>,
+    /// The root: it is not far.
+    first: u64,
+    /// Of each actor, what its key stands for.
+    plans: Vec<Plan>,
+    /// The time of key 0.
+    base: u64,
+    sequence: u32,
+    /// The sequence ends before.
+    sequence_end: u32,
+    /// From this time since the base on, keys tell times apart no more.
+    far: u64,
+    actor_bits: u32,
+    /// Those of actor and sequence.
+    order_bits: u32,
 }
 
-/// A place in time: `order` is `sequence:40 | actor:24`.
+/// What an actor has planned.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-struct Key {
+struct Plan {
     time: u64,
-    order: u64,
+    /// Its place in the order of setting since the base moved.
+    sequence: u32,
 }
 
-impl Key {
-    /// As one number: to compare two takes no branch, and which of them is earlier is anybody's guess.
-    #[inline(always)]
-    fn whole(self) -> u128 {
-        u128::from(self.time) << 64 | u128::from(self.order)
-    }
-}
-
-const NEVER: Key = Key { time: u64::MAX, order: u64::MAX };
-const ACTOR_BITS: u32 = 24;
-const SEQUENCE_LIMIT: u64 = 1 << 40;
+const NOTHING: Plan = Plan { time: u64::MAX, sequence: u32::MAX };
+const GROUP: usize = 8;
+/// No key is as great: the sequence ends before.
+const NEVER: u64 = u64::MAX;
+const SEQUENCE_BITS: u32 = 16;
 
 impl Agenda {
     /// An empty agenda for actors `0..actors` (at most 2^24).
     pub fn new(actors: usize) -> Self {
-        assert!(actors > 0 && actors < 1 << ACTOR_BITS, "{actors} actors do not fit the agenda");
-        Self { pairs: vec![[NEVER; 2]; actors], first: NEVER, sequence: 0 }
+        assert!(actors > 0 && actors < 1 << 24, "{actors} actors do not fit the agenda");
+        let actor_bits = usize::BITS - actors.leading_zeros();
+        let sequence_bits = SEQUENCE_BITS.max(actor_bits + 2);
+        Self {
+            // Each group but the first takes the place of one node.
+            groups: vec![[NEVER; GROUP]; (actors - 1).div_ceil(GROUP - 1).max(1)],
+            first: NEVER,
+            plans: vec![NOTHING; actors],
+            base: 0,
+            sequence: 0,
+            sequence_end: 1 << sequence_bits,
+            far: u64::MAX >> (actor_bits + sequence_bits),
+            actor_bits,
+            order_bits: actor_bits + sequence_bits,
+        }
     }
 
     /// Lets `actor` act at `at`, replacing what it had planned.
     #[inline]
     pub fn set(&mut self, actor: usize, at: Time) {
+        let plan = Plan { time: at.as_ns(), sequence: self.sequence };
+        self.plans[actor] = plan;
         self.sequence += 1;
-        assert!(self.sequence < SEQUENCE_LIMIT, "more than 10^12 events in one run");
-        let order = self.sequence << ACTOR_BITS | actor as u64;
-        self.replay(actor, Key { time: at.as_ns(), order });
+        let since = plan.time.wrapping_sub(self.base);
+        if since >= self.far || self.sequence == self.sequence_end {
+            return self.set_apart(actor, at);
+        }
+        let key =
+            since << self.order_bits | u64::from(plan.sequence) << self.actor_bits | actor as u64;
+        self.replay(actor, key);
+    }
+
+    /// The same where that lies before the base or far behind it, or the sequence has come to its end.
+    #[cold]
+    fn set_apart(&mut self, actor: usize, at: Time) {
+        if at.as_ns() < self.base || self.sequence == self.sequence_end {
+            self.move_base();
+        } else {
+            let key = self.key_of(actor);
+            self.replay(actor, key);
+        }
+    }
+
+    /// The base becomes the earliest time that is pending, and the sequence begins anew.
+    #[cold]
+    fn move_base(&mut self) {
+        let pending = self.plans.iter().enumerate().filter(|(_, plan)| **plan != NOTHING);
+        let mut pending: Vec<(u32, usize)> = pending.map(|(a, plan)| (plan.sequence, a)).collect();
+        pending.sort_unstable();
+        for (sequence, &(_, actor)) in (0..).zip(&pending) {
+            self.plans[actor].sequence = sequence;
+        }
+        self.sequence = pending.len() as u32;
+        self.base = self.plans.iter().map(|plan| plan.time).min().expect("there are actors");
+        for actor in 0..self.plans.len() {
+            let node = self.groups.len() - 1 + actor;
+            self.groups[node / GROUP][node % GROUP] = self.key_of(actor);
+        }
+        for group in (1..self.groups.len()).rev() {
+            let node = group - 1;
+            self.groups[node / GROUP][node % GROUP] = least(&self.groups[group]);
+        }
+        self.first = least(&self.groups[0]);
+    }
+
+    /// The key of what an actor has planned, which does not lie before the base.
+    fn key_of(&self, actor: usize) -> u64 {
+        let Plan { time, sequence } = self.plans[actor];
+        if self.plans[actor] == NOTHING {
+            return NEVER;
+        }
+        let since = (time - self.base).min(self.far);
+        since << self.order_bits | u64::from(sequence) << self.actor_bits | actor as u64
     }
 
     /// Takes `actor` off the agenda.
     #[inline]
     pub fn clear(&mut self, actor: usize) {
-        if self.key(actor) != NEVER {
+        if self.plans[actor] != NOTHING {
+            self.plans[actor] = NOTHING;
             self.replay(actor, NEVER);
         }
     }
@@ -71,7 +142,8 @@ impl Agenda {
     /// When `actor` acts next, if it does.
     #[inline]
     pub fn at(&self, actor: usize) -> Option<Time> {
-        time(self.key(actor))
+        let plan = self.plans[actor];
+        (plan != NOTHING).then(|| Time::from_ns(plan.time))
     }
 
     /// The next actor and its time. It stays on the agenda until it is set anew or cleared: most
@@ -79,40 +151,36 @@ impl Agenda {
     #[inline]
     pub fn peek(&self) -> Option<(Time, usize)> {
         let key = self.first;
-        let actor = key.order as usize & ((1 << ACTOR_BITS) - 1);
-        time(key).map(|at| (at, actor))
+        let actor = key as usize & ((1 << self.actor_bits) - 1);
+        (key != NEVER).then(|| (Time::from_ns(self.base + (key >> self.order_bits)), actor))
     }
 
     #[inline]
-    fn key(&self, actor: usize) -> Key {
-        let node = self.pairs.len() + actor;
-        // The only actor has no pair.
-        if node == 1 { self.first } else { self.pairs[node / 2][node % 2] }
-    }
-
-    #[inline]
-    fn replay(&mut self, actor: usize, key: Key) {
-        let mut node = self.pairs.len() + actor;
-        let pairs = self.pairs.as_mut_slice();
+    fn replay(&mut self, actor: usize, key: u64) {
+        let mut node = self.groups.len() - 1 + actor;
         let mut best = key;
-        while node > 1 {
-            let pair = &mut pairs[node / 2];
-            pair[node % 2] = best;
-            let other = pair[(node ^ 1) % 2];
-            let earlier = other.whole() < best.whole();
-            best = Key {
-                time: select_unpredictable(earlier, other.time, best.time),
-                order: select_unpredictable(earlier, other.order, best.order),
-            };
-            node /= 2;
+        loop {
+            let at = node / GROUP;
+            let group = &mut self.groups[at];
+            group[node % GROUP] = best;
+            best = least(group);
+            if at == 0 {
+                break;
+            }
+            node = at - 1;
         }
         self.first = best;
+        if best >> self.order_bits == self.far && best != NEVER {
+            self.move_base();
+        }
     }
 }
 
 #[inline(always)]
-fn time(key: Key) -> Option<Time> {
-    (key != NEVER).then(|| Time::from_ns(key.time))
+fn least(group: &[u64; GROUP]) -> u64 {
+    let pairs: [u64; GROUP / 2] = std::array::from_fn(|i| group[2 * i].min(group[2 * i + 1]));
+    let [a, b, c, d] = pairs;
+    a.min(b).min(c.min(d))
 }
 
 #[cfg(test)]
@@ -150,23 +218,37 @@ mod tests {
 
     #[test]
     fn agrees_with_a_sorted_list_over_random_use() {
+        agrees(4_000, |rng| u64::from(rng.below(50)));
+    }
+
+    /// Keys cannot tell the latest of these times apart, and the sequence ends several times.
+    #[test]
+    fn agrees_with_a_sorted_list_of_times_of_any_size() {
+        agrees(150_000, |rng| {
+            let size = rng.below(64);
+            u64::from(rng.below(4)) << size | u64::from(rng.below(2))
+        });
+    }
+
+    fn agrees(steps: u64, mut time: impl FnMut(&mut crate::Rng) -> u64) {
         let mut rng = crate::Rng::named(7, "agenda-test");
         for actors in [1, 2, 3, 8, 65] {
             let mut agenda = Agenda::new(actors);
             let mut model: Vec<Option<(u64, u64)>> = vec![None; actors];
-            for step in 0..4_000_u64 {
+            for step in 0..steps {
                 let actor = rng.below(actors as u32) as usize;
                 if rng.below(4) == 0 {
                     agenda.clear(actor);
                     model[actor] = None;
                 } else {
-                    let at = u64::from(rng.below(50));
+                    let at = time(&mut rng);
                     agenda.set(actor, Time::from_ns(at));
                     model[actor] = Some((at, step));
                 }
                 let least = (0..actors).filter_map(|a| model[a].map(|(t, s)| (t, s, a))).min();
                 let expected = least.map(|(t, _, a)| (Time::from_ns(t), a));
                 assert_eq!(agenda.peek(), expected);
+                assert_eq!(agenda.at(actor), model[actor].map(|(t, _)| Time::from_ns(t)));
             }
         }
     }

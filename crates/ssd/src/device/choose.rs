@@ -36,6 +36,24 @@ impl Device {
         Some(heads.lane(pick(heads.views())))
     }
 
+    /// Whether operations go in the order in which they came, whatever they are.
+    #[inline]
+    pub(crate) fn goes_by_arrival(&self) -> bool {
+        self.first_come && !self.apart
+    }
+
+    /// Where that is so: the lane of the operation that waits for a die and came first of all, if that is
+    /// before one that is in no lane yet and no work for idle time.
+    #[inline]
+    pub(crate) fn lane_before(&self, die: DieId, op: u32) -> Option<usize> {
+        let foreground = self.dies[die].mask & !IDLE;
+        if foreground == 0 {
+            return None;
+        }
+        let lane = self.dies[die].first_come(&self.ops, foreground);
+        (self.ops[self.dies[die].lanes[lane].head].seq <= self.ops[op].seq).then_some(lane)
+    }
+
     /// Whether more than what waits decides what goes next: something may stand behind the lanes, or the
     /// order goes by how long operations have waited.
     #[inline]

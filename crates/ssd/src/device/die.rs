@@ -19,6 +19,8 @@ pub(crate) enum LaneId {
 }
 
 pub(crate) const LANES: usize = 6;
+/// Those of a mask of lanes.
+const BITS: usize = u8::BITS as usize;
 
 /// The place of a command that was interrupted, behind the lanes.
 pub(crate) const PAUSED_LANE: usize = LANES;
@@ -118,7 +120,8 @@ pub(crate) enum Phase {
 /// One die.
 #[derive(Clone, Debug)]
 pub(crate) struct Die {
-    pub(super) lanes: [Lane; LANES],
+    /// One for each bit of `mask`; those from [`LANES`] on stay empty.
+    pub(super) lanes: [Lane; BITS],
     /// Bit `i`: lane `i` is not empty.
     pub(super) mask: u8,
     pub(super) phase: Phase,
@@ -133,7 +136,7 @@ pub(crate) struct Die {
 impl Die {
     pub(super) fn new() -> Self {
         Self {
-            lanes: [Lane::EMPTY; LANES],
+            lanes: [Lane::EMPTY; BITS],
             mask: 0,
             phase: Phase::Idle,
             running: NONE,
@@ -236,7 +239,7 @@ impl Die {
         let (mut first, mut least) = (0, u64::MAX);
         let mut rest = mask;
         while rest != 0 {
-            let lane = rest.trailing_zeros() as usize % LANES;
+            let lane = rest.trailing_zeros() as usize % BITS;
             rest &= rest - 1;
             let seq = ops[self.lanes[lane].head].seq;
             if seq < least {

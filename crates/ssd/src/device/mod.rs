@@ -78,7 +78,8 @@ pub(crate) struct Device {
     /// The place of each running job in that order.
     job_places: Vec<u64>,
     timing: Timing,
-    /// A command reads and programs single pages, and each is mapped as a whole.
+    /// A command reads and programs single pages, each is mapped as a whole, and how long that takes
+    /// depends on its type and level alone (and, for reads, on the cells, where they are modelled).
     plain: bool,
     /// Data goes over a channel before commands.
     data_first: bool,
@@ -117,6 +118,7 @@ impl Device {
     pub(crate) fn new<K: Kit>(drive: &Drive, policies: &Policies<K>) -> Self {
         let (cost, order) = (&policies.cost, &policies.order);
         let (geometry, ideal) = (drive.geometry, cost.is_ideal());
+        let by_wear = program_by_wear(drive);
         let dies = geometry.dies();
         let mut idle = BitSet::new(dies);
         (0..dies).for_each(|d| idle.set(d));
@@ -131,7 +133,7 @@ impl Device {
             seq: 0,
             job_places: Vec::new(),
             timing: if ideal { drive.timing.ideal() } else { drive.timing.clone() },
-            plain: geometry.units() == Units::PAGE,
+            plain: geometry.units() == Units::PAGE && by_wear.is_none(),
             copyback: drive.ftl.copyback.is_some(),
             copied_rber: vec![0.0; if drive.ftl.copyback.is_some() { dies } else { 0 }],
             data_first: drive.channel_first == ChannelFirst::Data,
@@ -145,7 +147,7 @@ impl Device {
             registers: drive.cache.map(|cached| Box::new(Registers::new(cached, dies))),
             passed: if order.watches_waits() { vec![Passed::default(); dies] } else { Vec::new() },
             queues: cost.queues(),
-            by_wear: program_by_wear(drive),
+            by_wear,
             cells: Cells::of(drive, ideal),
             unread: None,
             stats: DeviceStats::default(),

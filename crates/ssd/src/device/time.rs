@@ -2,7 +2,7 @@
 //! type, wear and errors; and the pages that cross the channel.
 
 use super::cells::{Sensed, Target};
-use super::{Device, NONE, Ops, Owner, Work};
+use super::{Device, NONE, Ops, Owner, PageOp, Work};
 use crate::config::{Drive, ProgramSpeed};
 use ftl::{Cost, Ftl, Job, JobId, Kit};
 use kernel::{Dur, Idx, Time};
@@ -21,6 +21,11 @@ impl Device {
         if self.copyback
             && let Owner::Job(id) = self.ops[op].owner
             && let Some(command) = self.copy_inside(ftl, ftl.job(id), op, source, now)
+        {
+            return command;
+        }
+        if self.plain
+            && let Some(command) = self.one_page(ftl, op, source)
         {
             return command;
         }
@@ -87,50 +92,51 @@ impl Device {
         }
     }
 
-    /// Reading a chain of slots: planes sense together.
-    #[inline]
-    fn read<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source) -> Command {
-        if self.plain {
-            self.read_pages::<K, true>(ftl, op, source)
-        } else {
-            self.read_units(ftl, op, source)
+    /// The command for one page that is one mapping unit, where that is all there is to it: most commands
+    /// of most drives. `None`: it is something else.
+    #[inline(always)]
+    fn one_page<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source) -> Option<Command> {
+        let PageOp { work, ppn, next, .. } = self.ops[op];
+        let slot = ppn?;
+        let page_type = self.geometry.page_type(ftl.page_of(slot)?);
+        if next != NONE {
+            return None;
+        }
+        let level = ftl.level_of(slot);
+        match work {
+            Work::Read if self.cells.is_none() => {
+                self.stats.read_by_level[level as usize] += 1;
+                self.stats.sensed[source as usize][level as usize][page_type] += 1;
+                let time = self.timing.read(level, page_type);
+                Some(Command { pages_out: 1, ..Command::new(Verb::Read, source, time) })
+            }
+            Work::Program => {
+                self.stats.program_by_level[level as usize] += 1;
+                let time = self.page_time(page_type, level, source, 1);
+                Some(Command { pages_in: 1, ..Command::new(Verb::Program, source, time) })
+            }
+            _ => None,
         }
     }
 
+    /// Reading a chain of slots: planes sense together.
     #[inline(never)]
-    fn read_units<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source) -> Command {
-        self.read_pages::<K, false>(ftl, op, source)
-    }
-
-    /// The same; `PLAIN`: a page is one mapping unit, and read alone.
-    #[inline(always)]
-    fn read_pages<K: Kit, const PLAIN: bool>(
-        &mut self,
-        ftl: &Ftl<K>,
-        op: u32,
-        source: Source,
-    ) -> Command {
+    fn read<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source) -> Command {
         let (mut longest, mut out) = (Dur::ZERO, 0);
-        let per_page = if PLAIN { 1 } else { self.geometry.units().per_page };
+        let per_page = self.geometry.units().per_page;
         let mut at = op;
         while at != NONE {
             let slot = self.ops[at].ppn;
-            let (units, pages, whole) = if PLAIN {
-                (1, 1, true)
-            } else {
-                let asks = Asks::of(&self.ops, ftl, at);
-                let (pages, whole) = asks.pages(ftl, per_page);
-                (asks.units, pages, whole)
-            };
+            let asks = Asks::of(&self.ops, ftl, at);
+            let (pages, whole) = asks.pages(ftl, per_page);
+            let units = asks.units;
             let level = slot.map_or_else(|| ftl.policies.cost.initial(), |slot| ftl.level_of(slot));
             self.stats.read_by_level[level as usize] += u64::from(pages);
             let sensed = &mut self.stats.sensed[source as usize][level as usize];
             let mut time = Dur::ZERO;
             let mut sense = |page_type: usize| {
                 sensed[page_type] += u64::from(pages);
-                if !PLAIN {
-                    self.stats.unsent[source as usize] += u64::from(pages * per_page - units);
-                }
+                self.stats.unsent[source as usize] += u64::from(pages * per_page - units);
                 time += if whole {
                     self.timing.read(level, page_type)
                 } else {
@@ -210,7 +216,7 @@ impl Device {
     }
 
     /// Programming a chain of slots.
-    #[inline(always)] // every program comes by
+    #[inline(never)]
     fn program<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source) -> Command {
         let (mut longest, mut pages_in) = (Dur::ZERO, 0);
         let unit = self.geometry.slots_per_program();
@@ -219,13 +225,8 @@ impl Device {
             let slot = self.ops[at].ppn.expect("a program has a slot");
             let level = ftl.level_of(slot);
             let Units { pages, planes, .. } = self.geometry.units();
-            let count = if self.plain { 1 } else { u64::from(pages * planes) };
-            self.stats.program_by_level[level as usize] += count;
+            self.stats.program_by_level[level as usize] += u64::from(pages * planes);
             let (mut time, before, pages) = match ftl.page_of(slot) {
-                Some(page) if self.plain => {
-                    let page_type = self.geometry.page_type(page);
-                    (self.page_time(page_type, level, source, 1), Dur::ZERO, 1)
-                }
                 Some(slot) => {
                     // The pages of one wordline: the cells pass the levels of all of them.
                     let first = self.geometry.page_of(slot);

@@ -1,6 +1,7 @@
 //! What follows when a command is done, in order.
 
 use super::Sim;
+use super::jobs::Stepped;
 use crate::device::{LaneId, NONE, Owner, PageOp, Turned, Work};
 use ftl::{Kit, Lpn};
 use kernel::Prio;
@@ -13,7 +14,7 @@ impl<K: Kit> Sim<K> {
         if self.device.act(&mut self.clock, die) {
             self.conclude(die);
         } else if self.device.is_choosing(die) {
-            self.look_for_work(die);
+            self.look_for_work(die, None);
         }
     }
 
@@ -46,10 +47,18 @@ impl<K: Kit> Sim<K> {
             self.age_cells(op);
         }
         // 3. One operation after the other: the FTL takes note of it, then whose it was.
-        let mut followers = None;
+        let (mut awaited, mut in_hand) = (None, None);
         while op != NONE {
             let rest = self.device.take_done(op);
-            followers = self.conclude_operation(die, op);
+            if let Owner::Job(id) = self.device.ops[op].owner {
+                // It comes alone.
+                awaited = Some(self.is_awaited(op));
+                if let Stepped::InHand(op) = self.step_job(die, id, op) {
+                    in_hand = Some(op);
+                }
+            } else {
+                self.conclude_operation(die, op);
+            }
             op = rest;
         }
         // 4. Reads of a page that was on its way have it now.
@@ -57,31 +66,23 @@ impl<K: Kit> Sim<K> {
             self.unpark(die);
         }
         // 5. Whoever waited for what a job did tries again.
-        match followers {
+        match awaited {
             Some(awaited) => self.follow_up(awaited),
             None => self.start_jobs(),
         }
         // 6. The die chooses.
         if self.device.is_choosing(die) {
-            self.look_for_work(die);
+            self.look_for_work(die, in_hand);
         }
         // 7. Its next command, if there is one, has asked for the channel: before the data that other
         //    dies have to send, or behind it.
         self.device.pass_channel_on(&mut self.clock, die, verb);
     }
 
-    /// One operation is done. If it was a job's, others may have waited for it: returns whether a read
-    /// waits for the very page that it has programmed.
-    #[inline(always)] // every operation comes by
-    fn conclude_operation(&mut self, die: DieId, op: u32) -> Option<bool> {
-        let PageOp { owner, work, modify, rides, lpn, ppn, prio, seq, .. } = self.device.ops[op];
-        if let Owner::Job(id) = owner {
-            let awaited = !self.waits.for_refresh().is_empty()
-                && work == Work::Program
-                && self.is_awaited(ppn);
-            self.step_job(die, id, op);
-            return Some(awaited);
-        }
+    /// One operation is done that is no job's.
+    #[inline(always)] // from one place
+    fn conclude_operation(&mut self, die: DieId, op: u32) {
+        let PageOp { work, modify, rides, lpn, ppn, prio, seq, .. } = self.device.ops[op];
         self.device.leave(die);
         if rides {
             self.page_done(op);
@@ -107,7 +108,6 @@ impl<K: Kit> Sim<K> {
             self.ftl.unmapped_read_done();
             self.page_done(op);
         }
-        None
     }
 
     /// Whoever waited for what a job has done tries again. `awaited`: a read waits for the page that
@@ -136,9 +136,15 @@ impl<K: Kit> Sim<K> {
         }
     }
 
-    /// Whether a read waits for a page that a command has programmed from a slot on.
+    /// Whether a read waits for a page that a job's command has programmed.
+    #[inline]
+    fn is_awaited(&self, op: u32) -> bool {
+        let PageOp { work, ppn, .. } = self.device.ops[op];
+        !self.waits.for_refresh().is_empty() && work == Work::Program && self.programs_awaited(ppn)
+    }
+
     #[cold]
-    fn is_awaited(&self, first: Option<Ppn>) -> bool {
+    fn programs_awaited(&self, first: Option<Ppn>) -> bool {
         let Some(first) = first.map(Ppn::as_u32) else { return false };
         let slots = first..first + self.ftl.slots_per_program();
         let there = |lpn: Lpn| self.ftl.find(lpn).is_some_and(|at| slots.contains(&at.as_u32()));

@@ -1,6 +1,7 @@
 //! A die chooses what goes next, and starts it.
 
 use super::Sim;
+use super::jobs::Stepped;
 use crate::device::{LANES, LaneId, NONE, Owner, PageOp, Work};
 use ftl::{Hold, Kit, Lpn, OpView, Order, Queues, Waited, WriteCtx};
 use kernel::Idx;
@@ -46,11 +47,18 @@ impl<K: Kit> Sim<K> {
         }
     }
 
-    /// A die that chooses takes its next operation, or rests.
-    pub(super) fn look_for_work(&mut self, die: DieId) {
+    /// A die that chooses takes its next operation, or rests. One of a job may be in hand: it is in no lane
+    /// yet, and goes first if it came first ([`Stepped::InHand`]).
+    pub(super) fn look_for_work(&mut self, die: DieId, mut in_hand: Option<u32>) {
         loop {
             let (now, order) = (self.clock.now, &mut self.ftl.policies.order);
-            let next = if self.device.chooses_apart() {
+            let next = if let Some(op) = in_hand.take() {
+                let Some(before) = self.device.lane_before(die, op) else {
+                    return self.begin_from(die, LaneId::Job as usize, op);
+                };
+                self.device.insert(die, LaneId::Job, op);
+                Some(before)
+            } else if self.device.chooses_apart() {
                 let next = self.next_lane_apart(die);
                 if let Some(lane @ LANES..) = next {
                     return self.device.go_on_with(&mut self.clock, die, lane);
@@ -65,19 +73,27 @@ impl<K: Kit> Sim<K> {
                     let PageOp { owner: Owner::Job(id), work: Work::Turn, .. } =
                         self.device.ops[op]
                     else {
-                        let op = self.device.make_ready(self.ftl.array(), die, lane, op);
-                        return self.begin(die, op);
+                        return self.begin_from(die, lane, op);
                     };
                     Some((id, op))
                 }
                 None => self.idle_work(die),
             };
             let Some((id, op)) = job else { return self.device.rest(&mut self.clock, die) };
-            if self.step_job(die, id, op) {
-                return;
-            }
+            in_hand = match self.step_job(die, id, op) {
+                Stepped::Began => return,
+                Stepped::InHand(op) => Some(op),
+                Stepped::Away => None,
+            };
             self.follow_up(false);
         }
+    }
+
+    /// Starts an operation that was taken from a lane of a die.
+    #[inline(always)] // from two places, one after the other
+    fn begin_from(&mut self, die: DieId, lane: usize, op: u32) {
+        let op = self.device.make_ready(self.ftl.array(), die, lane, op);
+        self.begin(die, op);
     }
 
     #[cold]

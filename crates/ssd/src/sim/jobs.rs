@@ -6,6 +6,17 @@ use ftl::{Action, Hold, JobId, Kit};
 use kernel::Idx;
 use nand::DieId;
 
+/// What became of a job that was asked for its next action.
+pub(super) enum Stepped {
+    /// It has begun one on the die that asked.
+    Began,
+    /// It has one for the die that asked, which goes by arrival and is about to choose: what came before may
+    /// go first.
+    InHand(u32),
+    /// It waits in a lane, is elsewhere, or is over.
+    Away,
+}
+
 impl<K: Kit> Sim<K> {
     /// Queues every job that wants to start or to go on.
     #[inline]
@@ -34,15 +45,15 @@ impl<K: Kit> Sim<K> {
     }
 
     /// Asks a job, whose operation `op` is over, for its next action. If that is on `here`, which chooses,
-    /// it starts; otherwise it is queued where it belongs. Returns whether `here` is busy now.
-    pub(super) fn step_job(&mut self, here: DieId, id: JobId, op: u32) -> bool {
+    /// it may start; otherwise it is queued where it belongs.
+    pub(super) fn step_job(&mut self, here: DieId, id: JobId, op: u32) -> Stepped {
         let (lane, hold) = (self.lane_of(id), self.ftl.job(id).hold);
         let action = self.ftl.advance(id, self.clock.now);
         let geometry = self.ftl.geometry();
         let (die, work, ppn) = match action {
             Action::Done | Action::Wait => {
                 self.device.ops.remove(op);
-                return false;
+                return Stepped::Away;
             }
             Action::Yield => {
                 // Behind everything that waits here now. This die is choosing: it finds the job,
@@ -50,7 +61,7 @@ impl<K: Kit> Sim<K> {
                 let seq = self.device.place_job(id);
                 self.device.ops.follow(op, Work::Turn, None, seq, self.clock.now);
                 self.device.insert(here, self.lane_of(id), op);
-                return false;
+                return Stepped::Away;
             }
             Action::Read(ppn) => (geometry.die_of_slot(ppn), Work::Read, Some(ppn)),
             Action::Program { ppn, .. } => (geometry.die_of_slot(ppn), Work::Program, Some(ppn)),
@@ -66,16 +77,19 @@ impl<K: Kit> Sim<K> {
         self.device.ops.follow(op, work, ppn, seq, self.clock.now);
         if die != here {
             self.join(die, lane, op);
-            return false;
+            return Stepped::Away;
         }
         let chooses = self.device.is_choosing(here);
         let first = hold == Hold::Die && chooses && self.device.is_next(self.ftl.array(), op);
         if first || self.device.is_unasked(here) {
             self.begin(here, op);
-            return true;
+            return Stepped::Began;
+        }
+        if chooses && lane == LaneId::Job && self.device.goes_by_arrival() {
+            return Stepped::InHand(op);
         }
         self.device.insert(here, lane, op);
-        false
+        Stepped::Away
     }
 
     /// What a die that has nothing else to do may do for the FTL: a job, and its operation.
@@ -95,7 +109,7 @@ impl<K: Kit> Sim<K> {
             // A timer may have left work for dies that have nothing else to do.
             for die in (0..self.ftl.geometry().dies()).map(DieId::new) {
                 if self.device.wake_idle(&self.clock, die) {
-                    self.look_for_work(die);
+                    self.look_for_work(die, None);
                 }
             }
         }
