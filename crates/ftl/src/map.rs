@@ -1,7 +1,7 @@
 //! The map between logical and physical pages, and which physical ones are valid; and its door.
 
 use crate::{Ftl, Interests, Kit};
-use kernel::{Idx, IndexVec, Time, newtype_index, prefetch};
+use kernel::{Idx, OptionVec, Time, newtype_index, prefetch};
 use nand::{BlockId, Geometry, Ppn, Tag};
 use std::ops::Range;
 
@@ -17,8 +17,8 @@ newtype_index! {
 /// pages are found word by word.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Map {
-    l2p: IndexVec<Lpn, Option<Ppn>>,
-    p2l: IndexVec<Ppn, Option<Lpn>>,
+    l2p: OptionVec<Lpn, Ppn>,
+    p2l: OptionVec<Ppn, Lpn>,
     valid: Vec<u64>,
     words_per_block: u32,
     pages_per_block: u32,
@@ -30,8 +30,8 @@ impl Map {
     pub fn new(geometry: &Geometry, logical_pages: u32) -> Self {
         let words_per_block = geometry.pages_per_block().div_ceil(64);
         Self {
-            l2p: IndexVec::filled(None, logical_pages as usize),
-            p2l: IndexVec::filled(None, geometry.pages()),
+            l2p: OptionVec::none(logical_pages as usize),
+            p2l: OptionVec::none(geometry.pages()),
             valid: vec![0; words_per_block as usize * geometry.blocks()],
             words_per_block,
             pages_per_block: geometry.pages_per_block(),
@@ -52,19 +52,19 @@ impl Map {
     /// Where a logical page lies.
     #[inline]
     pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
-        self.l2p[lpn]
+        self.l2p.get(lpn)
     }
 
     /// What was last written to a slot, valid or not.
     #[inline]
     pub fn owner(&self, ppn: Ppn) -> Option<Lpn> {
-        self.p2l[ppn]
+        self.p2l.get(ppn)
     }
 
     /// Asks for the map entry of a page that will be looked up soon.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.l2p[lpn]);
+        self.l2p.prefetch(lpn);
     }
 
     /// Points `lpn` to slot `slot` of `block`; returns where it pointed before.
@@ -80,20 +80,20 @@ impl Map {
     pub(crate) fn own(&mut self, lpn: Lpn, ppn: Ppn, block: BlockId, slot: u32) {
         let (word, bit) = self.bit(block, slot);
         self.valid[word] |= bit;
-        self.p2l[ppn] = Some(lpn);
+        self.p2l.replace(ppn, Some(lpn));
     }
 
     /// The half of it that lies with the page.
     #[inline]
     pub(crate) fn point(&mut self, lpn: Lpn, ppn: Ppn) -> Option<Ppn> {
-        let old = self.l2p[lpn].replace(ppn);
+        let old = self.l2p.replace(lpn, Some(ppn));
         self.mapped += u32::from(old.is_none());
         old
     }
 
     /// Forgets `lpn`; returns where it pointed.
     pub(crate) fn unbind(&mut self, lpn: Lpn) -> Option<Ppn> {
-        let old = self.l2p[lpn].take();
+        let old = self.l2p.replace(lpn, None);
         self.mapped -= u32::from(old.is_some());
         old
     }
@@ -165,7 +165,7 @@ impl Map {
         let base = block.as_u32() * self.pages_per_block;
         // A line has sixteen owners.
         for slot in slots.clone().step_by(16) {
-            prefetch(&self.p2l[Ppn::from_u32(base + slot)]);
+            self.p2l.prefetch(Ppn::from_u32(base + slot));
         }
         for at in slots.start / 64..slots.end.div_ceil(64) {
             let mut word = self.valid[first + at as usize];
@@ -173,7 +173,7 @@ impl Map {
                 let slot = at * 64 + word.trailing_zeros();
                 word &= word - 1;
                 if slots.contains(&slot)
-                    && let Some(lpn) = self.p2l[Ppn::from_u32(base + slot)]
+                    && let Some(lpn) = self.p2l.get(Ppn::from_u32(base + slot))
                 {
                     self.prefetch(lpn);
                 }
@@ -194,7 +194,7 @@ impl Map {
     #[inline]
     pub(crate) fn prefetch_owner(&self, lpn: Lpn) {
         if let Some(ppn) = self.lookup(lpn) {
-            prefetch(&self.p2l[ppn]);
+            self.p2l.prefetch(ppn);
         }
     }
 

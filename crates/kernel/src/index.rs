@@ -1,6 +1,7 @@
 //! Typed indices, and vectors that know which index they take.
 
 use std::marker::PhantomData;
+use std::num::NonZeroU32;
 use std::ops::{Index, IndexMut};
 
 /// A dense index: converts to and from `usize` and nothing else.
@@ -47,6 +48,20 @@ macro_rules! newtype_index {
             #[inline(always)]
             fn index(self) -> usize {
                 self.as_u32() as usize
+            }
+        }
+
+        impl From<::std::num::NonZeroU32> for $name {
+            #[inline(always)]
+            fn from(raw: ::std::num::NonZeroU32) -> Self {
+                Self(raw)
+            }
+        }
+
+        impl From<$name> for ::std::num::NonZeroU32 {
+            #[inline(always)]
+            fn from(index: $name) -> Self {
+                index.0
             }
         }
 
@@ -131,6 +146,52 @@ impl<I: Idx, T> IndexMut<I> for IndexVec<I, T> {
     }
 }
 
+/// A column in which each index stands for another one, or for none: at first all for none.
+///
+/// Its memory comes zeroed from the system, which gives out a page when something is set there. A
+/// `vec![None; n]` of our own index types would write all of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OptionVec<I, V> {
+    raw: Vec<Option<NonZeroU32>>,
+    types: PhantomData<fn(I) -> V>,
+}
+
+impl<I: Idx, V: From<NonZeroU32> + Into<NonZeroU32>> OptionVec<I, V> {
+    /// `n` entries, each none.
+    pub fn none(n: usize) -> Self {
+        Self { raw: vec![None; n], types: PhantomData }
+    }
+
+    /// The number of entries.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.raw.len()
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.raw.is_empty()
+    }
+
+    /// What `i` stands for.
+    #[inline(always)]
+    pub fn get(&self, i: I) -> Option<V> {
+        self.raw[i.index()].map(V::from)
+    }
+
+    /// Lets `i` stand for something else, or for nothing. Returns what it stood for.
+    #[inline(always)]
+    pub fn replace(&mut self, i: I, value: Option<V>) -> Option<V> {
+        std::mem::replace(&mut self.raw[i.index()], value.map(V::into)).map(V::from)
+    }
+
+    /// Asks for an entry that is looked up soon.
+    #[inline(always)]
+    pub fn prefetch(&self, i: I) {
+        crate::prefetch(&self.raw[i.index()]);
+    }
+}
+
 /// Division of `u32` by a number known only at run time: one multiplication instead of a divide.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Divisor {
@@ -184,6 +245,17 @@ mod tests {
         assert_eq!(size_of::<Option<Thing>>(), 4);
         assert_eq!(Thing::from_u32(0).index(), 0);
         assert_eq!(Thing::from_u32(u32::MAX - 1).as_u32(), u32::MAX - 1);
+    }
+
+    #[test]
+    fn what_was_set_is_there_and_nothing_else() {
+        let [a, b] = [0, 1].map(Thing::from_u32);
+        let mut column = OptionVec::<Thing, Thing>::none(2);
+        assert_eq!((column.get(a), column.get(b), column.len()), (None, None, 2));
+        assert_eq!(column.replace(b, Some(a)), None);
+        assert_eq!((column.get(a), column.get(b)), (None, Some(a)));
+        assert_eq!(column.replace(b, None), Some(a));
+        assert_eq!(column.get(b), None);
     }
 
     #[test]

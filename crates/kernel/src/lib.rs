@@ -20,7 +20,7 @@ pub use bits::BitSet;
 pub use energy::{Energy, Power};
 pub use hint::prefetch;
 pub use hist::{Histogram, Percentiles};
-pub use index::{Divisor, Idx, IndexVec};
+pub use index::{Divisor, Idx, IndexVec, OptionVec};
 pub use prio::Prio;
 pub use quantity::QuantityError;
 pub use rate::{Bandwidth, Rate};
