@@ -5,10 +5,10 @@ use crate::versions::Versions;
 use crate::wire::{Command, Errno, Kind, MAX_PAYLOAD};
 use rustc_hash::FxHashMap;
 use slab::Slab;
-use ssd::Session;
 use ssd::kernel::{Prio, Time};
 use ssd::sim::Turn;
-use ssd::workload::{Op, Request, TraceError};
+use ssd::workload::{Op, Request};
+use ssd::{RunError, Session};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
@@ -101,17 +101,25 @@ impl Core {
         }
     }
 
-    /// Brings the drive to where an earlier server left it: what came then comes again. Returns how many
-    /// requests that were.
-    pub(crate) fn recover(&mut self, earlier: &Earlier) -> Result<u64, TraceError> {
+    /// Brings the drive to where an earlier server left it: what came then comes again. `look` hears now and
+    /// then how many requests have, and stops it by answering `false`. Returns how many they were.
+    pub(crate) fn recover(
+        &mut self,
+        earlier: &Earlier,
+        look: &mut dyn FnMut(u64, Time) -> bool,
+    ) -> Result<u64, RunError> {
         let before = self.serial;
-        earlier.each(&mut |request| {
-            self.serial += 1;
-            if !self.worn && self.session.repeat(request, self.serial as u32).is_err() {
-                self.worn = true;
+        earlier.each_batch(&mut |batch| {
+            for request in batch {
+                self.serial += 1;
+                if !self.worn && self.session.repeat(request, self.serial as u32).is_err() {
+                    self.worn = true;
+                }
+                while self.session.take_safe().is_some() {}
+                while self.session.take_done().is_some() {}
             }
-            while self.session.take_safe().is_some() {}
-            while self.session.take_done().is_some() {}
+            let wanted = look(self.serial - before, self.now());
+            if wanted { Ok(()) } else { Err(RunError::Stopped) }
         })?;
         Ok(self.serial - before)
     }

@@ -25,10 +25,11 @@ use crate::core::Core;
 use listen::Listener;
 use record::{Earlier, Recording};
 use serde_json::Value;
+use ssd::kernel::Time;
 use ssd::{Drive, Report, RunError, Session};
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use store::{FileStore, Memory, Store};
 use wire::Export;
 
@@ -47,6 +48,28 @@ pub struct Options {
     pub record: Option<PathBuf>,
     /// How simulated time passes.
     pub pace: Pace,
+}
+
+/// How far a server has come.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// What it is at.
+    pub stage: Stage,
+    /// Requests that came again, or that it served.
+    pub done: u64,
+    /// Out of how many, where that is known.
+    pub total: Option<u64>,
+    /// The simulated time.
+    pub now: Time,
+}
+
+/// What a server is at.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// What an earlier one was asked comes again.
+    Recovering,
+    /// Clients can connect.
+    Serving,
 }
 
 /// Why a drive is not served.
@@ -122,14 +145,16 @@ impl Ready {
         self.listener.uri()
     }
 
-    /// Serves a drive until `stop` is set or `look`, which hears now and then how many requests were
-    /// served and what simulated time it is, answers `false`. Returns the result of the run, and what
-    /// is to be said of how it was served.
+    /// Serves a drive until `stop` is set or `look`, which hears now and then how far it has come, answers
+    /// `false`. Returns the result of the run, and what is to be said of how it was served.
+    ///
+    /// # Errors
+    /// The sockets cannot be waited for, or it was stopped before it found its state again.
     pub fn serve(
         self,
         session: Session,
         stop: &AtomicBool,
-        look: &mut dyn FnMut(u64, u64) -> bool,
+        look: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(Report, Value), ServeError> {
         let drive = session.drive();
         let page = drive.geometry.page_size().get();
@@ -142,7 +167,11 @@ impl Ready {
         };
         let versions = Versions::new(self.store, page);
         let mut core = Core::new(session, versions, self.recording);
-        let recovered = core.recover(&self.earlier).map_err(RunError::from)?;
+        let total = Some(self.earlier.requests());
+        let recovered = core.recover(&self.earlier, &mut |done, now| {
+            let wanted = look(Progress { stage: Stage::Recovering, done, total, now });
+            wanted && !stop.load(Ordering::Relaxed)
+        })?;
         let pace = self.options.pace;
         let server = server::Server::new(core, export, pace, self.listener, self.control, stop);
         let (report, mut how) = server.run(look)?;

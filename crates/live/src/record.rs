@@ -4,13 +4,13 @@
 //! again, and what was done through the control socket, a line for each.
 
 use sha2::{Digest, Sha256};
-use ssd::Drive;
 use ssd::kernel::Time;
-use ssd::workload::{About, Op, ReadOptions, Request, TraceError, Workload, open_bytes};
+use ssd::workload::{About, Op, ReadOptions, Request, TraceError, Workload, open_trace};
+use ssd::{Drive, RunError};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 /// The connection of what no client asked for.
@@ -54,21 +54,25 @@ pub(crate) struct Earlier(Option<Box<dyn Workload>>);
 impl Earlier {
     pub(crate) const NOTHING: Self = Self(None);
 
-    /// Shows every request, in order.
-    pub(crate) fn each(&self, see: &mut dyn FnMut(&Request)) -> Result<(), TraceError> {
-        let Some(trace) = &self.0 else { return Ok(()) };
-        trace.each_batch(|batch| {
-            batch.iter().for_each(&mut *see);
-            Ok(())
-        })
+    /// How many requests they are.
+    pub(crate) fn requests(&self) -> u64 {
+        self.0.as_ref().and_then(|trace| trace.about().requests).unwrap_or(0)
+    }
+
+    /// Shows every request, in order, batch by batch, as long as `see` has no error.
+    pub(crate) fn each_batch(
+        &self,
+        see: &mut dyn FnMut(&[Request]) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        self.0.as_ref().map_or(Ok(()), |trace| trace.each_batch(see))
     }
 }
 
-/// The text of a recording as a workload, whatever its rate.
-fn trace_of(name: &str, text: Vec<u8>) -> Result<Box<dyn Workload>, TraceError> {
+/// A recording as a workload, whatever its rate.
+fn trace_of(path: &Path) -> Result<Box<dyn Workload>, TraceError> {
     let format = Some("blkparse".parse().expect("it is a format"));
     let time_unit = Some("s".parse().expect("it is a unit"));
-    open_bytes(name, text.into(), &ReadOptions { format, time_unit, ..ReadOptions::default() })
+    open_trace(path, &ReadOptions { format, time_unit, ..ReadOptions::default() })
 }
 
 /// The drive as a file.
@@ -140,19 +144,33 @@ impl Recording {
             file.map_err(|e| fail(path, e))
         };
         let (trace, events) = (open(&paths[0])?, open(&paths[2])?);
-        let mut bytes = std::fs::read(path).map_err(|e| fail(&paths[0], e))?;
-        // The last line may have been cut.
-        bytes.truncate(bytes.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1));
-        trace.set_len(bytes.len() as u64).map_err(|e| fail(&paths[0], e))?;
+        let fail_trace = |e| fail(&paths[0], e);
         let mut recording = Self::of_none();
-        recording.digest.update(&bytes);
-        recording.lines = bytes.split(|&b| b == b'\n').count() as u64 - 1;
-        let name = path.display().to_string();
-        let (used, whole) = (!bytes.is_empty(), bytes.len() as u64);
+        let whole = recording.take_in(&trace).map_err(fail_trace)?;
+        // The last line may have been cut.
+        trace.set_len(whole).map_err(fail_trace)?;
+        let used = whole > 0;
         recording.files = Some(Files { trace, whole, events, paths: paths.clone(), used });
-        let earlier = if used { Some(trace_of(&name, bytes)) } else { None };
-        let earlier = earlier.transpose().map_err(|e| fail(&paths[0], wrong(e.to_string())))?;
+        let earlier = if used { Some(trace_of(path)) } else { None };
+        let earlier = earlier.transpose().map_err(|e| fail_trace(wrong(e.to_string())))?;
         Ok((recording, Earlier(earlier)))
+    }
+
+    /// Goes on after the lines of an earlier one that are whole; returns the bytes of those. No more than
+    /// one is in memory, however long the recording is.
+    fn take_in(&mut self, trace: &File) -> io::Result<u64> {
+        let mut reader = BufReader::with_capacity(PIECE, trace);
+        let (mut line, mut whole) = (Vec::new(), 0);
+        loop {
+            line.clear();
+            reader.read_until(b'\n', &mut line)?;
+            if !line.ends_with(b"\n") {
+                return Ok(whole);
+            }
+            whole += line.len() as u64;
+            self.lines += 1;
+            self.digest.update(&line);
+        }
     }
 
     /// A request that arrived at `at` by a connection.

@@ -1,12 +1,12 @@
 //! Sockets around a drive: one loop, one thread. What clients send is decoded and goes in; what is done
 //! goes back; in between the clock decides how far simulated time may go.
 
-use crate::ServeError;
 use crate::clock::{Clock, Pace};
 use crate::control::{self, Line};
 use crate::core::{Core, Finished, Who};
 use crate::listen::{Listener, Stream};
 use crate::wire::{Decoder, Errno, Export, Kind, Step};
+use crate::{Progress, ServeError, Stage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno as OsError;
 use serde_json::{Value, json};
@@ -193,14 +193,17 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Serves until it is told to stop; `look` hears now and then how many requests were served and
-    /// what simulated time it is.
+    /// Serves until it is told to stop; `look` hears now and then how far it has come.
     pub(crate) fn run(
         mut self,
-        look: &mut dyn FnMut(u64, u64) -> bool,
+        look: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(ssd::Report, Value), ServeError> {
         let mut looked = Instant::now();
-        look(0, 0);
+        let mut look = |core: &Core| {
+            let (done, now) = (core.served(), core.now());
+            look(Progress { stage: Stage::Serving, done, total: None, now })
+        };
+        look(&self.core);
         while !self.stop.load(Ordering::Relaxed) {
             let heard = self.listen()?;
             let began = self.take_commands();
@@ -214,7 +217,7 @@ impl<'a> Server<'a> {
             self.part();
             if looked.elapsed() >= LOOK {
                 looked = Instant::now();
-                if !look(self.core.served(), self.core.now().as_ns()) {
+                if !look(&self.core) {
                     break;
                 }
             }

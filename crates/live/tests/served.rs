@@ -8,7 +8,7 @@ use common::{
     Client, DISCONNECT, FLUSH, FUA, Folder, NO_HOLE, PAGE, READ, SECTOR, STATUS, Server, TRIM,
     WRITE, ZEROES, answers, drive, greet, option, take, u32_of,
 };
-use floatgate_live::{Address, Options, Pace, Ready};
+use floatgate_live::{Address, Options, Pace, Progress, Ready, ServeError, Stage};
 use serde_json::json;
 use ssd::kernel::Rng;
 use ssd::workload::{FlowBy, ReadOptions, open_trace};
@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 const EINVAL: u32 = 22;
@@ -515,11 +516,11 @@ fn loopback_is_served_too() {
     let ready = Ready::new(&drive, &options).unwrap();
     let at = ready.uri().strip_prefix("nbd://").unwrap().to_owned();
     let mut stream = std::net::TcpStream::connect(at).unwrap();
-    let stop = std::sync::atomic::AtomicBool::new(false);
+    let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let session = ssd::open_session(&drive, &mut ssd::NoCache, &mut |_| true).unwrap();
-            ready.serve(session, &stop, &mut |_, _| true).unwrap();
+            ready.serve(session, &stop, &mut |_| true).unwrap();
         });
         let mut greeting = [0; 18];
         stream.read_exact(&mut greeting).unwrap();
@@ -585,4 +586,51 @@ fn what_cannot_be_corrected_is_an_error() {
     assert_eq!(client.read(page * PAGE, PAGE), [3; 4096]);
     let result = server.end_and_replay();
     assert_eq!(result["flash"]["uncorrectable"], failed);
+}
+
+/// What is recorded is found again before clients are served, in sight of whoever waits for it, and a server
+/// that is stopped meanwhile leaves it as it was.
+#[test]
+fn a_recording_is_found_again_in_sight_and_can_be_stopped() {
+    let (drive, folder) = (drive(&[]), Arc::new(Folder::new()));
+    let server = Server::with(&drive, Arc::clone(&folder), Some(folder.path("store")), Pace::Fast);
+    let mut client = server.client();
+    // More than one batch of requests.
+    for i in 0..5000 {
+        client.write(i % 128 * PAGE, &[i as u8; PAGE as usize]);
+    }
+    server.end();
+    let recorded = std::fs::read_to_string(folder.path("trace")).unwrap();
+    let lines = recorded.lines().count() as u64;
+    let again = |stop: bool, look: &mut dyn FnMut(Progress) -> bool| {
+        let options = Options {
+            address: Address::Unix(folder.path("s")),
+            insecure: false,
+            control: None,
+            store: Some(folder.path("store")),
+            record: Some(folder.path("trace")),
+            pace: Pace::Fast,
+        };
+        let session = ssd::open_session(&drive, &mut ssd::NoCache, &mut |_| true).unwrap();
+        let ready = Ready::new(&drive, &options).unwrap();
+        ready.serve(session, &AtomicBool::new(stop), look)
+    };
+    let mut seen = 0;
+    let stopped = again(true, &mut |p| {
+        seen = p.done;
+        true
+    });
+    assert!(matches!(stopped, Err(ServeError::Drive(ssd::RunError::Stopped))));
+    assert!((1..lines).contains(&seen), "it ended after {seen} of {lines}");
+    assert_eq!(std::fs::read_to_string(folder.path("trace")).unwrap(), recorded);
+    let mut seen = Vec::new();
+    let (_, how) = again(false, &mut |p| {
+        seen.push((p.stage, p.done, p.total));
+        p.stage == Stage::Recovering
+    })
+    .unwrap();
+    assert_eq!(how["recovered_requests"], lines);
+    let recovered = seen.iter().rfind(|(stage, ..)| *stage == Stage::Recovering).unwrap();
+    assert_eq!(recovered, &(Stage::Recovering, lines, Some(lines)));
+    assert_eq!(seen.last().unwrap().0, Stage::Serving);
 }

@@ -74,8 +74,12 @@ pub(crate) fn serve(
     tick: &mut dyn FnMut(Progress) -> bool,
     sink: Option<Sink>,
 ) -> PyResult<(Report, Duration, Value)> {
+    let not_open = |e: &RunError| match e {
+        RunError::Stopped => InputError::new_err("it was stopped before clients could connect"),
+        e => of_run(e),
+    };
     let failed = |e: live::ServeError| match e {
-        live::ServeError::Drive(e) => of_run(&e),
+        live::ServeError::Drive(e) => not_open(&e),
         live::ServeError::Socket(_) => of_ours(e),
         e => InputError::new_err(e.to_string()),
     };
@@ -84,15 +88,18 @@ pub(crate) fn serve(
         let go_on = p.stage == Stage::Running || tick(p.into());
         go_on && !stop.load(Ordering::Relaxed)
     };
-    let mut session = ssd::open_session(drive, cache, watch).map_err(|e| match e {
-        RunError::Stopped => InputError::new_err("it was stopped before clients could connect"),
-        e => of_run(&e),
-    })?;
+    let mut session = ssd::open_session(drive, cache, watch).map_err(|e| not_open(&e))?;
     if let Some(sink) = sink {
         session.record(sink);
     }
     let start = Instant::now();
-    let look = &mut |done, now_ns| tick(Progress { stage: "serving", done, total: None, now_ns });
+    let look = &mut |p: live::Progress| {
+        let stage = match p.stage {
+            live::Stage::Recovering => "recovering",
+            live::Stage::Serving => "serving",
+        };
+        tick(Progress { stage, done: p.done, total: p.total, now_ns: p.now.as_ns() })
+    };
     let (report, how) = ready.serve(session, stop, look).map_err(failed)?;
     Ok((report, start.elapsed(), how))
 }

@@ -119,8 +119,7 @@ impl Server {
         let thread = std::thread::spawn(move || {
             let session = ssd::open_session(&of_thread, &mut NoCache, &mut |_| true);
             let session = session.expect("it is fit for it");
-            let (report, how) =
-                ready.serve(session, &stopped, &mut |_, _| true).expect("it serves");
+            let (report, how) = ready.serve(session, &stopped, &mut |_| true).expect("it serves");
             (report.value().clone(), how)
         });
         Self { folder, drive: drive.clone(), stop, thread: Some(thread) }
