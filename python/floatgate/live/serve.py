@@ -58,9 +58,9 @@ def serve(
         seed: The seed of every random stream; the drive file's where it is not given.
         out: The folder in which the result is stored, as `OUT/RUN-ID/` with `result.json` and its
             tables `requests`, `series` and `blocks`.
-        progress: Called some ten times a second with the stage (`preconditioning`, then `serving`
-            as soon as clients can connect), what is done (page writes, then requests), how many
-            there are, and the simulated time in ns.
+        progress: Called some ten times a second with the stage (`preconditioning`; `recovering`
+            where a recording is replayed; `serving` as soon as clients can connect), what is done
+            (page writes, then requests), how many there are, and the simulated time in ns.
 
     Returns:
         The result, as `run` gives it; `timing.live` says how it was served.
