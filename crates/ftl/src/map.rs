@@ -1,7 +1,7 @@
 //! The map between logical and physical pages, and which physical ones are valid; and its door.
 
 use crate::{Ftl, Interests, Kit};
-use kernel::{Idx, OptionVec, Time, newtype_index, prefetch};
+use kernel::{Idx, OptionVec, Time, ask_for_large_pages, newtype_index, prefetch};
 use nand::{BlockId, Geometry, Ppn, Tag};
 use std::ops::Range;
 
@@ -29,10 +29,12 @@ impl Map {
     /// An empty map.
     pub fn new(geometry: &Geometry, logical_pages: u32) -> Self {
         let words_per_block = geometry.pages_per_block().div_ceil(64);
+        let valid = vec![0; words_per_block as usize * geometry.blocks()];
+        ask_for_large_pages(&valid);
         Self {
             l2p: OptionVec::none(logical_pages as usize),
             p2l: OptionVec::none(geometry.pages()),
-            valid: vec![0; words_per_block as usize * geometry.blocks()],
+            valid,
             words_per_block,
             pages_per_block: geometry.pages_per_block(),
             mapped: 0,

@@ -1,4 +1,4 @@
-//! Hints to the processor.
+//! Hints to the processor and to the system. None changes a result.
 
 /// Asks for the cache line of `item` ahead of its use. Never changes a result.
 #[inline(always)]
@@ -13,3 +13,29 @@ pub fn prefetch<T>(item: &T) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = item;
 }
+
+/// Asks the system for large pages behind a column that nothing was written to yet. Host writes and
+/// collection go to columns as large as the drive at random: with pages of 4 KiB nearly each of them misses
+/// the processor's table of pages, and each page costs a fault. Nothing is asked for small columns.
+pub fn ask_for_large_pages<T>(column: &[T]) {
+    const LEAST: usize = 4 << 20;
+    if size_of_val(column) >= LEAST {
+        advise(column);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)] // changes how memory is backed, not what is in it
+fn advise<T>(column: &[T]) {
+    use rustix::mm::{Advice, madvise};
+    const PAGE: usize = 4096;
+    let range = column.as_ptr_range();
+    let (start, end) = (range.start.addr().next_multiple_of(PAGE), range.end.addr() / PAGE * PAGE);
+    let start = column.as_ptr().with_addr(start).cast_mut().cast();
+    // SAFETY: the pages belong to the column as a whole, and the advice keeps what is in them.
+    // A system without large pages refuses, and all goes on with small ones.
+    let _ = unsafe { madvise(start, end - start.addr(), Advice::LinuxHugepage) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise<T>(_: &[T]) {}

@@ -159,7 +159,9 @@ pub struct OptionVec<I, V> {
 impl<I: Idx, V: From<NonZeroU32> + Into<NonZeroU32>> OptionVec<I, V> {
     /// `n` entries, each none.
     pub fn none(n: usize) -> Self {
-        Self { raw: vec![None; n], types: PhantomData }
+        let raw = vec![None; n];
+        crate::ask_for_large_pages(&raw);
+        Self { raw, types: PhantomData }
     }
 
     /// The number of entries.

@@ -18,7 +18,7 @@ mod word;
 pub use agenda::Agenda;
 pub use bits::BitSet;
 pub use energy::{Energy, Power};
-pub use hint::prefetch;
+pub use hint::{ask_for_large_pages, prefetch};
 pub use hist::{Histogram, Percentiles};
 pub use index::{Divisor, Idx, IndexVec, OptionVec};
 pub use prio::Prio;

@@ -77,10 +77,16 @@ fn resident() -> Option<u64> {
 /// What drives like `modern-tlc` take, filled, by the blocks of a plane.
 fn memory() {
     let taken = |blocks: u32| {
+        // Its share of what the drive exports with 912 blocks.
+        let exported =
+            format!("ftl.logical-capacity={}B", 125_000_000 / 912 * u64::from(blocks) * 4096);
         let blocks = format!("geometry.blocks-per-plane={blocks}");
-        let drive = drive_like("modern-tlc", &[&blocks, "ftl.logical-capacity=1GB"]);
+        let drive = drive_like("modern-tlc", &[&blocks, &exported, "precondition.fill=full"]);
+        let workload = generator(&drive, "random-write").expect("a known generator");
         let before = resident()?;
-        let sim = Sim::new(&drive, ftl_of::<Builtin>(&drive, drive.policies.build()));
+        let mut ftl = ftl_of::<Builtin>(&drive, drive.policies.build());
+        precondition(&drive, &*workload, &mut ftl, &mut |_| true).expect("nobody stops it");
+        let sim = Sim::new(&drive, ftl);
         let taken = resident()? - before;
         Some((sim.ftl().geometry().pages() as f64, taken as f64))
     };
