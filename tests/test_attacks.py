@@ -37,7 +37,7 @@ SMALL = {
 }
 SET = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
 RUN = ["run", "agcr", "random-write", *SET, "-q"]
-FULL = "error: standard output cannot be written (no space left on device)\n"
+FULL = "error[file::unusable]: standard output cannot be written (no space left on device)\n"
 
 
 def command(*words: str, **how: Any) -> subprocess.CompletedProcess[str]:
@@ -96,7 +96,7 @@ def test_without_a_cache_the_result_is_lost_and_that_is_said() -> None:
 def test_a_closed_output_is_a_message() -> None:
     line = f"exec {sys.executable} -m floatgate policies >&-"
     done = subprocess.run(["sh", "-c", line], check=False, text=True, capture_output=True)
-    said = "error: standard output cannot be written (bad file descriptor)\n"
+    said = "error[file::unusable]: standard output cannot be written (bad file descriptor)\n"
     assert (done.returncode, done.stderr) == (2, said)
 
 
@@ -211,7 +211,7 @@ def test_memory_that_is_not_there_is_a_message(tmp_path: Path) -> None:
     done = command(*words, stdout=subprocess.PIPE, preexec_fn=limit)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(
-        "error: a drive of 4096000000 pages takes up to 49.2 GB of memory"
+        "error[system::memory]: a drive of 4096000000 pages takes up to 49.2 GB of memory"
     )
     assert done.stderr.count("\n") == 1
 

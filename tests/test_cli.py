@@ -61,6 +61,20 @@ def test_importing_the_package_loads_next_to_nothing() -> None:
     ]
 
 
+_CODES = {
+    "run agcr zipf --seed x": "input::value",
+    "run agcr zipf --seed -1": "input::value",
+    "run agcr zipf more": "input::value",
+    "run agcr zipf --json=3": "input::value",
+    "run agcr zipf --seed": "input::missing",
+    "run": "input::missing",
+    "sweep drvie.toml": "file::missing",
+    "report reslts": "input::value",
+    "results SELECT reslts": "input::value",
+}
+"""Of those that are no unknown name."""
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     {
@@ -95,6 +109,7 @@ def test_what_is_wrong_is_said_in_one_way_with_what_was_meant(
 ) -> None:
     from floatgate import cli
 
+    code = _CODES.get(line, "input::unknown-name")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "drive.toml").touch()
     (tmp_path / "results").mkdir()
@@ -109,7 +124,7 @@ def test_what_is_wrong_is_said_in_one_way_with_what_was_meant(
             cli._answer()
         assert ended.value.code == 2
         assert out.getvalue() == ""
-        assert err.getvalue().startswith(f"error: {said}"), err.getvalue()
+        assert err.getvalue().startswith(f"error[{code}]: {said}"), err.getvalue()
         assert err.getvalue().count("\n") == 1
 
 

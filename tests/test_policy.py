@@ -546,7 +546,7 @@ def test_what_goes_wrong_in_a_run_is_the_users(
     done = floatgate(*words, "--policy", f"{family}=py:wrong.X")
     assert (done.returncode, done.stdout) == (2, "")
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("error: `")
+    assert last.startswith("error[policy::failed]: `")
     assert f"of the policy `{family}=py:wrong.X`" in last
     assert hint in last
     frames = [line for line in done.stderr.splitlines() if line.startswith("  File ")]

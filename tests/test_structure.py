@@ -114,8 +114,8 @@ def test_one_python_module_knows_the_extension() -> None:
 
 # The parts of the Python package from the bottom up: each may use those named before it.
 LAYERS = [
-    "engine", "build", "terminal", "hints", "words", "result", "policy", "settings", "pages",
-    "workloads", "lists", "starter", "pictures", "report", "experiments", "runs", "live",
+    "engine", "mistakes", "build", "terminal", "hints", "words", "result", "policy", "settings",
+    "pages", "workloads", "lists", "starter", "pictures", "report", "experiments", "runs", "live",
     "cluster", "physics", "life", "migrate", "text", "reproduce", "cli", "__main__",
 ]  # fmt: skip
 PACKAGE = ROOT / "python" / "floatgate"

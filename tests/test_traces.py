@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,18 @@ BROKEN = {
 }
 
 
+CODES = {
+    "empty": "file",
+    "blank lines only": "file",
+    "beyond the drive": "range",
+    "binary": "format",
+    "gzip, cut": "compression",
+    "gzip, damaged": "compression",
+    "zstd magic and no more": "compression",
+}
+"""What kind of mistake it is, where it is not one of a record."""
+
+
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_trace_is_refused_with_its_place(
     floatgate: Floatgate, tmp_path: Path, case: str
@@ -88,7 +101,7 @@ def test_a_broken_trace_is_refused_with_its_place(
     (tmp_path / "some.trace").write_bytes(content)
     done = floatgate("run", "agcr", "some.trace", "--out", "results", "--json")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: some.trace")
+    assert re.match(rf"error\[trace::{CODES.get(case, 'record')}\]: some.trace", done.stderr)
     assert "Traceback" not in done.stderr
     for word in words:
         assert word in done.stderr, done.stderr

@@ -1,16 +1,20 @@
 """Pages on terminals of several widths: no line is longer, and no word is cut."""
 
+import io
 import json
 import re
 import shlex
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import floatgate as fg
 import sample
-from floatgate import Comparison, Result, words
+from floatgate import Comparison, Result, cli, words
+from floatgate.experiments import errors as experiments
 from floatgate.text import comparison, explained, lists, result
 
 WIDTHS = (60, 80, 100, 160)
@@ -123,34 +127,69 @@ def test_every_warning_of_the_engine_is_explained() -> None:
     assert told == {*explained.WARNINGS}
 
 
-def test_every_error_of_the_engine_is_explained_by_an_example(tmp_path: Path) -> None:
-    source = Path(__file__).parent.parent / "crates" / "ssd" / "src" / "config" / "error.rs"
-    told = {*re.findall(r'= "(config::[a-z-]+)"', source.read_text())}
-    assert len(told) > 10
-    assert told == {*explained.ERRORS}
-    for code, mistake in explained.ERRORS.items():
-        for text, wrong in ((mistake.wrong, True), (mistake.right, False)):
-            drive = "agcr"
-            given: dict[str, list[str]] = {"--set": [], "--policy": []}
-            if text.startswith("--"):
-                words = shlex.split(text)
-                for option, value in zip(words[::2], words[1::2], strict=True):
-                    given[option].append(value)
-            else:
-                # What the example does not say of the drive is what a drive file begins with.
-                inherits = wrong and code in ("config::missing", "config::inherit")
-                base = "" if inherits or "base" in text else 'base = "agcr"\n'
-                file = tmp_path / "drive.toml"
-                file.write_text(f'schema = "floatgate.drive/1"\nname = "mine"\n{base}{text}\n')
-                drive = str(file)
-            said = ""
-            try:
-                fg.resolve(drive, set=given["--set"], policy=given["--policy"])
-            except fg.ConfigError as error:
-                said = str(error)
-            assert (f"error[{code}]" in said) if wrong else not said, (code, said)
+def codes_of_the_engine() -> set[str]:
+    crates = Path(__file__).parent.parent / "crates"
+    places = ("ssd/src/config/error.rs", "workload/src/error.rs", "python/src/error.rs")
+    return {
+        code
+        for place in places
+        for code in re.findall(r'= "([a-z]+::[a-z-]+)"|=> "([a-z]+::[a-z-]+)"',
+                               (crates / place).read_text())
+        for code in code if code
+    }  # fmt: skip
+
+
+def kinds_of(kind: type[fg.InputError]) -> set[type[fg.InputError]]:
+    return {kind}.union(*(kinds_of(each) for each in kind.__subclasses__()))
+
+
+def test_every_error_has_a_code_and_every_code_an_explanation() -> None:
+    engine = codes_of_the_engine()
+    assert len(engine) > 25
+    ours = {kind.code for kind in kinds_of(fg.InputError)} | {experiments.CODE}
+    assert len(ours) > 8
+    assert engine | ours == {*explained.ERRORS}
+    for code in explained.ERRORS:
+        last = code.partition("::")[2]
         assert explained.page(code) in explained.page()
-        assert code.partition("::")[2] in explained.page(code.partition("::")[2])
+        assert explained.page(code) in explained.page(last)
+
+
+def typed(line: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a command says on standard error before it ends."""
+    monkeypatch.setattr(sys, "argv", shlex.split(line))
+    out, err = io.StringIO(), io.StringIO()
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", err)
+    with suppress(SystemExit):
+        cli._answer()
+    return err.getvalue()
+
+
+@pytest.mark.parametrize("code", [code for code, each in explained.ERRORS.items() if each.wrong])
+def test_an_example_of_an_error_is_wrong_and_then_right(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mistake = explained.ERRORS[code]
+    for text, wrong in ((mistake.wrong, True), (mistake.right, False)):
+        if text.startswith("floatgate"):
+            small = "--set workload.requests=100 --set geometry.blocks-per-plane=64"
+            said = typed(f"{text} {small}" if " compare " in text else text, monkeypatch)
+        elif text.startswith("--"):
+            said = typed(f"floatgate config check agcr {text}", monkeypatch)
+        elif code.startswith("experiment"):
+            head = 'schema = "floatgate.experiment/1"\nname = "mine"\n'
+            Path("mine.toml").write_text(f"{head}{text}\n")
+            said = typed("floatgate sweep mine.toml --dry-run", monkeypatch)
+        else:
+            # What the example does not say of the drive is what a drive file begins with.
+            inherits = wrong and code in ("config::missing", "config::inherit")
+            base = "" if inherits or "base" in text else 'base = "agcr"\n'
+            head = f'schema = "floatgate.drive/1"\nname = "mine"\n{base}'
+            Path("drive.toml").write_text(f"{head}{text}\n")
+            said = typed("floatgate config check drive.toml", monkeypatch)
+        assert (f"error[{code}]" in said) if wrong else "error" not in said, (text, said)
 
 
 def test_a_warning_of_a_new_drive_says_what_to_add_and_that_helps() -> None:

@@ -80,7 +80,12 @@ class Reading(TypedDict):
     tables: Callable[[str, str | None, str | None, list[str], bool, bool, bool], object]
 
 class InputError(Exception):
-    """The input is wrong: the message says where, and what would help."""
+    """The input is wrong: the message says where, and what would help.
+
+    `code` is what kind of mistake it is, for `floatgate explain`.
+    """
+
+    code: str
 
 class ConfigError(InputError):
     """A drive, a setting or a policy is wrong; every mistake is listed."""

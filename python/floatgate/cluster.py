@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from floatgate import build, engine
 from floatgate.engine import InputError
+from floatgate.mistakes import PackageError, ServiceError
 from floatgate.result.comparison import Failure
 from floatgate.result.files import content, unfinished
 from floatgate.result.folder import Recording
@@ -49,7 +50,7 @@ def need_packages() -> None:
         InputError: One of them is missing.
     """
     if any(importlib.util.find_spec(package) is None for package in ("dask", "distributed")):
-        raise InputError(
+        raise PackageError(
             "a cluster needs the packages of the extra `cluster`:"
             " python -m pip install 'floatgate[cluster]'"
         )
@@ -179,7 +180,7 @@ def _connected(address: str) -> Iterator[Client]:
     try:
         client = connect(address, timeout=PATIENCE, set_as_default=False, name="floatgate")
     except (OSError, ValueError) as error:
-        raise InputError(
+        raise ServiceError(
             f"no scheduler answers at {address} ({error}); expected the address that"
             " `dask scheduler` prints, such as tcp://127.0.0.1:8786"
         ) from error
@@ -239,7 +240,7 @@ def _check_workers(client: Client, jobs: Sequence[Job]) -> None:
     if others:
         worker, version = next(iter(others.items()))
         has = f"floatgate {version}" if version else "no floatgate"
-        raise InputError(
+        raise ServiceError(
             f"the worker {worker} has {has}, and this is {ours}"
             f" ({len(others)} of {len(versions)} workers differ);"
             " results are equal only where versions are"
@@ -248,7 +249,7 @@ def _check_workers(client: Client, jobs: Sequence[Job]) -> None:
     others = {worker: str(known) for worker, known in builds.items() if known != build.digest()}
     if others:
         worker, known = next(iter(others.items()))
-        raise InputError(
+        raise ServiceError(
             f"the worker {worker} has another build of floatgate {ours}: {_brief(known)}, and this"
             f" is {_brief(build.digest())} ({len(others)} of {len(builds)} workers differ);"
             " results are equal only where the code is: install the same there, and start the"
@@ -258,7 +259,7 @@ def _check_workers(client: Client, jobs: Sequence[Job]) -> None:
     missing: dict[str, list[str]] = client.run(_missing, sorted(files))
     for worker, names in missing.items():
         if names:
-            raise InputError(
+            raise ServiceError(
                 f"{names[0]}: the worker {worker} has no such file;"
                 " drive files and traces must lie at the same place on every machine"
             )
@@ -278,7 +279,7 @@ def _missing(files: Sequence[str]) -> list[str]:
 
 
 def _lost(address: str) -> InputError:
-    return InputError(
+    return ServiceError(
         f"the scheduler at {address} is gone; what is done is stored, and the same command"
         " goes on from there"
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from floatgate import engine
 from floatgate.hints import hint
+from floatgate.mistakes import UnknownNameError
 from floatgate.policy.finder import Finder
 
 
@@ -34,7 +35,7 @@ def policies(family: str | None = None) -> list[dict[str, Any]]:
     if family is None:
         return known
     if family not in families:
-        raise engine.InputError(f"`{family}` is not a family; {hint(family, families)}")
+        raise UnknownNameError(f"`{family}` is not a family; {hint(family, families)}")
     return [policy for policy in known if policy["family"] == family]
 
 
@@ -54,7 +55,7 @@ def drive_facts(name: str) -> dict[str, Any]:
         InputError: There is no such drive.
     """
     if name not in drives():
-        raise engine.InputError(f"`{name}` is not a drive that comes along; {hint(name, drives())}")
+        raise UnknownNameError(f"`{name}` is not a drive that comes along; {hint(name, drives())}")
     resolved = engine.resolve(name, set=(), policy=(), seed=None, finder=Finder())
     found = json.loads(resolved[1])
     config, shape = found["config"], found["config"]["geometry"]
@@ -92,7 +93,7 @@ def chips(name: str | None = None) -> list[dict[str, Any]]:
     found = engine.chips(name)
     if found is None:
         known = [chip["name"] for chip in chips()]
-        raise engine.InputError(f"`{name}` is not a chip; {hint(name or '', known)}")
+        raise UnknownNameError(f"`{name}` is not a chip; {hint(name or '', known)}")
     known = json.loads(found)
     return known if name is None else [known]
 

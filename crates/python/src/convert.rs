@@ -6,7 +6,7 @@ use ssd::kernel::Prio;
 use ssd::record::{CHUNK, Column, Sink, Table, Values};
 use ssd::workload::{BATCH, Flow, Request, Workload};
 
-use crate::error::{WorkloadError, of_ours};
+use crate::error::{WorkloadError, of_ours, of_trace};
 use crate::worker::Progress;
 
 /// The words of the columns that have words, in the order of the numbers that stand for them.
@@ -71,7 +71,7 @@ pub(crate) fn convert(
     mut sink: Sink,
     tick: &mut dyn FnMut(Progress) -> bool,
 ) -> PyResult<Value> {
-    let fail = |e: ssd::workload::TraceError| WorkloadError::new_err(e.to_string());
+    let fail = |e: ssd::workload::TraceError| of_trace(&e);
     let about = workload.about();
     if !about.closed.is_empty() {
         return Err(WorkloadError::new_err(format!(

@@ -12,7 +12,7 @@ use ssd::workload::Workload;
 use ssd::workload::describe::{Describer, Options};
 use ssd::workload::standin::{Fitter, Profile};
 
-use crate::error::{InputError, WorkloadError, of_ours};
+use crate::error::{InputError, of_ours, of_trace};
 use crate::open;
 use crate::outside::Outside;
 use crate::worker::Progress;
@@ -58,7 +58,7 @@ pub(crate) fn describe(
     options: &Options,
     tick: &mut dyn FnMut(Progress) -> bool,
 ) -> PyResult<Value> {
-    let fail = |e: ssd::workload::TraceError| WorkloadError::new_err(e.to_string());
+    let fail = |e: ssd::workload::TraceError| of_trace(&e);
     let about = workload.about();
     let mut describer = Describer::new(options);
     let mut source = workload.open().map_err(fail)?;
@@ -104,7 +104,7 @@ pub(crate) fn fit(
     workload: &dyn Workload,
     tick: &mut dyn FnMut(Progress) -> bool,
 ) -> PyResult<Profile> {
-    let fail = |e: ssd::workload::TraceError| WorkloadError::new_err(e.to_string());
+    let fail = |e: ssd::workload::TraceError| of_trace(&e);
     let about = workload.about();
     let mut fitter = Fitter::new();
     for stage in ["looking", "fitting"] {

@@ -1,5 +1,7 @@
 //! Which error becomes which exception: the user's input (exit code 2) or ours (exit code 1).
 
+use std::io;
+
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -37,6 +39,64 @@ create_exception!(
     "A check of the simulator failed: a bug of floatgate, not of the input."
 );
 
+/// Stable names of the kinds of error, for machines and for `floatgate explain`. Those of drives and
+/// of traces stand where these are read.
+pub(crate) mod code {
+    /// Not of the form, the kind or the range that is asked for.
+    pub(crate) const VALUE: &str = "input::value";
+    /// A name that there is not.
+    pub(crate) const UNKNOWN_NAME: &str = "input::unknown-name";
+    /// A file that is not there.
+    pub(crate) const NO_FILE: &str = "file::missing";
+    /// A file that cannot be used.
+    pub(crate) const FILE: &str = "file::unusable";
+    /// An address at which nobody can be heard.
+    pub(crate) const ADDRESS: &str = "service::address";
+    /// Less memory than a drive takes.
+    pub(crate) const MEMORY: &str = "system::memory";
+    /// A policy in Python that went wrong.
+    pub(crate) const POLICY: &str = "policy::failed";
+    /// An option that does not fit a workload.
+    pub(crate) const WORKLOAD: &str = "workload::parameter";
+}
+
+/// Says of every kind of exception which code its errors have where they say no other.
+pub(crate) fn name_codes(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    py.get_type::<InputError>().setattr("code", code::VALUE)?;
+    py.get_type::<PolicyError>().setattr("code", code::POLICY)?;
+    py.get_type::<WorkloadError>().setattr("code", code::WORKLOAD)
+}
+
+/// Wrong input, with its code.
+pub(crate) fn input(code: &str, message: impl Into<String>) -> PyErr {
+    coded(InputError::new_err(message.into()), code)
+}
+
+/// A wrong workload, with its code.
+pub(crate) fn workload(code: &str, message: impl Into<String>) -> PyErr {
+    coded(WorkloadError::new_err(message.into()), code)
+}
+
+/// A place that the system does not give.
+pub(crate) fn of_place(error: &io::Error, message: impl Into<String>) -> PyErr {
+    input(code_of_io(error), message)
+}
+
+/// The code of what the system refuses.
+pub(crate) fn code_of_io(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::NotFound { code::NO_FILE } else { code::FILE }
+}
+
+/// The code of an error of ours.
+pub(crate) fn code_of(error: &PyErr) -> Option<String> {
+    Python::attach(|py| error.value(py).getattr("code").ok()?.extract().ok())
+}
+
+fn coded(error: PyErr, code: &str) -> PyErr {
+    Python::attach(|py| error.value(py).setattr("code", code)).map_or_else(|e| e, |()| error)
+}
+
 /// All mistakes of a drive, with the lines they are about: together, and one by one as `errors`.
 pub(crate) fn of_drive(errors: &[ssd::ConfigError]) -> PyErr {
     let text = |errors| ssd::config::render(errors, false).trim_end().to_owned();
@@ -47,13 +107,15 @@ pub(crate) fn of_drive(errors: &[ssd::ConfigError]) -> PyErr {
 
 /// Why a trace cannot be read.
 pub(crate) fn of_trace(error: &TraceError) -> PyErr {
-    WorkloadError::new_err(error.to_string())
+    workload(error.code(), error.to_string())
 }
 
 /// Why a run gave no result.
 pub(crate) fn of_run(error: &RunError) -> PyErr {
     match error {
-        RunError::Workload(_) | RunError::Generator(_) => WorkloadError::new_err(error.to_string()),
+        RunError::Workload(e) => of_trace(e),
+        RunError::Unknown(said) => workload(code::UNKNOWN_NAME, said),
+        RunError::Generator(said) => workload(code::WORKLOAD, said),
         // Whoever stopped it has raised already, and is heard first.
         RunError::Stopped => InternalError::new_err("stopped by nobody"),
     }

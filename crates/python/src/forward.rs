@@ -10,7 +10,7 @@ use ssd::policies::Family;
 use ssd::workload::Workload;
 use ssd::{Drive, StateCache};
 
-use crate::error::{InputError, WorkloadError, of_ours, of_run};
+use crate::error::{InputError, WorkloadError, of_ours, of_run, of_trace};
 use crate::open::{self, How};
 use crate::worker::Progress;
 
@@ -92,6 +92,13 @@ pub(crate) fn demand(
     gone_through(drive, &*open::workload(drive, name, how)?, tick)
 }
 
+fn of_demand(error: DemandError) -> PyErr {
+    match error {
+        DemandError::Workload(e) => of_trace(&e),
+        e => WorkloadError::new_err(e.to_string()),
+    }
+}
+
 fn gone_through(
     drive: &Drive,
     workload: &dyn Workload,
@@ -101,7 +108,7 @@ fn gone_through(
     let mut watch = |done| tick(Progress { stage: "reading", done, total, now_ns: 0 });
     let page_bytes = drive.geometry.page_size().get();
     let found = Demand::watched(workload, page_bytes, drive.host.speed, &mut watch);
-    let found = found.map_err(|e| WorkloadError::new_err(e.to_string()))?;
+    let found = found.map_err(of_demand)?;
     found.ok_or_else(|| of_ours("stopped by nobody"))
 }
 
@@ -114,10 +121,11 @@ pub(crate) fn forward(
 ) -> PyResult<Value> {
     let page_bytes = drive.geometry.page_size().get();
     let workload = what.workload.map(|name| open::workload(drive, name, &what.how)).transpose()?;
-    let fail = |e: DemandError| WorkloadError::new_err(e.to_string());
     let demand = match (&what.demand, &workload) {
-        (Some((bytes, None)), None) => Demand::of_bytes(bytes, page_bytes).map_err(fail)?,
-        (Some((bytes, Some(pages))), None) => Demand::of_numbers(bytes, pages).map_err(fail)?,
+        (Some((bytes, None)), None) => Demand::of_bytes(bytes, page_bytes).map_err(of_demand)?,
+        (Some((bytes, Some(pages))), None) => {
+            Demand::of_numbers(bytes, pages).map_err(of_demand)?
+        }
         (None, Some(workload)) => gone_through(drive, &**workload, tick)?,
         _ => return Err(InputError::new_err("give either a workload or a demand")),
     };

@@ -63,6 +63,11 @@ mod _core {
         catalogue, convert, describe, error, forward, ldpc, lists, live, memory, open, worker,
     };
 
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        error::name_codes(module)
+    }
+
     /// The version, as Cargo knows it.
     #[pyfunction]
     fn version() -> &'static str {

@@ -12,7 +12,7 @@ use ssd::record::Sink;
 use ssd::{Drive, Report, RunError, Stage};
 
 use crate::cache::Cache;
-use crate::error::{InputError, of_ours, of_run};
+use crate::error::{InputError, code, input, of_ours, of_place, of_run};
 use crate::worker::Progress;
 
 /// Tells a server to end: it answers what it has, and gives its result.
@@ -81,7 +81,8 @@ pub(crate) fn serve(
     let failed = |e: live::ServeError| match e {
         live::ServeError::Drive(e) => not_open(&e),
         live::ServeError::Socket(_) => of_ours(e),
-        e => InputError::new_err(e.to_string()),
+        live::ServeError::Place { ref source, .. } => of_place(source, e.to_string()),
+        live::ServeError::Address { .. } => input(code::ADDRESS, e.to_string()),
     };
     let ready = Ready::new(drive, options).map_err(failed)?;
     let watch = &mut |p: ssd::Progress| {

@@ -4,7 +4,7 @@
 use pyo3::PyResult;
 use ssd::Drive;
 
-use crate::error::InputError;
+use crate::error::{code, input};
 
 /// Refuses a drive for which the system gives no memory.
 pub(crate) fn check(drive: &Drive) -> PyResult<()> {
@@ -15,11 +15,12 @@ pub(crate) fn check(drive: &Drive) -> PyResult<()> {
     if given {
         return Ok(());
     }
-    Err(InputError::new_err(format!(
+    let said = format!(
         "a drive of {} pages takes up to {:.1} GB of memory to simulate, and the system does not \
          give it; fewer blocks (geometry.blocks-per-plane) or larger pages (geometry.page-size) \
          need less",
         drive.geometry.pages(),
         bytes as f64 * 1e-9,
-    )))
+    );
+    Err(input(code::MEMORY, said))
 }

@@ -17,7 +17,7 @@ use ssd::workload::{
 };
 use ssd::{Drive, Layers, RunError};
 
-use crate::error::{InputError, WorkloadError, of_drive, of_run, of_trace};
+use crate::error::{self, InputError, WorkloadError, code, of_drive, of_run, of_trace};
 use crate::outside::{Finder, Outside};
 use crate::parquet::{self, Opener};
 
@@ -35,12 +35,15 @@ pub(crate) fn drive(
     let preset = ssd::presets().iter().find(|(preset, _)| *preset == name);
     let text = match preset {
         Some((_, text)) => (*text).to_owned(),
-        None if is_path(name) => read(Path::new(name)).map_err(InputError::new_err)?,
+        None if is_path(name) => {
+            read(Path::new(name)).map_err(|(code, text)| error::input(code, text))?
+        }
         None => {
             let hint = ssd::kernel::hint(name, ssd::presets().iter().map(|(name, _)| *name));
-            return Err(InputError::new_err(format!(
-                "`{name}` is neither a drive file nor a built-in drive; {hint}"
-            )));
+            return Err(error::input(
+                code::UNKNOWN_NAME,
+                format!("`{name}` is neither a drive file nor a built-in drive; {hint}"),
+            ));
         }
     };
     // What a file inherits from is named as seen from it.
@@ -214,7 +217,7 @@ pub(crate) fn workload_alone(drive: &Drive, name: &str, how: &How) -> PyResult<B
         return Ok(workload);
     }
     let moved = Fold::new(workload, OutOfRange::Refuse, shift, Bytes::new(u64::MAX));
-    Ok(Box::new(moved.map_err(|e| WorkloadError::new_err(e.to_string()))?))
+    Ok(Box::new(moved.map_err(|e| of_trace(&e))?))
 }
 
 /// Makes the generator of a name, as the drive's settings have it.
@@ -275,7 +278,9 @@ fn as_it_is(
         return by_file(generator, drive, path, how);
     }
     generator(drive, name).map_err(|e| match Catalogue::built_in().meant(name) {
-        Some(full) => WorkloadError::new_err(format!("{e}; did you mean the trace `{full}`?")),
+        Some(full) => {
+            error::workload(code::UNKNOWN_NAME, format!("{e}; did you mean the trace `{full}`?"))
+        }
         None => of_run(&e),
     })
 }
@@ -352,7 +357,7 @@ enum Described {
 fn described(drive: &Drive, path: &Path) -> PyResult<Described> {
     let shown = path.display().to_string();
     let fail = |what: String| WorkloadError::new_err(format!("{shown}: {what}"));
-    let text = read(path).map_err(WorkloadError::new_err)?;
+    let text = read(path).map_err(|(code, text)| error::workload(code, text))?;
     if let Some(composition) = Composition::read(&shown, &text) {
         return Ok(Described::Parts(composition));
     }
@@ -379,9 +384,8 @@ fn by_file(make: Generate, drive: &Drive, path: &Path, how: &How) -> PyResult<Bo
             let settings = (how.depth > 0).then(|| Value::from(merged.clone()).to_string());
             let mut drive = drive.clone();
             drive.workload.generator = merged;
-            let made = make(&drive, pattern.name()).map_err(|e| {
-                WorkloadError::new_err(format!("{}: {}", path.display(), of_run(&e)))
-            })?;
+            let made = make(&drive, pattern.name())
+                .map_err(|e| WorkloadError::new_err(format!("{}: {e}", path.display())))?;
             // A part's settings stand in no resolved drive; those of a whole workload do ([`set_up`]).
             Ok(match settings {
                 Some(settings) => told_apart(made, &settings),
@@ -430,6 +434,8 @@ fn together(
     how: &How,
     composition: &Composition,
 ) -> PyResult<Box<dyn Workload>> {
+    // What was wrong with a part is what is wrong with the whole.
+    let mut code = None;
     let mut open = |part: &PartText| {
         let seen = folder.join(&part.workload);
         let name = if is_file(&part.workload, &seen) {
@@ -440,13 +446,15 @@ fn together(
         let how = how.part(&name, part)?;
         let drive = if Pattern::from_name(&name).is_some() { share } else { drive };
         workload_by(make, drive, &name, &how).map_err(|e| {
+            code = error::code_of(&e).or(code.take());
             match Python::try_attach(|py| e.value(py).to_string()) {
                 Some(text) => text,
                 None => e.to_string(),
             }
         })
     };
-    composition.open(shown, &mut open).map_err(WorkloadError::new_err)
+    let opened = composition.open(shown, &mut open);
+    opened.map_err(|text| error::workload(code.as_deref().unwrap_or(code::WORKLOAD), text))
 }
 
 /// How long a stand-in is to be, and its seed. The other settings are those of generators.
@@ -508,23 +516,24 @@ fn is_file(name: &str, place: &Path) -> bool {
 }
 
 /// A whole file of settings.
-fn read(path: &Path) -> Result<String, String> {
+fn read(path: &Path) -> Result<String, (&'static str, String)> {
     let shown = path.display();
     if path.is_dir() {
-        return Err(format!("{shown}: this is a directory; expected a TOML file"));
+        return Err((code::FILE, format!("{shown}: this is a directory; expected a TOML file")));
     }
     let mut text = String::new();
     match File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text)) {
         Ok(n) if n as u64 > LARGEST => {
-            Err(format!("{shown}: this is larger than 1 MiB; expected a TOML file"))
+            Err((code::FILE, format!("{shown}: this is larger than 1 MiB; expected a TOML file")))
         }
         Ok(_) => Ok(text),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            Err(format!("{shown}: there is no such file; {}", workload::file_hint(path)))
+            let hint = workload::file_hint(path);
+            Err((code::NO_FILE, format!("{shown}: there is no such file; {hint}")))
         }
         Err(e) if e.kind() == std::io::ErrorKind::InvalidData => {
-            Err(format!("{shown}: this is not text; expected a TOML file"))
+            Err((code::FILE, format!("{shown}: this is not text; expected a TOML file")))
         }
-        Err(e) => Err(format!("{shown}: it cannot be read ({e})")),
+        Err(e) => Err((code::FILE, format!("{shown}: it cannot be read ({e})"))),
     }
 }

@@ -46,6 +46,9 @@ pub enum RunError {
     /// The workload does not fit or cannot be read.
     #[error("{0}")]
     Workload(#[from] TraceError),
+    /// There is no such workload.
+    #[error("{0}")]
+    Unknown(String),
     /// A generator's settings are wrong.
     #[error("{0}")]
     Generator(String),
@@ -102,7 +105,7 @@ fn generator_within(
 ) -> Result<Box<dyn Workload>, RunError> {
     let Some(known) = Pattern::from_name(pattern) else {
         let hint = kernel::hint(pattern, Pattern::ALL.iter().map(|p| p.name()));
-        return Err(RunError::Generator(format!(
+        return Err(RunError::Unknown(format!(
             "`{pattern}` is neither a file nor a generator; {hint}"
         )));
     };

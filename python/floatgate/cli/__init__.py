@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from typing import NoReturn
 
 import click
 
-from floatgate import ConfigError, InputError, InternalError, PolicyError, terminal
+from floatgate import ConfigError, InputError, InternalError, PolicyError, mistakes, terminal
 from floatgate.cli import completion, interrupt
 from floatgate.cli.declare import App, in_words
 from floatgate.cli.show import fail
@@ -151,7 +153,7 @@ def main() -> None:
         terminal.give_up()
         if error.nobody_reads:
             terminal.end_like_a_pipe()
-        fail(f"error: {error}", 2)
+        _refuse(mistakes.FileError(str(error)))
 
 
 def _answer() -> None:
@@ -161,16 +163,14 @@ def _answer() -> None:
     interrupt.listen()
     try:
         _obey(root)
-    except ConfigError as error:
-        fail(f"{error}{_more(str(error))}", 2)  # a list of errors, each with its lines
     except PolicyError as error:
         if error.__cause__ is not None:
             import traceback
 
             traceback.print_exception(error.__cause__)
-        fail(f"error: {error}", 2)
+        _refuse(error)
     except InputError as error:
-        fail(f"error: {error}", 2)
+        _refuse(error)
     except InternalError as error:
         fail(
             f"floatgate has a bug: {error}\n"
@@ -179,12 +179,14 @@ def _answer() -> None:
         )
 
 
-def _more(said: str) -> str:
-    """Where more is said of the errors in a text that have codes."""
-    import re
-
-    codes = dict.fromkeys(re.findall(r"^error\[([a-z:-]+)\]", said, re.MULTILINE))
-    return "".join(f"\n`floatgate explain {code}` has an example" for code in codes)
+def _refuse(error: InputError) -> NoReturn:
+    """Ends the command: its input is wrong, and so is what the error lists."""
+    if not isinstance(error, ConfigError):
+        (text,) = mistakes.said(error)
+        fail(text, 2)
+    # A drive or an experiment has many keys: an example helps.
+    codes = dict.fromkeys(re.findall(r"^error\[([a-z:-]+)\]", str(error), re.MULTILINE))
+    fail("\n".join([str(error), *(f"`floatgate explain {c}` has an example" for c in codes)]), 2)
 
 
 def _obey(root: click.Group) -> None:
@@ -197,6 +199,6 @@ def _obey(root: click.Group) -> None:
     except click.exceptions.NoArgsIsHelpError as error:
         fail(error.format_message(), error.exit_code)
     except click.ClickException as error:
-        fail(f"error: {in_words(error)}", error.exit_code)
+        _refuse(in_words(error))
     except KeyboardInterrupt:
         sys.exit(130)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Unpack
 
 import floatgate
-from floatgate import InputError
 from floatgate.cli import completion
 from floatgate.cli.declare import Argument, ends_with, option
 from floatgate.cli.options import (
@@ -27,6 +26,7 @@ from floatgate.cli.options import (
 )
 from floatgate.cli.show import comma_separated, several
 from floatgate.hints import hint
+from floatgate.mistakes import ConflictError, UnknownNameError
 from floatgate.result.measures import MEASURES, find
 from floatgate.words import colour_wanted
 from floatgate.workloads.reading import Reading
@@ -114,9 +114,9 @@ def compare(
     from floatgate.text import comparison as comparison_text
 
     if bars is not None and bars not in MEASURES:
-        raise InputError(f"--bars: `{bars}` is not a measure; {hint(bars, MEASURES)}")
+        raise UnknownNameError(f"--bars: `{bars}` is not a measure; {hint(bars, MEASURES)}")
     if as_json and csv:
-        raise InputError("either --json or --csv")
+        raise ConflictError("either --json or --csv")
     first = list(filter(None, (measures or "").split(",")))
     executor = executor_of(cluster, workers)
     what = of_flows(workload, flow)

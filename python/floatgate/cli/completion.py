@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from floatgate.engine import InputError
+from floatgate.mistakes import FileError, UnknownNameError
 
 
 def policy(incomplete: str) -> list[str]:
@@ -104,7 +104,7 @@ def _shell() -> str:
     name = os.path.basename(os.environ.get("SHELL", ""))
     if name not in _SOURCES:
         known = ", ".join(_SOURCES)
-        raise InputError(f"`SHELL` names `{name}`, and completion is there for {known}")
+        raise UnknownNameError(f"`SHELL` names `{name}`, and completion is there for {known}")
     return name
 
 
@@ -120,5 +120,5 @@ def _install(shell: str) -> None:
             with place.open("a") as out:
                 out.write(f"{separated}{line}\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{place}: it cannot be added there ({error})") from error
+        raise FileError(f"{place}: it cannot be added there ({error})") from error
     print(f"{place} asks floatgate now; a new {shell} completes its commands.")

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 import floatgate
-from floatgate import InputError, engine
+from floatgate import engine
 from floatgate.cli.declare import App, Argument, option
 from floatgate.cli.options import Drive, Json, Policy, Seed, Set, opens_files
 from floatgate.cli.show import print_json
+from floatgate.mistakes import ConflictError, FileError
 from floatgate.policy.finder import Finder
 from floatgate.policy.permission import typed
 from floatgate.result.files import reason
@@ -93,15 +94,15 @@ def convert(
     named = [name for each in converted for name in each.files]
     for name in named:
         if named.count(name) > 1:
-            raise InputError(f"two of the files would become `{name}`")
+            raise ConflictError(f"two of the files would become `{name}`")
         if (out / name).exists() and not force:
-            raise InputError(f"{out / name}: this is there already; --force replaces it")
+            raise FileError(f"{out / name}: this is there already; --force replaces it")
     for each in converted:
         theirs.check(each)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{out}: this folder cannot be made ({reason(error)})") from error
+        raise FileError(f"{out}: this folder cannot be made ({reason(error)})") from error
     for each in converted:
         for name, content in each.files.items():
             pages.write(out / name, content)

@@ -18,7 +18,9 @@ from typing import Any, Union, get_args, get_origin
 
 import click
 
+from floatgate.engine import InputError
 from floatgate.hints import hint, nearest
+from floatgate.mistakes import IncompleteError, UnknownNameError
 
 SHAPES_RESULTS = False
 
@@ -122,7 +124,7 @@ class _Group(click.Group):
         """Finds the command that the words begin with."""
         if args and args[0] not in self._entries and not args[0].startswith("-"):
             said = hint(args[0], self._entries)
-            raise click.UsageError(
+            raise _NoSuchCommandError(
                 f"`{args[0]}` is not a command of {ctx.command_path}; {said}", ctx
             )
         return super().resolve_command(ctx, args)
@@ -224,29 +226,39 @@ def _parameter(parameter: inspect.Parameter) -> click.Parameter:
     return click.Option([parameter.name, *flags], multiple=several, **more)
 
 
-def in_words(error: click.ClickException) -> str:
+def in_words(error: click.ClickException) -> InputError:
     """What is wrong with the words of a command line, as other errors say it."""
     said = error.format_message().rstrip(".")
+    kind: type[InputError] = InputError
     context = error.ctx if isinstance(error, click.UsageError) else None
     where = context.command_path if context is not None else "floatgate"
-    if isinstance(error, click.NoSuchOption) and context is not None:
+    if isinstance(error, _NoSuchCommandError):
+        kind = UnknownNameError
+    elif isinstance(error, click.NoSuchOption) and context is not None:
+        kind = UnknownNameError
         flags = [flag for each in context.command.params for flag in each.opts]
         near = [name for name in nearest(error.option_name, flags) if name.startswith("--")]
         said = f"`{error.option_name}` is not an option of {where}"
         if near:
-            return f"{said}; {hint(error.option_name, near)}"
+            return kind(f"{said}; {hint(error.option_name, near)}")
     elif isinstance(error, click.MissingParameter) and context is not None and error.param:
+        kind = IncompleteError
         named = isinstance(error.param, click.Option)
         flag = f"{max(error.param.opts, key=len)} " if named else ""
         said = f"{where} needs {flag}{error.param.make_metavar(context)}"
     elif isinstance(error, click.BadOptionUsage):
         without = "not take" in said
+        kind = InputError if without else IncompleteError
         said = f"`{error.option_name}` {'takes no' if without else 'needs a'} value"
     elif isinstance(error, click.BadParameter) and error.param is not None:
         said = f"`{error.param.opts[0]}`: {error.message}"
     elif found := re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", said):
         said = f"{where} takes no further argument: `{found[1]}`"
-    return said if said.endswith("?") else f"{said}; see `{where} --help`"
+    return kind(said if said.endswith("?") else f"{said}; see `{where} --help`")
+
+
+class _NoSuchCommandError(click.UsageError):
+    """A word stands where a command's name should."""
 
 
 def _listed(

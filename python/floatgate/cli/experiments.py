@@ -9,7 +9,6 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
-from floatgate import InputError
 from floatgate.cli.declare import Argument, option
 from floatgate.cli.options import (
     ClusterAddress,
@@ -21,6 +20,7 @@ from floatgate.cli.options import (
     opens_files,
 )
 from floatgate.cli.show import comma_separated, print_json, several
+from floatgate.mistakes import ConflictError, NoFileError
 from floatgate.words import colour_wanted, duration, size
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def sweep(
         prepared = prepare(experiment, quick=quick, out=out, traces=traces, progress=progress)
     if dry_run:
         if watch:
-            raise InputError("either --dry-run, which makes no run, or --watch")
+            raise ConflictError("either --dry-run, which makes no run, or --watch")
         _dry_run(prepared, executor.cores() if executor else workers, as_json)
         return
     live = _live(prepared) if watch else None
@@ -169,10 +169,10 @@ def results(
     from floatgate.result.tables import query
 
     if as_json and csv:
-        raise InputError("either --json or --csv")
+        raise ConflictError("either --json or --csv")
     if serve:
         if as_json or csv or unsafe_sql:
-            raise InputError("--serve shows a page: leave out --json, --csv and --unsafe-sql")
+            raise ConflictError("--serve shows a page: leave out --json, --csv and --unsafe-sql")
         _serve([*([Path(sql)] if sql else []), *(folders or [])] or [Path("floatgate-results")])
         return
     question = sql or "SELECT column_name, column_type FROM (DESCRIBE runs)"
@@ -192,7 +192,7 @@ def _serve(folders: list[Path]) -> None:
 
     for folder in folders:
         if not folder.is_dir():
-            raise InputError(f"{folder}: there is no such folder; expected one with results")
+            raise NoFileError(f"{folder}: there is no such folder; expected one with results")
     stay(Live(folders))
 
 
@@ -304,7 +304,7 @@ def _measure(
     from floatgate.cli.progress import FramesProgress
 
     if traces:
-        raise InputError(f"`{name}` reads no traces: leave out --traces")
+        raise ConflictError(f"`{name}` reads no traces: leave out --traces")
     module = importlib.import_module(f"floatgate.reproduce.studies.{name}")
     with FramesProgress(quiet=quiet, as_json=as_json) as progress:
         made = module.measure(quick=quick, out=out, workers=workers, progress=progress)

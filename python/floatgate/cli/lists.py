@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 import floatgate
-from floatgate import InputError
 from floatgate.cli.declare import Argument, option
 from floatgate.cli.options import Json
 from floatgate.cli.show import print_json
+from floatgate.mistakes import IncompleteError
 from floatgate.words import colour_wanted
 
 
@@ -81,7 +81,7 @@ def chips(
         _bench(name, blocks, seed, as_json)
         return
     if blocks is not None or seed is not None:
-        raise InputError("`--blocks` and `--seed` are for the bench: add `--bench`")
+        raise IncompleteError("`--blocks` and `--seed` are for the bench: add `--bench`")
     known = floatgate.chips(name)
     if as_json:
         print_json("floatgate.chips/1", chips=known)
@@ -96,7 +96,7 @@ def _bench(name: str | None, blocks: int | None, seed: int | None, as_json: bool
     from floatgate.text import bench as bench_text
 
     if name is None:
-        raise InputError("`--bench` needs the NAME of a chip; `floatgate chips` lists them")
+        raise IncompleteError("`--bench` needs the NAME of a chip; `floatgate chips` lists them")
     found = floatgate.bench(
         name, blocks=BLOCKS if blocks is None else blocks, seed=1 if seed is None else seed
     )

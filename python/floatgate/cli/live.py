@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from floatgate import InputError
 from floatgate.cli.declare import Argument, ends_with, option
 from floatgate.cli.options import Drive, Json, Policy, Quiet, Seed, Set, choices, opens_files
 from floatgate.cli.show import kept, place_of
+from floatgate.mistakes import IncompleteError
 from floatgate.words import colour_wanted
 
 SHAPES_RESULTS = False
@@ -178,7 +178,7 @@ def fault(
     from floatgate.live.control import range_of
 
     if [cut_power, fail_reads is not None, heal].count(True) != 1:
-        raise InputError("say one of --cut-power, --fail-reads OFFSET:SIZE, --heal")
+        raise IncompleteError("say one of --cut-power, --fail-reads OFFSET:SIZE, --heal")
     extent = None if fail_reads is None else range_of(fail_reads)
     with Control(control) as drive:
         if cut_power:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import floatgate
-from floatgate import InputError
 from floatgate.cli import completion
 from floatgate.cli.declare import Argument, option
+from floatgate.mistakes import ConflictError, IncompleteError
 from floatgate.policy import permission
 from floatgate.workloads.reading import Reading
 
@@ -168,7 +168,7 @@ def executor_of(address: str | None, workers: int | None) -> Cluster | None:
     if address is None:
         return None
     if workers is not None:
-        raise InputError("either --cluster or --workers: a cluster has the workers that it has")
+        raise ConflictError("either --cluster or --workers: a cluster has the workers that it has")
     from floatgate.cluster import Cluster
 
     return Cluster(address, say=lambda text: print(text, file=sys.stderr))
@@ -206,5 +206,5 @@ def of_flows(workload: str | None, flow: Sequence[str]) -> str:
     """
     if bool(flow) == (workload is not None):
         what = "both are given" if flow else "neither is given"
-        raise InputError(f"expected WORKLOAD, or flows by --flow NAME=WORKLOAD; {what}")
+        raise IncompleteError(f"expected WORKLOAD, or flows by --flow NAME=WORKLOAD; {what}")
     return workload if workload is not None else floatgate.flows(flow)

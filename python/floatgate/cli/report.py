@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from floatgate import InputError
 from floatgate.cli.declare import Argument, option
 from floatgate.hints import hint
+from floatgate.mistakes import IncompleteError, UnknownNameError
 
 
 def report(
@@ -56,10 +56,10 @@ def report(
 
     pages.check(out)
     if figures is None and (figure or columns is not None or format is not None):
-        raise InputError("--figure, --columns and --format are for files: add --figures DIR")
+        raise IncompleteError("--figure, --columns and --format are for files: add --figures DIR")
     if format is not None and format not in reports.FORMATS:
         said = hint(format, reports.FORMATS)
-        raise InputError(f"--format: `{format}` is no format of figures; {said}")
+        raise UnknownNameError(f"--format: `{format}` is no format of figures; {said}")
     made = reports.of(reports.load(results), title)
     files = []
     if figures is not None:

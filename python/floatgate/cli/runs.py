@@ -6,7 +6,6 @@ import json
 from typing import Annotated, Any, Unpack
 
 import floatgate
-from floatgate import InputError
 from floatgate.cli.declare import ends_with, option
 from floatgate.cli.options import (
     Drive,
@@ -27,6 +26,7 @@ from floatgate.cli.options import (
     recorded,
 )
 from floatgate.cli.show import kept, place_of
+from floatgate.mistakes import IncompleteError
 from floatgate.words import colour_wanted
 from floatgate.workloads.reading import Reading
 
@@ -59,7 +59,7 @@ def run(
     what = of_flows(workload, flow)
 
     if snapshots and out is None:
-        raise InputError("--snapshots is stored beside the result: say where with --out DIR")
+        raise IncompleteError("--snapshots is stored beside the result: say where with --out DIR")
     with Progress(quiet=quiet, as_json=as_json) as progress:
         how = {"policy": policy, "set": set, "seed": seed, "steady": steady, "out": out}
         more: Any = how | {"record": recorded(snapshots), "progress": progress} | reading

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from floatgate import engine
-from floatgate.engine import InputError
 from floatgate.experiments.axes import MistakeError
 from floatgate.experiments.errors import Mistake, Text
 from floatgate.experiments.toml import Path as At
 from floatgate.experiments.toml import inline
 from floatgate.hints import file_hint, hint
+from floatgate.mistakes import FileError, NoFileError
 from floatgate.report.verdicts import is_relation
 from floatgate.result.files import reason
 from floatgate.result.folder import CHOICES
@@ -141,14 +141,14 @@ def read(path: str | os.PathLike[str]) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file; {file_hint(path)}") from None
+        raise NoFileError(f"{path}: there is no such file; {file_hint(path)}") from None
     except IsADirectoryError:
         message = f"{path}: this is a directory; expected an experiment file (TOML)"
-        raise InputError(message) from None
+        raise FileError(message) from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: this is not text; expected a TOML file") from None
+        raise FileError(f"{path}: this is not text; expected a TOML file") from None
     except OSError as error:
-        raise InputError(f"{path}: it cannot be read ({reason(error)})") from error
+        raise FileError(f"{path}: it cannot be read ({reason(error)})") from error
 
 
 def parsed(text: str, name: str) -> tuple[dict[str, Any], Text]:

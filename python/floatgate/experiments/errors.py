@@ -8,6 +8,9 @@ from typing import NamedTuple
 from floatgate.engine import ConfigError
 from floatgate.experiments.toml import Path
 
+CODE = "experiment::entry"
+"""Of all of them: the line says more than a kind would."""
+
 
 class Mistake(NamedTuple):
     """What is wrong, where, and what would help."""
@@ -33,7 +36,7 @@ class Text(NamedTuple):
     def shown(self, mistake: Mistake) -> str:
         """A mistake with the line that it is about."""
         line = self.line(mistake.path)
-        parts = [f"error: {mistake.message}"]
+        parts = [f"error[{CODE}]: {mistake.message}"]
         if line is None:
             place = self.name or "experiment"
             parts.append(

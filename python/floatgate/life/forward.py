@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from floatgate import build, engine
+from floatgate.mistakes import UnknownNameError
 from floatgate.result.values import Value
 from floatgate.runs.cache import cache
 from floatgate.settings import Policies, Settings, pairs, policies_of
@@ -154,7 +155,7 @@ def _columns(
     if isinstance(demand, pl.DataFrame):
         missing = [name for name in ("bytes", "pages") if name not in demand.columns]
         if missing:
-            raise engine.InputError(
+            raise UnknownNameError(
                 f"a table of demand has a row per second with `bytes` and `pages`: there is no "
                 f"`{missing[0]}` among {', '.join(demand.columns) or 'no columns'}"
             )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from os import PathLike
 from typing import Any, Unpack
 
-from floatgate.engine import InputError
+from floatgate.mistakes import ConflictError, UnknownNameError
 from floatgate.result.run import Result
 from floatgate.runs.run import resolve, run
 from floatgate.settings import Policies, Settings, pairs
@@ -64,7 +64,7 @@ def lifetime(
         settings.append(f"reliability.target={target}")
     resolved = resolve(drive, policy=policy, set=settings, seed=seed)
     if resolved["reliability"]["model"] != "on":
-        raise InputError(f"a lifetime needs the model of the cells: leave out `{MODEL}=off`")
+        raise ConflictError(f"a lifetime needs the model of the cells: leave out `{MODEL}=off`")
     settings += in_use(resolved["precondition"]["age"], own)
     return run(
         drive,
@@ -106,7 +106,7 @@ def recovery_of(recovery: str | None) -> list[str]:
     if recovery is None:
         return []
     if recovery not in RECOVERIES:
-        raise InputError(
+        raise UnknownNameError(
             f"`recovery` is `{recovery}`: it is printed (the constants in READY's text) or fitted "
             "(to its Table 2); leave it out to count rated cycles only"
         )

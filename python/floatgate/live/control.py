@@ -8,6 +8,7 @@ import socket
 from typing import TYPE_CHECKING, Any, Self
 
 from floatgate.engine import InputError
+from floatgate.mistakes import ServiceError
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -31,7 +32,7 @@ class Control:
         except OSError as error:
             self._socket.close()
             message = f"{path}: no drive is controlled there ({error.strerror or error})"
-            raise InputError(message) from error
+            raise ServiceError(message) from error
         self._lines = self._socket.makefile("rb")
 
     def __enter__(self) -> Self:
@@ -66,9 +67,9 @@ class Control:
             self._socket.sendall(json.dumps({"do": what, **more}).encode() + b"\n")
             line = self._lines.readline()
         except OSError as error:
-            raise InputError(f"{self._path}: no answer ({error.strerror or error})") from error
+            raise ServiceError(f"{self._path}: no answer ({error.strerror or error})") from error
         if not line:
-            raise InputError(f"{self._path}: no answer, the server has ended")
+            raise ServiceError(f"{self._path}: no answer, the server has ended")
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             raise InputError(f"{self._path}: {answer['error']}")

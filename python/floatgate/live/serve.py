@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from floatgate import build, engine
-from floatgate.engine import InputError
+from floatgate.mistakes import UnknownNameError
 from floatgate.result.folder import TABLES, Recording
 from floatgate.result.run import Result
 from floatgate.runs.cache import cache
@@ -114,7 +114,9 @@ def slowdown_of(clock: str) -> float | None:
             return float(found[1] or 1)
     except ValueError:
         pass
-    raise InputError(f"`{clock}` is not a clock; there are fast and real:slowdown=N, N a number")
+    raise UnknownNameError(
+        f"`{clock}` is not a clock; there are fast and real:slowdown=N, N a number"
+    )
 
 
 @contextmanager

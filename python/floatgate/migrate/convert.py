@@ -10,6 +10,7 @@ from pathlib import Path
 from floatgate.engine import InputError
 from floatgate.migrate import mqsim, ssdsim
 from floatgate.migrate.rules import Converted
+from floatgate.mistakes import FileError
 from floatgate.result.files import reason
 from floatgate.runs.run import resolve
 
@@ -34,7 +35,7 @@ def convert(
         try:
             text = path.read_bytes().decode("utf-8", errors="replace")
         except OSError as error:
-            raise InputError(f"{path}: this cannot be read ({reason(error)})") from error
+            raise FileError(f"{path}: this cannot be read ({reason(error)})") from error
         if mqsim.is_ours(text):
             theirs.append(mqsim.parsed(text, path))
         elif ssdsim.is_ours(text):

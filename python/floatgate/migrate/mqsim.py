@@ -31,6 +31,7 @@ from floatgate.migrate.rules import (
     whole,
     written,
 )
+from floatgate.mistakes import ConflictError, IncompleteError
 
 LEVELS = {"SLC": 1, "MLC": 2, "TLC": 3}
 TYPES = {1: ["LSB"], 2: ["LSB", "MSB"], 3: ["LSB", "CSB", "MSB"]}
@@ -244,7 +245,7 @@ def convert(files: Sequence[Parsed], out: Path) -> list[Converted]:
     drives = [file for file in files if file.drive is not None]
     scenarios = [scenario for file in files for scenario in file.scenarios]
     if len(drives) > 1 and scenarios:
-        raise InputError(
+        raise ConflictError(
             f"{', '.join(str(file.path) for file in drives)}: these are several drives for one"
             " set of workloads; convert each drive with its workloads"
         )
@@ -691,7 +692,7 @@ class _Given(NamedTuple):
 
 def _flow(flow: Flow, given: _Given, source: str) -> list[Fate]:
     if not flow.synthetic and not flow.values.get("File_Path"):
-        raise InputError(f"{source}: File_Path is missing: a flow of a trace needs its file")
+        raise IncompleteError(f"{source}: File_Path is missing: a flow of a trace needs its file")
     try:
         joint = dict(_of_any(flow, given))
         joint |= dict(_synthetic(flow.values, given) if flow.synthetic else _trace(flow, given))

@@ -7,7 +7,7 @@ import importlib.util
 import os
 from pathlib import Path
 
-from floatgate.engine import InputError
+from floatgate.mistakes import FileError, PackageError
 from floatgate.pages.terms import Terms
 from floatgate.result.files import reason, replace
 
@@ -36,7 +36,7 @@ def need_packages(what: str = "a page with plots") -> None:
         InputError: One of them is missing.
     """
     if any(importlib.util.find_spec(package) is None for package in _PACKAGES):
-        raise InputError(
+        raise PackageError(
             f"{what} needs the packages of the extra `report`:"
             " python -m pip install 'floatgate[report]'"
         )
@@ -51,9 +51,9 @@ def check(path: Path) -> None:
     need_packages()
     folder = path.absolute().parent
     if path.is_dir():
-        raise InputError(f"{path}: this is a folder; expected the name of a file for the page")
+        raise FileError(f"{path}: this is a folder; expected the name of a file for the page")
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(f"{path}: no page can be written here, `{folder}` is no writable folder")
+        raise FileError(f"{path}: no page can be written here, `{folder}` is no writable folder")
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -65,7 +65,7 @@ def write(path: Path, content: str | bytes) -> Path:
     try:
         replace(path, content)
     except OSError as error:
-        raise InputError(f"{path}: this cannot be written ({reason(error)})") from error
+        raise FileError(f"{path}: this cannot be written ({reason(error)})") from error
     return path
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from floatgate.engine import InputError
+from floatgate.mistakes import UnknownNameError
 from floatgate.report.model import Plot
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def asked(plot: Plot, known: Collection[str], above: str = "") -> str | None:
     if word not in known:
         word = word.partition(".")[0]
     if word not in known:
-        raise InputError(
+        raise UnknownNameError(
             f"the plot `{plot.title or plot.kind}`: `{plot.measure}` is no measure of "
             f"`{plot.kind}`; there are {', '.join(known)}"
         )

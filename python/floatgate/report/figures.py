@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from floatgate import pages
 from floatgate.engine import InputError
 from floatgate.hints import hint
+from floatgate.mistakes import FileError, IncompleteError, UnknownNameError
 from floatgate.report.corners import Frame, free_corner
 from floatgate.report.drawing import HEIGHT, STEP, Drawn, file_name
 from floatgate.report.model import Report
@@ -45,20 +45,20 @@ def save(
 
     pages.need_packages("a figure")
     if format not in FORMATS:
-        raise InputError(f"`{format}` is no format of figures; {hint(format, FORMATS)}")
+        raise UnknownNameError(f"`{format}` is no format of figures; {hint(format, FORMATS)}")
     if columns not in WIDTHS:
         raise InputError(f"a figure is 1 or 2 columns wide, not {columns}")
     if not report.runs.runs:
-        raise InputError("there is no run to report on")
+        raise IncompleteError("there is no run to report on")
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: this is a file; expected a folder for the figures")
+        raise FileError(f"{folder}: this is a file; expected a folder for the figures")
     every = [plot for plot in draw(report, Names(report.runs)) if plot.spec is not None]
     plots = {f"{file_name(i, plot)}.{format}": plot for i, plot in enumerate(every, 1)}
     plots = _named(plots, only)
     try:
         make_folder(folder)
     except OSError as error:
-        raise InputError(f"{folder}: no figures can be written here ({reason(error)})") from error
+        raise FileError(f"{folder}: no figures can be written here ({reason(error)})") from error
     files = []
     for name, plot in plots.items():
         spec = for_print(plot, columns)
@@ -76,10 +76,8 @@ def _named(plots: Mapping[str, Drawn], only: Sequence[str]) -> dict[str, Drawn]:
     names = {file: _called(file) for file in plots}
     for name in only:
         if name not in names.values():
-            near = difflib.get_close_matches(name, names.values(), 1)
-            hint = f"did you mean `{near[0]}`? " if near else ""
-            known = ", ".join(dict.fromkeys(names.values()))
-            raise InputError(f"there is no figure `{name}`; {hint}There are {known}")
+            said = hint(name, dict.fromkeys(names.values()))
+            raise UnknownNameError(f"there is no figure `{name}`; {said}")
     return {file: plot for file, plot in plots.items() if not only or names[file] in only}
 
 

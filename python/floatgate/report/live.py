@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from floatgate import pages
 from floatgate.engine import InputError
 from floatgate.engine import version as engine_version
+from floatgate.mistakes import FileError
 from floatgate.pages.server import Answer, Server
 from floatgate.report.chosen import chosen
 from floatgate.report.model import Report
@@ -202,7 +203,7 @@ class Live:
         try:
             found = path.stat()
         except OSError as error:
-            raise InputError(f"{path}: this cannot be read ({error.strerror})") from error
+            raise FileError(f"{path}: this cannot be read ({error.strerror})") from error
         stamp = found.st_mtime_ns, found.st_size
         if path not in self._read or self._read[path][0] != stamp:
             self._read[path] = stamp, Result.from_file(path)

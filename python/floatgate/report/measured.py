@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from floatgate.engine import InputError
+from floatgate.mistakes import UnknownNameError
 from floatgate.report.drawing import (
     BARS,
     LINES,
@@ -357,7 +358,7 @@ def _known(plot: Plot, names: Names) -> None:
     for name in (plot.x, plot.by):
         if name is not None and any(name not in variant for variant in names.variants):
             varied = ", ".join(names.varied) or "nothing"
-            raise InputError(
+            raise UnknownNameError(
                 f"the plot `{plot.title or plot.kind}`: `{name}` does not vary in these runs; "
                 f"what does: {varied}"
             )

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from floatgate import pages
-from floatgate.engine import InputError
 from floatgate.engine import version as engine_version
+from floatgate.mistakes import IncompleteError, UnknownNameError
 from floatgate.pictures import ROWS, has_snapshots, picture
 from floatgate.report import verdicts
 from floatgate.report.model import Finding, Report
@@ -43,7 +43,7 @@ def parts(report: Report) -> dict[str, Any]:
         InputError: There is no run, or a plot names what is not there.
     """
     if not report.runs.runs:
-        raise InputError("there is no run to report on")
+        raise IncompleteError("there is no run to report on")
     names = Names(report.runs)
     drawn = draw(report, names)
     origins, digests = _provenance(names)
@@ -181,7 +181,7 @@ class _Row(NamedTuple):
 
 def _row(finding: Finding) -> _Row:
     if finding.unit not in UNITS:
-        raise InputError(
+        raise UnknownNameError(
             f"`{finding.what}`: `{finding.unit}` is no unit; there are "
             + ", ".join(f"`{unit}`" for unit in UNITS)
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from floatgate.engine import InputError
 from floatgate.hints import hint
+from floatgate.mistakes import UnknownNameError
 from floatgate.report import curves, measured, own, splits
 from floatgate.report.drawing import Drawn
 from floatgate.report.model import KINDS, Plot, Report
@@ -38,7 +38,7 @@ def draw(report: Report, names: Names) -> list[Drawn]:
     """
     for plot in report.plots:
         if plot.kind not in _DRAW:
-            raise InputError(f"`{plot.kind}` is no kind of plot; {hint(plot.kind, KINDS)}")
+            raise UnknownNameError(f"`{plot.kind}` is no kind of plot; {hint(plot.kind, KINDS)}")
     wanted = report.plots or usual(names)
     return [drawn for plot in wanted for drawn in _DRAW[plot.kind](plot, names)]
 

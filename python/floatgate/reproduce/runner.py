@@ -14,6 +14,7 @@ from floatgate import pages
 from floatgate.engine import InputError
 from floatgate.experiments import Published
 from floatgate.hints import hint
+from floatgate.mistakes import UnknownNameError
 from floatgate.report.model import Report
 from floatgate.reproduce import claims
 from floatgate.reproduce.studies import ldpc
@@ -99,7 +100,7 @@ def reproduce(
     experiments = known()
     if name not in experiments:
         help = hint(name, [*experiments, *measurements()])
-        raise InputError(f"`{name}` is nothing that can be reproduced; {help}")
+        raise UnknownNameError(f"`{name}` is nothing that can be reproduced; {help}")
     experiment = experiments[name].quick() if quick else experiments[name]
     folder = Path(out) if out is not None else Path("floatgate-results") / name
     experiment = prepared(experiment, traces, folder)

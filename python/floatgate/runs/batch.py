@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from floatgate import build, engine
-from floatgate.engine import ConfigError, InputError
+from floatgate.engine import InputError
+from floatgate.mistakes import ConflictError, FileError, as_one, said
 from floatgate.policy.finder import Finder
 from floatgate.policy.permission import code_allowed, typed
 from floatgate.result.comparison import Comparison, Failure
@@ -91,7 +92,7 @@ def check(
     """
     plans: list[Checked] = []
     mistakes: dict[str, list[Mapping[str, str]]] = {}
-    kinds: list[type[InputError]] = []
+    errors: list[InputError] = []
     same: dict[tuple[str, str, str], int] = {}
     for i, job in enumerate(jobs):
 
@@ -102,8 +103,8 @@ def check(
         try:
             plan = planned(job, told)
         except InputError as error:
-            kinds.append(type(error))
-            for text in error.errors if isinstance(error, ConfigError) else [f"error: {error}"]:
+            errors.append(error)
+            for text in said(error):
                 mistakes.setdefault(text, []).append(varied[i])
             continue
         plans.append(plan)
@@ -111,11 +112,11 @@ def check(
         what = (json.dumps(plan.config), job.workload, json.dumps(reading))
         first = same.setdefault(what, i)
         if first != i:
-            kinds.append(InputError)
             both = f"{label(varied[first])}; {label(varied[i])}"
-            mistakes[f"error: two runs would be the same: {both}"] = []
+            errors.append(ConflictError(f"two runs would be the same: {both}"))
+            mistakes |= {text: [] for text in said(errors[-1])}
     if mistakes:
-        raise _all_of(mistakes, varied, kinds)
+        raise as_one(errors, _with_runs(mistakes, varied))
     return plans
 
 
@@ -241,27 +242,17 @@ def _write_list(comparison: Comparison, out: str) -> None:
     try:
         comparison.write_list(out)
     except OSError as error:
-        raise InputError(
-            f"{out}: the list of results cannot be stored ({reason(error)})"
-        ) from error
+        raise FileError(f"{out}: the list of results cannot be stored ({reason(error)})") from error
 
 
-def _all_of(
-    mistakes: Mapping[str, Sequence[Mapping[str, str]]],
-    every: Sequence[Mapping[str, str]],
-    kinds: Sequence[type[InputError]],
-) -> InputError:
-    """All mistakes as one error, each with the runs that it concerns unless that is every one."""
-    texts = [
+def _with_runs(
+    mistakes: Mapping[str, Sequence[Mapping[str, str]]], every: Sequence[Mapping[str, str]]
+) -> list[str]:
+    """All mistakes, each with the runs that it concerns unless that is every one."""
+    return [
         f"{text}\n  in: {where(some, every)}" if 0 < len(some) < len(every) else text
         for text, some in mistakes.items()
     ]
-    if ConfigError in kinds:
-        config_error = ConfigError("\n\n".join(texts))
-        config_error.errors = texts
-        return config_error
-    kind = kinds[0] if len({*kinds}) == 1 else InputError
-    return kind("\n\n".join(texts).removeprefix("error: "))
 
 
 def _run(

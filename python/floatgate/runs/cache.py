@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from floatgate.engine import InputError
+from floatgate.mistakes import FileError
 
 NAME = "floatgate-cache"
 """What the folder is called."""
@@ -75,7 +75,7 @@ def _claim(folder: Path) -> None:
         folder.mkdir(mode=0o700)
     # Somebody may be doing the same: then the mark is there before anything else is.
     if any(folder.iterdir()) and not tag.exists():
-        raise InputError(
+        raise FileError(
             f"{folder}: the cache has its place here, and this folder holds other things; move or "
             "delete it, or name another folder with FLOATGATE_CACHE"
         )

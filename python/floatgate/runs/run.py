@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from floatgate import build, engine
 from floatgate.hints import hint
+from floatgate.mistakes import UnknownNameError
 from floatgate.result.folder import CHOICES, SNAPSHOTS, TABLES, Recording
 from floatgate.result.run import Result
 from floatgate.runs.cache import cache
@@ -111,5 +112,5 @@ def tables_of(record: Iterable[str]) -> list[str]:
     wanted = [record] if isinstance(record, str) else list(record)
     for name in wanted:
         if name not in CHOICES:
-            raise engine.InputError(f"`{name}` is not a table; {hint(name, CHOICES)}")
+            raise UnknownNameError(f"`{name}` is not a table; {hint(name, CHOICES)}")
     return [name for name in CHOICES if name in wanted]

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from floatgate import engine, experiments
-from floatgate.engine import ConfigError, InputError
+from floatgate.engine import ConfigError
 from floatgate.experiments.errors import Mistake
 from floatgate.experiments.model import Planned
 from floatgate.experiments.toml import Path as At
 from floatgate.hints import hint
+from floatgate.mistakes import FileError
 from floatgate.policy.permission import code_allowed, named
 from floatgate.result.comparison import Comparison
 from floatgate.result.files import prepare_folder, reason, replace
@@ -232,7 +233,7 @@ def _write_list(prepared: Prepared) -> None:
     except OSError as error:
         for folder in made:
             folder.rmdir()
-        raise InputError(
+        raise FileError(
             f"{prepared.out}: no result can be stored here ({reason(error)})"
         ) from error
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from floatgate.engine import InputError
+from floatgate.mistakes import ConflictError
 from floatgate.result.names import brief
 from floatgate.settings import setting
 
@@ -162,7 +163,7 @@ def _check(axes: Sequence[Axis]) -> None:
         twice = seen.setdefault((axis.kind, axis.name), axis)
         if twice is not axis:
             values = ",".join(twice.values + axis.values)
-            raise InputError(
+            raise ConflictError(
                 f"--{axis.kind} {axis.name} is given twice; "
                 f"one list names all values: --{axis.kind} {axis.name}={values}"
             )

@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from floatgate import pages
-from floatgate.engine import InputError
+from floatgate.mistakes import FileError
 from floatgate.result.files import make_folder
 
 SHAPES_RESULTS = False
@@ -24,7 +24,7 @@ def write(folder: str | os.PathLike[str]) -> list[Path]:
     targets = [Path(folder) / name for name in NAMES]
     there = [str(path) for path in targets if path.exists()]
     if there:
-        raise InputError(
+        raise FileError(
             f"{', '.join(there)}: there already; name another folder: floatgate init DIR"
         )
     make_folder(Path(folder))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from floatgate.engine import InputError
 from floatgate.hints import hint
+from floatgate.mistakes import UnknownNameError
 from floatgate.words import BOLD, Style, filled, page_width
 
 
@@ -177,15 +177,16 @@ def to_add(codes: Iterable[str], before: Mapping[str, Any]) -> dict[str, str]:
 
 
 class Mistake(NamedTuple):
-    """A kind of mistake in a drive or in what the command line says of it.
+    """A kind of mistake in the input.
 
-    `wrong` and `right` are options of a command, or lines of a drive file.
+    `wrong` and `right` are an example of it, where a line or two can be one: options of a run, a
+    whole command, or lines of a drive file or of an experiment.
     """
 
     means: str
     do: str
-    wrong: str
-    right: str
+    wrong: str = ""
+    right: str = ""
 
 
 ERRORS: Mapping[str, Mistake] = {
@@ -272,8 +273,109 @@ ERRORS: Mapping[str, Mistake] = {
         "--policy victim=best",
         "--policy victim=greedy",
     ),
+    "experiment::entry": Mistake(
+        "An entry of an experiment is not known, not of the form that it has, missing, or does not "
+        "go with another.",
+        "The message shows the line and says what is possible there. `floatgate init` writes an "
+        "experiment with comments.",
+        'drive = "agcr"\nworklaod = "zipf"',
+        'drive = "agcr"\nworkload = "zipf"',
+    ),
+    "input::unknown-name": Mistake(
+        "There is no command, option, drive, workload, policy, chip, measure, plot or table of "
+        "this name.",
+        "Take what the message says that was meant, or one of those that it lists.",
+        "floatgate drives agrc",
+        "floatgate drives agcr",
+    ),
+    "input::value": Mistake(
+        "A value or a file is not what is asked for in its place: of another form or kind, or out "
+        "of range.",
+        "The message says what is expected there.",
+        "floatgate chips c-mlc64 --bench --seed one",
+        "floatgate chips c-mlc64 --bench --seed 1",
+    ),
+    "input::missing": Mistake(
+        "Something is needed that is not given: an argument, an option beside another one, or runs "
+        "to show.",
+        "Add what the message names; `--help` of a command has an example.",
+        "floatgate chips --bench",
+        "floatgate chips c-mlc64 --bench",
+    ),
+    "input::conflict": Mistake(
+        "Things are given that exclude each other, or one of them twice.",
+        "Leave one of them out.",
+        "floatgate compare agcr zipf --seed 1,2 --json --csv",
+        "floatgate compare agcr zipf --seed 1,2 --csv",
+    ),
+    "file::missing": Mistake(
+        "There is no file or folder of this name.",
+        "Look at the spelling and at the folder from which the path is seen; the message names "
+        "what is like it.",
+        "floatgate config show drives/agcr",
+        "floatgate config show agcr",
+    ),
+    "file::unusable": Mistake(
+        "A file or folder is there and cannot be read or written: it is of another kind, lacks "
+        "permission, is in the way of a new one, or the disk is full.",
+        "Name another place, or do what the message says.",
+        "floatgate config show /",
+        "floatgate config show agcr",
+    ),
+    "service::address": Mistake(
+        "Nobody answers at an address, it cannot be listened at, or the machines there have other "
+        "files or another build of floatgate.",
+        "See that what should answer runs, and that the address is the one which it prints.",
+    ),
+    "system::memory": Mistake(
+        "The drive takes more memory to simulate than the system gives.",
+        "Make the drive smaller (fewer blocks, or larger pages), or run fewer at the same time.",
+    ),
+    "system::package": Mistake(
+        "A part of floatgate needs Python packages that are not installed.",
+        "Install the extra that the message names.",
+    ),
+    "trace::file": Mistake(
+        "A trace cannot be opened or read to its end, or holds no request.",
+        "Look at the path, and whether the file was copied whole. `floatgate trace list` says "
+        "which traces of the catalogue are there.",
+    ),
+    "trace::compression": Mistake(
+        "The compressed data of a trace end early, or are damaged.",
+        "Copy or load the file again; its size tells whether it is whole.",
+    ),
+    "trace::format": Mistake(
+        "The lines of a file look like none of the formats of traces that are known.",
+        "Name the format (--format), or for a table of your own its columns (--columns): "
+        "docs/traces.md has all of them.",
+    ),
+    "trace::record": Mistake(
+        "A line or record of a trace is not of its format.",
+        "Mend the line that the message names, or leave out such lines with --skip-bad, which "
+        "counts them.",
+    ),
+    "trace::clock": Mistake(
+        "The times of a trace cannot be meant as they stand: they run backwards, or over ages.",
+        "Name the unit of time (--time-unit), or the column that has the arrival.",
+    ),
+    "trace::range": Mistake(
+        "A request of the workload ends beyond the drive.",
+        "Say how the workload is made to fit (host.out-of-range=compact or wrap), or take a "
+        "larger drive.",
+    ),
+    "workload::parameter": Mistake(
+        "An option says of a workload how it is read or made, and it does not go with it or is "
+        "out of range.",
+        "The message names the option and what it can be. `floatgate trace describe WORKLOAD` "
+        "shows what the workload is.",
+    ),
+    "policy::failed": Mistake(
+        "A policy written in Python raised an error, or gave an answer that it may not give.",
+        "The traceback above the message shows its line; docs/policies-in-python.md says what may "
+        "be answered.",
+    ),
 }
-"""By code, as messages have it in brackets; what no drive is about has no code, and says it all."""
+"""By code, as messages have it in brackets."""
 
 
 def page(code: str | None = None, *, colour: bool = False) -> str:
@@ -284,12 +386,13 @@ def page(code: str | None = None, *, colour: bool = False) -> str:
     """
     style = Style(colour)
     known: dict[str, Explained | Mistake] = {**WARNINGS, **ERRORS}
-    # The last part of an error's code is enough.
-    known |= {name.partition("::")[2]: each for name, each in ERRORS.items() if code is not None}
-    if code is not None and code not in known:
-        raise InputError(f"`{code}` is not the code of a warning or error; {hint(code, known)}")
-    some = known if code is None else {code: known[code]}
-    return "\n\n".join(_told(name, each, style) for name, each in some.items())
+    # The last part of an error's code is enough; several may share it.
+    some = [name for name in known if code in (None, name, name.partition("::")[2])]
+    if not some:
+        raise UnknownNameError(
+            f"`{code}` is not the code of a warning or error; {hint(str(code), known)}"
+        )
+    return "\n\n".join(_told(name, known[name], style) for name in some)
 
 
 def changes_the_answer(code: str) -> bool:

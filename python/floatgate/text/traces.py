@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from floatgate.engine import InputError
 from floatgate.hints import nearest
+from floatgate.mistakes import UnknownNameError
 from floatgate.words import duration, hanging, number, page_width, short, table
 
 Trace = Mapping[str, Any]
@@ -29,7 +29,7 @@ def chosen(catalogue: Mapping[str, Any], name: str | None) -> list[Trace]:
     for trace in traces:
         if name == trace["name"] or name in trace["aliases"]:
             return [trace]
-    raise InputError(_unknown(catalogue, name, publishers))
+    raise UnknownNameError(_unknown(catalogue, name, publishers))
 
 
 def _unknown(catalogue: Mapping[str, Any], name: str, publishers: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from floatgate import engine
 from floatgate.engine import InputError
+from floatgate.mistakes import FileError, NoFileError
 from floatgate.policy.finder import Finder
 from floatgate.result.files import reason
 from floatgate.result.parquet import ParquetFile
@@ -98,15 +99,15 @@ def _check(place: Path, *, force: bool) -> None:
     if place.suffix != ".parquet":
         raise InputError(f"{place}: expected a name that ends in .parquet")
     if place.is_dir():
-        raise InputError(f"{place}: this is a folder; expected the name of a file")
+        raise FileError(f"{place}: this is a folder; expected the name of a file")
     if place.exists() and not force:
-        raise InputError(f"{place}: there is such a file already; `--force` replaces it")
+        raise FileError(f"{place}: there is such a file already; `--force` replaces it")
     if not place.parent.is_dir():
-        raise InputError(f"{place}: there is no folder `{place.parent}`")
+        raise NoFileError(f"{place}: there is no folder `{place.parent}`")
 
 
 def _failure(place: Path, error: OSError) -> InputError:
-    return InputError(f"{place}: it cannot be written ({reason(error)})")
+    return FileError(f"{place}: it cannot be written ({reason(error)})")
 
 
 def _umask() -> int:

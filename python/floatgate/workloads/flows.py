@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from floatgate.engine import InputError
 from floatgate.hints import hint
+from floatgate.mistakes import ConflictError, IncompleteError, UnknownNameError
 
 KEYS = (
     "format",
@@ -70,11 +71,13 @@ def flows(named: Mapping[str, str] | Iterable[str]) -> str:
     parts, known = [], set[str]()
     for name, text in pairs:
         if name in known:
-            raise InputError(f"two flows are called `{name}`; expected a name of its own for each")
+            raise ConflictError(
+                f"two flows are called `{name}`; expected a name of its own for each"
+            )
         known.add(name)
         parts.append(_part(name, text))
     if not parts:
-        raise InputError("no flow; expected at least one NAME=WORKLOAD")
+        raise IncompleteError("no flow; expected at least one NAME=WORKLOAD")
     return "\n\n".join(['schema = "floatgate.workload/1"', *parts])
 
 
@@ -97,7 +100,7 @@ def _part(name: str, text: str) -> str:
     for each in more:
         key, _, value = each.partition("=")
         if key not in KEYS:
-            raise InputError(
+            raise UnknownNameError(
                 f"the flow `{name}`: `{key}` is nothing that a flow has; {hint(key, KEYS)}"
             )
         plain = _NUMBER.fullmatch(value) or value in ("true", "false")

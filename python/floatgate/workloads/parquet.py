@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from floatgate.engine import InputError, WorkloadError
 from floatgate.hints import file_hint
+from floatgate.mistakes import ConflictError, IncompleteError, UnknownNameError
 from floatgate.result.page_headers import check_pages
 
 if TYPE_CHECKING:
@@ -440,14 +441,14 @@ def _parsed(text: str, time_unit: str | None) -> dict[str, Column]:
             raise InputError(f"`{part}` in the columns names no column; {SYNTAX}")
         if key not in (*_OWN, *_MAYBE):
             all_keys = ", ".join((*_OWN, *_MAYBE))
-            raise InputError(f"`{key}` in the columns: known are {all_keys}; {SYNTAX}")
+            raise UnknownNameError(f"`{key}` in the columns: known are {all_keys}; {SYNTAX}")
         if key in roles:
-            raise InputError(f"`{key}` stands in the columns twice; {SYNTAX}")
+            raise ConflictError(f"`{key}` stands in the columns twice; {SYNTAX}")
         name, _, detail = value.rpartition(":")
         if key == "time":
             if name and detail in _UNITS:
                 if time_unit not in (None, detail):
-                    raise InputError(f"`{part}` in the columns: the time has two units")
+                    raise ConflictError(f"`{part}` in the columns: the time has two units")
                 roles[key] = Column(name, _UNITS[detail])
             else:
                 roles[key] = Column(value, _UNITS[time_unit] if time_unit else 0)
@@ -460,7 +461,7 @@ def _parsed(text: str, time_unit: str | None) -> dict[str, Column]:
             roles[key] = Column(value)
     for key in ("op", "offset", "size"):
         if key not in roles:
-            raise InputError(f"the columns have no `{key}`; {SYNTAX}")
+            raise IncompleteError(f"the columns have no `{key}`; {SYNTAX}")
     return roles
 
 

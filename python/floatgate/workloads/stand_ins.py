@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from floatgate import engine
+from floatgate.mistakes import FileError
 from floatgate.policy.finder import Finder
 from floatgate.workloads.reading import Reading, how_to_read, takes_reading
 
@@ -69,7 +70,7 @@ class Profile:
         try:
             Path(path).write_text(self.text, encoding="utf-8")
         except OSError as error:
-            raise engine.InputError(f"{path}: {error.strerror}") from None
+            raise FileError(f"{path}: {error.strerror}") from None
 
 
 def expected_error(measure: str) -> float | None:

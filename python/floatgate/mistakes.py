@@ -1,0 +1,98 @@
+"""The kinds of wrong input, each with the code that `floatgate explain` knows.
+
+`InputError` itself is a value that is not of the form, the kind or the range that is asked for.
+What a kind means and what to do stands in `floatgate.text.explained`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from floatgate.engine import ConfigError, InputError
+
+SHAPES_RESULTS = False
+
+
+class UnknownNameError(InputError):
+    """A name that there is not: of a drive, a policy, a measure, a command, an option."""
+
+    code = "input::unknown-name"
+
+
+class IncompleteError(InputError):
+    """Something is needed and not given."""
+
+    code = "input::missing"
+
+
+class ConflictError(InputError):
+    """What is given does not go together."""
+
+    code = "input::conflict"
+
+
+class NoFileError(InputError):
+    """A file or folder that is not there."""
+
+    code = "file::missing"
+
+
+class FileError(InputError):
+    """A file or folder that cannot be read or written, or that is in the way."""
+
+    code = "file::unusable"
+
+
+class ServiceError(InputError):
+    """Nobody answers at an address, or somebody else than is meant."""
+
+    code = "service::address"
+
+
+class PackageError(InputError):
+    """A package is needed that is not installed."""
+
+    code = "system::package"
+
+
+def said(error: InputError) -> list[str]:
+    """Each mistake as people read it, with its code; the engine says so itself of a drive's.
+
+    >>> said(UnknownNameError("`a` is no drive"))
+    ['error[input::unknown-name]: `a` is no drive']
+    """
+    return error.errors if isinstance(error, ConfigError) else [f"{_head(code_of(error))}{error}"]
+
+
+def as_one(errors: Iterable[InputError], texts: Iterable[str]) -> InputError:
+    """Several errors as one, which says these texts; `said` has given their beginnings."""
+    errors, texts = [*errors], [*texts]
+    text = "\n\n".join(texts)
+    config = [error for error in errors if isinstance(error, ConfigError)]
+    if config:
+        every = ConfigError(text)
+        every.errors = texts
+        return every
+    kinds = {type(error) for error in errors}
+    code = code_of(errors[0])
+    error = (kinds.pop() if len(kinds) == 1 else InputError)(text.removeprefix(_head(code)))
+    error.code = code
+    return error
+
+
+def _head(code: str) -> str:
+    return f"error[{code}]: "
+
+
+def code_of(error: InputError) -> str:
+    """The code of an error: what its kind says, or else what the system had refused before.
+
+    >>> code_of(UnknownNameError("`a` is no drive")), code_of(InputError("-1 is too few"))
+    ('input::unknown-name', 'input::value')
+    """
+    refused = error.__cause__ or error.__context__
+    says_no_kind = type(error) is InputError and "code" not in vars(error)
+    if says_no_kind and isinstance(refused, OSError):
+        kind = NoFileError if isinstance(refused, FileNotFoundError) else FileError
+        return kind.code
+    return error.code
