@@ -628,7 +628,7 @@ def test_what_is_no_result_is_refused_and_nothing_is_written(
         (("--figures", "f", "--columns", "3"), "a figure is 1 or 2 columns wide, not 3"),
         (
             ("--figures", "f", "--figure", "latency-of-read"),
-            "there is no figure `latency-of-read`; did you mean `latency-of-reads`? There are",
+            "there is no figure `latency-of-read`; did you mean `latency-of-reads`?",
         ),
     ):
         done = floatgate("report", str(stored / "one"), *words)

@@ -62,12 +62,17 @@ impl Kind {
             .ok_or_else(|| QuantityError(self.not_whole.to_owned()))
     }
 
-    /// The unit that another word for one means: `y` for `yr` and `years`, `KiB` for `KB`.
+    /// The unit that another word for one means: `y` for `yr` and `years`, `KiB` for `k`.
     fn meant(&self, word: &str) -> Option<&'static str> {
         let lower = word.to_lowercase();
         let names = || self.units.iter().map(|(name, _)| *name);
-        let begins = names().filter(|name| lower.starts_with(&name.to_lowercase()));
-        begins.max_by_key(|name| name.len()).or_else(|| crate::nearest(word, names()))
+        // Of several the first is meant: binary sizes stand ahead of decimal ones.
+        let begins = names().rev().filter(|name| lower.starts_with(&name.to_lowercase()));
+        let whole = begins.max_by_key(|name| name.len());
+        let begun = || names().find(|name| name.to_lowercase().starts_with(&lower));
+        // One letter is near to every unit of one letter.
+        let near = || crate::nearest(word, names()).filter(|_| word.len() > 1);
+        whole.or_else(begun).or_else(near)
     }
 
     /// The nearest whole number, if it is near enough. A binary fraction would lose digits.
@@ -121,3 +126,69 @@ macro_rules! quantity {
 }
 
 pub(crate) use quantity;
+
+#[cfg(test)]
+mod tests {
+    use crate::{Bandwidth, Bytes, Dur, Energy, Power, Rate};
+    use std::fmt::Display;
+    use std::str::FromStr;
+
+    /// What was meant by a text that is no such quantity, if that is said.
+    fn meant<Q: FromStr<Err = super::QuantityError> + Display>(text: &str) -> Option<String> {
+        let said = text.parse::<Q>().err().expect("no such quantity").to_string();
+        let meant = said.split("did you mean `").nth(1)?.trim_end_matches("`?").to_owned();
+        assert!(meant.parse::<Q>().is_ok(), "`{text}`: `{meant}` is none either");
+        Some(meant)
+    }
+
+    #[test]
+    fn each_kind_of_quantity_says_what_was_meant() {
+        for (text, unit) in [
+            ("4k", "4KiB"),
+            ("4K", "4KiB"),
+            ("1m", "1MiB"),
+            ("1Mi", "1MiB"),
+            ("2g", "2GiB"),
+            ("1T", "1TiB"),
+            ("4kib", "4KiB"),
+            ("4kb", "4kB"),
+            ("4kbyte", "4kB"),
+            ("512bytes", "512B"),
+        ] {
+            assert_eq!(meant::<Bytes>(text).as_deref(), Some(unit), "{text}");
+        }
+        for (text, unit) in [
+            ("5yr", "5y"),
+            ("5years", "5y"),
+            ("3days", "3d"),
+            ("2hours", "2h"),
+            ("5minutes", "5min"),
+            ("10sec", "10s"),
+            ("40u", "40us"),
+            ("40usec", "40us"),
+            ("7msec", "7ms"),
+            ("9NS", "9ns"),
+        ] {
+            assert_eq!(meant::<Dur>(text).as_deref(), Some(unit), "{text}");
+        }
+        for (text, unit) in [("400M", "400MT/s"), ("1.2gt/s", "1.2GT/s"), ("333MB/s", "333MT/s")] {
+            assert_eq!(meant::<Rate>(text).as_deref(), Some(unit), "{text}");
+        }
+        for (text, unit) in [("3G", "3GB/s"), ("3GB", "3GB/s"), ("560mb/s", "560MB/s")] {
+            assert_eq!(meant::<Bandwidth>(text).as_deref(), Some(unit), "{text}");
+        }
+        for (text, unit) in [("5n", "5nJ"), ("5NJ", "5nJ"), ("2ujoule", "2uJ"), ("1joule", "1J")] {
+            assert_eq!(meant::<Energy>(text).as_deref(), Some(unit), "{text}");
+        }
+        for (text, unit) in [("16m", "16mW"), ("2watt", "2W"), ("3uw", "3uW")] {
+            assert_eq!(meant::<Power>(text).as_deref(), Some(unit), "{text}");
+        }
+        // Nothing is near to these.
+        for text in ["1w", "5 %", "3 weeks", "5months"] {
+            assert_eq!(meant::<Dur>(text), None, "{text}");
+        }
+        for text in ["4 pages", "50%"] {
+            assert_eq!(meant::<Bytes>(text), None, "{text}");
+        }
+    }
+}

@@ -42,10 +42,11 @@ impl<'a> At<'a> {
         let meant = match &self.node.value {
             Value::Text(text) if expected.ends_with("number") => number_meant(text),
             // 1e6: a whole number that is not written as one.
-            Value::Float(x) if expected == WHOLE => Some(*x).filter(|x| x.fract() == 0.0),
+            Value::Float(x) if expected == WHOLE => Some(*x),
             _ => None,
         };
-        let hint = meant.map_or(String::new(), |meant| format!("; did you mean {meant}?"));
+        let meant = meant.filter(|x| expected != WHOLE || x.fract() == 0.0);
+        let hint = meant.map_or(String::new(), |meant| format!("; did you mean `{meant}`?"));
         let found = format!("this is {}{hint}", self.node.kind());
         self.refuse(Kind::Type, format!("must be {expected}"), found)
     }

@@ -178,7 +178,7 @@ error[config::type]: `workload.requests` must be a whole number
  --> --set argument 1
   |
 1 | workload.requests=1e6
-  |                   ^^^ this is a number; did you mean 1000000?
+  |                   ^^^ this is a number; did you mean `1000000`?
 
 error[config::type]: `host.queue-depth` must be a whole number
  --> --set argument 2
