@@ -238,6 +238,12 @@ _PROBLEMS = """(() => {
     const pixels = width && height ? context.getImageData(0, 0, width, height).data.buffer : [];
     if (new Set(new Uint32Array(pixels)).size < 2) found.push(`${name(canvas)}: an empty picture`);
   }
+  for (const frame of document.querySelectorAll(".plots > section")) {
+    const plot = frame.querySelector(".plot");
+    if (!frame.checkVisibility()) continue;
+    const empty = frame.getBoundingClientRect().bottom - plot.getBoundingClientRect().bottom;
+    if (empty > 180) found.push(`${name(plot)}: ${empty} pixels of its frame are empty`);
+  }
   const sections = [...document.querySelectorAll("section, dl.facts div")]
     .map((e) => e.getBoundingClientRect());
   sections.forEach((a, i) => sections.slice(i + 1).forEach((b) => {

@@ -121,6 +121,10 @@ def test_a_page_draws_everything_and_nothing_is_cut(
             'the word "measure" is split',
         ),
         (
+            "document.querySelector('.plots > section').style.paddingBottom = '240px'",
+            "pixels of its frame are empty",
+        ),
+        (
             "document.querySelector('section').append(document.createElement('canvas'))",
             "an empty picture",
         ),
@@ -245,6 +249,72 @@ def test_a_report_of_300_runs_is_small(browser: Browser, tmp_path: Path) -> None
         browser.open(page, 1200, dark=False, folded=folded)
         assert 5_000 < browser.run("document.querySelectorAll('*').length") <= most
         assert browser.problems() == []
+
+
+@pytest.mark.parametrize(("width", "columns"), [(400, 1), (1200, 2), (1900, 2)])
+def test_plots_take_the_width_of_the_window(
+    browser: Browser, pages: dict[str, Path], width: int, columns: int
+) -> None:
+    browser.open(pages["many"], width, dark=False)
+    boxes = browser.run(
+        "[...document.querySelectorAll('.plots > section:not(.alone)')]"
+        ".map((e) => e.getBoundingClientRect()).map(({ left, right }) => [left, right])"
+    )
+    assert len({round(left) for left, _ in boxes}) == columns
+    assert max(right for _, right in boxes) - min(left for left, _ in boxes) > 0.9 * width
+
+
+def press(browser: Browser, key: str) -> None:
+    codes = {"Enter": ("Enter", 13, "\r"), " ": ("Space", 32, " "), "Tab": ("Tab", 9, "")}
+    code, number, text = codes[key]
+    for kind in ("keyDown", "keyUp"):
+        browser.call(
+            "Input.dispatchKeyEvent",
+            type=kind, key=key, code=code, windowsVirtualKeyCode=number, text=text,
+        )  # fmt: skip
+    browser.run("new Promise((done) => setTimeout(() => done(1), 200))")
+
+
+def test_a_legend_is_used_by_keyboard(browser: Browser, pages: dict[str, Path]) -> None:
+    opened = browser.open(pages["few"], 1200, dark=False)
+    plot = "document.querySelector('[aria-label^=\"Latency of writes\"]')"
+    buttons = f"[...{plot}.querySelectorAll('[role=button]')]"
+    names = browser.run(f"{buttons}.map((e) => e.textContent)")
+    assert len(names) > 1
+
+    def pressed() -> list[str]:
+        return list(
+            browser.run(
+                f"{buttons}.filter((e) => e.getAttribute('aria-pressed') === 'true')"
+                ".map((e) => e.textContent)"
+            )
+        )
+
+    def bright() -> int:
+        marks = f"[...{plot}.querySelectorAll('.mark-line.role-mark path')]"
+        return int(browser.run(f"{marks}.filter((e) => +e.getAttribute('opacity') === 1).length"))
+
+    all_marks = bright()
+    assert pressed() == []
+    browser.run(f"{buttons}[0].focus()")
+    press(browser, "Enter")
+    assert pressed() == names[:1]
+    one = bright()
+    assert 0 < one < all_marks
+    press(browser, "Tab")
+    assert browser.run("document.activeElement.textContent") == names[1]
+    press(browser, " ")
+    assert pressed() == names[:2]
+    assert bright() > one
+    press(browser, " ")
+    assert pressed() == names[:1]
+    assert opened.errors == []
+    # A click is the same to those who listen.
+    browser.run(
+        f"{buttons}[1].dispatchEvent(new MouseEvent('click', {{ bubbles: true }})),"
+        " new Promise((done) => setTimeout(() => done(1), 200))"
+    )
+    assert pressed() == names[1:2]
 
 
 @pytest.mark.parametrize("columns", [1, 2])

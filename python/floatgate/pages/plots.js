@@ -35,6 +35,27 @@
       },
     };
   };
+  // What a click on a legend brings out, Enter and Space on an entry do as well, of several together.
+  const keys = (plot, view) => {
+    if (!("chosen" in view.getState({ signals: () => true }).signals)) return;
+    const entries = [...plot.querySelectorAll(".role-legend-label text")];
+    const say = (chosen) => {
+      const [values = []] = Object.values(chosen || {}).filter(Array.isArray);
+      for (const entry of entries)
+        entry.setAttribute("aria-pressed", values.map(String).includes(entry.__data__.datum.value + ""));
+    };
+    for (const entry of entries) {
+      entry.setAttribute("tabindex", "0");
+      entry.setAttribute("role", "button");
+      entry.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        entry.dispatchEvent(new MouseEvent("click", { bubbles: true, shiftKey: true }));
+      });
+    }
+    view.addSignalListener("chosen", (_, chosen) => say(chosen));
+    say(view.signal("chosen"));
+  };
   const place = (i) => document.getElementById(`plot-${i + 1}`);
   // What is folded away is drawn when it is opened.
   const done = new Set();
@@ -43,7 +64,8 @@
     done.add(i);
     const themed = { ...spec, config: theme(place(i).clientWidth, spec.usermeta || {}) };
     const actions = { export: true, source: false, compiled: false, editor: false };
-    return vegaEmbed(`#plot-${i + 1}`, themed, { renderer: "svg", actions });
+    return vegaEmbed(`#plot-${i + 1}`, themed, { renderer: "svg", actions })
+      .then(({ view }) => keys(place(i), view));
   }));
   // Plots fit themselves into their width; how legends and labels are set depends on it as well.
   const anew = () => { done.clear(); window.drawn = draw(); };

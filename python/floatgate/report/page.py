@@ -13,6 +13,7 @@ from floatgate.engine import version as engine_version
 from floatgate.mistakes import IncompleteError, UnknownNameError
 from floatgate.pictures import ROWS, has_snapshots, picture
 from floatgate.report import verdicts
+from floatgate.report.drawing import HEIGHT, Drawn
 from floatgate.report.model import Finding, Report
 from floatgate.report.names import Names
 from floatgate.report.plots import draw
@@ -60,7 +61,7 @@ def parts(report: Report) -> dict[str, Any]:
         "tables": [(t.title, t.text, [_row(f) for f in t.rows]) for t in report.tables],
         "sheets": report.sheets,
         "stand_ins": any(f.stand_in for t in report.tables for f in t.rows),
-        "plots": [(plot.title, plot.says) for plot in drawn if plot.spec is not None],
+        "plots": _placed([plot for plot in drawn if plot.spec is not None]),
         "specs": [plot.spec for plot in drawn if plot.spec is not None],
         "left_out": [(plot.title, plot.says) for plot in drawn if plot.spec is None],
         "parameters": _parameters(names)[0],
@@ -93,6 +94,26 @@ def _answers(report: Report) -> list[str]:
         return []
     return answer(runs.runs[0]) if len(runs.runs) == 1 else [*conclusions(runs, report.measures)]
 
+
+def _placed(plots: Sequence[Drawn]) -> list[tuple[str, str, bool]]:
+    """Title, text, and whether the row is the plot's alone.
+
+    It is where nothing is left to stand beside it, or something so much higher that a part of its
+    frame would be empty. The overview and the details begin a row each.
+    """
+    heights = [(plot.spec or {}).get("height", HEIGHT) for plot in plots]
+    alone = set()
+    for begin, end in ((0, FIRST["plots"]), (FIRST["plots"], len(plots))):
+        at, end = begin, min(end, len(plots))
+        while at < end:
+            pair = at + 1 < end and abs(heights[at] - heights[at + 1]) <= UNEVEN
+            alone |= set() if pair else {at}
+            at += 2 if pair else 1
+    return [(plot.title, plot.says, i in alone) for i, plot in enumerate(plots)]
+
+
+UNEVEN = 60
+"""So many pixels in height do neighbours differ by, at most."""
 
 FIRST = {"prose": 1, "tables": 6, "plots": 8}
 """So much stands ahead of the details: an overview of five screens at most."""
