@@ -4,11 +4,13 @@ import io
 import json
 import re
 import shlex
+import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import click
 import pytest
 
 import floatgate as fg
@@ -164,6 +166,53 @@ def typed(line: str, monkeypatch: pytest.MonkeyPatch) -> str:
     with suppress(SystemExit):
         cli._answer()
     return err.getvalue()
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def commands(group: click.Group, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        yield (*words, name)
+        if isinstance(command, click.Group):
+            yield from commands(command, (*words, name))
+
+
+TYPED = [
+    *(" ".join((*words, "--help")) for words in commands(cli.app.group("floatgate"), ())),
+    "--help", "drives", "drives modern-tlc", "policies", "policies victim", "chips",
+    "chips c-mlc64", "explain", "explain input::unknown-name", "explain gc-never-ran", "init made",
+    "config check agcr", "drives agrc", "rum", "run", "run agcr", "run agcr nowl", "explain wrong",
+    "run agcr zipf --seed x", "serve agcr", "serve agcr --listen 1.2.3.4:1 --set "
+    "precondition.fill=none", "top nowhere", "smart nowhere", "sweep nowhere.toml", "results 'X Y'",
+    "report nowhere", "view nowhere", "chips --seed 1", "trace list mrs", "reproduce agrc",
+    "compare agcr zipf --policy victim=x,y --seed 1,2 --bars waff", "fault nowhere",
+]  # fmt: skip
+"""Every command's help, and what commands print or refuse without a run."""
+
+
+@pytest.mark.parametrize("line", TYPED)
+def test_what_commands_say_fits_the_terminal(
+    line: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def page() -> str:
+        out, err = io.StringIO(), Terminal()
+        monkeypatch.setattr(sys, "argv", shlex.split(f"floatgate {line}"))
+        monkeypatch.setattr(sys, "stdout", out)
+        monkeypatch.setattr(sys, "stderr", err)
+        with suppress(SystemExit):
+            cli._answer()
+        shutil.rmtree("made", ignore_errors=True)
+        # Progress leaves its line empty.
+        return (out.getvalue() + err.getvalue()).replace("\x1b[K", "")
+
+    check(page, monkeypatch, widths=(60, 100, 160))
 
 
 @pytest.mark.parametrize("code", [code for code, each in explained.ERRORS.items() if each.wrong])

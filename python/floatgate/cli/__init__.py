@@ -183,10 +183,21 @@ def _refuse(error: InputError) -> NoReturn:
     """Ends the command: its input is wrong, and so is what the error lists."""
     if not isinstance(error, ConfigError):
         (text,) = mistakes.said(error)
-        fail(text, 2)
+        fail(_for_terminal(text) if sys.stderr.isatty() else text, 2)
     # A drive or an experiment has many keys: an example helps.
     codes = dict.fromkeys(re.findall(r"^error\[([a-z:-]+)\]", str(error), re.MULTILINE))
     fail("\n".join([str(error), *(f"`floatgate explain {c}` has an example" for c in codes)]), 2)
+
+
+def _for_terminal(text: str) -> str:
+    """Lines that are no longer than the terminal: it would break them within words."""
+    from floatgate.words import filled, page_width
+
+    lines = []
+    for line in text.splitlines():
+        indent = " " * (len(line) - len(line.lstrip()))
+        lines.append(filled(line.strip(), page_width(), indent, f"{indent}  "))
+    return "\n".join(lines)
 
 
 def _obey(root: click.Group) -> None:

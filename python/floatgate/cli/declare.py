@@ -10,8 +10,9 @@ import functools
 import importlib
 import inspect
 import re
+import textwrap
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin
@@ -21,6 +22,7 @@ import click
 from floatgate.engine import InputError
 from floatgate.hints import hint, nearest
 from floatgate.mistakes import IncompleteError, UnknownNameError
+from floatgate.words import filled
 
 SHAPES_RESULTS = False
 
@@ -85,9 +87,52 @@ _TYPES: Mapping[type, Any] = {
 }
 
 
+class _Formatter(click.HelpFormatter):
+    """Writes help as other pages are: as wide as the terminal, and no word is split."""
+
+    def write_text(self, text: str) -> None:
+        """Writes paragraphs; one that begins with a backspace has its own lines."""
+        indent = " " * self.current_indent
+        pages = []
+        for paragraph in text.split("\n\n"):
+            first, _, rest = paragraph.partition("\n")
+            own = first.strip() == "\b"
+            words = " ".join(paragraph.split())
+            pages.append(
+                textwrap.indent(rest, indent) if own else filled(words, self.width, indent, indent)
+            )
+        self.write("\n\n".join(pages) + "\n")
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        """Writes what something is called and what it is; below, where the first is long."""
+        rows = [*rows]
+        # In a narrow terminal there would be no room for long words beside it.
+        most = col_max if self.width >= _NARROW else col_max // 2
+        column = min(max(len(name) for name, _ in rows), most) + col_spacing
+        here, there = " " * self.current_indent, " " * (self.current_indent + column)
+        for name, what in rows:
+            text = filled(what, self.width, there, there)
+            beside = len(name) + col_spacing <= column
+            self.write(
+                f"{here}{name:<{column}}{text[len(there) :]}" if beside else f"{here}{name}\n{text}"
+            )
+            self.write("\n")
+
+
+_NARROW = 76
+"""Columns of help, below which it has two parts below each other."""
+
+
+class _Context(click.Context):
+    formatter_class = _Formatter
+
+
 class _Command(click.Command):
     """A command whose help ends with words of its own."""
 
+    context_class = _Context
     last_words: Callable[[], str] | None = None
     """Made when they are asked for."""
 
@@ -100,6 +145,8 @@ class _Command(click.Command):
 
 class _Group(click.Group):
     """Commands that are made when they are asked for."""
+
+    context_class = _Context
 
     def __init__(
         self, entries: Mapping[str, Command | App | str], lines: Mapping[str, str], **more: Any

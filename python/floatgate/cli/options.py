@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
@@ -15,6 +14,7 @@ from floatgate.cli import completion
 from floatgate.cli.declare import Argument, option
 from floatgate.mistakes import ConflictError, IncompleteError
 from floatgate.policy import permission
+from floatgate.words import filled, page_width
 from floatgate.workloads.reading import Reading
 
 if TYPE_CHECKING:
@@ -185,7 +185,8 @@ def choices() -> str:
     """What DRIVE and WORKLOAD can be without a file, and what files can be."""
 
     def paragraph(indent: str, text: str) -> str:
-        return textwrap.fill(text, 77, initial_indent=indent, subsequent_indent=" " * len(indent))
+        # Help stands two columns to the right.
+        return filled(text, page_width() - 2, indent, " " * len(indent))
 
     def table(title: str, rows: dict[str, str]) -> str:
         width = max(map(len, rows)) + 2

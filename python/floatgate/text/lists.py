@@ -10,6 +10,7 @@ from floatgate.words import (
     BOLD,
     Style,
     duration,
+    filled,
     hanging,
     number,
     page_width,
@@ -28,7 +29,7 @@ def policies(known: Iterable[Mapping[str, Any]], *, details: bool = False) -> st
     for policy in known:
         if policy["family"] != family:
             family = policy["family"]
-            lines += ["", f"{family}: {policy['question']}"]
+            lines += ["", filled(f"{family}: {policy['question']}", page_width())]
         label = policy["name"] + (" *" if policy["default"] else "")
         lines.append(hanging(f"  {label:<16} ", policy["summary"]))
         if not details:
