@@ -50,7 +50,7 @@ class Reading(TypedDict, total=False):
         str | None,
         Option(
             "MAP",
-            "What a table's columns hold: time=1:us,op=2,offset=3,size=4:sectors,device=5; "
+            "What a table's columns hold: time=1:us,op=2,offset=3,size=4:sectors; "
             "of a Parquet file, names instead of numbers.",
         ),
     ]
