@@ -193,7 +193,8 @@ def _class(name: str) -> tuple[ModuleType, type]:
     except ModuleNotFoundError as error:
         if error.name and f"{path}.".startswith(f"{error.name}."):
             raise RefusalError(
-                f"there is no module `{error.name}` where Python looks for it"
+                f"there is no module `{error.name}` where Python looks for it: in the folder that "
+                "you are in, and in those of PYTHONPATH"
             ) from None
         _refuse(f"`{path}` cannot be imported", error)
     except (Exception, SystemExit) as error:

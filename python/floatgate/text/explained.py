@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from floatgate.hints import hint
+from floatgate.hints import hint, nearest
 from floatgate.mistakes import UnknownNameError
 from floatgate.words import BOLD, Style, filled, page_width
 
@@ -389,9 +389,9 @@ def page(code: str | None = None, *, colour: bool = False) -> str:
     # The last part of an error's code is enough; several may share it.
     some = [name for name in known if code in (None, name, name.partition("::")[2])]
     if not some:
-        raise UnknownNameError(
-            f"`{code}` is not the code of a warning or error; {hint(str(code), known)}"
-        )
+        near = nearest(str(code), known)
+        said = hint(str(code), near) if near else "`floatgate explain` has all of them"
+        raise UnknownNameError(f"`{code}` is not the code of a warning or error; {said}")
     return "\n\n".join(_told(name, known[name], style) for name in some)
 
 
