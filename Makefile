@@ -148,4 +148,6 @@ $(STAMP): $(BIN)/python pyproject.toml constraints.txt
 $(EXTENSION): $(STAMP) $(RUST)
 	@scripts/ensure-rust
 	$(BIN)/maturin develop --profile fast --skip-install
+	@# Also where PYTHONDONTWRITEBYTECODE is set, which would compile all anew for each command.
+	@$(BIN)/python -m compileall -q python
 	@touch $@

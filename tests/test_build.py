@@ -89,7 +89,7 @@ def digest_of(root: Path) -> str:
 def test_it_is_that_of_the_tree() -> None:
     package = ROOT / "python" / "floatgate"
     names = {path.relative_to(package).as_posix() for path in python_of(package)}
-    assert {"runs/run.py", "result/folder.py", "workloads/parquet.py", "build.py"} <= names
+    assert {"runs/run.py", "result/recording.py", "workloads/parquet.py", "build.py"} <= names
     assert "workloads/stand_in_errors.json" in names
     assert not {"report/page.py", "cli/runs.py", "text/result.py"} & names
     assert not {"reproduce/runner.py", "reproduce/studies/agcr/grid.py"} & names

@@ -17,8 +17,8 @@ import pytest
 
 import floatgate
 from floatgate import InputError, Result
-from floatgate.result.folder import Recording
 from floatgate.result.parquet import Column
+from floatgate.result.recording import Recording
 from floatgate.result.values import SOURCES
 from processes import wait_for
 

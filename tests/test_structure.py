@@ -116,7 +116,8 @@ def test_one_python_module_knows_the_extension() -> None:
 LAYERS = [
     "engine", "mistakes", "build", "terminal", "hints", "words", "result", "policy", "settings",
     "pages", "workloads", "lists", "starter", "pictures", "report", "experiments", "runs", "live",
-    "cluster", "physics", "life", "migrate", "text", "reproduce", "cli", "__main__",
+    "cluster", "physics", "life", "migrate", "text", "reproduce", "cli",
+    "process", "__main__",
 ]  # fmt: skip
 PACKAGE = ROOT / "python" / "floatgate"
 Graph = dict[str, set[str]]

@@ -7,6 +7,6 @@ if not sys.flags.safe_path:
     # floatgate means.
     del sys.path[0]
 
-from floatgate.cli import main
+from floatgate.process import main
 
 main()

@@ -54,6 +54,7 @@ __all__ = [
     "run",
     "schema",
     "serve",
+    "sha256",
     "sources",
     "traces",
     "version",
@@ -437,6 +438,7 @@ class Random:
 
 def version() -> str: ...
 def sources() -> str: ...
+def sha256(data: bytes) -> str: ...
 def located(
     text: str,
 ) -> tuple[dict[str, Any], dict[tuple[str | int, ...], int], list[tuple[int, str]]]: ...

@@ -9,11 +9,9 @@ or a package with all in it. What says so only chooses runs, or shows what came 
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 from floatgate import engine
 
@@ -27,34 +25,35 @@ def digest() -> str:
 
     Of Python it is taken from the files, once in a process, when it is first asked for.
     """
-    return digest_of(engine.sources(), Path(__file__).parent)
+    return digest_of(engine.sources(), os.path.dirname(__file__))
 
 
-def digest_of(sources: str, package: Path) -> str:
+def digest_of(sources: str, package: str | os.PathLike[str]) -> str:
     """The digest of an engine that says this of its sources, with the Python in a folder.
 
     Over the lines of both, as `sha256sum` prints them; line ends count as LF.
     """
-    lines = [
-        f"{hashlib.sha256(content).hexdigest()}  {path.relative_to(package).as_posix()}\n"
-        for path, content in sorted(_shaping(package))
-    ]
-    text = sources + "".join(lines)
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+    found = sorted(_shaping(os.fspath(package), ""))
+    lines = [f"{engine.sha256(content)}  {name}\n" for name, content in found]
+    return f"sha256:{engine.sha256((sources + ''.join(lines)).encode())}"
 
 
-def _shaping(folder: Path) -> Iterator[tuple[Path, bytes]]:
-    """The files below a folder that shape results, with their content."""
+def _shaping(folder: str, inside: str) -> Iterator[tuple[str, bytes]]:
+    """The files below a folder that shape results, by their names in the package."""
     with os.scandir(folder) as entries:
-        inside = sorted(entry.name for entry in entries if not entry.name.startswith((".", "__p")))
-    contents = {
-        folder / name: (folder / name).read_bytes().replace(b"\r\n", b"\n")
-        for name in inside
-        if name.endswith(_KINDS)
-    }
-    if _OUT in contents.get(folder / "__init__.py", b""):
+        there = {each.name: each for each in entries if not each.name.startswith((".", "__p"))}
+    first = there.get("__init__.py")
+    if first is not None and _OUT in _content(first.path):
         return
-    yield from ((path, content) for path, content in contents.items() if _OUT not in content)
-    for name in inside:
-        if "." not in name and (folder / name).is_dir():
-            yield from _shaping(folder / name)
+    for name, entry in there.items():
+        if name.endswith(_KINDS):
+            content = _content(entry.path)
+            if _OUT not in content:
+                yield inside + name, content
+        elif "." not in name and entry.is_dir():
+            yield from _shaping(entry.path, f"{inside}{name}/")
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read().replace(b"\r\n", b"\n")

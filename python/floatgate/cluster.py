@@ -25,7 +25,7 @@ from floatgate.engine import InputError
 from floatgate.mistakes import PackageError, ServiceError
 from floatgate.result.comparison import Failure
 from floatgate.result.files import content, unfinished
-from floatgate.result.folder import Recording
+from floatgate.result.recording import Recording
 from floatgate.result.run import Result
 from floatgate.runs.workers.pool import Job, Outcomes, Watch, Worker, stop
 from floatgate.workloads.catalogue import trace_folders

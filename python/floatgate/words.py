@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
-import textwrap
 from collections.abc import Sequence
 
 from floatgate.terminal import control
@@ -30,8 +28,22 @@ def page_width() -> int:
 
     As everywhere, the environment's `COLUMNS` says it too.
     """
-    columns = shutil.get_terminal_size((USUAL_WIDTH, 24)).columns
-    return max(LEAST_WIDTH, min(columns, MOST_WIDTH))
+    return max(LEAST_WIDTH, min(terminal_width(), MOST_WIDTH))
+
+
+def terminal_width() -> int:
+    """Columns of the terminal; 80 where there is none.
+
+    As `shutil.get_terminal_size` has it, without the compression that comes with its module.
+    """
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and int(said) > 0:
+        return int(said)
+    out = sys.__stdout__
+    try:
+        return (out and os.get_terminal_size(out.fileno()).columns) or USUAL_WIDTH
+    except (ValueError, OSError):  # It is closed, or no terminal.
+        return USUAL_WIDTH
 
 
 class Style:
@@ -145,7 +157,9 @@ def three(value: float) -> str:
 
 def section(title: str, body: str, style: Style) -> str:
     """A title, and below it what belongs to it."""
-    return f"{style(BOLD, title)}\n{textwrap.indent(body, '  ')}"
+    from textwrap import indent
+
+    return f"{style(BOLD, title)}\n{indent(body, '  ')}"
 
 
 def wrapped(text: str) -> str:
@@ -166,8 +180,10 @@ def filled(text: str, room: int, first: str = "", later: str = "") -> str:
     12 ms for
     4.00 KiB
     """
-    lines = textwrap.fill(
-        _UNITS.sub(_FIXED, text),
+    from textwrap import fill
+
+    lines = fill(
+        re.sub(_UNITS, _FIXED, text),
         min(room, WIDEST_PROSE),
         initial_indent=first,
         subsequent_indent=later,
@@ -178,7 +194,5 @@ def filled(text: str, room: int, first: str = "", later: str = "") -> str:
 
 
 _FIXED = "\0"
-_UNITS = re.compile(
-    r"(?<=\d) (?=(?:[num]?s|min|h|d|days|years|[KMGTP]iB|B|[kMGT]B?|n?J|[MG]B/s|%)(?![\w]))"
-)
+_UNITS = r"(?<=\d) (?=(?:[num]?s|min|h|d|days|years|[KMGTP]iB|B|[kMGT]B?|n?J|[MG]B/s|%)(?![\w]))"
 """The space between a number and its unit."""

@@ -38,6 +38,7 @@ mod _core {
     use numpy::{IntoPyArray, PyArray1};
     use pyo3::prelude::*;
     use serde_json::json;
+    use sha2::{Digest, Sha256};
     use ssd::bench::Plan;
     use ssd::record::{Sink, Table};
     use ssd::workload::Tally;
@@ -80,6 +81,13 @@ mod _core {
     fn sources() -> String {
         let engine = ssd::BUILD.trim_start_matches("sha256:");
         format!("{engine}  engine\n{}  binding\n", env!("FLOATGATE_SOURCES"))
+    }
+
+    /// The SHA-256 of some bytes in hexadecimal. That of Python's library brings OpenSSL along, whose
+    /// loading takes longer than whatever is digested here.
+    #[pyfunction]
+    fn sha256(data: &[u8]) -> String {
+        format!("{:x}", Sha256::digest(data))
     }
 
     /// The drives that come along, as name and TOML text.

@@ -13,9 +13,8 @@ import re
 import textwrap
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin
+from typing import Any, NamedTuple, Union, get_args, get_origin
 
 import click
 
@@ -29,8 +28,7 @@ SHAPES_RESULTS = False
 Command = Callable[..., None]
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """What follows a flag; without `flags` it is called as its parameter is.
 
     `min` is the least number; `completes` says how a value can go on.
@@ -43,8 +41,7 @@ class Option:
     completes: Callable[[str], list[str]] | None = None
 
 
-@dataclass(frozen=True)
-class Argument:
+class Argument(NamedTuple):
     """What stands at its place."""
 
     metavar: str | None = None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 import time
 from typing import TYPE_CHECKING, Self
 
 from floatgate.cli import interrupt
 from floatgate.terminal import control
-from floatgate.words import duration, short
+from floatgate.words import duration, short, terminal_width
 
 if TYPE_CHECKING:
     from floatgate.runs.batch import Standing
@@ -89,7 +88,7 @@ class Progress(_Line):
                 self._tell(stage, state)
             return
         # One line of a terminal, or it could not be drawn over; the bar goes first.
-        room = shutil.get_terminal_size().columns - 1
+        room = terminal_width() - 1
         drawn = self._candidate + state
         self._draw((drawn if len(drawn) <= room else _without_bar(drawn))[:room])
 

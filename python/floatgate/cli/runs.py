@@ -54,7 +54,6 @@ def run(
 ) -> None:
     """Run WORKLOAD on DRIVE: latency, write amplification and wear, split by cause."""
     from floatgate.cli.progress import Progress
-    from floatgate.text import result as text
 
     what = of_flows(workload, flow)
 
@@ -69,6 +68,8 @@ def run(
         if as_json:
             print(json.dumps(result.data | ({"alone": lost} if lost else {})))
             return
+        from floatgate.text import result as text
+
         print(text.page(result, colour=colour_wanted()))
         if lost:
             print(f"\n{text.beside(lost, colour=colour_wanted())}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,6 +21,9 @@ def print_json(schema: str, **values: Any) -> None:
 
 def comma_separated(rows: Iterable[Sequence[object]]) -> str:
     """Rows as CSV; None is an empty cell."""
+    import csv
+    import io
+
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerows(["" if cell is None else cell for cell in row] for row in rows)

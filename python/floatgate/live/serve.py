@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from floatgate import build, engine
 from floatgate.mistakes import UnknownNameError
-from floatgate.result.folder import TABLES, Recording
+from floatgate.result.folder import TABLES
+from floatgate.result.recording import Recording
 from floatgate.result.run import Result
 from floatgate.runs.cache import cache
 from floatgate.settings import Policies, Settings, pairs, policies_of

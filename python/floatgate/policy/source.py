@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import sys
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
+
+from floatgate import engine
 
 _read: dict[str, tuple[ModuleSpec | None, bytes]] = {}
 """What the file of a module held when it was first looked at, since its last import."""
@@ -28,10 +29,10 @@ def digest_of_module(module: ModuleType) -> str | None:
                 return None
         except (OSError, SyntaxError, ValueError):
             return None
-        files[part.__name__] = hashlib.sha256(content).hexdigest()
+        files[part.__name__] = engine.sha256(content)
     if len(files) > 1:
         lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(files.items()))
-        return f"sha256:{hashlib.sha256(lines.encode()).hexdigest()}"
+        return f"sha256:{engine.sha256(lines.encode())}"
     return f"sha256:{files[module.__name__]}" if files else None
 
 
@@ -41,7 +42,7 @@ def digest_in_memory(cls: type) -> str:
         text = inspect.getsource(cls)
     except (OSError, TypeError):
         return "memory"
-    return f"memory sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+    return f"memory sha256:{engine.sha256(text.encode())}"
 
 
 def _parts(module: ModuleType) -> Iterator[ModuleType]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from floatgate.engine import InputError
-from floatgate.result.page_headers import check_pages
 
 
 def length(path: Path) -> int | None:
@@ -103,6 +100,8 @@ def unfinished(name: str) -> str:
 
 def tidy(folder: Path) -> None:
     """Removes what processes of this machine that were killed have left in a folder of results."""
+    import shutil
+
     for left in folder.glob(f"{_UNFINISHED}*"):
         host, _, rest = left.name.removeprefix(_UNFINISHED).rpartition("-")[0].rpartition("-")
         if host != os.uname().nodename or not rest.isdigit() or _is_alive(int(rest)):
@@ -124,6 +123,8 @@ def locked(folder: Path) -> int:
     Raises:
         BlockingIOError: Somebody else has locked it.
     """
+    import fcntl
+
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -202,6 +203,8 @@ def reading(path: Path) -> Iterator[None]:
     Raises:
         InputError: It cannot be done.
     """
+    from floatgate.result.page_headers import check_pages
+
     try:
         check_pages(path)
         yield

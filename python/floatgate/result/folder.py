@@ -1,35 +1,14 @@
-"""The folder of a run: its tables as Parquet files, written while the run goes on, and its result.
-
-Each file is written by polars in a thread of its own, so memory does not grow with the run.
-Everything lies in a hidden folder beside its place until all is there.
-"""
+"""The folder of a run: its result, and its tables as Parquet files."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from floatgate.engine import InputError
-from floatgate.result.files import (
-    content,
-    length,
-    locked,
-    prepare_folder,
-    reason,
-    replace,
-    settle,
-    unfinished,
-    write,
-)
-from floatgate.result.parquet import Column, ParquetFile
-from floatgate.result.values import run_id_of
+from floatgate import engine
+from floatgate.result.files import content, length, replace
 
 RESULT = "result.json"
 """The file that stands in a run's folder when all the others do."""
@@ -45,106 +24,6 @@ CHOICES = (*TABLES, "snapshots")
 
 SEAL = "stored"
 """The key of `result.json` that says what was stored: see `sealed`."""
-
-
-class Recording:
-    """Keeps a run in `FOLDER/RUN-ID`; what is not in its place when the context ends is removed.
-
-    Raises:
-        InputError: The folder cannot be written to. All methods raise it.
-    """
-
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self._folder = Path(folder)
-        self._files: dict[str, ParquetFile] = {}
-        self._made = prepare_folder(self._folder)
-        try:
-            prefix = unfinished("")
-            self._unfinished = Path(tempfile.mkdtemp(prefix=prefix, dir=self._folder))
-            self._lock = locked(self._unfinished)
-        except OSError as error:
-            self._remove_made()
-            message = f"{folder}: no result can be stored here ({reason(error)})"
-            raise InputError(message) from error
-
-    def __enter__(self) -> Recording:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for file in self._files.values():
-            file.abandon()
-        shutil.rmtree(self._unfinished, ignore_errors=True)
-        os.close(self._lock)
-        self._remove_made()
-
-    def take(self, table: str, columns: Sequence[Column]) -> None:
-        """Adds rows to a table."""
-        try:
-            if table not in self._files:
-                self._files[table] = ParquetFile(self._unfinished / f"{table}.parquet")
-            self._files[table].put(columns)
-        except OSError as error:
-            raise self._failure(error) from error
-
-    def keep(self, value: Mapping[str, Any]) -> Path:
-        """Puts all in its place, `result.json` of this value last; returns the run's folder."""
-
-        def finish() -> None:
-            for file in self._files.values():
-                file.finish()
-
-        return self._placed(value, finish)
-
-    def adopt(self, value: Mapping[str, Any], files: Mapping[str, bytes]) -> Path:
-        """As `keep`, of a run that was recorded elsewhere: its files by name."""
-
-        def finish() -> None:
-            for name, data in files.items():
-                if name != RESULT:
-                    write(self._unfinished / name, data)
-
-        return self._placed(value, finish)
-
-    def _placed(self, value: Mapping[str, Any], finish: Callable[[], None]) -> Path:
-        """Moves the tables that `finish` leaves into the run's folder, then `result.json`.
-
-        That is the mark of a whole run, also after a power cut: whatever it speaks of is on the
-        disk before it has its name.
-        """
-        place = self._folder / run_id_of(value)
-        was_there = place.exists()
-        try:
-            finish()
-            tables = sorted(self._unfinished.iterdir())
-            lengths = {path.stem: path.stat().st_size for path in tables}
-            # An earlier recording of the same run may have left others.
-            lengths = _whole(place) | lengths
-            text = json.dumps(sealed(value, lengths, _names(place)), indent=1) + "\n"
-            last = self._unfinished / RESULT
-            write(last, text.encode())
-            place.mkdir(exist_ok=True)
-            for path in tables:
-                path.replace(place / path.name)
-            settle(place)
-            last.replace(place / RESULT)
-            settle(place)
-            settle(self._folder)
-        except BaseException as error:
-            if not was_there:
-                shutil.rmtree(place, ignore_errors=True)
-            if isinstance(error, OSError):
-                raise self._failure(error) from error
-            raise
-        return place
-
-    def _failure(self, error: OSError) -> InputError:
-        return InputError(f"{self._folder}: the result cannot be stored ({reason(error)})")
-
-    def _remove_made(self) -> None:
-        """Removes the folders that were made for this one, if they are empty."""
-        with suppress(OSError):
-            for folder in self._made:
-                folder.rmdir()
 
 
 def sealed(
@@ -181,7 +60,7 @@ def _digest(value: Mapping[str, Any]) -> str:
     """The digest of a result, whatever the form of its text; of wall-clock figures, the names."""
     what = {**value, "timing": sorted(value.get("timing") or ())}
     text = json.dumps(what, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return engine.sha256(text.encode())
 
 
 def altered(value: Mapping[str, Any], seal: Mapping[str, Any] | None) -> str | None:
@@ -232,7 +111,7 @@ def flaw(
     return None
 
 
-def _whole(place: Path) -> dict[str, int]:
+def whole(place: Path) -> dict[str, int]:
     """The tables in the folder of a run that its next `result.json` can go on to speak of."""
     try:
         seal = json.loads(content(place / RESULT)).get(SEAL)
@@ -248,7 +127,7 @@ def _whole(place: Path) -> dict[str, int]:
     }
 
 
-def _names(place: Path) -> set[str]:
+def names_in(place: Path) -> set[str]:
     """Under which names the workload of the run in a folder was run."""
     try:
         value = json.loads(content(place / RESULT))

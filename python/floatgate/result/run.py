@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from floatgate.engine import InputError
 from floatgate.result import shape
 from floatgate.result.files import reading
-from floatgate.result.folder import RESULT, SEAL, SNAPSHOTS, Recording, altered, flaw
+from floatgate.result.folder import RESULT, SEAL, SNAPSHOTS, altered, flaw
 from floatgate.result.shown import showing
 from floatgate.result.values import OPERATIONS, Value, delays, flat, run_id_of, table
 
@@ -86,6 +86,8 @@ class Result(Value):
         Raises:
             InputError: It cannot be stored there.
         """
+        from floatgate.result.recording import Recording
+
         with Recording(folder) as recording:
             return recording.keep(self.data) / RESULT
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+
+from floatgate import engine
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,7 +81,7 @@ def identity(config: Mapping[str, Any], workload: Mapping[str, Any], seed: int, 
     if workload["reading"] is not None:
         what.append(workload["reading"])
     text = json.dumps(what, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return engine.sha256(text.encode())[:16]
 
 
 def run_id_of(value: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from floatgate import build, engine
 from floatgate.hints import hint
 from floatgate.mistakes import UnknownNameError
-from floatgate.result.folder import CHOICES, SNAPSHOTS, TABLES, Recording
+from floatgate.result.folder import CHOICES, SNAPSHOTS, TABLES
 from floatgate.result.run import Result
 from floatgate.runs.cache import cache
 from floatgate.settings import Policies, Settings, pairs, policies_of, steadied
@@ -18,6 +18,8 @@ from floatgate.workloads.reading import Reading, how_to_read, takes_reading
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from floatgate.result.recording import Recording
 
 
 @takes_reading
@@ -69,7 +71,7 @@ def run(
     set = steadied(set, steady)
     words, finder = policies_of(policy, set)
     tables = tables_of(record)
-    with Recording(out) if out is not None else nullcontext() as recording:
+    with _recording(out) if out is not None else nullcontext() as recording:
         text = engine.run(
             str(drive),
             str(workload),
@@ -88,6 +90,12 @@ def run(
         if recording:
             result.folder = recording.keep(result.data)
     return result
+
+
+def _recording(folder: str | PathLike[str]) -> Recording:
+    from floatgate.result.recording import Recording
+
+    return Recording(folder)
 
 
 def resolve(
