@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,6 +23,10 @@ the greatest number stands there, or not a number."""
 
 ROW_GROUP = 1 << 16
 """Rows in a row group: more take memory, and make neither less nor quicker files."""
+
+
+COMPRESSION: Literal["lz4"] = "lz4"
+"""Half of zstd's processor time for rows, in files that are half as large again."""
 
 
 class ParquetFile:
@@ -86,7 +90,10 @@ class ParquetFile:
 
         rows = register_io_source(source, schema=first.schema)
         rows.sink_parquet(
-            self._out, row_group_size=ROW_GROUP, metadata=lambda _context: self.metadata
+            self._out,
+            compression=COMPRESSION,
+            row_group_size=ROW_GROUP,
+            metadata=lambda _context: self.metadata,
         )
 
     def _frames(self) -> Iterator[pl.DataFrame]:
