@@ -2,8 +2,9 @@
 //!
 //! `cargo bench -p floatgate-ssd --bench engine` measures the budgets of the design. Each row is
 //! the best of three runs of the loop alone, preconditioning apart; a shared machine moves all
-//! rows together, so compare rows of one call, and calls only by their ratios. Memory comes last: what
-//! drives of two sizes take, for each slot that they differ by.
+//! rows together, so compare rows of one call, and calls only by their ratios. First the engine takes
+//! turns with a bare loop. Memory comes last: what drives of two sizes take, for each slot that they
+//! differ by.
 
 #![allow(clippy::disallowed_methods)] // a bench reads the clock
 
@@ -11,6 +12,8 @@ use floatgate_ssd::config::{Drive, Layers, load, render};
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{ftl_of, generator, precondition};
 use policies::Builtin;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::path::Path;
 use std::time::Instant;
 use workload::{Fold, OutOfRange, Workload};
@@ -29,25 +32,40 @@ fn drive_like(base: &str, settings: &[&str]) -> Drive {
     load(&layers).unwrap_or_else(|errors| panic!("{}", render(&errors, false)))
 }
 
+/// One whole run.
+struct Run {
+    prepare: f64,
+    seconds: f64,
+    operations: u64,
+    requests: u64,
+}
+
+fn run(drive: &Drive, workload: &dyn Workload) -> Run {
+    let start = Instant::now();
+    let mut ftl = ftl_of::<Builtin>(drive, drive.policies.build());
+    precondition(drive, workload, &mut ftl, &mut |_| true).expect("nobody stops it");
+    ftl.begin_run(drive.policies.build());
+    let prepare = start.elapsed().as_secs_f64();
+    let mut sim = Sim::new(drive, ftl);
+    let mut source = workload.open().expect("it was opened before");
+    let start = Instant::now();
+    sim.run(&mut *source, None, &mut |_| true).expect("nobody stops it");
+    let seconds = start.elapsed().as_secs_f64();
+    let counts = sim.ftl().counts();
+    let operations = counts.read.total() + counts.program.total();
+    Run { prepare, seconds, operations, requests: sim.stats().served }
+}
+
 /// Runs the loop, and prints the best of some rounds against its budget.
 fn measure(name: &str, budget: f64, drive: &Drive, workload: &dyn Workload) {
     let mut best = f64::MAX;
     let mut prepare = f64::MAX;
     let (mut operations, mut requests) = (0, 0);
     for _ in 0..ROUNDS {
-        let start = Instant::now();
-        let mut ftl = ftl_of::<Builtin>(drive, drive.policies.build());
-        precondition(drive, workload, &mut ftl, &mut |_| true).expect("nobody stops it");
-        ftl.begin_run(drive.policies.build());
-        prepare = prepare.min(start.elapsed().as_secs_f64());
-        let mut sim = Sim::new(drive, ftl);
-        let mut source = workload.open().expect("it was opened before");
-        let start = Instant::now();
-        sim.run(&mut *source, None, &mut |_| true).expect("nobody stops it");
-        best = best.min(start.elapsed().as_secs_f64());
-        let counts = sim.ftl().counts();
-        operations = counts.read.total() + counts.program.total();
-        requests = sim.stats().served;
+        let run = run(drive, workload);
+        best = best.min(run.seconds);
+        prepare = prepare.min(run.prepare);
+        (operations, requests) = (run.operations, run.requests);
     }
     let rate = operations as f64 / best / 1e6;
     println!(
@@ -64,6 +82,69 @@ fn generated(name: &str, budget: f64, settings: &[&str]) {
 fn generated_on(drive: &Drive, name: &str, budget: f64) {
     let workload = generator(drive, "random-write").expect("a known generator");
     measure(name, budget, drive, &*workload);
+}
+
+/// How long a loop takes that does, for so many page operations, what a simulator cannot do without: the
+/// earliest completion leaves a binary heap, the page's die is looked up and written anew, the operation
+/// begins when that die is free, and its completion enters the heap. The pages are those of the
+/// workload's requests, gone through as often as it takes.
+fn bare(drive: &Drive, workload: &dyn Workload, depth: u32, operations: u64) -> f64 {
+    const PROGRAM: u64 = 600_000;
+    let page = drive.geometry.page_size().get();
+    let dies = drive.geometry.dies() as u32;
+    let mut die_of: Vec<u32> = (0..drive.logical_pages).map(|lpn| lpn % dies).collect();
+    let mut busy_until = vec![0_u64; dies as usize];
+    let mut pending: BinaryHeap<_> = (0..depth).map(|slot| Reverse((0_u64, slot))).collect();
+    let (mut batch, mut next, mut done) = (Vec::new(), 0, 0);
+    let start = Instant::now();
+    'all: loop {
+        let mut source = workload.open().expect("it was opened before");
+        loop {
+            source.fill(&mut batch).expect("a generator");
+            if batch.is_empty() {
+                break;
+            }
+            for request in &batch {
+                for lpn in request.offset / page..request.end().div_ceil(page) {
+                    if done == operations {
+                        break 'all;
+                    }
+                    let Reverse((now, slot)) = pending.pop().expect("as many enter as leave");
+                    let die = std::mem::replace(&mut die_of[lpn as usize], next);
+                    next = if next + 1 == dies { 0 } else { next + 1 };
+                    let busy = &mut busy_until[die as usize];
+                    *busy = now.max(*busy) + PROGRAM;
+                    pending.push(Reverse((*busy, slot)));
+                    done += 1;
+                }
+            }
+        }
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    std::hint::black_box((die_of, busy_until, pending));
+    seconds
+}
+
+/// The engine and the bare loop in turns, on the same requests and as many page operations: the best of
+/// each, and what share of the loop's rate the engine has.
+fn beside_a_bare_loop(name: &str, settings: &[&str]) {
+    let drive = drive(settings);
+    let workload = generator(&drive, "random-write").expect("a known generator");
+    let (mut engine, mut loops) = (f64::MAX, f64::MAX);
+    let mut operations = 0;
+    for _ in 0..2 * ROUNDS {
+        let run = run(&drive, &*workload);
+        operations = run.operations;
+        engine = engine.min(run.seconds);
+        loops = loops.min(bare(&drive, &*workload, 32, operations));
+    }
+    let rate = |seconds: f64| operations as f64 / seconds / 1e6;
+    println!(
+        "{name}: {:.1} M page operations/s, a bare loop with a heap and busy-until {:.1}: {:.0} %",
+        rate(engine),
+        rate(loops),
+        100.0 * loops / engine,
+    );
 }
 
 /// Resident memory of this process in bytes, where the system tells.
@@ -112,10 +193,6 @@ fn replayed(name: &str, budget: f64, path: &Path, settings: &[&str]) {
 }
 
 fn main() {
-    println!(
-        "{:<44} {:>7} {:>7} {:>8} {:>9} {:>8}",
-        "", "Mops/s", "budget", "ratio", "Mreq/s", "prep s"
-    );
     let aged = [
         "workload.requests=1000000",
         "host.mode=queue-depth",
@@ -123,6 +200,14 @@ fn main() {
         "precondition.age=random",
     ];
     let with = |more: &[&'static str]| [&aged[..], more].concat();
+    beside_a_bare_loop(
+        "random write, 16 GiB, 10 % spare",
+        &with(&["geometry.blocks-per-plane=256", "ftl.spare-factor=0.10"]),
+    );
+    println!(
+        "{:<44} {:>7} {:>7} {:>8} {:>9} {:>8}",
+        "", "Mops/s", "budget", "ratio", "Mreq/s", "prep s"
+    );
     let bus = "timing.bus={ rate = \"333MT/s\", width-bits = 8, command = \"300ns\" }";
     generated(
         "random write, 8 GiB, 12.5 % spare",
