@@ -139,8 +139,18 @@ class Client:
         os.chdir(path.parent)  # paths of sockets are short
         try:
             self.socket.connect(path.name)
+        except OSError:
+            self.socket.close()
+            raise
         finally:
             os.chdir(here)
+        try:
+            self.shake_hands()
+        except OSError:  # The server was killed meanwhile.
+            self.socket.close()
+            raise
+
+    def shake_hands(self) -> None:
         assert self.take(16) == b"NBDMAGICIHAVEOPT"
         self.take(2)
         self.socket.sendall(struct.pack(">I8sII", 3, b"IHAVEOPT", 1, 0))
