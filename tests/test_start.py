@@ -98,4 +98,4 @@ def test_a_process_ends_when_all_is_done_and_is_not_taken_apart(
     assert done.returncode == code
     # Text that waits in a buffer when the process ends comes too.
     assert done.stdout.splitlines()[-2:] == ["thread", "atexit"]
-    assert done.stderr.startswith("error: ") == bool(code)
+    assert done.stderr.startswith("error[") == bool(code)
