@@ -69,8 +69,8 @@ _CODES = {
     "run agcr zipf --seed": "input::missing",
     "run": "input::missing",
     "sweep drvie.toml": "file::missing",
-    "report reslts": "input::value",
-    "results SELECT reslts": "input::value",
+    "report reslts": "file::missing",
+    "results SELECT reslts": "file::missing",
 }
 """Of those that are no unknown name."""
 

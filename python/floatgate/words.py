@@ -196,3 +196,12 @@ def filled(text: str, room: int, first: str = "", later: str = "") -> str:
 _FIXED = "\0"
 _UNITS = r"(?<=\d) (?=(?:[num]?s|min|h|d|days|years|[KMGTP]iB|B|[kMGT]B?|n?J|[MG]B/s|%)(?![\w]))"
 """The space between a number and its unit."""
+
+
+def several(operation: str) -> str:
+    """The plural of an operation of the host.
+
+    >>> several("read"), several("flush")
+    ('reads', 'flushes')
+    """
+    return f"{operation}es" if operation.endswith("sh") else f"{operation}s"

@@ -30,6 +30,7 @@ from floatgate.report.model import Plot
 from floatgate.report.names import Names
 from floatgate.result.measures import UNITS
 from floatgate.result.values import OPERATIONS
+from floatgate.words import several
 
 _UNRECORDED = "To have it, store the run with `--out DIR`, a sweep with `record`"
 _PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99")
@@ -60,7 +61,7 @@ def cdf(plot: Plot, names: Names) -> Iterator[Drawn]:
 
     shown, few, labels = _lines(names)
     for op in _operations(plot, names, shown):
-        title = plot.title or f"Latency of {op}s"
+        title = plot.title or f"Latency of {several(op)}"
         there = [i for i in shown if names.runs[i].host[op].requests]
         if not there:
             yield left_out("cdf", title, f"Left out: there was no {op} in these runs.")
@@ -113,7 +114,10 @@ def cdf(plot: Plot, names: Names) -> Iterator[Drawn]:
             )
             .add_params(param)
         )
-        says = f"Share of the {op}s that took longer; where a curve meets a line is a percentile."
+        says = (
+            f"Share of the {several(op)} that took longer; "
+            "where a curve meets a line is a percentile."
+        )
         yield drawn("cdf", title, sentence(says, how, few), made, domain)
 
 
@@ -133,7 +137,7 @@ def percentiles(plot: Plot, names: Names) -> Iterator[Drawn]:
 
     shown, few, labels = _lines(names)
     for op in _operations(plot, names, shown):
-        title = plot.title or f"Tail of {op}s"
+        title = plot.title or f"Tail of {several(op)}"
         there = [i for i in shown if names.runs[i].host[op].requests]
         if not there:
             yield left_out("percentiles", title, f"Left out: there was no {op} in these runs.")
@@ -175,7 +179,7 @@ def percentiles(plot: Plot, names: Names) -> Iterator[Drawn]:
             w["text"] for i in there for w in names.runs[i].warnings if w["code"] == "few-samples"
         ]
         doubt = "Few requests lie beyond the last points: see the warnings." if weak else ""
-        says = f"Latency that a share of the {op}s does not exceed."
+        says = f"Latency that a share of the {several(op)} does not exceed."
         yield drawn("percentiles", title, sentence(says, doubt, few), made, domain)
 
 
@@ -217,7 +221,7 @@ def _over_time(
     one_run = len(found) == 1
     columns = ["delay.read", "delay.write"] if name == "delay" and one_run else [name]
     lines = {
-        (column.partition(".")[2] + "s" if len(columns) > 1 else labels[i]): (
+        (several(column.partition(".")[2]) if len(columns) > 1 else labels[i]): (
             series,
             series.values[column],
         )

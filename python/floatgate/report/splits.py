@@ -24,6 +24,7 @@ from floatgate.report.names import Names
 from floatgate.result.measures import UNITS
 from floatgate.result.run import Result
 from floatgate.result.values import OPERATIONS, SOURCES, TO_COME, delays
+from floatgate.words import several
 
 _CAUSES = {
     "throttle": "throttled",
@@ -51,7 +52,7 @@ def causes(plot: Plot, names: Names) -> Iterator[Drawn]:
 
         yield _stacked(
             "causes",
-            plot.title or f"Where the time of {op}s goes",
+            plot.title or f"Where the time of {several(op)} goes",
             f"Mean latency of a {op} by cause. What waits behind gc waits for garbage collection.",
             (f"mean {op} latency", "ns"),
             list(_CAUSES.values()),

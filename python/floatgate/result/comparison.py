@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from floatgate.engine import InputError
+from floatgate.mistakes import NoFileError
 from floatgate.result.files import make_folder, replace
 from floatgate.result.folder import RESULT
 from floatgate.result.lists import LIST, SCHEMA, read_list
@@ -172,7 +172,7 @@ class Comparison:
         """
         path = Path(folder) / LIST
         if not path.exists():
-            raise InputError(f"{folder}: there is no `{LIST}` here; expected a stored comparison")
+            raise NoFileError(f"{folder}: there is no `{LIST}` here; expected a stored comparison")
         value = read_list(path)
         runs = [Result.from_file(path.parent / run_id / RESULT) for run_id in value["runs"]]
         return cls(runs, value["variants"], value["failed"])

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from floatgate.engine import InputError
+from floatgate.mistakes import FileError
 
 
 def length(path: Path) -> int | None:
@@ -167,9 +168,9 @@ def prepare_folder(folder: Path) -> list[Path]:
     """
     there = _first_that_exists(folder)
     if not there.is_dir():
-        raise InputError(f"{folder}: no result can be stored here, `{there}` is not a folder")
+        raise FileError(f"{folder}: no result can be stored here, `{there}` is not a folder")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise InputError(f"{folder}: no result can be stored here, `{there}` is not writable")
+        raise FileError(f"{folder}: no result can be stored here, `{there}` is not writable")
     try:
         made = make_folder(folder)
     except OSError as error:

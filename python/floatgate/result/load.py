@@ -10,6 +10,7 @@ from typing import Any
 
 from floatgate.engine import InputError
 from floatgate.hints import file_hint
+from floatgate.mistakes import NoFileError
 from floatgate.result.comparison import Comparison
 from floatgate.result.folder import RESULT
 from floatgate.result.lists import LIST, read_list
@@ -28,12 +29,16 @@ def load(results: Sequence[str | PathLike[str]]) -> Comparison:
     """
     if not results:
         raise InputError("a report needs results: the folder of a run, or one with several")
-    mistakes: list[str] = []
+    mistakes: list[InputError] = []
     found: list[Comparison | list[Result]] = []
     for given in map(Path, results):
         found.append(_one(given, mistakes))
     if mistakes:
-        raise InputError("\n".join(mistakes))
+        kinds = {type(error) for error in mistakes}
+        text = "\n".join(map(str, mistakes))
+        if len(mistakes) == 1:
+            raise mistakes[0]
+        raise (kinds.pop() if len(kinds) == 1 else InputError)(text)
     if len(found) == 1 and isinstance(found[0], Comparison):
         return found[0]
     runs: dict[str, Result] = {}
@@ -93,7 +98,7 @@ def _word(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _one(path: Path, mistakes: list[str]) -> Comparison | list[Result]:
+def _one(path: Path, mistakes: list[InputError]) -> Comparison | list[Result]:
     """What a path names; mistakes are added to the list."""
     if path.is_file():
         if path.name == LIST:
@@ -104,37 +109,39 @@ def _one(path: Path, mistakes: list[str]) -> Comparison | list[Result]:
     if (path / LIST).exists():
         return _comparison(path, mistakes)
     if not path.is_dir():
-        mistakes.append(f"{path}: there is no such file or folder; {file_hint(path)}")
+        mistakes.append(NoFileError(f"{path}: there is no such file or folder; {file_hint(path)}"))
         return []
     inside = sorted(path.glob(f"[!.]*/{RESULT}"))
     if not inside:
         mistakes.append(
-            f"{path}: this is no folder of results; expected `{RESULT}`, `{LIST}` or folders of "
-            "runs in it, as `floatgate run --out` and `floatgate compare` leave them"
+            InputError(
+                f"{path}: this is no folder of results; expected `{RESULT}`, `{LIST}` or folders "
+                "of runs in it, as `floatgate run --out` and `floatgate compare` leave them"
+            )
         )
     return _results(inside, mistakes)
 
 
-def _comparison(folder: Path, mistakes: list[str]) -> Comparison | list[Result]:
+def _comparison(folder: Path, mistakes: list[InputError]) -> Comparison | list[Result]:
     try:
         value = read_list(folder / LIST)
     except InputError as error:
-        mistakes.append(str(error))
+        mistakes.append(error)
         return []
     before = len(mistakes)
     runs = _results([folder / name / RESULT for name in value["runs"]], mistakes)
     return [] if len(mistakes) > before else Comparison(runs, value["variants"], value["failed"])
 
 
-def _results(paths: Iterable[Path], mistakes: list[str]) -> list[Result]:
+def _results(paths: Iterable[Path], mistakes: list[InputError]) -> list[Result]:
     runs = []
     for path in paths:
         try:
             run = Result.from_file(path)
         except InputError as error:
-            mistakes.append(str(error))
+            mistakes.append(error)
             continue
         if (why := run.flaw()) is not None:
-            mistakes.append(f"{path.parent}: {why}; make the run again")
+            mistakes.append(InputError(f"{path.parent}: {why}; make the run again"))
         runs.append(run)
     return runs

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from floatgate.engine import InputError
 from floatgate.hints import hint, nearest
+from floatgate.mistakes import UnknownNameError
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
 from floatgate.words import duration, number, short, size
@@ -162,7 +162,7 @@ def find(name: str, runs: Sequence[Result] = ()) -> Measure:
     if runs and all(lookup(run, name) is None for run in runs):
         near = nearest(name, [*MEASURES, *_paths(runs[0].data)])
         said = hint(name, near or MEASURES)
-        raise InputError(f"`{name}` is no measure, and no number of these results; {said}")
+        raise UnknownNameError(f"`{name}` is no measure, and no number of these results; {said}")
     unit = unit_of(name)
     waits = unit == "ns" and name.startswith(("host.", "flash."))
     return Measure(name, name, lambda run: lookup(run, name), unit, False if waits else None)

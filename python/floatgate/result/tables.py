@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from floatgate.engine import InputError
 from floatgate.hints import file_hint
+from floatgate.mistakes import NoFileError, PackageError
 from floatgate.result.comparison import typed
 from floatgate.result.folder import RESULT, SNAPSHOTS, TABLES
 from floatgate.result.lists import LIST, SWEEP, read_list, read_sweep
@@ -68,7 +69,7 @@ def _stored(folders: Folders) -> Iterator[_Row]:
     seen = set()
     for folder in map(Path, given):
         if not folder.is_dir():
-            raise InputError(f"{folder}: there is no such folder; {file_hint(folder)}")
+            raise NoFileError(f"{folder}: there is no such folder; {file_hint(folder)}")
         variants: dict[Path, Mapping[Path, Mapping[str, str]]] = {}
         for path in sorted(folder.rglob(RESULT)):
             if path.parent in seen or path.parent.name.startswith("."):
@@ -122,7 +123,7 @@ def query(
     try:
         import duckdb
     except ImportError:
-        raise InputError(
+        raise PackageError(
             "SQL needs DuckDB, which is not installed: pip install 'floatgate[sql]'"
         ) from None
     import tempfile
