@@ -5,7 +5,10 @@ use crate::Dur;
 /// Values above this are counted as saturated: 10^13 ns, almost three hours.
 const CEILING: u64 = 10_000_000_000_000;
 
-const GROWS: &str = "there is room for cells up to the ceiling";
+/// The greatest value that the cells tell from others: they double, and the last of them begin below the ceiling.
+const LAST: u64 = (1 << 44) - 1;
+
+const GROWS: &str = "there is room for cells up to the last";
 
 /// A histogram of times from 1 ns to 10^13 ns with a relative error below 0.1 %.
 #[derive(Clone, PartialEq, Debug)]
@@ -62,7 +65,7 @@ impl Histogram {
         self.least = self.least.min(ns);
         self.greatest = self.greatest.max(ns);
         self.saturated += u64::from(ns > CEILING);
-        self.cells.record(ns.min(CEILING)).expect(GROWS);
+        self.cells.record(ns.min(LAST)).expect(GROWS);
     }
 
     /// Counts one value `n` times.
@@ -76,7 +79,7 @@ impl Histogram {
         self.least = self.least.min(ns);
         self.greatest = self.greatest.max(ns);
         self.saturated += n * u64::from(ns > CEILING);
-        self.cells.record_n(ns.min(CEILING), n).expect(GROWS);
+        self.cells.record_n(ns.min(LAST), n).expect(GROWS);
     }
 
     /// Adds all values of `other`.
