@@ -52,6 +52,27 @@ fn operation(device: &mut Device, work: Work, now: Time) -> u32 {
 const DIE: DieId = DieId::from_u32(0);
 const BLOCK: BlockId = BlockId::from_u32(0);
 
+/// A job's operation that came first need not pass through a lane, unless something may stand before all lanes:
+/// what a die that can be interrupted had to leave, for one.
+#[test]
+fn who_comes_first_is_asked_of_the_lanes_alone_where_nothing_stands_before_them() {
+    let [(mut plain, _), (mut interruptible, _)] =
+        [None, Some(FREE)].map(|suspend| device(1, Bus::Included, suspend));
+    assert!(plain.goes_by_arrival() && !interruptible.goes_by_arrival());
+    (plain.first_come, interruptible.first_come) = (false, false);
+    assert!(!plain.goes_by_arrival() && !interruptible.goes_by_arrival());
+    let [early, op, late] = [3, 5, 7].map(|seq| {
+        let op = operation(&mut plain, Work::Read, Time::ZERO);
+        plain.ops[op].seq = seq;
+        op
+    });
+    assert_eq!(plain.lane_before(DIE, op), None);
+    plain.insert(DIE, LaneId::Idle, early);
+    plain.insert(DIE, LaneId::Write, late);
+    assert_eq!(plain.lane_before(DIE, op), None);
+    assert_eq!(plain.lane_before(DIE, late), Some(LaneId::Write as usize));
+}
+
 /// Operations that came in any order, to any lanes, are served in that order, and nobody is asked; what is
 /// for idle time goes last.
 #[test]
