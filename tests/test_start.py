@@ -65,6 +65,7 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
 
 ENDED = """
 import atexit, os, sys, threading, time
+from concurrent.futures import ThreadPoolExecutor
 import floatgate.process
 
 class Cyclic:
@@ -79,6 +80,8 @@ kept = Cyclic()
 atexit.register(print, "atexit")
 threading.Thread(target=last).start()
 threading.Thread(target=time.sleep, args=(1e6,), daemon=True).start()
+pool = ThreadPoolExecutor(1)
+pool.submit(time.sleep, 0.1)
 floatgate.process.main()
 """
 """A process in which somebody else is at work too when the command is done."""
@@ -94,6 +97,7 @@ def test_a_process_ends_when_all_is_done_and_is_not_taken_apart(
         capture_output=True,
         text=True,
         check=False,
+        timeout=60,
     )
     assert done.returncode == code
     # Text that waits in a buffer when the process ends comes too.

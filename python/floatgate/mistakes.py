@@ -73,11 +73,16 @@ def as_one(errors: Iterable[InputError], texts: Iterable[str]) -> InputError:
         every = ConfigError(text)
         every.errors = texts
         return every
-    kinds = {type(error) for error in errors}
     code = code_of(errors[0])
-    error = (kinds.pop() if len(kinds) == 1 else InputError)(text.removeprefix(_head(code)))
+    error = kind_of(errors)(text.removeprefix(_head(code)))
     error.code = code
     return error
+
+
+def kind_of(errors: Iterable[InputError]) -> type[InputError]:
+    """The kind of several errors: their own, if it is the same."""
+    kinds = {type(error) for error in errors}
+    return kinds.pop() if len(kinds) == 1 else InputError
 
 
 def _head(code: str) -> str:

@@ -102,7 +102,8 @@ impl Histogram {
         self.sum
     }
 
-    /// How many values lay above 10^13 ns; the percentiles show them at that bound.
+    /// How many values lay above 10^13 ns. Percentiles tell them apart up to 1.76 * 10^13 ns, and show
+    /// what is greater there.
     pub fn saturated(&self) -> u64 {
         self.saturated
     }
@@ -173,6 +174,32 @@ mod tests {
         h.record(Dur::ns(CEILING + 1));
         assert_eq!(h.saturated(), 1);
         assert_eq!(h.percentiles().max, CEILING + 1);
+    }
+
+    /// A histogram of small values grows as large ones come or are merged in, and past the last cell it
+    /// does not.
+    #[test]
+    fn cells_come_as_they_are_needed_and_end() {
+        let (mut small, mut large) = (Histogram::new(), Histogram::new());
+        small.record_many(Dur::ns(50), 10);
+        large.record_many(Dur::ns(CEILING + CEILING / 5), 70);
+        large.record_many(Dur::ns(CEILING + CEILING / 2), 18);
+        large.record(Dur::ns(u64::MAX));
+        large.record_many(Dur::ns(u64::MAX), 1);
+        let mut grown = small.clone();
+        grown.merge(&large);
+        large.merge(&small);
+        for h in [grown, large] {
+            let near = |q: f64, ns: u64| {
+                let got = h.quantile_ns(q);
+                assert!((got as f64 / ns as f64 - 1.0).abs() < 1e-3, "{got} against {ns}");
+            };
+            near(0.05, 50);
+            near(0.5, CEILING + CEILING / 5);
+            near(0.95, CEILING + CEILING / 2);
+            near(1.0, LAST);
+            assert_eq!((h.count(), h.saturated(), h.percentiles().max), (100, 90, u64::MAX));
+        }
     }
 
     #[test]

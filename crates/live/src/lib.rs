@@ -25,7 +25,6 @@ use crate::core::Core;
 use listen::Listener;
 use record::{Earlier, Recording};
 use serde_json::Value;
-use ssd::kernel::Time;
 use ssd::{Drive, Report, RunError, Session};
 use std::io;
 use std::path::PathBuf;
@@ -50,18 +49,8 @@ pub struct Options {
     pub pace: Pace,
 }
 
-/// How far a server has come.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Progress {
-    /// What it is at.
-    pub stage: Stage,
-    /// Requests that came again, or that it served.
-    pub done: u64,
-    /// Out of how many, where that is known.
-    pub total: Option<u64>,
-    /// The simulated time.
-    pub now: Time,
-}
+/// How far a server has come; what is done are requests that came again, or that it served.
+pub type Progress = ssd::Progress<Stage>;
 
 /// What a server is at.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

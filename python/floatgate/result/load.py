@@ -10,7 +10,7 @@ from typing import Any
 
 from floatgate.engine import InputError
 from floatgate.hints import file_hint
-from floatgate.mistakes import NoFileError
+from floatgate.mistakes import NoFileError, kind_of
 from floatgate.result.comparison import Comparison
 from floatgate.result.folder import RESULT
 from floatgate.result.lists import LIST, read_list
@@ -34,11 +34,9 @@ def load(results: Sequence[str | PathLike[str]]) -> Comparison:
     for given in map(Path, results):
         found.append(_one(given, mistakes))
     if mistakes:
-        kinds = {type(error) for error in mistakes}
-        text = "\n".join(map(str, mistakes))
         if len(mistakes) == 1:
             raise mistakes[0]
-        raise (kinds.pop() if len(kinds) == 1 else InputError)(text)
+        raise kind_of(mistakes)("\n".join(map(str, mistakes)))
     if len(found) == 1 and isinstance(found[0], Comparison):
         return found[0]
     runs: dict[str, Result] = {}

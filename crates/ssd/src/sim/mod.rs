@@ -40,11 +40,11 @@ use wait::Waits;
 use watch::Watch;
 use workload::{Loop, Request, Source as Requester, TraceError};
 
-/// How far a run has come.
-#[derive(Copy, Clone, PartialEq, Debug)]
-pub struct Progress {
+/// How far a run has come; or whoever has a drive in hand, with stages of their own.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Progress<S = Stage> {
     /// What is being done.
-    pub stage: Stage,
+    pub stage: S,
     /// Requests (or, when preconditioning, page writes) done.
     pub done: u64,
     /// Out of how many, where that is known.
