@@ -184,15 +184,35 @@ fn memory() {
     );
 }
 
-fn replayed(name: &str, budget: f64, path: &Path, settings: &[&str]) {
-    let drive = drive(settings);
-    let trace = workload::open_trace(path, &workload::ReadOptions::default()).expect("a trace");
+fn real_traces() {
+    match std::env::var_os("FLOATGATE_TRACES") {
+        Some(folder) => replays(Path::new(&folder)),
+        None => println!("replay of real traces: skipped, FLOATGATE_TRACES is not set"),
+    }
+}
+
+/// Every real trace of a folder, its reading included, with addresses modulo the capacity.
+fn replays(folder: &Path) {
+    let drive = drive(&[]);
     let capacity = floatgate_ssd::capacity(&drive);
-    let trace = Fold::new(trace, OutOfRange::Compact, 0, capacity).expect("it fits");
-    measure(name, budget, &drive, &trace);
+    let files = std::fs::read_dir(folder).expect("FLOATGATE_TRACES is a folder");
+    let mut files: Vec<_> = files.map(|file| file.expect("an entry").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|kind| kind == "zst"));
+    files.sort();
+    for file in files {
+        let name = file.file_name().expect("a file").to_string_lossy();
+        let name = format!("replay of {} on agcr", name.split('.').next().unwrap_or(&name));
+        let trace = workload::open_trace(&file, &workload::ReadOptions::default());
+        let trace = Fold::new(trace.expect("a trace"), OutOfRange::Wrap, 0, capacity);
+        measure(&name, 3.0, &drive, &trace.expect("every address wraps"));
+    }
 }
 
 fn main() {
+    // One group of rows by its name: the whole takes minutes.
+    if std::env::args().any(|argument| argument == "traces") {
+        return real_traces();
+    }
     let aged = [
         "workload.requests=1000000",
         "host.mode=queue-depth",
@@ -263,14 +283,6 @@ fn main() {
     let units = ["workload.size=4KiB", "workload.requests=300000", "host.queue-depth=128"];
     let drive = drive_like("modern-tlc-small", &with(&units));
     generated_on(&drive, "random write, program units (modern-tlc-small)", 5.0);
-    match std::env::var_os("FLOATGATE_TRACES") {
-        Some(dir) => replayed(
-            "replay of msps-dtrs on agcr",
-            3.0,
-            &Path::new(&dir).join("msps-dtrs-30000s.trace.zst"),
-            &[],
-        ),
-        None => println!("replay of real traces: skipped, FLOATGATE_TRACES is not set"),
-    }
+    real_traces();
     memory();
 }

@@ -195,18 +195,21 @@ impl Device {
     }
 
     /// A host operation, and its group, is on its way to a die from now on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn expect(&mut self, die: DieId, op: u32) {
-        let mut at = op;
-        loop {
-            self.waiting.add(die);
-            self.waiting_total += 1;
-            self.ops[at].seq = self.next_place();
+        self.expect_one(die, op);
+        let mut at = self.ops.also(op);
+        while at != NONE {
+            self.expect_one(die, at);
             at = self.ops.also(at);
-            if at == NONE {
-                return;
-            }
         }
+    }
+
+    #[inline(always)]
+    fn expect_one(&mut self, die: DieId, op: u32) {
+        self.waiting.add(die);
+        self.waiting_total += 1;
+        self.ops[op].seq = self.next_place();
     }
 
     /// Whether an operation that comes now can start at once. Where those of one instant may share

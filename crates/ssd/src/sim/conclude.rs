@@ -70,8 +70,10 @@ impl<K: Kit> Sim<K> {
             Some(awaited) => self.follow_up(awaited),
             None => self.start_jobs(),
         }
-        // 6. The die chooses.
-        if self.device.is_choosing(die) {
+        // 6. The die chooses, if there is anything to choose.
+        if self.device.is_unasked(die) && in_hand.is_none() && !self.ftl.offers_idle_work() {
+            self.device.rest(&mut self.clock, die);
+        } else if self.device.is_choosing(die) {
             self.look_for_work(die, in_hand);
         }
         // 7. Its next command, if there is one, has asked for the channel: before the data that other
@@ -85,29 +87,26 @@ impl<K: Kit> Sim<K> {
         let PageOp { work, modify, rides, lpn, ppn, prio, seq, .. } = self.device.ops[op];
         self.device.leave(die);
         if rides {
-            self.page_done(op);
+            // Others of its group have done the rest.
         } else if work == Work::Program {
             let (lpn, ppn) = (lpn.expect("a page"), ppn.expect("a slot"));
             let tag = Tag { source: Source::Host, demand: Source::Host, prio };
             let data = K::Store::stamp(lpn.as_u32(), seq);
             self.ftl.program_done(lpn, ppn, data, tag, self.clock.now);
-            self.page_done(op);
         } else if let Some(ppn) = ppn {
             let lpn = lpn.expect("a page");
             let data = self.ftl.read_done(ppn);
             if modify {
-                self.modify(op);
-            } else {
-                assert!(
-                    K::Store::is_of(data, lpn.as_u32()),
-                    "the read of page {lpn} got another page's data from slot {ppn}"
-                );
-                self.page_done(op);
+                return self.modify(op);
             }
+            assert!(
+                K::Store::is_of(data, lpn.as_u32()),
+                "the read of page {lpn} got another page's data from slot {ppn}"
+            );
         } else {
             self.ftl.unmapped_read_done();
-            self.page_done(op);
         }
+        self.page_done(op);
     }
 
     /// Whoever waited for what a job has done tries again. `awaited`: a read waits for the page that

@@ -12,14 +12,24 @@ const COUNTED: usize = 64;
 
 impl<K: Kit> Sim<K> {
     /// A host operation comes to a die.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enqueue(&mut self, die: DieId, lane: LaneId, op: u32) {
         self.device.expect(die, op);
         self.join(die, lane, op);
     }
 
+    #[inline(never)]
+    pub(super) fn enqueue_late(&mut self, die: DieId, lane: LaneId, op: u32) {
+        self.enqueue(die, lane, op);
+    }
+
+    #[inline(never)]
+    pub(super) fn join_late(&mut self, die: DieId, lane: LaneId, op: u32) {
+        self.join(die, lane, op);
+    }
+
     /// An operation starts at once if the die is free, and waits otherwise.
-    #[inline]
+    #[inline(always)]
     pub(super) fn join(&mut self, die: DieId, lane: LaneId, op: u32) {
         if self.device.starts_at_once(die) {
             self.begin(die, op);

@@ -165,6 +165,8 @@ impl<K: Kit> Sim<K> {
             let op = self.device.ops.add(PageOp { partial, ..new });
             if carries {
                 self.carry(op);
+            } else if self.buffer.is_none() {
+                self.enter(op);
             } else {
                 self.enter_page(op);
             }
@@ -180,10 +182,9 @@ impl<K: Kit> Sim<K> {
     }
 
     /// A page operation of a request goes to the buffer, if there is one, or on to the FTL.
-    #[inline]
     fn enter_page(&mut self, op: u32) {
         if self.buffer.is_none() {
-            self.enter(op);
+            self.enter_late(op);
         } else {
             let (from, to) = self.extent(op);
             self.enter_buffer(op, self.lpn_of(op), from, to);
@@ -230,7 +231,7 @@ impl<K: Kit> Sim<K> {
     }
 
     /// A host page operation is done in the drive; what was read still has to go to the host.
-    #[inline]
+    #[inline(always)] // the same
     pub(super) fn page_done(&mut self, op: u32) {
         if self.front.is_some() {
             self.page_ready(op);
@@ -257,7 +258,7 @@ impl<K: Kit> Sim<K> {
     }
 
     /// A host page operation is done; with the last one its request is.
-    #[inline]
+    #[inline(always)] // into the loop over what a command has done
     fn page_answered(&mut self, op: u32) {
         match self.device.ops[op].owner {
             Owner::Host(id) => {
@@ -338,8 +339,14 @@ impl<K: Kit> Sim<K> {
         self.waits.park(&mut self.device.ops, op, on, self.clock.now);
     }
 
+    /// The same for one that comes neither alone nor at once.
+    #[inline(never)]
+    fn enter_late(&mut self, op: u32) {
+        self.enter(op);
+    }
+
     /// A host page operation reaches the FTL.
-    #[inline]
+    #[inline(always)] // into the loop over the pages of a request
     fn enter(&mut self, op: u32) {
         let lpn = self.lpn_of(op);
         if self.waits.is_locked(lpn) {
@@ -351,7 +358,12 @@ impl<K: Kit> Sim<K> {
         }
     }
 
-    #[inline]
+    #[inline(never)]
+    fn read_late(&mut self, op: u32, lpn: Lpn) {
+        self.enter_read(op, lpn);
+    }
+
+    #[inline(always)] // the same
     fn enter_read(&mut self, op: u32, lpn: Lpn) {
         if (self.parts_of_pages || self.trays.are_used()) && self.read_with_another(op, lpn) {
             return;
@@ -375,7 +387,7 @@ impl<K: Kit> Sim<K> {
                 return;
             }
             let die = DieId::from_u32(lpn.as_u32() % self.ftl.geometry().dies() as u32);
-            self.enqueue(die, lane, op);
+            self.enqueue_late(die, lane, op);
             return;
         };
         o.ppn = Some(ppn);
@@ -439,7 +451,7 @@ impl<K: Kit> Sim<K> {
                 self.modify(op);
                 continue;
             }
-            self.enter_read(op, lpn);
+            self.read_late(op, lpn);
         }
     }
 
@@ -451,7 +463,7 @@ impl<K: Kit> Sim<K> {
             let o = &mut self.device.ops[op];
             (o.work, o.modify) = (Work::Read, true);
             self.requests.stats.rmw_reads += 1;
-            self.enter_read(op, lpn);
+            self.read_late(op, lpn);
             return;
         }
         self.place_write(op, lpn);
@@ -467,7 +479,7 @@ impl<K: Kit> Sim<K> {
         self.place_write(op, lpn);
         while let Some(waiter) = waiters.pop_front() {
             self.device.ops[waiter].end_wait(Source::Host, self.clock.now);
-            self.enter(waiter);
+            self.enter_late(waiter);
             if !waiters.is_empty() && self.waits.is_locked(lpn) {
                 // It reads before it writes: the others go on waiting, where they are.
                 self.waits.keep(lpn, waiters);
@@ -532,7 +544,7 @@ impl<K: Kit> Sim<K> {
             if buffer.read(lpn, Parts::touched(from, to, page)) {
                 self.transfer(op, None, bytes);
             } else {
-                self.enter(op);
+                self.enter_late(op);
             }
             return;
         }
@@ -645,7 +657,7 @@ impl<K: Kit> Sim<K> {
         let now = self.clock.now;
         let new = PageOp::new(owner, Work::Program, flush.prio, Some(flush.lpn), now);
         let op = self.device.ops.add(PageOp { partial: flush.partial, ..new });
-        self.enter(op);
+        self.enter_late(op);
     }
 
     /// The host asks for everything written so far to survive a loss of power.

@@ -76,7 +76,7 @@ impl<K: Kit> Sim<K> {
         };
         self.device.ops.follow(op, work, ppn, seq, self.clock.now);
         if die != here {
-            self.join(die, lane, op);
+            self.join_late(die, lane, op);
             return Stepped::Away;
         }
         let chooses = self.device.is_choosing(here);

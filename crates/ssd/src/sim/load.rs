@@ -187,7 +187,7 @@ impl<K: Kit> Sim<K> {
             if pending {
                 self.await_program(op, die);
             } else {
-                self.enqueue(die, lane, op);
+                self.enqueue_late(die, lane, op);
             }
         }
         self.readings.clear();
