@@ -71,7 +71,8 @@ impl Agenda {
         let place_bits = usize::BITS - actors.leading_zeros();
         let sequence_bits = SEQUENCE_BITS.max(place_bits + 2);
         let all = 0..actors as u32;
-        let plan = |place| Plan { time: NOTHING, sequence: 0, behind: NOBODY, ahead: NOBODY, place };
+        let plan =
+            |place| Plan { time: NOTHING, sequence: 0, behind: NOBODY, ahead: NOBODY, place };
         Self {
             // Each group but the first takes the place of one node.
             groups: vec![[NEVER; GROUP]; (actors - 1).div_ceil(GROUP - 1).max(1)],

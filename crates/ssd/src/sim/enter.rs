@@ -455,6 +455,7 @@ impl<K: Kit> Sim<K> {
         }
     }
 
+    #[inline(always)] // the same
     fn enter_write(&mut self, op: u32, lpn: Lpn) {
         let partial = self.device.ops[op].partial && self.ftl.find(lpn).is_some();
         if partial && !(self.trays.are_used() && self.is_loaded(lpn)) {
@@ -476,7 +477,7 @@ impl<K: Kit> Sim<K> {
         let o = &mut self.device.ops[op];
         (o.work, o.modify, o.partial, o.ppn) = (Work::Program, false, false, None);
         let mut waiters = self.waits.unlock(lpn);
-        self.place_write(op, lpn);
+        self.place_late(op, lpn);
         while let Some(waiter) = waiters.pop_front() {
             self.device.ops[waiter].end_wait(Source::Host, self.clock.now);
             self.enter_late(waiter);
@@ -488,8 +489,13 @@ impl<K: Kit> Sim<K> {
         }
     }
 
+    #[inline(never)]
+    fn place_late(&mut self, op: u32, lpn: Lpn) {
+        self.place_write(op, lpn);
+    }
+
     /// Gives a write its slot, or lets it wait for space behind others that do.
-    #[inline]
+    #[inline(always)] // the same
     fn place_write(&mut self, op: u32, lpn: Lpn) {
         if self.trays.are_used() {
             self.load(op, lpn);
@@ -498,7 +504,7 @@ impl<K: Kit> Sim<K> {
         }
     }
 
-    #[inline]
+    #[inline(always)] // the same
     fn try_place(&mut self, op: u32, lpn: Lpn) -> bool {
         if self.trays.are_used() {
             return self.place_group(op);

@@ -24,7 +24,7 @@
 //! is the end of one that has a line of its own, or of data that had come to none. An `F` behind
 //! the `W` is a write that bypasses the cache; reads and trims that do so are what they are without.
 
-use super::fields::{BLANK, Column, Fault, Fields, shown};
+use super::fields::{BLANK, Column, Fault, Fields, leading_number, number, shown};
 use super::options::{Event, ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, SECTOR, extent};
 use super::select::{Events, Processes};
@@ -111,10 +111,11 @@ fn begins_summary(text: &[u8]) -> bool {
 
 /// `8,16` as one number.
 fn device(text: &[u8]) -> Option<u32> {
-    let (major, minor) = std::str::from_utf8(text).ok()?.split_once(',')?;
-    let (major, minor) = (major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?);
+    let comma = leading_number(text).1;
+    let (major, minor) = (number(&text[..comma])?, text.get(comma..)?.strip_prefix(b",")?);
+    let minor = number(minor)?;
     (major < 1 << (32 - MINOR_BITS) && minor < 1 << MINOR_BITS)
-        .then_some(major << MINOR_BITS | minor)
+        .then_some((major << MINOR_BITS | minor) as u32)
 }
 
 impl Parser for Blkparse {
@@ -171,8 +172,7 @@ impl Parser for Blkparse {
         let extent = if matches!(begin, [b'[' | b'(', ..]) {
             None
         } else {
-            let start = std::str::from_utf8(begin).ok().and_then(|s| s.parse::<u64>().ok());
-            let Some(start) = start else { return Err(fields.fault(&START)) };
+            let Some(start) = number(begin) else { return Err(fields.fault(&START)) };
             match fields.word() {
                 b"+" => Some((start, fields.integer(&SECTORS)?)).filter(|e| e.1 > 0),
                 [b'[' | b'(', ..] if flush_first => None,

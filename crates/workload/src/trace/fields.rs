@@ -25,6 +25,29 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
     format!("`{}{dots}`", cut.escape_ascii())
 }
 
+/// The digits at the beginning of some bytes: their value, which is right for nineteen at most, and how
+/// many there are.
+#[inline(always)]
+pub(crate) fn leading_number(bytes: &[u8]) -> (u64, usize) {
+    let (mut value, mut count) = (0_u64, 0);
+    for byte in bytes {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        count += 1;
+    }
+    (value, count)
+}
+
+/// A number that is all there is; of nineteen digits at most, more than which nothing has.
+#[inline(always)]
+pub(crate) fn number(bytes: &[u8]) -> Option<u64> {
+    let (value, count) = leading_number(bytes);
+    (count == bytes.len() && matches!(count, 1..=19)).then_some(value)
+}
+
 /// The separator of fields that stand between any number of spaces and tabs.
 pub(crate) const BLANK: u8 = b' ';
 /// The separator of fields that stand between commas.
@@ -98,17 +121,9 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
     #[inline(always)]
     fn digits(&mut self) -> Option<u64> {
         let from = self.at;
-        let mut value = 0_u64;
-        while let Some(byte) = self.peek() {
-            let digit = byte.wrapping_sub(b'0');
-            if digit > 9 {
-                break;
-            }
-            // Nineteen digits always fit; the count is checked once below.
-            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
-            self.at += 1;
-        }
-        match self.at - from {
+        let (value, count) = leading_number(&self.bytes[from..]);
+        self.at += count;
+        match count {
             1..=19 => Some(value),
             _ => self.long_digits(from),
         }
