@@ -1,5 +1,8 @@
 //! How a request becomes page operations, and what each goes through until it is on a die: the
 //! controller, the link, the buffer, the lock of its page, the map, a slot.
+//!
+//! The steps from there on are inlined into the loop over a request's pages. Whoever takes one of them
+//! elsewhere calls its `…_late`, which does the same.
 
 use super::wait::Condition;
 use super::{Actor, Sim};
@@ -231,7 +234,7 @@ impl<K: Kit> Sim<K> {
     }
 
     /// A host page operation is done in the drive; what was read still has to go to the host.
-    #[inline(always)] // the same
+    #[inline(always)] // as `enter`
     pub(super) fn page_done(&mut self, op: u32) {
         if self.front.is_some() {
             self.page_ready(op);
@@ -339,7 +342,6 @@ impl<K: Kit> Sim<K> {
         self.waits.park(&mut self.device.ops, op, on, self.clock.now);
     }
 
-    /// The same for one that comes neither alone nor at once.
     #[inline(never)]
     fn enter_late(&mut self, op: u32) {
         self.enter(op);
@@ -363,7 +365,7 @@ impl<K: Kit> Sim<K> {
         self.enter_read(op, lpn);
     }
 
-    #[inline(always)] // the same
+    #[inline(always)] // as `enter`
     fn enter_read(&mut self, op: u32, lpn: Lpn) {
         if (self.parts_of_pages || self.trays.are_used()) && self.read_with_another(op, lpn) {
             return;
@@ -455,7 +457,7 @@ impl<K: Kit> Sim<K> {
         }
     }
 
-    #[inline(always)] // the same
+    #[inline(always)] // as `enter`
     fn enter_write(&mut self, op: u32, lpn: Lpn) {
         let partial = self.device.ops[op].partial && self.ftl.find(lpn).is_some();
         if partial && !(self.trays.are_used() && self.is_loaded(lpn)) {
@@ -495,7 +497,7 @@ impl<K: Kit> Sim<K> {
     }
 
     /// Gives a write its slot, or lets it wait for space behind others that do.
-    #[inline(always)] // the same
+    #[inline(always)] // as `enter`
     fn place_write(&mut self, op: u32, lpn: Lpn) {
         if self.trays.are_used() {
             self.load(op, lpn);
@@ -504,7 +506,7 @@ impl<K: Kit> Sim<K> {
         }
     }
 
-    #[inline(always)] // the same
+    #[inline(always)] // as `enter`
     fn try_place(&mut self, op: u32, lpn: Lpn) -> bool {
         if self.trays.are_used() {
             return self.place_group(op);
