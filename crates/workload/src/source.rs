@@ -1,6 +1,7 @@
 //! What a workload is to its reader.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use kernel::Time;
 use sha2::{Digest, Sha256};
@@ -17,6 +18,28 @@ pub trait Source: Send {
     /// skip such.
     fn skipped(&self) -> u64 {
         0
+    }
+}
+
+/// Requests that are held in memory.
+pub(crate) struct Listed {
+    requests: Arc<[Request]>,
+    done: usize,
+}
+
+impl Listed {
+    pub(crate) fn new(requests: &Arc<[Request]>) -> Self {
+        Self { requests: Arc::clone(requests), done: 0 }
+    }
+}
+
+impl Source for Listed {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        batch.clear();
+        let end = self.requests.len().min(self.done + BATCH);
+        batch.extend_from_slice(&self.requests[self.done..end]);
+        self.done = end;
+        Ok(())
     }
 }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::error::{Spot, detail};
-use crate::{About, BATCH, Request, Source, TraceError, Workload};
+use crate::source::Listed;
+use crate::{About, Request, Source, TraceError, Workload};
 
 /// Requests given as a list: those of a program, or of a test.
 #[derive(Clone, Debug)]
@@ -60,22 +61,7 @@ impl Workload for List {
     }
 
     fn open(&self) -> Result<Box<dyn Source>, TraceError> {
-        Ok(Box::new(Listed { requests: Arc::clone(&self.requests), done: 0 }))
-    }
-}
-
-struct Listed {
-    requests: Arc<[Request]>,
-    done: usize,
-}
-
-impl Source for Listed {
-    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
-        batch.clear();
-        let end = self.requests.len().min(self.done + BATCH);
-        batch.extend_from_slice(&self.requests[self.done..end]);
-        self.done = end;
-        Ok(())
+        Ok(Box::new(Listed::new(&self.requests)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Traces: files of recorded requests.
 //!
 //! Opening a trace reads it once from end to end: its hash, its number of requests, its devices
-//! and its faults are known before a run begins. Every format is one file here, and reduces its
+//! and its faults are known before a run begins. A short one is not read again. Every format is one file here, and reduces its
 //! records to the same few fields; `reader.rs` makes requests of them.
 
 mod feed;
@@ -32,7 +32,8 @@ pub(crate) use self::reader::{Regions, Tenants, Whose};
 use self::record::Parser;
 pub(crate) use self::record::{FARTHEST, LONGEST};
 use crate::error::{Spot, detail};
-use crate::{About, Flow, Source, TraceError, Workload};
+use crate::source::Listed;
+use crate::{About, Flow, Request, Source, TraceError, Workload};
 
 format::formats! {
     ssdsim::Ssdsim,
@@ -117,6 +118,7 @@ pub fn open_slices(
         }
     }
     let shared = |mut slice: Trace| {
+        slice.kept.take_if(|_| regions.count() > 1);
         slice.about.span = Some(regions.span());
         slice.regions = Arc::clone(&regions);
         Box::new(slice) as Box<dyn Workload>
@@ -154,6 +156,8 @@ struct Trace {
     tenants: Tenants,
     whose: Whose,
     origin: u64,
+    /// All requests, where opening it kept them ([`Survey::kept`]).
+    kept: Option<Arc<[Request]>>,
     about: About,
 }
 
@@ -163,6 +167,9 @@ impl Workload for Trace {
     }
 
     fn open(&self) -> Result<Box<dyn Source>, TraceError> {
+        if let Some(kept) = &self.kept {
+            return Ok(Box::new(Listed::new(kept)));
+        }
         Ok(reading(&self.stored, self.format, &self.options, &self.regions, self.whose.clone())?)
     }
 
@@ -262,7 +269,8 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
     };
     let regions = Arc::new(seen.regions);
     let (tenants, origin) = (seen.tenants, seen.origin);
-    Ok(Trace { stored, format, options, regions, tenants, whose, origin, about })
+    let kept = seen.kept.map(Arc::from);
+    Ok(Trace { stored, format, options, regions, tenants, whose, origin, kept, about })
 }
 
 /// Refuses more flows than a run can tell apart.

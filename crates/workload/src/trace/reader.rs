@@ -17,6 +17,9 @@ use crate::{BATCH, Flow, Op, Request, Source, TraceError};
 const REASONS: usize = 3;
 /// A trace with more devices has a misread column: Tencent's volumes are 5584.
 pub(crate) const MOST_DEVICES: usize = 1 << 16;
+/// Requests of a trace that are kept in memory (6 MiB) instead of read again, at most. Text takes ten times
+/// as long to read as its requests take to copy, and a run may go through them three times.
+pub(crate) const KEPT: usize = 1 << 18;
 /// All devices side by side must end here, so that addresses can be moved and added.
 const FARTHEST_END: u64 = 1 << 62;
 /// Regions of devices start at multiples of this.
@@ -237,6 +240,9 @@ pub(crate) struct Survey {
     pub(crate) skipped: u64,
     /// The first few reasons for skipping.
     pub(crate) reasons: Vec<String>,
+    /// The requests themselves, at most [`KEPT`], of a trace of one device and one flow in which no record
+    /// was skipped: there is nothing more to learn from reading it again.
+    pub(crate) kept: Option<Vec<Request>>,
 }
 
 /// A reader that can also go over the whole trace once, to learn what must be known before.
@@ -329,6 +335,21 @@ impl<P: Parser> Reader<P> {
         }
     }
 
+    #[inline]
+    fn request(&mut self, met: &Met) -> Request {
+        let raw = met.raw;
+        let origin = *self.origin.get_or_insert(raw.time);
+        let region = if raw.op == Op::Flush { 0 } else { self.regions.start(raw.device) };
+        Request {
+            at: Time::from_ns(raw.time - origin),
+            offset: region + raw.offset,
+            len: raw.len,
+            op: raw.op,
+            prio: Prio::Normal,
+            flow: self.whose.flow_of(met),
+        }
+    }
+
     /// The next record of the file, or the earliest of the window if the format has one.
     #[inline]
     fn next_in_window(&mut self) -> Result<Option<Met>, TraceError> {
@@ -411,17 +432,7 @@ impl<P: Parser> Source for Reader<P> {
         batch.clear();
         while batch.len() < BATCH {
             let Some(met) = self.next()? else { break };
-            let raw = met.raw;
-            let origin = *self.origin.get_or_insert(raw.time);
-            let region = if raw.op == Op::Flush { 0 } else { self.regions.start(raw.device) };
-            batch.push(Request {
-                at: Time::from_ns(raw.time - origin),
-                offset: region + raw.offset,
-                len: raw.len,
-                op: raw.op,
-                prio: Prio::Normal,
-                flow: self.whose.flow_of(&met),
-            });
+            batch.push(self.request(&met));
         }
         Ok(())
     }
@@ -434,10 +445,14 @@ impl<P: Parser> Source for Reader<P> {
 impl<P: Parser> Reading for Reader<P> {
     fn survey(&mut self) -> Result<Survey, TraceError> {
         let mut seen = Survey::default();
-        let mut first = None;
+        let mut kept = Some(Vec::new());
         while let Some(met) = self.next()? {
-            let raw = met.raw;
-            first.get_or_insert(raw.time);
+            let (raw, request) = (met.raw, self.request(&met));
+            if let Some(kept) = kept.as_mut().filter(|kept| kept.len() < KEPT) {
+                kept.push(request);
+            } else {
+                kept = None;
+            }
             seen.requests += 1;
             seen.bytes += u128::from(raw.len);
             let extent =
@@ -465,7 +480,7 @@ impl<P: Parser> Reading for Reader<P> {
             (Some(FlowBy::Process), Some(processes)) => processes.label(who),
             _ => self.parser.label(who),
         });
-        seen.origin = first.unwrap_or(self.latest);
+        seen.origin = self.origin.unwrap_or(self.latest);
         seen.length = self.latest - seen.origin;
         seen.late = self.late;
         seen.idle = self.idle;
@@ -477,6 +492,8 @@ impl<P: Parser> Reading for Reader<P> {
         seen.notes = self.parser.notes();
         seen.skipped = self.skipped;
         seen.reasons = std::mem::take(&mut self.reasons);
+        let moves = seen.regions.count() > 1 || self.whose.by.is_some();
+        seen.kept = kept.filter(|_| !moves && seen.skipped == 0);
         Ok(seen)
     }
 }

@@ -63,11 +63,18 @@ fn vscsi(op: u8, len: u32, block: u64, us: u64) -> Vec<u8> {
     record
 }
 
+/// A trace that is too long to be kept in memory.
+fn long() -> Vec<u8> {
+    RECORD.repeat(reader::KEPT + 1)
+}
+
+const RECORD: &[u8] = b"5 0 64 8 0\n";
+
 /// A small file may hold very many records: whoever waits sees how many were read.
 #[test]
 fn what_is_read_is_counted() {
-    let lines = 200_000_u64;
-    let text = b"5 0 64 8 0\n".repeat(200_000);
+    let text = long();
+    let lines = (text.len() / RECORD.len()) as u64;
     let options = ReadOptions { tally: Tally::new(), ..NO_OPTIONS };
     let trace = open_bytes("t", text.into(), &options).unwrap();
     let surveyed = options.tally.records();
@@ -267,13 +274,62 @@ fn files_that_cannot_be_opened() {
     std::fs::write(&path, format!("{}not a record\n", "0 0 16 8 1\n".repeat(10_000))).unwrap();
     assert!(glance(&path, &NO_OPTIONS).is_ok(), "it does not read to the end");
     assert!(open_trace(&path, &NO_OPTIONS).is_err());
-    std::fs::write(&path, "0 0 16 8 1\n").unwrap();
+    std::fs::write(&path, RECORD).unwrap();
     let trace = open_trace(&path, &NO_OPTIONS).unwrap();
     assert_eq!(trace.about().name, path.file_name().unwrap().to_string_lossy());
-    std::fs::write(&path, "0 0 16 8 1\n1 0 16 8 1\n").unwrap();
-    let e = trace.open().err().unwrap().to_string();
     std::fs::remove_file(&path).unwrap();
-    assert!(e.contains("the file has changed from 11 to 22 bytes"), "{e}");
+}
+
+/// A file that changes after it was looked at: what was kept of it is what has its digest, and what is read
+/// anew is refused.
+#[test]
+fn a_file_that_changes_is_not_read_as_another() {
+    let path = std::env::temp_dir().join(format!("floatgate-change-{}.trace", std::process::id()));
+    let opened = |records: &[u8]| {
+        std::fs::write(&path, records).unwrap();
+        let trace = open_trace(&path, &NO_OPTIONS).unwrap();
+        std::fs::write(&path, RECORD.repeat(2)).unwrap();
+        trace.open()
+    };
+    assert_eq!(drain(&mut *opened(&RECORD.repeat(5)).unwrap()).unwrap().len(), 5);
+    let long = long();
+    let e = opened(&long).err().unwrap().to_string();
+    std::fs::remove_file(&path).unwrap();
+    assert!(e.contains(&format!("the file has changed from {} to 22 bytes", long.len())), "{e}");
+}
+
+/// Requests that are kept are those that reading the trace again would give, in every format; where they
+/// would be others they are not kept.
+#[test]
+fn what_is_kept_is_what_is_read() {
+    let again = |bytes: &[u8], options: &ReadOptions| {
+        let stored = Stored::memory("t", bytes.into()).unwrap();
+        let trace = open(stored, options).unwrap();
+        let Trace { stored, format, options, regions, whose, .. } = &trace;
+        let mut read = reading(stored, *format, options, regions, whose.clone()).unwrap();
+        let opened = drain(&mut *trace.open().unwrap()).unwrap();
+        assert_eq!(opened, drain(&mut *read).unwrap());
+        assert_eq!(Some(opened.len() as u64), trace.about().requests);
+        trace.kept.is_some()
+    };
+    for (name, format) in SAMPLES {
+        let mut all = pieces(name, 300);
+        let options = options_of(format);
+        let several = has_devices(name);
+        assert_eq!(again(&write(name, &all), &options), !several, "{name}");
+        if several {
+            let first = all[0].device;
+            all.retain(|piece| piece.device == first);
+            assert!(again(&write(name, &all), &options), "{name}");
+            let options = ReadOptions { flow_by: Some(FlowBy::Device), ..options };
+            assert!(!again(&write(name, &all), &options), "{name}");
+        }
+    }
+    assert!(again(&RECORD.repeat(reader::KEPT), &NO_OPTIONS));
+    assert!(!again(&long(), &NO_OPTIONS));
+    let bad = [RECORD, b"not a record\n", RECORD].concat();
+    let skip = ReadOptions { skip_bad: true, format: Some(Format::Ssdsim), ..NO_OPTIONS };
+    assert!(!again(&bad, &skip));
 }
 
 #[test]
