@@ -29,16 +29,21 @@ impl Map {
     /// An empty map.
     pub fn new(geometry: &Geometry, logical_pages: u32) -> Self {
         let words_per_block = geometry.pages_per_block().div_ceil(64);
-        let valid = vec![0; words_per_block as usize * geometry.blocks()];
-        ask_for_large_pages(&valid);
         Self {
             l2p: OptionVec::none(logical_pages as usize),
             p2l: OptionVec::none(geometry.pages()),
-            valid,
+            valid: vec![0; words_per_block as usize * geometry.blocks()],
             words_per_block,
             pages_per_block: geometry.pages_per_block(),
             mapped: 0,
         }
+    }
+
+    /// Asks the system for large pages behind the columns, as much of them is going to be written.
+    pub(crate) fn ask_for_large_pages(&self) {
+        self.l2p.ask_for_large_pages();
+        self.p2l.ask_for_large_pages();
+        ask_for_large_pages(&self.valid);
     }
 
     /// Number of logical pages.
@@ -215,6 +220,12 @@ impl<K: Kit> Ftl<K> {
     #[inline]
     pub fn map(&self) -> &Map {
         &self.map
+    }
+
+    /// A good part of the drive is going to be written, so its memory may as well come in large pages.
+    /// Changes no result.
+    pub fn expect_many_writes(&self) {
+        self.map.ask_for_large_pages();
     }
 
     /// Where a page of the host lies.

@@ -159,9 +159,12 @@ pub struct OptionVec<I, V> {
 impl<I: Idx, V: From<NonZeroU32> + Into<NonZeroU32>> OptionVec<I, V> {
     /// `n` entries, each none.
     pub fn none(n: usize) -> Self {
-        let raw = vec![None; n];
-        crate::ask_for_large_pages(&raw);
-        Self { raw, types: PhantomData }
+        Self { raw: vec![None; n], types: PhantomData }
+    }
+
+    /// Asks the system for large pages behind the column ([`ask_for_large_pages`](crate::ask_for_large_pages)).
+    pub fn ask_for_large_pages(&self) {
+        crate::ask_for_large_pages(&self.raw);
     }
 
     /// The number of entries.

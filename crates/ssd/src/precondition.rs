@@ -91,6 +91,16 @@ fn to_fill(drive: &Drive) -> Option<u32> {
     }
 }
 
+/// Whether preconditioning and run together write so much of a drive that its memory is better handed out in
+/// large pages. Filling in order writes all of it. A request may touch a page of memory of its own: until a
+/// sixteenth as many came as the drive has pages, clearing large pages takes longer than what they save.
+fn writes_much(drive: &Drive, input: &dyn Workload) -> bool {
+    let filled = to_fill(drive).map_or(0, u64::from);
+    let requests = input.about().requests.unwrap_or(u64::MAX);
+    drive.precondition.age != Age::None
+        || filled.saturating_add(requests) >= u64::from(drive.logical_pages) / 16
+}
+
 /// A sum that any damage changes: a summary read back wrong may still be that of a drive. Each step can
 /// be undone, so no single word is lost.
 fn sum(words: &[u64]) -> u64 {
@@ -115,6 +125,9 @@ pub fn precondition<K: Kit>(
     ftl: &mut Ftl<K>,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Preconditioned, Interrupted> {
+    if writes_much(drive, input) {
+        ftl.expect_many_writes();
+    }
     let mut work = Work { ftl, progress, done: 0, total: None };
     let mut result = Preconditioned::default();
     if let Some(pages) = to_fill(drive) {

@@ -432,6 +432,7 @@ fn prepare<K: Kit>(
     }
     let key = state_key(drive, workload)?;
     if let Some(mut kept) = cache.load(&key) {
+        ftl.expect_many_writes();
         let mut summary = [0; Preconditioned::BYTES];
         if kept.read_exact(&mut summary).is_ok()
             && let Some(state) = Preconditioned::from_bytes(&summary)
