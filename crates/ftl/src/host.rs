@@ -124,7 +124,7 @@ impl<K: Kit> Ftl<K> {
 
     /// Lets in a host read: where the page lies. Its block is not erased before
     /// [`Ftl::read_done`]. The page must not be [`Ftl::barred`].
-    #[inline]
+    #[inline(always)] // every read of the host comes by
     pub fn read(&mut self, lpn: Lpn, now: Time) -> Option<Ppn> {
         let ppn = self.read_along(lpn)?;
         if self.reads.are_counted() {

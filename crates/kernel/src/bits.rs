@@ -1,5 +1,7 @@
 //! A plain set of bits.
 
+use std::ops::Range;
+
 /// A fixed number of bits, all clear at first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BitSet {
@@ -50,6 +52,24 @@ impl BitSet {
         if on { self.set(i) } else { self.clear(i) }
     }
 
+    /// Sets the bits of a range.
+    #[inline]
+    pub fn set_all(&mut self, range: Range<usize>) {
+        debug_assert!(range.end <= self.len);
+        for (word, bits) in words(range) {
+            self.words[word] |= bits;
+        }
+    }
+
+    /// Sets those bits of a range that another set of as many does not have.
+    #[inline]
+    pub fn set_missing(&mut self, range: Range<usize>, other: &Self) {
+        debug_assert!(range.end <= self.len && other.len == self.len);
+        for (word, bits) in words(range) {
+            self.words[word] |= bits & !other.words[word];
+        }
+    }
+
     /// How many bits are set.
     pub fn count(&self) -> usize {
         self.words.iter().map(|w| w.count_ones() as usize).sum()
@@ -89,6 +109,17 @@ impl BitSet {
     }
 }
 
+/// The words that have bits of a range, and which bits.
+#[inline]
+fn words(range: Range<usize>) -> impl Iterator<Item = (usize, u64)> {
+    let Range { start, end } = range;
+    let words = if start >= end { 0..0 } else { start / 64..end.div_ceil(64) };
+    words.map(move |word| {
+        let (from, to) = (start.max(word * 64), end.min(word * 64 + 64));
+        (word, u64::MAX >> (64 - (to - from)) << (from % 64))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,5 +137,24 @@ mod tests {
         assert_eq!(bits.next_cyclic(130), Some(64));
         assert_eq!(bits.count(), 2);
         assert_eq!(BitSet::new(5).next_cyclic(2), None);
+    }
+
+    #[test]
+    fn ranges_are_set_as_bit_by_bit() {
+        let len = 200;
+        let mut other = BitSet::new(len);
+        (0..len).step_by(3).for_each(|i| other.set(i));
+        for start in [0, 1, 63, 64, 65, 127, 130] {
+            for end in [0, 1, 63, 64, 65, 128, 191, 192, 193, 200] {
+                let (mut all, mut missing) = (BitSet::new(len), BitSet::new(len));
+                all.set_all(start..end);
+                missing.set_missing(start..end, &other);
+                for i in 0..len {
+                    let inside = start <= i && i < end;
+                    assert_eq!(all.get(i), inside, "{i} of {start}..{end}");
+                    assert_eq!(missing.get(i), inside && !other.get(i), "{i} of {start}..{end}");
+                }
+            }
+        }
     }
 }

@@ -460,22 +460,16 @@ fn read_before_written(
             return Err(Interrupted::Stopped);
         }
         for request in batch.iter().filter(|r| r.has_extent()) {
-            let pages = (request.offset / size) as usize..=((request.end() - 1) / size) as usize;
+            let (start, end) = (request.offset, request.end());
+            let pages = (start / size) as usize..end.div_ceil(size) as usize;
             match request.op {
-                Op::Read => {
-                    for page in pages.filter(|&p| !written.get(p)) {
-                        touched.set(page);
-                    }
-                }
+                Op::Read => touched.set_missing(pages, &written),
                 Op::Write | Op::WriteFua => {
-                    for page in pages {
-                        let start = page as u64 * size;
-                        let whole = request.offset <= start && request.end() >= start + size;
-                        if !whole && !written.get(page) {
-                            touched.set(page);
-                        }
-                        written.set(page);
+                    for edge in [start, end].into_iter().filter(|at| !at.is_multiple_of(size)) {
+                        let page = (edge / size) as usize;
+                        touched.set_missing(page..page + 1, &written);
                     }
+                    written.set_all(pages);
                 }
                 Op::Trim | Op::Flush => {}
             }
