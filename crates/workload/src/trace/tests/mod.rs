@@ -298,6 +298,26 @@ fn a_file_that_changes_is_not_read_as_another() {
     assert!(e.contains(&format!("the file has changed from {} to 22 bytes", long.len())), "{e}");
 }
 
+/// Files of one device each, and one after the other of the same: devices are moved aside as soon as there are two.
+#[test]
+fn slices_agree_where_devices_are() {
+    let folder = std::env::temp_dir().join(format!("floatgate-slices-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let file = |name: &str, device: u32| {
+        let path = folder.join(name);
+        std::fs::write(&path, format!("0 {device} 16 8 1\n5 {device} 64 8 0\n")).unwrap();
+        path
+    };
+    let (first, again, second) = (file("a", 0), file("b", 0), file("c", 1));
+    let starts = |paths: &[PathBuf]| -> Vec<u64> {
+        let slices = open_slices(paths, &NO_OPTIONS).unwrap();
+        slices.iter().map(|s| drain(&mut *s.open().unwrap()).unwrap()[0].offset).collect()
+    };
+    assert_eq!(starts(&[first.clone(), again.clone()]), [8192, 8192]);
+    assert_eq!(starts(&[first, second, again]), [8192, (1 << 20) + 8192, 8192]);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 /// Requests that are kept are those that reading the trace again would give, in every format; where they
 /// would be others they are not kept.
 #[test]
