@@ -113,9 +113,11 @@ class Browser:
             assert time.monotonic() < until, "the page does not load"
             time.sleep(0.05)
         if not folded:
+            # What the page draws when they open hears of it before this does.
             self.run(
-                "new Promise((done) => { for (const part of document.querySelectorAll('.more'))"
-                " part.open = true; setTimeout(() => done(true), 50); })"
+                "Promise.all([...document.querySelectorAll('.more:not([open])')].map((part) =>"
+                " new Promise((done) => { part.addEventListener('toggle', done, { once: true });"
+                " part.open = true; }))).then(() => true)"
             )
         self.run("window.drawn.then(() => document.fonts.ready).then(() => true)")
         return self.opened()

@@ -59,6 +59,23 @@ def test_of_few_seeds_nothing_is_concluded(seeds: int, said: str) -> None:
     assert "--seed 1,2,3" in line
 
 
+def test_a_run_beside_a_sweep_does_not_silence_it() -> None:
+    """Two variants with three seeds are compared, whatever has fewer beside them."""
+    known = {"x": [1.9, 2.0, 2.1], "y": [1.4, 1.5, 1.6]}
+    assert [*conclusions(compared(known | {"z": [1.0]}), ["waf"])] == [
+        "one seed of victim=z: no difference to it can be told from chance",
+        "WAF: least with victim=y (1.500, -25 % to the first)",
+    ]
+    many = {name: [1.0, 1.0] for name in "abcde"}
+    assert [*conclusions(compared(many | known), ["waf"])] == [
+        "two seeds of victim=a, victim=b, victim=c, 2 more: no difference to them can be told from"
+        " chance",
+        "WAF: least with victim=y (1.500, -25 % to victim=x)",
+    ]
+    (line,) = conclusions(compared({"x": [1.9, 2.0, 2.1], "z": [1.0]}))
+    assert line.startswith("one seed: ")
+
+
 def test_seeds_alone_are_not_compared() -> None:
     runs = Comparison([run(w) for w in (1.0, 2.0, 3.0)], [{"seed": s} for s in "123"])
     assert not [*conclusions(runs)]

@@ -37,8 +37,8 @@ def conclusions(comparison: Comparison, asked: Sequence[str] = ()) -> Iterator[s
     """A sentence for each measure and workload.
 
     One of two variants is called better where it was with every seed, of at least three. A
-    difference within that is "no difference shown"; with fewer seeds nothing is concluded, and
-    that is said once.
+    difference within that is "no difference shown". Of variants with fewer seeds nothing is
+    concluded, and that is said once.
 
     Args:
         comparison: The runs.
@@ -46,10 +46,16 @@ def conclusions(comparison: Comparison, asked: Sequence[str] = ()) -> Iterator[s
     """
     if not [name for name in comparison.varied if name not in ("seed", "workload")]:
         return
-    if (fewest := min(map(len, _seeds(comparison)))) < ENOUGH:
-        ran = "one seed" if fewest == 1 else "two seeds"
-        yield f"{ran}: a difference cannot be told from chance; add --seed 1,2,3"
-        return
+    variants = _seeds(comparison)
+    few = [runs for runs in variants if len(runs) < ENOUGH]
+    if few:
+        ran = "one seed" if min(map(len, few)) == 1 else "two seeds"
+        if len(few) > len(variants) - 2:
+            yield f"{ran}: a difference cannot be told from chance; add --seed 1,2,3"
+            return
+        names = [label(dict(_key(comparison.variants[runs[0]]))) for runs in few]
+        to = "it" if len(few) == 1 else "them"
+        yield f"{ran} of {_listed(names)}: no difference to {to} can be told from chance"
     for name in asked or USUAL:
         measure = find(name)
         for runs in peers(comparison):
@@ -57,10 +63,13 @@ def conclusions(comparison: Comparison, asked: Sequence[str] = ()) -> Iterator[s
             if measure.more_is_better is None or len(groups) < 2:
                 continue
             work = comparison.runs[runs[0]].workload if len(peers(comparison)) > 1 else ""
-            yield (f"{work}: " if work else "") + _sentence(measure, groups)
+            known = dict(_key(comparison.variants[runs[0]])) == groups[0].varied
+            first = "the first" if known else label(groups[0].varied)
+            yield (f"{work}: " if work else "") + _sentence(measure, groups, first)
 
 
-def _sentence(measure: Measure, groups: Sequence[Group]) -> str:
+def _sentence(measure: Measure, groups: Sequence[Group], called: str) -> str:
+    """Which variant is best, beside the first of them, which is `called` so."""
     first = groups[0]
     best = (max if measure.more_is_better else min)(groups, key=lambda group: group.mean)
     title, shown = measure.title, measure.show(best.mean)
@@ -70,14 +79,17 @@ def _sentence(measure: Measure, groups: Sequence[Group]) -> str:
     least = "most" if measure.more_is_better else "least"
     said = f"{title}: {least} with {label(best.varied)} ({shown}"
     if first in worse:
-        said += f", {change(first.mean, best.mean)} to the first"
+        said += f", {change(first.mean, best.mean)} to {called}"
     elif first is best and len(groups) == 2:
         said += f"; {label(groups[1].varied)} {change(best.mean, groups[1].mean)}"
     said += ")"
     close = [label(g.varied) for g in groups if g is not best and g not in worse]
-    if len(close) > _NAMED:
-        close[_NAMED:] = [f"{len(close) - _NAMED} more"]
-    return said + (f"; no difference shown to {', '.join(close)}" if close else "")
+    return said + (f"; no difference shown to {_listed(close)}" if close else "")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    return ", ".join([*names[:_NAMED], *more])
 
 
 _NAMED = 3
@@ -85,16 +97,14 @@ _NAMED = 3
 
 
 def _groups(comparison: Comparison, measure: Measure, runs: Sequence[int]) -> list[Group]:
-    """The runs by what varied but the seed; none if one has no such number, or too few seeds."""
+    """The runs by what varied but the seed, with enough seeds; none if one has no such number."""
     found: dict[tuple[tuple[str, str], ...], list[float]] = {}
     for i in runs:
         value = measure.of(comparison.runs[i])
         if value is None:
             return []
         found.setdefault(_key(comparison.variants[i]), []).append(value)
-    if min(map(len, found.values())) < ENOUGH:
-        return []
-    return [Group(dict(key), values) for key, values in found.items()]
+    return [Group(dict(key), values) for key, values in found.items() if len(values) >= ENOUGH]
 
 
 def _seeds(comparison: Comparison) -> list[list[int]]:
