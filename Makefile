@@ -58,7 +58,7 @@ lint: $(EXTENSION) ## Check format, lints, types and type stubs
 	rustfmt --check $(shell find crates/policies/src crates/workload/src -name '*.rs')
 	cargo clippy --workspace --all-targets --profile fast -- -D warnings
 	@# The fuzzers are a workspace of their own, so nothing else notices that they no longer build.
-	cargo check --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
+	cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
