@@ -269,9 +269,13 @@ impl Feeder {
 
     #[inline]
     fn push_open<K: Kit>(&mut self, sim: &mut Sim<K>, request: &Request) {
-        // The map entry of the next request comes while this one is served.
-        if let Some(next) = self.inbox.batch.get(self.inbox.at) {
-            sim.prefetch(next.offset);
+        // While this one is served, what the next writes over comes: where it lies, the map entry says,
+        // which came while the one before was served.
+        if let Some([next, others @ ..]) = self.inbox.batch.get(self.inbox.at..) {
+            sim.prefetch_copy(next.offset);
+            if let Some(after) = others.first() {
+                sim.prefetch(after.offset);
+            }
         }
         self.places -= 1;
         let arrived = match self.mode {

@@ -301,13 +301,28 @@ impl<K: Kit> Sim<K> {
         self.clock.planned(Actor::Alarm)
     }
 
-    /// Asks for the map entry of a request that comes soon.
+    /// Asks for the map entry of the first page of a request that comes soon.
     #[inline]
     pub(crate) fn prefetch(&self, offset: u64) {
-        let lpn = offset / self.ftl.geometry().page_size().get();
-        if lpn < u64::from(self.ftl.map().logical_pages()) {
-            self.ftl.map().prefetch(Lpn::from_u32(lpn as u32));
+        if let Some(lpn) = self.page_at(offset) {
+            self.ftl.map().prefetch(lpn);
         }
+    }
+
+    /// Asks for what changes when that page is written over.
+    #[inline]
+    pub(crate) fn prefetch_copy(&self, offset: u64) {
+        if let Some(lpn) = self.page_at(offset) {
+            self.ftl.prefetch_copy(lpn);
+        }
+    }
+
+    /// The page in which an address of a request lies, if the drive has it.
+    #[inline]
+    fn page_at(&self, offset: u64) -> Option<Lpn> {
+        let lpn = offset / self.ftl.geometry().page_size().get();
+        let there = lpn < u64::from(self.ftl.map().logical_pages());
+        there.then(|| Lpn::from_u32(lpn as u32))
     }
 
     /// Serves all requests of a source, and then what they set off.
