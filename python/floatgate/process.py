@@ -18,6 +18,10 @@ OBJECTS = 100_000
 """So many new ones before some are looked for that nobody needs: modules have half as many, all of
 them needed, and going through these time and again is a tenth of a short run."""
 
+THREADS = {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
+"""So many threads for libraries that start one for each core. Beside a run there is no work for
+more: numpy's turn in a circle while they wait for matrices, and one writes tables in time."""
+
 
 def main() -> NoReturn:
     """Runs the command line, and ends with its exit code.
@@ -26,6 +30,8 @@ def main() -> NoReturn:
     to be done before is done: what threads are at that others wait for, and what `atexit` was told.
     """
     gc.set_threshold(OBJECTS)
+    for name, threads in THREADS.items():
+        os.environ.setdefault(name, threads)
     from floatgate import cli
 
     code = 0

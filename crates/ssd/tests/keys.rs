@@ -6,7 +6,6 @@ mod common;
 
 use common::{PAGE, bytes, read, try_drive, urgent, write};
 use floatgate_ssd::config::schema;
-use floatgate_ssd::record::Values;
 use floatgate_ssd::{Drive, NoCache, generator, run_recorded};
 use kernel::{Dur, Rng};
 use policies::{Family, Kind, PolicyInfo};
@@ -212,12 +211,7 @@ fn shown(drive: &Drive, load: Load) -> Result<String, String> {
     let rows = Rc::new(RefCell::new(BTreeMap::new()));
     let counted = Rc::clone(&rows);
     let sink = Box::new(move |table, columns: Vec<floatgate_ssd::record::Column>| {
-        let n = match &columns[0].values {
-            Values::U32(v) => v.len(),
-            Values::U64(v) => v.len(),
-            Values::F64(v) => v.len(),
-            Values::Words(v, _) => v.len(),
-        };
+        let n = columns[0].values.len();
         *counted.borrow_mut().entry(table).or_insert(0) += n;
         true
     });

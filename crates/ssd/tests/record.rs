@@ -43,7 +43,7 @@ impl Rows {
     fn sink(&self) -> Sink {
         let rows = self.0.clone();
         Box::new(move |table, columns| {
-            let lengths: BTreeSet<usize> = columns.iter().map(length).collect();
+            let lengths: BTreeSet<usize> = columns.iter().map(|c| c.values.len()).collect();
             assert_eq!(lengths.len(), 1, "columns of one length");
             rows.borrow_mut().entry(table).or_default().push(columns);
             true
@@ -56,7 +56,7 @@ impl Rows {
 
     /// Rows of each part of a table.
     fn parts(&self, table: Table) -> Vec<usize> {
-        self.0.borrow()[&table].iter().map(|columns| length(&columns[0])).collect()
+        self.0.borrow()[&table].iter().map(|columns| columns[0].values.len()).collect()
     }
 
     fn of<T>(&self, table: Table, name: &str, values: impl Fn(&Column) -> Vec<T>) -> Vec<T> {
@@ -73,6 +73,7 @@ impl Rows {
         self.of(table, name, |column| match &column.values {
             Values::U32(v) => v.iter().map(|&n| n.into()).collect(),
             Values::U64(v) => v.clone(),
+            Values::Zeros(n) => vec![0; *n],
             _ => panic!("{name} has no whole numbers"),
         })
     }
@@ -101,15 +102,6 @@ impl Rows {
     /// The exact sum of a column.
     fn sum(&self, table: Table, name: &str) -> u128 {
         self.whole(table, name).into_iter().map(u128::from).sum()
-    }
-}
-
-fn length(column: &Column) -> usize {
-    match &column.values {
-        Values::U32(v) => v.len(),
-        Values::U64(v) => v.len(),
-        Values::F64(v) => v.len(),
-        Values::Words(v, _) => v.len(),
     }
 }
 

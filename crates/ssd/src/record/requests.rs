@@ -1,6 +1,6 @@
 //! A row for each completed request.
 
-use super::{Column, PARTS, part_names, parts_ns};
+use super::{CHUNK, Column, PARTS, Values, part_names, parts_ns};
 use crate::device::Spent;
 use crate::host::{Class, InFront, Inside};
 use kernel::Dur;
@@ -16,6 +16,7 @@ pub(super) struct Requests {
     flow: Vec<u8>,
     /// The names of the flows, at least one.
     flows: Vec<String>,
+    /// As far as the last that is not zero: most drives have most of these parts never.
     parts_ns: [Vec<u64>; PARTS],
 }
 
@@ -37,7 +38,7 @@ impl Requests {
             priority: Vec::with_capacity(rows),
             flow: Vec::with_capacity(rows),
             flows,
-            parts_ns: std::array::from_fn(|_| Vec::with_capacity(rows)),
+            parts_ns: Default::default(),
         }
     }
 
@@ -46,6 +47,7 @@ impl Requests {
     }
 
     pub(super) fn push(&mut self, r: &Inside, latency: Dur, spent: &Spent, front: InFront) {
+        let before = self.len();
         self.arrival_ns.push(r.arrived.as_ns());
         self.latency_ns.push(latency.as_ns());
         self.operation.push(r.class as u8);
@@ -57,14 +59,19 @@ impl Requests {
         let [controller, link] = front;
         let served = [bus, array, ecc, buffer, link, controller];
         let parts = parts_ns(r.throttle, spent.queue, served);
-        for (column, part) in self.parts_ns.iter_mut().zip(parts) {
+        for (column, part) in self.parts_ns.iter_mut().zip(parts).filter(|&(_, part)| part != 0) {
+            if column.is_empty() {
+                column.reserve(CHUNK);
+            }
+            column.resize(before, 0);
             column.push(part);
         }
     }
 
     /// The rows; as many may follow.
     pub(super) fn take(&mut self) -> Vec<Column> {
-        let room = Self::with_room(self.len(), self.flows.clone());
+        let n = self.len();
+        let room = Self::with_room(n, self.flows.clone());
         let rows = std::mem::replace(self, room);
         let flows: Vec<&str> = rows.flows.iter().map(String::as_str).collect();
         let mut columns = vec![
@@ -77,7 +84,13 @@ impl Requests {
             Column::words("flow", rows.flow, &flows),
         ];
         let parts = part_names().into_iter().zip(rows.parts_ns);
-        columns.extend(parts.map(|(name, values)| Column::u64(name, values)));
+        columns.extend(parts.map(|(name, mut values)| {
+            if values.is_empty() {
+                return Column { name, values: Values::Zeros(n), optional: false };
+            }
+            values.resize(n, 0);
+            Column::u64(name, values)
+        }));
         columns
     }
 }
