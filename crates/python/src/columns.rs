@@ -39,5 +39,5 @@ fn zeros(py: Python<'_>, n: usize) -> PyResult<Bound<'_, PyAny>> {
         all.unbind()
     });
     assert!(n <= CHUNK, "{n} rows at once");
-    all.bind(py).get_item(PySlice::new(py, 0, n as isize, 1))
+    all.bind(py).get_item(PySlice::new(py, 0, n.cast_signed(), 1))
 }

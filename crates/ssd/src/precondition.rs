@@ -452,6 +452,9 @@ fn read_before_written(
     let size = drive.geometry.page_size().get();
     let pages = drive.logical_pages as usize;
     let (mut touched, mut written) = (BitSet::new(pages), BitSet::new(pages));
+    if input.writes_whole_pages(drive.geometry.page_size()) {
+        return Ok(touched);
+    }
     let mut done = 0;
     input.each_batch(|batch| {
         done += batch.len() as u64;

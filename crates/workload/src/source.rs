@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use kernel::Time;
+use kernel::{Bytes, Time};
 use sha2::{Digest, Sha256};
 
 use crate::{BATCH, Request, TraceError};
@@ -62,6 +62,12 @@ pub trait Workload: Send + Sync {
     /// requests, which can only be repeated, or a generator that hardly ever writes.
     fn endless(&self) -> Option<Box<dyn Source>> {
         None
+    }
+
+    /// Whether it is known, without reading it, that its reads are none and its writes are of whole pages of
+    /// `page` bytes: then nothing has to be on a drive before. `false`: it is not so, or not known.
+    fn writes_whole_pages(&self, _page: Bytes) -> bool {
+        false
     }
 
     /// The time that the first request bears in its trace, in nanoseconds since whatever its
@@ -196,6 +202,10 @@ impl Workload for Named {
 
     fn endless(&self) -> Option<Box<dyn Source>> {
         self.inner.endless()
+    }
+
+    fn writes_whole_pages(&self, page: Bytes) -> bool {
+        self.inner.writes_whole_pages(page)
     }
 
     fn origin(&self) -> Option<u64> {

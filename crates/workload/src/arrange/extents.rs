@@ -3,7 +3,7 @@
 //! A request is never split, so extents that one request crosses stay neighbours: such a chain
 //! moves as one, placed by the first touch of any of its extents.
 
-const EXTENT_SHIFT: u32 = 20;
+pub(super) const EXTENT_SHIFT: u32 = 20;
 const LEAF_SHIFT: u32 = 10;
 const LEAF: usize = 1 << LEAF_SHIFT;
 /// Set on an extent that some request shares with the next one.

@@ -115,6 +115,17 @@ impl Workload for Fold {
         Ok(Flows { open: self.folded(open), closed: closed.collect() })
     }
 
+    fn writes_whole_pages(&self, page: Bytes) -> bool {
+        let How { rule, shift, capacity, .. } = self.how;
+        let whole = |bytes: u64| bytes.is_multiple_of(page.get());
+        let keeps = match rule {
+            OutOfRange::Refuse => true,
+            OutOfRange::Wrap => whole(capacity),
+            OutOfRange::Compact => whole(1 << extents::EXTENT_SHIFT),
+        };
+        keeps && whole(shift.unsigned_abs()) && self.inner.writes_whole_pages(page)
+    }
+
     fn endless(&self) -> Option<Box<dyn Source>> {
         // What is packed by first touch has places for the requests that were seen.
         let packed = self.how.rule == OutOfRange::Compact;

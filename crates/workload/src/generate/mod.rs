@@ -184,6 +184,13 @@ impl Workload for Synthetic {
         Ok(Box::new(Making::of(&self.plan)))
     }
 
+    fn writes_whole_pages(&self, page: Bytes) -> bool {
+        let whole = |bytes: u64| bytes.is_multiple_of(page.get());
+        self.plan.only == Some(Op::Write)
+            && whole(self.plan.align)
+            && self.plan.sizes.all().all(|size| whole(size.into()))
+    }
+
     fn endless(&self) -> Option<Box<dyn Source>> {
         let hardly_writes = match self.plan.only {
             Some(op) => op != Op::Write,

@@ -134,7 +134,11 @@ impl SizePicker {
         rest.iter().find(|(bound, _)| bits < *bound).unwrap_or(&last[0]).1
     }
 
+    pub(super) fn all(&self) -> impl Iterator<Item = u32> {
+        self.bounds.iter().map(|b| b.1)
+    }
+
     pub(super) fn largest(&self) -> u32 {
-        self.bounds.iter().map(|b| b.1).max().unwrap_or(0)
+        self.all().max().unwrap_or(0)
     }
 }

@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use kernel::Bytes;
+
 pub use self::csv::Columns;
 use self::feed::Feed;
 use self::format::Visit;
@@ -158,6 +160,8 @@ struct Trace {
     origin: u64,
     /// All requests, where opening it kept them ([`Survey::kept`]).
     kept: Option<Arc<[Request]>>,
+    /// What its writes are multiples of ([`Survey::grain`]).
+    grain: Option<u64>,
     about: About,
 }
 
@@ -171,6 +175,10 @@ impl Workload for Trace {
             return Ok(Box::new(Listed::new(kept)));
         }
         Ok(reading(&self.stored, self.format, &self.options, &self.regions, self.whose.clone())?)
+    }
+
+    fn writes_whole_pages(&self, page: Bytes) -> bool {
+        self.grain.is_some_and(|grain| grain.is_multiple_of(page.get()))
     }
 
     fn origin(&self) -> Option<u64> {
@@ -269,8 +277,8 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
     };
     let regions = Arc::new(seen.regions);
     let (tenants, origin) = (seen.tenants, seen.origin);
-    let kept = seen.kept.map(Arc::from);
-    Ok(Trace { stored, format, options, regions, tenants, whose, origin, kept, about })
+    let (kept, grain) = (seen.kept.map(Arc::from), seen.grain);
+    Ok(Trace { stored, format, options, regions, tenants, whose, origin, kept, grain, about })
 }
 
 /// Refuses more flows than a run can tell apart.

@@ -243,6 +243,9 @@ pub(crate) struct Survey {
     /// The requests themselves, at most [`KEPT`], of a trace of one device and one flow in which no record
     /// was skipped: there is nothing more to learn from reading it again.
     pub(crate) kept: Option<Vec<Request>>,
+    /// Of a trace without reads: a power of two of which all addresses and lengths of writes are multiples,
+    /// wherever its devices lie.
+    pub(crate) grain: Option<u64>,
 }
 
 /// A reader that can also go over the whole trace once, to learn what must be known before.
@@ -446,6 +449,8 @@ impl<P: Parser> Reading for Reader<P> {
     fn survey(&mut self) -> Result<Survey, TraceError> {
         let mut seen = Survey::default();
         let mut kept = Some(Vec::new());
+        // A bit is set where one of them has it.
+        let mut writes = Some(0);
         while let Some(met) = self.next()? {
             let (raw, request) = (met.raw, self.request(&met));
             if let Some(kept) = kept.as_mut().filter(|kept| kept.len() < KEPT) {
@@ -462,6 +467,11 @@ impl<P: Parser> Reading for Reader<P> {
                 let found = format!("more than {MOST_DEVICES} devices or processes");
                 let spot = Spot::Request(seen.requests);
                 return Err(self.too_much(spot, found, "as many as can be told apart"));
+            }
+            match (raw.op, &mut writes) {
+                (Op::Read, writes) => *writes = None,
+                (Op::Write | Op::WriteFua, Some(bits)) => *bits |= raw.offset | u64::from(raw.len),
+                _ => {}
             }
             let Some((_, end)) = extent else { continue };
             if !seen.regions.see(raw.device, end) {
@@ -494,6 +504,8 @@ impl<P: Parser> Reading for Reader<P> {
         seen.reasons = std::mem::take(&mut self.reasons);
         let moves = seen.regions.count() > 1 || self.whose.by.is_some();
         seen.kept = kept.filter(|_| !moves && seen.skipped == 0);
+        let lowest = REGION_ALIGN.trailing_zeros();
+        seen.grain = writes.map(|bits| 1 << bits.trailing_zeros().min(lowest));
         Ok(seen)
     }
 }

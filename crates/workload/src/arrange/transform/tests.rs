@@ -199,3 +199,67 @@ fn alignment_finds_the_partition_of_63_sectors() {
     assert_eq!((seen.total(), seen.aligned(), seen.best_shift()), (6, 1, (512, 3)));
     assert_eq!(Alignment::new().best_shift(), (0, 0));
 }
+
+/// Who says that only whole pages are written is right; and a trace as it lies says it wherever it is so.
+#[test]
+fn whole_pages_are_promised_of_whole_pages() {
+    let is_so = |workload: &dyn Workload, page: u64| {
+        let whole = |bytes: u64| bytes.is_multiple_of(page);
+        let all = drain(&mut *workload.open().unwrap()).unwrap();
+        all.iter().all(|r| match r.op {
+            Op::Read => false,
+            Op::Write | Op::WriteFua => whole(r.offset) && whole(r.len.into()),
+            Op::Trim | Op::Flush => true,
+        })
+    };
+    let mut rng = kernel::Rng::named(25, "whole pages");
+    let (mut promised, mut broken) = (0, 0);
+    for _ in 0..2000 {
+        let sectors = 1 << rng.below(6);
+        let devices = 1 + rng.below(8) / 7;
+        let line = |at: u32, rng: &mut kernel::Rng| {
+            let part = u32::from(rng.below(16) == 0);
+            let (lba, len) = (sectors * rng.below(256) + part, sectors * (1 + rng.below(4)));
+            let read = u32::from(rng.below(12) == 0);
+            format!("{at} {} {lba} {len} {read}\n", rng.below(devices))
+        };
+        let text: String = (0..=rng.below(6)).map(|at| line(at, &mut rng)).collect();
+        let trace =
+            || open_bytes("t", text.clone().into_bytes().into(), &ReadOptions::default()).unwrap();
+        let rule = [OutOfRange::Refuse, OutOfRange::Wrap, OutOfRange::Compact];
+        let rule = rule[rng.below(3) as usize];
+        let shift = [0, 512, 4096, 16384][rng.below(4) as usize];
+        let sizes = [MIB << 13, 2 * MIB, 2 * MIB + 4096, 2 * MIB + 512];
+        let capacity = Bytes::new(sizes[rng.below(4) as usize]);
+        for page in [512, 4096, 8192, 16384] {
+            let plain = trace();
+            let so = is_so(&*plain, page);
+            let said = plain.writes_whole_pages(Bytes::new(page));
+            assert_eq!(said, so, "{page}: {text}");
+            (promised, broken) = (promised + u32::from(said), broken + u32::from(!so));
+            let Ok(folded) = Fold::new(plain, rule, shift, capacity) else { continue };
+            let said = folded.writes_whole_pages(Bytes::new(page));
+            assert!(!said || is_so(&folded, page), "{rule:?} {shift} {capacity} {page}: {text}");
+            promised += u32::from(said);
+        }
+    }
+    assert!(promised > 1000 && broken > 1000, "{promised} and {broken}");
+    let sized = |size| Some(crate::Size::One(Bytes::new(size)));
+    let writes =
+        || crate::Generator { requests: 99, ..crate::Generator::new(crate::Pattern::Zipf) };
+    for (generator, pages) in [
+        (writes(), 2),
+        (crate::Generator { fua_share: 0.5, flush_every: Some(3), ..writes() }, 2),
+        (crate::Generator { size: sized(512), ..writes() }, 1),
+        (crate::Generator { size: sized(8192), ..writes() }, 3),
+        (crate::Generator { size: sized(8192), align: Some(Bytes::kib(4)), ..writes() }, 2),
+        (crate::Generator { read_share: Some(0.5), ..writes() }, 0),
+        (crate::Generator { trim_share: 0.5, ..writes() }, 0),
+        (crate::Generator::new(crate::Pattern::Jesd219Enterprise), 0),
+    ] {
+        let made = generator.with_span(Bytes::mib(64), 1).unwrap();
+        let said = [512, 4096, 8192].map(|page| made.writes_whole_pages(Bytes::new(page)));
+        assert_eq!(said, [pages > 0, pages > 1, pages > 2], "{generator:?}");
+        assert!(said.iter().zip([512, 4096, 8192]).all(|(&s, page)| !s || is_so(&made, page)));
+    }
+}
