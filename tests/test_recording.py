@@ -399,6 +399,24 @@ except floatgate.InputError as error:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_one_thread_of_polars_reads_a_table_and_writes_others(tmp_path: Path) -> None:
+    # The command gives polars one thread: what waited on it for something else would wait for ever.
+    def command(*words: str) -> None:
+        line = [sys.executable, "-m", "floatgate", *words]
+        subprocess.run(line, cwd=tmp_path, capture_output=True, check=True, timeout=120)
+
+    half = ("--set=workload.requests=300000", "--set=workload.read-share=0.5")
+    command("trace", "convert", "zipf", "--out=zipf.parquet", *half)
+    command("run", "agcr", "zipf.parquet", "--out=results", "--snapshots")
+    (folder,) = (tmp_path / "results").iterdir()
+    stored = pl.read_parquet(folder / "requests.parquet", columns=["operation", "size_bytes"])
+    asked = pl.read_parquet(tmp_path / "zipf.parquet", columns=["op", "size"])
+    assert stored.height == asked.height == 300_000
+    reads = (stored["operation"] == "read").sum(), (asked["op"] == "read").sum()
+    assert reads[0] == reads[1] > 100_000
+    assert stored["size_bytes"].sum() == asked["size"].sum()
+
+
 def test_what_goes_wrong_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "bad.trace").write_text("0 0 800 8 0\n100000 0 800 8 1\nmore\n")
     with pytest.raises(floatgate.WorkloadError, match=r"bad\.trace"):
