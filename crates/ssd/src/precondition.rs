@@ -91,11 +91,11 @@ fn to_fill(drive: &Drive) -> Option<u32> {
     }
 }
 
-/// Whether preconditioning and run together write so much of a drive that its memory is better handed out in
-/// large pages. Filling in order writes all of it. A request may touch a page of memory of its own: until a
-/// sixteenth as many came as the drive has pages, clearing large pages takes longer than what they save.
-fn writes_much(drive: &Drive, input: &dyn Workload) -> bool {
-    let filled = to_fill(drive).map_or(0, u64::from);
+/// Whether preconditioning, which fills so many pages, and run together write so much of a drive that its
+/// memory is better handed out in large pages. Filling in order writes all of it. A request may touch a page
+/// of memory of its own: until a sixteenth as many came as the drive has pages, clearing large pages takes
+/// longer than what they save.
+fn writes_much(drive: &Drive, input: &dyn Workload, filled: u64) -> bool {
     let requests = input.about().requests.unwrap_or(u64::MAX);
     drive.precondition.age != Age::None
         || filled.saturating_add(requests) >= u64::from(drive.logical_pages) / 16
@@ -125,17 +125,20 @@ pub fn precondition<K: Kit>(
     ftl: &mut Ftl<K>,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Preconditioned, Interrupted> {
-    if writes_much(drive, input) {
+    let first = to_fill(drive);
+    let touched = match first {
+        Some(_) => BitSet::new(0),
+        None => read_before_written(drive, input, progress)?,
+    };
+    let pages = first.map_or_else(|| touched.count() as u64, u64::from);
+    if writes_much(drive, input, pages) {
         ftl.expect_many_writes();
     }
-    let mut work = Work { ftl, progress, done: 0, total: None };
+    let mut work = Work { ftl, progress, done: 0, total: Some(pages) };
     let mut result = Preconditioned::default();
-    if let Some(pages) = to_fill(drive) {
-        work.total = Some(pages.into());
-        work.write_all((0..pages).map(Lpn::from_u32))?;
-    } else {
-        let touched = read_before_written(drive, input, work.progress)?;
-        work.write_all(touched.iter().map(|lpn| Lpn::from_u32(lpn as u32)))?;
+    match first {
+        Some(pages) => work.write_all((0..pages).map(Lpn::from_u32))?,
+        None => work.write_all(touched.iter().map(|lpn| Lpn::from_u32(lpn as u32)))?,
     }
     work.ftl.seal_staged_pages(Time::ZERO);
     result.filled = work.done;
