@@ -531,6 +531,10 @@ fn the_controller_has_what_is_on_its_way() {
     let timed = [&TIMES[..], &["buffer.size=16KiB"]].concat();
     let own = [&timed[..], &[memory]].concat();
     assert_eq!(of(&own, read(at, 3)), (MOVE + LATENCY, (0, 0)));
+    // What nobody wrote is made up in memory: so many bytes go through the port as are asked for.
+    let own = [&timed[..], &["ftl.unmapped-read=zero"]].concat();
+    let second_half = bytes(at, Op::Read, 5 * PAGE + PAGE / 2, PAGE / 2);
+    assert_eq!(of(&own, second_half), (MOVE / 2 + LATENCY, (0, 0)));
 }
 
 /// A drive that wears out while writes wait for their pages to be in flash: that is the end of its life,

@@ -110,6 +110,11 @@ fn energy_follows_the_attempts() {
         let joules = &value["energy_joules"];
         close("sensing", number(&joules["read"]) * 1e6, micro, 1e-9);
         close("sending", number(&joules["transfer"]) * 1e6, attempts, 1e-9);
+        // Of a page in four parts an attempt sends the part that is asked for.
+        let start = format!("reliability.read-start={start}");
+        let parts = worn(&["geometry.page-size=16KiB", "ftl.mapping-unit=4KiB", &start]);
+        let joules = &reads(&parts, &[4])["energy_joules"];
+        close("sending a part", number(&joules["transfer"]) * 1e6, attempts / 4.0, 1e-9);
     }
 }
 
@@ -293,6 +298,11 @@ fn uncorrectable_errors_are_those_of_the_binomial_tail() {
     let one = tail(n, errors, rber);
     close("one read", number(&seen["expected_uncorrectable_codewords"]), one, 1e-4);
     close("uber", number(&seen["uber"]), one / 32_768.0, 1e-4);
+    // A page of four codewords is read four times as wrongly, and so are its bits.
+    let four = worn(&[&settings[..], &["geometry.page-size=16KiB"]].concat());
+    let seen = &reads(&four, &[5])["lifetime"]["simulated"];
+    close("four", number(&seen["expected_uncorrectable_codewords"]), 4.0 * one, 1e-4);
+    close("uber of four", number(&seen["uber"]), one / 32_768.0, 1e-4);
     assert!(one > 0.01 && one < 0.5, "{one}");
     // Many: what is drawn follows what is expected, within five deviations.
     let pages: Vec<u64> = (0..20_000).map(|i| i * 2 % 768 + 1).collect();

@@ -130,6 +130,16 @@ fn what_loops_ask_for_is_part_of_an_overload() {
     assert!(text.contains(&rates), "{rates} {text}");
 }
 
+/// A loop that has the same number outstanding from the first request to the last is behind by no more at
+/// its end than at its beginning.
+#[test]
+fn a_loop_alone_is_no_overload() {
+    let reads: Vec<_> = (0..2000).map(|i| read(0, i % 64)).collect();
+    let value = run(vec![closed(part(reads), 200, None), part(vec![read(0, 1)])], &[]);
+    assert_eq!(class_of(&value, "read").requests, 2001);
+    assert!(!warnings(&value).contains(&"overloaded"), "{:?}", warnings(&value));
+}
+
 /// The host is done when its loops are: until then the buffer keeps what it may keep.
 #[test]
 fn a_buffer_beside_a_loop_keeps_what_it_may_keep() {

@@ -336,6 +336,25 @@ fn collection_goes_through_the_register() {
     }
 }
 
+/// Work that keeps its die lets no program of others into the register; work that does not keep it does.
+#[test]
+fn whoever_keeps_a_die_keeps_its_register() {
+    let moves = 8 * (READ + 20_000 + 20_000 + PROGRAM);
+    // The data are on the die at 220 us, and the first page is programmed at 690 us.
+    let (after, beside) = (moves + ERASE + 20_000 + PROGRAM, 690_000 + PROGRAM);
+    for (preemptible, end) in [("no", after), ("yes", beside)] {
+        let policy = format!("policy read-disturb=refresh:limit=3:preemptible={preemptible}");
+        let own = [&bus(20_000), "timing.cache=programs", &policy, "precondition.fill=full"];
+        // The third read brings its block to its limit. A write comes while the first page is programmed.
+        let second = 1_000_000_000;
+        let begin = 2 * second + READ + 20_000;
+        let mut script = vec![read(0, 0), read(second, 0), read(2 * second, 0)];
+        script.push(write(begin + 200_000, 9));
+        let (_, writes) = both(&serve(&drive(&own), script));
+        assert_eq!(writes.max, end - 200_000, "{preemptible}");
+    }
+}
+
 #[test]
 fn a_second_register_needs_a_channel() {
     let refused = |own: &[&str]| try_drive(common::BASE, own).unwrap_err();

@@ -103,6 +103,21 @@ fn saturated_flows_share_requests_of_one_size_as_their_weights() {
     assert!((requests(&value, "one") / requests(&value, "four") - 1.0).abs() < 0.02);
 }
 
+/// The host is done when all its flows are, and not when one is: until then the buffer keeps what it may keep.
+#[test]
+fn a_buffer_below_flows_keeps_what_it_may_keep() {
+    for policy in ["round-robin", "fair"] {
+        let policy = format!("policy arbitration={policy}");
+        let own = ["precondition.fill=none", "buffer.size=32KiB", "buffer.flush-above=1.0"];
+        let times = ["buffer.rate=1.024GB/s", "buffer.latency=3us", "host.queue-limit=2", &policy];
+        let many = flow("many", 1, (0..400).map(|i| write(0, i % 4)).collect());
+        let value =
+            serve(&on(&[&own[..], &times].concat()), vec![flow("one", 1, vec![write(0, 5)]), many]);
+        assert_eq!(count(&value["flash"]["program"]["host"]), 5, "the last copy of each page");
+        assert_eq!(count(&value["buffer"]["absorbed"]), 396);
+    }
+}
+
 /// A flow that wants less than its share gets what it wants, and the others share the rest.
 #[test]
 fn shares_are_max_min_where_one_wants_less() {

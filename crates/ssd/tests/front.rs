@@ -102,6 +102,18 @@ fn so_do_those_of_a_buffer_and_of_what_needs_no_flash() {
     }
 }
 
+/// A buffer that keeps nothing sends a page to flash when the link has brought it, whether or not anything
+/// else comes.
+#[test]
+fn what_the_link_brings_goes_on_to_flash() {
+    let own = [&BUSY[..8], &["precondition.fill=none", "buffer.size=16KiB"]].concat();
+    let value = serve(&drive(&own), vec![write(0, 0), write(1_000_000_000, 1)]);
+    let taken = 3_000 + HANDLED + LINK + 700;
+    assert_eq!(class_of(&value, "write").max, taken);
+    // The second has the die for itself.
+    assert_eq!(count(&value["end"]["at_ns"]), 1_000_000_000 + taken + BUS + PROGRAM);
+}
+
 /// A flush waits for the write before it, which is on the link when it comes.
 #[test]
 fn a_flush_waits_for_what_is_on_the_link() {
@@ -248,6 +260,9 @@ fn an_urgent_request_is_no_exception() {
     let own = [&BUSY[..], &["policy order=priority"]].concat();
     let value = serve(&drive(&own), (0..10).map(|page| urgent(read(0, page))).collect());
     assert_eq!(class_of(&value, "read").min, 23_500 + HANDLED + READ + BUS + LINK + 700);
+    let urgent = &value["host"]["high"]["read"]["delay_ns_by_cause"];
+    assert_eq!(number(&urgent["link"]), (LINK + 700) as f64);
+    assert_eq!(number(&urgent["controller"]), (23_500 + HANDLED) as f64);
 }
 
 /// `NVMeVirt`'s constants of the 970 PRO: 21.5 us of firmware, 35.76 us in the array (6 us less or more by

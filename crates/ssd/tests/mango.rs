@@ -48,6 +48,22 @@ fn urgent_writes_take_fast_pages_only_and_are_counted_apart() {
     assert_eq!((counter(&calm, "host_low_fast"), counter(&calm, "host_low_slow")), (4, 2));
 }
 
+/// Of 64 spare pages four may be passed over, then three. Of four a block takes pages 2, 4, 6 and 7; of three the
+/// last two do not fit any more together, so page 6 is written, and 7 is the third.
+#[test]
+fn what_is_passed_over_fills_its_bound_and_no_more() {
+    let own = ["geometry.channels=1", "geometry.planes-per-die=1", "ftl.spare-factor=0.5"];
+    for (most, fast) in [(4, 6), (3, 5)] {
+        let policy = format!("policy page-choice=mango:bound={}", most as f64 / 64.0);
+        let settings = [&FAST_AND_SLOW[..4], &own, &[&policy]].concat();
+        let value = serve(&drive(&settings), (0..6).map(|i| urgent(write(i * LATER, i))).collect());
+        let host = ["host_high_fast", "host_high_slow"].map(|name| counter(&value, name));
+        assert_eq!(host, [fast, 6 - fast], "{most}");
+        let passed = ["most_standing", "slow_skipped"].map(|name| counter(&value, name));
+        assert_eq!(passed, [most; 2]);
+    }
+}
+
 /// Which pages are fast is a matter of their times, not of their numbers.
 #[test]
 fn urgent_writes_find_the_fast_pages_wherever_they_are() {

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{PAGE, bytes, drive, read, run_with, write};
+use common::{PAGE, bytes, drive, read, run_with, warnings, write};
 use floatgate_ssd::sim::Turn;
 use floatgate_ssd::{Drive, NoCache, Session, WornOut, open_session};
 use ftl::Lpn;
@@ -249,6 +249,22 @@ fn what_came_in_an_earlier_session_can_come_again() {
         };
         assert_eq!(told(first), told(second), "{name}");
     }
+}
+
+/// Reads that come 5 for every 4 that are served: the session says so, as the run of a list does.
+#[test]
+fn a_session_that_is_asked_for_too_much_says_so() {
+    let drive = fit(&["ftl.unmapped-read=flash"]);
+    let came: Vec<_> = (0..4000).map(|i| read(i * 20_000, i % 2)).collect();
+    let mut session = session(&drive);
+    assert!(came.iter().all(|request| session.repeat(request, 0).is_ok()));
+    session.close(&mut |_| {});
+    let list = List::new("list", came).expect("they are in order");
+    let live = session.report(list.about()).value().clone();
+    let told = warnings(&live);
+    assert!(told.contains(&"overloaded"), "{told:?}");
+    let again = run_with(&drive, Box::new(list), &mut NoCache);
+    assert_eq!(bare(live), bare(again));
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod common;
 
 use common::{
     PAGE, bytes, class_of, close, count, drive, flush, generate, number, read, serve, trim,
-    try_drive, write, write_fua,
+    try_drive, urgent, write, write_fua,
 };
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, ftl_of, generator, precondition};
@@ -162,6 +162,19 @@ fn writes_of_parts_are_warned_of_with_the_unit_that_avoids_them() {
     assert!(half.starts_with('4') && half.contains("--set ftl.mapping-unit=2KiB"), "{half}");
 }
 
+/// Where urgent writes go first they have blocks of their own, and share no program with others: two of each at
+/// once are two programs, half of each empty. Elsewhere they are one.
+#[test]
+fn urgent_writes_share_no_program_with_others() {
+    let script =
+        || (0..4).map(|page| if page < 2 { write(0, page) } else { urgent(write(0, page)) });
+    for (order, padding) in [("priority", 4), ("fifo", 0)] {
+        let order = format!("policy order={order}");
+        let value = serve(&drive(&quarters(&[&order])), script().collect());
+        assert_eq!(flash(&value, "padding", "host"), padding, "{order}");
+    }
+}
+
 // ── The buffer ──────────────────────────────────────────────────────────────────────────────────
 
 fn buffered(protected: bool) -> Drive {
@@ -244,6 +257,29 @@ fn collection_senses_a_page_once() {
     assert!(units > 500 && units == 3 * sensings, "{units} units in {sensings} sensings");
     // Three quarters of a block of eight pages: six whole pages.
     assert_eq!(flash(&value, "padding", "gc"), 0);
+}
+
+/// Collection that a write sets off stands in line from when the write gets its slot, also where that is when it
+/// has waited long enough for others: a read that comes a microsecond later waits for all of it. The victim is a
+/// block of pages that were programmed for one unit each, and eight units are two pages.
+#[test]
+fn collection_stands_in_line_from_when_a_wait_for_others_ends() {
+    const ERASE: u64 = 3_000_000;
+    let own = [
+        "geometry.blocks-per-plane=64",
+        "ftl.spare-factor=0.16",
+        "precondition.fill=full",
+        "ftl.program-wait=1ms",
+    ];
+    let drive = drive(&quarters(&own));
+    let pages = u64::from(drive.logical_pages) / 4;
+    let requests = (0..pages).flat_map(|n| {
+        let at = n * 50_000_000;
+        [write(at, n * 4), read(at + 1_001_000, n * 4 + 2)]
+    });
+    let reads = class_of(&serve(&drive, requests.collect()), "read");
+    let alone = PROGRAM - 1_000 + SENSE;
+    assert_eq!((reads.min, reads.max), (alone, alone + 8 * SENSE + 2 * PROGRAM + ERASE));
 }
 
 /// What a run adds up to where pages have parts: every family's policies, one after the other.

@@ -242,7 +242,6 @@ impl<K: Kit> Ftl<K> {
             job.background |= gc.one_by_one && !self.space.is_short(plane, gc.start);
             return Some(Action::Yield);
         }
-        job.load.read.clear();
         if let Task::Collect(collect) = &mut job.task
             && let Collect::Empty(Leaving { block, .. }) =
                 std::mem::replace(collect, Collect::Choose)

@@ -142,4 +142,19 @@ mod tests {
         pace.end(plane);
         assert_eq!(pace.press(plane), None);
     }
+
+    /// Pages that one command programs are moved together, each for a move, and the first of them may be
+    /// the only one that was earned.
+    #[test]
+    fn pages_that_are_moved_together_take_a_move_each() {
+        let (plane, job) = (PlaneId::from_u32(0), JobId::from_u32(0));
+        let mut pace = Pace::new(1);
+        pace.begin(plane, 8, 8);
+        // Four pages of the host are worth five moves.
+        pace.earn(plane, 4);
+        assert!(pace.spend(plane, job, 3));
+        assert!(pace.spend(plane, job, 1));
+        assert!(pace.spend(plane, job, 3));
+        assert!(!pace.spend(plane, job, 1));
+    }
 }

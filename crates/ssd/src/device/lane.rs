@@ -176,37 +176,11 @@ impl Ops {
         id
     }
 
-    /// Adds an operation of a job, at the job's place in the order of arrival. Its account of time is
-    /// nobody's latency, and stays what it was.
+    /// Adds the turn of a job, at the job's place in the order of arrival.
     #[inline]
-    pub(crate) fn add_job(
-        &mut self,
-        job: JobId,
-        work: Work,
-        ppn: Option<Ppn>,
-        seq: u64,
-        now: Time,
-    ) -> u32 {
-        if self.free == NONE {
-            let new = PageOp::new(Owner::Job(job), work, Prio::Normal, None, now);
-            return self.add(PageOp { ppn, seq, ..new });
-        }
-        self.live += 1;
-        let id = self.free;
-        let op = &mut self.slots[id as usize];
-        self.free = op.next;
-        op.owner = Owner::Job(job);
-        op.work = work;
-        op.prio = Prio::Normal;
-        op.partial = false;
-        op.modify = false;
-        op.rides = false;
-        op.next = NONE;
-        op.lpn = None;
-        op.ppn = ppn;
-        op.seq = seq;
-        op.since = now;
-        id
+    pub(crate) fn add_job(&mut self, job: JobId, seq: u64, now: Time) -> u32 {
+        let new = PageOp::new(Owner::Job(job), Work::Turn, Prio::Normal, None, now);
+        self.add(PageOp { seq, ..new })
     }
 
     /// An operation of a job is over: in its place comes the next one of that job, in no lane yet.

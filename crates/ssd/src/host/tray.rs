@@ -131,3 +131,29 @@ impl Trays {
         Some(first)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{Owner, PageOp, Work};
+    use kernel::{Idx, Prio};
+
+    #[test]
+    fn the_fullest_is_the_first_with_most_pages() {
+        let (mut trays, mut ops) = (Trays::new(4, 8), Ops::new());
+        let mut lay = |trays: &mut Trays, at: usize, page: u32| {
+            let lpn = Lpn::from_u32(page);
+            let op =
+                PageOp::new(Owner::Host(0), Work::Program, Prio::Normal, Some(lpn), Time::ZERO);
+            let op = ops.add(op);
+            trays.add(at, lpn, op, &mut ops)
+        };
+        for (page, at, fullest) in [(0, 2, 2), (1, 1, 1), (2, 3, 1), (3, 3, 3), (4, 2, 2)] {
+            assert!(!lay(&mut trays, at, page));
+            assert_eq!(trays.fullest(), fullest, "after page {page}");
+        }
+        // A page that is written over takes no more room, and is no page more.
+        assert!(!lay(&mut trays, 3, 2));
+        assert_eq!((trays.fullest(), trays.held()), (2, 6));
+    }
+}

@@ -31,7 +31,7 @@ impl<K: Kit> Sim<K> {
         while let Some(id) = self.ftl.take_ready() {
             let seq = self.device.place_job(id);
             let die = self.ftl.job(id).home;
-            let op = self.device.ops.add_job(id, Work::Turn, None, seq, self.clock.now);
+            let op = self.device.ops.add_job(id, seq, self.clock.now);
             self.device.insert(die, self.lane_of(id), op);
             self.device.look_round(&mut self.clock, die);
         }
@@ -99,7 +99,7 @@ impl<K: Kit> Sim<K> {
         }
         let id = self.ftl.idle_job(die)?;
         let seq = self.device.place_job(id);
-        Some((id, self.device.ops.add_job(id, Work::Turn, None, seq, self.clock.now)))
+        Some((id, self.device.ops.add_job(id, seq, self.clock.now)))
     }
 
     pub(super) fn timer_event(&mut self) {
