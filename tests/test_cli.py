@@ -13,10 +13,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import floatgate as fg
 from conftest import Floatgate
+from floatgate import InputError
 from processes import LONG, at_once, at_work, wait_for
 
 ROOT = Path(__file__).parent.parent
@@ -361,3 +364,51 @@ def test_the_python_of_the_readme_works(tmp_path: Path) -> None:
         command = [sys.executable, "-c", block]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr.decode()
+
+
+GREAT = 2**64
+
+
+@pytest.mark.parametrize("option", ["--seed", "--first", "--repeat"])
+def test_numbers_beyond_what_anything_counts_are_refused(floatgate: Floatgate, option: str) -> None:
+    for command in ("run", "compare"):
+        done = floatgate(command, "agcr", "random-write", option, str(GREAT), "-q")
+        assert done.returncode == 2, done.stderr
+        assert f"{2**63 - 1}" in done.stderr
+    given: dict[str, Any] = {option.removeprefix("--"): GREAT}
+    with pytest.raises(InputError, match=str(GREAT)):
+        fg.run("agcr", "random-write", **given)
+
+
+def test_times_that_no_clock_has_are_refused_wherever_they_come_from(
+    floatgate: Floatgate, tmp_path: Path
+) -> None:
+    trace = tmp_path / "long.csv"
+    trace.write_text("0,W,0,4096\n280000000000000,R,0,4096\n")  # 8.9 years
+    read = [str(trace), "--columns=time=1:us,op=2,offset=3,size=4"]
+    seldom = ["random-write", "--set=workload.requests=20", "--set=workload.rate=1e-10"]
+    stored = tmp_path / "stored.parquet"
+    for command in (
+        ["run", "agcr", *read, "--speed=0.01"],
+        ["run", "agcr", *read, "--set=host.speed=0.01"],
+        ["run", "agcr", *read, "--repeat=1000000000000"],
+        ["run", "agcr", *seldom],
+        ["trace", "describe", *read, "--speed=0.01"],
+        ["trace", "describe", *seldom],
+        ["trace", "convert", *read, "--speed=0.01", f"--out={stored}"],
+        ["trace", "convert", *seldom, f"--out={stored}"],
+    ):
+        done = floatgate(*command, "-q")
+        assert done.returncode == 2, (command, done.stderr)
+        assert "error[trace::clock]" in done.stderr
+        assert "146 years" in done.stderr
+    assert not stored.exists()
+
+
+def test_a_drive_that_is_behind_is_said_to_serve_and_not_to_be_asked(floatgate: Floatgate) -> None:
+    little = ["--set=geometry.channels=1", "--set=geometry.chips-per-channel=1"]
+    asked = ["--set=workload.requests=5000", "--set=workload.rate=100000"]
+    done = floatgate("run", "agcr", "random-write", *little, *asked, "-q")
+    assert done.returncode == 0, done.stderr
+    assert "a second were served (" in done.stdout
+    assert "a second came" not in done.stdout

@@ -464,3 +464,15 @@ def test_two_cores_take_at_most_55_percent_of_the_time_of_one() -> None:
     print(f"24 runs: {one:.2f} s on one core, {two:.2f} s on two: {two / one:.3f}")
     assert one > 3
     assert two <= 0.55 * one
+
+
+def test_a_measure_that_no_result_can_have_is_refused_before_the_first_run(
+    floatgate: Floatgate, tmp_path: Path
+) -> None:
+    done = floatgate(
+        "compare", "agcr", "random-write", "--set=workload.requests=100,101",
+        "--measures=wfa", f"--out={tmp_path / 'runs'}", "-q",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "did you mean `waf`?" in done.stderr
+    assert not (tmp_path / "runs").exists()

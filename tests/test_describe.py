@@ -211,9 +211,13 @@ def test_frames_hold_the_numbers(described: Description) -> None:
     assert Description(json.loads(described.to_json())).data == described.data
 
 
-def test_the_page_of_text_has_every_part_in_80_columns(described: Description) -> None:
+@pytest.mark.parametrize("columns", [60, 80])
+def test_the_page_of_text_has_every_part_in_the_terminal(
+    described: Description, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
     page = text.page(described.name, described.data)
-    assert max(map(len, page.splitlines())) <= 80
+    assert max(map(len, page.splitlines())) <= columns
     for title in (
         "Requests", "Sizes", "Order of addresses", "Rate", "Footprint", "Page characters",
         "Write demand", "Reuse of pages", "Concentration", "Notes",

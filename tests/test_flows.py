@@ -167,6 +167,33 @@ def test_parts_of_a_file_are_flows(tmp_path: Path) -> None:
     assert compared(result, runs)["flows"]["db"]["slowdown"] >= 1
 
 
+@pytest.mark.parametrize("alike", ["flows", "parts", "parts of parts"])
+def test_parts_of_the_same_settings_are_not_the_same_requests(tmp_path: Path, alike: str) -> None:
+    """Reads of several Poisson streams on one die that is busy half of the time: M/D/1.
+
+    They wait for half a service on average, 25 us. Copies come at one instant, and wait longer.
+    """
+    (tmp_path / "reads.toml").write_text(
+        'pattern = "random-read"\nrequests = 20000\nrate = 2500\nspan = "1MiB"\n'
+    )
+    part = '[[part]]\nworkload = "{}.toml"\n'
+    head = 'schema = "floatgate.workload/1"\n'
+    (tmp_path / "two.toml").write_text(head + 2 * part.format("reads"))
+    (tmp_path / "four.toml").write_text(head + 4 * part.format("reads"))
+    (tmp_path / "nested.toml").write_text(head + 2 * part.format("two"))
+    reads = str(tmp_path / "reads.toml")
+    workload = {
+        "flows": fg.flows(dict.fromkeys("abcd", reads)),
+        "parts": str(tmp_path / "four.toml"),
+        "parts of parts": str(tmp_path / "nested.toml"),
+    }[alike]
+    one_die = SMALL | {"geometry.channels": 1, "workload.requests": 20_000}
+    read_us = {"timing.levels": '{ medium = { read = "50us", program = "600us" } }'}
+    result = fg.run("agcr", workload, set=one_die | read_us)
+    assert result.host.read.requests == 80_000
+    assert result.host.read.latency_ns.mean == pytest.approx(75_000, rel=0.02)
+
+
 def test_devices_and_processes_of_a_trace_are_flows(floatgate: Floatgate, tmp_path: Path) -> None:
     """A trace, the same with its processes, the table that it is converted into: the same flows."""
     # A read of 4 KiB every 10 us: two of three from `db`, the others to another device.
@@ -239,3 +266,12 @@ def test_a_workload_of_one_has_no_flows() -> None:
     assert result.data["host"]["flows"] is None
     with pytest.raises(InputError, match="this is one flow"):
         alone(result, "agcr", "random-read", set=SMALL)
+
+
+def test_a_file_that_says_no_span_has_a_share_of_the_addresses(tmp_path: Path) -> None:
+    file = tmp_path / "reads.toml"
+    file.write_text('pattern = "random-read"\n')
+    named = {"a": "random-read:queue-depth=1", "b": "random-read:queue-depth=2"}
+    filed = {"a": f"{file}:queue-depth=1", "b": f"{file}:queue-depth=2"}
+    runs = [fg.run("agcr", fg.flows(flows), set=SMALL) for flows in (named, filed)]
+    assert runs[0].data["host"] == runs[1].data["host"]

@@ -27,6 +27,7 @@ pub mod describe;
 pub mod standin;
 
 mod arrange;
+mod clock;
 mod error;
 mod generate;
 mod request;
@@ -37,6 +38,7 @@ pub use arrange::{
     Alignment, ClosedLoop, Composition, Facts, Fold, List, Merge, OutOfRange, Part, PartText,
     Pieces, Rows, See, Slice, Steps, Table, open_table,
 };
+pub use clock::at_speed;
 pub use error::{Detail, Place, Spot, TraceError};
 pub use generate::{Arrivals, Generator, Pattern, Share, Size, Synthetic};
 pub use request::{BATCH, Op, Request};

@@ -27,7 +27,7 @@ from floatgate.cli.options import (
 from floatgate.cli.show import comma_separated, several
 from floatgate.hints import hint
 from floatgate.mistakes import ConflictError, UnknownNameError
-from floatgate.result.measures import MEASURES, find
+from floatgate.result.measures import MEASURES, could_be, find
 from floatgate.words import colour_wanted
 from floatgate.workloads.reading import Reading
 
@@ -118,6 +118,7 @@ def compare(
     if as_json and csv:
         raise ConflictError("either --json or --csv")
     first = list(filter(None, (measures or "").split(",")))
+    could_be(first)
     executor = executor_of(cluster, workers)
     what = of_flows(workload, flow)
     if out is None:

@@ -53,6 +53,10 @@ def option(*flags: str, **how: Any) -> Option:
     return Option(flags, **how)
 
 
+GREATEST = 2**63 - 1
+"""No whole number that anything takes is greater."""
+
+
 class _Number(click.ParamType[float]):
     """A number, from a least one on."""
 
@@ -69,10 +73,12 @@ class _Number(click.ParamType[float]):
             number = self._kind(value)
         except ValueError:
             number = None
-        if number is not None and (self._least is None or number >= self._least):
-            return number
         what = "a whole number" if self._kind is int else "a number"
         least = "" if self._least is None else f" from {self._least:g} on"
+        if number is not None and (self._least is None or number >= self._least):
+            if self._kind is float or number <= GREATEST:
+                return number
+            least = f" up to {GREATEST}"
         return self.fail(f"expected {what}{least}, not `{value}`", param, ctx)
 
 

@@ -28,8 +28,10 @@ def answer(result: Result) -> list[str]:
     said = []
     if seconds:
         closed = result.provenance.config.host.mode in ("queue-depth", "think-time")
+        behind = any(warning["code"] == "overloaded" for warning in result.warnings)
         rate = short(float(f"{host.all.requests / seconds:.3g}"))
-        done = "requests a second were served" if closed else "requests a second came"
+        served = "requests a second were served"
+        done = served if closed or behind else "requests a second came"
         said.append(f"{rate} {done} ({size(host.all.bytes / seconds)}/s).")
     for op in ("read", "write"):
         if host[op].requests:

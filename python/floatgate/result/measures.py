@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from floatgate.hints import hint, nearest
 from floatgate.mistakes import UnknownNameError
@@ -148,6 +148,25 @@ MEASURES = {measure.key: measure for measure in (*HOST, *FLASH)}
 """The measures that pages of comparisons show, by their short names."""
 
 
+def could_be(names: Sequence[str]) -> None:
+    """Refuses what is no measure whatever the results, before there are any.
+
+    Raises:
+        InputError: A name is no short one, and no path of a result begins like that.
+    """
+    from floatgate.result.shape import sample
+
+    for name in names:
+        if name not in MEASURES and name.partition(".")[0] not in sample():
+            _refuse(name, sample())
+
+
+def _refuse(name: str, data: Mapping[str, object]) -> NoReturn:
+    near = nearest(name, [*MEASURES, *_paths(data)])
+    said = hint(name, near or MEASURES)
+    raise UnknownNameError(f"`{name}` is no measure, and no number of these results; {said}")
+
+
 def find(name: str, runs: Sequence[Result] = ()) -> Measure:
     """The measure of that name, short or a path into the result.
 
@@ -160,9 +179,7 @@ def find(name: str, runs: Sequence[Result] = ()) -> Measure:
     if name in MEASURES:
         return MEASURES[name]
     if runs and all(lookup(run, name) is None for run in runs):
-        near = nearest(name, [*MEASURES, *_paths(runs[0].data)])
-        said = hint(name, near or MEASURES)
-        raise UnknownNameError(f"`{name}` is no measure, and no number of these results; {said}")
+        _refuse(name, runs[0].data)
     unit = unit_of(name)
     waits = unit == "ns" and name.startswith(("host.", "flash."))
     return Measure(name, name, lambda run: lookup(run, name), unit, False if waits else None)

@@ -136,6 +136,9 @@ def _settings(kind: str, given: Lists) -> Iterator[Axis]:
         yield Axis(kind, name.strip(), tuple(split(value)))
 
 
+GREATEST = 2**63 - 1
+"""No seed is greater."""
+
 _FORM = {
     "policy": "FAMILY=NAME[:KEY=VALUE]..., such as victim=greedy,fifo",
     "set": "KEY=VALUE, such as ftl.spare-factor=0.07,0.2",
@@ -152,6 +155,8 @@ def _seeds(given: Seeds) -> Iterator[Axis]:
     for value in filter(None, values):
         if not (value.isascii() and value.isdigit()):
             raise InputError(f"--seed: `{value}` is not a seed; expected whole numbers from 0 on")
+        if int(value) > GREATEST:
+            raise InputError(f"--seed: a seed is at most {GREATEST}, not {value}")
     yield Axis("seed", "seed", tuple(values))
 
 

@@ -133,7 +133,8 @@ def _head(comparison: Comparison, style: Style) -> str:
         lines.append("; ".join(facts))
     if len(runs) > 1:
         of = " with the same workload" if len(peers(comparison)) > 1 else ""
-        lines.append(f"In %: the difference to the first run{of}. With *: the best.")
+        said = f"In %: the difference to the first run{of}. With *: the best."
+        lines += filled(said, page_width()).splitlines()
     return "\n".join(lines)
 
 

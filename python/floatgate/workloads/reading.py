@@ -19,8 +19,12 @@ from typing import (
 )
 
 from floatgate import engine
+from floatgate.engine import InputError
 from floatgate.hints import hint
 from floatgate.workloads.catalogue import Folders, trace_folders
+
+GREATEST = 2**64 - 1
+"""No number of requests is greater."""
 
 Devices = str | int | Iterable[str | int]
 """`3`, `"3,7"` or `[3, "hm_0"]`."""
@@ -115,11 +119,15 @@ def how_to_read(**reading: Unpack[Reading]) -> engine.Reading:
     """The same for the engine.
 
     Raises:
+        InputError: A number is too great.
         TypeError: Something is no key of `Reading`.
     """
     if unknown := sorted(reading.keys() - Reading.__annotations__.keys()):
         said = hint(unknown[0], Reading.__annotations__)
         raise TypeError(f"unexpected keyword argument `{unknown[0]}`; {said}")
+    for key, count in (("first", reading.get("first")), ("repeat", reading.get("repeat"))):
+        if count is not None and count > GREATEST:
+            raise InputError(f"`{key}`: {count}; expected at most {GREATEST}")
     process = reading.get("process")
     given = {key: value for key, value in reading.items() if key in engine.AS_IT_IS}
     found = (

@@ -401,7 +401,9 @@ impl Work<'_> {
             let asked = self.tree.at(path)?.place.text().trim_matches(['"', '\'']);
             let flash = readable(Bytes::new(flash * page));
             let message = format!("{asked} exported, but the drive has {flash} of flash");
-            self.fail(Kind::OverCapacity, message, &[(path, "")]);
+            let help = "a share of the flash fits any drive: `--set ftl.spare-factor=0.1`";
+            let error = self.error(Kind::OverCapacity, message, &[(path, "")]);
+            self.log.fail(path, ConfigError { help: Some(help.to_owned()), ..error });
             return None;
         }
         let planes = geometry.planes();

@@ -3,14 +3,14 @@
 //! others may use as well.
 
 use super::backlog::Backlog;
-use super::flows::{Arbiter, scaled};
+use super::flows::Arbiter;
 use super::{Completion, Overload};
 use crate::config::{Host, HostMode};
 use crate::sim::{Interrupted, Sim};
 use ftl::Kit;
 use kernel::{Dur, Time};
 use policies::ArbitrationPolicy;
-use workload::{Alignment, BATCH, Loop, Request, Source as Requester, TraceError};
+use workload::{Alignment, BATCH, Loop, Request, Source as Requester, TraceError, at_speed};
 
 /// Of a request: it belongs to no closed loop. The others have the number of theirs.
 const OPEN: u32 = u32::MAX;
@@ -20,11 +20,15 @@ pub(super) struct Inbox {
     batch: Vec<Request>,
     at: usize,
     exhausted: bool,
+    speed: f64,
 }
 
 impl Inbox {
-    pub(super) fn new() -> Self {
-        Self { batch: Vec::with_capacity(BATCH), at: 0, exhausted: false }
+    /// Requests come at the speed of the run, where their times say anything.
+    pub(super) fn new(settings: &Host) -> Self {
+        let timeless = settings.mode == HostMode::QueueDepth;
+        let speed = if timeless { 1.0 } else { settings.speed };
+        Self { batch: Vec::with_capacity(BATCH), at: 0, exhausted: false, speed }
     }
 
     /// Whether there is no next one, as far as anybody asked.
@@ -49,6 +53,7 @@ impl Inbox {
                 return Ok(None);
             }
             source.fill(&mut self.batch)?;
+            at_speed(&mut self.batch, self.speed, "host.speed")?;
             self.at = 0;
             self.exhausted = self.batch.is_empty();
             if self.exhausted {
@@ -133,7 +138,6 @@ impl ClosedLoop {
 /// Pushes the requests of a workload.
 pub(crate) struct Feeder {
     mode: HostMode,
-    speed: f64,
     inbox: Inbox,
     /// Closed loop: free places in the queue. Open loop: places below the limit.
     places: u32,
@@ -159,13 +163,12 @@ impl Feeder {
         let open = matches!(settings.mode, HostMode::Timestamps | HostMode::Shifted);
         Self {
             mode: settings.mode,
-            speed: settings.speed,
             places: match settings.mode {
                 HostMode::QueueDepth => settings.queue_depth,
                 HostMode::ThinkTime => 1,
                 HostMode::Timestamps | HostMode::Shifted => settings.queue_limit,
             },
-            inbox: Inbox::new(),
+            inbox: Inbox::new(settings),
             due: false,
             shift: Dur::ZERO,
             previous: Time::ZERO,
@@ -251,10 +254,10 @@ impl Feeder {
                 self.due = true;
                 return Ok(());
             }
-            HostMode::Timestamps => self.scaled(next.at),
-            HostMode::Shifted => self.scaled(next.at) + self.shift,
+            HostMode::Timestamps => next.at,
+            HostMode::Shifted => next.at + self.shift,
             HostMode::ThinkTime => {
-                let gap = self.scaled(next.at) - self.scaled(self.previous);
+                let gap = next.at - self.previous;
                 self.previous = next.at;
                 sim.now() + gap
             }
@@ -280,9 +283,9 @@ impl Feeder {
         self.places -= 1;
         let arrived = match self.mode {
             HostMode::QueueDepth | HostMode::ThinkTime => sim.now(),
-            HostMode::Timestamps => self.scaled(request.at),
+            HostMode::Timestamps => request.at,
             // A due request cannot have arrived later than now.
-            HostMode::Shifted => (self.scaled(request.at) + self.shift).min(sim.now()),
+            HostMode::Shifted => (request.at + self.shift).min(sim.now()),
         };
         if let Some(backlog) = &mut self.backlog {
             backlog.arrival(arrived, sim.inside(), arrived < sim.now());
@@ -316,11 +319,6 @@ impl Feeder {
             sim.close();
         }
         Ok(())
-    }
-
-    /// The recorded time of a request, at the speed of the run.
-    fn scaled(&self, at: Time) -> Time {
-        scaled(self.speed, at)
     }
 }
 

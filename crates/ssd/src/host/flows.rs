@@ -46,7 +46,6 @@ struct Tenant {
 pub(crate) struct Arbiter {
     policy: ArbitrationPolicy,
     mode: HostMode,
-    speed: f64,
     inbox: Inbox,
     lanes: Vec<Lane>,
     flows: Vec<Tenant>,
@@ -96,8 +95,7 @@ impl Arbiter {
         Self {
             policy,
             mode: settings.mode,
-            speed: settings.speed,
-            inbox: Inbox::new(),
+            inbox: Inbox::new(settings),
             lanes: open.chain(closed).collect(),
             flows: shares
                 .iter()
@@ -167,7 +165,7 @@ impl Arbiter {
                 }
             } else if self.mode == HostMode::ThinkTime && lane.thinks && lane.ready.is_none() {
                 let Some(head) = lane.waiting.front().map(|head| head.at) else { continue };
-                let gap = scaled(self.speed, head) - scaled(self.speed, lane.previous);
+                let gap = head - lane.previous;
                 (lane.previous, lane.ready) = (head, Some(now + gap));
                 if gap == Dur::ZERO {
                     self.horizon = now;
@@ -179,8 +177,7 @@ impl Arbiter {
 
     /// When a request of the stream arrives, where its time says so.
     fn arrival(&self, request: &Request) -> Time {
-        let at = scaled(self.speed, request.at);
-        if self.mode == HostMode::Shifted { at + self.shift } else { at }
+        if self.mode == HostMode::Shifted { request.at + self.shift } else { request.at }
     }
 
     /// When the first request of a lane arrives, or did: none that is known of.
@@ -329,12 +326,4 @@ impl Arbiter {
         }
         Ok(())
     }
-}
-
-/// A recorded time at the speed of the run.
-pub(super) fn scaled(speed: f64, at: Time) -> Time {
-    if (speed - 1.0).abs() < f64::EPSILON {
-        return at;
-    }
-    Time::ZERO + Dur::from_secs_f64(at.as_secs_f64() / speed)
 }

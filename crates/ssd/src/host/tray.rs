@@ -136,7 +136,7 @@ impl Trays {
 mod tests {
     use super::*;
     use crate::device::{Owner, PageOp, Work};
-    use kernel::{Idx, Prio};
+    use kernel::Prio;
 
     #[test]
     fn the_fullest_is_the_first_with_most_pages() {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use kernel::{Bytes, Dur, Time};
 
+use crate::clock::{at_speed, fits};
 use crate::error::{Spot, detail};
 use crate::{About, BATCH, Request, Source, TraceError, Workload};
 
@@ -319,18 +320,13 @@ impl How {
         Ok(())
     }
 
-    fn pace(&self, batch: &mut [Request]) {
+    fn pace(&self, batch: &mut [Request]) -> Result<(), TraceError> {
         if self.base > Dur::ZERO {
             for r in &mut *batch {
                 r.at = Time::ZERO + (r.at - Time::ZERO - self.base);
             }
         }
-        // As `host.speed` has it, so that both give the same times.
-        if let Some(speed) = self.steps.speed {
-            for r in batch {
-                r.at = Time::ZERO + Dur::from_secs_f64(r.at.as_secs_f64() / speed);
-            }
-        }
+        at_speed(batch, self.steps.speed.unwrap_or(1.0), &self.name)
     }
 }
 
@@ -338,8 +334,7 @@ impl Source for Round {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         self.cut(batch)?;
         self.how.place(batch)?;
-        self.how.pace(batch);
-        Ok(())
+        self.how.pace(batch)
     }
 
     fn skipped(&self) -> u64 {
@@ -373,10 +368,12 @@ impl Repeated {
         let length = self.latest.as_ns();
         let gap = length.checked_div(self.requests - 1).unwrap_or(0);
         let period = *self.period.get_or_insert(Dur::ns(length + gap));
-        if self.begins.as_ns().checked_add(period.as_ns()).is_none_or(|t| t >> 62 != 0) {
+        let rest = period.as_ns().checked_mul(self.left);
+        let last = rest.and_then(|rest| (self.begins.as_ns() + length).checked_add(rest));
+        if !last.is_some_and(fits) {
             let name = &self.round.how.name;
-            let found = "the repetitions take more than a hundred years".to_owned();
-            let what = detail(name, Spot::Whole, found, "times that fit 62 bits", "");
+            let found = "the repetitions take more than 146 years";
+            let what = detail(name, Spot::Whole, found, "times below 146 years", "repeat it less");
             return Err(TraceError::Clock(what));
         }
         self.begins += period;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use kernel::{Bytes, Dur, Prio, Time};
 
+use crate::clock::fits;
 use crate::error::{Spot, detail};
 use crate::trace::{
     Believed, FARTHEST, FlowBy, LONGEST, Regions, Stored, Tenants, Whose, believe, few_enough,
@@ -332,12 +333,16 @@ impl Check {
                 let expected = "at most 1 GiB in one read or write, 4 GiB in one trim";
                 Some((format!("a request of {size} bytes"), expected, UNIT))
             } else if op != FLUSH && offset > FARTHEST - LONGEST {
-                Some((format!("an address of {offset} bytes"), "an address below 1 PiB", UNIT))
+                Some((
+                    format!("an address of {offset} bytes"),
+                    "an address below 1 PiB less 4 GiB",
+                    UNIT,
+                ))
             } else if time < latest {
                 let by = Dur::ns(latest - time);
                 let found = format!("time runs backwards by {by}");
                 Some((found, "requests in order of time", "sort the table by time first"))
-            } else if time >> 62 != 0 {
+            } else if !fits(time) {
                 Some((format!("a time of {time} ns"), "a time below 146 years", UNIT))
             } else {
                 None

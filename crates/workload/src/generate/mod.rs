@@ -19,6 +19,7 @@ use kernel::{Bytes, Prio, Rng};
 use self::arrivals::Clock;
 use self::sizes::SizePicker;
 use self::spread::Spread;
+use crate::clock::in_time;
 use crate::error::{Spot, detail};
 use crate::{About, BATCH, Op, Request, Source, TraceError, Workload};
 
@@ -39,6 +40,7 @@ pub struct Synthetic {
 /// The resolved generator.
 #[derive(Debug)]
 struct Plan {
+    name: Arc<str>,
     requests: u64,
     span: u64,
     align: u64,
@@ -132,6 +134,7 @@ impl Generator {
             }
         }
         let plan = Plan {
+            name: self.pattern.name().into(),
             requests: self.requests,
             span,
             align,
@@ -270,7 +273,7 @@ impl Source for Making {
                 self.make(batch, n, &plan, |rng, _, len| (plan.place(zipf.draw(rng), len), len));
             }
         }
-        Ok(())
+        in_time(batch, &plan.name, "let them arrive more often, or make fewer requests")
     }
 }
 

@@ -43,6 +43,27 @@ fn random_write_is_uniform_over_all_pages() {
     assert!((chi - df).abs() < 4.5 * (2.0 * df).sqrt(), "{chi}");
 }
 
+/// 2^62 ns are 4.6e9 s, after which no clock goes.
+#[test]
+fn requests_that_come_too_seldom_are_refused() {
+    for (arrivals, requests, comes) in [
+        ("arrivals = { constant = { iops = 1e-9 } }", 5, true),
+        ("arrivals = { constant = { iops = 1e-9 } }", 6, false),
+        ("rate = 1e-10", 1000, false),
+        ("rate = 1e-300", 2, false),
+    ] {
+        let text =
+            format!("pattern = 'random-write'\nspan = '1GiB'\nrequests = {requests}\n{arrivals}");
+        let generator: Generator = toml::from_str(&text).unwrap();
+        let workload = generator.with_span(Bytes::gib(1), 7).unwrap();
+        let all = drain(&mut *workload.open().unwrap());
+        match all {
+            Ok(all) => assert!(comes && all.len() == requests, "{text}"),
+            Err(e) => assert!(!comes && e.code() == "trace::clock", "{text}: {e}"),
+        }
+    }
+}
+
 #[test]
 fn the_same_seed_gives_the_same_requests_and_another_gives_others() {
     let text = |seed| format!("pattern = 'zipf'\nrequests = 5000\nread-share = 0.3\nseed = {seed}");

@@ -102,7 +102,7 @@ pub(crate) trait Parser: Sized + Send + 'static {
 }
 
 const TOO_LONG: &str = "at most 1 GiB in one read or write, 4 GiB in one trim";
-const TOO_FAR: &str = "an address below 1 PiB";
+const TOO_FAR: &str = "an address below 1 PiB less 4 GiB";
 pub(crate) const COLUMNS_HINT: &str =
     "are the columns those of another format? `--format` names one";
 

@@ -20,9 +20,9 @@ from floatgate.words import (
 
 SHAPES_RESULTS = False
 
-# Rates from none to the highest, and the columns in which they are drawn.
+# Rates from none to the highest, and the columns in which they are drawn: the narrowest page has them.
 _LEVELS = " .:-=+*#%@"
-_COLUMNS = 64
+_COLUMNS = 56
 _BAR = 32
 _CACHES = [1 << shift for shift in range(20, 50, 4)]
 
@@ -268,7 +268,7 @@ def _epochs(data: Mapping[str, Any]) -> tuple[str, str]:
             )
     if not rows[1:]:
         return "", ""
-    return "Write demand, difference from the epoch before (READY, Figure 4)", table(rows)
+    return "Write demand, change from epoch to epoch (READY, Figure 4)", table(rows)
 
 
 def _reuse(data: Mapping[str, Any]) -> tuple[str, str]:

@@ -213,6 +213,36 @@ fn what_cannot_be_meant_says_why() {
     assert!(e.to_string().contains("too far"), "{e}");
 }
 
+/// 2^62 ns are 146 years. What would come later is refused, and repetitions as soon as one round is known.
+#[test]
+fn what_the_clock_does_not_reach_is_refused() {
+    let last = |steps: Steps, ns: u64| -> Result<u64, TraceError> {
+        let mut source = steps.apply(list(&[write(0, 0), write(ns, 0)])).unwrap().open().unwrap();
+        let (mut batch, mut last) = (Vec::new(), 0);
+        loop {
+            source.fill(&mut batch)?;
+            match batch.last() {
+                Some(request) => last = request.at.as_ns(),
+                None => return Ok(last),
+            }
+        }
+    };
+    let speed = |speed: f64| Steps { speed: Some(speed), ..Steps::default() };
+    // Fractions of a second have 53 bits.
+    assert!(last(speed(0.25), (1 << 60) - (1 << 12)).unwrap().abs_diff(1 << 62) < 1 << 15);
+    for ns in [1 << 60, 1 << 62, u64::MAX] {
+        let e = last(speed(0.25), ns).unwrap_err();
+        assert!(e.code() == "trace::clock" && e.to_string().contains("146 years"), "{e}");
+    }
+    // Two requests: the next round begins two gaps after the first.
+    let repeat = |n: u64| Steps { repeat: Some(n), ..Steps::default() };
+    assert_eq!(last(repeat(4), (1 << 59) - 1).unwrap(), 7 * ((1 << 59) - 1));
+    for n in [5, 1 << 40, u64::MAX] {
+        let e = last(repeat(n), 1 << 59).unwrap_err();
+        assert!(e.code() == "trace::clock" && e.to_string().contains("repetitions"), "{e}");
+    }
+}
+
 #[test]
 fn a_workload_without_times_has_no_slice_and_no_speed() {
     let text = b"w,0,4096\nr,4096,4096\n".to_vec();
