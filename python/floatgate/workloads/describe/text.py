@@ -20,7 +20,7 @@ from floatgate.words import (
 
 SHAPES_RESULTS = False
 
-# Rates from none to the highest, and the columns in which they are drawn: the narrowest page has them.
+# Rates from none to the highest, and the columns in which they are drawn: no page has fewer.
 _LEVELS = " .:-=+*#%@"
 _COLUMNS = 56
 _BAR = 32
