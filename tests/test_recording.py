@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,7 +17,7 @@ import pytest
 
 import floatgate
 from floatgate import InputError, Result
-from floatgate.result.parquet import Column
+from floatgate.engine import Rows
 from floatgate.result.recording import Recording
 from floatgate.result.values import SOURCES
 from processes import wait_for
@@ -358,9 +358,9 @@ def test_whoever_takes_rows_holds_the_engine_back_and_may_stop_it(
     sizes: list[int] = []
     grown: list[int] = []
 
-    def take(_: Recording, table: str, columns: Sequence[Column]) -> None:
+    def take(_: Recording, table: str, rows: Rows) -> None:
         assert table == "requests"
-        sizes.extend({len(values) for _, values, _, _ in columns})
+        sizes.append(len(rows))
         if len(sizes) == 2:
             before = resident()
             # Until the engine waits, which otherwise computes all the time.
@@ -373,8 +373,8 @@ def test_whoever_takes_rows_holds_the_engine_back_and_may_stop_it(
     with pytest.raises(RuntimeError, match="enough"):
         floatgate.run("agcr", "random-read", set=endless, out=tmp_path / "results")
     assert list(tmp_path.iterdir()) == []
-    assert sizes == [1 << 14, 1 << 14]
-    # One part waits in the channel and one is being filled, 2 MB each.
+    assert sizes == [1 << 12, 1 << 12]
+    # One part waits in the channel and one is being filled, half a MB each.
     assert grown[0] < MOST
 
 

@@ -1,6 +1,7 @@
 """The compiled engine. Text goes in, JSON comes out; `floatgate.run` is what people call."""
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Any, TypedDict, final, type_check_only
 
 from numpy import bool_, float64, int64, str_
@@ -25,7 +26,9 @@ __all__ = [
     "PolicyError",
     "Random",
     "Recovery",
+    "Rows",
     "Stop",
+    "TableFile",
     "Waiting",
     "WorkloadError",
     "Write",
@@ -101,6 +104,38 @@ class WorkloadError(InputError):
 
 class InternalError(Exception):
     """A check of the simulator failed: a bug of floatgate, not of the input."""
+
+@final
+class Rows:
+    """Some rows of a table. They are given away once, to a file or as arrays.
+
+    Args:
+        columns: For each column its name, the values, the words that the values count through (or
+            none), and whether a row may lack its value: then the greatest number stands there, or
+            not a number.
+    """
+
+    def __new__(
+        cls, columns: Sequence[tuple[str, NDArray[Any], Sequence[str] | None, bool]]
+    ) -> Rows: ...
+    def __len__(self) -> int: ...
+    def arrays(self) -> list[tuple[str, NDArray[Any]]]:
+        """The columns by name; of words, their positions in the list of words."""
+
+@final
+class TableFile:
+    """A Parquet file that a thread writes while its rows come in.
+
+    All methods raise `OSError` where the file cannot be written.
+    """
+
+    def __new__(cls, path: str | PathLike[str]) -> TableFile: ...
+    def put(self, rows: Rows) -> None:
+        """Adds rows, and waits while others are being written."""
+    def finish(self, metadata: Sequence[tuple[str, str]]) -> None:
+        """Writes what the file says of itself, and waits until everything is written."""
+    def abandon(self) -> None:
+        """Stops writing, unless everything is written."""
 
 @final
 class Stop:
@@ -487,7 +522,7 @@ def convert(
     set: Sequence[str],
     reading: Reading,
     progress: Callable[[str, int, int | None, int], object] | None,
-    rows: Callable[[str, list[tuple[str, NDArray[Any], list[str] | None, bool]]], object],
+    rows: Callable[[str, Rows], object],
     finder: Finder,
 ) -> str: ...
 def plan(
@@ -514,7 +549,7 @@ def run(
     reading: Reading,
     cache: tuple[str, str] | None,
     progress: Callable[[str, int, int | None, int], object] | None,
-    rows: Callable[[str, list[tuple[str, NDArray[Any], list[str] | None, bool]]], object] | None,
+    rows: Callable[[str, Rows], object] | None,
     tables: Sequence[str],
     finder: Finder,
 ) -> str: ...
@@ -535,7 +570,7 @@ def serve(
     slowdown: float | None,
     stop: Stop,
     progress: Callable[[str, int, int | None, int], object] | None,
-    rows: Callable[[str, list[tuple[str, NDArray[Any], list[str] | None, bool]]], object] | None,
+    rows: Callable[[str, Rows], object] | None,
     tables: Sequence[str],
     finder: Finder,
 ) -> str: ...

@@ -46,6 +46,8 @@ mod _core {
 
     use crate::cache::{Cache, Given};
     #[pymodule_export]
+    use crate::columns::{Rows, TableFile};
+    #[pymodule_export]
     use crate::error::{ConfigError, InputError, InternalError, PolicyError, WorkloadError};
     use crate::known::{self, Place};
     #[pymodule_export]
@@ -238,7 +240,7 @@ mod _core {
         })
     }
 
-    /// Hands a workload's requests to `rows`, as columns; what is known of it, as JSON. `drive` lends
+    /// Hands a workload's requests to `rows`; what is known of it, as JSON. `drive` lends
     /// its capacity and seed to a generator.
     #[pyfunction(name = "convert")]
     #[pyo3(signature = (workload, *, drive, set, reading, progress, rows, finder))]
@@ -324,7 +326,7 @@ mod _core {
     }
 
     /// One run; its result as JSON. `cache` names the folder where preconditioned drives are kept, and how much they may take;
-    /// `rows` is called with the name of a table, one of `tables`, and some rows of it, as columns;
+    /// `rows` is called with the name of a table, one of `tables`, and some rows of it;
     /// `finder` finds policies in Python.
     #[pyfunction]
     #[pyo3(signature = (

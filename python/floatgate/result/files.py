@@ -74,9 +74,9 @@ def write(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def settle(folder: Path) -> None:
-    """Waits until the names in a folder are on the disk, where the file system can tell."""
-    handle = os.open(folder, os.O_RDONLY)
+def settle(path: Path) -> None:
+    """Waits until a file, or the names in a folder, are on the disk, where that can be told."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError as error:

@@ -1,6 +1,6 @@
 """A run that is stored while it goes on.
 
-Each table is written by polars in a thread of its own, so memory does not grow with the run.
+Each table is written by a thread of its own, so memory does not grow with the run.
 Everything lies in a hidden folder beside its place until all is there.
 """
 
@@ -10,12 +10,12 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from floatgate.engine import InputError
+from floatgate.engine import InputError, Rows, TableFile
 from floatgate.result.files import (
     locked,
     prepare_folder,
@@ -25,7 +25,6 @@ from floatgate.result.files import (
     write,
 )
 from floatgate.result.folder import RESULT, names_in, sealed, whole
-from floatgate.result.parquet import Column, ParquetFile
 from floatgate.result.values import run_id_of
 
 
@@ -38,7 +37,7 @@ class Recording:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self._folder = Path(folder)
-        self._files: dict[str, ParquetFile] = {}
+        self._files: dict[str, TableFile] = {}
         self._made = prepare_folder(self._folder)
         try:
             prefix = unfinished("")
@@ -59,12 +58,12 @@ class Recording:
         os.close(self._lock)
         self._remove_made()
 
-    def take(self, table: str, columns: Sequence[Column]) -> None:
+    def take(self, table: str, rows: Rows) -> None:
         """Adds rows to a table."""
         try:
             if table not in self._files:
-                self._files[table] = ParquetFile(self._unfinished / f"{table}.parquet")
-            self._files[table].put(columns)
+                self._files[table] = TableFile(self._unfinished / f"{table}.parquet")
+            self._files[table].put(rows)
         except OSError as error:
             raise self._failure(error) from error
 
@@ -73,7 +72,7 @@ class Recording:
 
         def finish() -> None:
             for file in self._files.values():
-                file.finish()
+                file.finish([])
 
         return self._placed(value, finish)
 
@@ -83,7 +82,7 @@ class Recording:
         def finish() -> None:
             for name, data in files.items():
                 if name != RESULT:
-                    write(self._unfinished / name, data)
+                    (self._unfinished / name).write_bytes(data)
 
         return self._placed(value, finish)
 
@@ -98,6 +97,8 @@ class Recording:
         try:
             finish()
             tables = sorted(self._unfinished.iterdir())
+            for path in tables:
+                settle(path)
             lengths = {path.stem: path.stat().st_size for path in tables}
             # An earlier recording of the same run may have left others.
             lengths = whole(place) | lengths

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from floatgate import engine
-from floatgate.engine import InputError
+from floatgate.engine import InputError, TableFile
 from floatgate.mistakes import FileError, NoFileError
 from floatgate.policy.finder import Finder
 from floatgate.result.files import reason
-from floatgate.result.parquet import ParquetFile
 from floatgate.settings import Settings, pairs
 from floatgate.workloads.parquet import METADATA, SCHEMA
 from floatgate.workloads.reading import Reading, how_to_read, takes_reading
@@ -68,7 +67,7 @@ def convert(
     os.close(handle)
     unfinished = Path(name)
     try:
-        file = ParquetFile(unfinished)
+        file = TableFile(unfinished)
         try:
             text = engine.convert(
                 str(workload),
@@ -76,12 +75,11 @@ def convert(
                 set=pairs(set),
                 reading=how_to_read(**reading),
                 progress=progress,
-                rows=lambda _table, columns: file.put(columns),
+                rows=lambda _table, rows: file.put(rows),
                 finder=Finder(),
             )
             said = {"schema": SCHEMA, "version": engine.version(), **json.loads(text)}
-            file.metadata[METADATA] = json.dumps(said)
-            file.finish()
+            file.finish([(METADATA, json.dumps(said))])
         finally:
             file.abandon()
         _check(place, force=force)

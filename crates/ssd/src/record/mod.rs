@@ -19,6 +19,8 @@ use requests::Requests;
 use series::Series;
 use snapshots::Snapshots;
 
+pub use tables::{Column, Values};
+
 /// The tables of a run.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Table {
@@ -47,76 +49,9 @@ impl Table {
     }
 }
 
-/// Rows of [`Table::Requests`] that are handed over at once: 0.6 to 2 MB. Several such parts are on their way
-/// at any time, and memory that is this small is used again instead of being asked for anew.
-pub const CHUNK: usize = 1 << 14;
-
-/// One column of some rows of a table.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Column {
-    /// Its name, with the unit.
-    pub name: String,
-    /// A value for each row.
-    pub values: Values,
-    /// Some rows may have no value: there the greatest integer stands, or not a number.
-    pub optional: bool,
-}
-
-/// The values of a column.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Values {
-    /// So many zeros, as numbers below 2^64.
-    Zeros(usize),
-    /// Numbers below 2^32.
-    U32(Vec<u32>),
-    /// Numbers below 2^64.
-    U64(Vec<u64>),
-    /// Fractions.
-    F64(Vec<f64>),
-    /// Words: the position of each in the list.
-    Words(Vec<u8>, Vec<String>),
-}
-
-impl Values {
-    /// How many.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Zeros(n) => *n,
-            Self::U32(values) => values.len(),
-            Self::U64(values) => values.len(),
-            Self::F64(values) => values.len(),
-            Self::Words(codes, _) => codes.len(),
-        }
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-impl Column {
-    fn u32(name: impl Into<String>, values: Vec<u32>) -> Self {
-        Self { name: name.into(), values: Values::U32(values), optional: false }
-    }
-
-    fn u64(name: impl Into<String>, values: Vec<u64>) -> Self {
-        Self { name: name.into(), values: Values::U64(values), optional: false }
-    }
-
-    fn f64(name: impl Into<String>, values: Vec<f64>) -> Self {
-        Self { name: name.into(), values: Values::F64(values), optional: false }
-    }
-
-    fn words(name: impl Into<String>, codes: Vec<u8>, words: &[&str]) -> Self {
-        let words = words.iter().map(ToString::to_string).collect();
-        Self { name: name.into(), values: Values::Words(codes, words), optional: false }
-    }
-
-    fn optional(self) -> Self {
-        Self { optional: true, ..self }
-    }
-}
+/// Rows of [`Table::Requests`] that are handed over at once: several such parts are on their way at any
+/// time, and together they should stay in the caches.
+pub const CHUNK: usize = 1 << 12;
 
 /// Takes some rows of a table, whose columns are the same every time, and comes at least once for
 /// each table that is kept. The answer `false` stops the run.

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from floatgate import engine
 from floatgate.policy.finder import Finder
-from floatgate.result.parquet import ROW_GROUP, ParquetFile
 from floatgate.workloads.catalogue import Folders
 from floatgate.workloads.parquet import METADATA, OPERATIONS, SCHEMA
 from floatgate.workloads.reading import how_to_read
@@ -30,6 +29,9 @@ PAGE = 32 << 10
 
 BLOCK = 192
 """Pages in a block, likewise."""
+
+TOGETHER = 1 << 16
+"""So many requests at least go into the file at once."""
 
 _READ, _FLUSH = OPERATIONS.index("read"), OPERATIONS.index("flush")
 
@@ -78,8 +80,8 @@ def sampled(
     """
     parts: list[Requests] = []
 
-    def rows(_table: str, columns: Any) -> None:
-        by_name = {name: values for name, values, *_ in columns}
+    def rows(_table: str, part: engine.Rows) -> None:
+        by_name = dict(part.arrays())
         # A flush is in no extent.
         some = by_name["op"] != _FLUSH
         time, op, offset, size = (by_name[n][some] for n in ("time_ns", "op", "offset", "size"))
@@ -193,7 +195,7 @@ def concentrated(sample: Sample, share: float, part: float, region: int, seed: i
 
 def write(made: Iterable[Requests], sample: Sample, factor: int, path: Path) -> None:
     """Rounds of a sample as a Parquet file, which is a stand-in if the sample was made from one."""
-    file = ParquetFile(path)
+    file = engine.TableFile(path)
     written, span = 0, 0
     try:
         waiting: list[Requests] = []
@@ -201,26 +203,25 @@ def write(made: Iterable[Requests], sample: Sample, factor: int, path: Path) -> 
             waiting.append(part)
             written += len(part.op)
             span = max(span, int((part.offset + part.size).max(initial=0)))
-            if sum(len(each.op) for each in waiting) >= ROW_GROUP:
-                file.put(_columns(waiting))
+            if sum(len(each.op) for each in waiting) >= TOGETHER:
+                file.put(_rows(waiting))
                 waiting = []
         if waiting:
-            file.put(_columns(waiting))
+            file.put(_rows(waiting))
         notes = [*sample.said.get("notes", ()),
                  f"a part of it: 1/{factor} of the space and of the reads"]  # fmt: skip
         own = {"schema": SCHEMA, "version": engine.version(), "requests": written}
         said = {**sample.said, "notes": notes, **own, "span_bytes": span, "timed": True}
-        file.metadata[METADATA] = json.dumps(said)
-        file.finish()
+        file.finish([(METADATA, json.dumps(said))])
     finally:
         file.abandon()
 
 
-def _columns(parts: list[Requests]) -> list[tuple[str, NDArray[Any], list[str] | None, bool]]:
+def _rows(parts: list[Requests]) -> engine.Rows:
     time, op, offset, size = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return [
+    return engine.Rows([
         ("time_ns", time.astype(np.uint64), None, False),
-        ("op", op, list(OPERATIONS), False),
+        ("op", op, OPERATIONS, False),
         ("offset", offset, None, False),
         ("size", size, None, False),
-    ]
+    ])  # fmt: skip
