@@ -21,7 +21,7 @@ from floatgate.runs.workers.pool import Job, Processes
 from floatgate.workloads.reading import how_to_read
 
 ROOT = Path(__file__).parent.parent
-CRATES = ("kernel", "nand", "ftl", "policies", "workload", "ssd")
+CRATES = ("kernel", "tables", "nand", "ftl", "policies", "workload", "ssd")
 SMALL: dict[str, Any] = {"geometry.channels": 1, "workload.requests": 300}
 
 

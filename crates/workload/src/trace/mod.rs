@@ -10,6 +10,7 @@ mod format;
 mod input;
 mod names;
 mod options;
+mod packed;
 mod reader;
 mod record;
 mod select;
@@ -29,13 +30,13 @@ use self::input::Compression;
 pub(crate) use self::input::Stored;
 pub use self::input::file_hint;
 pub use self::options::{Event, FlowBy, ReadOptions, Tally, TimeUnit};
+use self::packed::{Packed, Unpacking};
 use self::reader::{Reader, Reading, Survey};
 pub(crate) use self::reader::{Regions, Tenants, Whose};
 use self::record::Parser;
 pub(crate) use self::record::{FARTHEST, LONGEST};
 use crate::error::{Spot, detail};
-use crate::source::Listed;
-use crate::{About, Flow, Request, Source, TraceError, Workload};
+use crate::{About, Flow, Source, TraceError, Workload};
 
 format::formats! {
     ssdsim::Ssdsim,
@@ -159,7 +160,7 @@ struct Trace {
     whose: Whose,
     origin: u64,
     /// All requests, where opening it kept them ([`Survey::kept`]).
-    kept: Option<Arc<[Request]>>,
+    kept: Option<Arc<Packed>>,
     /// What its writes are multiples of ([`Survey::grain`]).
     grain: Option<u64>,
     about: About,
@@ -172,7 +173,7 @@ impl Workload for Trace {
 
     fn open(&self) -> Result<Box<dyn Source>, TraceError> {
         if let Some(kept) = &self.kept {
-            return Ok(Box::new(Listed::new(kept)));
+            return Ok(Box::new(Unpacking::new(kept)));
         }
         Ok(reading(&self.stored, self.format, &self.options, &self.regions, self.whose.clone())?)
     }
@@ -277,7 +278,7 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
     };
     let regions = Arc::new(seen.regions);
     let (tenants, origin) = (seen.tenants, seen.origin);
-    let (kept, grain) = (seen.kept.map(Arc::from), seen.grain);
+    let (kept, grain) = (seen.kept.map(Arc::new), seen.grain);
     Ok(Trace { stored, format, options, regions, tenants, whose, origin, kept, grain, about })
 }
 

@@ -8,6 +8,7 @@ use kernel::{Prio, Time};
 use super::feed::{Cut, Feed};
 use super::fields::Fault;
 use super::options::{Event, FlowBy, ReadOptions};
+use super::packed::Packed;
 use super::record::{COLUMNS_HINT, Parser, Raw};
 use super::select::{Processes, Selection};
 use crate::error::{Spot, detail};
@@ -17,9 +18,6 @@ use crate::{BATCH, Flow, Op, Request, Source, TraceError};
 const REASONS: usize = 3;
 /// A trace with more devices has a misread column: Tencent's volumes are 5584.
 pub(crate) const MOST_DEVICES: usize = 1 << 16;
-/// Requests of a trace that are kept in memory (6 MiB) instead of read again, at most. Text takes ten times
-/// as long to read as its requests take to copy, and a run may go through them three times.
-pub(crate) const KEPT: usize = 1 << 18;
 /// All devices side by side must end here, so that addresses can be moved and added.
 const FARTHEST_END: u64 = 1 << 62;
 /// Regions of devices start at multiples of this.
@@ -240,9 +238,9 @@ pub(crate) struct Survey {
     pub(crate) skipped: u64,
     /// The first few reasons for skipping.
     pub(crate) reasons: Vec<String>,
-    /// The requests themselves, at most [`KEPT`], of a trace of one device and one flow in which no record
-    /// was skipped: there is nothing more to learn from reading it again.
-    pub(crate) kept: Option<Vec<Request>>,
+    /// The requests themselves, if they are not too many, of a trace of one device and one flow in which no
+    /// record was skipped: there is nothing more to learn from reading it again.
+    pub(crate) kept: Option<Packed>,
     /// Of a trace without reads: a power of two of which all addresses and lengths of writes are multiples,
     /// wherever its devices lie.
     pub(crate) grain: Option<u64>,
@@ -448,16 +446,12 @@ impl<P: Parser> Source for Reader<P> {
 impl<P: Parser> Reading for Reader<P> {
     fn survey(&mut self) -> Result<Survey, TraceError> {
         let mut seen = Survey::default();
-        let mut kept = Some(Vec::new());
+        let mut kept = self.whose.by.is_none().then(Packed::default);
         // A bit is set where one of them has it.
         let mut writes = Some(0);
         while let Some(met) = self.next()? {
             let (raw, request) = (met.raw, self.request(&met));
-            if let Some(kept) = kept.as_mut().filter(|kept| kept.len() < KEPT) {
-                kept.push(request);
-            } else {
-                kept = None;
-            }
+            kept.take_if(|kept| !kept.push(&request));
             seen.requests += 1;
             seen.bytes += u128::from(raw.len);
             let extent =
@@ -474,6 +468,7 @@ impl<P: Parser> Reading for Reader<P> {
                 _ => {}
             }
             let Some((_, end)) = extent else { continue };
+            kept.take_if(|_| seen.regions.count() > 1);
             if !seen.regions.see(raw.device, end) {
                 return Err(self.too_much(
                     Spot::Request(seen.requests),
@@ -502,8 +497,7 @@ impl<P: Parser> Reading for Reader<P> {
         seen.notes = self.parser.notes();
         seen.skipped = self.skipped;
         seen.reasons = std::mem::take(&mut self.reasons);
-        let moves = seen.regions.count() > 1 || self.whose.by.is_some();
-        seen.kept = kept.filter(|_| !moves && seen.skipped == 0);
+        seen.kept = kept.filter(|_| seen.regions.count() <= 1 && seen.skipped == 0);
         let lowest = REGION_ALIGN.trailing_zeros();
         seen.grain = writes.map(|bits| 1 << bits.trailing_zeros().min(lowest));
         Ok(seen)

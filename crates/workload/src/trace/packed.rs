@@ -1,0 +1,265 @@
+//! Requests of a trace in little memory, so that nobody has to read its text again.
+
+use std::sync::Arc;
+
+use kernel::{Prio, Time};
+
+use crate::{BATCH, Op, Request, Source, TraceError};
+
+/// Bytes that they may take at most: five to seven million requests of most traces. Text takes several times
+/// as long to read as they take to unpack, and a run may go through it three times. Tests need no such long
+/// traces.
+pub(crate) const MOST: usize = if cfg!(test) { 4 << 20 } else { 48 << 20 };
+/// Bytes of a piece: memory grows by pieces, so nothing is ever copied.
+const PIECE: usize = 1 << 20;
+/// Bytes of a request at most: its head and three numbers, each of which is written and read as eight.
+const LONGEST: usize = 2 + 3 * 8;
+
+const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::WriteFua];
+const SECTOR_BITS: u32 = 9;
+
+/// Requests of normal priority and of one flow, in order of time.
+///
+/// Of each there are: its head; by how much it is later than the one before; how far it begins behind
+/// the end of that one; its length, unless it is the same. Numbers have as many bytes as they need.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Packed {
+    pieces: Vec<Piece>,
+    last: Last,
+}
+
+#[derive(Clone, Debug)]
+struct Piece {
+    bytes: Box<[u8]>,
+    used: usize,
+}
+
+/// What the next request is told from.
+#[derive(Copy, Clone, Default, Debug)]
+struct Last {
+    at: u64,
+    end: u64,
+    len: u32,
+}
+
+impl Last {
+    fn of(request: &Request) -> Self {
+        Self { at: request.at.as_ns(), end: request.end(), len: request.len }
+    }
+}
+
+/// What a request begins with: from the lowest bit on its operation (3), whether address and length are
+/// in sectors (1), and of time, address and length how many bytes they have (4 each).
+#[derive(Copy, Clone)]
+struct Head(u16);
+
+impl Head {
+    fn new(op: Op, sectors: bool, widths: [u32; 3]) -> Self {
+        let [time, gap, len] = widths;
+        Self((op as u32 | u32::from(sectors) << 3 | time << 4 | gap << 8 | len << 12) as u16)
+    }
+
+    fn op(self) -> Op {
+        OPS[usize::from(self.0 & 7)]
+    }
+
+    /// What address and length are shifted by.
+    fn shift(self) -> u32 {
+        if self.0 & 8 == 0 { 0 } else { SECTOR_BITS }
+    }
+
+    fn width(self, nth: u32) -> u32 {
+        u32::from(self.0 >> (4 + 4 * nth)) & 15
+    }
+}
+
+/// How many bytes a number has; none of zero.
+#[inline]
+fn width(value: u64) -> u32 {
+    (u64::BITS - value.leading_zeros()).div_ceil(8)
+}
+
+impl Packed {
+    /// Adds a request, which is no earlier than the one before; `false`: it would be too much.
+    #[inline]
+    pub(crate) fn push(&mut self, request: &Request) -> bool {
+        debug_assert_eq!((request.prio, request.flow), (Prio::Normal, 0));
+        if self.pieces.last().is_none_or(|piece| piece.used + LONGEST > PIECE) && !self.grow() {
+            return false;
+        }
+        let Piece { bytes, used } = self.pieces.last_mut().expect("there is one");
+        let before = std::mem::replace(&mut self.last, Last::of(request));
+        let (offset, len) = (request.offset, u64::from(request.len));
+        let sectors = (offset | len | before.end).is_multiple_of(1 << SECTOR_BITS);
+        let shift = if sectors { SECTOR_BITS } else { 0 };
+        let gap = offset.wrapping_sub(before.end).cast_signed() >> shift;
+        // Near is short, in front or behind.
+        let gap = (gap << 1 ^ gap >> 63).cast_unsigned();
+        let len = if request.len == before.len { 0 } else { len >> shift };
+        let numbers = [request.at.as_ns() - before.at, gap, len];
+        let widths = numbers.map(width);
+        // A length of none, of a flush, is a number of one byte: nothing says that it is as before.
+        let [time, gap, mut of_len] = widths;
+        if request.len == 0 && before.len != 0 {
+            of_len = 1;
+        }
+        let head = Head::new(request.op, sectors, [time, gap, of_len]);
+        bytes[*used..*used + 2].copy_from_slice(&head.0.to_le_bytes());
+        *used += 2;
+        for (number, width) in numbers.into_iter().zip([time, gap, of_len]) {
+            bytes[*used..*used + 8].copy_from_slice(&number.to_le_bytes());
+            *used += width as usize;
+        }
+        true
+    }
+
+    /// One more piece, if that is not too much.
+    #[cold]
+    fn grow(&mut self) -> bool {
+        let grows = self.pieces.len() < MOST / PIECE;
+        if grows {
+            self.pieces.push(Piece { bytes: vec![0; PIECE].into(), used: 0 });
+        }
+        grows
+    }
+}
+
+/// One way through them.
+pub(crate) struct Unpacking {
+    packed: Arc<Packed>,
+    piece: usize,
+    /// Where the next request begins in it.
+    at: usize,
+    last: Last,
+}
+
+impl Unpacking {
+    pub(crate) fn new(packed: &Arc<Packed>) -> Self {
+        Self { packed: Arc::clone(packed), piece: 0, at: 0, last: Last::default() }
+    }
+}
+
+/// The number of so many bytes.
+#[inline]
+fn number(bytes: &[u8], at: usize, width: u32) -> u64 {
+    let eight = bytes[at..at + 8].try_into().expect("eight bytes");
+    // None of a number without bytes is left.
+    u64::from_le_bytes(eight).unbounded_shl(64 - 8 * width).unbounded_shr(64 - 8 * width)
+}
+
+impl Source for Unpacking {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
+        batch.clear();
+        while batch.len() < BATCH {
+            let Some(Piece { bytes, used }) = self.packed.pieces.get(self.piece) else { break };
+            while batch.len() < BATCH && self.at < *used {
+                let mut at = self.at;
+                let head = Head(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
+                at += 2;
+                let [later, gap, len] = [0, 1, 2].map(|nth| {
+                    let width = head.width(nth);
+                    let value = number(bytes, at, width);
+                    at += width as usize;
+                    value
+                });
+                self.at = at;
+                let gap = (gap >> 1).cast_signed() ^ -(gap & 1).cast_signed();
+                let same = head.width(2) == 0;
+                let request = Request {
+                    at: Time::from_ns(self.last.at + later),
+                    offset: self.last.end.wrapping_add_signed(gap << head.shift()),
+                    len: if same { self.last.len } else { (len << head.shift()) as u32 },
+                    op: head.op(),
+                    prio: Prio::Normal,
+                    flow: 0,
+                };
+                self.last = Last::of(&request);
+                batch.push(request);
+            }
+            if self.at >= *used {
+                (self.piece, self.at) = (self.piece + 1, 0);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::Rng;
+
+    fn unpacked(packed: Packed) -> Vec<Request> {
+        let (mut source, mut batch) = (Unpacking::new(&Arc::new(packed)), Vec::new());
+        let mut all = Vec::new();
+        loop {
+            source.fill(&mut batch).unwrap();
+            if batch.is_empty() {
+                return all;
+            }
+            all.append(&mut batch);
+        }
+    }
+
+    /// Numbers of all sizes, in sectors and not, of all operations; enough of them for several pieces.
+    #[test]
+    fn what_is_packed_is_unpacked() {
+        let mut rng = Rng::named(3, "packed");
+        let (mut packed, mut requests, mut at) = (Packed::default(), Vec::new(), 0);
+        for n in 0..300_000_u64 {
+            let any = |rng: &mut Rng, bits: u32| rng.bits() >> (64 - rng.below(bits) - 1);
+            at += any(&mut rng, 40);
+            let (offset, len) = (any(&mut rng, 61), any(&mut rng, 31) as u32);
+            let sectors = if rng.below(2) == 0 { 511 } else { 0 };
+            let request = Request {
+                at: Time::from_ns(at),
+                offset: if rng.below(4) == 0 { n * 4096 } else { offset & !sectors },
+                len: match rng.below(8) {
+                    0 => 0,
+                    1 | 2 => 4096,
+                    _ => len & !(sectors as u32),
+                },
+                op: OPS[rng.below(5) as usize],
+                prio: Prio::Normal,
+                flow: 0,
+            };
+            assert!(packed.push(&request));
+            requests.push(request);
+        }
+        assert!(packed.pieces.len() > 3, "{} pieces", packed.pieces.len());
+        assert!(unpacked(packed) == requests);
+    }
+
+    #[test]
+    fn requests_of_a_page_in_order_take_three_bytes() {
+        let mut packed = Packed::default();
+        for n in 0..1000 {
+            let at = Time::from_ns(100 * n);
+            let (offset, len) = (n * 4096, 4096);
+            let op = Op::Write;
+            assert!(packed.push(&Request { at, offset, len, op, prio: Prio::Normal, flow: 0 }));
+        }
+        // A head and a time, but the first has its length and no time.
+        assert_eq!(packed.pieces[0].used, 3 * 1000);
+        assert!(unpacked(Packed::default()).is_empty());
+    }
+
+    #[test]
+    fn there_is_an_end_to_the_memory() {
+        let far = Request {
+            at: Time::ZERO,
+            offset: 0,
+            len: u32::MAX,
+            op: Op::Trim,
+            prio: Prio::Normal,
+            flow: 0,
+        };
+        let near = Request { offset: 1 << 60, len: 1, ..far };
+        let mut packed = Packed::default();
+        let kept = (0_u64..).take_while(|n| packed.push(if n % 2 == 0 { &far } else { &near }));
+        let kept = kept.count();
+        let bytes: usize = packed.pieces.iter().map(|piece| piece.used).sum();
+        assert!(bytes <= MOST && bytes > MOST - (MOST / PIECE) * LONGEST, "{bytes} bytes");
+        assert_eq!(unpacked(packed).len(), kept);
+    }
+}
