@@ -215,20 +215,12 @@ impl<K: Kit> Ftl<K> {
         assert!(programmed <= self.space.unit(), "a command programmed {programmed} slots");
     }
 
-    /// A host access, in order of arrival: for policies that watch.
+    /// A host access, in order of arrival: for policies that watch. It is only evaluated if some do.
     #[inline]
-    pub fn host_access(&mut self, access: &Access) {
+    pub fn host_access(&mut self, access: impl FnOnce() -> Access) {
         if self.answers.interests.has(Interests::ACCESS) {
-            self.watch_access(access);
+            self.watch_access(&access());
         }
-    }
-
-    /// Tells the policies what happened. Cold, so that a drive on which nobody watches has one
-    /// test here and no code.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn tell(&mut self, what: &mut dyn FnMut(&mut dyn Watch)) {
-        self.policies.each(what);
     }
 
     #[cold]
@@ -237,6 +229,14 @@ impl<K: Kit> Ftl<K> {
         self.policies.each(|w| w.on_access(access));
         let stored = self.find(access.lpn).map(|ppn| self.level_of(ppn));
         self.policies.cost.follow(access, stored);
+    }
+
+    /// Tells the policies what happened. Cold, so that a drive on which nobody watches has one
+    /// test here and no code.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn tell(&mut self, what: &mut dyn FnMut(&mut dyn Watch)) {
+        self.policies.each(what);
     }
 
     #[cold]

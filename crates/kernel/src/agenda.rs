@@ -98,7 +98,7 @@ impl Agenda {
         let shares = plan.behind & plan.ahead != NOBODY;
         // Who has a key of its own has matches to replay in any case.
         if time == self.last_time && (shares || plan.time == NOTHING) {
-            return self.follow(actor);
+            return self.follow(actor, shares);
         }
         self.last_time = time;
         self.last = actor as u32;
@@ -127,13 +127,17 @@ impl Agenda {
         }
     }
 
-    /// Lets `actor` act at the time to which another was set just before: right behind it.
-    fn follow(&mut self, actor: usize) {
+    /// Lets `actor` act at the time to which another was set just before: right behind it. It shares a key
+    /// with others, or has planned nothing.
+    #[inline]
+    fn follow(&mut self, actor: usize, shares: bool) {
         let last = self.last as usize;
         if actor == last {
             return;
         }
-        self.leave(actor);
+        if shares {
+            self.part(actor);
+        }
         self.plans[last].behind = actor as u32;
         let plan = &mut self.plans[actor];
         (plan.time, plan.sequence, plan.ahead) = (self.last_time, self.sequence, last as u32);

@@ -296,7 +296,7 @@ where
     fn observe(&mut self, lpn: Lpn, kind: AccessKind, prio: Prio) {
         let waiting_device = self.host_pending as u32;
         let now = self.now();
-        self.ftl.host_access(&Access { now, kind, lpn, prio, waiting_device });
+        self.ftl.host_access(|| Access { now, kind, lpn, prio, waiting_device });
     }
 
     pub(crate) fn write(&mut self, lpn: Lpn, prio: Prio) {

@@ -388,10 +388,11 @@ impl Device {
         }
     }
 
-    /// Takes the first operation off a list of what is done. Returns the rest.
+    /// Takes the first operation off a list of what is done. Returns whose it is, and the rest.
     #[inline]
-    pub(crate) fn take_done(&mut self, first: u32) -> u32 {
-        std::mem::replace(&mut self.ops[first].next, NONE)
+    pub(crate) fn take_done(&mut self, first: u32) -> (Owner, u32) {
+        let op = &mut self.ops[first];
+        (op.owner, std::mem::replace(&mut op.next, NONE))
     }
 
     /// A host operation is off its die.

@@ -49,8 +49,8 @@ impl<K: Kit> Sim<K> {
         // 3. One operation after the other: the FTL takes note of it, then whose it was.
         let (mut awaited, mut in_hand) = (None, None);
         while op != NONE {
-            let rest = self.device.take_done(op);
-            if let Owner::Job(id) = self.device.ops[op].owner {
+            let (owner, rest) = self.device.take_done(op);
+            if let Owner::Job(id) = owner {
                 // It comes alone.
                 awaited = Some(self.is_awaited(op));
                 if let Stepped::InHand(op) = self.step_job(die, id, op) {

@@ -229,8 +229,8 @@ impl<K: Kit> Sim<K> {
 
     #[inline]
     fn observe(&mut self, lpn: Lpn, kind: AccessKind, prio: Prio) {
-        let waiting_device = self.device.waiting_total;
-        self.ftl.host_access(&Access { now: self.clock.now, kind, lpn, prio, waiting_device });
+        let (now, waiting_device) = (self.clock.now, self.device.waiting_total);
+        self.ftl.host_access(|| Access { now, kind, lpn, prio, waiting_device });
     }
 
     /// A host page operation is done in the drive; what was read still has to go to the host.
