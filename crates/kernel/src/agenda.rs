@@ -129,7 +129,7 @@ impl Agenda {
 
     /// Lets `actor` act at the time to which another was set just before: right behind it. It shares a key
     /// with others, or has planned nothing.
-    #[inline]
+    #[inline(never)] // most that are set have a time of their own
     fn follow(&mut self, actor: usize, shares: bool) {
         let last = self.last as usize;
         if actor == last {

@@ -66,15 +66,14 @@ pub(crate) fn pack<T: Whole>(out: &mut Vec<u8>, values: &[T]) {
             before = value;
         }
         zigzag(out, least);
-        // What follows the last number is packed as zeros.
+        // What follows the last number is zeros, and a part of zeros takes no bits.
         let mut above = [0; BLOCK];
         for (above, &step) in above.iter_mut().zip(&steps[..block.len()]) {
             *above = T::above(step, least);
         }
         let widths = out.len();
         out.extend_from_slice(&[0; BLOCK / PART]);
-        let used = block.len().div_ceil(PART);
-        for (part, values) in above.chunks_exact(PART).take(used).enumerate() {
+        for (part, values) in above.chunks_exact(PART).enumerate() {
             let width = u64::BITS - values.iter().fold(0, |all, v| all | v).leading_zeros();
             out[widths + part] = width as u8;
             bits(out, values, width);

@@ -10,6 +10,8 @@ use crate::{BATCH, Op, Request, Source, TraceError};
 /// as long to read as they take to unpack, and a run may go through it three times. Tests need no such long
 /// traces.
 pub(crate) const MOST: usize = if cfg!(test) { 4 << 20 } else { 48 << 20 };
+/// So many requests are kept as they are (6 MiB): most traces have no more, and nobody need unpack them.
+pub(crate) const PLAIN: usize = if cfg!(test) { 1 << 10 } else { 1 << 18 };
 /// Bytes of a piece: memory grows by pieces, so nothing is ever copied.
 const PIECE: usize = 1 << 20;
 /// Bytes of a request at most: its head and three numbers, each of which is written and read as eight.
@@ -20,10 +22,11 @@ const SECTOR_BITS: u32 = 9;
 
 /// Requests of normal priority and of one flow, in order of time.
 ///
-/// Of each there are: its head; by how much it is later than the one before; how far it begins behind
+/// Of each behind the first ones there are: its head; by how much it is later than the one before; how far it begins behind
 /// the end of that one; its length, unless it is the same. Numbers have as many bytes as they need.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Packed {
+    plain: Vec<Request>,
     pieces: Vec<Piece>,
     last: Last,
 }
@@ -83,6 +86,14 @@ impl Packed {
     /// Adds a request, which is no earlier than the one before; `false`: it would be too much.
     #[inline]
     pub(crate) fn push(&mut self, request: &Request) -> bool {
+        if self.plain.len() < PLAIN {
+            self.plain.push(*request);
+            return true;
+        }
+        self.pack(request)
+    }
+
+    fn pack(&mut self, request: &Request) -> bool {
         debug_assert_eq!((request.prio, request.flow), (Prio::Normal, 0));
         if self.pieces.last().is_none_or(|piece| piece.used + LONGEST > PIECE) && !self.grow() {
             return false;
@@ -127,6 +138,8 @@ impl Packed {
 /// One way through them.
 pub(crate) struct Unpacking {
     packed: Arc<Packed>,
+    /// Of the plain ones.
+    done: usize,
     piece: usize,
     /// Where the next request begins in it.
     at: usize,
@@ -135,7 +148,7 @@ pub(crate) struct Unpacking {
 
 impl Unpacking {
     pub(crate) fn new(packed: &Arc<Packed>) -> Self {
-        Self { packed: Arc::clone(packed), piece: 0, at: 0, last: Last::default() }
+        Self { packed: Arc::clone(packed), done: 0, piece: 0, at: 0, last: Last::default() }
     }
 }
 
@@ -150,6 +163,10 @@ fn number(bytes: &[u8], at: usize, width: u32) -> u64 {
 impl Source for Unpacking {
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<(), TraceError> {
         batch.clear();
+        let plain = &self.packed.plain[self.done..];
+        let plain = &plain[..plain.len().min(BATCH)];
+        batch.extend_from_slice(plain);
+        self.done += plain.len();
         while batch.len() < BATCH {
             let Some(Piece { bytes, used }) = self.packed.pieces.get(self.piece) else { break };
             while batch.len() < BATCH && self.at < *used {
@@ -233,14 +250,15 @@ mod tests {
     #[test]
     fn requests_of_a_page_in_order_take_three_bytes() {
         let mut packed = Packed::default();
-        for n in 0..1000 {
+        for n in 0..1000 + PLAIN as u64 {
             let at = Time::from_ns(100 * n);
             let (offset, len) = (n * 4096, 4096);
             let op = Op::Write;
             assert!(packed.push(&Request { at, offset, len, op, prio: Prio::Normal, flow: 0 }));
         }
-        // A head and a time, but the first has its length and no time.
-        assert_eq!(packed.pieces[0].used, 3 * 1000);
+        // A head and a time; the first of them has more, since it is told from nothing.
+        let more = 2 + 2 + 1;
+        assert_eq!(packed.pieces[0].used, 3 * 1000 + more);
         assert!(unpacked(Packed::default()).is_empty());
     }
 

@@ -65,7 +65,7 @@ fn vscsi(op: u8, len: u32, block: u64, us: u64) -> Vec<u8> {
 
 /// A trace that is too long to be kept in memory.
 fn long() -> Vec<u8> {
-    FAR_AND_NEAR.repeat(FEW_ENOUGH + 1)
+    FAR_AND_NEAR.repeat(FEW_ENOUGH + packed::PLAIN)
 }
 
 const RECORD: &[u8] = b"5 0 64 8 0\n";
