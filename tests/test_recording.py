@@ -399,7 +399,7 @@ except floatgate.InputError as error:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_thread_of_polars_reads_a_table_and_writes_others(tmp_path: Path) -> None:
+def test_one_thread_of_polars_reads_a_table_while_others_are_written(tmp_path: Path) -> None:
     # The command gives polars one thread: what waited on it for something else would wait for ever.
     def command(*words: str) -> None:
         line = [sys.executable, "-m", "floatgate", *words]

@@ -20,7 +20,7 @@ them needed, and going through these time and again is a tenth of a short run.""
 
 THREADS = {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
 """So many threads for libraries that start one for each core. Beside a run there is no work for
-more: numpy's turn in a circle while they wait for matrices, and one writes tables in time."""
+more: numpy's turn in a circle while they wait for matrices, and one of polars reads in time."""
 
 
 def main() -> NoReturn:
