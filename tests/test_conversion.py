@@ -608,3 +608,26 @@ def test_every_example_of_the_page_runs(floatgate: Floatgate, tmp_path: Path) ->
             words += ["--set", "host.out-of-range=compact"]
         done = floatgate(*words, "--json")
         assert (done.returncode, done.stderr) == (0, ""), command
+
+
+def test_a_power_cut_finds_the_file_on_the_disk_before_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: set[int] = set()
+    named: list[Path] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def noted(handle: int) -> None:
+        fsync(handle)
+        synced.add(os.fstat(handle).st_ino)
+
+    def moved(path: Path, target: Path) -> Path:
+        assert path.stat().st_ino in synced
+        named.append(target)
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(Path, "replace", moved)
+    out = tmp_path / "w.parquet"
+    floatgate.convert("random-write", out, set={"workload.requests": 100})
+    assert named == [out]

@@ -95,6 +95,7 @@ impl<W: Write> Writer<W> {
                 && column.values.len() == rows
                 && column.optional == known.optional
                 && kind(&column.values) == kind(&known.values)
+                && words(&column.values) == words(&known.values)
         };
         assert!(
             columns.len() == self.schema.len() && columns.iter().zip(&self.schema).all(alike),
@@ -248,6 +249,11 @@ fn kind(values: &Values) -> (i32, Option<i32>) {
     }
 }
 
+/// The words that values count through.
+fn words(values: &Values) -> Option<&[String]> {
+    if let Values::Words(_, words) = values { Some(words) } else { None }
+}
+
 fn encoding(values: &Values) -> i32 {
     match values {
         Values::Zeros(_) | Values::U32(_) | Values::U64(_) => DELTA_BINARY_PACKED,
@@ -362,5 +368,35 @@ fn some<T: Copy>(
         write(&values.iter().copied().filter(has).collect::<Vec<_>>());
     } else {
         write(values);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    /// What readers find is compared in Python (`tests/test_tables.py`).
+    #[test]
+    fn rows_of_other_columns_are_a_bug_of_the_caller() {
+        let columns = || {
+            let word = Column::words("word", vec![0, 1], &["a", "b"]);
+            vec![Column::u64("number", vec![1, 2]), word]
+        };
+        let goes = |change: &dyn Fn(&mut Vec<Column>)| {
+            let mut writer = Writer::new(Vec::new());
+            writer.write(&columns()).unwrap();
+            let mut other = columns();
+            change(&mut other);
+            catch_unwind(AssertUnwindSafe(|| writer.write(&other).unwrap())).is_ok()
+        };
+        assert!(goes(&|_| {}));
+        assert!(goes(&|other| other[0].values = Values::Zeros(2)));
+        assert!(!goes(&|other| drop(other.pop())));
+        assert!(!goes(&|other| other[0].name = "other".into()));
+        assert!(!goes(&|other| other[0].optional = true));
+        assert!(!goes(&|other| other[0].values = Values::U32(vec![1, 2])));
+        assert!(!goes(&|other| other[0].values = Values::Zeros(3)));
+        assert!(!goes(&|other| other[1] = Column::words("word", vec![0, 1], &["a", "c"])));
     }
 }

@@ -14,7 +14,7 @@ from floatgate import engine
 from floatgate.engine import InputError, TableFile
 from floatgate.mistakes import FileError, NoFileError
 from floatgate.policy.finder import Finder
-from floatgate.result.files import reason
+from floatgate.result.files import reason, settle
 from floatgate.settings import Settings, pairs
 from floatgate.workloads.parquet import METADATA, SCHEMA
 from floatgate.workloads.reading import Reading, how_to_read, takes_reading
@@ -80,6 +80,7 @@ def convert(
             )
             said = {"schema": SCHEMA, "version": engine.version(), **json.loads(text)}
             file.finish([(METADATA, json.dumps(said))])
+            settle(unfinished)
         finally:
             file.abandon()
         _check(place, force=force)
