@@ -38,6 +38,8 @@ pub struct Agenda {
     sequence_end: u32,
     /// From this time since the base on, keys tell times apart no more.
     far: u64,
+    /// The least key of that time.
+    far_key: u64,
     place_bits: u32,
     /// Those of place and sequence.
     order_bits: u32,
@@ -85,6 +87,7 @@ impl Agenda {
             sequence: 0,
             sequence_end: 1 << sequence_bits,
             far: u64::MAX >> (place_bits + sequence_bits),
+            far_key: u64::MAX << (place_bits + sequence_bits),
             place_bits,
             order_bits: place_bits + sequence_bits,
         }
@@ -258,7 +261,15 @@ impl Agenda {
             node = at - 1;
         }
         self.first = best;
-        if best >> self.order_bits == self.far && best != NEVER {
+        if best >= self.far_key {
+            self.look_far(best);
+        }
+    }
+
+    /// All that is pending lies where keys tell times apart no more, or nothing is pending.
+    #[cold]
+    fn look_far(&mut self, best: u64) {
+        if best != NEVER {
             self.move_base();
         }
     }

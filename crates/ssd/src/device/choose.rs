@@ -42,16 +42,12 @@ impl Device {
         self.first_come && !self.apart
     }
 
-    /// Where that is so: the lane of the operation that waits for a die and came first of all, if that is
-    /// before one that is in no lane yet and no work for idle time.
-    #[inline]
-    pub(crate) fn lane_before(&self, die: DieId, op: u32) -> Option<usize> {
-        let foreground = self.dies[die].mask & !IDLE;
-        if foreground == 0 {
-            return None;
-        }
-        let lane = self.dies[die].first_come(&self.ops, foreground);
-        (self.ops[self.dies[die].lanes[lane].head].seq <= self.ops[op].seq).then_some(lane)
+    /// Where that is so: whether an operation that is in no lane yet came before all that waits for its die.
+    /// Work for idle time does not count.
+    #[inline(always)] // from one place
+    pub(crate) fn is_first(&self, die: DieId, op: u32) -> bool {
+        let (d, seq) = (&self.dies[die], self.ops[op].seq);
+        d.heads_of(d.mask & !IDLE).all(|head| self.ops[head].seq > seq)
     }
 
     /// Whether more than what waits decides what goes next: something may stand behind the lanes, or the

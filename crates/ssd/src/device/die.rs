@@ -233,6 +233,20 @@ impl Die {
         id
     }
 
+    /// The first operations of these lanes, which have some.
+    #[inline(always)]
+    pub(super) fn heads_of(&self, mask: u8) -> impl Iterator<Item = u32> {
+        let mut rest = mask;
+        std::iter::from_fn(move || {
+            if rest == 0 {
+                return None;
+            }
+            let lane = rest.trailing_zeros() as usize % BITS;
+            rest &= rest - 1;
+            Some(self.lanes[lane].head)
+        })
+    }
+
     /// Of these lanes, which have some, the one whose first operation came first of all.
     #[inline(always)]
     pub(super) fn first_come(&self, ops: &Ops, mask: u8) -> usize {

@@ -113,6 +113,15 @@ pub(crate) struct Device {
     pub(crate) stats: DeviceStats,
 }
 
+/// A command that is done.
+pub(crate) struct Finished {
+    pub(crate) verb: Verb,
+    /// The first of its operations: a list, of which [`Device::take_done`] has the next.
+    pub(crate) first: u32,
+    /// Whose that is.
+    pub(crate) owner: Owner,
+}
+
 impl Device {
     /// The device of a drive on which nothing runs.
     pub(crate) fn new<K: Kit>(drive: &Drive, policies: &Policies<K>) -> Self {
@@ -316,12 +325,12 @@ impl Device {
         self.attends
     }
 
-    /// A die's time has come. Returns whether its command is done; otherwise it may have to choose
+    /// A die's time has come. Returns its command, if that is done; otherwise it may have to choose
     /// ([`Device::is_choosing`]), or goes on.
     #[inline]
-    pub(crate) fn act(&mut self, clock: &mut Clock, die: DieId) -> bool {
+    pub(crate) fn act(&mut self, clock: &mut Clock, die: DieId) -> Option<Finished> {
         match self.dies[die].phase {
-            Phase::Finishing => return true,
+            Phase::Finishing => return Some(self.finish(die, clock.now)),
             Phase::Gathering => self.dies[die].choose(clock.now),
             Phase::SensingBeside => self.sensed(clock, die),
             Phase::Sensing => {
@@ -344,28 +353,27 @@ impl Device {
                 unreachable!("a die that waits plans nothing")
             }
         }
-        false
+        None
     }
 
-    /// A command is done. Returns what it was, and the first of its operations with their accounts of time:
-    /// a list, of which [`Device::take_done`] has the next. What correcting errors took goes to an
-    /// account of its own; the rest of the time is then that of plain reads. The die is about to
-    /// choose.
-    #[inline]
-    pub(crate) fn finish(&mut self, die: DieId, now: Time) -> (Verb, u32) {
+    /// A command is done: its operations have their accounts of time. The die is about to choose.
+    #[inline(always)] // from one place
+    fn finish(&mut self, die: DieId, now: Time) -> Finished {
         let d = &mut self.dies[die];
         let ran = d.finish(now);
         let (command, first) = (d.command, d.running);
-        self.book(first, &command, ran);
-        (command.verb, first)
+        let owner = self.book(first, &command, ran);
+        Finished { verb: command.verb, first, owner }
     }
 
-    /// Books the time of a command that is done to its operations, which took it so long. Nobody asks for
-    /// the account of a job's operation, which comes alone.
+    /// Books the time of a command that is done to its operations, which took it so long, and says whose
+    /// the first is. What correcting errors took goes to an account of its own; the rest of the time is then
+    /// that of plain reads. Nobody asks for the account of a job's operation, which comes alone.
     #[inline(always)]
-    fn book(&mut self, first: u32, command: &Command, ran: Dur) {
-        if self.ops[first].is_of_job() {
-            return;
+    fn book(&mut self, first: u32, command: &Command, ran: Dur) -> Owner {
+        let owner = self.ops[first].owner;
+        if let Owner::Job(_) = owner {
+            return owner;
         }
         let mut corrected = command.array - command.plain;
         if command.extra_out > 0
@@ -386,13 +394,13 @@ impl Device {
             op.spent.ecc += corrected.as_ns();
             at = op.next;
         }
+        owner
     }
 
-    /// Takes the first operation off a list of what is done. Returns whose it is, and the rest.
+    /// Takes the first operation off a list of what is done. Returns the rest.
     #[inline]
-    pub(crate) fn take_done(&mut self, first: u32) -> (Owner, u32) {
-        let op = &mut self.ops[first];
-        (op.owner, std::mem::replace(&mut op.next, NONE))
+    pub(crate) fn take_done(&mut self, first: u32) -> u32 {
+        std::mem::replace(&mut self.ops[first].next, NONE)
     }
 
     /// A host operation is off its die.

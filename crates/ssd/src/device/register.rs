@@ -8,7 +8,7 @@
 //! register waits for the channel, or behind the die.
 
 use super::die::{LANES, Phase, READS};
-use super::{Device, NONE, Work};
+use super::{Device, Finished, NONE, Work};
 use crate::config::Cache;
 use crate::sim::{Actor, Clock};
 use ftl::{OpView, Waited};
@@ -66,8 +66,8 @@ pub(crate) enum Turned {
     Nothing,
     /// It may take in what is programmed next.
     Free,
-    /// It has sent what was read: the first of the operations.
-    Sent(u32),
+    /// It has sent what was read.
+    Sent(Finished),
 }
 
 impl Registers {
@@ -245,14 +245,14 @@ impl Device {
             }
             State::Sending => {
                 *self.register(die) = Register::FREE;
-                self.book(op, &command, now - started);
+                let owner = self.book(op, &command, now - started);
                 // What waited for the register goes on.
                 match self.dies[die].phase {
                     Phase::Sensed => self.sensed(clock, die),
                     Phase::Asking => self.begin_at_once(clock, die),
                     _ => {}
                 }
-                Turned::Sent(op)
+                Turned::Sent(Finished { verb: command.verb, first: op, owner })
             }
             State::Free | State::Waiting | State::Loaded => {
                 unreachable!("a register that waits plans nothing")

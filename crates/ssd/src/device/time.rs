@@ -10,14 +10,29 @@ use nand::physics::program_time_factor;
 use nand::{Command, Level, Mode, Ppn, Source, Units, Verb};
 
 impl Device {
-    /// The command for an operation, and those chained to it, that starts now. The levels of
-    /// programs are decided.
-    #[inline(always)] // from two places, of which one is never hot
-    pub(crate) fn command<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, now: Time) -> Command {
-        let source = match self.ops[op].owner {
+    /// The same as [`Device::command`] where one page that is one mapping unit is all there is to it: most
+    /// commands of most drives. `None`: it is something else.
+    #[inline(always)] // every command comes by
+    pub(crate) fn plain_command<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32) -> Option<Command> {
+        if !self.plain || self.copyback {
+            return None;
+        }
+        self.one_page(ftl, op, self.source_of(ftl, op))
+    }
+
+    /// Who asks for an operation.
+    #[inline(always)]
+    fn source_of<K: Kit>(&self, ftl: &Ftl<K>, op: u32) -> Source {
+        match self.ops[op].owner {
             Owner::Job(id) => ftl.job(id).tag.source,
             Owner::Host(_) | Owner::Buffer(_) => Source::Host,
-        };
+        }
+    }
+
+    /// The command for an operation, and those chained to it, that starts now. The levels of
+    /// programs are decided.
+    pub(crate) fn command<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, now: Time) -> Command {
+        let source = self.source_of(ftl, op);
         if self.copyback
             && let Owner::Job(id) = self.ops[op].owner
             && let Some(command) = self.copy_inside(ftl, ftl.job(id), op, source, now)
@@ -92,8 +107,7 @@ impl Device {
         }
     }
 
-    /// The command for one page that is one mapping unit, where that is all there is to it: most commands
-    /// of most drives. `None`: it is something else.
+    /// The command for one page that is one mapping unit, if that is all there is to it.
     #[inline(always)]
     fn one_page<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source) -> Option<Command> {
         let PageOp { work, ppn, next, .. } = self.ops[op];

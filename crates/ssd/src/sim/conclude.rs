@@ -2,8 +2,8 @@
 
 use super::Sim;
 use super::jobs::Stepped;
-use crate::device::{LaneId, NONE, Owner, PageOp, Turned, Work};
-use ftl::{Kit, Lpn};
+use crate::device::{Finished, LaneId, NONE, Owner, PageOp, Turned, Work};
+use ftl::{JobId, Kit, Lpn};
 use kernel::Prio;
 use nand::{DieId, Ppn, Source, Store, Tag, Verb};
 
@@ -11,19 +11,12 @@ impl<K: Kit> Sim<K> {
     /// A die's time has come.
     #[inline]
     pub(super) fn die_event(&mut self, die: DieId) {
-        if self.device.act(&mut self.clock, die) {
-            self.conclude(die);
-        } else if self.device.is_choosing(die) {
-            self.look_for_work(die, None);
-        }
-    }
-
-    /// A command is done. Other dies may act on what follows; this one starts nothing before it
-    /// chooses, unless a job of its own goes on.
-    fn conclude(&mut self, die: DieId) {
         // 1. The die's books are closed, and the operations' accounts of time.
-        let (verb, op) = self.device.finish(die, self.clock.now);
-        self.conclude_command(die, verb, op);
+        if let Some(done) = self.device.act(&mut self.clock, die) {
+            self.conclude(die, &done);
+        } else if self.device.is_choosing(die) {
+            self.look_for_work(die);
+        }
     }
 
     /// The time of a die's register has come.
@@ -32,53 +25,78 @@ impl<K: Kit> Sim<K> {
         match self.device.act_on_register(&mut self.clock, die) {
             Turned::Nothing => {}
             Turned::Free => self.load_next(die),
-            Turned::Sent(op) => {
-                self.conclude_command(die, Verb::Read, op);
+            Turned::Sent(done) => {
+                self.conclude(die, &done);
                 self.device.look_round(&mut self.clock, die);
             }
         }
     }
 
-    /// What follows from a command that is off its die.
+    /// A command is off its die. Other dies may act on what follows; this one starts nothing before it
+    /// chooses, unless a job of its own goes on.
     #[inline(always)] // from two places, of which one is never hot
-    fn conclude_command(&mut self, die: DieId, verb: Verb, mut op: u32) {
+    fn conclude(&mut self, die: DieId, done: &Finished) {
+        let &Finished { verb, first, owner } = done;
         // 2. The cells take note, before the FTL does.
         if self.device.cells.is_some() {
-            self.age_cells(op);
+            self.age_cells(first);
         }
-        // 3. One operation after the other: the FTL takes note of it, then whose it was.
-        let (mut awaited, mut in_hand) = (None, None);
-        while op != NONE {
-            let (owner, rest) = self.device.take_done(op);
-            if let Owner::Job(id) = owner {
-                // It comes alone.
-                awaited = Some(self.is_awaited(op));
-                if let Stepped::InHand(op) = self.step_job(die, id, op) {
-                    in_hand = Some(op);
-                }
-            } else {
-                self.conclude_operation(die, op);
-            }
-            op = rest;
-        }
-        // 4. Reads of a page that was on its way have it now.
-        if verb == Verb::Program && !self.waits.for_program(die).is_empty() {
-            self.unpark(die);
-        }
-        // 5. Whoever waited for what a job did tries again.
-        match awaited {
-            Some(awaited) => self.follow_up(awaited),
-            None => self.start_jobs(),
-        }
-        // 6. The die chooses, if there is anything to choose.
-        if self.device.is_unasked(die) && in_hand.is_none() && !self.ftl.offers_idle_work() {
-            self.device.rest(&mut self.clock, die);
-        } else if self.device.is_choosing(die) {
-            self.look_for_work(die, in_hand);
+        if let Owner::Job(id) = owner {
+            self.conclude_step(die, verb, id, first);
+        } else {
+            self.conclude_operations(die, verb, first);
         }
         // 7. Its next command, if there is one, has asked for the channel: before the data that other
         //    dies have to send, or behind it.
         self.device.pass_channel_on(&mut self.clock, die, verb);
+    }
+
+    /// The command was for operations of the host, or of the buffer.
+    #[inline(always)] // as `conclude`
+    fn conclude_operations(&mut self, die: DieId, verb: Verb, mut op: u32) {
+        // 3. One operation after the other: the FTL takes note of it, then whose it was.
+        while op != NONE {
+            let rest = self.device.take_done(op);
+            self.conclude_operation(die, op);
+            op = rest;
+        }
+        self.conclude_program(die, verb);
+        // 5. Jobs that wait for this start.
+        self.start_jobs();
+        self.choose_or_rest(die);
+    }
+
+    /// The command was one step of a job, whose operation comes alone.
+    #[inline(always)] // as `conclude`
+    fn conclude_step(&mut self, die: DieId, verb: Verb, id: JobId, op: u32) {
+        // 3. The FTL takes note, and says what the job does next.
+        let awaited = self.is_awaited(op);
+        let stepped = self.step_job(die, id, op);
+        self.conclude_program(die, verb);
+        // 5. Whoever waited for what the job did tries again.
+        self.follow_up(awaited);
+        match stepped {
+            Stepped::InHand(op) => self.go_on_with(die, op),
+            Stepped::Began | Stepped::Away => self.choose_or_rest(die),
+        }
+    }
+
+    /// 4. Reads of a page that was on its way have it now.
+    #[inline(always)] // as `conclude`
+    fn conclude_program(&mut self, die: DieId, verb: Verb) {
+        if verb == Verb::Program && !self.waits.for_program(die).is_empty() {
+            self.unpark(die);
+        }
+    }
+
+    /// 6. The die chooses, if there is anything to choose.
+    #[inline(always)] // as `conclude`
+    fn choose_or_rest(&mut self, die: DieId) {
+        if self.device.is_unasked(die) && !self.ftl.offers_idle_work() {
+            self.device.rest(&mut self.clock, die);
+        } else if self.device.is_choosing(die) {
+            self.look_for_work(die);
+        }
     }
 
     /// One operation is done that is no job's.

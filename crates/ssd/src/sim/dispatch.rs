@@ -5,7 +5,7 @@ use super::jobs::Stepped;
 use crate::device::{LANES, LaneId, NONE, Owner, PageOp, Work};
 use ftl::{Hold, Kit, Lpn, OpView, Order, Queues, Waited, WriteCtx};
 use kernel::Idx;
-use nand::{Command, DieId, Ppn, Source, Tag};
+use nand::{DieId, Ppn, Source, Tag};
 
 /// Waiting operations of other requests are counted up to this many.
 const COUNTED: usize = 64;
@@ -57,18 +57,22 @@ impl<K: Kit> Sim<K> {
         }
     }
 
-    /// A die that chooses takes its next operation, or rests. One of a job may be in hand: it is in no lane
-    /// yet, and goes first if it came first ([`Stepped::InHand`]).
-    pub(super) fn look_for_work(&mut self, die: DieId, mut in_hand: Option<u32>) {
+    /// A job's next operation starts on the die that chooses, unless something is to go before it.
+    #[inline(always)] // from one place
+    pub(super) fn go_on_with(&mut self, die: DieId, op: u32) {
+        if self.device.is_first(die, op) && self.device.is_next(self.ftl.array(), op) {
+            self.begin(die, op);
+        } else {
+            self.device.insert(die, LaneId::Job, op);
+            self.look_for_work(die);
+        }
+    }
+
+    /// A die that chooses takes its next operation, or rests.
+    pub(super) fn look_for_work(&mut self, die: DieId) {
         loop {
             let (now, order) = (self.clock.now, &mut self.ftl.policies.order);
-            let next = if let Some(op) = in_hand.take() {
-                let Some(before) = self.device.lane_before(die, op) else {
-                    return self.begin_from(die, LaneId::Job as usize, op);
-                };
-                self.device.insert(die, LaneId::Job, op);
-                Some(before)
-            } else if self.device.chooses_apart() {
+            let next = if self.device.chooses_apart() {
                 let next = self.next_lane_apart(die);
                 if let Some(lane @ LANES..) = next {
                     return self.device.go_on_with(&mut self.clock, die, lane);
@@ -90,17 +94,17 @@ impl<K: Kit> Sim<K> {
                 None => self.idle_work(die),
             };
             let Some((id, op)) = job else { return self.device.rest(&mut self.clock, die) };
-            in_hand = match self.step_job(die, id, op) {
+            match self.step_job_late(die, id, op) {
                 Stepped::Began => return,
-                Stepped::InHand(op) => Some(op),
-                Stepped::Away => None,
-            };
+                Stepped::InHand(op) => self.device.insert(die, LaneId::Job, op),
+                Stepped::Away => {}
+            }
             self.follow_up(false);
         }
     }
 
     /// Starts an operation that was taken from a lane of a die.
-    #[inline(always)] // from two places, one after the other
+    #[inline(always)] // from one place
     fn begin_from(&mut self, die: DieId, lane: usize, op: u32) {
         let op = self.device.make_ready(self.ftl.array(), die, lane, op);
         self.begin(die, op);
@@ -114,19 +118,29 @@ impl<K: Kit> Sim<K> {
     }
 
     /// Starts an operation (and those chained to it) on a die that is free or chooses.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin(&mut self, die: DieId, op: u32) {
-        let command = self.command(die, op);
+        self.decide(die, op);
+        // Not one command from both: that would be put together in memory and copied from there.
+        match self.device.plain_command(&self.ftl, op) {
+            Some(command) => self.device.start(&mut self.clock, die, op, command),
+            None => self.begin_apart(die, op),
+        }
+    }
+
+    /// The same of what is more than one page, when its levels are decided.
+    #[inline(never)]
+    fn begin_apart(&mut self, die: DieId, op: u32) {
+        let command = self.device.command(&self.ftl, op, self.clock.now);
         self.device.start(&mut self.clock, die, op, command);
     }
 
-    /// The command for an operation that begins.
+    /// Decides the levels of an operation that begins, if it is a program and levels differ.
     #[inline(always)] // from two places, of which one is never hot
-    fn command(&mut self, die: DieId, op: u32) -> Command {
+    fn decide(&mut self, die: DieId, op: u32) {
         if self.device.ops[op].work == Work::Program && self.ftl.constant_level().is_none() {
             self.decide_levels(die, op);
         }
-        self.device.command(&self.ftl, op, self.clock.now)
     }
 
     /// What is programmed next on a die that is programming takes in its data, where there is a register
@@ -144,7 +158,8 @@ impl<K: Kit> Sim<K> {
         let Some(lane) = self.device.next_to_load(die, pick) else { return };
         let op = self.device.pop(die, lane);
         let op = self.device.make_ready(self.ftl.array(), die, lane, op);
-        let command = self.command(die, op);
+        self.decide(die, op);
+        let command = self.device.command(&self.ftl, op, self.clock.now);
         self.device.load(&mut self.clock, die, op, command);
     }
 

@@ -44,8 +44,14 @@ impl<K: Kit> Sim<K> {
         if self.ftl.job(id).background { LaneId::Idle } else { LaneId::Job }
     }
 
+    #[inline(never)]
+    pub(super) fn step_job_late(&mut self, here: DieId, id: JobId, op: u32) -> Stepped {
+        self.step_job(here, id, op)
+    }
+
     /// Asks a job, whose operation `op` is over, for its next action. If that is on `here`, which chooses,
     /// it may start; otherwise it is queued where it belongs.
+    #[inline(always)] // from what follows when a command is done
     pub(super) fn step_job(&mut self, here: DieId, id: JobId, op: u32) -> Stepped {
         let (lane, hold) = (self.lane_of(id), self.ftl.job(id).hold);
         let action = self.ftl.advance(id, self.clock.now);
@@ -109,7 +115,7 @@ impl<K: Kit> Sim<K> {
             // A timer may have left work for dies that have nothing else to do.
             for die in (0..self.ftl.geometry().dies()).map(DieId::new) {
                 if self.device.wake_idle(&self.clock, die) {
-                    self.look_for_work(die, None);
+                    self.look_for_work(die);
                 }
             }
         }

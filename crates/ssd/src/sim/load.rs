@@ -120,7 +120,7 @@ impl<K: Kit> Sim<K> {
             self.device.ops.line_up(first);
             let mut op = first;
             while op != NONE {
-                let (_, rest) = self.device.take_done(op);
+                let rest = self.device.take_done(op);
                 self.page_done(op);
                 op = rest;
             }

@@ -66,11 +66,11 @@ fn who_comes_first_is_asked_of_the_lanes_alone_where_nothing_stands_before_them(
         plain.ops[op].seq = seq;
         op
     });
-    assert_eq!(plain.lane_before(DIE, op), None);
+    assert!(plain.is_first(DIE, op));
     plain.insert(DIE, LaneId::Idle, early);
     plain.insert(DIE, LaneId::Write, late);
-    assert_eq!(plain.lane_before(DIE, op), None);
-    assert_eq!(plain.lane_before(DIE, late), Some(LaneId::Write as usize));
+    assert!(plain.is_first(DIE, op));
+    assert!(!plain.is_first(DIE, late));
 }
 
 /// Operations that came in any order, to any lanes, are served in that order, and nobody is asked; what is

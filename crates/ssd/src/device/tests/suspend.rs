@@ -83,9 +83,8 @@ impl OneDie {
     fn run_until(&mut self, until: Time) {
         while let Some((at, Actor::Die(_))) = self.clock.next().filter(|(at, _)| *at <= until) {
             self.clock.now = at;
-            if self.device.act(&mut self.clock, DIE) {
-                let (_, op) = self.device.finish(DIE, at);
-                self.note(op, at);
+            if let Some(done) = self.device.act(&mut self.clock, DIE) {
+                self.note(done.first, at);
                 self.choose();
                 if self.follow > 0 && self.done.last().is_some_and(|d| d.class == 0) {
                     self.follow -= 1;
@@ -378,6 +377,7 @@ fn the_place_of_suspends_is_nobody_elses() {
     let (mut device, mut clock) = device(1, Bus::Included, None);
     let op = operation(&mut device, Work::Read, Time::ZERO);
     device.start(&mut clock, DIE, op, Command::new(Verb::Read, Source::Map, READ));
-    device.finish(DIE, us(50));
+    clock.now = us(50);
+    device.act(&mut clock, DIE);
     device.sum_up();
 }
