@@ -197,6 +197,12 @@ impl<K: Kit> Ftl<K> {
         self.space.array()
     }
 
+    /// Whether a block was erased since counting began.
+    #[inline]
+    pub fn has_erased(&self) -> bool {
+        self.space.counts.erase.total() > 0
+    }
+
     /// What has been done so far.
     #[inline] // so that who wants one of them takes that one
     pub fn counts(&self) -> Counts {

@@ -41,6 +41,7 @@ pub struct Agenda {
     /// The least key of that time.
     far_key: u64,
     place_bits: u32,
+    place_mask: u64,
     /// Those of place and sequence.
     order_bits: u32,
 }
@@ -89,6 +90,7 @@ impl Agenda {
             far: u64::MAX >> (place_bits + sequence_bits),
             far_key: u64::MAX << (place_bits + sequence_bits),
             place_bits,
+            place_mask: (1 << place_bits) - 1,
             order_bits: place_bits + sequence_bits,
         }
     }
@@ -241,7 +243,7 @@ impl Agenda {
         if key == NEVER {
             return None;
         }
-        let place = key as usize & ((1 << self.place_bits) - 1);
+        let place = (key & self.place_mask) as usize;
         let at = Time::from_ns(self.base + (key >> self.order_bits));
         Some((at, self.holders[place] as usize))
     }

@@ -162,6 +162,12 @@ impl<S: Store> Array<S> {
     #[inline]
     pub fn is_written(&self, ppn: Ppn) -> bool {
         let (block, slot) = self.geometry.split(ppn);
+        self.has_written(block, slot)
+    }
+
+    /// The same of a slot of a block.
+    #[inline]
+    pub fn has_written(&self, block: BlockId, slot: u32) -> bool {
         slot < self.next[block] || self.is_kept(block, slot)
     }
 

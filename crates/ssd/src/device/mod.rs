@@ -26,9 +26,9 @@ pub(crate) use suspend::{SUSPEND, Suspends};
 use crate::config::{ChannelFirst, Drive, MultiPlane};
 use crate::sim::{Actor, Clock};
 use die::{Passed, Phase};
-use ftl::{Cost, JobId, Kit, Order, Policies, Queues, Waiting};
-use kernel::{BitSet, Dur, Idx, IndexVec, Time};
-use nand::{Bus, ChannelId, Command, DieId, Geometry, Timing, Units, Verb};
+use ftl::{Cost, JobId, Kit, Lpn, Order, Policies, Queues, Waiting};
+use kernel::{BitSet, Dur, Idx, IndexVec, Prio, Time};
+use nand::{Bus, ChannelId, Command, DieId, Geometry, Ppn, Timing, Units, Verb};
 use register::Registers;
 use suspend::Suspension;
 use time::program_by_wear;
@@ -120,6 +120,19 @@ pub(crate) struct Finished {
     pub(crate) first: u32,
     /// Whose that is.
     pub(crate) owner: Owner,
+}
+
+/// What an operation that is done was.
+#[derive(Copy, Clone)]
+pub(crate) struct Done {
+    pub(crate) owner: Owner,
+    pub(crate) work: Work,
+    pub(crate) modify: bool,
+    pub(crate) rides: bool,
+    pub(crate) lpn: Option<Lpn>,
+    pub(crate) ppn: Option<Ppn>,
+    pub(crate) prio: Prio,
+    pub(crate) seq: u64,
 }
 
 impl Device {
@@ -397,10 +410,13 @@ impl Device {
         owner
     }
 
-    /// Takes the first operation off a list of what is done. Returns the rest.
+    /// Takes the first operation off a list of what is done. Returns what it was, and the rest.
     #[inline]
-    pub(crate) fn take_done(&mut self, first: u32) -> u32 {
-        std::mem::replace(&mut self.ops[first].next, NONE)
+    pub(crate) fn take_done(&mut self, first: u32) -> (Done, u32) {
+        let op = &mut self.ops[first];
+        let rest = std::mem::replace(&mut op.next, NONE);
+        let &mut PageOp { owner, work, modify, rides, lpn, ppn, prio, seq, .. } = op;
+        (Done { owner, work, modify, rides, lpn, ppn, prio, seq }, rest)
     }
 
     /// A host operation is off its die.

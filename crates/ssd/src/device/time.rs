@@ -17,22 +17,13 @@ impl Device {
         if !self.plain || self.copyback {
             return None;
         }
-        self.one_page(ftl, op, self.source_of(ftl, op))
-    }
-
-    /// Who asks for an operation.
-    #[inline(always)]
-    fn source_of<K: Kit>(&self, ftl: &Ftl<K>, op: u32) -> Source {
-        match self.ops[op].owner {
-            Owner::Job(id) => ftl.job(id).tag.source,
-            Owner::Host(_) | Owner::Buffer(_) => Source::Host,
-        }
+        self.one_page(ftl, op)
     }
 
     /// The command for an operation, and those chained to it, that starts now. The levels of
     /// programs are decided.
     pub(crate) fn command<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, now: Time) -> Command {
-        let source = self.source_of(ftl, op);
+        let source = source_of(ftl, self.ops[op].owner);
         if self.copyback
             && let Owner::Job(id) = self.ops[op].owner
             && let Some(command) = self.copy_inside(ftl, ftl.job(id), op, source, now)
@@ -40,7 +31,7 @@ impl Device {
             return command;
         }
         if self.plain
-            && let Some(command) = self.one_page(ftl, op, source)
+            && let Some(command) = self.one_page(ftl, op)
         {
             return command;
         }
@@ -109,14 +100,14 @@ impl Device {
 
     /// The command for one page that is one mapping unit, if that is all there is to it.
     #[inline(always)]
-    fn one_page<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source) -> Option<Command> {
-        let PageOp { work, ppn, next, .. } = self.ops[op];
+    fn one_page<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32) -> Option<Command> {
+        let PageOp { owner, work, ppn, next, .. } = self.ops[op];
         let slot = ppn?;
         let page_type = self.geometry.page_type(ftl.page_of(slot)?);
         if next != NONE {
             return None;
         }
-        let level = ftl.level_of(slot);
+        let (source, level) = (source_of(ftl, owner), ftl.level_of(slot));
         match work {
             Work::Read if self.cells.is_none() => {
                 self.stats.read_by_level[level as usize] += 1;
@@ -319,6 +310,15 @@ impl Device {
             time += self.timing.read(level, page_type) * reads;
         }
         time
+    }
+}
+
+/// Who asks for an operation of this owner.
+#[inline(always)]
+fn source_of<K: Kit>(ftl: &Ftl<K>, owner: Owner) -> Source {
+    match owner {
+        Owner::Job(id) => ftl.job(id).tag.source,
+        Owner::Host(_) | Owner::Buffer(_) => Source::Host,
     }
 }
 

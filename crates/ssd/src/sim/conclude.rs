@@ -2,7 +2,7 @@
 
 use super::Sim;
 use super::jobs::Stepped;
-use crate::device::{Finished, LaneId, NONE, Owner, PageOp, Turned, Work};
+use crate::device::{Done, Finished, LaneId, NONE, Owner, PageOp, Turned, Work};
 use ftl::{JobId, Kit, Lpn};
 use kernel::Prio;
 use nand::{DieId, Ppn, Source, Store, Tag, Verb};
@@ -56,8 +56,8 @@ impl<K: Kit> Sim<K> {
     fn conclude_operations(&mut self, die: DieId, verb: Verb, mut op: u32) {
         // 3. One operation after the other: the FTL takes note of it, then whose it was.
         while op != NONE {
-            let rest = self.device.take_done(op);
-            self.conclude_operation(die, op);
+            let (done, rest) = self.device.take_done(op);
+            self.conclude_operation(die, op, done);
             op = rest;
         }
         self.conclude_program(die, verb);
@@ -101,8 +101,8 @@ impl<K: Kit> Sim<K> {
 
     /// One operation is done that is no job's.
     #[inline(always)] // from one place
-    fn conclude_operation(&mut self, die: DieId, op: u32) {
-        let PageOp { work, modify, rides, lpn, ppn, prio, seq, .. } = self.device.ops[op];
+    fn conclude_operation(&mut self, die: DieId, op: u32, done: Done) {
+        let Done { owner, work, modify, rides, lpn, ppn, prio, seq } = done;
         self.device.leave(die);
         if rides {
             // Others of its group have done the rest.
@@ -124,7 +124,7 @@ impl<K: Kit> Sim<K> {
         } else {
             self.ftl.unmapped_read_done();
         }
-        self.page_done(op);
+        self.page_done(op, owner);
     }
 
     /// Whoever waited for what a job has done tries again. `awaited`: a read waits for the page that

@@ -138,7 +138,7 @@ impl<K: Kit> Sim<K> {
     /// Decides the levels of an operation that begins, if it is a program and levels differ.
     #[inline(always)] // from two places, of which one is never hot
     fn decide(&mut self, die: DieId, op: u32) {
-        if self.device.ops[op].work == Work::Program && self.ftl.constant_level().is_none() {
+        if self.ftl.constant_level().is_none() && self.device.ops[op].work == Work::Program {
             self.decide_levels(die, op);
         }
     }

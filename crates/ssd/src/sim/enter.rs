@@ -169,7 +169,7 @@ impl<K: Kit> Sim<K> {
             if carries {
                 self.carry(op);
             } else if self.buffer.is_none() {
-                self.enter(op);
+                self.enter(op, lpn, work);
             } else {
                 self.enter_page(op);
             }
@@ -235,12 +235,17 @@ impl<K: Kit> Sim<K> {
 
     /// A host page operation is done in the drive; what was read still has to go to the host.
     #[inline(always)] // as `enter`
-    pub(super) fn page_done(&mut self, op: u32) {
+    pub(super) fn page_done(&mut self, op: u32, owner: Owner) {
         if self.front.is_some() {
             self.page_ready(op);
         } else {
-            self.page_answered(op);
+            self.page_answered(op, owner);
         }
+    }
+
+    #[inline(never)]
+    pub(super) fn page_done_late(&mut self, op: u32) {
+        self.page_done(op, self.device.ops[op].owner);
     }
 
     #[cold]
@@ -254,16 +259,17 @@ impl<K: Kit> Sim<K> {
 
     /// What was read has gone to the host.
     fn page_carried(&mut self, op: u32) {
-        if let (Owner::Host(id), Some(front)) = (self.device.ops[op].owner, &mut self.front) {
+        let owner = self.device.ops[op].owner;
+        if let (Owner::Host(id), Some(front)) = (owner, &mut self.front) {
             front.add_data(id, op);
         }
-        self.page_answered(op);
+        self.page_answered(op, owner);
     }
 
     /// A host page operation is done; with the last one its request is.
     #[inline(always)] // into the loop over what a command has done
-    fn page_answered(&mut self, op: u32) {
-        match self.device.ops[op].owner {
+    fn page_answered(&mut self, op: u32, owner: Owner) {
+        match owner {
             Owner::Host(id) => {
                 if self.requests.safe.is_some() {
                     self.page_safe(id, op);
@@ -344,16 +350,15 @@ impl<K: Kit> Sim<K> {
 
     #[inline(never)]
     fn enter_late(&mut self, op: u32) {
-        self.enter(op);
+        self.enter(op, self.lpn_of(op), self.device.ops[op].work);
     }
 
     /// A host page operation reaches the FTL.
     #[inline(always)] // into the loop over the pages of a request
-    fn enter(&mut self, op: u32) {
-        let lpn = self.lpn_of(op);
+    fn enter(&mut self, op: u32, lpn: Lpn, work: Work) {
         if self.waits.is_locked(lpn) {
             self.park(op, Condition::Page(lpn));
-        } else if self.device.ops[op].work == Work::Program {
+        } else if work == Work::Program {
             self.enter_write(op, lpn);
         } else {
             self.enter_read(op, lpn);
@@ -374,14 +379,13 @@ impl<K: Kit> Sim<K> {
             self.park(op, Condition::Refresh);
             return;
         }
-        let o = &mut self.device.ops[op];
-        let lane = if o.prio == Prio::High { LaneId::ReadHigh } else { LaneId::Read };
-        self.requests.stats.host_page_reads += u64::from(!o.modify);
+        let PageOp { prio, modify, .. } = self.device.ops[op];
+        let lane = if prio == Prio::High { LaneId::ReadHigh } else { LaneId::Read };
+        self.requests.stats.host_page_reads += u64::from(!modify);
         if self.pending_read == PendingRead::Memory && self.is_on_its_way(lpn) {
             self.read_memory(op);
             return;
         }
-        let o = &mut self.device.ops[op];
         let Some(ppn) = self.ftl.read(lpn, self.clock.now) else {
             self.requests.stats.unmapped_reads += 1;
             if self.unmapped_read == UnmappedRead::Zero {
@@ -392,13 +396,14 @@ impl<K: Kit> Sim<K> {
             self.enqueue_late(die, lane, op);
             return;
         };
-        o.ppn = Some(ppn);
-        if self.watch.unmet.as_ref().is_some_and(|fresh| fresh.has(&self.ftl, ppn)) {
+        self.device.ops[op].ppn = Some(ppn);
+        let (block, slot) = self.ftl.geometry().split(ppn);
+        if self.watch.unmet.as_ref().is_some_and(|fresh| fresh.has(&self.ftl, block, slot)) {
             self.watch.unmet = None;
         }
         let die = self.ftl.geometry().die_of_slot(ppn);
-        let pending = !self.ftl.array().is_written(ppn);
-        if self.splits && !self.device.ops[op].modify {
+        let pending = !self.ftl.array().has_written(block, slot);
+        if self.splits && !modify {
             self.await_others(op, die, lane, pending);
         } else if pending {
             self.await_program(op, die);
@@ -626,14 +631,14 @@ impl<K: Kit> Sim<K> {
     }
 
     fn transferred(&mut self, op: u32, place: Option<u32>) {
-        let Some(place) = place else { return self.page_done(op) };
+        let Some(place) = place else { return self.page_done_late(op) };
         let stretch = self.requests.barrier.current();
         let buffer = self.buffer.as_mut().expect("it has a place");
         let volatile = buffer.is_volatile();
         let (done, arrived) = buffer.arrived(place, op, stretch);
         let spent = self.device.ops[op].spent;
         if done {
-            self.page_done(op);
+            self.page_done_late(op);
         }
         match arrived {
             Arrived::Stays => {}
@@ -712,7 +717,7 @@ impl<K: Kit> Sim<K> {
         }
         if let Some(write) = flushed.owed {
             self.device.ops[write].spent.then(&spent);
-            self.page_done(write);
+            self.page_done_late(write);
         }
         if volatile && self.requests.barrier.leave(flushed.stretch) {
             self.end_flushes(&spent);

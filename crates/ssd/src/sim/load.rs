@@ -120,8 +120,8 @@ impl<K: Kit> Sim<K> {
             self.device.ops.line_up(first);
             let mut op = first;
             while op != NONE {
-                let rest = self.device.take_done(op);
-                self.page_done(op);
+                let (done, rest) = self.device.take_done(op);
+                self.page_done(op, done.owner);
                 op = rest;
             }
         } else if self.waits.for_space() > 0 || !self.place_group(first) {

@@ -9,7 +9,7 @@ use crate::host::{InFront, Inside, Requests};
 use crate::record::{Look, Recorder, Sink};
 use ftl::{Counts, Ftl, Kit};
 use kernel::{BitSet, Idx, Time};
-use nand::{BlockId, Ppn, Source};
+use nand::{BlockId, Source};
 
 /// Who watches.
 pub(super) struct Watch {
@@ -121,32 +121,41 @@ impl<K: Kit> Sim<K> {
 
 /// Where the drive stood when the run began: which pages it has programmed since.
 pub(crate) struct Fresh {
-    /// Blocks that were erased.
-    erased: BitSet,
+    /// Blocks that were complete.
+    complete: BitSet,
     /// Those that were partly written, in order, and how far.
     open: Vec<(BlockId, u32)>,
 }
 
 impl Fresh {
     pub(crate) fn since<K: Kit>(ftl: &Ftl<K>) -> Self {
-        let mut fresh = Self { erased: BitSet::new(ftl.geometry().blocks()), open: Vec::new() };
+        let mut fresh = Self { complete: BitSet::new(ftl.geometry().blocks()), open: Vec::new() };
         for block in (0..ftl.geometry().blocks()).map(BlockId::new) {
             match ftl.array().next_page(block) {
-                0 => fresh.erased.set(block.index()),
+                0 => {}
                 next if next < ftl.geometry().pages_per_block() => fresh.open.push((block, next)),
-                _ => {}
+                _ => fresh.complete.set(block.index()),
             }
         }
         fresh
     }
 
-    /// Whether a slot was programmed since.
-    pub(crate) fn has<K: Kit>(&self, ftl: &Ftl<K>, ppn: Ppn) -> bool {
-        let (block, slot) = ftl.geometry().split(ppn);
-        ftl.array().erases()[block] > 0
-            || self.erased.get(block.index())
-            || (self.open.binary_search_by_key(&block, |(b, _)| *b))
-                .is_ok_and(|at| slot >= self.open[at].1)
+    /// Whether a slot of a block was programmed since. Most drives are read where they were complete.
+    #[inline]
+    pub(crate) fn has<K: Kit>(&self, ftl: &Ftl<K>, block: BlockId, slot: u32) -> bool {
+        let stands = self.complete.get(block.index()) && !ftl.has_erased();
+        !stands && self.is_since(ftl, block, slot)
+    }
+
+    #[inline(never)]
+    fn is_since<K: Kit>(&self, ftl: &Ftl<K>, block: BlockId, slot: u32) -> bool {
+        if ftl.array().erases()[block] > 0 {
+            return true;
+        }
+        match self.open.binary_search_by_key(&block, |(b, _)| *b) {
+            Ok(at) => slot >= self.open[at].1,
+            Err(_) => !self.complete.get(block.index()),
+        }
     }
 }
 
