@@ -386,6 +386,29 @@ fn a_read_meets_what_was_written_since_a_full_block_was_erased() {
     assert!(session.sim().read_what_it_wrote());
 }
 
+/// A page lies behind others in a block that was partly written when the session began: a read of it meets what
+/// the session wrote, and a read of those before does not.
+#[test]
+fn a_read_meets_what_was_written_into_a_block_that_was_open() {
+    let mut session = session(&drive(&["precondition.fill=0.3"]));
+    let array = session.sim().ftl().array();
+    let began: Vec<u32> = (0..16).map(|block| array.next_page(BlockId::new(block))).collect();
+    let lies = |session: &Session, page: u32| {
+        let ftl = session.sim().ftl();
+        ftl.find(Lpn::from_u32(page)).map(|slot| ftl.geometry().split(slot))
+    };
+    let was_open = |block: BlockId| (1..8).contains(&began[block.index()]);
+    let is_old = |&page: &u32| lies(&session, page).is_some_and(|(block, _)| was_open(block));
+    let old = (0..PAGES).find(is_old).expect("blocks are open");
+    alone(&mut session, &write(0, u64::from(PAGES)));
+    let (block, slot) = lies(&session, PAGES).expect("it was written");
+    assert!(was_open(block) && slot >= began[block.index()]);
+    alone(&mut session, &read(0, u64::from(old)));
+    assert!(!session.sim().read_what_it_wrote());
+    alone(&mut session, &read(0, u64::from(PAGES)));
+    assert!(session.sim().read_what_it_wrote());
+}
+
 #[test]
 fn what_needs_to_know_the_requests_is_refused_all_at_once() {
     let settings = [
