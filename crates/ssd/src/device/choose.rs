@@ -47,7 +47,7 @@ impl Device {
     #[inline(always)] // from one place
     pub(crate) fn is_first(&self, die: DieId, op: u32) -> bool {
         let (d, seq) = (&self.dies[die], self.ops[op].seq);
-        d.heads_of(d.mask & !IDLE).all(|head| self.ops[head].seq > seq)
+        d.heads_of(&self.ops, d.mask & !IDLE).all(|(_, first)| first > seq)
     }
 
     /// Whether more than what waits decides what goes next: something may stand behind the lanes, or the

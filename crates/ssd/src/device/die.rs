@@ -233,9 +233,9 @@ impl Die {
         id
     }
 
-    /// The first operations of these lanes, which have some.
+    /// The lanes of a mask, each with the place in the order of arrival that its first operation has.
     #[inline(always)]
-    pub(super) fn heads_of(&self, mask: u8) -> impl Iterator<Item = u32> {
+    pub(super) fn heads_of(&self, ops: &Ops, mask: u8) -> impl Iterator<Item = (usize, u64)> {
         let mut rest = mask;
         std::iter::from_fn(move || {
             if rest == 0 {
@@ -243,24 +243,15 @@ impl Die {
             }
             let lane = rest.trailing_zeros() as usize % BITS;
             rest &= rest - 1;
-            Some(self.lanes[lane].head)
+            Some((lane, ops[self.lanes[lane].head].seq))
         })
     }
 
     /// Of these lanes, which have some, the one whose first operation came first of all.
     #[inline(always)]
     pub(super) fn first_come(&self, ops: &Ops, mask: u8) -> usize {
-        let (mut first, mut least) = (0, u64::MAX);
-        let mut rest = mask;
-        while rest != 0 {
-            let lane = rest.trailing_zeros() as usize % BITS;
-            rest &= rest - 1;
-            let seq = ops[self.lanes[lane].head].seq;
-            if seq < least {
-                (first, least) = (lane, seq);
-            }
-        }
-        first
+        let first = self.heads_of(ops, mask).min_by_key(|(_, seq)| *seq);
+        first.map_or(0, |(lane, _)| lane)
     }
 
     /// Finds the first operation of each of these foreground lanes, which have some.

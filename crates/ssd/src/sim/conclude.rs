@@ -76,7 +76,7 @@ impl<K: Kit> Sim<K> {
         // 5. Whoever waited for what the job did tries again.
         self.follow_up(awaited);
         match stepped {
-            Stepped::InHand(op) => self.go_on_with(die, op),
+            Stepped::InHand(op) => self.continue_job(die, op),
             Stepped::Began | Stepped::Away => self.choose_or_rest(die),
         }
     }

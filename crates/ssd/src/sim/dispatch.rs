@@ -59,7 +59,7 @@ impl<K: Kit> Sim<K> {
 
     /// A job's next operation starts on the die that chooses, unless something is to go before it.
     #[inline(always)] // from one place
-    pub(super) fn go_on_with(&mut self, die: DieId, op: u32) {
+    pub(super) fn continue_job(&mut self, die: DieId, op: u32) {
         if self.device.is_first(die, op) && self.device.is_next(self.ftl.array(), op) {
             self.begin(die, op);
         } else {
