@@ -92,6 +92,10 @@ fuzz: $(EXTENSION) ## Feed damaged files to every reader, by coverage where a ni
 	$(BIN)/python tests/fuzz.py --seconds 30
 	$(BIN)/python tests/damage.py
 
+.PHONY: roam
+roam: $(EXTENSION) ## Run random drives for SECONDS; a finding is shrunk and stored (long)
+	$(BIN)/python tests/roam.py --seconds $(or $(SECONDS),600)
+
 .PHONY: mutants
 mutants: $(BIN)/python ## Change our own code in N places, which SEED picks; what do tests miss? (long)
 	$(BIN)/python scripts/mutants/run.py --n $(or $(N),300) --seed $(or $(SEED),1)

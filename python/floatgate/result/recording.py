@@ -42,7 +42,11 @@ class Recording:
         try:
             prefix = unfinished("")
             self._unfinished = Path(tempfile.mkdtemp(prefix=prefix, dir=self._folder))
-            self._lock = locked(self._unfinished)
+            try:
+                self._lock = locked(self._unfinished)
+            except OSError:
+                self._unfinished.rmdir()
+                raise
         except OSError as error:
             self._remove_made()
             message = f"{folder}: no result can be stored here ({reason(error)})"
