@@ -66,6 +66,10 @@ def drive_file(folder: Path, *, blocks: int = 320, endurance: int = 1_000_000) -
     return path
 
 
+class NotServedError(AssertionError):
+    """A server ended before it began to serve, with what it printed."""
+
+
 class Served:
     """A server of the command line."""
 
@@ -81,8 +85,9 @@ class Served:
         )
         end = time.monotonic() + LONG
         while "serving " not in (folder / "errors").read_text():
-            assert self.process.poll() is None, (folder / "errors").read_text()
-            assert time.monotonic() < end, "it does not begin"
+            if self.process.poll() is not None or time.monotonic() > end:
+                self.close()
+                raise NotServedError((folder / "errors").read_text())
             time.sleep(0.02)
 
     @property
