@@ -199,7 +199,8 @@ def test_frames_hold_the_numbers(described: Description) -> None:
     assert described.accuracy()["window"].to_list() == [1, 2, 3]
     assert described.size_classes()["read"].sum() == described.requests.read.requests
     assert described.frequent_sizes()["share"].sum() == pytest.approx(1)
-    assert described.runs()["bytes"].sum() == described.requests.all.bytes
+    of = described.requests
+    assert described.runs()["bytes"].sum() == of.all.bytes + of.trim.bytes
     differences = described.demand_differences()
     assert differences.filter(epoch_ns=MINUTE).height == 201
     assert described.over_day().height == 0
