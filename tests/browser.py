@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import pytest
 
@@ -24,6 +24,11 @@ _FLAGS = (
 _SECONDS = 120
 
 
+FONT_SETS = {"dejavu": "DejaVu Sans", "liberation": "Liberation Sans"}
+"""Fonts that pages are tried with, by the family that stands for each: the first ones are a seventh
+wider. A browser that has one set has no other font, so a page looks alike on every machine."""
+
+
 class Opened(NamedTuple):
     """What happened while a page was opened and drew itself."""
 
@@ -32,13 +37,20 @@ class Opened(NamedTuple):
 
 
 class Browser:
-    """One browser for several pages; `pytest.skip` where there is none."""
+    """One browser for several pages; `pytest.skip` where there is none.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: For what the browser keeps.
+        fonts: A key of `FONT_SETS`, whose fonts are the only ones; by default those of the machine.
+    """
+
+    def __init__(self, folder: Path, fonts: str | None = None) -> None:
         found = shutil.which("chromium") or shutil.which("chromium-browser")
         if not found:
-            assert not os.environ.get("FLOATGATE_REQUIRE_BROWSER"), "there is no browser"
-            pytest.skip("there is no chromium to draw the page")
+            skip("there is no chromium to draw the page")
+        environment = dict(os.environ)
+        if fonts:
+            environment["FONTCONFIG_FILE"] = str(_only(fonts, folder))
         # The browser reads commands from the descriptor 3 and writes to 4. Descriptors out of
         # their way first, then a Python that puts them there and becomes the browser.
         (read, self._to), (self._from, write) = os.pipe(), os.pipe()
@@ -48,7 +60,7 @@ class Browser:
         command = [sys.executable, "-c", become, *map(str, theirs), found, *_FLAGS]
         command += [f"--user-data-dir={folder}", "about:blank"]
         self._process = subprocess.Popen(
-            command, pass_fds=theirs, start_new_session=True,
+            command, pass_fds=theirs, start_new_session=True, env=environment,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         for fd in (read, write, *theirs):
@@ -168,6 +180,38 @@ class Browser:
             if not more:
                 return
             self._left += more
+
+
+def skip(reason: str) -> NoReturn:
+    """Skips a test that needs a browser; where one is required, the test fails."""
+    assert not os.environ.get("FLOATGATE_REQUIRE_BROWSER"), reason
+    pytest.skip(reason)
+
+
+def font_folders(fonts: str) -> set[Path]:
+    """Where the fonts of a set are installed; none where they are not."""
+    if not shutil.which("fc-list"):
+        return set()
+    command = ["fc-list", "--format", "%{file}\\n", f":family={FONT_SETS[fonts]}"]
+    listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return {Path(line).parent for line in listed.splitlines()}
+
+
+def _only(fonts: str, folder: Path) -> Path:
+    """A configuration of fontconfig with the fonts of one set."""
+    folders = font_folders(fonts)
+    if not folders:
+        skip(f"the fonts `{FONT_SETS[fonts]}` are not installed")
+    folder.mkdir(exist_ok=True)
+    places = "".join(f"<dir>{place}</dir>" for place in sorted(folders))
+    file = folder / "fonts.conf"
+    file.write_text(
+        '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig>'
+        f"{places}<cachedir>{folder}</cachedir>"
+        '<match target="pattern"><edit name="family" mode="append_last">'
+        f"<string>{FONT_SETS[fonts]}</string></edit></match></fontconfig>"
+    )
+    return file
 
 
 _PROBLEMS = """(() => {

@@ -4,13 +4,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
 
 import sample
+from browser import FONT_SETS, Browser, font_folders
 from floatgate import Result
 
 # A shell has what it runs in the background ignore Ctrl-C; here it is tested all the same.
@@ -22,6 +24,62 @@ hypothesis.settings.register_profile("floatgate", deadline=None, suppress_health
 hypothesis.settings.load_profile("floatgate")
 
 Floatgate = Callable[..., subprocess.CompletedProcess[str]]
+
+both_fonts = pytest.mark.parametrize("browser", FONT_SETS, indirect=True)
+"""For a test whose page may look wrong with one font and right with another."""
+
+_LOOKS = [
+    (next(iter(FONT_SETS)), width, dark) for width in (400, 1200, 1900) for dark in (False, True)
+]
+_LOOKS += [(fonts, width, False) for fonts in list(FONT_SETS)[1:] for width in (400, 1200)]
+
+looks = pytest.mark.parametrize(
+    ("browser", "width", "dark"),
+    _LOOKS,
+    indirect=["browser"],
+    ids=[f"{fonts}-{width}-{'dark' if dark else 'light'}" for fonts, width, dark in _LOOKS],
+)
+"""For a test of how a page looks: narrow and wide, light and dark; with further fonts what depends
+on fonts."""
+
+
+@pytest.fixture(scope="module")
+def browser(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Browser]:
+    """A browser for the tests of a module, with the first fonts that are installed."""
+    installed = (fonts for fonts in FONT_SETS if font_folders(fonts))
+    fonts = getattr(request, "param", None) or next(installed, None)
+    with Browser(tmp_path_factory.mktemp("browser"), fonts) as opened:
+        yield opened
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks what needs a browser, so that it can be chosen and is counted."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("in_browser")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many tests a browser has run, and why the others were skipped."""
+    reports = [
+        (outcome, report)
+        for outcome in ("passed", "failed", "error", "skipped")
+        for report in terminalreporter.getreports(outcome)
+        if "in_browser" in report.keywords
+    ]
+    if not reports:
+        return
+    why = Counter(
+        str(report.longrepr[2]).removeprefix("Skipped: ")
+        for outcome, report in reports
+        if outcome == "skipped" and isinstance(report.longrepr, tuple)
+    )
+    skipped = sum(outcome == "skipped" for outcome, _ in reports)
+    said = f"Browser tests: {len(reports) - skipped} ran, {skipped} skipped"
+    reasons = ", ".join(f"{reason} ({n})" for reason, n in why.items())
+    terminalreporter.write_line(f"{said}: {reasons}" if reasons else said)
 
 
 @pytest.fixture(autouse=True, scope="session")

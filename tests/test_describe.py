@@ -16,7 +16,7 @@ import pytest
 import floatgate
 import twin
 from browser import Browser
-from conftest import Floatgate
+from conftest import Floatgate, both_fonts
 from floatgate import Description, InputError
 from floatgate.workloads.describe import text
 from processes import LONG, at_once, at_work, wait_for
@@ -199,7 +199,8 @@ def test_frames_hold_the_numbers(described: Description) -> None:
     assert described.accuracy()["window"].to_list() == [1, 2, 3]
     assert described.size_classes()["read"].sum() == described.requests.read.requests
     assert described.frequent_sizes()["share"].sum() == pytest.approx(1)
-    assert described.runs()["bytes"].sum() == described.requests.all.bytes
+    of = described.requests
+    assert described.runs()["bytes"].sum() == of.all.bytes + of.trim.bytes
     differences = described.demand_differences()
     assert differences.filter(epoch_ns=MINUTE).height == 201
     assert described.over_day().height == 0
@@ -371,19 +372,21 @@ def test_progress_tells_how_far_a_description_is() -> None:
     assert 0 < heard[0][1] < heard[1][1]
 
 
-def test_the_page_is_one_file_that_draws_every_plot(described: Description, tmp_path: Path) -> None:
+@both_fonts
+def test_the_page_is_one_file_that_draws_every_plot(
+    browser: Browser, described: Description, tmp_path: Path
+) -> None:
     page = described.save_page(tmp_path / "page.html")
     assert [p.name for p in tmp_path.iterdir() if p.suffix != ".trace"] == ["page.html"]
     content = page.read_text()
     assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//""", content)
-    with Browser(tmp_path / "browser") as browser:
-        for width, dark in ((1280, False), (400, True)):
-            opened = browser.open(page, width, dark=dark)
-            assert opened.errors == []
-            assert opened.requests == [page.as_uri()]
-            assert browser.problems() == []
-        plots = browser.run("[...document.querySelectorAll('section h2')].map((h) => h.innerText)")
-        drawn = browser.run("document.querySelector('main').textContent")
+    for width, dark in ((1280, False), (400, True)):
+        opened = browser.open(page, width, dark=dark)
+        assert opened.errors == []
+        assert opened.requests == [page.as_uri()]
+        assert browser.problems() == []
+    plots = browser.run("[...document.querySelectorAll('section h2')].map((h) => h.innerText)")
+    drawn = browser.run("document.querySelector('main').textContent")
     assert plots == [
         "Rate over time", "Sizes", "Page characters", "Write demand of consecutive epochs",
         "Reuse distance", "Concentration",

@@ -18,19 +18,13 @@ import pytest
 
 import floatgate as fg
 from browser import Browser
-from conftest import Floatgate
+from conftest import Floatgate, looks
 from floatgate import Comparison, InputError
 from floatgate.pages.server import Server
 from floatgate.report import load, serve
 from floatgate.report.chosen import chosen
 from processes import LONG, Gate, wait_for
 from test_report import SMALL, made
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(tmp_path_factory.mktemp("browser")) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -239,8 +233,7 @@ FIRST_COLUMN = (
 )
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [400, 1200, 1900])
+@looks
 def test_the_page_filters_sorts_and_compares(
     browser: Browser, page: Server, stored: Path, width: int, dark: bool
 ) -> None:

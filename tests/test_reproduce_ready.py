@@ -2,7 +2,6 @@
 
 import math
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -19,12 +18,6 @@ from walk import unlike
 
 HOURS = 43_800
 """Five years."""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(tmp_path_factory.mktemp("browser")) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

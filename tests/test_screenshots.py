@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from browser import Browser
-
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "scripts"))
 
@@ -21,11 +19,10 @@ def shape(picture: bytes) -> tuple[int, int]:
     return width, height
 
 
+@pytest.mark.usefixtures("browser")
 def test_every_page_is_pictured_and_none_is_cut(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Browser(tmp_path / "browser"):
-        pass  # Where there is none, this is skipped.
     few = {**screenshots.DRIVE, "workload.requests": 3_000}
     monkeypatch.setattr(screenshots, "DRIVE", few)
     code = screenshots.main([str(tmp_path / "all"), "--widths", "400"])

@@ -1,12 +1,15 @@
 """The page that a person reads."""
 
 import re
+from pathlib import Path
+from typing import Any
 
 import floatgate
 import sample
 from floatgate import Result, words
 from floatgate.result.values import OPERATIONS, SOURCES
-from floatgate.text import lists
+from floatgate.text import comparison as comparison_text
+from floatgate.text import lists, live
 from floatgate.text import result as text
 
 
@@ -79,6 +82,57 @@ def test_what_did_not_happen_is_left_out(result: Result) -> None:
     page = text.page(result)
     for said in ("trim", "reprogram", "throttled", "refresh", "bad 0"):
         assert said not in page, said
+
+
+def test_no_rate_and_no_sum_counts_the_addresses_of_trims(tmp_path: Path) -> None:
+    """Two writes of 8 KiB and a read of 4 KiB carry 20 KiB; 3 GiB of trims carry nothing."""
+    gib, requests = 1 << 30, [("write", 0, 8192), ("write", 8192, 8192), ("read", 0, 4096)]
+    requests += [("trim", i << 30, gib) for i in range(3)]
+    trace = tmp_path / "trims.iolog"
+    lines = [f"{i} d {op} {at} {size}" for i, (op, at, size) in enumerate(requests)]
+    trace.write_text("\n".join(["fio version 3 iolog", "0 d add", "0 d open", *lines, ""]))
+    data = 2 * 8192 + 4096
+
+    settings = {"host.out-of-range": "compact"}
+    run = floatgate.run("modern-tlc-small", trace, set=settings)
+    assert (run.host.all.bytes, run.host.trim.bytes) == (data, 3 * gib)
+    rate = f"({words.size(data / run.simulated_seconds)}/s)"
+    page = text.page(run)
+    assert rate in page
+    trims = {line.split()[0]: line.split()[2] for line in page.splitlines() if "  trim " in line}
+    assert trims["trim"] == "-"
+    assert "3.00 GiB of addresses" in page
+    html = run._repr_html_()
+    assert rate in html
+    assert "<td>trim</td><td>3</td><td>-</td>" in html
+    shown = floatgate.compare("modern-tlc-small", trace, set=settings, seed=[1, 2], workers=1)
+    bars = comparison_text.page(shown, bars="host.all.bytes", first=["host.all.bytes"])
+    assert bars.count("20.0 KiB") == 4  # in the table and beside the bars
+
+    described = floatgate.describe(trace)
+    of = described.requests
+    assert (of.all.bytes, of.all.bytes_share, of.all.mean_bytes) == (data, 1, data / 3)
+    assert of.read.bytes_share + of.write.bytes_share == 1
+    assert of.trim.bytes_share is None
+    line = next(line for line in str(described).splitlines() if line.split()[:1] == ["trim"])
+    assert line.split() == ["trim", "3", "50.0", "%", "-", "-", "1.00", "GiB"]
+
+
+def test_top_shows_no_throughput_of_trims() -> None:
+    latency = dict.fromkeys(("mean", "p50", "p99", "p99_9", "max"), 1000)
+
+    def status(now: int, count: int) -> dict[str, Any]:
+        of = {"requests": count, "bytes": count * 10**6, "latency_ns": latency}
+        return {
+            "drive": "agcr", "state": "serving", "now_ns": now, "wall_seconds": 1.0, "clients": 1,
+            "host": {"write": of, "trim": of}, "die_busy_ns": 0, "dies": 1, "inside_ns": 0,
+            "waf": None, "erases": {"min": 0, "max": 0, "mean": 0.0}, "endurance": 3000,
+            "free_blocks": 1, "unsafe_bytes": 0, "power_cuts": 0, "media_errors": 0, "host_full": 0,
+        }  # fmt: skip
+
+    page = live.page(status(0, 0), status(10**9, 7)).splitlines()
+    shown = {line.split()[0]: line.split()[1:3] for line in page if line[:5] in ("write", "trim ")}
+    assert shown == {"write": ["7", "7.0"], "trim": ["7", "-"]}
 
 
 def test_large_counts_still_fit(result: Result) -> None:

@@ -1,6 +1,5 @@
 """The picture of a drive over time: what the page computes, and how it looks in a browser."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 import floatgate as fg
 from browser import Browser
-from conftest import Floatgate
+from conftest import Floatgate, both_fonts, looks
 from floatgate import InputError, Result
 from floatgate.pictures import picture
 from floatgate.report import load
@@ -45,12 +44,6 @@ def page(run: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return fg.view(run, tmp_path_factory.mktemp("page") / "view.html")
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(tmp_path_factory.mktemp("browser")) as opened:
-        yield opened
-
-
 def drive_at(run: Result, at: int) -> pl.DataFrame:
     """The blocks at an instant: of each, the latest row up to then."""
     seen = run.snapshots().filter(pl.col("at_ns") <= at)
@@ -73,8 +66,7 @@ def test_the_tables_hold_the_drive(run: Result) -> None:
     assert channels["busy_gc_ns"].null_count() == channels.height
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [400, 1200, 1900])
+@looks
 def test_the_page_shows_the_drive_at_every_instant(
     browser: Browser, page: Path, run: Result, width: int, dark: bool
 ) -> None:
@@ -188,6 +180,7 @@ def test_the_keyboard_goes_through_blocks_and_instants(browser: Browser, page: P
     assert ends[-1] == browser.run("document.querySelector('output').textContent")
 
 
+@both_fonts
 def test_the_report_has_the_picture(browser: Browser, run: Result, tmp_path: Path) -> None:
     assert run.folder is not None
     page = load([run.folder]).save_report(tmp_path / "report.html")
@@ -195,6 +188,40 @@ def test_the_report_has_the_picture(browser: Browser, run: Result, tmp_path: Pat
     assert (opened.errors, browser.problems()) == ([], [])
     assert browser.run("pictures.length") == 1
     assert browser.run("document.querySelectorAll('.plot svg.marks').length") > 3
+
+
+def test_a_picture_that_unpacks_slowly_is_waited_for_and_drawn_when_shown(
+    browser: Browser, run: Result, tmp_path: Path
+) -> None:
+    """Details open before the columns are unpacked: `drawn` waits for the canvases too."""
+    assert run.folder is not None
+    page = load([run.folder]).save_report(tmp_path / "report.html")
+    slowly = (
+        "{ const stream = Blob.prototype.stream; Blob.prototype.stream = function () {"
+        " const held = new TransformStream();"
+        " setTimeout(() => stream.call(this).pipeTo(held.writable), 150);"
+        " return held.readable; }; }"
+    )
+    added = browser.call("Page.addScriptToEvaluateOnNewDocument", source=slowly)
+    try:
+        opened = browser.open(page, 400, dark=False)
+        assert (opened.errors, browser.problems()) == ([], [])
+    finally:
+        browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=added["identifier"])
+    # Folded and opened again at another width, it fills that width.
+    width = "document.querySelector('canvas.map').width"
+    browser.run("document.querySelector('.more').open = false")
+    browser.call(
+        "Emulation.setDeviceMetricsOverride",
+        width=1200, height=900, deviceScaleFactor=1, mobile=False,
+    )  # fmt: skip
+    browser.run("new Promise((done) => setTimeout(() => done(1), 400))")
+    browser.run("document.querySelector('.more').open = true")
+    browser.run("new Promise((done) => setTimeout(() => window.drawn.then(() => done(1)), 100))")
+    assert (
+        browser.run(width) == browser.run("document.querySelector('canvas.map').clientWidth") > 600
+    )
+    assert browser.problems() == []
 
 
 def test_large_drives_are_shown_in_cells_and_long_runs_in_fewer_instants(

@@ -343,7 +343,8 @@ fn one_flow_under_any_arbiter_is_as_without() {
 /// up to its mean.
 #[test]
 fn flows_make_up_the_whole() {
-    let writes: Vec<Request> = (0..2_000).map(|i| write(i * 40_000, i % 250)).collect();
+    let mut writes: Vec<Request> = (0..2_000).map(|i| write(i * 40_000, i % 250)).collect();
+    writes.push(bytes(80_000_000, Op::Trim, 0, 9 * PAGE));
     let parts = [
         flow("writes", 1, writes),
         saturated("reads", 2, 4, Dur::ms(60), 4),
@@ -382,6 +383,13 @@ fn flows_make_up_the_whole() {
                 let sum: u64 = flows.values().map(|flow| count(&flow[class][what])).sum();
                 assert_eq!(sum, count(&host[class][what]), "{arbiter}: {class} {what}");
             }
+        }
+        // Trims name addresses and carry no data: the bytes of all are those of reads and writes.
+        assert!(count(&host["trim"]["bytes"]) > 0);
+        for of in flows.values().chain([host]) {
+            let [read, write, all] =
+                ["read", "write", "all"].map(|class| count(&of[class]["bytes"]));
+            assert_eq!(all, read + write, "{arbiter}");
         }
         for (name, flow) in flows {
             let all = &flow["all"];

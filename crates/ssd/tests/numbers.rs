@@ -299,6 +299,7 @@ fn a_trim_takes_no_flash_and_unmaps_whole_pages() {
         let value = serve(&drive, script(LATER, 4 * PAGE, 2 * PAGE));
         let t = class_of(&value, "trim");
         assert_eq!((t.requests, t.bytes, t.mean, t.max), (1, 2 * PAGE, 0.0, 0));
+        assert_eq!(class_of(&value, "all").bytes, 3 * PAGE, "two writes and a read carry data");
         assert_eq!(count(&value["checks"]["mapped"]), 0);
         assert_eq!(count(&value["flash"]["unmapped_reads"]), 1);
         assert_eq!(both(&value).0.max, latency, "{unmapped}");

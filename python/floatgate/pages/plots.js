@@ -1,12 +1,18 @@
-  const dark = matchMedia("(prefers-color-scheme: dark)");
+  // The width of the longest of some texts, in the font of the page as it is here.
+  const pen = document.createElement("canvas").getContext("2d");
+  const longest = (texts) => {
+    pen.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+    return Math.max(0, ...texts.map((text) => Math.ceil(pen.measureText(text).width)));
+  };
   // The theme belongs to the page, which knows how wide it is, and whether it is light or dark.
-  const theme = (width, { labels = [], beside = 8 }) => {
+  const theme = (width, { labels = [], places = [] }) => {
     const style = getComputedStyle(document.documentElement);
     const color = (name) => style.getPropertyValue(name).trim();
     const [ink, soft, line, card, accent] = ["--ink", "--soft", "--line", "--card", "--accent"].map(color);
-    const longest = Math.max(0, ...labels.map((label) => label.length));
-    // As many columns as fit, and rows of one length.
-    const fitting = Math.max(1, Math.floor((width - 6.8 * beside) / (6.8 * longest + 32)));
+    // Legends begin where the axis ends, beside its words or numbers. As many columns as fit, and
+    // rows of one length.
+    const room = width - longest(places.length ? places : ["0".repeat(8)]);
+    const fitting = Math.max(1, Math.floor(room / (longest(labels) + 32)));
     const columns = Math.ceil(labels.length / Math.ceil(labels.length / fitting));
     return {
       background: "transparent",
@@ -20,7 +26,10 @@
       legend: {
         labelColor: ink, labelFontSize: 12, titleColor: soft, titleFontWeight: "normal",
         orient: "bottom",
-        symbolStrokeWidth: 2.5, symbolSize: 70, labelLimit: width - 6.8 * beside - 32,
+        // On a narrow page, two legends of a plot stand below each other.
+        ...(width < 600 ? { layout: { bottom: { direction: "vertical", anchor: "start" } } } : {}),
+        symbolStrokeWidth: 2.5, symbolSize: 70, labelLimit: room - 32,
+        titleLimit: room,
         ...(labels.length ? { columns } : {}),
       },
       line: { color: accent },
@@ -57,27 +66,16 @@
     say(view.signal("chosen"));
   };
   const place = (i) => document.getElementById(`plot-${i + 1}`);
-  // What is folded away is drawn when it is opened.
-  const done = new Set();
+  // A plot that is folded away is drawn when its details open.
+  const done = new Map();
   const draw = () => Promise.all(specs.map((spec, i) => {
-    if (done.has(i) || place(i).closest("details:not([open])")) return null;
-    done.add(i);
+    if (done.has(i) || place(i).closest("details:not([open])")) return done.get(i);
     const themed = { ...spec, config: theme(place(i).clientWidth, spec.usermeta || {}) };
     const actions = { export: true, source: false, compiled: false, editor: false };
-    return vegaEmbed(`#plot-${i + 1}`, themed, { renderer: "svg", actions })
-      .then(({ view }) => keys(place(i), view));
+    done.set(i, vegaEmbed(`#plot-${i + 1}`, themed, { renderer: "svg", actions })
+      .then(({ view }) => keys(place(i), view)));
+    return done.get(i);
   }));
   // Plots fit themselves into their width; how legends and labels are set depends on it as well.
-  const anew = () => { done.clear(); window.drawn = draw(); };
-  const drawThese = (some) => { specs = some; anew(); };
-  let drawnAt = innerWidth, waiting = 0;
-  addEventListener("resize", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => {
-      if (innerWidth !== drawnAt) { drawnAt = innerWidth; anew(); }
-    }, 200);
-  });
-  dark.addEventListener("change", anew);
-  for (const part of document.querySelectorAll("details"))
-    part.addEventListener("toggle", () => { window.drawn = draw(); });
-  window.drawn = draw();
+  const drawThese = (some) => { specs = some; done.clear(); drawVisible(); };
+  addDrawing(draw, () => done.clear());

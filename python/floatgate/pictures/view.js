@@ -1,6 +1,5 @@
   // Pictures of drives: each reads the packed columns beside it and draws on two canvases.
   {
-    const night = matchMedia("(prefers-color-scheme: dark)");
     const NONE = 0xffffffff;
     const HINT = "Point at a block to see its numbers.";
     const unpack = async (text, kind) => {
@@ -8,11 +7,11 @@
       const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
       return new kind(await new Response(stream).arrayBuffer());
     };
-    const palette = () => night.matches
+    const palette = () => dark.matches
       ? { valid: [106, 169, 255], invalid: [232, 138, 60], free: [70, 80, 93], bad: [255, 84, 112], paper: [27, 32, 39], ink: "#9aa5b4", mark: "#ffffff" }
       : { valid: [31, 111, 209], invalid: [226, 135, 44], free: [208, 214, 220], bad: [176, 0, 48], paper: [255, 255, 255], ink: "#5b6675", mark: "#000000" };
     const RAMP = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
-    const words = () => PALETTES[night.matches ? "dark" : "light"].map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
+    const words = () => PALETTES[dark.matches ? "dark" : "light"].map((hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)));
     const mix = (a, b, t) => a.map((v, i) => Math.round(v + (b[i] - v) * t));
     const ramp = (t) => {
       const at = Math.max(0, Math.min(1, t)) * (RAMP.length - 1), i = Math.min(Math.floor(at), RAMP.length - 2);
@@ -198,25 +197,33 @@
         return this.only !== null ? [0, 0] : [index % l.columns, Math.floor(index / l.columns)];
       }
 
+      // Where it is folded away it has no width: it is drawn when it is shown.
       draw() {
+        if (!this.find(".map").clientWidth) return;
         this.drawMap();
         this.drawBusy();
       }
 
-      // Labels of an axis, as many as fit: places in pixels, and what stands there.
-      label(name, marks, upright, room) {
-        const axis = this.find(name), shown = [];
-        let free = -Infinity;
-        for (const [at, text, from] of marks) {
-          if (at < free) continue;
-          free = at + room;
+      // Labels of an axis: places in pixels, and the text of each. Those that would touch the one
+      // before are left out, as measured in the font of the page; the last one of an axis stays.
+      label(name, marks, upright, keepLast = false) {
+        const axis = this.find(name), shown = marks.map(([at, text, from]) => {
           const span = document.createElement("span");
           span.textContent = text;
           span.style[upright ? "top" : "left"] = `${at}px`;
           if (!upright && from) span.style.transform = `translateX(-${from}%)`;
-          shown.push(span);
-        }
+          return span;
+        });
         axis.replaceChildren(...shown);
+        const [low, high, room] = upright ? ["top", "bottom", 1] : ["left", "right", 6];
+        const boxes = shown.map((span) => span.getBoundingClientRect());
+        const limit = keepLast ? boxes[boxes.length - 1][low] - room : Infinity;
+        let free = -Infinity;
+        shown.forEach((span, i) => {
+          const last = keepLast && i === shown.length - 1;
+          if (!last && (boxes[i][low] < free || boxes[i][high] > limit)) span.remove();
+          else free = boxes[i][high] + room;
+        });
       }
 
       drawMap() {
@@ -269,9 +276,9 @@
         const whole = this.only === null, straight = whole && l.columns === d.channels;
         const numbered = (n, step) => Array.from({ length: n }, (_, i) => [i * step, `${i}`]);
         const columns = whole ? numbered(l.columns, l.wide + l.gap) : [[0, `${this.only % d.channels}`]];
-        this.label(".channels", columns.map(([at, text]) => [at, `channel ${text}`]), false, 84);
+        this.label(".channels", columns.map(([at, text]) => [at, `channel ${text}`]), false);
         const rows = whole ? numbered(l.rows, l.down * l.dot + l.gap) : [[0, `${Math.floor(this.only / d.channels)}`]];
-        this.label(".dies", straight || !whole ? rows : [], true, 16);
+        this.label(".dies", straight || !whole ? rows : [], true);
         if (!straight && whole) this.find(".channels").replaceChildren();
         this.find(".corner").textContent = straight || !whole ? "die" : "";
         this.find(".whole").hidden = this.only === null;
@@ -403,14 +410,14 @@
         }
         const rows = parts.flatMap((part, i) => Array.from({ length: units[part] }, (_, unit) => [
           (i ? units[parts[0]] * high + gap : 0) + unit * high, `${part === "die" ? "" : "ch "}${unit}`]));
-        this.label(".units", rows, true, 18);
+        this.label(".units", rows, true);
         const ticks = Math.max(1, Math.min(8, Math.floor(width / 110)));
         const { times } = d, long = this.find(".instant").clientWidth;
         const steps = Math.max(1, Math.min(6, Math.floor(long / 110), times.length - 1));
         this.label(".instants", Array.from({ length: steps + 1 }, (_, i) => [
-          i / steps * long, duration(times[Math.round(i / steps * (times.length - 1))]), 100 * i / steps]), false, 0);
+          i / steps * long, duration(times[Math.round(i / steps * (times.length - 1))]), 100 * i / steps]), false, true);
         this.label(".times", Array.from({ length: ticks + 1 }, (_, i) => [
-          i / ticks * width, duration(starts[0] + i / ticks * span), 100 * i / ticks]), false, 0);
+          i / ticks * width, duration(starts[0] + i / ticks * span), 100 * i / ticks]), false, true);
         const at = (d.times[this.frame] - starts[0]) / span * width;
         context.fillStyle = p.mark;
         context.fillRect(Math.min(width - 2, Math.max(0, at - 1)), 0, 2, canvas.height);
@@ -418,11 +425,5 @@
     }
 
     window.pictures = [...document.querySelectorAll(".drive")].map((root) => new Picture(root));
-    const loaded = Promise.all(window.pictures.map((picture) => picture.ready));
-    window.drawn = Promise.all([window.drawn, loaded]);
-    const again = () => loaded.then(() => window.pictures.forEach((picture) => picture.draw()));
-    let waiting = 0;
-    addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(again, 200); });
-    night.addEventListener("change", again);
-    for (const part of document.querySelectorAll("details")) part.addEventListener("toggle", again);
+    addDrawing(() => Promise.all(window.pictures.map((picture) => picture.ready.then(() => picture.draw()))));
   }

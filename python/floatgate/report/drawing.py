@@ -48,9 +48,8 @@ def drawn(
 ) -> Drawn:
     """A plot; `labels` are the words of its legend, `places` those beside its bars."""
     spec: dict[str, Any] = chart.to_dict()
-    # Legends begin where the axis ends: that is what they leave room for.
-    beside = max((len(place) for place in places), default=8)
-    spec["usermeta"] = {"labels": list(labels), "beside": beside}
+    # Legends begin where the axis ends: the words beside it are measured where they are drawn.
+    spec["usermeta"] = {"labels": list(labels), "places": list(places)}
     return Drawn(kind, title, says, spec)
 
 

@@ -13,6 +13,7 @@ from floatgate.hints import hint
 from floatgate.mistakes import FileError, IncompleteError, UnknownNameError
 from floatgate.report.corners import Frame, free_corner
 from floatgate.report.drawing import HEIGHT, STEP, Drawn, file_name
+from floatgate.report.letters import FONT, Words, keep_widths, longest, widths
 from floatgate.report.model import Report
 from floatgate.report.names import Names
 from floatgate.report.plots import draw
@@ -59,12 +60,21 @@ def save(
         make_folder(folder)
     except OSError as error:
         raise FileError(f"{folder}: no figures can be written here ({reason(error)})") from error
-    files = []
-    for name, plot in plots.items():
-        spec = for_print(plot, columns)
-        convert = vl_convert.vegalite_to_svg if format == "svg" else vl_convert.vegalite_to_pdf
-        files.append(pages.write(folder / name, convert(spec)))
-    return files
+    known = widths(words for plot in plots.values() for words in _words(plot))
+    specs = [for_print(plot, columns, known) for plot in plots.values()]
+    # A PDF has its font inside; an SVG is set in a font of the reader's machine.
+    made: Sequence[str | bytes] = (
+        keep_widths([vl_convert.vegalite_to_svg(spec) for spec in specs])
+        if format == "svg"
+        else [vl_convert.vegalite_to_pdf(spec) for spec in specs]
+    )
+    return [pages.write(folder / name, each) for name, each in zip(plots, made, strict=True)]
+
+
+def _words(plot: Drawn) -> Iterator[Words]:
+    """The words for which a figure leaves room: those of its legend, and those beside its bars."""
+    meta = (plot.spec or {})["usermeta"]
+    return (Words(text, _FONT) for text in (*meta["labels"], *meta["places"]))
 
 
 def _named(plots: Mapping[str, Drawn], only: Sequence[str]) -> dict[str, Drawn]:
@@ -90,14 +100,15 @@ def _called(file: str) -> str:
     return file.partition("-")[2].rpartition(".")[0]
 
 
-def for_print(plot: Drawn, columns: int = 1) -> dict[str, Any]:
-    """The plot as it goes into a publication."""
+def for_print(plot: Drawn, columns: int, known: Mapping[Words, float]) -> dict[str, Any]:
+    """The plot as it goes into a publication; `known` are the widths of its words."""
     spec = copy.deepcopy(plot.spec) or {}
     meta = spec.pop("usermeta")
-    labels, beside = meta["labels"], meta["beside"]
-    longest = max((len(label) for label in labels), default=0)
+    labels = meta["labels"]
+    label, place = (longest(meta[which], _FONT, known) for which in ("labels", "places"))
     width = WIDTHS[columns]
-    legend_columns = max(1, int((width - 0.5 * _FONT * beside) // (0.5 * _FONT * longest + 22)))
+    # An axis without words has numbers.
+    legend_columns = max(1, int((width - (place or 4 * _FONT)) // (label + 22)))
     spec["width"] = width
     spec["autosize"] = {"type": "fit", "contains": "padding"}
     # The uppermost number stands half above the axis.
@@ -112,7 +123,7 @@ def for_print(plot: Drawn, columns: int = 1) -> dict[str, Any]:
     else:
         # Lines leave a corner free more often than not: the legend goes there.
         frame = Frame(width - 45, _HEIGHT - 30)
-        needs = Frame(0.55 * _FONT * longest + 34, (_FONT + 4) * (len(labels) + 1) + 4)
+        needs = Frame(label + 34, (_FONT + 4) * (len(labels) + 1) + 4)
         corner = free_corner(spec, frame, needs) if labels else None
         spec["height"] = _HEIGHT + (0 if corner else legend_height)
     units = list(_units(spec))
@@ -181,7 +192,7 @@ def _config(width: float, columns: int, stacked: bool) -> dict[str, Any]:
     black, grey = "#000000", "#d0d0d0"
     return {
         "background": "white",
-        "font": "Liberation Sans, Arial, Helvetica, sans-serif",
+        "font": FONT,
         "view": {"stroke": None},
         "axis": {
             "labelColor": black, "titleColor": black, "gridColor": grey, "gridWidth": 0.4,

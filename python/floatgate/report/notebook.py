@@ -12,8 +12,8 @@ from floatgate.result.conclusions import conclusions
 from floatgate.result.measures import columns
 from floatgate.result.names import label
 from floatgate.result.run import Result
-from floatgate.result.values import OPERATIONS, delays
-from floatgate.words import duration, short, size
+from floatgate.result.values import OPERATIONS, data, delays
+from floatgate.words import duration, short
 
 _COLOURS = PALETTES["light"][:6]
 """Told apart by colour-blind readers; the words stand beside the bars too."""
@@ -29,7 +29,7 @@ def of_run(run: Result) -> str:
     for op in ops:
         host, latency = run.host[op], run.host[op].latency_ns
         times = [duration(latency[key]) for key in ("mean", "p50", "p99", "p99_9")]
-        rows.append([op, short(host.requests), size(host.bytes), *times])
+        rows.append([op, short(host.requests), data(op, host.bytes), *times])
     told = [f"<b>{escape(run.name)}</b>", escape(" ".join(answer(run)))]
     told += [f"&#9888; {escape(w['text'])} <code>{escape(w['code'])}</code>" for w in run.warnings]
     return _block([*map(_paragraph, told), _table(rows), *(_split(run, op) for op in ops)])

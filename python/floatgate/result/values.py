@@ -7,11 +7,25 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from floatgate import engine
+from floatgate.words import size
 
 if TYPE_CHECKING:
     import polars as pl
 
 OPERATIONS = ("read", "write", "trim", "flush", "all")
+
+WITHOUT_DATA = ("trim", "flush")
+"""Operations that carry no data: the bytes of a trim are addresses that it discards."""
+
+
+def data(op: str, count: int) -> str:
+    """The data that an operation moved, for a table; a dash where it carries none.
+
+    >>> data("write", 4096), data("trim", 1 << 30)
+    ('4.00 KiB', '-')
+    """
+    return "-" if op in WITHOUT_DATA else size(count)
+
 
 SOURCES = ("host", "gc", "wear", "refresh", "rewrite", "map")
 """Who flash works for, in results and in the columns of their tables."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from floatgate.result.values import WITHOUT_DATA
 from floatgate.words import duration, short
 
 Status = Mapping[str, Any]
@@ -46,7 +47,9 @@ def page(before: Status, now: Status) -> str:
         if passed > 0:
             rates = [
                 short(round((counts["requests"] - old["requests"]) / passed)),
-                f"{(counts['bytes'] - old['bytes']) / passed / 1e6:.1f}",
+                "-"
+                if name in WITHOUT_DATA
+                else f"{(counts['bytes'] - old['bytes']) / passed / 1e6:.1f}",
             ]
         latency = counts["latency_ns"]
         times = [duration(int(latency[key])) for key in ("mean", "p50", "p99", "p99_9")]

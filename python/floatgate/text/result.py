@@ -7,7 +7,7 @@ from typing import Any
 
 from floatgate.result.answers import FEW, answer, called
 from floatgate.result.run import Result
-from floatgate.result.values import OPERATIONS, SOURCES, delays, slowest
+from floatgate.result.values import OPERATIONS, SOURCES, data, delays, slowest
 from floatgate.text import explained
 from floatgate.words import (
     BOLD,
@@ -86,8 +86,10 @@ def _host(result: Result, style: Style) -> str:
         latency = host.latency_ns
         times = [duration(latency[key]) for key in ("mean", "p50", "p99", "p99_9", "max")]
         iops = short(float(f"{host.requests / seconds:.3g}")) if seconds else "-"
-        rows.append([op, short(host.requests), size(host.bytes), iops, *times])
+        rows.append([op, short(host.requests), data(op, host.bytes), iops, *times])
     body = table(rows)
+    if trimmed := result.host.trim.bytes:
+        body += f"\nTrims discarded {size(trimmed)} of addresses; they carry no data."
     cells = result.flash.page_latency_ns
     pages = [f"{op} {duration(cells[op]['mean'])}" for op in ("read", "write") if cells[op]["mean"]]
     if pages:

@@ -58,13 +58,18 @@ pub(super) fn host(stats: &Stats, flows: &[Flow]) -> Value {
 
 /// Requests by what they do, and all of them.
 fn classes(classes: &[ClassStats; 4]) -> Value {
-    let by_name = Class::ALL.map(|c| (c.name().to_owned(), class(&[&classes[c as usize]])));
-    let all = ("all".to_owned(), class(&classes.each_ref()));
+    let by_name = Class::ALL.map(|c| {
+        let of = &classes[c as usize];
+        (c.name().to_owned(), class(&[of], of.bytes))
+    });
+    // Trims have addresses and carry no data: their bytes are none of the drive's throughput.
+    let data = classes[Class::Read as usize].bytes + classes[Class::Write as usize].bytes;
+    let all = ("all".to_owned(), class(&classes.each_ref(), data));
     by_name.into_iter().chain([all]).collect()
 }
 
-/// Requests of some classes together.
-fn class(of: &[&ClassStats]) -> Value {
+/// Requests of some classes together, and their bytes.
+fn class(of: &[&ClassStats], bytes: u64) -> Value {
     let mut times = Histogram::new();
     for c in of {
         times.merge(&c.latency);
@@ -74,7 +79,7 @@ fn class(of: &[&ClassStats]) -> Value {
     let (all, slowest) = (delays(0), delays(p99));
     json!({
         "requests": all.requests,
-        "bytes": of.iter().map(|c| c.bytes).sum::<u64>(),
+        "bytes": bytes,
         "latency_ns": latency(&times),
         "delay_ns_by_cause": means(&all),
         "slowest": {

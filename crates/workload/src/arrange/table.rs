@@ -195,7 +195,8 @@ fn survey(
         let all_noted = noted.all(|noted| noted);
         timed = rows.time.is_some();
         origin = origin.or(rows.time.and_then(|t| t.first().copied()));
-        bytes += rows.size.iter().map(|&size| u128::from(size)).sum::<u128>();
+        let data = rows.size.iter().zip(rows.op).filter(|&(_, &op)| op != TRIM);
+        bytes += data.map(|(&size, _)| u128::from(size)).sum::<u128>();
         let ends = rows.op.iter().zip(rows.offset).zip(rows.size);
         let ends = ends.map(|((&op, offset), size)| (op != FLUSH).then(|| offset + size));
         let all_seen = match rows.device {
@@ -366,10 +367,11 @@ const UNIT: &str = "is the column in another unit? `--columns` says which it is"
 /// Systems pass on a trim in one piece that they would cut as a write.
 #[inline(always)]
 fn longest(op: u8) -> u64 {
-    if op == 2 { u64::from(u32::MAX) } else { LONGEST }
+    if op == TRIM { u64::from(u32::MAX) } else { LONGEST }
 }
 
 const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::WriteFua];
+const TRIM: u8 = 2;
 const FLUSH: u8 = 3;
 const PRIOS: [Prio; 2] = [Prio::Normal, Prio::High];
 

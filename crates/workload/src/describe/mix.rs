@@ -14,7 +14,7 @@ pub struct Requests {
     pub write: OfOp,
     /// Trims.
     pub trim: OfOp,
-    /// All of these.
+    /// All of these. Bytes are those of reads and writes, which carry data.
     pub all: OfOp,
     /// Flushes, which are none of these.
     pub flushes: u64,
@@ -27,13 +27,13 @@ pub struct Requests {
 pub struct OfOp {
     /// Requests.
     pub requests: u64,
-    /// Their bytes.
+    /// Their bytes: data of reads and writes, addresses of trims.
     pub bytes: u64,
     /// Their share of all requests.
     pub requests_share: Option<f64>,
-    /// Their share of all bytes.
+    /// Their share of the data; none of trims, which carry no data.
     pub bytes_share: Option<f64>,
-    /// Mean size in bytes.
+    /// Mean size in bytes, of requests that carry data or of trims.
     pub mean_bytes: Option<f64>,
 }
 
@@ -66,20 +66,27 @@ impl Mix {
     }
 
     pub(super) fn requests(&self) -> Requests {
-        let (all, all_bytes) = (self.requests.iter().sum(), self.bytes.iter().sum());
-        let of = |requests: u64, bytes: u64| OfOp {
-            requests,
-            bytes,
-            requests_share: share(requests, all),
-            bytes_share: share(bytes, all_bytes),
-            mean_bytes: share(bytes, requests),
+        let all = self.requests.iter().sum();
+        let carrying = [Op::Read, Op::Write].map(|op| op as usize);
+        let [requests, data] = [&self.requests, &self.bytes]
+            .map(|counts| carrying.iter().map(|at| counts[*at]).sum::<u64>());
+        let op = |op: Op| {
+            let (requests, bytes) = (self.requests[op as usize], self.bytes[op as usize]);
+            let bytes_share = if op == Op::Trim { None } else { share(bytes, data) };
+            let requests_share = share(requests, all);
+            OfOp { requests, bytes, requests_share, bytes_share, mean_bytes: share(bytes, requests) }
         };
-        let op = |op: Op| of(self.requests[op as usize], self.bytes[op as usize]);
         Requests {
             read: op(Op::Read),
             write: op(Op::Write),
             trim: op(Op::Trim),
-            all: of(all, all_bytes),
+            all: OfOp {
+                requests: all,
+                bytes: data,
+                requests_share: share(all, all),
+                bytes_share: share(data, data),
+                mean_bytes: share(data, requests),
+            },
             flushes: self.flushes,
             fua_writes: self.fua_writes,
         }

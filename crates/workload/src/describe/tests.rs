@@ -55,10 +55,13 @@ fn requests_sizes_and_alignment_by_hand() {
     assert_eq!(d.span_ns, 9);
     assert_eq!((d.requests.read.requests, d.requests.read.bytes), (2, 4796));
     assert_eq!((d.requests.write.requests, d.requests.write.bytes), (2, 12288));
-    assert_eq!((d.requests.all.requests, d.requests.all.bytes), (5, 82620));
+    assert_eq!((d.requests.all.requests, d.requests.all.bytes), (5, 4796 + 12288));
     assert_eq!(d.requests.write.mean_bytes, Some(6144.0));
     assert_eq!(d.requests.trim.requests_share, Some(0.2));
-    assert_eq!(d.requests.trim.bytes_share, Some(65536.0 / 82620.0));
+    // A trim carries no data: its bytes are addresses.
+    assert_eq!((d.requests.trim.bytes, d.requests.trim.bytes_share), (65536, None));
+    assert_eq!(d.requests.read.bytes_share, Some(4796.0 / 17084.0));
+    assert_eq!(d.requests.all.mean_bytes, Some(17084.0 / 4.0));
     assert_eq!((d.sizes.least_bytes, d.sizes.most_bytes, d.sizes.distinct), (700, 65536, 4));
     let histogram = d.sizes.histogram.iter().map(|c| [c.from_bytes, c.read, c.write, c.trim]);
     assert_eq!(

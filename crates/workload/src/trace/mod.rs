@@ -345,6 +345,7 @@ fn check(
 /// What tells whether the unit of the times can be meant.
 pub(crate) struct Believed {
     pub(crate) requests: u64,
+    /// Of reads and writes: trims name addresses, and carry no data.
     pub(crate) bytes: u128,
     /// From the first to the last request, in nanoseconds.
     pub(crate) length: u64,

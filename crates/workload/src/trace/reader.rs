@@ -211,6 +211,7 @@ impl Whose {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Survey {
     pub(crate) requests: u64,
+    /// Of reads and writes.
     pub(crate) bytes: u128,
     /// The recorded time of the first request.
     pub(crate) origin: u64,
@@ -453,7 +454,9 @@ impl<P: Parser> Reading for Reader<P> {
             let (raw, request) = (met.raw, self.request(&met));
             kept.take_if(|kept| !kept.push(&request));
             seen.requests += 1;
-            seen.bytes += u128::from(raw.len);
+            if raw.op != Op::Trim {
+                seen.bytes += u128::from(raw.len);
+            }
             let extent =
                 (raw.op != Op::Flush).then(|| (raw.offset, raw.offset + u64::from(raw.len)));
             let by = self.whose.by.is_some();

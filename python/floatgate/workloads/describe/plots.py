@@ -47,7 +47,7 @@ def facts(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = [
         ("requests", number(requests["all"]["requests"])),
         ("reads", percent(requests["read"]["requests_share"])),
-        ("mean size", size(requests["all"]["mean_bytes"])),
+        ("mean size", "-" if (mean := requests["all"]["mean_bytes"]) is None else size(mean)),
         ("footprint", size(footprint["bytes"])),
         ("overwrites", percent(footprint["overwrites"])),
         ("in streams", percent(data["sequence"]["in_stream"])),

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
+from floatgate.result.values import data as data_of
 from floatgate.words import (
     BOLD,
     YELLOW,
@@ -101,12 +102,14 @@ def _requests(data: Mapping[str, Any]) -> tuple[str, str]:
                     op,
                     number(counts["requests"]),
                     percent(counts["requests_share"]),
-                    size(counts["bytes"]),
+                    data_of(op, counts["bytes"]),
                     percent(counts["bytes_share"]),
-                    size(counts["mean_bytes"]),
+                    "-" if counts["mean_bytes"] is None else size(counts["mean_bytes"]),
                 ]
             )
     parts = [table(rows[:-1] if len(rows) == 3 else rows)] if rows[1:] else []
+    if trimmed := data["requests"]["trim"]["bytes"]:
+        parts.append(f"trims discard {size(trimmed)} of addresses; they carry no data")
     flushes, bypassing = data["requests"]["flushes"], data["requests"]["fua_writes"]
     apart = [f"{number(flushes)} flushes"] if flushes else []
     if bypassing:

@@ -100,6 +100,12 @@ fn an_absurd_clock_is_refused_and_the_unit_settles_it() {
     // Nanoseconds read as milliseconds: centuries.
     let e = read_with(b"0.0 0 16 8 1\n900000000000.0 0 16 8 1\n", NO_OPTIONS).unwrap_err();
     assert!(e.to_string().contains("28.5 years"), "{e}");
+    // A gigabyte of addresses trimmed in each millisecond is 1 TB of no data.
+    let trims = lines(2000, |i| format!("{i} d trim {} 1073741824", i << 30));
+    let iolog = format!("fio version 3 iolog\n0 d add\n0 d open\n{trims}\n");
+    assert_eq!(read_with(iolog.as_bytes(), NO_OPTIONS).unwrap().len(), 2000);
+    let written = read_with(iolog.replace("trim", "write").as_bytes(), NO_OPTIONS).unwrap_err();
+    assert_eq!(written.code(), "trace::clock");
     // All at one instant is no rate at all.
     let still = about(&"7 0 16 8 1\n".repeat(5000));
     assert!(still.notes.iter().any(|n| n.contains("queue-depth")), "{:?}", still.notes);
