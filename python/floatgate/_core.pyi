@@ -34,6 +34,7 @@ __all__ = [
     "Write",
     "bench",
     "chips",
+    "content_of",
     "convert",
     "correctable",
     "demand",
@@ -59,6 +60,7 @@ __all__ = [
     "serve",
     "sha256",
     "sources",
+    "text_of",
     "traces",
     "version",
 ]
@@ -474,6 +476,10 @@ class Random:
 def version() -> str: ...
 def sources() -> str: ...
 def sha256(data: bytes) -> str: ...
+def text_of(
+    path: str | PathLike[str], expected: str, most: int = ..., lossy: bool = ...
+) -> str: ...
+def content_of(path: str | PathLike[str], expected: str, most: int) -> bytes: ...
 def located(
     text: str,
 ) -> tuple[dict[str, Any], dict[tuple[str | int, ...], int], list[tuple[int, str]]]: ...
@@ -569,6 +575,7 @@ def serve(
     record: str | None,
     slowdown: float | None,
     stop: Stop,
+    opened: Callable[[str, str], object],
     progress: Callable[[str, int, int | None, int], object] | None,
     rows: Callable[[str, Rows], object] | None,
     tables: Sequence[str],

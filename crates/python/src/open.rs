@@ -1,8 +1,6 @@
 //! From what the user names to what the engine takes: drives and workloads, built-in or in files.
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -20,11 +18,9 @@ use ssd::workload::{
 use ssd::{Drive, Layers, RunError};
 
 use crate::error::{self, InputError, WorkloadError, code, of_drive, of_run, of_trace};
+use crate::files;
 use crate::outside::{Finder, Outside};
 use crate::parquet::{self, Opener};
-
-/// Larger settings files are mistakes.
-const LARGEST: u64 = 1 << 20;
 
 /// A whole number that an argument says.
 pub(crate) struct Whole(u64);
@@ -567,24 +563,6 @@ fn is_file(name: &str, place: &Path) -> bool {
 }
 
 /// A whole file of settings.
-fn read(path: &Path) -> Result<String, (&'static str, String)> {
-    let shown = path.display();
-    if path.is_dir() {
-        return Err((code::FILE, format!("{shown}: this is a directory; expected a TOML file")));
-    }
-    let mut text = String::new();
-    match File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text)) {
-        Ok(n) if n as u64 > LARGEST => {
-            Err((code::FILE, format!("{shown}: this is larger than 1 MiB; expected a TOML file")))
-        }
-        Ok(_) => Ok(text),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            let hint = workload::file_hint(path);
-            Err((code::NO_FILE, format!("{shown}: there is no such file; {hint}")))
-        }
-        Err(e) if e.kind() == std::io::ErrorKind::InvalidData => {
-            Err((code::FILE, format!("{shown}: this is not text; expected a TOML file")))
-        }
-        Err(e) => Err((code::FILE, format!("{shown}: it cannot be read ({e})"))),
-    }
+fn read(path: &Path) -> Result<String, files::Refused> {
+    files::text(path, "a TOML file", files::SETTINGS, false)
 }

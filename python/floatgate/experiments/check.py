@@ -13,10 +13,8 @@ from floatgate.experiments.axes import MistakeError
 from floatgate.experiments.errors import Mistake, Text
 from floatgate.experiments.toml import Path as At
 from floatgate.experiments.toml import inline
-from floatgate.hints import file_hint, hint
-from floatgate.mistakes import FileError, NoFileError
+from floatgate.hints import hint
 from floatgate.report.verdicts import is_relation
-from floatgate.result.files import reason
 from floatgate.result.folder import CHOICES
 from floatgate.workloads.reading import Reading
 
@@ -138,17 +136,7 @@ def read(path: str | os.PathLike[str]) -> str:
     Raises:
         InputError: It cannot be read.
     """
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise NoFileError(f"{path}: there is no such file; {file_hint(path)}") from None
-    except IsADirectoryError:
-        message = f"{path}: this is a directory; expected an experiment file (TOML)"
-        raise FileError(message) from None
-    except UnicodeDecodeError:
-        raise FileError(f"{path}: this is not text; expected a TOML file") from None
-    except OSError as error:
-        raise FileError(f"{path}: it cannot be read ({reason(error)})") from error
+    return engine.text_of(path, "an experiment file (TOML)")
 
 
 def parsed(text: str, name: str) -> tuple[dict[str, Any], Text]:
