@@ -66,7 +66,7 @@ pub enum Stage {
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// A place that was named cannot be used.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), listen::said(source))]
     Place {
         /// What was named.
         path: PathBuf,
@@ -74,7 +74,7 @@ pub enum ServeError {
         source: io::Error,
     },
     /// The address cannot be listened at.
-    #[error("{address}: {source}")]
+    #[error("{address}: {}", listen::said(source))]
     Address {
         /// What was named.
         address: String,
@@ -89,6 +89,17 @@ pub enum ServeError {
     Socket(io::Error),
 }
 
+/// A store that was made just now, and goes unless a drive is served from it.
+struct NewStore(Option<PathBuf>);
+
+impl Drop for NewStore {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
 /// A server that has all its files and sockets, and no drive yet.
 pub struct Ready {
     listener: Listener,
@@ -96,6 +107,7 @@ pub struct Ready {
     store: Box<dyn Store>,
     /// What the store's file says of the recording that it belongs to.
     tie: Option<Tie>,
+    new_store: NewStore,
     recording: Recording,
     /// What an earlier server of the store was asked.
     earlier: Earlier,
@@ -115,12 +127,13 @@ impl Ready {
         let control = Listener::unix(&control).map_err(|e| place(&control, e))?;
         let size = ssd::capacity(drive).get();
         let mut reopened = false;
-        let mut tie = None;
+        let (mut tie, mut new_store) = (None, NewStore(None));
         let store: Box<dyn Store> = match &options.store {
             Some(path) => {
                 let (store, of_file, there) =
                     FileStore::open(path, size).map_err(|e| place(path, e))?;
                 (tie, reopened) = (Some(of_file), there);
+                new_store.0 = (!there).then(|| path.clone());
                 Box::new(store)
             }
             None => Box::<Memory>::default(),
@@ -134,7 +147,7 @@ impl Ready {
         }
         .map_err(|(path, source)| ServeError::Place { path, source })?;
         let options = options.clone();
-        Ok(Self { listener, control, store, tie, recording, earlier, options })
+        Ok(Self { listener, control, store, tie, new_store, recording, earlier, options })
     }
 
     /// How clients name the server.
@@ -153,11 +166,12 @@ impl Ready {
     /// # Errors
     /// The sockets cannot be waited for, or it was stopped before it found its state again.
     pub fn serve(
-        self,
+        mut self,
         session: Session,
         stop: &AtomicBool,
         look: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(Report, Value), ServeError> {
+        self.new_store.0 = None;
         let drive = session.drive();
         let page = drive.geometry.page_size().get();
         let export = Export {

@@ -34,6 +34,12 @@ pub(crate) enum Stream {
 /// The longest path of a Unix socket, in bytes: the system has 108, and the last is zero.
 const LONGEST: usize = 107;
 
+/// What the system says, without the number of the error.
+pub(crate) fn said(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}
+
 fn refused(what: String) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, what)
 }

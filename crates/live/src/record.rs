@@ -137,6 +137,9 @@ impl Recording {
                 Ok(file) => files.push(file),
                 Err(e) => {
                     remove(&paths[..files.len()]);
+                    let there = e.kind() == io::ErrorKind::AlreadyExists;
+                    let what = "this is there already, and a recording is never written over";
+                    let e = if there { io::Error::new(e.kind(), what) } else { e };
                     return Err((place.clone(), e));
                 }
             }

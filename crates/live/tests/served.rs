@@ -8,6 +8,7 @@ use common::{
     Client, DISCONNECT, FLUSH, FUA, Folder, NO_HOLE, PAGE, READ, SECTOR, STATUS, Server, TRIM,
     WRITE, ZEROES, answers, drive, greet, option, take, u32_of,
 };
+use floatgate_live::store::FileStore;
 use floatgate_live::{Address, Options, Pace, Progress, Ready, ServeError, Stage};
 use serde_json::json;
 use ssd::kernel::Rng;
@@ -500,6 +501,8 @@ fn places_belong_to_the_user_and_nothing_is_taken_over() {
     let error = Ready::new(&drive, &again).err().expect("it is in use").to_string();
     assert!(error.contains("another server has this store open"), "{error}");
     drop(kept);
+    assert!(!folder.path("store").exists(), "no drive was served from it");
+    drop(FileStore::open(&folder.path("store"), ssd::capacity(&drive).get()).unwrap());
     let larger = common::drive(&["ftl.spare-factor=0.4"]);
     let error = Ready::new(&larger, &again).err().expect("it is smaller").to_string();
     assert!(error.contains("1048576 bytes"), "{error}");

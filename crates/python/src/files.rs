@@ -88,6 +88,51 @@ pub(crate) fn text(
     })
 }
 
+/// What the files of floatgate say that they are, and what that is in words.
+const KINDS: [(&str, &str); 8] = [
+    ("drive", "a drive file"),
+    ("chip", "a chip file"),
+    ("workload", "a workload file"),
+    ("stand-in", "the profile of a stand-in"),
+    ("experiment", "an experiment file"),
+    ("run", "the result of a run"),
+    ("comparison", "a list of results"),
+    ("store", "the data of a served drive"),
+];
+
+/// Settings (TOML) of one of the kinds `ours`, which `expected` names in words. A file of another
+/// kind is called by its own name, instead of each of its keys being called unknown.
+pub(crate) fn settings(path: &Path, expected: &str, ours: &[&str]) -> Result<String, Refused> {
+    let text = text(path, expected, SETTINGS, false)?;
+    let shown = path.display();
+    let other = |what: String| (code::FILE, format!("{shown}: this is {what}; expected {expected}"));
+    match text.trim_start().as_bytes().first() {
+        Some(b'<') => {
+            let what = "XML, of which `floatgate config convert` reads that of MQSim".to_owned();
+            Err(other(what))
+        }
+        Some(b'{') => Err(other("JSON".to_owned())),
+        _ => match schema(&text).and_then(|found| Some((found, kind(found)?))) {
+            Some((found, (name, what))) if !ours.contains(&name) => {
+                Err(other(format!("{what} (`schema = \"{found}\"`)")))
+            }
+            _ => Ok(text),
+        },
+    }
+}
+
+/// What a file says that it is, before its first table.
+fn schema(text: &str) -> Option<&str> {
+    let mut lines = text.lines().map(str::trim).take_while(|line| !line.starts_with('['));
+    let value = lines.find_map(|line| line.strip_prefix("schema")?.trim_start().strip_prefix('='))?;
+    value.split(['"', '\'']).nth(1)
+}
+
+fn kind(schema: &str) -> Option<(&'static str, &'static str)> {
+    let name = schema.strip_prefix("floatgate.")?.split('/').next()?;
+    KINDS.into_iter().find(|(known, _)| *known == name)
+}
+
 /// The byte order of text in UTF-16: that of its mark, or of its first letter, which is ASCII in
 /// every file of settings.
 fn utf_16(bytes: &[u8]) -> Option<&'static str> {
@@ -119,10 +164,17 @@ fn input((code, message): Refused) -> PyErr {
 
 /// The same for Python.
 #[pyfunction]
-#[pyo3(signature = (path, expected, most = SETTINGS, lossy = false))]
+#[pyo3(signature = (path, expected, most, lossy = false))]
 #[allow(clippy::needless_pass_by_value, reason = "what Python gives")]
 pub(crate) fn text_of(path: PathBuf, expected: &str, most: u64, lossy: bool) -> PyResult<String> {
     text(&path, expected, most, lossy).map_err(input)
+}
+
+/// The same for Python; `kind` is the word of its schema.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "what Python gives")]
+pub(crate) fn settings_of(path: PathBuf, expected: &str, kind: &str) -> PyResult<String> {
+    settings(&path, expected, &[kind]).map_err(input)
 }
 
 /// The same for Python.

@@ -51,7 +51,7 @@ mod _core {
     #[pymodule_export]
     use crate::error::{ConfigError, InputError, InternalError, PolicyError, WorkloadError};
     #[pymodule_export]
-    use crate::files::{content_of, text_of};
+    use crate::files::{content_of, settings_of, text_of};
     use crate::known::{self, Place};
     #[pymodule_export]
     use crate::live::Stop;

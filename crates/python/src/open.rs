@@ -51,7 +51,8 @@ pub(crate) fn drive(
     let text = match preset {
         Some((_, text)) => (*text).to_owned(),
         None if is_path(name) => {
-            read(Path::new(name)).map_err(|(code, text)| error::input(code, text))?
+            files::settings(Path::new(name), "a drive file (TOML)", &["drive"])
+                .map_err(|(code, text)| error::input(code, text))?
         }
         None => {
             let hint = ssd::kernel::hint(name, ssd::presets().iter().map(|(name, _)| *name));
@@ -65,7 +66,8 @@ pub(crate) fn drive(
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
     let library = |wanted: &str| {
         let path = folder.join(wanted);
-        let text = is_path(wanted).then(|| read(&path).ok()).flatten()?;
+        let read = || files::settings(&path, "a drive or chip file (TOML)", &["drive", "chip"]);
+        let text = is_path(wanted).then(|| read().ok()).flatten()?;
         Some((path.display().to_string(), text))
     };
     let seed = seed.map(|Whole(seed)| seed);
@@ -373,7 +375,8 @@ enum Described {
 fn described(drive: &Drive, path: &Path) -> PyResult<Described> {
     let shown = path.display().to_string();
     let fail = |what: String| WorkloadError::new_err(format!("{shown}: {what}"));
-    let text = read(path).map_err(|(code, text)| error::workload(code, text))?;
+    let text = files::settings(path, "a workload file (TOML)", &["workload", "stand-in"])
+        .map_err(|(code, text)| error::workload(code, text))?;
     if let Some(composition) = Composition::read(&shown, &text) {
         return Ok(Described::Parts(composition));
     }
@@ -562,7 +565,3 @@ fn is_file(name: &str, place: &Path) -> bool {
     name.contains(['/', '\\', '.']) || place.exists() && !(place.is_dir() && built_in())
 }
 
-/// A whole file of settings.
-fn read(path: &Path) -> Result<String, files::Refused> {
-    files::text(path, "a TOML file", files::SETTINGS, false)
-}

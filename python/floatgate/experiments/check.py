@@ -136,7 +136,7 @@ def read(path: str | os.PathLike[str]) -> str:
     Raises:
         InputError: It cannot be read.
     """
-    return engine.text_of(path, "an experiment file (TOML)")
+    return engine.settings_of(path, "an experiment file (TOML)", "experiment")
 
 
 def parsed(text: str, name: str) -> tuple[dict[str, Any], Text]:
@@ -174,11 +174,14 @@ def plain(value: Any) -> Any:
 def mistakes(data: Mapping[str, Any]) -> Iterator[Mistake]:
     """What is wrong with the keys and the kinds of their values."""
     if data.get("schema") != SCHEMA:
-        given = (
-            f"not {inline(data['schema'])}" if isinstance(data.get("schema"), str) else "missing"
+        given = data.get("schema")
+        said = (
+            f"`{given}` is not the schema of an experiment"
+            if isinstance(given, str)
+            else "`schema` is missing"
         )
         help = f'an experiment file begins with schema = "{SCHEMA}"'
-        yield Mistake(("schema",), f"`schema` is {given}", help)
+        yield Mistake(("schema",), said, help)
     if not isinstance(data.get("name"), str) or not re.fullmatch(
         r"[A-Za-z0-9][A-Za-z0-9_.-]*", data["name"]
     ):

@@ -32,7 +32,7 @@ _LATENCY = dict.fromkeys(("mean", "p50", "p99", "p99_9", "max"), 0)
 _HOST = {"requests": 0, "bytes": 0, "latency_ns": _LATENCY}
 _STATUS: dict[str, Any] = {
     "drive": "", "state": "", "now_ns": 0, "wall_seconds": 0, "inside": 0, "inside_ns": 0,
-    "host": dict.fromkeys(("all", "read", "write", "trim", "flush"), _HOST), "waf": None,
+    "host": dict.fromkeys(("read", "write", "trim", "flush"), _HOST), "waf": None,
     "erases": {"min": 0, "mean": 0, "max": 0}, "endurance": 0, "die_busy_ns": 0, "dies": 1,
     "free_blocks": 0, "unsafe_bytes": 0, "power_cuts": 0, "media_errors": 0, "host_full": 0,
     "clients": 0,

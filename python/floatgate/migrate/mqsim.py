@@ -382,7 +382,7 @@ def convert(files: Sequence[Parsed], out: Path) -> list[Converted]:
 def _drive(file: Parsed, scenarios: Sequence[Scenario]) -> tuple[Converted, Mapping[str, str]]:
     """The drive, and which of its files is for which scenario: a setting may follow from flows."""
     path, given = file.path, file.drive or {}
-    values = DEFAULTS | dict(given)
+    values = {**given, **{name: own for name, own in DEFAULTS.items() if name not in given}}
     kinds: list[tuple[str, list[Fate]]] = []
     files: dict[str, str] = {}
     names: dict[str, str] = {}

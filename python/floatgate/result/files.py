@@ -45,7 +45,7 @@ def json_of(path: Path, what: str, **how: Any) -> Any:
         InputError: It cannot be read, or is no JSON.
     """
     try:
-        return json.loads(content(path, what), **how)
+        return json.loads(engine.text_of(path, what, LARGEST), **how)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: this is no JSON ({error}); expected {what}") from None
 

@@ -74,6 +74,7 @@ impl FileStore {
                     .map(|(store, tie)| (store, tie, false))
                     .inspect_err(|_| drop(std::fs::remove_file(path)))
             }
+            Err(Errno::NXIO) => Err(bad("this is not a regular file".into())),
             Err(Errno::LOOP) => {
                 Err(bad("this is a symbolic link, and a store is never opened through one".into()))
             }
