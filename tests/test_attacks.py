@@ -186,11 +186,11 @@ def test_something_else_in_the_place_of_a_result(tmp_path: Path, what: str) -> N
         file.symlink_to("/dev/zero")
     else:
         file.mkdir()
-    said = "it is a folder" if what == "folder" else "it is a pipe or a device"
+    said = "a directory" if what == "folder" else "a pipe, a socket or a device"
     for words in (["report", str(stored)], ["report", str(folder)], ["view", str(stored)]):
         done = command(*words, cwd=tmp_path, stdout=subprocess.PIPE)
         assert (done.returncode, done.stdout) == (2, "")
-        assert f"result.json: this cannot be read ({said})" in done.stderr
+        assert f"result.json: this is {said}; expected a stored result" in done.stderr
     again = command(*RUN, "--out", str(folder), stdout=subprocess.PIPE)
     if what == "folder":
         assert again.returncode == 2

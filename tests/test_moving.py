@@ -596,10 +596,13 @@ def test_the_command_says_what_is_lost_and_lists_all_of_it(
         ("ssdconfig.xml", "CWDP", "CWDX", "this drive cannot run here"),
         ("ssdconfig.xml", ">RGA<", ">BEST<", "GC_Block_Selection_Policy: expected one of GREEDY, "),
         ("ssdconfig.xml", "OUT_OF_ORDER", "IN_ORDER", "expected one of OUT_OF_ORDER, "),
-        ("ssdconfig.xml", "</Execution_Parameter_Set>", "", "this is no XML"),
+        ("ssdconfig.xml", "</Execution_Parameter_Set>", "", "Parameter_Set> is never closed"),
+        ("workload.xml", "RANDOM_HOTCOLD", "MIXED_STREAMING_RANDOM", "and its code refuses it"),
+        ("ssdconfig.xml", "PAGE_LEVEL", "ZONE_LEVEL", r"Address_Mapping: .*\(ZNS\)"),
+        ("ssdconfig.xml", "OUT_OF_ORDER", "FLIN", "Transaction_Scheduling_Policy: .*FLIN"),
+        ("page.parameters", "overprovide=", "overprovide=x", "overprovide: expected a number"),
         ("workload.xml", "RANDOM_HOTCOLD", "SPIRAL", "scenario 1, flow 1: Address_Distribution: "),
-        ("workload.xml", ">HIGH<", ">HIGHEST<", "scenario 1, flow 1: expected one of URGENT, "),
-        ("page.parameters", "gc=1;", "gc 1;", r"page\.parameters:58: expected `parameter ="),
+        ("workload.xml", ">HIGH<", ">HIGHEST<", "flow 1: Priority_Class: expected one of URGENT, "),
         ("page.parameters", "chip number[1] = 2", "chip number[1] = 3", "every channel must have"),
         ("page.parameters", "channel number", "channels", "this is no parameter file that can be"),
     ],
@@ -621,3 +624,324 @@ def test_two_drives_for_one_workload_are_one_too_many(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="several drives for one set of workloads"):
         convert(*paths, other)
     assert len(convert(paths[0], other)) == 2
+
+
+# ── What MQSim and SSDSim read, and what only looks like it ─────────────────────────────────────
+
+STRANGE = "<Switch_Of_A_Fork />", "<Old_Set><Seed>7</Seed></Old_Set>", "<Trace>t</Trace>"
+
+
+@pytest.mark.parametrize("strange", STRANGE)
+@pytest.mark.parametrize(
+    "before",
+    ["<IO_Scenario>", "<MQSim_IO_Scenarios>", "<Execution_Parameter_Set>", "<Flash_Parameter_Set>",
+     "<Device_Parameter_Set>", "<IO_Flow_Parameter_Set_Synthetic>",
+     "<IO_Flow_Parameter_Set_Trace_Based>"],
+)  # fmt: skip
+def test_an_element_that_is_not_known_is_named_and_changes_nothing(
+    before: str, strange: str, tmp_path: Path
+) -> None:
+    """Wherever it stands: it is no flow, no scenario and no set, and nothing in it counts."""
+    (file,) = (name for name in ("ssdconfig.xml", "workload.xml") if before in EXAMPLES[name])
+    path = tmp_path / file
+    path.write_text(EXAMPLES[file])
+    (plain,) = convert(path)
+    path.write_text(EXAMPLES[file].replace(before, before + strange, 1))
+    (converted,) = convert(path)
+    assert converted.files == plain.files
+    name = re.findall(r"\w+", strange)[0]
+    (fate,) = (each for each in converted.fates if each not in plain.fates)
+    assert (fate.name.rpartition(": ")[2], fate.word) == (name, "lost")
+    assert fate.note.startswith("unknown: ")
+
+
+def test_a_slip_in_a_name_is_pointed_out(tmp_path: Path) -> None:
+    path = tmp_path / "ssdconfig.xml"
+    path.write_text(EXAMPLES["ssdconfig.xml"].replace("Page_Capacity>", "Page_Capcity>"))
+    (converted,) = convert(path)
+    assert "did you mean Page_Capacity?" in fates(converted)["Page_Capcity"].note
+    # MQSim goes on with its own value, and so does the drive.
+    assert fates(converted)["Page_Capacity"].note.startswith("not given, and this is MQSim's own")
+
+
+def as_lenient(text: str) -> dict[str, str]:
+    """The same parameters as MQSim reads them too: its parser passes over all of this."""
+    return {
+        "a `<` too many in a closing tag": text.replace("</Seed>", "</<Seed>"),
+        "another name in a closing tag": text.replace("</Seed>", "</Sead>"),
+        "no name in a closing tag": text.replace("</Seed>", "</>"),
+        "blanks in a closing tag": text.replace("</Seed>", "</Seed  >"),
+        "blank lines before the declaration": f"\n\n{text}",
+        "no declaration": text.partition("?>")[2],
+        "text between elements": text.replace("</Seed>", "</Seed> the seed "),
+        "comments anywhere": f"<!-- a -->{text.replace('<Seed>', '<!-- <Seed> --><Seed>')}",
+        "attributes": text.replace("<Seed>", "<Seed unit='none' of=\"all\">"),
+        "a document type": f"<!DOCTYPE x [<!ENTITY y 'z'>]>{text}",
+        "an instruction": text.replace("<Seed>", "<?do this?><Seed>"),
+        "marked text": re.sub(r"<Seed>(\w+)<", r"<Seed><![CDATA[\1]]><", text),
+        "a byte order mark": f"\ufeff{text}",
+        "CRLF": text.replace("\n", "\r\n"),
+        "one line": re.sub(r">\s+<", "><", text),
+        "a fraction": re.sub(r"<Seed>(\w+)<", r"<Seed> \1.7 <", text),
+        "an entity": re.sub(r"<Seed>(\w+)<", r"<Seed>&#32;\1<", text),
+    }
+
+
+@pytest.mark.parametrize("file", ["ssdconfig.xml", "workload.xml"])
+@pytest.mark.parametrize("how", as_lenient(""))
+def test_xml_is_read_as_leniently_as_mqsim_reads_it(file: str, how: str, tmp_path: Path) -> None:
+    path = tmp_path / file
+    path.write_text(EXAMPLES[file])
+    (plain,) = convert(path)
+    text = as_lenient(EXAMPLES[file])[how]
+    path.write_bytes(text.encode())
+    (converted,) = convert(path)
+    assert converted.files == plain.files
+    if "closing tag" in how and "blanks" not in how:
+        assert re.search(rf"{file}:[0-9]+: </.*> closes <Seed>", converted.notes[0])
+        assert len(converted.notes) == EXAMPLES[file].count("</Seed>")
+    else:
+        assert not [note for note in converted.notes if "declaration" not in note]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("</Seed>", "", "is never closed"),
+        ("<Seed>", "<<<<<<< HEAD", "begins no element"),
+        ("</Execution_Parameter_Set>", "</Execution_Parameter_Set> more", "`more` stands outside"),
+        ("<Seed>", "<a>" * 200, "more than 100 elements within each other"),
+        ("</Execution_Parameter_Set>", "</Execution_Parameter_Set></b>", "</b> closes nothing"),
+    ],
+)
+def test_xml_that_mqsim_cannot_read_is_refused_with_its_line(
+    old: str, new: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "ssdconfig.xml"
+    path.write_text(EXAMPLES["ssdconfig.xml"].replace(old, new, 1))
+    with pytest.raises(InputError, match=rf"ssdconfig\.xml:[0-9]+: .*{said}"):
+        convert(path)
+
+
+def test_entities_are_not_expanded(tmp_path: Path) -> None:
+    """A file of a few hundred bytes that would become gigabytes."""
+    laughs = "".join(f"<!ENTITY l{i + 1} '{f'&l{i};' * 10}'>" for i in range(10))
+    path = tmp_path / "ssdconfig.xml"
+    text = EXAMPLES["ssdconfig.xml"].replace("<Seed>", "<Seed>&l10;", 1)
+    path.write_text(f"<!DOCTYPE lolz [<!ENTITY l0 'lol'>{laughs}]>{text}")
+    with pytest.raises(InputError, match="Seed: expected a whole number, found `&l10;"):
+        convert(path)
+
+
+FORK = {
+    "Execution_Parameter_Set": "ExecParameterSet", "Host_Parameter_Set": "HostParameterSet",
+    "Device_Parameter_Set": "DeviceParameterSet", "Flash_Parameter_Set": "FlashParameterSet",
+    "IO_Flow_Parameter_Set_Synthetic": "SyntheticFlowParamSet",
+    "IO_Flow_Parameter_Set_Trace_Based": "TraceFlowParameterSet", "Relay_Count": "Replay_Count",
+    "Page_Metadat_Capacity": "Page_Metadata_Capacity",
+    "ResponseTime_Logging_Period_Length": "ResponseTime_Logging_Period",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("file", ["ssdconfig.xml", "workload.xml"])
+def test_the_names_of_a_fork_are_those_of_mqsim(file: str, tmp_path: Path) -> None:
+    path = tmp_path / file
+    path.write_text(EXAMPLES[file])
+    (plain,) = convert(path)
+    text = EXAMPLES[file]
+    for ours, theirs_ in FORK.items():
+        text = re.sub(rf"\b{ours}>", f"{theirs_}>", text)
+    assert text != EXAMPLES[file]
+    path.write_text(text)
+    (converted,) = convert(path)
+    assert converted.files == plain.files
+    assert [fate[1:] for fate in converted.fates] == [fate[1:] for fate in plain.fates]
+
+
+def test_xml_of_others_is_called_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "some.xml"
+    for text, said in [
+        ("<MQSim_Results><Host /></MQSim_Results>", "`<MQSim_Results>` is the results of a run"),
+        ("<html></html>", "`<html>` is not a file of MQSim"),
+        ("<!-- nothing -->", "has no element"),
+        ("<MQSim_IO_Scenarios></MQSim_IO_Scenarios>", "there is no <IO_Scenario>"),
+        ("<MQSim_IO_Scenarios><IO_Scenario><A/></IO_Scenario></MQSim_IO_Scenarios>",
+         "scenario 1 has no flow that is known here; .*found <A>"),
+    ]:  # fmt: skip
+        path.write_text(text)
+        with pytest.raises(InputError, match=rf"some\.xml.*{said}"):
+            convert(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("Time_Unit", ["PICOSECOND", "NANOSECOND", "MICROSECOND", "nanosecond"]),
+        ("Priority_Class", ["URGENT", "HIGH", "MEDIUM", "LOW"]),
+        ("Device_Level_Data_Caching_Mode",
+         ["WRITE_CACHE", "READ_CACHE", "WRITE_READ_CACHE", "TURNED_OFF"]),
+        ("Request_Size_Distribution", ["FIXED", "NORMAL"]),
+        ("Synthetic_Generator_Type", ["BANDWIDTH", "QUEUE_DEPTH"]),
+        ("Address_Distribution", ["STREAMING", "RANDOM_UNIFORM", "RANDOM_HOTCOLD"]),
+        ("Read_Percentage", range(0, 101, 10)),
+        ("Percentage_of_Hot_Region", range(0, 101, 10)),
+        ("Working_Set_Percentage", [1, 50, 100]),
+        ("Percentage_To_Be_Executed", [1, 50, 100]),
+        ("Initial_Occupancy_Percentage", [1, 50, 100]),
+    ],
+)  # fmt: skip
+def test_every_documented_value_of_a_flow_is_read(
+    name: str, values: Sequence[object], tmp_path: Path
+) -> None:
+    """The ranges are those of MQSim's README."""
+    ssd, workload = theirs(tmp_path, [synthetic(), flow("Trace_Based")])
+    before = workload.read_text()
+    assert f"<{name}>" in before
+    for value in values:
+        workload.write_text(re.sub(f"<{name}>[^<]*<", f"<{name}>{value}<", before))
+        for paths in ([ssd, workload], [workload]):
+            every = [fate for each in convert(*paths) for fate in each.fates]
+            found = [fate for fate in every if fate.name.endswith(f": {name}")]
+            assert found
+            assert all(fate.ours or fate.note for fate in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("HostInterface_Type", ["NVME", "SATA"]),
+        ("Caching_Mechanism", ["SIMPLE", "ADVANCED"]),
+        ("Data_Cache_Sharing_Mode", ["SHARED", "EQUAL_PARTITIONING"]),
+        ("Plane_Allocation_Scheme", ["CWDP", "CWPD", "CDWP", "CDPW", "CPWD", "CPDW", "WCDP", "WCPD",
+         "WDCP", "WDPC", "WPCD", "WPDC", "DCWP", "DCPW", "DWCP", "DWPC", "DPCW", "DPWC", "PCWD",
+         "PCDW", "PWCD", "PWDC", "PDCW", "PDWC"]),
+        ("Transaction_Scheduling_Policy", ["OUT_OF_ORDER", "PRIORITY_OUT_OF_ORDER"]),
+        ("GC_Block_Selection_Policy",
+         ["GREEDY", "RGA", "RANDOM", "RANDOM_P", "RANDOM_PP", "FIFO"]),
+        ("Flash_Technology", ["SLC", "MLC", "TLC", "QLC"]),
+        ("CMD_Suspension_Support", ["NONE", "PROGRAM", "PROGRAM_ERASE", "ERASE"]),
+        *((name, ["true", "false", "TRUE"]) for name in (
+            "Enabled_Preconditioning", "Ideal_Mapping_Table", "Use_Copyback_for_GC",
+            "Preemptible_GC_Enabled", "Dynamic_Wearleveling_Enabled",
+            "Static_Wearleveling_Enabled")),
+    ],
+)  # fmt: skip
+def test_every_documented_value_of_a_drive_is_read_and_can_run(
+    name: str, values: Sequence[object], tmp_path: Path
+) -> None:
+    path = tmp_path / "ssdconfig.xml"
+    for value in values:
+        path.write_text(changed(EXAMPLES["ssdconfig.xml"], {name: value}))
+        (converted,) = convert(path)
+        check(converted)
+        assert fates(converted)[name].value == value
+
+
+@pytest.mark.parametrize(
+    ("values", "named", "least"),
+    [
+        # MQSim keeps at least ten blocks free, and two are open: 12 of 64 blocks.
+        ({"Block_No_Per_Plane": 64, "Overprovisioning_Ratio": "0.10"},
+         ["Overprovisioning_Ratio", "GC_Exec_Threshold", "Block_No_Per_Plane"], 12 / 64),
+        ({"Block_No_Per_Plane": 32, "Overprovisioning_Ratio": "0.127"},
+         ["Overprovisioning_Ratio", "GC_Exec_Threshold", "Block_No_Per_Plane"], 12 / 32),
+        # A fifth of 2,048 blocks, rounded down.
+        ({"GC_Exec_Threshold": 0.2, "Overprovisioning_Ratio": "0.07"},
+         ["Overprovisioning_Ratio", "GC_Exec_Threshold"], (409 + 2) / 2048),
+        ({"Plane_Allocation_Scheme": "CWDX"}, ["Plane_Allocation_Scheme"], None),
+        ({"Page_Capacity": 1000}, ["Page_Capacity"], None),
+        ({"Flash_Channel_Count": 0}, ["Flash_Channel_Count"], None),
+    ],
+)  # fmt: skip
+def test_a_drive_that_cannot_run_is_explained_by_the_parameters_of_the_file(
+    values: Mapping[str, object], named: Sequence[str], least: float | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "ssdconfig.xml"
+    path.write_text(changed(EXAMPLES["ssdconfig.xml"], values))
+    (converted,) = convert(path)
+    with pytest.raises(InputError) as refused:
+        check(converted)
+    said = str(refused.value)
+    assert f"{path}: this drive cannot run here: " in said
+    for name in named:
+        (line,) = (
+            number
+            for number, text in enumerate(path.read_text().splitlines(), 1)
+            if f"<{name}>" in text
+        )
+        assert f"{path}:{line}: {name} = " in said
+    assert "floatgate-" not in said.replace(str(path), ""), "no temporary file is named"
+    assert "-->" not in said
+    if least is None:
+        return
+    (ratio,) = map(float, re.findall(r"`Overprovisioning_Ratio` = ([0-9.]+) or more", said))
+    assert least <= ratio < least + 1e-3
+    path.write_text(changed(path.read_text(), {"Overprovisioning_Ratio": ratio}))
+    check(convert(path)[0])
+
+
+def test_every_wrong_value_is_listed(tmp_path: Path) -> None:
+    path = tmp_path / "ssdconfig.xml"
+    path.write_text(changed(EXAMPLES["ssdconfig.xml"], {"Seed": "x", "Page_Capacity": "y"}))
+    with pytest.raises(InputError) as refused:
+        convert(path)
+    assert [line.partition(": ")[2] for line in str(refused.value).splitlines()] == [
+        "Seed: expected a whole number, found `x`",
+        "Page_Capacity: expected a whole number, found `y`",
+    ]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"Overprovisioning_Ratio": "nan"}, {"Overprovisioning_Ratio": "inf"},
+        {"Overprovisioning_Ratio": "-1"}, {"GC_Exec_Threshold": "1e999"},
+        {"Block_No_Per_Plane": 0}, {"Block_No_Per_Plane": "9" * 5000}, {"Page_Capacity": "-5"},
+        {"Flash_Channel_Count": 10**9}, {"Chip_No_Per_Channel": 10**15},
+    ],
+    ids=lambda values: str(values)[:40],
+)  # fmt: skip
+def test_numbers_that_no_drive_has_are_messages(
+    values: Mapping[str, object], tmp_path: Path
+) -> None:
+    paths = theirs(tmp_path, [synthetic()], drive=values)
+    for some in (paths, paths[:1]):
+        with pytest.raises(InputError):
+            [check(each) for each in convert(*some)]
+
+
+def test_a_parameter_that_is_given_again_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "ssdconfig.xml"
+    path.write_text(EXAMPLES["ssdconfig.xml"].replace("<Seed>", "<Seed>1</Seed><Seed>", 1))
+    (converted,) = convert(path)
+    by_value = {fate.value: fate for fate in converted.fates if fate.name == "Seed"}
+    assert "gives it again" in by_value.pop("1").note
+    (last,) = by_value.values()
+    assert last.ours == {"run.seed": int(last.value)}
+
+
+def test_ssdsim_passes_over_lines_and_so_do_we(tmp_path: Path) -> None:
+    path = tmp_path / "page.parameters"
+    path.write_text(EXAMPLES["page.parameters"])
+    (plain,) = convert(path)
+    path.write_text("gc 1;\n  t_PROG = 5;\n" + EXAMPLES["page.parameters"])
+    (converted,) = convert(path)
+    assert converted.files == plain.files
+    assert [note.partition(": ")[0] for note in converted.notes] == [f"{path}:1", f"{path}:2"]
+    assert all("SSDSim passes over" in note for note in converted.notes)
+
+
+def test_a_trace_in_picoseconds_is_that_in_nanoseconds(tmp_path: Path) -> None:
+    results = []
+    for unit, factor in (("NANOSECOND", 1), ("PICOSECOND", 1000)):
+        folder = tmp_path / unit
+        (folder / "traces").mkdir(parents=True)
+        lines = "".join(f"{i * 10**5 * factor} 0 {i * 8} 8 {i % 2}\n" for i in range(100))
+        (folder / "traces" / "tpcc-small.trace").write_text(lines)
+        ((drive, work),) = made(folder, theirs(folder, [flow("Trace_Based", Time_Unit=unit)]))
+        results.append(floatgate.run(drive, work))
+    one, other = results
+    assert one.simulated_seconds == other.simulated_seconds
+    assert one.data["host"] == other.data["host"]
+    # The last arrives after 99 times 100 us.
+    assert one.simulated_seconds >= 99e-4

@@ -34,6 +34,7 @@ __all__ = [
     "Write",
     "bench",
     "chips",
+    "content_of",
     "convert",
     "correctable",
     "demand",
@@ -57,8 +58,10 @@ __all__ = [
     "run",
     "schema",
     "serve",
+    "settings_of",
     "sha256",
     "sources",
+    "text_of",
     "traces",
     "version",
 ]
@@ -474,6 +477,9 @@ class Random:
 def version() -> str: ...
 def sources() -> str: ...
 def sha256(data: bytes) -> str: ...
+def text_of(path: str | PathLike[str], expected: str, most: int, lossy: bool = False) -> str: ...
+def settings_of(path: str | PathLike[str], expected: str, kind: str) -> str: ...
+def content_of(path: str | PathLike[str], expected: str, most: int) -> bytes: ...
 def located(
     text: str,
 ) -> tuple[dict[str, Any], dict[tuple[str | int, ...], int], list[tuple[int, str]]]: ...
@@ -569,6 +575,7 @@ def serve(
     record: str | None,
     slowdown: float | None,
     stop: Stop,
+    opened: Callable[[str, str], object],
     progress: Callable[[str, int, int | None, int], object] | None,
     rows: Callable[[str, Rows], object] | None,
     tables: Sequence[str],

@@ -22,8 +22,9 @@ from typing import Any, NoReturn, TextIO
 SHAPES_RESULTS = False
 
 _MARK = f"\0{os.urandom(8).hex()}\0"
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Control characters but line ends and tabs, and what turns the direction of text round."""
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters but line ends and tabs, what turns the direction of text round, and bytes of
+names that are not UTF-8."""
 
 
 def visible(text: str) -> str:
@@ -137,4 +138,6 @@ class Shown:
 
 
 def _spelled(code: int) -> str:
+    if 0xDC80 <= code <= 0xDCFF:  # A byte of a name that is not UTF-8, as Python keeps it.
+        code -= 0xDC00
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import html
 
 from docsite.examples import EXAMPLES
+from floatgate.experiments.toml import inline
 from floatgate.migrate.convert import convert
-from floatgate.migrate.rules import Fate, written
+from floatgate.migrate.rules import Fate
 
 
 def tables() -> dict[str, str]:
@@ -29,7 +30,7 @@ def _table(fates: list[Fate] | tuple[Fate, ...] | object) -> str:
     for fate in fates:
         name = fate.name.partition(": ")[2] or fate.name
         ours = "<br>".join(
-            f"<code>{html.escape(f'{k} = {written(v)}')}</code>" for k, v in fate.ours.items()
+            f"<code>{html.escape(f'{k} = {inline(v)}')}</code>" for k, v in fate.ours.items()
         )
         rows.append(
             f"<tr><td><code>{html.escape(name)}</code></td><td>{html.escape(fate.value)}</td>"

@@ -61,6 +61,11 @@ impl Line {
         Self { stream, input: Vec::new(), out: Vec::new(), over: false }
     }
 
+    /// Whether a whole line is here already, for which nothing need be waited for.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.input.contains(&b'\n')
+    }
+
     /// The next line that was said.
     pub(crate) fn hear(&mut self) -> Option<Vec<u8>> {
         loop {

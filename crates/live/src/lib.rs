@@ -27,9 +27,9 @@ use record::{Earlier, Recording};
 use serde_json::Value;
 use ssd::{Drive, Report, RunError, Session};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use store::{FileStore, Memory, Store};
+use store::{FileStore, Memory, Store, Tie};
 use wire::Export;
 
 /// How a drive is served.
@@ -39,7 +39,8 @@ pub struct Options {
     pub address: Address,
     /// Addresses beyond loopback are allowed.
     pub insecure: bool,
-    /// The path of the socket by which it is watched and told things.
+    /// The path of the socket by which it is watched and told things; beside that for clients, or
+    /// `floatgate-PORT.control` in the current folder, where none is named.
     pub control: Option<PathBuf>,
     /// The file that keeps its data; memory, where there is none.
     pub store: Option<PathBuf>,
@@ -65,7 +66,7 @@ pub enum Stage {
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// A place that was named cannot be used.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), listen::said(source))]
     Place {
         /// What was named.
         path: PathBuf,
@@ -73,7 +74,7 @@ pub enum ServeError {
         source: io::Error,
     },
     /// The address cannot be listened at.
-    #[error("{address}: {source}")]
+    #[error("{address}: {}", listen::said(source))]
     Address {
         /// What was named.
         address: String,
@@ -88,11 +89,25 @@ pub enum ServeError {
     Socket(io::Error),
 }
 
+/// A store that was made just now, and goes unless a drive is served from it.
+struct NewStore(Option<PathBuf>);
+
+impl Drop for NewStore {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
 /// A server that has all its files and sockets, and no drive yet.
 pub struct Ready {
     listener: Listener,
-    control: Option<Listener>,
+    control: Listener,
     store: Box<dyn Store>,
+    /// What the store's file says of the recording that it belongs to.
+    tie: Option<Tie>,
+    new_store: NewStore,
     recording: Recording,
     /// What an earlier server of the store was asked.
     earlier: Earlier,
@@ -108,30 +123,41 @@ impl Ready {
             Address::Tcp(address) => Listener::tcp(address, options.insecure)
                 .map_err(|source| ServeError::Address { address: address.clone(), source })?,
         };
-        let control = options.control.as_ref();
-        let control = control.map(|path| Listener::unix(path).map_err(|e| place(path, e)));
-        let control = control.transpose()?;
+        let control = options.control.clone().unwrap_or_else(|| listener.beside());
+        let control = Listener::unix(&control).map_err(|e| place(&control, e))?;
         let size = ssd::capacity(drive).get();
-        let (store, reopened): (Box<dyn Store>, bool) = match &options.store {
+        let mut reopened = false;
+        let (mut tie, mut new_store) = (None, NewStore(None));
+        let store: Box<dyn Store> = match &options.store {
             Some(path) => {
-                let (store, there) = FileStore::open(path, size).map_err(|e| place(path, e))?;
-                (Box::new(store), there)
+                let (store, of_file, there) =
+                    FileStore::open(path, size).map_err(|e| place(path, e))?;
+                (tie, reopened) = (Some(of_file), there);
+                new_store.0 = (!there).then(|| path.clone());
+                Box::new(store)
             }
-            None => (Box::<Memory>::default(), false),
+            None => Box::<Memory>::default(),
         };
         let (recording, earlier) = match &options.record {
-            Some(path) if reopened && path.exists() => Recording::resume(path, drive),
+            Some(path) if reopened && path.exists() => {
+                Recording::resume(path, drive, tie.as_ref().and_then(Tie::known))
+            }
             Some(path) => Recording::create(path, drive).map(|new| (new, Earlier::NOTHING)),
             None => Ok((Recording::of_none(), Earlier::NOTHING)),
         }
         .map_err(|(path, source)| ServeError::Place { path, source })?;
         let options = options.clone();
-        Ok(Self { listener, control, store, recording, earlier, options })
+        Ok(Self { listener, control, store, tie, new_store, recording, earlier, options })
     }
 
     /// How clients name the server.
     pub fn uri(&self) -> String {
         self.listener.uri()
+    }
+
+    /// The path of its control socket.
+    pub fn control(&self) -> &Path {
+        self.control.path().expect("it is a Unix socket")
     }
 
     /// Serves a drive until `stop` is set or `look`, which hears now and then how far it has come, answers
@@ -140,11 +166,12 @@ impl Ready {
     /// # Errors
     /// The sockets cannot be waited for, or it was stopped before it found its state again.
     pub fn serve(
-        self,
+        mut self,
         session: Session,
         stop: &AtomicBool,
         look: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<(Report, Value), ServeError> {
+        self.new_store.0 = None;
         let drive = session.drive();
         let page = drive.geometry.page_size().get();
         let export = Export {
@@ -155,15 +182,31 @@ impl Ready {
             preferred: page.max(drive.host.sector.get()) as u32,
         };
         let versions = Versions::new(self.store, page);
+        let recorded = self.recording.name().map(str::to_owned);
         let mut core = Core::new(session, versions, self.recording);
         let total = Some(self.earlier.requests());
         let recovered = core.recover(&self.earlier, &mut |done, now| {
             let wanted = look(Progress { stage: Stage::Recovering, done, total, now });
             wanted && !stop.load(Ordering::Relaxed)
         })?;
+        // From here on the data change: only this recording leads to them.
+        let of_store = |path: &Option<PathBuf>, source| {
+            let path = path.clone().expect("a store with a tie is a file");
+            ServeError::Place { path, source }
+        };
+        let fail = |source| of_store(&self.options.store, source);
+        if let Some(tie) = &self.tie {
+            tie.put(recorded.as_deref(), None).map_err(fail)?;
+        }
         let pace = self.options.pace;
         let server = server::Server::new(core, export, pace, self.listener, self.control, stop);
         let (report, mut how) = server.run(look)?;
+        if let Some(tie) = &self.tie {
+            // A recording that ended before the run does not lead to the data.
+            let name = recorded.as_deref().filter(|_| how["recording_error"].is_null());
+            let digest = report.value()["provenance"]["workload"]["sha256"].as_str();
+            tie.put(name, name.and(digest)).map_err(fail)?;
+        }
         how["recovered_requests"] = recovered.into();
         Ok((report, how))
     }

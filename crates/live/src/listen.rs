@@ -31,6 +31,15 @@ pub(crate) enum Stream {
     Tcp(TcpStream),
 }
 
+/// The longest path of a Unix socket, in bytes: the system has 108, and the last is zero.
+const LONGEST: usize = 107;
+
+/// What the system says, without the number of the error.
+pub(crate) fn said(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}
+
 fn refused(what: String) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, what)
 }
@@ -51,6 +60,12 @@ fn make_way(path: &Path) -> io::Result<()> {
 impl Listener {
     /// A socket of this path, for nobody but the user.
     pub(crate) fn unix(path: &Path) -> io::Result<Self> {
+        let length = path.as_os_str().len();
+        if length > LONGEST {
+            return Err(refused(format!(
+                "the path of a socket has at most {LONGEST} bytes, and this has {length}"
+            )));
+        }
         make_way(path)?;
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -78,6 +93,26 @@ impl Listener {
         socket.set_nonblocking(true)?;
         let at = socket.local_addr()?;
         Ok(Self::Tcp { socket, at })
+    }
+
+    /// The path of a Unix socket.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Unix { path, .. } => Some(path),
+            Self::Tcp { .. } => None,
+        }
+    }
+
+    /// Where the control socket is, if nobody has said so.
+    pub(crate) fn beside(&self) -> PathBuf {
+        match self {
+            Self::Unix { path, .. } => {
+                let mut name = path.clone().into_os_string();
+                name.push(".control");
+                name.into()
+            }
+            Self::Tcp { at, .. } => format!("floatgate-{}.control", at.port()).into(),
+        }
     }
 
     /// How clients of NBD name it.

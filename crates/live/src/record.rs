@@ -3,6 +3,7 @@
 //! be a flow of its own. The last line is a flush. Beside it lie the drive as a file, so that `floatgate run REC.toml REC` makes the run
 //! again, and what was done through the control socket, a line for each.
 
+use crate::store::Known;
 use sha2::{Digest, Sha256};
 use ssd::kernel::Time;
 use ssd::workload::{About, Op, ReadOptions, Request, TraceError, Workload, open_trace};
@@ -10,7 +11,8 @@ use ssd::{Drive, RunError};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The connection of what no client asked for.
@@ -26,6 +28,8 @@ pub(crate) struct Recording {
     text: String,
     digest: Sha256,
     lines: u64,
+    /// What tells it from every other recording.
+    name: Option<String>,
 }
 
 struct Files {
@@ -75,6 +79,30 @@ fn trace_of(path: &Path) -> Result<Box<dyn Workload>, TraceError> {
     open_trace(path, &ReadOptions { format, time_unit, ..ReadOptions::default() })
 }
 
+/// A digest so far, in hexadecimal digits.
+fn hex(digest: &Sha256) -> String {
+    digits(&digest.clone().finalize())
+}
+
+fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A name that no other recording has.
+fn unique() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(digits(&bytes))
+}
+
+/// The name of a recording: its first event has it. Those of earlier versions have none.
+fn name_in(events: &File) -> io::Result<Option<String>> {
+    let mut line = Vec::new();
+    BufReader::new(events).take(PIECE as u64).read_until(b'\n', &mut line)?;
+    let first: serde_json::Value = serde_json::from_slice(&line).unwrap_or_default();
+    Ok(first["recording"].as_str().map(str::to_owned))
+}
+
 /// The drive as a file.
 fn drive_text(drive: &Drive) -> String {
     toml::to_string(&drive.resolved).expect("a resolved drive is a drive file")
@@ -97,7 +125,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 impl Recording {
     /// Of nothing but a digest.
     pub(crate) fn of_none() -> Self {
-        Self { files: None, text: String::new(), digest: Sha256::new(), lines: 0 }
+        Self { files: None, text: String::new(), digest: Sha256::new(), lines: 0, name: None }
     }
 
     /// New files; nothing is written over, and all are there or none.
@@ -105,36 +133,57 @@ impl Recording {
         let paths = [path.to_owned(), beside(path, ".toml"), beside(path, ".events")];
         let mut files = Vec::new();
         for place in &paths {
-            match OpenOptions::new().write(true).create_new(true).open(place) {
+            match OpenOptions::new().write(true).create_new(true).mode(0o600).open(place) {
                 Ok(file) => files.push(file),
                 Err(e) => {
                     remove(&paths[..files.len()]);
+                    let there = e.kind() == io::ErrorKind::AlreadyExists;
+                    let what = "this is there already, and a recording is never written over";
+                    let e = if there { io::Error::new(e.kind(), what) } else { e };
                     return Err((place.clone(), e));
                 }
             }
         }
-        let [trace, mut of_drive, events] = <[File; 3]>::try_from(files).expect("one for each");
+        let [trace, mut of_drive, mut events] = <[File; 3]>::try_from(files).expect("one for each");
         let written =
             of_drive.write_all(drive_text(drive).as_bytes()).and_then(|()| of_drive.sync_all());
         if let Err(e) = written {
             remove(&paths);
             return Err((paths[1].clone(), e));
         }
+        let name = unique().and_then(|name| {
+            let line = serde_json::json!({ "at_ns": 0, "event": "begin", "recording": name });
+            events.write_all(format!("{line}\n").as_bytes())?;
+            Ok(name)
+        });
+        let name = match name {
+            Ok(name) => Some(name),
+            Err(e) => {
+                remove(&paths);
+                return Err((paths[2].clone(), e));
+            }
+        };
         let files = Some(Files { trace, whole: 0, events, paths, used: false });
-        Ok(Self { files, ..Self::of_none() })
+        Ok(Self { files, name, ..Self::of_none() })
+    }
+
+    /// What tells it from every other recording, if it is kept in files.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     /// An earlier one, which goes on: the requests in it, as far as its lines are whole. Its drive must be
-    /// the same.
+    /// the same, and it must be the recording that `known`, what the store says, is about.
     pub(crate) fn resume(
         path: &Path,
         drive: &Drive,
+        known: Option<Known>,
     ) -> Result<(Self, Earlier), (PathBuf, io::Error)> {
         let paths = [path.to_owned(), beside(path, ".toml"), beside(path, ".events")];
         let fail = |place: &PathBuf, e: io::Error| (place.clone(), e);
         let wrong = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
-        let known = std::fs::read_to_string(&paths[1]).map_err(|e| fail(&paths[1], e))?;
-        if known != drive_text(drive) {
+        let served = std::fs::read_to_string(&paths[1]).map_err(|e| fail(&paths[1], e))?;
+        if served != drive_text(drive) {
             let what = "the drive of the recording is not this one, and its state cannot be found \
                         again; serve the same drive, or record to another file";
             return Err(fail(&paths[1], wrong(what.into())));
@@ -146,7 +195,23 @@ impl Recording {
         let (trace, events) = (open(&paths[0])?, open(&paths[2])?);
         let fail_trace = |e| fail(&paths[0], e);
         let mut recording = Self::of_none();
+        recording.name = name_in(&events).map_err(|e| fail(&paths[2], e))?;
+        if let Some(known) = &known
+            && known.name != recording.name
+        {
+            let what = "this is not the recording that the data in the store come from: the state of \
+                        the drive would not fit them; name the recording of the last server of this \
+                        store, or a new file";
+            return Err(fail_trace(wrong(what.into())));
+        }
         let whole = recording.take_in(&trace).map_err(fail_trace)?;
+        if let Some(sha256) = known.and_then(|known| known.sha256)
+            && sha256 != hex(&recording.digest)
+        {
+            let what = "this recording is not what it was when the last server of the store ended, \
+                        so it does not lead to the data in the store; name a new file";
+            return Err(fail_trace(wrong(what.into())));
+        }
         // The last line may have been cut.
         trace.set_len(whole).map_err(fail_trace)?;
         let used = whole > 0;
@@ -235,10 +300,7 @@ impl Recording {
             events.sync_all()?;
             name = paths[0].file_name().map_or(name, |n| n.to_string_lossy().into_owned());
         }
-        let mut sha256 = String::with_capacity(64);
-        for byte in self.digest.finalize() {
-            write!(sha256, "{byte:02x}").expect("a string takes every text");
-        }
+        let sha256 = hex(&self.digest);
         Ok(About {
             name,
             format: "blkparse".into(),

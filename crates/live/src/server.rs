@@ -34,6 +34,9 @@ const AWAKE: Duration = Duration::from_micros(120);
 /// With the fast clock, clients that were answered have so long to ask again before simulated time goes
 /// on: else their requests would come one after the other where they keep many inside.
 const GRACE: Duration = Duration::from_millis(1);
+/// So many lines of a connection to the control socket are answered in a turn of the loop: whoever sends
+/// more waits, and clients do not.
+const LINES: usize = 8;
 /// An answer is late if it left later than this share of its latency, in wall time.
 const LATE: f64 = 0.05;
 
@@ -140,7 +143,7 @@ pub(crate) struct Server<'a> {
     export: Export,
     clock: Clock,
     listener: Listener,
-    control: Option<Listener>,
+    control: Listener,
     clients: Slab<Client>,
     lines: Slab<Line>,
     number: u32,
@@ -171,7 +174,7 @@ impl<'a> Server<'a> {
         export: Export,
         pace: Pace,
         listener: Listener,
-        control: Option<Listener>,
+        control: Listener,
         stop: &'a AtomicBool,
     ) -> Self {
         Self {
@@ -252,16 +255,19 @@ impl<'a> Server<'a> {
     /// Waits for clients as long as there is time, and takes in what they send; whether they sent
     /// anything.
     fn listen(&mut self) -> Result<bool, ServeError> {
-        let patience = self.patience();
+        let waiting = |line: &Line| line.is_ready() && !line.unsent();
+        let pending: Vec<usize> =
+            self.lines.iter().filter(|(_, line)| waiting(line)).map(|(key, _)| key).collect();
+        let patience = if pending.is_empty() { self.patience() } else { Duration::ZERO };
         let (mut places, mut fds) = (Vec::new(), Vec::new());
         // Where there is no room for more, others wait outside.
         if self.clients.len() < MOST_CLIENTS {
             places.push(Place::Listener);
             fds.push(PollFd::new(&self.listener, PollFlags::IN));
         }
-        if let Some(control) = self.control.as_ref().filter(|_| self.lines.len() < MOST_CLIENTS) {
+        if self.lines.len() < MOST_CLIENTS {
             places.push(Place::Control);
-            fds.push(PollFd::new(control, PollFlags::IN));
+            fds.push(PollFd::new(&self.control, PollFlags::IN));
         }
         for (key, client) in &self.clients {
             let mut flags = PollFlags::empty();
@@ -284,7 +290,8 @@ impl<'a> Server<'a> {
             tv_nsec: i64::from(patience.subsec_nanos()),
         };
         match poll(&mut fds, Some(&timeout)) {
-            Ok(0) | Err(OsError::INTR) => return Ok(false),
+            Ok(0) if pending.is_empty() => return Ok(false),
+            Err(OsError::INTR) => return Ok(false),
             Ok(_) => {}
             Err(e) => return Err(ServeError::Socket(e.into())),
         }
@@ -302,6 +309,10 @@ impl<'a> Server<'a> {
                 Place::Client(key) => heard |= self.hear_client(key, events),
                 Place::Line(key) => self.hear_line(key),
             }
+        }
+        // After the clients, whose connections a power cut ends.
+        for key in pending {
+            self.hear_line(key);
         }
         Ok(heard)
     }
@@ -329,9 +340,8 @@ impl<'a> Server<'a> {
     }
 
     fn welcome_line(&mut self) {
-        let Some(control) = &self.control else { return };
         while self.lines.len() < MOST_CLIENTS
-            && let Some(stream) = control.accept()
+            && let Some(stream) = self.control.accept()
         {
             self.lines.insert(Line::new(stream));
         }
@@ -544,14 +554,20 @@ impl<'a> Server<'a> {
     // ── Control ─────────────────────────────────────────────────────────────────────────────────
 
     fn hear_line(&mut self, key: usize) {
-        while let Some(asked) = self.lines[key].hear() {
+        self.lines[key].send();
+        for _ in 0..LINES {
+            // Whoever takes no answers is asked nothing more, so that these are bounded too.
+            if self.lines[key].unsent() {
+                return;
+            }
+            let Some(asked) = self.lines[key].hear() else { return };
             let answer = match control::Request::read(&asked) {
                 Ok(request) => self.carry_out(request),
                 Err(what) => json!({ "schema": control::SCHEMA, "error": what }),
             };
             self.lines[key].say(&answer);
+            self.lines[key].send();
         }
-        self.lines[key].send();
     }
 
     fn carry_out(&mut self, request: control::Request) -> Value {

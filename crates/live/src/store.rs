@@ -5,7 +5,8 @@ use std::io;
 
 mod file;
 
-pub use file::FileStore;
+pub(crate) use file::Known;
+pub use file::{FileStore, Tie};
 
 /// Bytes that survive. Ranges lie within it; what was never written reads as zero.
 pub trait Store: Send {

@@ -8,15 +8,18 @@ use common::{
     Client, DISCONNECT, FLUSH, FUA, Folder, NO_HOLE, PAGE, READ, SECTOR, STATUS, Server, TRIM,
     WRITE, ZEROES, answers, drive, greet, option, take, u32_of,
 };
+use floatgate_live::store::FileStore;
 use floatgate_live::{Address, Options, Pace, Progress, Ready, ServeError, Stage};
 use serde_json::json;
 use ssd::kernel::Rng;
 use ssd::workload::{FlowBy, ReadOptions, open_trace};
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const EINVAL: u32 = 22;
@@ -439,7 +442,8 @@ fn reads_fail_where_a_fault_was_planted() {
         assert!(said.contains(word), "{said}");
     }
     let noted = std::fs::read_to_string(server.folder.path("trace.events")).unwrap();
-    assert_eq!(noted.lines().count(), 2);
+    // How it begins, the fault, and its end.
+    assert_eq!(noted.lines().count(), 3);
     server.end_and_replay();
 }
 
@@ -451,6 +455,10 @@ fn places_belong_to_the_user_and_nothing_is_taken_over() {
     for socket in ["s", "c"] {
         let mode = std::fs::metadata(folder.path(socket)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{socket}");
+    }
+    for file in ["trace", "trace.toml", "trace.events"] {
+        let mode = std::fs::metadata(folder.path(file)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{file}");
     }
     let free = Options {
         address: Address::Unix(folder.path("other")),
@@ -493,6 +501,8 @@ fn places_belong_to_the_user_and_nothing_is_taken_over() {
     let error = Ready::new(&drive, &again).err().expect("it is in use").to_string();
     assert!(error.contains("another server has this store open"), "{error}");
     drop(kept);
+    assert!(!folder.path("store").exists(), "no drive was served from it");
+    drop(FileStore::open(&folder.path("store"), ssd::capacity(&drive).get()).unwrap());
     let larger = common::drive(&["ftl.spare-factor=0.4"]);
     let error = Ready::new(&larger, &again).err().expect("it is smaller").to_string();
     assert!(error.contains("1048576 bytes"), "{error}");
@@ -504,11 +514,11 @@ fn places_belong_to_the_user_and_nothing_is_taken_over() {
 
 #[test]
 fn loopback_is_served_too() {
-    let drive = drive(&[]);
+    let (drive, folder) = (drive(&[]), Folder::new());
     let options = Options {
         address: Address::Tcp("127.0.0.1:0".into()),
         insecure: false,
-        control: None,
+        control: Some(folder.path("c")),
         store: None,
         record: None,
         pace: Pace::Fast,
@@ -633,4 +643,108 @@ fn a_recording_is_found_again_in_sight_and_can_be_stopped() {
     let recovered = seen.iter().rfind(|(stage, ..)| *stage == Stage::Recovering).unwrap();
     assert_eq!(recovered, &(Stage::Recovering, lines, Some(lines)));
     assert_eq!(seen.last().unwrap().0, Stage::Serving);
+}
+
+/// Whoever floods the control socket keeps no client out.
+#[test]
+fn a_flood_of_questions_keeps_nobody_out() {
+    let server = Server::new(&drive(&[]));
+    let mut client = server.client();
+    let asks = UnixStream::connect(server.folder.path("c")).unwrap();
+    let mut hears = asks.try_clone().unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let lines = b"{}\n".repeat(1000);
+            let mut asks = &asks;
+            while !done.load(Ordering::Relaxed) && asks.write_all(&lines).is_ok() {}
+            let _ = asks.shutdown(std::net::Shutdown::Both);
+        });
+        scope.spawn(move || std::io::copy(&mut hears, &mut std::io::sink()));
+        for i in 0..50 {
+            client.write(i * PAGE, &[i as u8; PAGE as usize]);
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    server.end();
+}
+
+/// Each line is answered, also those beyond what a turn takes, and also if nothing more comes.
+#[test]
+fn many_lines_at_once_are_all_answered() {
+    let server = Server::new(&drive(&[]));
+    let mut stream = UnixStream::connect(server.folder.path("c")).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.write_all(&b"{\"do\": \"heal\"}\n".repeat(100)).unwrap();
+    let answers = BufReader::new(&stream).lines().take(100);
+    assert_eq!(answers.filter(|line| line.as_ref().unwrap().contains("faults")).count(), 100);
+    server.end();
+}
+
+/// A store goes on with the recording that its data come from, as it was, and with no other.
+#[test]
+fn a_store_knows_its_recording() {
+    let (drive, folder) = (drive(&[]), Arc::new(Folder::new()));
+    let store = folder.path("store");
+    let serve = |store: &Path| {
+        let server = Server::with(&drive, Arc::clone(&folder), Some(store.to_owned()), Pace::Fast);
+        server.client().write(0, &[7; PAGE as usize]);
+        server.end();
+    };
+    serve(&store);
+    serve(&store);
+    let options = |store: &Path, trace: &str| Options {
+        address: Address::Unix(folder.path("s")),
+        insecure: false,
+        control: None,
+        store: Some(store.to_owned()),
+        record: Some(folder.path(trace)),
+        pace: Pace::Fast,
+    };
+    let refused = |store: &Path, trace: &str| {
+        Ready::new(&drive, &options(store, trace)).err().map(|e| e.to_string())
+    };
+    let keep = |name: &str| {
+        for ending in ["", ".toml", ".events"] {
+            let from = folder.path(&format!("trace{ending}"));
+            std::fs::copy(from, folder.path(&format!("{name}{ending}"))).unwrap();
+        }
+    };
+    // A copy is as good as the recording; another one, and one that was changed, are not.
+    keep("copy");
+    assert_eq!(refused(&store, "copy"), None);
+    let text = std::fs::read_to_string(folder.path("copy")).unwrap();
+    std::fs::write(folder.path("copy"), &text[..=text.find('\n').unwrap()]).unwrap();
+    let said = refused(&store, "copy").expect("it is shorter");
+    assert!(said.contains("not what it was when the last server of the store ended"), "{said}");
+    for ending in ["", ".toml", ".events"] {
+        std::fs::remove_file(folder.path(&format!("trace{ending}"))).unwrap();
+    }
+    let other = folder.path("other-store");
+    serve(&other);
+    let said = refused(&store, "trace").expect("it is that of the other store");
+    assert!(said.contains("not the recording that the data in the store come from"), "{said}");
+    assert_eq!(refused(&other, "trace"), None);
+}
+
+/// Where no control socket is named, it lies beside that of the clients.
+#[test]
+fn there_is_always_a_control_socket() {
+    let (drive, folder) = (drive(&[]), Folder::new());
+    let options = Options {
+        address: Address::Unix(folder.path("s")),
+        insecure: false,
+        control: None,
+        store: None,
+        record: None,
+        pace: Pace::Fast,
+    };
+    let ready = Ready::new(&drive, &options).unwrap();
+    assert_eq!(ready.control(), folder.path("s.control"));
+    assert!(UnixStream::connect(ready.control()).is_ok());
+    drop(ready);
+    assert!(!folder.path("s.control").exists());
+    let long = Options { address: Address::Unix(folder.path(&"x".repeat(200))), ..options };
+    let said = Ready::new(&drive, &long).err().expect("it is too long").to_string();
+    assert!(said.contains("at most 107 bytes"), "{said}");
 }

@@ -13,6 +13,7 @@ mod columns;
 mod convert;
 mod describe;
 mod error;
+mod files;
 mod forward;
 mod known;
 mod ldpc;
@@ -49,6 +50,8 @@ mod _core {
     use crate::columns::{Rows, TableFile};
     #[pymodule_export]
     use crate::error::{ConfigError, InputError, InternalError, PolicyError, WorkloadError};
+    #[pymodule_export]
+    use crate::files::{content_of, settings_of, text_of};
     use crate::known::{self, Place};
     #[pymodule_export]
     use crate::live::Stop;
@@ -389,7 +392,7 @@ mod _core {
     #[pyfunction]
     #[pyo3(signature = (
         drive, *, build, set, policy, seed, cache, unix, listen, insecure, control, store, record,
-        slowdown, stop, progress, rows, tables, finder
+        slowdown, stop, opened, progress, rows, tables, finder
     ))]
     #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
     fn serve(
@@ -408,6 +411,7 @@ mod _core {
         record: Option<PathBuf>,
         slowdown: Option<f64>,
         stop: &Stop,
+        opened: Py<PyAny>,
         progress: Option<Py<PyAny>>,
         rows: Option<Py<PyAny>>,
         tables: Vec<String>,
@@ -430,7 +434,7 @@ mod _core {
             let sink = sink.map(|mut sink| -> Sink {
                 Box::new(move |table, rows| !wanted(table) || sink(table, rows))
             });
-            let served = live::serve(&drive, &options, &mut cache, &stop, tick, sink);
+            let served = live::serve(&drive, &options, &mut cache, &stop, &opened, tick, sink);
             outside.verdict()?;
             let (mut report, running, how) = served?;
             report.set_timing(Timing {

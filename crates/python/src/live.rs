@@ -65,12 +65,14 @@ pub(crate) fn pace(slowdown: Option<f64>) -> PyResult<Pace> {
     }
 }
 
-/// Serves; how long that took after preconditioning, and what is to be said of it.
+/// Serves; how long that took after preconditioning, and what is to be said of it. `opened` is called
+/// with the address for clients and the path of the control socket, before clients are served.
 pub(crate) fn serve(
     drive: &Drive,
     options: &Options,
     cache: &mut Cache,
     stop: &AtomicBool,
+    opened: &Py<PyAny>,
     tick: &mut dyn FnMut(Progress) -> bool,
     sink: Option<Sink>,
 ) -> PyResult<(Report, Duration, Value)> {
@@ -85,6 +87,8 @@ pub(crate) fn serve(
         live::ServeError::Address { .. } => input(code::ADDRESS, e.to_string()),
     };
     let ready = Ready::new(drive, options).map_err(failed)?;
+    let control = ready.control().display().to_string();
+    Python::attach(|py| opened.call1(py, (ready.uri(), control)))?;
     let watch = &mut |p: ssd::Progress| {
         let go_on = p.stage == Stage::Running || tick(p.into());
         go_on && !stop.load(Ordering::Relaxed)

@@ -1,8 +1,6 @@
 //! From what the user names to what the engine takes: drives and workloads, built-in or in files.
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -20,11 +18,9 @@ use ssd::workload::{
 use ssd::{Drive, Layers, RunError};
 
 use crate::error::{self, InputError, WorkloadError, code, of_drive, of_run, of_trace};
+use crate::files;
 use crate::outside::{Finder, Outside};
 use crate::parquet::{self, Opener};
-
-/// Larger settings files are mistakes.
-const LARGEST: u64 = 1 << 20;
 
 /// A whole number that an argument says.
 pub(crate) struct Whole(u64);
@@ -55,7 +51,8 @@ pub(crate) fn drive(
     let text = match preset {
         Some((_, text)) => (*text).to_owned(),
         None if is_path(name) => {
-            read(Path::new(name)).map_err(|(code, text)| error::input(code, text))?
+            files::settings(Path::new(name), "a drive file (TOML)", &["drive"])
+                .map_err(|(code, text)| error::input(code, text))?
         }
         None => {
             let hint = ssd::kernel::hint(name, ssd::presets().iter().map(|(name, _)| *name));
@@ -69,7 +66,8 @@ pub(crate) fn drive(
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
     let library = |wanted: &str| {
         let path = folder.join(wanted);
-        let text = is_path(wanted).then(|| read(&path).ok()).flatten()?;
+        let read = || files::settings(&path, "a drive or chip file (TOML)", &["drive", "chip"]);
+        let text = is_path(wanted).then(|| read().ok()).flatten()?;
         Some((path.display().to_string(), text))
     };
     let seed = seed.map(|Whole(seed)| seed);
@@ -377,7 +375,8 @@ enum Described {
 fn described(drive: &Drive, path: &Path) -> PyResult<Described> {
     let shown = path.display().to_string();
     let fail = |what: String| WorkloadError::new_err(format!("{shown}: {what}"));
-    let text = read(path).map_err(|(code, text)| error::workload(code, text))?;
+    let text = files::settings(path, "a workload file (TOML)", &["workload", "stand-in"])
+        .map_err(|(code, text)| error::workload(code, text))?;
     if let Some(composition) = Composition::read(&shown, &text) {
         return Ok(Described::Parts(composition));
     }
@@ -566,25 +565,3 @@ fn is_file(name: &str, place: &Path) -> bool {
     name.contains(['/', '\\', '.']) || place.exists() && !(place.is_dir() && built_in())
 }
 
-/// A whole file of settings.
-fn read(path: &Path) -> Result<String, (&'static str, String)> {
-    let shown = path.display();
-    if path.is_dir() {
-        return Err((code::FILE, format!("{shown}: this is a directory; expected a TOML file")));
-    }
-    let mut text = String::new();
-    match File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text)) {
-        Ok(n) if n as u64 > LARGEST => {
-            Err((code::FILE, format!("{shown}: this is larger than 1 MiB; expected a TOML file")))
-        }
-        Ok(_) => Ok(text),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            let hint = workload::file_hint(path);
-            Err((code::NO_FILE, format!("{shown}: there is no such file; {hint}")))
-        }
-        Err(e) if e.kind() == std::io::ErrorKind::InvalidData => {
-            Err((code::FILE, format!("{shown}: this is not text; expected a TOML file")))
-        }
-        Err(e) => Err((code::FILE, format!("{shown}: it cannot be read ({e})"))),
-    }
-}

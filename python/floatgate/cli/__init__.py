@@ -171,12 +171,51 @@ def _answer() -> None:
         _refuse(error)
     except InputError as error:
         _refuse(error)
+    except OSError as error:
+        _refuse(_of_system(error))
+    except MemoryError:
+        _refuse(_no_memory())
+    except UnicodeEncodeError as error:
+        if _is_text(error.object):
+            raise
+        _refuse(_no_text(error.object))
     except InternalError as error:
         fail(
             f"floatgate has a bug: {error}\n"
             "The input is not at fault. Please report this with the command and the drive file.",
             1,
         )
+
+
+def _of_system(error: OSError) -> InputError:
+    """What the system has refused where no command says more about it."""
+    names = [str(name) for name in (error.filename, error.filename2) if name is not None]
+    kind = mistakes.NoFileError if isinstance(error, FileNotFoundError) else mistakes.FileError
+    place = f"{' and '.join(names)}: " if names else ""
+    return kind(f"{place}the system refuses this ({(error.strerror or str(error)).lower()})")
+
+
+def _is_text(word: str) -> bool:
+    """Whether a word was UTF-8: Python keeps other bytes as surrogates."""
+    return word.isprintable() or not any("\ud800" <= letter <= "\udfff" for letter in word)
+
+
+def _no_text(name: str) -> InputError:
+    """What to say of a name that is not UTF-8."""
+    return mistakes.FileError(
+        f"`{name}`: this is not UTF-8, and floatgate takes only names that are; rename the file or "
+        "folder, or name a symbolic link to it"
+    )
+
+
+def _no_memory() -> InputError:
+    """What to say where memory is at its end."""
+    error = InputError(
+        "there is too little memory for this; give it less (fewer requests, a smaller drive, fewer "
+        "workers), or lift the limit (`ulimit -v`, or that of the container)"
+    )
+    error.code = "system::memory"
+    return error
 
 
 def _refuse(error: InputError) -> NoReturn:
@@ -202,6 +241,9 @@ def _for_terminal(text: str) -> str:
 
 def _obey(root: click.Group) -> None:
     """What the words of the command line ask for."""
+    for word in sys.argv[1:]:
+        if not _is_text(word):
+            raise _no_text(word)
     try:
         with root.make_context("floatgate", sys.argv[1:]) as context:
             root.invoke(context)

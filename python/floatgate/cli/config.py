@@ -126,6 +126,7 @@ def convert(
                     ],
                     "runs": [[str(out / name) for name in run] for run in each.runs],
                     "missing": list(each.missing),
+                    "notes": list(each.notes),
                 }
                 for each in converted
             ],

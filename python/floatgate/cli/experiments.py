@@ -20,7 +20,7 @@ from floatgate.cli.options import (
     opens_files,
 )
 from floatgate.cli.show import comma_separated, print_json, several
-from floatgate.mistakes import ConflictError, NoFileError
+from floatgate.mistakes import ConflictError, FileError, NoFileError
 from floatgate.words import colour_wanted, duration, size
 
 if TYPE_CHECKING:
@@ -192,6 +192,8 @@ def _serve(folders: list[Path]) -> None:
 
     for folder in folders:
         if not folder.is_dir():
+            if folder.exists():
+                raise FileError(f"{folder}: this is not a folder; expected a folder of results")
             raise NoFileError(f"{folder}: there is no such folder; expected one with results")
     stay(Live(folders))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -28,7 +29,8 @@ def serve(
         option(metavar="PATH", help=f"A Unix socket for clients; by default {SOCKET}."),
     ] = None,
     listen: Annotated[
-        str | None, option(metavar="HOST:PORT", help="An address of loopback instead.")
+        str | None,
+        option(metavar="HOST:PORT", help="An address of loopback instead; port 0: any free one."),
     ] = None,
     insecure: Annotated[
         bool,
@@ -48,7 +50,11 @@ def serve(
     ] = None,
     control: Annotated[
         Path | None,
-        option(metavar="PATH", help="A socket for `top`, `smart` and planted faults."),
+        option(
+            metavar="PATH",
+            help="The socket for `top`, `smart` and planted faults; by default beside that for "
+            "clients (PATH.control, or floatgate-PORT.control).",
+        ),
     ] = None,
     policy: Policy = [],  # noqa: B006
     set: Set = [],  # noqa: B006
@@ -72,7 +78,7 @@ def serve(
         unix = SOCKET
     reopened = store != "memory" and Path(store).exists()
     recovers = reopened and record is not None and record.exists()
-    at = f"nbd://{listen}" if unix is None else f"nbd+unix:///?socket={unix}"
+    places: list[str] = []
     with Progress(quiet=quiet) as progress:
         told = False
 
@@ -86,7 +92,15 @@ def serve(
                         "preconditioned state, as there is no recording to recover it from",
                         file=sys.stderr,
                     )
-                print(f"serving {drive} at {at}", file=sys.stderr, flush=True)
+                at, watched = places
+                print(
+                    f"serving {drive} at {at}\n"
+                    f"control socket: {watched} (floatgate top {shlex.quote(watched)})\n"
+                    "clients measure the time of this machine; the drive's own latencies are in "
+                    "`floatgate top` and in the result",
+                    file=sys.stderr,
+                    flush=True,
+                )
             progress(stage, done, total, now_ns)
 
         result = serves(
@@ -103,6 +117,7 @@ def serve(
             seed=seed,
             out=out,
             progress=look,
+            opened=lambda *both: places.extend(both),
         )
     with kept(lambda: place_of(result)):
         if as_json:

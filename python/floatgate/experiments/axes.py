@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -108,6 +109,11 @@ def axes_of(block: Mapping[str, Any], folder: Path) -> list[Axis]:
         choices = _choices(("seed",), block["seed"], labelled=False)
         axes.append(Axis("seed", tuple(Choice(k, Part(seed=_seed(v))) for k, v in choices)))
     _check_names(axes)
+    many = ranges.too_many(len(axis.choices) for axis in axes)
+    if many is not None:
+        longest = max(axes, key=lambda axis: len(axis.choices))
+        where = next(_places(longest.name))
+        raise MistakeError(Mistake(where, many, "leave values out, or split the experiment"))
     by_cases = [
         [choice.part for choice in axis.choices]
         for axis in axes
@@ -128,13 +134,12 @@ def axes_of(block: Mapping[str, Any], folder: Path) -> list[Axis]:
 
 
 def _check_names(axes: list[Axis]) -> None:
-    names = [axis.name for axis in axes]
+    names = Counter(axis.name for axis in axes)
     for axis in axes:
-        if names.count(axis.name) > 1:
+        if names[axis.name] > 1:
             raise MistakeError(Mistake(("cases", axis.name), f"`{axis.name}` is named twice"))
-        labels = [choice.label for choice in axis.choices]
-        for label in labels:
-            if labels.count(label) > 1:
+        for label, times in Counter(choice.label for choice in axis.choices).items():
+            if times > 1:
                 kind = next(k for k in _places(axis.name))
                 raise MistakeError(Mistake(kind, f"`{axis.name}` has `{label}` twice"))
 

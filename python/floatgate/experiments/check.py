@@ -13,10 +13,8 @@ from floatgate.experiments.axes import MistakeError
 from floatgate.experiments.errors import Mistake, Text
 from floatgate.experiments.toml import Path as At
 from floatgate.experiments.toml import inline
-from floatgate.hints import file_hint, hint
-from floatgate.mistakes import FileError, NoFileError
+from floatgate.hints import hint
 from floatgate.report.verdicts import is_relation
-from floatgate.result.files import reason
 from floatgate.result.folder import CHOICES
 from floatgate.workloads.reading import Reading
 
@@ -138,17 +136,7 @@ def read(path: str | os.PathLike[str]) -> str:
     Raises:
         InputError: It cannot be read.
     """
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise NoFileError(f"{path}: there is no such file; {file_hint(path)}") from None
-    except IsADirectoryError:
-        message = f"{path}: this is a directory; expected an experiment file (TOML)"
-        raise FileError(message) from None
-    except UnicodeDecodeError:
-        raise FileError(f"{path}: this is not text; expected a TOML file") from None
-    except OSError as error:
-        raise FileError(f"{path}: it cannot be read ({reason(error)})") from error
+    return engine.settings_of(path, "an experiment file (TOML)", "experiment")
 
 
 def parsed(text: str, name: str) -> tuple[dict[str, Any], Text]:
@@ -186,11 +174,14 @@ def plain(value: Any) -> Any:
 def mistakes(data: Mapping[str, Any]) -> Iterator[Mistake]:
     """What is wrong with the keys and the kinds of their values."""
     if data.get("schema") != SCHEMA:
-        given = (
-            f"not {inline(data['schema'])}" if isinstance(data.get("schema"), str) else "missing"
+        given = data.get("schema")
+        said = (
+            f"`{given}` is not the schema of an experiment"
+            if isinstance(given, str)
+            else "`schema` is missing"
         )
         help = f'an experiment file begins with schema = "{SCHEMA}"'
-        yield Mistake(("schema",), f"`schema` is {given}", help)
+        yield Mistake(("schema",), said, help)
     if not isinstance(data.get("name"), str) or not re.fullmatch(
         r"[A-Za-z0-9][A-Za-z0-9_.-]*", data["name"]
     ):

@@ -38,6 +38,7 @@ def serve(
     seed: int | None = None,
     out: str | PathLike[str] | None = None,
     progress: Callable[[str, int, int | None, int], object] | None = None,
+    opened: Callable[[str, str], object] | None = None,
 ) -> Result:
     """Serves a drive to programs that speak NBD, until SIGTERM or Ctrl-C.
 
@@ -48,9 +49,10 @@ def serve(
     Args:
         drive: The name of a preset, or a drive file (TOML).
         unix: The path of a Unix socket for clients, which only the user can open.
-        listen: `HOST:PORT` instead; beyond loopback only with `insecure`.
+        listen: `HOST:PORT` instead; beyond loopback only with `insecure`. Port 0 is any free one.
         insecure: Allows addresses beyond loopback. There is no encryption and no password.
-        control: The path of a second socket, by which the drive is watched and told of faults.
+        control: The path of a second socket, by which the drive is watched and told of faults; by
+            default `UNIX.control`, or `floatgate-PORT.control` in the current folder.
         store: The file that keeps the data of the drive; None: memory, for as long as it is served.
         clock: `fast`, or `real:slowdown=N`: simulated time passes N times as slowly as time does.
         record: The file that keeps what the drive was asked; `run` of it gives the same result.
@@ -62,6 +64,8 @@ def serve(
         progress: Called some ten times a second with the stage (`preconditioning`; `recovering`
             where a recording is replayed; `serving` as soon as clients can connect), what is done
             (page writes, then requests), how many there are, and the simulated time in ns.
+        opened: Called once, before the drive is prepared, with the address for clients as NBD names
+            it (with the port that was free) and the path of the control socket.
 
     Returns:
         The result, as `run` gives it; `timing.live` says how it was served.
@@ -87,6 +91,7 @@ def serve(
             record=None if record is None else str(record),
             slowdown=slowdown,
             stop=stop,
+            opened=opened or (lambda *_: None),
             progress=progress,
             rows=folder.take if folder else None,
             tables=TABLES,

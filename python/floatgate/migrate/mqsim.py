@@ -13,28 +13,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
-from xml.etree import ElementTree
 
 from floatgate.engine import InputError
+from floatgate.experiments.toml import inline
+from floatgate.migrate import elements
 from floatgate.migrate.rules import (
     Converted,
     Fate,
     Rule,
+    Value,
+    ValueRefusedError,
     applied,
     drive_file,
     fraction,
     lost,
     one_of,
+    percent,
+    placed,
     settled,
     size_of,
     time_of,
+    unknown,
     whole,
-    written,
 )
 from floatgate.mistakes import ConflictError, IncompleteError
 
-LEVELS = {"SLC": 1, "MLC": 2, "TLC": 3}
-TYPES = {1: ["LSB"], 2: ["LSB", "MSB"], 3: ["LSB", "CSB", "MSB"]}
+LEVELS = {"SLC": 1, "MLC": 2, "TLC": 3, "QLC": 4}
+# The fourth kind of page is that of a fork with QLC (BiuXWT/MQSim_QLC), in the order of its code.
+TYPES = {
+    1: ["LSB"], 2: ["LSB", "MSB"], 3: ["LSB", "CSB", "MSB"], 4: ["LSB", "CSB", "MSB", "WSB"],
+}  # fmt: skip
 SECTOR = 512
 MIB = 1 << 20
 # MQSim empties at most so many blocks of a plane at once, and never begins later than with so many
@@ -58,7 +66,8 @@ _DRAM_KEYS = (
 _BURST_KEYS = ("Data_Cache_DRAM_Data_Busrt_Size", "Data_Cache_DRAM_Data_Burst_Size")
 _SUSPENSION_KEYS = (
     "CMD_Suspension_Support", "Preferred_suspend_erase_time_for_read",
-    "Preferred_suspend_erase_time_for_write", "Preferred_suspend_write_time_for_read",
+    "Prefered_suspend_erase_time_for_read", "Preferred_suspend_erase_time_for_write",
+    "Preferred_suspend_write_time_for_read",
     "Suspend_Erase_Time", "Suspend_Program_Time",
 )  # fmt: skip
 
@@ -90,9 +99,11 @@ DRIVE: dict[str, Rule] = {
     "PCIe_Lane_Count": JOINT,
     "SATA_Processing_Delay": JOINT,
     "Enable_ResponseTime_Logging": settled("with `--out`, every request and a series are stored"),
-    "ResponseTime_Logging_Period_Length": Rule(
-        lambda text: {"run.series-interval": time_of(whole(text))}
-    ),
+    **{
+        # The second name is that of a fork (Sungup/MQSim).
+        name: Rule(lambda text: {"run.series-interval": time_of(whole(text))})
+        for name in ("ResponseTime_Logging_Period_Length", "ResponseTime_Logging_Period")
+    },
     "Seed": _key("run.seed"),
     "Enabled_Preconditioning": JOINT,
     "Memory_Type": Rule(lambda text: one_of(text, {"FLASH": {"ftl.mapping": "page"}})),
@@ -106,7 +117,14 @@ DRIVE: dict[str, Rule] = {
     "Data_Cache_Capacity": JOINT,
     **dict.fromkeys(_DRAM_KEYS, JOINT),
     "Address_Mapping": Rule(
-        lambda text: one_of(text, {"PAGE_LEVEL": {"ftl.mapping": "page"}}),
+        lambda text: one_of(
+            text,
+            {"PAGE_LEVEL": {"ftl.mapping": "page"}},
+            {
+                "HYBRID": "MQSim names it and has no such mapping",
+                "ZONE_LEVEL": "drives of zones (ZNS) are not simulated here",
+            },
+        ),
     ),
     "Ideal_Mapping_Table": JOINT,
     "CMT_Capacity": JOINT,
@@ -139,7 +157,7 @@ DRIVE: dict[str, Rule] = {
     ),
     **dict.fromkeys(_SUSPENSION_KEYS, JOINT),
     **{f"Page_{what}_Latency_{kind}": JOINT
-       for what in ("Read", "Program") for kind in ("LSB", "CSB", "MSB")},
+       for what in ("Read", "Program") for kind in TYPES[4]},
     "Block_Erase_Latency": Rule(lambda text: {"timing.erase": time_of(whole(text))}),
     "Block_PE_Cycles_Limit": _key("reliability.endurance"),
     "Die_No_Per_Chip": _key("geometry.dies-per-chip"),
@@ -147,24 +165,40 @@ DRIVE: dict[str, Rule] = {
     "Block_No_Per_Plane": _key("geometry.blocks-per-plane"),
     "Page_No_Per_Block": _key("geometry.pages-per-block"),
     "Page_Capacity": Rule(lambda text: {"geometry.page-size": size_of(whole(text))}),
+    # MQSim's own name has a slip; a fork (Sungup/MQSim) has mended it.
     "Page_Metadat_Capacity": lost("only the data of a page are counted"),
+    "Page_Metadata_Capacity": lost("only the data of a page are counted"),
+}  # fmt: skip
+
+# What MQSim takes for parameters that a file does not give, as far as a drive here needs them
+# (`Device_Parameter_Set.cpp`, `Flash_Parameter_Set.cpp`).
+DEFAULTS = {
+    "Flash_Channel_Count": "8", "Chip_No_Per_Channel": "4", "Die_No_Per_Chip": "2",
+    "Plane_No_Per_Die": "2", "Block_No_Per_Plane": "2048", "Page_No_Per_Block": "256",
+    "Page_Capacity": "8192", "Flash_Technology": "MLC", "Overprovisioning_Ratio": "0.07",
+    "Flash_Channel_Width": "1", "Channel_Transfer_Rate": "300", "Block_Erase_Latency": "3800000",
+    **{f"Page_Read_Latency_{kind}": "75000" for kind in TYPES[4]},
+    **{f"Page_Program_Latency_{kind}": "750000" for kind in TYPES[4]},
 }  # fmt: skip
 
 
 def _bits(text: str) -> int:
-    if text.upper() not in LEVELS:
-        raise ValueError(f"expected one of {', '.join(LEVELS)}, found `{text}`")
-    return LEVELS[text.upper()]
+    one_of(text, {word: {} for word in LEVELS})
+    return LEVELS[text.strip().upper()]
 
 
 def _is(values: Mapping[str, str], name: str, word: str) -> bool:
-    return values.get(name, "").upper() == word
+    return values.get(name, "").strip().upper() == word
+
+
+def _on(values: Mapping[str, str], name: str) -> bool:
+    """Whether a switch is on; to MQSim every word but FALSE means so."""
+    return name in values and not _is(values, name, "FALSE")
 
 
 def is_ours(text: str) -> bool:
-    """Whether a text is a file of MQSim."""
-    head = text[:4096]
-    return "<Execution_Parameter_Set" in head or "<MQSim_IO_Scenarios" in head
+    """Whether a text is XML, as the files of MQSim are."""
+    return text.lstrip().startswith("<")
 
 
 # ── What lies in the files ──────────────────────────────────────────────────────────────────────
@@ -175,20 +209,21 @@ class Flow(NamedTuple):
 
     where: str
     synthetic: bool
-    values: Mapping[str, str]
+    values: Mapping[str, Value]
 
     @property
     def is_buffered(self) -> bool:
         """Whether its writes go to the drive's cache."""
-        mode = self.values.get("Device_Level_Data_Caching_Mode", "WRITE_CACHE").upper()
+        mode = self.values.get("Device_Level_Data_Caching_Mode", "WRITE_CACHE").strip().upper()
         return mode in ("WRITE_CACHE", "WRITE_READ_CACHE")
 
 
 class Scenario(NamedTuple):
-    """Flows that run together, under the name of our file."""
+    """Flows that run together, under the name of our file; what in it is no flow, is `strange`."""
 
     name: str
     flows: Sequence[Flow]
+    strange: Sequence[Fate] = ()
 
     @property
     def is_buffered(self) -> bool:
@@ -197,42 +232,125 @@ class Scenario(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """A file of MQSim: the values of a drive, or scenarios."""
+    """A file of MQSim: the values of a drive, or scenarios.
+
+    `strange` are elements that are neither; `notes` say what is not as in XML.
+    """
 
     path: Path
     drive: Mapping[str, str] | None
     scenarios: Sequence[Scenario]
+    strange: Sequence[Fate]
+    notes: Sequence[str]
+
+
+# The names of MQSim, and those of a fork (Sungup/MQSim).
+_DRIVES = ("Execution_Parameter_Set", "ExecParameterSet")
+_SETS = (
+    "Host_Parameter_Set", "Device_Parameter_Set", "Flash_Parameter_Set",
+    "HostParameterSet", "DeviceParameterSet", "FlashParameterSet",
+)  # fmt: skip
+_WORKLOADS = "MQSim_IO_Scenarios"
+_FLOWS = {
+    "IO_Flow_Parameter_Set_Synthetic": True, "SyntheticFlowParamSet": True,
+    "IO_Flow_Parameter_Set_Trace_Based": False, "TraceFlowParameterSet": False,
+}  # fmt: skip
 
 
 def parsed(text: str, path: Path) -> Parsed:
     """What lies in a file.
 
     Raises:
-        InputError: It is no XML.
+        InputError: MQSim could not read it either, or it is no file of parameters.
     """
     try:
-        root = ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
-        raise InputError(f"{path}: this is no XML: {error}") from None
-    if root.tag != "MQSim_IO_Scenarios":
-        values = {each.tag: (each.text or "").strip() for each in root.iter() if not len(each)}
-        return Parsed(path, values, [])
-    found = root.findall("IO_Scenario")
-    scenarios = [
-        Scenario(
-            f"{path.stem}-{number}" if len(found) > 1 else path.stem,
-            [
-                Flow(
-                    f"scenario {number}, flow {index}",
-                    flow.tag.endswith("Synthetic"),
-                    {each.tag: (each.text or "").strip() for each in flow},
-                )
-                for index, flow in enumerate(scenario, 1)
-            ],
-        )
-        for number, scenario in enumerate(found, 1)
+        every, found = elements.read(text)
+    except elements.XmlError as error:
+        message = f"{placed(error, path)}; MQSim cannot read this XML either"
+        raise InputError(message) from None
+    notes = [f"{path}:{line}: {what}" for line, what in found]
+    root = next((each for each in every if each.name in (*_DRIVES, _WORKLOADS)), None)
+    if root is None:
+        raise InputError(_foreign(every, path))
+    if root.name == _WORKLOADS:
+        return _scenarios(root, path, notes)
+    values, strange = _values(root, DRIVE, _SETS)
+    return Parsed(path, values, [], strange, notes)
+
+
+def _foreign(every: Sequence[elements.Element], path: Path) -> str:
+    """What to say of XML that has no parameters of MQSim."""
+    expected = f"expected <{_DRIVES[0]}> (a drive) or <{_WORKLOADS}> (workloads)"
+    if not every:
+        return f"{path}: this XML has no element; {expected}"
+    first = every[0]
+    kind = "the results of a run" if first.name == "MQSim_Results" else "not a file of MQSim"
+    return f"{path}:{first.line}: `<{first.name}>` is {kind}; {expected}"
+
+
+def _values(
+    element: elements.Element, rules: Mapping[str, Rule], sets: Sequence[str] = ()
+) -> tuple[dict[str, Value], list[Fate]]:
+    """The parameters in an element and in the sets within it; other elements, as not known.
+
+    As in MQSim, the last of several values of a parameter counts.
+    """
+    values: dict[str, Value] = {}
+    strange: list[Fate] = []
+    todo = [*reversed(element.children)]
+    while todo:
+        each = todo.pop()
+        if each.name in sets:
+            todo += reversed(each.children)
+        elif not each.is_value:
+            many = len(each.children)
+            strange.append(unknown(each.name, f"({many} element{'s' * (many > 1)})", sets))
+        else:
+            before = values.pop(each.name, None)
+            if before is not None:
+                note = f"line {each.line} gives it again, and the last value counts"
+                strange.append(Fate(each.name, before, {}, note, settled=True))
+            values[each.name] = Value(each.text, each.name, each.line)
+    return values, strange
+
+
+def _scenarios(root: elements.Element, path: Path, notes: Sequence[str]) -> Parsed:
+    """The scenarios of a file of workloads."""
+    found = [each for each in root.children if each.name == "IO_Scenario"]
+    strange = [
+        unknown(each.name, each.text, ["IO_Scenario"])
+        for each in root.children
+        if each.name != "IO_Scenario"
     ]
-    return Parsed(path, None, scenarios)
+    if not found:
+        raise InputError(
+            f"{path}:{root.line}: there is no <IO_Scenario> in <{root.name}>, and MQSim would run"
+            " workloads of its own; expected at least one"
+        )
+    scenarios = []
+    for number, scenario in enumerate(found, 1):
+        where = f"scenario {number}"
+        flows: list[Flow] = []
+        others: list[Fate] = []
+        for each in scenario.children:
+            if each.name not in _FLOWS:
+                other = unknown(each.name, each.text, _FLOWS)
+                others.append(other._replace(name=f"{where}: {each.name}"))
+                continue
+            synthetic = _FLOWS[each.name]
+            own = f"{where}, flow {len(flows) + 1}"
+            values, more = _values(each, FLOW | (SYNTHETIC if synthetic else TRACE))
+            others += [fate._replace(name=f"{own}: {fate.name}") for fate in more]
+            flows.append(Flow(own, synthetic, values))
+        if not flows:
+            names = ", ".join(f"<{each.name}>" for each in scenario.children[:3]) or "nothing"
+            raise InputError(
+                f"{path}:{scenario.line}: {where} has no flow that is known here; expected"
+                f" {' or '.join(f'<{name}>' for name in _FLOWS)}, found {names}"
+            )
+        name = f"{path.stem}-{number}" if len(found) > 1 else path.stem
+        scenarios.append(Scenario(name, flows, others))
+    return Parsed(path, None, scenarios, strange, notes)
 
 
 def convert(files: Sequence[Parsed], out: Path) -> list[Converted]:
@@ -263,12 +381,16 @@ def convert(files: Sequence[Parsed], out: Path) -> list[Converted]:
 
 def _drive(file: Parsed, scenarios: Sequence[Scenario]) -> tuple[Converted, Mapping[str, str]]:
     """The drive, and which of its files is for which scenario: a setting may follow from flows."""
-    path, values = file.path, file.drive or {}
+    path, given = file.path, file.drive or {}
+    values = {**given, **{name: own for name, own in DEFAULTS.items() if name not in given}}
     kinds: list[tuple[str, list[Fate]]] = []
     files: dict[str, str] = {}
     names: dict[str, str] = {}
     for scenario in scenarios or [Scenario(path.stem, [])]:
-        fates = _drive_fates(values, scenario, str(path))
+        fates = [
+            fate if fate.name in given else _by_default(fate)
+            for fate in _drive_fates(values, scenario, path)
+        ]
         name = next((name for name, known in kinds if known == fates), None)
         if name is None:
             name = f"{path.stem}.toml" if not kinds else f"{path.stem}-for-{scenario.name}.toml"
@@ -287,17 +409,26 @@ def _drive(file: Parsed, scenarios: Sequence[Scenario]) -> tuple[Converted, Mapp
         for fate in all_of
         if fate not in first[1]
     ]
-    return Converted("MQSim", str(path), files, fates), names
+    # What a file does not give and need not is nothing that it says.
+    fates = [fate for fate in fates if fate.name in given or fate.ours]
+    return Converted("MQSim", str(path), files, [*fates, *file.strange], notes=file.notes), names
 
 
-def _drive_fates(values: Mapping[str, str], scenario: Scenario, source: str) -> list[Fate]:
+def _by_default(fate: Fate) -> Fate:
+    """What became of a value that the file does not give."""
+    note = f"; {fate.note}" if fate.note else ""
+    return fate._replace(note=f"not given, and this is MQSim's own value{note}")
+
+
+def _drive_fates(values: Mapping[str, str], scenario: Scenario, path: Path) -> list[Fate]:
+    own = applied(DRIVE, values, path)
     try:
         joint = dict(_joint(values, scenario))
     except ValueError as error:
-        raise InputError(f"{source}: {error}") from None
+        raise InputError(placed(error, path)) from None
     return [
         fate._replace(ours=ours, note=note, settled=is_settled)
-        for fate in applied(DRIVE, values, source)
+        for fate in own
         for ours, note, is_settled in [joint.get(fate.name, (fate.ours, fate.note, fate.settled))]
     ]
 
@@ -311,18 +442,19 @@ def _joint(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str,
     yield from _cache(values, scenario)
     blocks = whole(values.get("Block_No_Per_Plane", "2048"))
     if "Enabled_Preconditioning" in values:
-        yield "Enabled_Preconditioning", _became(
-            one_of(
-                values["Enabled_Preconditioning"],
-                {"TRUE": {"precondition.fill": "full", "precondition.age": "random"},
-                 "FALSE": {"precondition.fill": "none"}},
+        yield (
+            "Enabled_Preconditioning",
+            (
+                _became(
+                    {"precondition.fill": "full", "precondition.age": "random"},
+                    "MQSim guesses a steady state by a model; here the drive is written until it is"
+                    " in one",
+                )
+                if _on(values, "Enabled_Preconditioning")
+                else _became({"precondition.fill": "none"})
             ),
-            ""
-            if _is(values, "Enabled_Preconditioning", "FALSE")
-            else "MQSim guesses a steady state by a model; here the drive is written until it is in"
-            " one",
-        )  # fmt: skip
-    ideal = _is(values, "Ideal_Mapping_Table", "TRUE")
+        )
+    ideal = _on(values, "Ideal_Mapping_Table")
     for key in ("Ideal_Mapping_Table", "CMT_Capacity", "CMT_Sharing_Mode"):
         yield key, _settled(_CMT) if ideal else _lost(_CMT)
     for key in _SUSPENSION_KEYS:
@@ -331,12 +463,12 @@ def _joint(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str,
         "Dynamic_Wearleveling_Enabled",
         (
             _lost("a frontier takes the block free longest")
-            if _is(values, "Dynamic_Wearleveling_Enabled", "TRUE")
+            if _on(values, "Dynamic_Wearleveling_Enabled")
             else _settled("a frontier takes the block free longest")
         ),
     )
     if "Static_Wearleveling_Enabled" in values:
-        on = _is(values, "Static_Wearleveling_Enabled", "TRUE")
+        on = _on(values, "Static_Wearleveling_Enabled")
         threshold = whole(values.get("Static_Wearleveling_Threshold", "100"))
         policy_of: object = {"name": "static", "threshold": threshold} if on else "none"
         yield "Static_Wearleveling_Enabled", _became({"policies.wear": policy_of})
@@ -370,7 +502,7 @@ def _joint(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str,
         if not all(name in values for name in names):
             continue
         times = [time_of(whole(values[name])) for name in names]
-        for kind in ("LSB", "CSB", "MSB"):
+        for kind in TYPES[4]:
             yield (
                 f"Page_{what}_Latency_{kind}",
                 (
@@ -436,10 +568,13 @@ def _collection(values: Mapping[str, str]) -> Iterator[tuple[str, Said]]:
                     f"{note}; MQSim empties up to {VICTIMS} blocks at once, here it is one by one",
                 ),
             )
-    preempts = _is(values, "Preemptible_GC_Enabled", "TRUE")
+    preempts = _on(values, "Preemptible_GC_Enabled")
     order = values.get("Transaction_Scheduling_Policy", "PRIORITY_OUT_OF_ORDER")
     known = {"OUT_OF_ORDER": "read-first", "PRIORITY_OUT_OF_ORDER": "priority"}
-    named = str(one_of(order, {word: {"order": ours} for word, ours in known.items()})["order"])
+    forks = "an order of a fork, among flows; see `floatgate policies order` and `arbitration`"
+    refused = dict.fromkeys(("FLIN", "SL_FLIN", "SIMPLE_FLIN"), forks)
+    orders = {word: {"order": ours} for word, ours in known.items()}
+    named = str(one_of(order, orders, refused)["order"])
     if not preempts:
         named = "collection-first"
     chosen = {"policies.order": named}
@@ -460,7 +595,7 @@ def _collection(values: Mapping[str, str]) -> Iterator[tuple[str, Said]]:
         "GC_Hard_Threshold",
         (_lost(_PREEMPT) if preempts else _settled("is used with Preemptible_GC_Enabled alone")),
     )
-    copies = _is(values, "Use_Copyback_for_GC", "TRUE")
+    copies = _on(values, "Use_Copyback_for_GC")
     yield (
         "Use_Copyback_for_GC",
         (
@@ -472,7 +607,7 @@ def _collection(values: Mapping[str, str]) -> Iterator[tuple[str, Said]]:
 
 
 def _victims(policy: str, blocks: int) -> Said:
-    d = max(1, int(math.log2(blocks)))
+    d = max(1, int(math.log2(max(blocks, 1))))
     known: dict[str, Said] = {
         "GREEDY": _became({"policies.victim": "greedy"}),
         "RGA": _became(
@@ -488,11 +623,8 @@ def _victims(policy: str, blocks: int) -> Said:
         ),
         "FIFO": _became({"policies.victim": "fifo"}),
     }
-    if policy.upper() not in known:
-        raise ValueError(
-            f"GC_Block_Selection_Policy: expected one of {', '.join(known)}, found `{policy}`"
-        )
-    return known[policy.upper()]
+    one_of(policy, {word: {} for word in known})
+    return known[policy.strip().upper()]
 
 
 def _cache(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str, Said]]:
@@ -548,7 +680,11 @@ def _cache(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str,
 TRACE: dict[str, Rule] = {
     "File_Path": JOINT,
     "Percentage_To_Be_Executed": JOINT,
-    "Relay_Count": Rule(lambda text: {"repeat": whole(text)}),
+    # The second name is that of a fork (Sungup/MQSim).
+    **{
+        name: Rule(lambda text: {"repeat": whole(text, 1)})
+        for name in ("Relay_Count", "Replay_Count")
+    },
     "Time_Unit": JOINT,
 }
 
@@ -565,13 +701,13 @@ FLOW: dict[str, Rule] = {
 SYNTHETIC: dict[str, Rule] = {
     "Working_Set_Percentage": JOINT,
     "Synthetic_Generator_Type": JOINT,
-    "Read_Percentage": Rule(lambda text: {"read-share": whole(text) / 100}),
+    "Read_Percentage": Rule(lambda text: {"read-share": percent(text) / 100}),
     "Address_Distribution": JOINT,
     "Percentage_of_Hot_Region": JOINT,
     "Generated_Aligned_Addresses": JOINT,
     "Address_Alignment_Unit": JOINT,
     "Request_Size_Distribution": JOINT,
-    "Average_Request_Size": Rule(lambda text: {"size": size_of(whole(text) * SECTOR)}),
+    "Average_Request_Size": Rule(lambda text: {"size": size_of(whole(text, 1) * SECTOR)}),
     "Variance_Request_Size": JOINT,
     "Seed": Rule(lambda text: {"seed": whole(text)}),
     "Average_No_of_Reqs_in_Queue": JOINT,
@@ -596,29 +732,48 @@ _IDS = {
     "Plane_IDs": "Plane_No_Per_Die",
 }
 
+_UNITS = 4096
+"""Units of one kind within another, at most: no drive has more channels, chips, dies or planes."""
+
+_PLANES = 1 << 20
+"""Planes of a drive, at most, that are divided among flows."""
+
 # Keys of a part; the others are those of a generator.
 _OF_PART = (
     "columns", "format", "slice", "first", "repeat", "wrap", "queue-depth", "until", "priority",
+    "speed",
 )  # fmt: skip
 
 
 def _ids(flow: Flow, key: str, drive: Mapping[str, str]) -> set[int]:
     """The units of one kind that a flow may use."""
-    every = set(range(whole(drive.get(_IDS[key], "1"))))
+    every = range(whole(drive.get(_IDS[key], DEFAULTS[_IDS[key]]), 1, _UNITS))
     if key not in flow.values:
-        return every
-    named = {whole(number.strip()) for number in flow.values[key].split(",")}
-    if beyond := sorted(named - every):
-        raise ValueError(f"{flow.where}: {key}: the drive has no {beyond[0]}")
+        return set(every)
+    # MQSim passes over a comma too many.
+    text = flow.values[key]
+    try:
+        numbers = [Value(each, key, text.line) for each in text.split(",") if each.strip()]
+        named = {whole(number) for number in numbers}
+        if beyond := sorted(named - set(every)):
+            raise ValueRefusedError(text, f"the drive has no {beyond[0]}")
+    except ValueRefusedError as error:
+        error.where = flow.where
+        raise
     return named
 
 
 def _spaces(flows: Sequence[Flow], drive: Mapping[str, str]) -> list[int]:
     """How many sectors each flow has: those of its planes, in equal parts with who shares them."""
+    every = [whole(drive.get(of, DEFAULTS[of]), 1, _UNITS) for of in _IDS.values()]
+    if math.prod(every) > _PLANES:
+        raise ValueError(
+            f"{', '.join(_IDS.values())}: {math.prod(every):,} planes are more than"
+            f" {_PLANES:,}, the most whose flows are told apart"
+        )
     own = [list(product(*(sorted(_ids(flow, key, drive)) for key in _IDS))) for flow in flows]
     if _is(drive, "HostInterface_Type", "SATA"):
-        every = product(*(range(whole(drive.get(of, "1"))) for of in _IDS.values()))
-        own = [list(every)] * len(flows)
+        own = [list(product(*map(range, every)))] * len(flows)
     sharing: dict[tuple[int, ...], int] = {}
     for planes in own:
         for plane in planes:
@@ -647,12 +802,11 @@ def _workloads(
                 else [None] * len(scenario.flows)
             )
         except ValueError as error:
-            raise InputError(f"{file.path}: {error}") from None
+            raise InputError(placed(error, file.path)) from None
         parts = ['schema = "floatgate.workload/1"']
         for index, (flow, space) in enumerate(zip(scenario.flows, spaces, strict=True), 1):
-            source = f"{file.path}: {flow.where}"
             given = _Given(drive.drive if drive else None, scenario, space, file.path, out)
-            own = _flow(flow, given, source)
+            own = _flow(flow, given)
             fates += [fate._replace(name=f"{flow.where}: {fate.name}") for fate in own]
             settings: dict[str, object] = {}
             for fate in own:
@@ -661,7 +815,7 @@ def _workloads(
             part = {key: settings.pop(key) for key in _OF_PART if key in settings}
             if flow.synthetic:
                 name = f"{scenario.name}-flow-{index}.toml"
-                files[name] = "".join(f"{k} = {written(v)}\n" for k, v in settings.items())
+                files[name] = "".join(f"{k} = {inline(v)}\n" for k, v in settings.items())
                 part = {"workload": name} | part
             else:
                 part = {"workload": settings["workload"]} | part
@@ -673,11 +827,13 @@ def _workloads(
                 part["depth"] = depth
             if len(scenario.flows) > 1 or depth is not None:
                 part = {"flow": f"flow-{index}"} | part
-            parts += ["", "[[part]]", *(f"{k} = {written(v)}" for k, v in part.items())]
+            parts += ["", "[[part]]", *(f"{k} = {inline(v)}" for k, v in part.items())]
+        fates += scenario.strange
         files[f"{scenario.name}.toml"] = "\n".join(parts) + "\n"
         if scenario.name in drives:
             runs.append((drives[scenario.name], f"{scenario.name}.toml"))
-    return Converted("MQSim", str(file.path), files, fates, runs, missing)
+    fates += file.strange
+    return Converted("MQSim", str(file.path), files, fates, runs, missing, file.notes)
 
 
 class _Given(NamedTuple):
@@ -690,18 +846,21 @@ class _Given(NamedTuple):
     out: Path
 
 
-def _flow(flow: Flow, given: _Given, source: str) -> list[Fate]:
+def _flow(flow: Flow, given: _Given) -> list[Fate]:
     if not flow.synthetic and not flow.values.get("File_Path"):
-        raise IncompleteError(f"{source}: File_Path is missing: a flow of a trace needs its file")
+        raise IncompleteError(
+            f"{given.path}: {flow.where}: File_Path is missing: a flow of a trace needs its file"
+        )
+    rules = FLOW | (SYNTHETIC if flow.synthetic else TRACE)
+    own = applied(rules, flow.values, given.path, flow.where)
     try:
         joint = dict(_of_any(flow, given))
         joint |= dict(_synthetic(flow.values, given) if flow.synthetic else _trace(flow, given))
     except ValueError as error:
-        raise InputError(f"{source}: {error}") from None
-    rules = FLOW | (SYNTHETIC if flow.synthetic else TRACE)
+        raise InputError(placed(error, given.path, flow.where)) from None
     return [
         fate._replace(ours=ours, note=note, settled=is_settled)
-        for fate in applied(rules, flow.values, source)
+        for fate in own
         for ours, note, is_settled in [joint.get(fate.name, (fate.ours, fate.note, fate.settled))]
     ]
 
@@ -710,9 +869,11 @@ def _of_any(flow: Flow, given: _Given) -> Iterator[tuple[str, Said]]:
     """What synthetic flows and traces have in common."""
     values, drive = flow.values, given.drive
     classes = ("URGENT", "HIGH", "MEDIUM", "LOW")
-    own = values.get("Priority_Class", "HIGH").upper()
-    one_of(own, {word: {} for word in classes})
-    others = {each.values.get("Priority_Class", "HIGH").upper() for each in given.scenario.flows}
+    own = values.get("Priority_Class", "HIGH").strip().upper()
+    one_of(values.get("Priority_Class", "HIGH"), {word: {} for word in classes})
+    others = {
+        each.values.get("Priority_Class", "HIGH").strip().upper() for each in given.scenario.flows
+    }
     if drive is not None and _is(drive, "Transaction_Scheduling_Policy", "OUT_OF_ORDER"):
         yield "Priority_Class", _settled("OUT_OF_ORDER takes no notice of it")
     elif len(others) == 1:
@@ -732,9 +893,9 @@ def _of_any(flow: Flow, given: _Given) -> Iterator[tuple[str, Said]]:
                 ),
             ),
         )
-    mode = values.get("Device_Level_Data_Caching_Mode", "WRITE_CACHE").upper()
+    mode = values.get("Device_Level_Data_Caching_Mode", "WRITE_CACHE").strip().upper()
     modes = ("WRITE_CACHE", "WRITE_READ_CACHE", "READ_CACHE", "TURNED_OFF")
-    one_of(mode, {word: {} for word in modes})
+    one_of(values.get("Device_Level_Data_Caching_Mode", mode), {word: {} for word in modes})
     key = "Device_Level_Data_Caching_Mode"
     if drive is None:
         yield key, _lost(_ALONE)
@@ -750,15 +911,15 @@ def _of_any(flow: Flow, given: _Given) -> Iterator[tuple[str, Said]]:
     for key in _IDS:
         if drive is None:
             yield key, _lost("flows share the whole drive")
-        elif len(_ids(flow, key, drive)) == whole(drive.get(_IDS[key], "1")):
+        elif len(_ids(flow, key, drive)) == whole(drive.get(_IDS[key], DEFAULTS[_IDS[key]])):
             yield key, _settled("all of them: flows share the whole drive")
         else:
             yield key, _lost("flows share the whole drive")
-    share = whole(values.get("Initial_Occupancy_Percentage", "100"))
+    share = percent(values.get("Initial_Occupancy_Percentage", "100"))
     key = "Initial_Occupancy_Percentage"
     if drive is None:
         yield key, _lost(_ALONE)
-    elif not _is(drive, "Enabled_Preconditioning", "TRUE"):
+    elif not _on(drive, "Enabled_Preconditioning"):
         yield key, _settled("preconditioning is off")
     elif share == 100:
         yield key, _became({"precondition.fill": "full"}, "of the drive")
@@ -778,11 +939,16 @@ def _trace(flow: Flow, given: _Given) -> Iterator[tuple[str, Said]]:
     path = Path(values["File_Path"].replace("\\", "/"))
     there = next((p for p in (given.path.parent / path, path) if p.is_file()), None)
     seen = path if there is None else Path(os.path.relpath(there, given.out))
-    unit = values.get("Time_Unit", "NANOSECOND").upper()
-    units = {"NANOSECOND": {"unit": "ns"}, "MICROSECOND": {"unit": "us"}}
-    columns = {
+    units: dict[str, dict[str, object]] = {
+        "PICOSECOND": {"unit": "ns", "speed": 1000.0},
+        "NANOSECOND": {"unit": "ns"},
+        "MICROSECOND": {"unit": "us"},
+    }
+    unit = dict(one_of(values.get("Time_Unit", "NANOSECOND"), units))
+    columns: dict[str, object] = {
         "format": "csv",
-        "columns": f"time=1:{one_of(unit, units)['unit']},op=5:1/0,offset=3:sectors,size=4:sectors",
+        "columns": f"time=1:{unit.pop('unit')},op=5:1/0,offset=3:sectors,size=4:sectors",
+        **unit,
     }
     ours: dict[str, object] = {"workload": str(seen), **columns}
     note = "the device in each line says nothing in MQSim"
@@ -794,7 +960,7 @@ def _trace(flow: Flow, given: _Given) -> Iterator[tuple[str, Said]]:
         note += "; there is no such file, put it there"
     yield "File_Path", _became(ours, note)
     yield "Time_Unit", _became(columns)
-    share = whole(values.get("Percentage_To_Be_Executed", "100"))
+    share = percent(values.get("Percentage_To_Be_Executed", "100"))
     key = "Percentage_To_Be_Executed"
     if share >= 100:
         yield key, _settled("all of it")
@@ -816,14 +982,13 @@ def _within(given: _Given, sectors: int) -> int:
 
 
 def _synthetic(values: Mapping[str, str], given: _Given) -> Iterator[tuple[str, Said]]:
-    distribution = values.get("Address_Distribution", "UNIFORM_RANDOM").upper()
-    if distribution not in _PATTERNS:
-        raise ValueError(
-            f"Address_Distribution: expected one of {', '.join(_PATTERNS)}, found `{distribution}`"
-        )
+    said = values.get("Address_Distribution", "RANDOM_UNIFORM")
+    distribution = said.strip().upper()
+    mixed = "MQSim's README names it, and its code refuses it"
+    one_of(said, {word: {} for word in _PATTERNS}, {"MIXED_STREAMING_RANDOM": mixed})
     pattern = _PATTERNS[distribution]
     if pattern != "hot-cold":
-        reads = whole(values.get("Read_Percentage", "0"))
+        reads = percent(values.get("Read_Percentage", "0"))
         pattern += "-read" if reads == 100 else "-write"
     yield (
         "Address_Distribution",
@@ -834,7 +999,7 @@ def _synthetic(values: Mapping[str, str], given: _Given) -> Iterator[tuple[str, 
             else "",
         ),
     )
-    hot = whole(values.get("Percentage_of_Hot_Region", "0"))
+    hot = percent(values.get("Percentage_of_Hot_Region", "0"))
     if pattern == "hot-cold" and 0 < hot < 100:
         yield (
             "Percentage_of_Hot_Region",
@@ -845,7 +1010,7 @@ def _synthetic(values: Mapping[str, str], given: _Given) -> Iterator[tuple[str, 
         )
     else:
         yield "Percentage_of_Hot_Region", _settled("there is no hot region")
-    share = min(max(whole(values.get("Working_Set_Percentage", "100")), 1), 100)
+    share = max(percent(values.get("Working_Set_Percentage", "100")), 1)
     if given.space is None:
         yield "Working_Set_Percentage", _lost(_ALONE)
     elif share == 100 and len(given.scenario.flows) == 1:
@@ -859,14 +1024,16 @@ def _synthetic(values: Mapping[str, str], given: _Given) -> Iterator[tuple[str, 
             ),
         )
     aligned = not _is(values, "Generated_Aligned_Addresses", "FALSE")
-    unit = whole(values.get("Address_Alignment_Unit", "1")) if aligned else 1
+    unit = whole(values.get("Address_Alignment_Unit", "1"), 1) if aligned else 1
     align = {"align": size_of(unit * SECTOR)}
     yield "Generated_Aligned_Addresses", _became(align)
     yield (
         "Address_Alignment_Unit",
         (_became(align) if aligned else _settled("addresses are not aligned")),
     )
-    fixed = values.get("Request_Size_Distribution", "FIXED").upper() == "FIXED"
+    sizes = values.get("Request_Size_Distribution", "FIXED")
+    one_of(sizes, {"FIXED": {}, "NORMAL": {}})
+    fixed = sizes.strip().upper() == "FIXED"
     yield (
         "Request_Size_Distribution",
         (
@@ -888,15 +1055,13 @@ def _synthetic(values: Mapping[str, str], given: _Given) -> Iterator[tuple[str, 
 
 def _arrivals(values: Mapping[str, str]) -> Iterator[tuple[str, Said]]:
     """When requests come, and how many."""
-    kind = values.get("Synthetic_Generator_Type", "QUEUE_DEPTH").upper()
-    if kind not in ("QUEUE_DEPTH", "BANDWIDTH"):
-        raise ValueError(
-            f"Synthetic_Generator_Type: expected QUEUE_DEPTH or BANDWIDTH, found `{kind}`"
-        )
+    said = values.get("Synthetic_Generator_Type", "QUEUE_DEPTH")
+    kind = said.strip().upper()
+    one_of(said, {"QUEUE_DEPTH": {}, "BANDWIDTH": {}})
     stop = whole(values.get("Stop_Time", "0"))
     total = whole(values.get("Total_Requests_To_Generate", "0"))
     if kind == "QUEUE_DEPTH":
-        depth = whole(values.get("Average_No_of_Reqs_in_Queue", "1"))
+        depth = whole(values.get("Average_No_of_Reqs_in_Queue", "1"), 1)
         closed = {"queue-depth": depth}
         yield (
             "Synthetic_Generator_Type",
@@ -912,7 +1077,7 @@ def _arrivals(values: Mapping[str, str]) -> Iterator[tuple[str, Said]]:
         most, until = max(1, depth * stop // 1000), "the time decides: `requests` is never reached"
     else:
         yield "Average_No_of_Reqs_in_Queue", _settled("is not used with BANDWIDTH")
-        size = SECTOR * whole(values.get("Average_Request_Size", "8"))
+        size = SECTOR * whole(values.get("Average_Request_Size", "8"), 1)
         rate = values.get("Bandwidth", values.get("Intensity", "262144"))
         iops = max(1, round(whole(rate) / size))
         arrivals = {"arrivals": {"poisson": {"iops": iops}}}

@@ -2,10 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, Self
 
 from floatgate.engine import InputError
+from floatgate.experiments.toml import inline
+from floatgate.hints import nearest
+from floatgate.terminal import visible
+
+
+class Value(str):
+    """What a file of another simulator gives a parameter, and where: errors name both."""
+
+    name: str
+    line: int
+
+    def __new__(cls, text: str, name: str, line: int) -> Self:
+        """The value `text` of the parameter `name` in a line."""
+        value = super().__new__(cls, text)
+        value.name, value.line = name, line
+        return value
+
+
+class ValueRefusedError(ValueError):
+    """A value that its parameter cannot have."""
+
+    def __init__(self, text: str, why: str) -> None:
+        self.line = text.line if isinstance(text, Value) else None
+        self.where = ""
+        super().__init__(f"{text.name}: {why}" if isinstance(text, Value) else why)
+
+
+def placed(error: ValueError, path: object, where: str = "") -> str:
+    """An error with the file, the line where it is known, and the part of the file in words."""
+    line = getattr(error, "line", None)
+    where = where or getattr(error, "where", "")
+    place = f"{path}" if line is None else f"{path}:{line}"
+    return f"{place}: {where}: {error}" if where else f"{place}: {error}"
 
 
 class Fate(NamedTuple):
@@ -31,8 +66,9 @@ class Fate(NamedTuple):
 class Converted(NamedTuple):
     """A file of another simulator, as files of ours by name, and what became of each parameter.
 
-    `runs` are the drives and workloads that belong together, by the names of their files; `missing`
-    are files that the workloads name and that are not there.
+    `runs` are the drives and workloads that belong together, by the names of their files. `missing`
+    are files that the workloads name and that are not there. `notes` tell, each with its line,
+    where a file is not of its form and the other simulator reads it all the same.
     """
 
     simulator: str
@@ -41,6 +77,7 @@ class Converted(NamedTuple):
     fates: Sequence[Fate]
     runs: Sequence[tuple[str, str]] = ()
     missing: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
     @property
     def lost(self) -> list[Fate]:
@@ -66,19 +103,30 @@ def settled(why: str) -> Rule:
     return Rule(None, why, settled=True)
 
 
-def applied(rules: Mapping[str, Rule], values: Mapping[str, str], source: str) -> list[Fate]:
-    """What becomes of each value.
+UNKNOWN = "unknown: no version of the simulator at hand has it"
+
+
+def unknown(name: str, value: str, known: Iterable[str]) -> Fate:
+    """A parameter or an element that no rule is for, with the name that was perhaps meant."""
+    near = nearest(name, known)
+    meant = f"; did you mean {' or '.join(near)}?" if near else ""
+    return Fate(name, value, {}, f"{UNKNOWN}{meant}")
+
+
+def applied(
+    rules: Mapping[str, Rule], values: Mapping[str, str], path: object, where: str = ""
+) -> list[Fate]:
+    """What becomes of each value; `path` and `where` name the place in errors.
 
     Raises:
-        InputError: A value is none that this parameter can have; the place is said.
+        InputError: Values are none that their parameters can have; all are listed.
     """
-    fates = []
+    fates: list[Fate] = []
+    mistakes: list[str] = []
     for name, value in values.items():
         rule = rules.get(name)
         if rule is None:
-            fates.append(
-                Fate(name, value, {}, "unknown: no version of the simulator at hand has it")
-            )
+            fates.append(unknown(name, value, rules))
             continue
         if rule.of is None:
             fates.append(Fate(name, value, {}, rule.note, rule.settled))
@@ -86,25 +134,51 @@ def applied(rules: Mapping[str, Rule], values: Mapping[str, str], source: str) -
         try:
             ours = rule.of(value)
         except ValueError as error:
-            raise InputError(f"{source}: {name}: {error}") from None
+            mistakes.append(placed(error, path, where))
+            continue
         fates.append(Fate(name, value, ours, rule.note))
+    if mistakes:
+        raise InputError("\n".join(mistakes))
     return fates
 
 
-def whole(text: str) -> int:
-    """A whole number; ValueError says what was expected."""
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError(f"expected a whole number, found `{text}`") from None
+_WHOLE = re.compile(r"\s*([+-]?\d{1,18})(?:\.\d*)?\s*", re.ASCII)
+
+
+def whole(text: str, least: int = 0, most: int = 2**53) -> int:
+    """A whole number; a fraction behind it is cut, as C++ cuts it.
+
+    Raises:
+        ValueRefusedError: It is none, or beyond `least` or `most`.
+    """
+    found = _WHOLE.fullmatch(text)
+    if found is None:
+        raise ValueRefusedError(text, f"expected a whole number, found `{text}`")
+    number = int(found[1])
+    if not least <= number <= most:
+        expected = f"from {least} on" if most == 2**53 else f"from {least} to {most}"
+        raise ValueRefusedError(text, f"expected a whole number {expected}, found `{text}`")
+    return number
+
+
+def percent(text: str) -> int:
+    """A whole number from 0 to 100."""
+    return whole(text, 0, 100)
 
 
 def fraction(text: str) -> float:
-    """A number."""
+    """A number that is not negative.
+
+    Raises:
+        ValueRefusedError: It is none.
+    """
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        raise ValueError(f"expected a number, found `{text}`") from None
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise ValueRefusedError(text, f"expected a number from 0 on, found `{text}`")
+    return number
 
 
 def time_of(ns: int) -> str:
@@ -123,11 +197,22 @@ def size_of(count: int) -> str:
     return f"{count}B"
 
 
-def one_of(text: str, known: Mapping[str, Mapping[str, object]]) -> Mapping[str, object]:
-    """The settings of a word."""
-    if text.upper() not in known:
-        raise ValueError(f"expected one of {', '.join(known)}, found `{text}`")
-    return known[text.upper()]
+def one_of(
+    text: str,
+    known: Mapping[str, Mapping[str, object]],
+    refused: Mapping[str, str] | None = None,
+) -> Mapping[str, object]:
+    """The settings of a word; `refused` has the words that other versions know, and why not here.
+
+    Raises:
+        ValueRefusedError: There is no such word.
+    """
+    word = text.strip().upper()
+    if word not in known:
+        why = (refused or {}).get(word)
+        said = f"expected one of {', '.join(known)}, found `{text}`"
+        raise ValueRefusedError(text, f"{said}: {why}" if why else said)
+    return known[word]
 
 
 def drive_file(name: str, summary: str, settings: Mapping[str, object]) -> str:
@@ -135,26 +220,14 @@ def drive_file(name: str, summary: str, settings: Mapping[str, object]) -> str:
     tables: dict[str, list[str]] = {}
     for path, value in settings.items():
         table, _, key = path.rpartition(".")
-        tables.setdefault(table, []).append(f"{key} = {written(value)}")
+        tables.setdefault(table, []).append(f"{key} = {inline(value)}")
     lines = [
         'schema = "floatgate.drive/1"',
-        f"name = {written(name)}",
-        f"summary = {written(summary)}",
+        # The names of files may have control characters, which those of drives may not.
+        f"name = {inline(visible(name))}",
+        f"summary = {inline(visible(summary))}",
         *tables.pop("", []),
     ]
     for table, entries in tables.items():
         lines += ["", f"[{table}]", *entries]
     return "\n".join(lines) + "\n"
-
-
-def written(value: object) -> str:
-    """A value as TOML has it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{k} = {written(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(written, value)) + "]"
-    return str(value)

@@ -15,11 +15,14 @@ from floatgate.migrate.rules import (
     Converted,
     Fate,
     Rule,
+    Value,
+    ValueRefusedError,
     applied,
     drive_file,
     fraction,
     lost,
     one_of,
+    placed,
     size_of,
     time_of,
     whole,
@@ -108,6 +111,9 @@ RULES: dict[str, Rule] = {
     "aged ratio": lost("how far a drive is aged follows from its steady state"),
 }
 
+_CHANNELS = 4096
+"""Channels of a drive, at most."""
+
 # Which unit changes first, second, third, last, as the code of SSDSim places pages by number.
 ORDERS = {"0": "wdpc", "1": "cwdp", "2": "cpwd", "3": "cdwp", "4": "cpdw", "5": "cdpw"}
 
@@ -122,21 +128,32 @@ def is_ours(text: str) -> bool:
 def convert(text: str, path: Path) -> Converted:
     """The drive."""
     values: dict[str, str] = {}
+    notes: list[str] = []
+    again: list[Fate] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         found = _LINE.match(line)
-        if found is None:
-            raise InputError(
-                f"{path}:{number}: expected `parameter = value;`, found `{line.strip()}`"
+        # SSDSim looks for `=` and passes over a line without one, or with a space at its beginning.
+        if found is None or line.startswith(" "):
+            why = "begins with a space" if line.startswith(" ") else "is not `parameter = value;`"
+            notes.append(
+                f"{path}:{number}: `{line.strip()[:60]}` {why}: SSDSim passes over such a line"
             )
-        values[found[1]] = found[2]
+            continue
+        name = found[1]
+        before = values.pop(name, None)
+        if before is not None:
+            note = f"line {number} gives it again, and the last value counts"
+            again.append(Fate(name, before, {}, note, settled=True))
+        values[name] = Value(found[2], name, number)
+    own = applied(RULES | _listed(values), values, path)
     try:
         joint = _joint(values)
     except ValueError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(placed(error, path)) from None
     fates = []
-    for fate in applied(RULES | {name: Rule(None) for name in joint}, values, str(path)):
+    for fate in own:
         ours, note = joint.get(fate.name, (fate.ours, fate.note))
         fates.append(Fate(fate.name, fate.value, ours, note))
     # Its flash has one time for a program: cells of one bit.
@@ -146,26 +163,40 @@ def convert(text: str, path: Path) -> Converted:
     settings.setdefault("host.out-of-range", "wrap")
     name = path.stem
     file = drive_file(name, f"converted from SSDSim's {path.name}", settings)
-    return Converted("SSDSim", str(path), {f"{name}.toml": file}, fates)
+    return Converted(
+        "SSDSim", str(path), {f"{name}.toml": file}, [*fates, *again], notes=notes[:_NOTES]
+    )
+
+
+_NOTES = 20
+"""Notes of a file, at most."""
+
+_CHIPS = re.compile(r"chip number\[(\d{1,4})\]")
+
+
+def _listed(values: Mapping[str, str]) -> dict[str, Rule]:
+    """Rules for what a file gives of each channel."""
+    return {name: Rule(None) for name in values if _CHIPS.fullmatch(name)}
 
 
 def _joint(values: Mapping[str, str]) -> dict[str, tuple[Mapping[str, object], str]]:
     """What depends on more than one parameter."""
     found: dict[str, tuple[Mapping[str, object], str]] = {}
-    channels = whole(values.get("channel number", "1"))
-    chips = [whole(values.get(f"chip number[{i}]", "0")) for i in range(channels)]
-    listed = [name for name in values if name.startswith("chip number[")]
+    channels = whole(values.get("channel number", "1"), 1, _CHANNELS)
+    listed = [*_listed(values)]
     if listed:
+        chips = [whole(values.get(f"chip number[{i}]", "0")) for i in range(channels)]
         if len({*chips}) != 1:
-            raise ValueError(
-                f"chip number: every channel must have as many chips here, found {chips}"
+            raise ValueRefusedError(
+                values[listed[0]], f"every channel must have as many chips here, found {chips}"
             )
         each = chips[0]
     else:
         each = whole(values.get("chip number", str(channels))) // channels
     ours: Mapping[str, object] = {"geometry.chips-per-channel": each}
     for name in [*listed, "chip number"]:
-        beyond = name.endswith("]") and int(name[12:-1]) >= channels
+        of_one = _CHIPS.fullmatch(name)
+        beyond = of_one is not None and int(of_one[1]) >= channels
         found[name] = ({}, "there is no such channel") if beyond else (ours, "")
     if "t_WC" in values or "t_RC" in values:
         cycle = max(whole(values.get("t_WC", "0")), whole(values.get("t_RC", "0")))
@@ -185,7 +216,7 @@ def _joint(values: Mapping[str, str]) -> dict[str, tuple[Mapping[str, object], s
             note += f", of which the drive can spare {start}: collection would never end"
         found["gc hard threshold"] = ({"ftl.gc.start": start, "ftl.gc.stop": start + 1}, note)
     if "allocation" in values:
-        static = values["allocation"] == "1"
+        static = whole(values["allocation"], 0, 1) == 1
         order = ORDERS.get(values.get("static_allocation", "0"))
         if not static:
             found["allocation"] = ({"policies.placement": "dynamic"}, "")

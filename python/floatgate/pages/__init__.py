@@ -73,7 +73,8 @@ def render(template: str, **values: object) -> str:
     """A page from a template of this package, such as `report/page.html`.
 
     Templates extend `pages/base.html`, which draws `specs`, one in each element `.plot`; with
-    `plots=False` it leaves the program that does so out.
+    `plots=False` it leaves the program that does so out. With `nonce`, that of the answer that
+    serves the page, its scripts and styles carry it.
     """
     bundle = _bundle() if values.get("plots", True) is not False else ""
     return piece(template, bundle=bundle, palettes=PALETTES, **values)

@@ -21,14 +21,21 @@ class Answer(NamedTuple):
     type: str = "text/html"
 
 
-Give = Callable[[str, Mapping[str, str]], Answer | None]
-"""What stands at a path (without the token) for a question; None: nothing does."""
+Give = Callable[[str, Mapping[str, str], str], Answer | None]
+"""What stands at a path (without the token) for a question; None: nothing does.
+
+The third argument is the nonce of the answer: scripts and styles without it do nothing.
+"""
+
+_POLICY = (
+    "default-src 'none'; script-src 'nonce-{nonce}' 'unsafe-eval'; style-src 'nonce-{nonce}'; "
+    "img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+"""What a page may do. The program that draws plots makes functions of their expressions."""
 
 _HEADERS = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; "
-    "style-src 'unsafe-inline'; img-src data: blob:; connect-src 'self'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
@@ -132,18 +139,21 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(403, "This address lacks the token that floatgate printed.")
             return
         question = {key: values[-1] for key, values in parse_qs(asked.query).items()}
-        answer = self.server.give(rest[0], question)
+        nonce = secrets.token_urlsafe(16)
+        answer = self.server.give(rest[0], question, nonce)
         if answer is None:
             self._refuse(404, "There is no such page.")
         else:
-            self._send(200, answer)
+            self._send(200, answer, nonce)
 
     def _refuse(self, code: int, why: str) -> None:
         self._send(code, Answer(f"{why}\n", "text/plain"))
 
-    def _send(self, code: int, answer: Answer) -> None:
+    def _send(self, code: int, answer: Answer, nonce: str | None = None) -> None:
         content = answer.content.encode()
         self.send_response(code)
+        policy = _POLICY.format(nonce=nonce or secrets.token_urlsafe(16))
+        self.send_header("Content-Security-Policy", policy)
         for name, value in _HEADERS.items():
             self.send_header(name, value)
         if code == 405:

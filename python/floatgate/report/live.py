@@ -98,20 +98,24 @@ class Live:
         pages.need_packages("the live page")
         return Server(self.give)
 
-    def give(self, path: str, question: Mapping[str, str]) -> Answer | None:
+    def give(self, path: str, question: Mapping[str, str], nonce: str) -> Answer | None:
         """The page (`""`), what is new in it (`state`), or runs as a report (`report`)."""
         if path == "":
-            return Answer(self._page())
+            return Answer(self._page(nonce))
         with self._lock:
             if path == "state":
                 return Answer(json.dumps(self._state(question)), "application/json")
             if path == "report":
-                return self._report(question)
+                return self._report(question, nonce)
         return None
 
-    def _page(self) -> str:
+    def _page(self, nonce: str) -> str:
         return pages.render(
-            "report/live.html", title=self._title, specs=[], version=engine_version()
+            "report/live.html",
+            title=self._title,
+            specs=[],
+            version=engine_version(),
+            nonce=nonce,
         )
 
     def _state(self, question: Mapping[str, str]) -> dict[str, Any]:
@@ -150,7 +154,7 @@ class Live:
         specs = values["specs"][: FIRST["plots"]]
         return count | {"content": content, "specs": specs, "data": values["data"]}
 
-    def _report(self, question: Mapping[str, str]) -> Answer | None:
+    def _report(self, question: Mapping[str, str], nonce: str) -> Answer | None:
         """Some runs as a report: one by its name, or those of a folder for which words hold."""
         found = self._sets()
         if "run" in question:
@@ -166,7 +170,8 @@ class Live:
             return None
         if not some.runs:
             return None
-        return Answer(html(Report(usual_title(some), some, measures=self._measures)))
+        report = Report(usual_title(some), some, measures=self._measures)
+        return Answer(html(report, nonce=nonce))
 
     def _standing(self) -> dict[str, Any] | None:
         standing = self.standing

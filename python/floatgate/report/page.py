@@ -28,13 +28,13 @@ from floatgate.result.values import flat
 from floatgate.words import duration, number
 
 
-def html(report: Report) -> str:
-    """The page as text.
+def html(report: Report, *, nonce: str | None = None) -> str:
+    """The page as text; its scripts and styles have the `nonce`, where it is served.
 
     Raises:
         InputError: There is no run, or a plot names what is not there.
     """
-    return pages.render("report/page.html", **parts(report))
+    return pages.render("report/page.html", nonce=nonce, **parts(report))
 
 
 def parts(report: Report) -> dict[str, Any]:

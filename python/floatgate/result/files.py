@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from floatgate import engine
 from floatgate.engine import InputError
 from floatgate.mistakes import FileError
 
@@ -24,17 +25,17 @@ def length(path: Path) -> int | None:
     return found.st_size if stat.S_ISREG(found.st_mode) else None
 
 
-def content(path: Path) -> bytes:
-    """What is in a file of results.
+LARGEST = 256 << 20
+"""Bytes of a list of runs, at most; a result has a thousandth of that."""
+
+
+def content(path: Path, what: str = "a file of results") -> bytes:
+    """What is in a file of results, which should hold `what`.
 
     Raises:
-        OSError: It cannot be read, or is no file: a pipe would be waited for, a device has no end.
+        InputError: It cannot be read, is no regular file, or is too large for a file of results.
     """
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode):
-        what = "is a folder" if stat.S_ISDIR(mode) else "is a pipe or a device"
-        raise OSError(errno.EINVAL, f"it {what}")
-    return path.read_bytes()
+    return engine.content_of(path, what, LARGEST)
 
 
 def json_of(path: Path, what: str, **how: Any) -> Any:
@@ -44,9 +45,7 @@ def json_of(path: Path, what: str, **how: Any) -> Any:
         InputError: It cannot be read, or is no JSON.
     """
     try:
-        return json.loads(content(path), **how)
-    except OSError as error:
-        raise InputError(f"{path}: this cannot be read ({reason(error)})") from error
+        return json.loads(engine.text_of(path, what, LARGEST), **how)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: this is no JSON ({error}); expected {what}") from None
 

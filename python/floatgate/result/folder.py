@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from floatgate import engine
+from floatgate.engine import InputError
 from floatgate.result.files import content, length, replace
 
 RESULT = "result.json"
@@ -44,6 +45,7 @@ def call_also(folder: Path, names: Iterable[str]) -> None:
     """Notes in a stored run under which other names its workload is known.
 
     Raises:
+        InputError: It cannot be read.
         OSError: It cannot be written.
     """
     value = json.loads(content(folder / RESULT))
@@ -116,7 +118,7 @@ def whole(place: Path) -> dict[str, int]:
     try:
         seal = json.loads(content(place / RESULT)).get(SEAL)
         known = {} if seal is None else dict(seal["table_bytes"])
-    except (OSError, LookupError, TypeError, ValueError, AttributeError):
+    except (InputError, LookupError, TypeError, ValueError, AttributeError):
         return {}
     found = {name: length(place / f"{name}.parquet") for name in (*TABLES, *SNAPSHOTS)}
     # What was stored before there were seals is taken as it is.
@@ -133,6 +135,6 @@ def names_in(place: Path) -> set[str]:
         value = json.loads(content(place / RESULT))
         name = value["provenance"]["workload"]["name"]
         names = [name, *value.get(SEAL, {}).get("also_named", ())]
-    except (OSError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
+    except (InputError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
         return set()
     return {name for name in names if isinstance(name, str)}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from floatgate.engine import InputError
-from floatgate.result.files import content, json_of, reason
+from floatgate.result.files import content, json_of
 
 LIST = "comparison.json"
 """In a folder of results: which of them were compared, and what varied."""
@@ -74,8 +74,6 @@ def read_sweep(path: Path) -> list[tuple[str, Mapping[str, str]]]:
             named = [(run["run_id"], run["variant"]) for run in runs if run["run_id"] is not None]
             if all(NAME.fullmatch(name) for name, _ in named):
                 return named
-    except OSError as error:
-        raise InputError(f"{path}: this cannot be read ({reason(error)})") from error
     except (ValueError, LookupError, TypeError, RecursionError):
         pass
     raise InputError(f"{path}: this list of runs is damaged; the same sweep makes it anew")

@@ -98,7 +98,8 @@ def _word(value: object) -> str:
 
 def _one(path: Path, mistakes: list[InputError]) -> Comparison | list[Result]:
     """What a path names; mistakes are added to the list."""
-    if path.is_file():
+    # A pipe, a socket or a device is refused by whoever opens it.
+    if path.exists() and not path.is_dir():
         if path.name == LIST:
             return _one(path.parent, mistakes)
         return _results([path], mistakes)

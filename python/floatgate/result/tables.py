@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from floatgate.engine import InputError
 from floatgate.hints import file_hint
-from floatgate.mistakes import NoFileError, PackageError
+from floatgate.mistakes import FileError, NoFileError, PackageError
 from floatgate.result.comparison import typed
 from floatgate.result.folder import RESULT, SNAPSHOTS, TABLES
 from floatgate.result.lists import LIST, SWEEP, read_list, read_sweep
@@ -69,6 +69,8 @@ def _stored(folders: Folders) -> Iterator[_Row]:
     seen = set()
     for folder in map(Path, given):
         if not folder.is_dir():
+            if Path(folder).exists():
+                raise FileError(f"{folder}: this is not a folder; expected a folder of results")
             raise NoFileError(f"{folder}: there is no such folder; {file_hint(folder)}")
         variants: dict[Path, Mapping[Path, Mapping[str, str]]] = {}
         for path in sorted(folder.rglob(RESULT)):

@@ -234,7 +234,8 @@ def carry_out(
 def _call(outcome: Result | Failure, names: Sequence[str]) -> None:
     """Stores with a result by which names its workload was asked for."""
     if isinstance(outcome, Result) and outcome.folder is not None:
-        with suppress(OSError):  # A folder that takes no more has the result all the same.
+        # A folder that takes no more has the result all the same.
+        with suppress(OSError, InputError):
             call_also(outcome.folder, names)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from floatgate.engine import InputError
+from floatgate.experiments.ranges import too_many
 from floatgate.mistakes import ConflictError
 from floatgate.result.names import brief
 from floatgate.settings import setting
@@ -60,6 +61,9 @@ def expand(drive: Names, workload: Names, policy: Lists, set: Lists, seed: Seeds
     axes += _settings("set", set)
     axes += _seeds(seed)
     _check(axes)
+    many = too_many(len(axis.values) for axis in axes)
+    if many is not None:
+        raise InputError(f"{many}; leave values out, or compare in several commands")
     combinations = itertools.product(*(axis.values for axis in axes))
     return [_variant(axes, values) for values in combinations]
 

@@ -39,6 +39,10 @@ def conversion(all_of: Sequence[Converted], out: Path) -> str:
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             said = f"{names[0]}{more}: {note}"
             lines.append("  " + textwrap.shorten(said, page_width() - 2, placeholder=" …"))
+    notes = [note for converted in all_of for note in converted.notes]
+    if notes:
+        lines += ["", "Read as the other simulator reads it:"]
+        lines += [hanging("  ", note) for note in notes]
     missing = [name for converted in all_of for name in converted.missing]
     if missing:
         lines += ["", "Not there yet, and needed:", *(f"  {name}" for name in missing)]
@@ -52,7 +56,7 @@ def conversion(all_of: Sequence[Converted], out: Path) -> str:
 
 def fates(all_of: Sequence[Converted]) -> str:
     """What became of each parameter of other simulators' files."""
-    from floatgate.migrate.rules import written
+    from floatgate.experiments.toml import inline
 
     heads = {
         "carried": "carried over",
@@ -68,7 +72,7 @@ def fates(all_of: Sequence[Converted]) -> str:
             total = len(converted.fates)
             lines += ["", f"{converted.source}: {head} ({len(some)} of {total}):"]
             for fate in some:
-                became = ", ".join(f"{key} = {written(value)}" for key, value in fate.ours.items())
+                became = ", ".join(f"{key} = {inline(value)}" for key, value in fate.ours.items())
                 what = f"{became} ({fate.note})" if became and fate.note else became or fate.note
-                lines += [f"  {fate.name} = {fate.value}", hanging("      ", what)]
+                lines += [f"  {fate.name} = {fate.value}".rstrip(" ="), hanging("      ", what)]
     return "\n".join(lines).lstrip("\n")

@@ -18,25 +18,63 @@ pub struct FileStore {
     file: File,
 }
 
+/// What a store says of the recording that its data come from.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    /// The name of the recording, which its `.events` have too; nothing was recorded without.
+    pub(crate) name: Option<String>,
+    /// The digest of its text, where the server had an orderly end.
+    pub(crate) sha256: Option<String>,
+}
+
+/// The page at the beginning of a store, which says which recording its data come from.
+pub struct Tie {
+    file: File,
+    size: u64,
+    known: Option<Known>,
+}
+
+impl Tie {
+    /// What was found there; nothing in stores that were made before recordings had names.
+    pub(crate) fn known(&self) -> Option<Known> {
+        self.known.clone()
+    }
+
+    /// Writes which recording the data come from from now on.
+    pub(crate) fn put(&self, name: Option<&str>, sha256: Option<&str>) -> io::Result<()> {
+        self.file.write_all_at(&head(self.size, &json!({ "name": name, "sha256": sha256 })), 0)?;
+        self.file.sync_data()
+    }
+}
+
+/// The first page of a store.
+fn head(size: u64, recording: &Value) -> Vec<u8> {
+    let value = json!({ "schema": SCHEMA, "bytes": size, "recording": recording });
+    let mut head = value.to_string().into_bytes();
+    head.resize(HEAD as usize, b'\n');
+    head
+}
+
 fn bad(what: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
 impl FileStore {
-    /// Opens the store at `path` for a drive of `size` bytes, or makes it if nothing is there; whether
-    /// it was there. A file that is no store, or one of another size, is left as it is, and so is what a
+    /// Opens the store at `path` for a drive of `size` bytes, or makes it if nothing is there: its
+    /// bytes, what ties it to a recording, and whether it was there. A file that is no store, or one of another size, is left as it is, and so is what a
     /// symbolic link leads to. Nobody else can open it meanwhile.
-    pub fn open(path: &Path, size: u64) -> io::Result<(Self, bool)> {
+    pub fn open(path: &Path, size: u64) -> io::Result<(Self, Tie, bool)> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let mode = Mode::RUSR | Mode::WUSR;
         match rustix::fs::open(path, flags, mode) {
-            Ok(file) => Self::known(file.into(), size).map(|store| (store, true)),
+            Ok(file) => Self::known(file.into(), size).map(|(store, tie)| (store, tie, true)),
             Err(Errno::NOENT) => {
                 let file = rustix::fs::open(path, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
                 Self::made(file.into(), size)
-                    .map(|store| (store, false))
+                    .map(|(store, tie)| (store, tie, false))
                     .inspect_err(|_| drop(std::fs::remove_file(path)))
             }
+            Err(Errno::NXIO) => Err(bad("this is not a regular file".into())),
             Err(Errno::LOOP) => {
                 Err(bad("this is a symbolic link, and a store is never opened through one".into()))
             }
@@ -51,17 +89,16 @@ impl FileStore {
         })
     }
 
-    fn made(file: File, size: u64) -> io::Result<Self> {
+    fn made(file: File, size: u64) -> io::Result<(Self, Tie)> {
         Self::lock(&file)?;
         file.set_len(HEAD + size)?;
-        let mut head = json!({ "schema": SCHEMA, "bytes": size }).to_string().into_bytes();
-        head.resize(HEAD as usize, b'\n');
-        file.write_all_at(&head, 0)?;
+        file.write_all_at(&head(size, &Value::Null), 0)?;
         file.sync_all()?;
-        Ok(Self { file })
+        let tie = Tie { file: file.try_clone()?, size, known: None };
+        Ok((Self { file }, tie))
     }
 
-    fn known(file: File, size: u64) -> io::Result<Self> {
+    fn known(file: File, size: u64) -> io::Result<(Self, Tie)> {
         let meta = file.metadata()?;
         if !meta.is_file() {
             return Err(bad("this is not a regular file".into()));
@@ -81,7 +118,14 @@ impl FileStore {
             )));
         }
         Self::lock(&file)?;
-        Ok(Self { file })
+        let word = |of: &Value| of.as_str().map(str::to_owned);
+        let recording = &head["recording"];
+        let known = recording.is_object().then(|| Known {
+            name: word(&recording["name"]),
+            sha256: word(&recording["sha256"]),
+        });
+        let tie = Tie { file: file.try_clone()?, size, known };
+        Ok((Self { file }, tie))
     }
 }
 

@@ -179,6 +179,9 @@ pub fn located(body: &str) -> (Table, Vec<ConfigError>) {
     parse(&Text::new("", body, Origin::File, 0))
 }
 
+/// Lines of a text that is not TOML are shown, at most: of a file of another kind every line is wrong.
+const MOST_WRONG_LINES: usize = 10;
+
 pub(crate) fn parse(text: &Arc<Text>) -> (Table, Vec<ConfigError>) {
     let (table, errors) = DeTable::parse_recoverable(&text.body);
     let reading = Reading { text, shift: 0, log: &Log::default() };
@@ -187,6 +190,9 @@ pub(crate) fn parse(text: &Arc<Text>) -> (Table, Vec<ConfigError>) {
         let place = reading.place(error.span().unwrap_or(0..0));
         // The parser goes on after an error; a second one on the same line is only its echo.
         if !lines.contains(&place.line()) {
+            if lines.len() == MOST_WRONG_LINES {
+                break;
+            }
             lines.push(place.line());
             let (kind, message) = (Kind::Syntax, "this is not TOML");
             reading.log.push(ConfigError::new(kind, message, &place, error.message()));

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from floatgate.build import digest
 from floatgate.engine import InputError, InternalError
+from floatgate.mistakes import NoFileError
 from floatgate.policy.permission import allow_code
 from floatgate.result.comparison import Failure
 from floatgate.result.files import content
@@ -123,13 +124,17 @@ def stored(job: Job) -> Result | str | None:
         return None
     folder = Path(job.out) / job.run_id
     try:
-        result = Result.read(json.loads(content(folder / RESULT)), folder)
+        text = content(folder / RESULT)
+    except InputError as error:
+        if error.code != NoFileError.code:
+            return f"{RESULT} cannot be read"
+        return f"{RESULT} is not there" if folder.exists() else None
+    try:
+        result = Result.read(json.loads(text), folder)
         if result.run_id != job.run_id:
             return f"{RESULT} is that of another run"
         recorded = result.provenance.config.run["keep-requests"]
-    except FileNotFoundError:
-        return f"{RESULT} is not there" if folder.exists() else None
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return f"{RESULT} cannot be read"
     tables = [name for name in job.record if name != "requests" or recorded]
     if "snapshots" in tables:

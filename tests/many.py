@@ -1,0 +1,70 @@
+"""Many command lines from one process: each in a child that is forked when all is loaded.
+
+Reads `[WORDS, ...]` as JSON, and prints for each `[EXIT CODE or null, OUT, ERR]`: null stands for
+one that was killed because it did not end.
+"""
+
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+from typing import IO, Any
+
+MEMORY = 8 << 30
+"""Bytes of address space of each: whoever reads an endless file meets this limit."""
+
+SECONDS = 120
+"""Of processor time: what turns in a circle ends, however busy the machine is."""
+
+PATIENCE = 240
+"""Seconds on the clock: what waits for ever is killed."""
+
+
+def child(words: list[str], out: IO[bytes], err: IO[bytes]) -> None:
+    """Carries out one command, and ends the process."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(out.fileno(), 1)
+    os.dup2(err.fileno(), 2)
+    sys.argv = ["floatgate", *(os.fsdecode(os.fsencode(word)) for word in words)]
+    from floatgate import process
+
+    try:
+        process.main()
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    os._exit(1)
+
+
+def one(words: list[str]) -> list[Any]:
+    """What one command came to."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        pid = os.fork()
+        if pid == 0:
+            child(words, out, err)
+        end = time.monotonic() + PATIENCE
+        while True:
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                break
+            if time.monotonic() > end:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+                status = None
+                break
+            time.sleep(0.002)
+        texts = []
+        for file in (out, err):
+            file.seek(0)
+            texts.append(file.read().decode(errors="backslashreplace"))
+    return [None if status is None else os.waitstatus_to_exitcode(status), *texts]
+
+
+if __name__ == "__main__":
+    import floatgate.cli  # noqa: F401
+
+    print(json.dumps([one(words) for words in json.load(sys.stdin)]))
