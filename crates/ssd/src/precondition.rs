@@ -26,13 +26,48 @@ pub struct Preconditioned {
     /// Ageing by repeating a workload: pages written in one pass over it, and how many different
     /// ones. Zeros where nothing was repeated.
     pub pass: (u64, u64),
+    /// How write amplification went while ageing.
+    pub course: Course,
+}
+
+/// How write amplification went while a drive was aged; zeros without ageing, or where too little of
+/// it showed.
+#[derive(Copy, Clone, Default, PartialEq, Debug)]
+pub struct Course {
+    /// Its means over each third of the stretches.
+    pub thirds: [f64; 3],
+    /// The least and the greatest of a stretch in the last third.
+    pub last: [f64; 2],
+}
+
+impl Course {
+    fn values(&self) -> [f64; 5] {
+        let ([a, b, c], [low, high]) = (self.thirds, self.last);
+        [a, b, c, low, high]
+    }
+
+    /// Whether anything was seen.
+    pub(crate) fn is_known(&self) -> bool {
+        self.last[0] > 0.0
+    }
 }
 
 impl Preconditioned {
     /// The summary as bytes, which go before those of the state; in front, a sum over them.
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let (waf, steady) = (self.waf.to_bits(), self.steady.into());
-        let mut words = [0, self.filled, self.aged, waf, steady, self.pass.0, self.pass.1];
+        let mut words = [0; Self::BYTES / 8];
+        words[1..7].copy_from_slice(&[
+            self.filled,
+            self.aged,
+            waf,
+            steady,
+            self.pass.0,
+            self.pass.1,
+        ]);
+        for (word, value) in words[7..].iter_mut().zip(self.course.values()) {
+            *word = value.to_bits();
+        }
         words[0] = sum(&words[1..]);
         let mut bytes = [0; Self::BYTES];
         for (to, word) in bytes.chunks_mut(8).zip(words) {
@@ -44,23 +79,26 @@ impl Preconditioned {
     /// What [`Preconditioned::to_bytes`] gave; `None` if it is damaged. Whether a drive can be in the
     /// state, [`Ftl::restore`] says.
     pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
-        let words: [u64; 7] = std::array::from_fn(|i| {
+        let words: [u64; Self::BYTES / 8] = std::array::from_fn(|i| {
             u64::from_le_bytes(bytes[i * 8..][..8].try_into().expect("eight"))
         });
         let [kept, filled, aged, waf, steady, ..] = words;
         let waf = f64::from_bits(waf);
+        let [a, b, c, low, high] = std::array::from_fn(|i| f64::from_bits(words[7 + i]));
         let sound = kept == sum(&words[1..]) && steady <= 1;
-        (sound && (waf == 0.0 || (1.0..1e9).contains(&waf))).then(|| Self {
+        let is_waf = |waf: f64| waf == 0.0 || (1.0..1e9).contains(&waf);
+        (sound && [waf, a, b, c, low, high].into_iter().all(is_waf)).then(|| Self {
             filled,
             aged,
             waf,
             steady: steady == 1,
             pass: (words[5], words[6]),
+            course: Course { thirds: [a, b, c], last: [low, high] },
         })
     }
 
     /// Bytes of the summary.
-    pub const BYTES: usize = 56;
+    pub const BYTES: usize = 96;
 
     /// Whether the data of a drive are those that its preconditioning writes.
     pub(crate) fn is_of<K: Kit>(&self, drive: &Drive, ftl: &Ftl<K>) -> bool {
@@ -243,10 +281,32 @@ impl Flatness {
     fn last(&self) -> f64 {
         self.stretches.last().copied().unwrap_or(0.0)
     }
+
+    /// How it went: of less than three stretches that had one, too little.
+    fn course(&self) -> Course {
+        let third = self.stretches.len() / 3;
+        if third == 0 {
+            return Course::default();
+        }
+        let (before, last) = self.stretches.split_at(self.stretches.len() - third);
+        let (first, middle) = before.split_at(before.len() - third);
+        let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+        let extreme = |of: fn(f64, f64) -> f64| last.iter().copied().reduce(of).unwrap_or(0.0);
+        Course {
+            thirds: [mean(first), mean(middle), mean(last)],
+            last: [extreme(f64::min), extreme(f64::max)],
+        }
+    }
 }
+
+/// Pages programmed while ageing, after which a run for years takes what it has for a range.
+const PROGRAMS_FOR_YEARS: u64 = 100 << 20;
+/// Stretches that it waits for in any case.
+const STRETCHES_FOR_YEARS: usize = 6;
 
 /// Ages by one stretch after the other until write amplification is flat.
 fn age<K: Kit>(
+    drive: &Drive,
     work: &mut Work<'_, K>,
     result: &mut Preconditioned,
     mut stretch: impl FnMut(&mut Work<'_, K>) -> Result<(), Interrupted>,
@@ -261,8 +321,15 @@ fn age<K: Kit>(
             result.steady = true;
             break;
         }
+        if drive.years.is_some()
+            && flatness.stretches.len() >= STRETCHES_FOR_YEARS
+            && work.ftl.counts().program.total() >= PROGRAMS_FOR_YEARS
+        {
+            break;
+        }
     }
     result.waf = flatness.last();
+    result.course = flatness.course();
     Ok(())
 }
 
@@ -286,7 +353,7 @@ fn age_random<K: Kit>(
     // Of the drive, not of its data: where there is little of them, most of the way to the first
     // collection leads through blocks that have never been written.
     let stretch = (u64::from(drive.logical_pages) / 2).max(SHORTEST);
-    age(work, result, |work| {
+    age(drive, work, result, |work| {
         // What a write changes is fetched while those before it are written: its entry in the map, and
         // then what that leads to.
         let mut next = [Lpn::from_u32(0); AHEAD];
@@ -334,7 +401,7 @@ fn age_by_workload<K: Kit>(
         }
         result.aged += result.filled;
     }
-    age(work, result, |work| {
+    age(drive, work, result, |work| {
         let start = work.done;
         while work.done - start < shortest {
             changes.go_on(size, work)?;

@@ -6,6 +6,7 @@ use crate::precondition::{Preconditioned, precondition};
 use crate::record::Sink;
 use crate::result::{Report, report};
 use crate::sim::{Interrupted, Progress, Session, Sim, Stage};
+use crate::years::Load;
 use ftl::{
     Config, Cost, Ftl, Future, GcMarks, Kit, LevelTimes, Life, PageChoice, Policies, Throttle,
     Watch, Wear,
@@ -17,7 +18,7 @@ use sha2::{Digest, Sha256};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 use workload::{
-    About, Alignment, Flows, Fold, Generator, Op, Pattern, Request, Source, TraceError, Workload,
+    About, Alignment, Flows, Fold, Generator, Op, Pattern, Portion, Request, Source, TraceError, Workload,
 };
 
 /// Where preconditioned drives are kept between runs. The rim decides whether and where; what is
@@ -162,13 +163,13 @@ pub fn run_recorded(
     progress: &mut dyn FnMut(Progress) -> bool,
     sink: Option<Sink>,
 ) -> Result<Report, RunError> {
-    let drive = &closed_if_untimed(drive, workload.about());
-    let workload =
-        Fold::new(workload, drive.host.out_of_range, drive.workload.shift, capacity(drive))?;
-    let future = future_of(drive, &workload)?;
+    let mut drive = closed_if_untimed(drive, workload.about());
+    let workload = &*folded(&mut drive, workload)?;
+    let drive = &drive;
+    let future = future_of(drive, workload)?;
     let policies = || policies_of(drive, future.as_ref());
     let empty = || ftl_of::<Builtin>(drive, policies());
-    let (mut ftl, state) = prepare(drive, &workload, empty, cache, progress)?;
+    let (mut ftl, state) = prepare(drive, workload, empty, cache, progress)?;
     let before = pages_in_use(&ftl);
     ftl.begin_run(policies());
 
@@ -201,6 +202,23 @@ pub fn run_recorded(
     }
     let about = About { flows: tenants.flows, ..workload.about().clone() };
     Ok(report(drive, &about, skipped, &alignment, &state, before, &mut sim))
+}
+
+/// Folds a workload into a drive, and into the part of it that is simulated.
+fn folded(
+    drive: &mut Drive,
+    workload: Box<dyn Workload>,
+) -> Result<Box<dyn Workload>, TraceError> {
+    let whole = drive.years.as_ref().map_or(&*drive, |years| &years.whole);
+    let (pages, rule) = (whole.logical_pages, drive.host.out_of_range);
+    let fold = Fold::new(workload, rule, drive.workload.shift, capacity(whole))?;
+    let (seed, page) = (drive.seed, drive.geometry.page_size());
+    let Some(years) = drive.years.as_mut().filter(|years| years.of.get() > 1) else {
+        return Ok(Box::new(fold));
+    };
+    let part = Portion::new(Box::new(fold), years.of.get(), seed, page, pages)?;
+    years.load = Some(Load { written: part.written(), requests: part.requests() });
+    Ok(Box::new(part))
 }
 
 /// A drive that is ready for requests that nobody knows yet. Its settings must not ask for them.
@@ -404,8 +422,11 @@ fn closed_if_untimed(drive: &Drive, about: &About) -> Drive {
     let mut drive = drive.clone();
     let untimed = !about.timed && about.closed.is_empty();
     if drive.host.mode == HostMode::Timestamps && untimed && !drive.insists_on_mode {
+        let whole = drive.years.as_mut().map(|years| &mut years.whole.resolved);
+        for resolved in [Some(&mut drive.resolved), whole].into_iter().flatten() {
+            resolved["host"]["mode"] = HostMode::QueueDepth.name().into();
+        }
         drive.host.mode = HostMode::QueueDepth;
-        drive.resolved["host"]["mode"] = HostMode::QueueDepth.name().into();
     }
     drive
 }
@@ -512,13 +533,17 @@ fn state_digest(drive: &Drive, requests: &Value) -> String {
     for family in Family::ALL.into_iter().filter(|family| !family.shapes_state()) {
         policies.remove(family.name());
     }
-    let parts = json!({
+    let mut parts = json!({
         "build": drive.build,
         "drive": before_run(&drive.resolved, !requests.is_null()),
         "policies": policies,
         "told": Told::of(drive).shaping(&drive.policies.build()),
         "requests": requests,
     });
+    if drive.years.is_some() {
+        // Its ageing may end sooner.
+        parts["years"] = true.into();
+    }
     format!("{:x}", Sha256::digest(parts.to_string()))
 }
 

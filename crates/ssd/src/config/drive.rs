@@ -60,6 +60,8 @@ pub struct Drive {
     pub seed: u64,
     /// What a stored run keeps.
     pub recording: Recording,
+    /// Present if a run is to name years ([`Drive::for_years`]); no setting says it.
+    pub years: Option<crate::Years>,
     /// The digest of the code that runs it: [`BUILD`](crate::BUILD), unless whoever embeds the
     /// engine has code of its own that shapes results.
     pub build: String,

@@ -126,6 +126,7 @@ pub(crate) fn resolve(
             series_interval: file.run.series_interval,
             snapshots: false,
         },
+        years: None,
         build: crate::BUILD.to_owned(),
         sources: merged.sources,
         insists_on_mode: from("host.mode", Origin::Set),
