@@ -34,5 +34,5 @@ pub use run::{
     NoCache, Planned, RunError, StateCache, capacity, ftl_of, generator, generator_alone, memory,
     open_session, planned, run, run_recorded,
 };
-pub use years::Years;
 pub use sim::{Progress, Session, Stage, Standing, WaitStats, WornOut};
+pub use years::Years;

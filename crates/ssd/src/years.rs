@@ -110,9 +110,9 @@ impl Drive {
         }
         parts.sort_by_key(|(of, shape)| (*of, shape.channels));
         let found = parts.iter().find(|(of, _)| pages / *of as usize <= enough);
-        found.or(parts.last()).map_or(whole, |(of, shape)| {
-            (NonZeroU32::new(*of).expect("a divisor"), *shape)
-        })
+        found
+            .or(parts.last())
+            .map_or(whole, |(of, shape)| (NonZeroU32::new(*of).expect("a divisor"), *shape))
     }
 
     /// Says in the resolved configuration what of a part's state is not that of the whole drive.

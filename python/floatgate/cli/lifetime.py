@@ -107,8 +107,8 @@ def lifetime(
 
     with kept(lambda: place_of(result)):
         if as_json:
-            found = search().data if advice else None
-            print_json("floatgate.lifetime/1", **lifetime_data(result), advice=found)
+            data = search().data if advice else None
+            print_json("floatgate.lifetime/1", **lifetime_data(result), advice=data)
             return
         colour = colour_wanted()
         print(lifetime_text.page(result, counts_recovery=recovery is not None, colour=colour))

@@ -96,10 +96,8 @@ def simulated(
 ) -> Result:
     """As `run`; with `years` on as much of the drive as it takes to name years.
 
-    Args:
-        drive: As for `run`, and so are the others.
-        years: None for a plain run. Otherwise why the cells of the drive have no model, or an
-            empty text where they have one.
+    `years` is None for a plain run. Otherwise it says why the cells of the drive have no model,
+    and is empty where they have one.
     """
     words, finder = policies_of(policy, set)
     tables = tables_of(record)

@@ -120,9 +120,8 @@ pub(crate) fn lifetime<K: Kit>(
     let verdict = steadiness.verdict(seconds);
     let steady = verdict == Verdict::Steady;
     // Hours in which every block has one cycle, at the rate of this run.
-    let cycle_hours = steady.then(|| {
-        programmable_bytes(all.physical, 1.0) * seconds / (programmed * all.times) / HOUR
-    });
+    let cycle_hours = steady
+        .then(|| programmable_bytes(all.physical, 1.0) * seconds / (programmed * all.times) / HOUR);
     let lasting_waf = waf.filter(|_| steady);
     let target_years = r.target.as_secs_f64() / YEAR_SECONDS;
     let bytes_of = |cycles: f64, waf: f64| programmable_bytes(all.physical, cycles) / waf;
@@ -164,7 +163,8 @@ pub(crate) fn lifetime<K: Kit>(
     let uses = |cycles: f64| cycles / rated;
 
     // The same between two write amplifications.
-    let bounds = steadiness.range().filter(|_| !steady && seconds > 0.0 && all.written > 0.0);
+    let asked = drive.years.is_some() && !steady && seconds > 0.0 && all.written > 0.0;
+    let bounds = steadiness.range().filter(|_| asked);
     let range = bounds.map(|wafs| {
         let [most, least] = wafs.map(|waf| all.physical * seconds / (waf * all.written) / HOUR);
         let ends = |low: Option<f64>, high: Option<f64>| json!({ "low": low, "high": high });
@@ -240,7 +240,12 @@ impl All {
         let exported = capacity(whole).get() as f64;
         // The part's share of the writes is an accident of which pages were drawn.
         let all = years.and_then(|years| years.load).map_or(written, |load| load.written as f64);
-        Self { physical, exported, written: all, times: if written > 0.0 { all / written } else { 1.0 } }
+        Self {
+            physical,
+            exported,
+            written: all,
+            times: if written > 0.0 { all / written } else { 1.0 },
+        }
     }
 }
 

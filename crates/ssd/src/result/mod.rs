@@ -145,7 +145,8 @@ pub(crate) fn report<K: Kit>(
     });
     if let Some(years) = &drive.years {
         let provenance = &mut value["provenance"];
-        provenance["years"] = json!({ "part": { "of": years.of }, "not_modelled": years.unmodelled });
+        provenance["years"] =
+            json!({ "part": { "of": years.of }, "not_modelled": years.unmodelled });
     }
     let page_operations = counts.read.total() + programs;
     let mut report =
