@@ -558,6 +558,7 @@ def run(
     rows: Callable[[str, Rows], object] | None,
     tables: Sequence[str],
     finder: Finder,
+    years: str | None = None,
 ) -> str: ...
 def serve(
     drive: str,

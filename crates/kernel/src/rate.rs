@@ -2,6 +2,7 @@
 
 use crate::quantity::{Kind, quantity};
 use crate::{Bytes, Dur};
+use std::num::NonZeroU32;
 
 /// A bus rate in transfers per second: `"333MT/s"`.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -52,6 +53,11 @@ impl Bandwidth {
         let rate = u128::from(self.0);
         let ns = (u128::from(bytes.get()) * 1_000_000_000 + rate / 2) / rate;
         Dur::ns(ns as u64)
+    }
+
+    /// What each of `of` equal parts has of it, and at least one byte a second.
+    pub fn part(self, of: NonZeroU32) -> Self {
+        Self((self.0 / u64::from(of.get())).max(1))
     }
 }
 

@@ -87,6 +87,12 @@ impl StateCache for Cache {
             let _ = keep(&states, key, write).and_then(|()| prune(&states, folder.limit));
         }
     }
+
+    fn forget(&mut self, key: &str) {
+        if let Some(folder) = self.0.as_ref().filter(|folder| folder.is_ours()) {
+            let _ = fs::remove_file(folder.states().join(key));
+        }
+    }
 }
 
 /// A file, if it is one: a pipe would be waited for, and a device may have no end.

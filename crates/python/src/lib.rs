@@ -330,10 +330,13 @@ mod _core {
 
     /// One run; its result as JSON. `cache` names the folder where preconditioned drives are kept, and how much they may take;
     /// `rows` is called with the name of a table, one of `tables`, and some rows of it;
-    /// `finder` finds policies in Python.
+    /// `finder` finds policies in Python. With `years` the run is to name years, on a part of the drive
+    /// where that is enough; the text says why there is no model of the cells, and is empty where
+    /// there is one.
     #[pyfunction]
     #[pyo3(signature = (
-        drive, workload, *, build, set, policy, seed, reading, cache, progress, rows, tables, finder
+        drive, workload, *, build, set, policy, seed, reading, cache, progress, rows, tables, finder,
+        years=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "named, and given by one caller")]
     fn run(
@@ -350,6 +353,7 @@ mod _core {
         rows: Option<Py<PyAny>>,
         tables: Vec<String>,
         finder: Py<PyAny>,
+        years: Option<String>,
     ) -> PyResult<String> {
         let reading = reading.checked(&workload)?;
         let mut cache = Cache::open(cache)?;
@@ -360,10 +364,14 @@ mod _core {
         let wanted = move |table: Table| tables.iter().any(|name| name == table.name());
         drive.recording.requests &= wanted(Table::Requests);
         drive.recording.snapshots = wanted(Table::Snapshots);
+        if let Some(why) = years {
+            drive = drive.for_years((!why.is_empty()).then_some(why));
+        }
         memory::check(&drive)?;
         let read = reading.tally();
         worker::run(py, Arc::clone(&outside), progress, rows, read, move |tick, sink| {
-            let workload = open::workload(&drive, &workload, &reading)?;
+            let whole = drive.years.as_ref().map_or(&drive, |years| &years.whole);
+            let workload = open::workload(whole, &workload, &reading)?;
             let start = Stopwatch::start();
             let mut running = start;
             let mut watch = |p: Progress| {

@@ -16,6 +16,7 @@ mod host;
 mod precondition;
 mod result;
 mod run;
+mod years;
 
 /// The digest of the sources that this engine is built from (`build.rs`): its crates without their
 /// tests, the presets, `Cargo.lock`. What is kept under a name that has it is never taken for what
@@ -34,3 +35,4 @@ pub use run::{
     open_session, planned, run, run_recorded,
 };
 pub use sim::{Progress, Session, Stage, Standing, WaitStats, WornOut};
+pub use years::Years;

@@ -8,6 +8,7 @@ use crate::sim::{Interrupted, Progress, Stage};
 use ftl::{Ftl, Kit, Lpn};
 use kernel::{BitSet, Rng, Time};
 use nand::Store;
+use std::io::Read;
 use std::ops::Range;
 use workload::{Op, Request, Source, Workload};
 
@@ -26,13 +27,48 @@ pub struct Preconditioned {
     /// Ageing by repeating a workload: pages written in one pass over it, and how many different
     /// ones. Zeros where nothing was repeated.
     pub pass: (u64, u64),
+    /// How write amplification went while ageing.
+    pub course: Course,
+}
+
+/// How write amplification went while a drive was aged; zeros without ageing, or where too little of
+/// it showed.
+#[derive(Copy, Clone, Default, PartialEq, Debug)]
+pub struct Course {
+    /// Its means over each third of the stretches.
+    pub thirds: [f64; 3],
+    /// The least and the greatest of a stretch in the last third.
+    pub last: [f64; 2],
+}
+
+impl Course {
+    fn values(&self) -> [f64; 5] {
+        let ([a, b, c], [low, high]) = (self.thirds, self.last);
+        [a, b, c, low, high]
+    }
+
+    /// Whether anything was seen.
+    pub(crate) fn is_known(&self) -> bool {
+        self.last[0] > 0.0
+    }
 }
 
 impl Preconditioned {
     /// The summary as bytes, which go before those of the state; in front, a sum over them.
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let (waf, steady) = (self.waf.to_bits(), self.steady.into());
-        let mut words = [0, self.filled, self.aged, waf, steady, self.pass.0, self.pass.1];
+        let mut words = [0; Self::BYTES / 8];
+        words[1..7].copy_from_slice(&[
+            self.filled,
+            self.aged,
+            waf,
+            steady,
+            self.pass.0,
+            self.pass.1,
+        ]);
+        for (word, value) in words[7..].iter_mut().zip(self.course.values()) {
+            *word = value.to_bits();
+        }
         words[0] = sum(&words[1..]);
         let mut bytes = [0; Self::BYTES];
         for (to, word) in bytes.chunks_mut(8).zip(words) {
@@ -44,23 +80,26 @@ impl Preconditioned {
     /// What [`Preconditioned::to_bytes`] gave; `None` if it is damaged. Whether a drive can be in the
     /// state, [`Ftl::restore`] says.
     pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
-        let words: [u64; 7] = std::array::from_fn(|i| {
+        let words: [u64; Self::BYTES / 8] = std::array::from_fn(|i| {
             u64::from_le_bytes(bytes[i * 8..][..8].try_into().expect("eight"))
         });
         let [kept, filled, aged, waf, steady, ..] = words;
         let waf = f64::from_bits(waf);
+        let [a, b, c, low, high] = std::array::from_fn(|i| f64::from_bits(words[7 + i]));
         let sound = kept == sum(&words[1..]) && steady <= 1;
-        (sound && (waf == 0.0 || (1.0..1e9).contains(&waf))).then(|| Self {
+        let is_waf = |waf: f64| waf == 0.0 || (1.0..1e9).contains(&waf);
+        (sound && [waf, a, b, c, low, high].into_iter().all(is_waf)).then(|| Self {
             filled,
             aged,
             waf,
             steady: steady == 1,
             pass: (words[5], words[6]),
+            course: Course { thirds: [a, b, c], last: [low, high] },
         })
     }
 
     /// Bytes of the summary.
-    pub const BYTES: usize = 56;
+    pub const BYTES: usize = 96;
 
     /// Whether the data of a drive are those that its preconditioning writes.
     pub(crate) fn is_of<K: Kit>(&self, drive: &Drive, ftl: &Ftl<K>) -> bool {
@@ -118,6 +157,78 @@ const SHORTEST: u64 = 1 << 17;
 /// Page writes between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 18;
 
+/// Pages programmed while ageing, after which what there is is kept in case of an interruption.
+pub(crate) const CHECKPOINT: u64 = 1 << 29;
+
+/// How far ageing has come, beside the state of the drive.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Standing {
+    filled: u64,
+    aged: u64,
+    /// Pages programmed, whatever for.
+    programmed: u64,
+    /// Batches taken from an endless workload.
+    batches: u64,
+    /// Stretches, with and without a write amplification.
+    done: u64,
+    flatness: Flatness,
+}
+
+/// More stretches than this are none of ours.
+const MOST_WORDS: u64 = 64;
+
+impl Standing {
+    /// As bytes, which go before those of the state; in front, a sum over them.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let Flatness { stretches, agreed } = &self.flatness;
+        let agreed = u64::from(*agreed);
+        let mut words = vec![
+            0,
+            stretches.len() as u64,
+            self.filled,
+            self.aged,
+            self.programmed,
+            self.batches,
+            self.done,
+            agreed,
+        ];
+        words.extend(stretches.iter().map(|waf| waf.to_bits()));
+        words[0] = sum(&words[1..]);
+        words.into_iter().flat_map(u64::to_le_bytes).collect()
+    }
+
+    /// What [`Standing::to_bytes`] gave; `None` if it is damaged.
+    pub(crate) fn read(from: &mut dyn Read) -> Option<Self> {
+        let mut word = || {
+            let mut bytes = [0; 8];
+            from.read_exact(&mut bytes).ok()?;
+            Some(u64::from_le_bytes(bytes))
+        };
+        let mut words = vec![word()?, word()?];
+        if words[1] > MOST_WORDS {
+            return None;
+        }
+        for _ in 0..6 + words[1] {
+            words.push(word()?);
+        }
+        let [kept, _, filled, aged, programmed, batches, done, agreed, ..] = words[..] else {
+            return None;
+        };
+        let stretches = words[8..].iter().map(|bits| f64::from_bits(*bits)).collect();
+        let flatness = Flatness { stretches, agreed: u32::try_from(agreed).ok()? };
+        let sound = kept == sum(&words[1..]) && done <= u64::from(STRETCHES);
+        sound.then_some(Self { filled, aged, programmed, batches, done, flatness })
+    }
+}
+
+/// Keeps what ageing has come to, so that it can be resumed.
+pub(crate) trait Checkpoints<K: Kit> {
+    /// Puts an empty drive into the state that was kept, if there is one.
+    fn resume(&mut self, ftl: &mut Ftl<K>) -> Option<Standing>;
+    /// Keeps a state. The drive goes on as one that was put into it.
+    fn keep(&mut self, ftl: &mut Ftl<K>, standing: &Standing);
+}
+
 /// Fills and ages an empty drive as its configuration says.
 pub fn precondition<K: Kit>(
     drive: &Drive,
@@ -125,40 +236,81 @@ pub fn precondition<K: Kit>(
     ftl: &mut Ftl<K>,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Preconditioned, Interrupted> {
+    resumably(drive, input, ftl, progress, None)
+}
+
+/// The same; a long ageing leaves checkpoints, and is resumed from one.
+pub(crate) fn resumably<'c, K: Kit>(
+    drive: &Drive,
+    input: &dyn Workload,
+    ftl: &mut Ftl<K>,
+    progress: &mut dyn FnMut(Progress) -> bool,
+    mut checkpoints: Option<&mut (dyn Checkpoints<K> + 'c)>,
+) -> Result<Preconditioned, Interrupted> {
+    let kept = checkpoints.as_mut().and_then(|kept| kept.resume(ftl));
     let first = to_fill(drive);
     let touched = match first {
         Some(_) => BitSet::new(0),
+        None if kept.is_some() => BitSet::new(0),
         None => read_before_written(drive, input, progress)?,
     };
     let pages = first.map_or_else(|| touched.count() as u64, u64::from);
     if writes_much(drive, input, pages) {
         ftl.expect_many_writes();
     }
-    let mut work = Work { ftl, progress, done: 0, total: Some(pages) };
+    let standing = kept.clone().unwrap_or_default();
+    let (done, total) = (standing.filled + standing.aged, Some(pages));
+    let mut work = Work { ftl, progress, done, total, standing, checkpoints };
     let mut result = Preconditioned::default();
     match first {
+        _ if kept.is_some() => {}
         Some(pages) => work.write_all((0..pages).map(Lpn::from_u32))?,
         None => work.write_all(touched.iter().map(|lpn| Lpn::from_u32(lpn as u32)))?,
     }
-    work.ftl.seal_staged_pages(Time::ZERO);
-    result.filled = work.done;
+    if kept.is_none() {
+        work.ftl.seal_staged_pages(Time::ZERO);
+        work.standing.filled = work.done;
+    }
+    result.filled = work.standing.filled;
+    result.aged = work.standing.aged;
     match drive.precondition.age {
         Age::None => {}
         Age::Random => age_random(drive, &mut work, &mut result)?,
         Age::Workload => age_by_workload(drive, input, &mut work, &mut result)?,
     }
-    ftl.seal_staged_pages(Time::ZERO);
+    work.ftl.seal_staged_pages(Time::ZERO);
     Ok(result)
 }
 
-struct Work<'a, K: Kit> {
+struct Work<'a, 'c, K: Kit> {
     ftl: &'a mut Ftl<K>,
     progress: &'a mut dyn FnMut(Progress) -> bool,
     done: u64,
     total: Option<u64>,
+    standing: Standing,
+    checkpoints: Option<&'a mut (dyn Checkpoints<K> + 'c)>,
 }
 
-impl<K: Kit> Work<'_, K> {
+impl<K: Kit> Work<'_, '_, K> {
+    /// Pages programmed, also before an interruption.
+    fn programmed(&self) -> u64 {
+        self.standing.programmed + self.ftl.counts().program.total()
+    }
+
+    /// Keeps what there is, if it is worth it and can be kept.
+    fn checkpoint(&mut self, every: u64) {
+        let programmed = self.programmed();
+        if programmed - self.standing.programmed < every {
+            return;
+        }
+        let Some(checkpoints) = &mut self.checkpoints else { return };
+        self.ftl.seal_staged_pages(Time::ZERO);
+        if self.ftl.can_be_saved() {
+            self.standing.programmed = programmed;
+            checkpoints.keep(self.ftl, &self.standing);
+        }
+    }
+
     /// Writes different pages that hold nothing yet.
     fn write_all(&mut self, mut pages: impl Iterator<Item = Lpn>) -> Result<(), Interrupted> {
         loop {
@@ -217,7 +369,7 @@ impl<K: Kit> Work<'_, K> {
 /// last third of all stretches agrees with the third before, twice in a row. The first third is
 /// the way there. Thirds grow, so that on a small drive, whose planes gain and lose data by chance
 /// over many stretches, the chance averages out.
-#[derive(Default)]
+#[derive(Clone, Default, Debug)]
 struct Flatness {
     stretches: Vec<f64>,
     agreed: u32,
@@ -243,33 +395,66 @@ impl Flatness {
     fn last(&self) -> f64 {
         self.stretches.last().copied().unwrap_or(0.0)
     }
+
+    /// How it went: of less than three stretches that had one, too little.
+    fn course(&self) -> Course {
+        let third = self.stretches.len() / 3;
+        if third == 0 {
+            return Course::default();
+        }
+        let (before, last) = self.stretches.split_at(self.stretches.len() - third);
+        let (first, middle) = before.split_at(before.len() - third);
+        let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+        let extreme = |of: fn(f64, f64) -> f64| last.iter().copied().reduce(of).unwrap_or(0.0);
+        Course {
+            thirds: [mean(first), mean(middle), mean(last)],
+            last: [extreme(f64::min), extreme(f64::max)],
+        }
+    }
 }
+
+/// Pages programmed while ageing, after which a run for years takes what it has for a range.
+const PROGRAMS_FOR_YEARS: u64 = 100 << 20;
+/// Stretches that it waits for in any case.
+const STRETCHES_FOR_YEARS: usize = 6;
 
 /// Ages by one stretch after the other until write amplification is flat.
 fn age<K: Kit>(
-    work: &mut Work<'_, K>,
+    drive: &Drive,
+    work: &mut Work<'_, '_, K>,
     result: &mut Preconditioned,
-    mut stretch: impl FnMut(&mut Work<'_, K>) -> Result<(), Interrupted>,
+    mut stretch: impl FnMut(&mut Work<'_, '_, K>) -> Result<(), Interrupted>,
 ) -> Result<(), Interrupted> {
-    let mut flatness = Flatness::default();
     work.total = None;
-    for _ in 0..STRETCHES {
+    while work.standing.done < u64::from(STRETCHES) {
+        work.standing.aged = result.aged;
+        work.checkpoint(drive.checkpoint);
         let (before, start) = (work.reclaimed(), work.done);
         stretch(work)?;
         result.aged += work.done - start;
-        if flatness.is_reached(work.waf_since(before)) {
+        work.standing.done += 1;
+        let waf = work.waf_since(before);
+        let flatness = &mut work.standing.flatness;
+        if flatness.is_reached(waf) {
             result.steady = true;
             break;
         }
+        if drive.years.is_some()
+            && flatness.stretches.len() >= STRETCHES_FOR_YEARS
+            && work.programmed() >= PROGRAMS_FOR_YEARS
+        {
+            break;
+        }
     }
-    result.waf = flatness.last();
+    result.waf = work.standing.flatness.last();
+    result.course = work.standing.flatness.course();
     Ok(())
 }
 
 /// Uniformly random overwrites of the pages that hold data.
 fn age_random<K: Kit>(
     drive: &Drive,
-    work: &mut Work<'_, K>,
+    work: &mut Work<'_, '_, K>,
     result: &mut Preconditioned,
 ) -> Result<(), Interrupted> {
     // Those of a full drive, or of a share of one, are the first ones.
@@ -286,7 +471,10 @@ fn age_random<K: Kit>(
     // Of the drive, not of its data: where there is little of them, most of the way to the first
     // collection leads through blocks that have never been written.
     let stretch = (u64::from(drive.logical_pages) / 2).max(SHORTEST);
-    age(work, result, |work| {
+    for _ in 0..work.standing.done * (stretch + 1) {
+        rng.below(count); // drawn before the interruption
+    }
+    age(drive, work, result, |work| {
         // What a write changes is fetched while those before it are written: its entry in the map, and
         // then what that leads to.
         let mut next = [Lpn::from_u32(0); AHEAD];
@@ -314,7 +502,7 @@ const AHEAD: usize = 16;
 fn age_by_workload<K: Kit>(
     drive: &Drive,
     input: &dyn Workload,
-    work: &mut Work<'_, K>,
+    work: &mut Work<'_, '_, K>,
     result: &mut Preconditioned,
 ) -> Result<(), Interrupted> {
     let size = drive.geometry.page_size().get();
@@ -324,7 +512,7 @@ fn age_by_workload<K: Kit>(
         return Ok(()); // no writes, nothing to age by
     }
     result.pass = pass;
-    if drive.precondition.fill.is_in_order() {
+    if work.standing.aged == 0 && drive.precondition.fill.is_in_order() {
         // A drive that was filled in order keeps what the workload leaves alone in blocks of its
         // own, for ever: collection never looks at them, and has it as easy as can be. In use they
         // have had holes, and what stays is moved among what changes.
@@ -334,7 +522,8 @@ fn age_by_workload<K: Kit>(
         }
         result.aged += result.filled;
     }
-    age(work, result, |work| {
+    changes.skip(work.standing.batches)?;
+    age(drive, work, result, |work| {
         let start = work.done;
         while work.done - start < shortest {
             changes.go_on(size, work)?;
@@ -384,7 +573,7 @@ impl Change {
         }
     }
 
-    fn make<K: Kit>(self, size: u64, work: &mut Work<'_, K>) -> Result<(), Interrupted> {
+    fn make<K: Kit>(self, size: u64, work: &mut Work<'_, '_, K>) -> Result<(), Interrupted> {
         for page in self.pages(size) {
             let lpn = Lpn::from_u32(page as u32);
             if self.trim {
@@ -424,11 +613,22 @@ impl<'a> Changes<'a> {
         Ok((changes, (written, different)))
     }
 
+    /// Passes over what was taken from an endless stream before.
+    fn skip(&mut self, batches: u64) -> Result<(), Interrupted> {
+        if let Self::Endless { source, batch } = self {
+            for _ in 0..batches {
+                source.fill(batch)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The next requests of an endless stream, or one pass.
-    fn go_on<K: Kit>(&mut self, size: u64, work: &mut Work<'_, K>) -> Result<(), Interrupted> {
+    fn go_on<K: Kit>(&mut self, size: u64, work: &mut Work<'_, '_, K>) -> Result<(), Interrupted> {
         match self {
             Self::Endless { source, batch } => {
                 source.fill(batch)?;
+                work.standing.batches += 1;
                 batch.iter().filter_map(Change::of).try_for_each(|c| c.make(size, work))
             }
             Self::Kept(all) => all.iter().try_for_each(|c| c.make(size, work)),

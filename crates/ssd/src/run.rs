@@ -2,10 +2,11 @@
 
 use crate::config::{Age, Drive, Fill, Foreground, HostMode, Pace, before_run};
 use crate::host::Tenants;
-use crate::precondition::{Preconditioned, precondition};
+use crate::precondition::{Checkpoints, Preconditioned, Standing, precondition, resumably};
 use crate::record::Sink;
 use crate::result::{Report, report};
 use crate::sim::{Interrupted, Progress, Session, Sim, Stage};
+use crate::years::Load;
 use ftl::{
     Config, Cost, Ftl, Future, GcMarks, Kit, LevelTimes, Life, PageChoice, Policies, Throttle,
     Watch, Wear,
@@ -17,7 +18,8 @@ use sha2::{Digest, Sha256};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 use workload::{
-    About, Alignment, Flows, Fold, Generator, Op, Pattern, Request, Source, TraceError, Workload,
+    About, Alignment, Flows, Fold, Generator, Op, Pattern, Portion, Request, Source, TraceError,
+    Workload,
 };
 
 /// Where preconditioned drives are kept between runs. The rim decides whether and where; what is
@@ -27,6 +29,8 @@ pub trait StateCache {
     fn load(&mut self, key: &str) -> Option<Box<dyn Read + '_>>;
     /// Keeps under a key what is written, unless that fails.
     fn store(&mut self, key: &str, write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>);
+    /// Nobody will ask for what is kept under a key.
+    fn forget(&mut self, _key: &str) {}
 }
 
 /// Keeps nothing.
@@ -162,13 +166,12 @@ pub fn run_recorded(
     progress: &mut dyn FnMut(Progress) -> bool,
     sink: Option<Sink>,
 ) -> Result<Report, RunError> {
-    let drive = &closed_if_untimed(drive, workload.about());
-    let workload =
-        Fold::new(workload, drive.host.out_of_range, drive.workload.shift, capacity(drive))?;
-    let future = future_of(drive, &workload)?;
+    let mut drive = closed_if_untimed(drive, workload.about());
+    let workload = &*folded(&mut drive, workload)?;
+    let drive = &drive;
+    let future = future_of(drive, workload)?;
     let policies = || policies_of(drive, future.as_ref());
-    let empty = || ftl_of::<Builtin>(drive, policies());
-    let (mut ftl, state) = prepare(drive, &workload, empty, cache, progress)?;
+    let (mut ftl, state) = prepare::<Builtin>(drive, workload, &policies, cache, progress)?;
     let before = pages_in_use(&ftl);
     ftl.begin_run(policies());
 
@@ -203,6 +206,20 @@ pub fn run_recorded(
     Ok(report(drive, &about, skipped, &alignment, &state, before, &mut sim))
 }
 
+/// Folds a workload into a drive, and into the part of it that is simulated.
+fn folded(drive: &mut Drive, workload: Box<dyn Workload>) -> Result<Box<dyn Workload>, TraceError> {
+    let whole = drive.years.as_ref().map_or(&*drive, |years| &years.whole);
+    let (pages, rule) = (whole.logical_pages, drive.host.out_of_range);
+    let fold = Fold::new(workload, rule, drive.workload.shift, capacity(whole))?;
+    let (seed, page) = (drive.seed, drive.geometry.page_size());
+    let Some(years) = drive.years.as_mut().filter(|years| years.of.get() > 1) else {
+        return Ok(Box::new(fold));
+    };
+    let part = Portion::new(Box::new(fold), years.of.get(), seed, page, pages)?;
+    years.load = Some(Load { written: part.written(), requests: part.requests() });
+    Ok(Box::new(part))
+}
+
 /// A drive that is ready for requests that nobody knows yet. Its settings must not ask for them.
 ///
 /// # Errors
@@ -216,10 +233,10 @@ pub fn open_session(
     if !wrong.is_empty() {
         return Err(RunError::Generator(wrong.join("\n")));
     }
-    let empty = || ftl_of::<Builtin>(drive, policies_of(drive, None));
-    let (mut ftl, state) = prepare(drive, &Unknown::new(), empty, cache, progress)?;
+    let policies = || policies_of(drive, None);
+    let (mut ftl, state) = prepare::<Builtin>(drive, &Unknown::new(), &policies, cache, progress)?;
     let before = pages_in_use(&ftl);
-    ftl.begin_run(policies_of(drive, None));
+    ftl.begin_run(policies());
     Ok(Session::new(drive.clone(), Sim::new(drive, ftl), state, before))
 }
 
@@ -404,8 +421,11 @@ fn closed_if_untimed(drive: &Drive, about: &About) -> Drive {
     let mut drive = drive.clone();
     let untimed = !about.timed && about.closed.is_empty();
     if drive.host.mode == HostMode::Timestamps && untimed && !drive.insists_on_mode {
+        let whole = drive.years.as_mut().map(|years| &mut years.whole.resolved);
+        for resolved in [Some(&mut drive.resolved), whole].into_iter().flatten() {
+            resolved["host"]["mode"] = HostMode::QueueDepth.name().into();
+        }
         drive.host.mode = HostMode::QueueDepth;
-        drive.resolved["host"]["mode"] = HostMode::QueueDepth.name().into();
     }
     drive
 }
@@ -419,10 +439,11 @@ pub(crate) fn pages_in_use<K: Kit>(ftl: &Ftl<K>) -> u64 {
 fn prepare<K: Kit>(
     drive: &Drive,
     workload: &dyn Workload,
-    empty: impl Fn() -> Ftl<K>,
+    policies: &dyn Fn() -> Policies<K>,
     cache: &mut dyn StateCache,
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<(Ftl<K>, Preconditioned), RunError> {
+    let empty = || ftl_of(drive, policies());
     let mut ftl = empty();
     let repeatable = drive.policies.unrepeatable().next().is_none();
     if drive.precondition.age == Age::None || !repeatable {
@@ -444,14 +465,50 @@ fn prepare<K: Kit>(
         // Damaged, or not of this drive: as if it had not been there.
         ftl = empty();
     }
-    let state = precondition(drive, workload, &mut ftl, progress)?;
+    // Its name is that of a state: a cache deletes it when it makes room.
+    let unfinished = format!("{:x}", Sha256::digest(format!("unfinished {key}")));
+    let mut checkpoints = Unfinished { cache, key: &unfinished, empty: &empty, policies };
+    let state = resumably(drive, workload, &mut ftl, progress, Some(&mut checkpoints))?;
     if ftl.can_be_saved() {
         cache.store(&key, &mut |to| {
             to.write_all(&state.to_bytes())?;
             ftl.save(to)
         });
     }
+    cache.forget(&unfinished);
     Ok((ftl, state))
+}
+
+/// What an ageing that was interrupted came to, in the cache.
+struct Unfinished<'a, K: Kit> {
+    cache: &'a mut dyn StateCache,
+    key: &'a str,
+    empty: &'a dyn Fn() -> Ftl<K>,
+    policies: &'a dyn Fn() -> Policies<K>,
+}
+
+impl<K: Kit> Checkpoints<K> for Unfinished<'_, K> {
+    fn resume(&mut self, ftl: &mut Ftl<K>) -> Option<Standing> {
+        let mut kept = self.cache.load(self.key)?;
+        ftl.expect_many_writes();
+        if let Some(standing) = Standing::read(&mut *kept)
+            && ftl.restore(&mut *kept).is_ok()
+        {
+            ftl.begin_run((self.policies)());
+            return Some(standing);
+        }
+        *ftl = (self.empty)();
+        None
+    }
+
+    fn keep(&mut self, ftl: &mut Ftl<K>, standing: &Standing) {
+        self.cache.store(self.key, &mut |to| {
+            to.write_all(&standing.to_bytes())?;
+            ftl.save(to)
+        });
+        // So that it goes on as one that was read from the cache.
+        ftl.begin_run((self.policies)());
+    }
 }
 
 /// The digest of everything that a preconditioned state depends on.
@@ -512,13 +569,17 @@ fn state_digest(drive: &Drive, requests: &Value) -> String {
     for family in Family::ALL.into_iter().filter(|family| !family.shapes_state()) {
         policies.remove(family.name());
     }
-    let parts = json!({
+    let mut parts = json!({
         "build": drive.build,
         "drive": before_run(&drive.resolved, !requests.is_null()),
         "policies": policies,
         "told": Told::of(drive).shaping(&drive.policies.build()),
         "requests": requests,
     });
+    if drive.years.is_some() {
+        // Its ageing may end sooner.
+        parts["years"] = true.into();
+    }
     format!("{:x}", Sha256::digest(parts.to_string()))
 }
 

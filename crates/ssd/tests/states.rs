@@ -5,7 +5,9 @@
 mod common;
 
 use common::{Memory, drive, run_with, without_timing};
-use floatgate_ssd::{Drive, NoCache, Preconditioned, StateCache, generator, planned};
+use floatgate_ssd::{
+    Drive, NoCache, Preconditioned, RunError, Stage, StateCache, generator, planned, run,
+};
 use policies::Family;
 
 /// An aged drive with three bits in a cell on which every scheme against read disturb has something
@@ -170,4 +172,55 @@ fn a_forged_state_is_as_good_as_none() {
         assert_eq!((memory.found, memory.kept), (1, refused), "{what}");
         assert_eq!(memory.states[&key], bytes, "{what}");
     }
+}
+
+/// Stopped at any time, and damaged or not, what an ageing came to gives the run that it would have given.
+#[test]
+fn an_interrupted_ageing_is_resumed() {
+    let mut resumed = 0;
+    for own in [
+        &[][..],
+        &["precondition.age=workload"],
+        &["precondition.age=workload", "precondition.fill=touched", "host.mode=timestamps"],
+        &["policy victim=d-choices:d=3", "policy wear=static:threshold=2"],
+        &["pages.program=wordline", "policy placement=dynamic"],
+    ] {
+        let mut drive = aged(&own.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>());
+        drive.checkpoint = 150_000;
+        let cold = result(&drive, &mut NoCache);
+        let mut begun = Vec::new();
+        for calls in 1.. {
+            let mut memory = Memory::default();
+            let mut left = calls;
+            let made = generator(&drive, "zipf").unwrap();
+            let stopped = run(&drive, made, &mut memory, &mut |p| {
+                left -= i32::from(p.stage == Stage::Preconditioning);
+                left > 0
+            });
+            if stopped.is_ok() {
+                break;
+            }
+            assert!(matches!(stopped, Err(RunError::Stopped)));
+            let mut first = None;
+            let made = generator(&drive, "zipf").unwrap();
+            let mut damaged = Memory { states: memory.states.clone(), ..Memory::default() };
+            let report = run(&drive, made, &mut memory, &mut |p| {
+                first = first.or((p.stage == Stage::Preconditioning).then_some(p.done));
+                true
+            });
+            assert_eq!(without_timing(report.unwrap().value()), cold, "{own:?} {calls}");
+            assert_eq!(memory.states.len(), 1, "what was unfinished is forgotten");
+            begun.push(first);
+            // A checkpoint with a byte changed is none.
+            for state in damaged.states.values_mut() {
+                let middle = state.len() / 2;
+                state[middle] ^= 1;
+            }
+            assert_eq!(result(&drive, &mut damaged), cold, "{own:?} {calls}, damaged");
+        }
+        // The later it was stopped, the further it had come.
+        assert!(begun.is_sorted(), "{own:?}: {begun:?}");
+        resumed += u32::from(begun.first() < begun.last());
+    }
+    assert!(resumed >= 4, "{resumed} of five were resumed behind their beginning");
 }

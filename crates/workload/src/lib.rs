@@ -36,7 +36,7 @@ mod trace;
 
 pub use arrange::{
     Alignment, ClosedLoop, Composition, Facts, Fold, List, Merge, OutOfRange, Part, PartText,
-    Pieces, Rows, See, Slice, Steps, Table, open_table,
+    Pieces, Portion, Rows, See, Slice, Steps, Table, open_table,
 };
 pub use clock::at_speed;
 pub use error::{Detail, Place, Spot, TraceError};

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Unpack
+import sys
+from typing import TYPE_CHECKING, Annotated, Unpack
 
 import floatgate
 from floatgate.cli.declare import ends_with, option
@@ -22,6 +23,9 @@ from floatgate.cli.options import (
 from floatgate.cli.show import kept, place_of, print_json
 from floatgate.words import colour_wanted
 from floatgate.workloads.reading import Reading
+
+if TYPE_CHECKING:
+    from floatgate.life.advice import Advice
 
 
 @ends_with(choices)
@@ -62,10 +66,10 @@ def lifetime(
     """Say how long DRIVE lasts under WORKLOAD, and what makes it last: TBW, DWPD, years.
 
     The drive is filled and aged by the workload itself, unless it or --set says otherwise, and kept
-    for the next time. Then one pass over the workload is simulated with the model of the cells;
-    what takes years follows from its rate of writing and its write amplification, if they last:
-    otherwise no years are named. Where the target is not reached, throttles and other drives that
-    reach it are found.
+    for the next time. Of a large drive some dies are simulated, with their share of the rest. Then
+    one pass over the workload is simulated. Years and TBW follow from its rate of writing and its
+    write amplification: one value, or a range with its reason. Where the target is not reached,
+    throttles and other drives that reach it are found after the answer is printed.
     """
     from floatgate.cli.progress import Progress
     from floatgate.life.lifetime import lifetime_data
@@ -84,10 +88,11 @@ def lifetime(
             progress=progress,
             **reading,
         )
-        advised = None
-        if advice:
-            own = set if target is None else [*set, f"reliability.target={target}"]
-            advised = floatgate.advise(
+
+    def search() -> Advice:
+        own = set if target is None else [*set, f"reliability.target={target}"]
+        with Progress(quiet=quiet, as_json=as_json) as progress:
+            return floatgate.advise(
                 result,
                 drive,
                 workload,
@@ -99,14 +104,17 @@ def lifetime(
                 candidates=progress.candidate,
                 **reading,
             )
+
     with kept(lambda: place_of(result)):
         if as_json:
-            found = None if advised is None else advised.data
-            print_json("floatgate.lifetime/1", **lifetime_data(result), advice=found)
+            data = search().data if advice else None
+            print_json("floatgate.lifetime/1", **lifetime_data(result), advice=data)
             return
-        page = lifetime_text.page(
-            result, advised, counts_recovery=recovery is not None, colour=colour_wanted()
-        )
-        print(page)
+        colour = colour_wanted()
+        print(lifetime_text.page(result, counts_recovery=recovery is not None, colour=colour))
         if result.folder is not None:
             print(f"\nResult: {result.folder}")
+        sys.stdout.flush()
+        # The answer is there: what reaches the target takes runs of other drives.
+        if advice and (found := lifetime_text.advised(search(), colour=colour)):
+            print(f"\n{found}")

@@ -166,13 +166,14 @@ class _Search:
 
     def advice(self) -> dict[str, Any]:
         """The whole value."""
-        years = self.years(self.base)
+        years, most = self.years(self.base), self.most_years()
+        reached = None if years is None or years < self.target <= most else years >= self.target
         found: dict[str, Any] = {
             "target_years": self.target,
             "recovery": self.recovery,
             "years": None if years == inf else years,
-            "reached": None if years is None else years >= self.target,
-            "why": self.base.lifetime.why,
+            "reached": reached,
+            "why": self.base.lifetime.why if reached is None else None,
         }
         nothing: dict[str, Any] = {
             "throttles": [],
@@ -180,7 +181,7 @@ class _Search:
             "capacity": None,
             "runs": 0,
         }
-        if years is None or found["reached"]:
+        if years is None or reached is not False:
             return found | nothing
         try:
             demand = self.demand()
@@ -199,12 +200,35 @@ class _Search:
         }
 
     def years(self, result: Result) -> float | None:
-        """The life that counts: without an end where rest heals everything; None: not known."""
+        """The life that counts, of a range the least; infinite where rest heals everything.
+
+        None where it is not known.
+        """
+        return self._years(result, "low")
+
+    def most_years(self) -> float:
+        """The same of the drive itself, of a range the greatest."""
+        years = self._years(self.base, "high")
+        return inf if years is None else years
+
+    def _years(self, result: Result, end: str) -> float | None:
         life = result.lifetime
-        if life.why is not None:
+        if life.range is not None:
+            which = "years" if self.recovery is None else "years_with_recovery"
+            # A drive without a model of its cells has no recovery to count.
+            years = (life.range[which] or life.range["years"])[end]
+        elif life.why is not None:
             return None
-        term = life.rated if self.recovery is None else life.with_recovery
-        return inf if term.years is None else float(term.years)
+        else:
+            recovers = self.recovery is not None and life.with_recovery is not None
+            years = (life.with_recovery if recovers else life.rated).years
+        return inf if years is None else float(years)
+
+    @property
+    def waf(self) -> float:
+        """The write amplification that counts, of a range the greatest."""
+        found = self.base.lifetime.range
+        return float(self.base.waf if found is None else found.waf.high)
 
     def demand(self) -> pl.DataFrame:
         """What the workload writes in each second."""
@@ -231,7 +255,7 @@ class _Search:
             life = fast_forward(
                 self.drive,
                 demand=demand,
-                waf=float(self.base.waf),
+                waf=self.waf,
                 page_write=f"{round(self.base.flash.page_latency_ns.write.mean)}ns",
                 target=resolved,
                 bins=1,
@@ -255,7 +279,7 @@ class _Search:
     def over_provisioning(self, years: float) -> _Range:
         """Spare space of the same flash, from the drive's own to the most."""
         own = float(self.base.capacity.spare_factor)
-        at_best = years * self.moving
+        at_best = years * self.waf / self.least_waf
         if at_best < self.target:
             why = f"even without moving a page this flash stands {at_best:.3g} years"
             return _Range([], why)
@@ -269,7 +293,7 @@ class _Search:
         """More flash below a drive that exports what it does."""
         capacity = self.base.capacity
         own = int(self.base.provenance.config.geometry["blocks-per-plane"])
-        least = self.target / (years * self.moving)
+        least = self.target / (years * self.waf / self.least_waf)
         if least > MOST_FLASH:
             why = f"even without moving a page it would take {least:,.0f} times the flash"
             return _Range([], why)
@@ -283,10 +307,10 @@ class _Search:
         return _Range(drives, f"not with {most} blocks in a plane")
 
     @property
-    def moving(self) -> float:
-        """Pages programmed for each that the host's writes take: what collection costs."""
+    def least_waf(self) -> float:
+        """The write amplification if collection moved no page."""
         program = self.base.flash.program
-        return float(program.total) / float(program.host)
+        return float(self.base.waf) * float(program.host) / float(program.total)
 
     def least(self, search: _Range) -> dict[str, Any]:
         """The first drive of a range that reaches the target: more of it is never worse."""

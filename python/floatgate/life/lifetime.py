@@ -6,13 +6,17 @@ from collections.abc import Callable
 from os import PathLike
 from typing import Any, Unpack
 
+from floatgate.engine import ConfigError, InputError
 from floatgate.mistakes import ConflictError, UnknownNameError
 from floatgate.result.run import Result
-from floatgate.runs.run import resolve, run
+from floatgate.runs.run import resolve, simulated
 from floatgate.settings import Policies, Settings, pairs
 from floatgate.workloads.reading import Reading, takes_reading
 
 MODEL = "reliability.model"
+BEYOND = "host.out-of-range"
+OUT_OF_RANGE = "trace::range"
+"""The code of a request beyond the drive."""
 RECOVERIES = ("printed", "fitted")
 
 
@@ -30,23 +34,32 @@ def lifetime(
     progress: Callable[[str, int, int | None, int], object] | None = None,
     **reading: Unpack[Reading],
 ) -> Result:
-    """Runs a workload on a drive with the model of its cells, and says how long that goes well.
+    """Runs a workload on a drive, and gives the years and bytes until the drive is worn out.
 
     The drive is full and aged by the workload itself (`precondition.fill = "full"`,
     `age = "workload"`), unless its file says how it ages or the settings say otherwise. Then one
-    pass over the workload is simulated; `result.lifetime` has what it showed in `simulated`, and
-    beside it what follows for years at the same rate of writing and write amplification. Where the
-    pass is no evidence of years, what would follow is None and `result.lifetime.why` says why.
+    pass over the workload is simulated. `result.lifetime.simulated` has what the pass showed.
+    Years and bytes follow from the same rate of writing and the same write amplification.
+    Where the write amplification is not known to one value, `result.lifetime.why` says why, and
+    `result.lifetime.range` has the least and the greatest years.
+
+    A drive of more than two million pages is simulated in part: as many of its dies as make a
+    smaller drive, with their share of the capacity, the buffer, the link and the load.
+    `result.lifetime.part` says which. Errors and retention come from the model of the cells, where
+    the drive has one; `result.lifetime.not_modelled` says why it has none.
+
+    Requests beyond the drive are packed into it (`host.out-of-range = "compact"`), or taken modulo
+    its capacity where that is not enough (`"wrap"`), unless the settings say otherwise.
 
     Args:
         drive: The name of a preset, or a drive file (TOML).
         workload: What `floatgate.run` takes.
         target: How long the drive is to last, such as `"5y"`; `reliability.target` by default.
-        recovery: By default the rated cycles count, and recovery stands beside them. `"printed"` or
-            `"fitted"` says that cells heal while they rest, by READY's constants as printed or as
-            fitted to its Table 2.
+        recovery: By default the rated cycles count, and recovery is shown beside them. `"printed"`
+            or `"fitted"` says that cells heal while they rest, by READY's constants as printed or
+            as fitted to its Table 2.
         policy: Policies by family, as in `floatgate.run`.
-        set: Settings by key; `reliability.model` is on whatever the drive says.
+        set: Settings by key. `reliability.model` is on by default, where the drive has a model.
         seed: The seed of every random stream.
         out: The folder in which the run is stored.
         progress: As in `floatgate.run`.
@@ -56,26 +69,54 @@ def lifetime(
         The result of the run.
 
     Raises:
-        InputError: As `floatgate.run` does; or the settings switch the model of the cells off.
+        InputError: As `floatgate.run` does.
     """
     own = pairs(set)
-    settings = [f"{MODEL}=on", *own, *recovery_of(recovery)]
+    settings = [*own, *recovery_of(recovery)]
     if target is not None:
         settings.append(f"reliability.target={target}")
     resolved = resolve(drive, policy=policy, set=settings, seed=seed)
-    if resolved["reliability"]["model"] != "on":
-        raise ConflictError(f"a lifetime needs the model of the cells: leave out `{MODEL}=off`")
+    unmodelled = ""
+    try:
+        if resolved["reliability"]["model"] != "on":
+            if MODEL in _keys(own):
+                raise ConflictError(f"`{MODEL}` is off")
+            resolve(drive, policy=policy, set=[f"{MODEL}=on", *settings], seed=seed)
+            settings.insert(0, f"{MODEL}=on")
+    except (ConfigError, ConflictError) as error:
+        # Without it the drive was right: so it is the model that does not fit the drive.
+        unmodelled = str(error).partition("\n")[0].partition("]: ")[2] or str(error)
     settings += in_use(resolved["precondition"]["age"], own)
-    return run(
-        drive,
-        workload,
-        policy=policy,
-        set=settings,
-        seed=seed,
-        out=out,
-        progress=progress,
-        **reading,
-    )
+    rules = [[], *([f"{BEYOND}={rule}"] for rule in ("compact", "wrap"))]
+    refused: InputError | None = None
+    for rule in rules[:1] if BEYOND in _keys(own) else rules:
+        try:
+            return simulated(
+                drive,
+                workload,
+                policy=policy,
+                set=[*settings, *rule],
+                seed=seed,
+                out=out,
+                progress=progress,
+                reading=reading,
+                years=unmodelled,
+            )
+        except InputError as error:
+            if error.code != OUT_OF_RANGE:
+                raise
+            refused = refused or error
+    assert refused is not None
+    raise refused
+
+
+def _keys(settings: list[str]) -> set[str]:
+    """The keys that settings are about.
+
+    >>> _keys(["a.b=1", "c = 2"]) == {"a.b", "c"}
+    True
+    """
+    return {pair.partition("=")[0].strip() for pair in settings}
 
 
 def in_use(age: str, own: list[str]) -> list[str]:
@@ -86,7 +127,7 @@ def in_use(age: str, own: list[str]) -> list[str]:
     >>> in_use("none", ["precondition.age=none"]), in_use("random", [])
     (['precondition.fill=full'], [])
     """
-    said = {pair.partition("=")[0].strip() for pair in own}
+    said = _keys(own)
     aged_by_file = age != "none" and "precondition.age" not in said
     if "precondition" in said or aged_by_file:
         return []

@@ -83,10 +83,17 @@ def table(rows: Any) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def identity(config: Mapping[str, Any], workload: Mapping[str, Any], seed: int, build: str) -> str:
+def identity(
+    config: Mapping[str, Any],
+    workload: Mapping[str, Any],
+    seed: int,
+    build: str,
+    years: Mapping[str, Any] | None = None,
+) -> str:
     """The name of a run, from what is known of it before it starts.
 
-    `workload` has at least `name`, `format`, `sha256`, `reading` and `stand_in`.
+    `workload` has at least `name`, `format`, `sha256`, `reading` and `stand_in`; `years` says how
+    much of the drive was simulated in a run that is to name years.
     """
     what = [build, config, workload["sha256"], seed]
     if workload["sha256"] is None:
@@ -94,6 +101,8 @@ def identity(config: Mapping[str, Any], workload: Mapping[str, Any], seed: int, 
         what.append({key: workload[key] for key in ("name", "format", "stand_in")})
     if workload["reading"] is not None:
         what.append(workload["reading"])
+    if years is not None:
+        what.append(years)
     text = json.dumps(what, sort_keys=True, separators=(",", ":"))
     return engine.sha256(text.encode())[:16]
 
@@ -103,7 +112,8 @@ def run_id_of(value: Mapping[str, Any]) -> str:
     provenance = value["provenance"]
     # Before there were builds, it was the version.
     build = provenance.get("build") or provenance["version"]
-    return identity(provenance["config"], provenance["workload"], provenance["seed"], build)
+    asked = provenance["config"], provenance["workload"], provenance["seed"], build
+    return identity(*asked, provenance.get("years"))
 
 
 def delays(host: Mapping[str, Any]) -> dict[str, float]:

@@ -68,7 +68,37 @@ def run(
         InputError: The drive, a setting, a policy or the workload is wrong, or the run cannot
             be stored; the message says where.
     """
-    set = steadied(set, steady)
+    return simulated(
+        drive,
+        workload,
+        policy=policy,
+        set=steadied(set, steady),
+        seed=seed,
+        out=out,
+        record=record,
+        progress=progress,
+        reading=reading,
+    )
+
+
+def simulated(
+    drive: str | PathLike[str],
+    workload: str | PathLike[str],
+    *,
+    policy: Policies,
+    set: Settings,
+    seed: int | None,
+    out: str | PathLike[str] | None,
+    progress: Callable[[str, int, int | None, int], object] | None,
+    reading: Reading,
+    record: Iterable[str] = TABLES,
+    years: str | None = None,
+) -> Result:
+    """As `run`; with `years` on as much of the drive as it takes to name years.
+
+    `years` is None for a plain run. Otherwise it says why the cells of the drive have no model,
+    and is empty where they have one.
+    """
     words, finder = policies_of(policy, set)
     tables = tables_of(record)
     with _recording(out) if out is not None else nullcontext() as recording:
@@ -85,6 +115,7 @@ def run(
             rows=recording.take if recording and tables else None,
             tables=[*tables, *(SNAPSHOTS if "snapshots" in tables else ())],
             finder=finder,
+            years=years,
         )
         result = Result(json.loads(text))
         if recording:

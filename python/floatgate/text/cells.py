@@ -12,14 +12,13 @@ LEAST_RATE = 1e-20
 
 
 def simulated(result: Result, style: Style) -> str:
-    """What the run showed of cells and errors; nothing without the model of the cells."""
+    """What the run showed of wear, cells and errors; nothing where no years are asked for."""
     life = result.data["lifetime"]
     if life is None:
         return ""
     seen = life["simulated"]
     cycles, effective = seen["cycles"], seen["effective_cycles"]
-    reads = seen["pages_read_by_sensings"]
-    lost = seen["uncorrectable_pages"]["total"]
+    reads = seen["pages_read_by_sensings"] or {}
     retired = seen["blocks_retired"]
     erases = result.data["wear"]["erases"]
     even = erases["mean"] / erases["max"] if erases["max"] else 1.0
@@ -30,7 +29,7 @@ def simulated(result: Result, style: Style) -> str:
         f"({number(cycles['before'])} before the run); {percent(seen['used'])} of life used, "
         f"at most {percent(seen['used_max'])}",
     ]
-    if effective["mean"] < cycles["mean"]:
+    if effective and effective["mean"] < cycles["mean"]:
         lines.append(
             f"after recovery they count as {effective['mean']:.1f}, max {effective['max']:.1f} "
             f"({duration(seen['rest_hours'] * HOUR)} of rest between them)"
@@ -38,6 +37,7 @@ def simulated(result: Result, style: Style) -> str:
     read = ", ".join(f"{number(n)} with {m}" for m, n in reads.items() if n)
     if read:
         retries = number(seen["failed_attempts"])
+        lost = seen["uncorrectable_pages"]["total"]
         lines.append(f"pages read by sensings at each boundary: {read}; {retries} failed attempts")
         lines.append(
             f"highest raw bit error rate {seen['worst_rber']:.2e}; {number(lost)} uncorrectable "
@@ -48,7 +48,8 @@ def simulated(result: Result, style: Style) -> str:
             f"blocks retired: {number(retired['worn_out'])} worn out, "
             f"{number(retired['unreadable'])} unreadable"
         )
-    return section("Cells, as simulated", "\n".join(map(wrapped, lines)), style)
+    title = "Cells, as simulated" if effective else "Wear, as simulated"
+    return section(title, "\n".join(map(wrapped, lines)), style)
 
 
 def error_rate(rate: float | None) -> str:

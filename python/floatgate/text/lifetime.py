@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from floatgate.life.advice import Advice
@@ -11,6 +12,8 @@ from floatgate.text.result import effort, head, warnings
 from floatgate.words import YELLOW, Style, duration, number, section, size, table, wrapped
 
 DAYS_OF_A_YEAR = 365.0
+DAY = 86_400.0
+ENDS = ("low", "high")
 MOST_YEARS = 100
 """The equations of retention know nothing of longer times."""
 
@@ -27,7 +30,7 @@ def page(
     sections = [
         head(result, style, _lasts(result, counts_recovery=counts_recovery)),
         _life(result, style),
-        _advice(advice, style) if advice is not None else "",
+        advised(advice, colour=colour) if advice is not None else "",
         simulated(result, style),
         _classes(result, style),
         warnings(result, style),
@@ -37,50 +40,130 @@ def page(
 
 
 def _lasts(result: Result, *, counts_recovery: bool) -> str:
-    """How long the drive lasts, or why no years are named."""
+    """How long the drive lasts, or why that cannot be said; then from how much of the workload."""
     life = result.data["lifetime"]
-    if life["why"] is not None:
-        return f"No life can be extrapolated: {life['why']}."
-    counted = life["with_recovery"] if counts_recovery else life["rated"]
-    years, target = counted["years"], life["target"]
-    lasts = "The drive has no end" if years is None else f"The drive lasts {_cell(years)} years"
-    if years is not None and years < 1:
-        lasts += f" ({duration(years * DAYS_OF_A_YEAR * 24 * HOUR)})"
-    return (
-        f"{lasts}, {_tb(counted)} written (TBW): the target of {target['years']:.4g} years is "
-        f"{_reached(target, counts_recovery=counts_recovery)}."
-    )
+    found = life["range"]
+    if life["why"] is not None and found is None:
+        return wrapped(f"No life can be extrapolated: {life['why']}.")
+    target = life["target"]
+    if found is None:
+        counted = (counts_recovery and life["with_recovery"]) or life["rated"]
+        years, written = counted["years"], _tb(counted)
+        ends, lived = (years, years), _cell(years)
+    else:
+        recovers = counts_recovery and found["years_with_recovery"] is not None
+        counted = found["years_with_recovery"] if recovers else found["years"]
+        ends = (counted["low"], counted["high"])
+        lived = _span(*ends)
+        tbw = found["tbw_bytes"]
+        written = f"{_span(*(end / 1e12 for end in (tbw['low'], tbw['high'])))} TB"
+    lasts = f"The drive lasts {lived} years" if ends[0] is not None else "The drive has no end"
+    known = [end for end in ends if end is not None]
+    if len(known) == len(ends) and max(known) < 1:
+        spans = dict.fromkeys(duration(end * DAYS_OF_A_YEAR * 24 * HOUR) for end in known)
+        lasts += f" ({' to '.join(spans)})"
+    said = [
+        f"{lasts}, {written} written (TBW): the target of {target['years']:.4g} years is "
+        f"{_reached(target, counts_recovery=counts_recovery)}.",
+        _covered(result),
+    ]
+    if found is not None:
+        said.append(f"It is a range because {life['why']}.")
+    said += _left_out(life)
+    return "\n".join(map(wrapped, said))
+
+
+def _span(low: float | None, high: float | None) -> str:
+    """One number, or two where they differ as printed.
+
+    >>> _span(1.23, 4.56), _span(2.0, 2.00001), _span(3.0, None)
+    ('1.23 to 4.56', '2', '3 to no limit')
+    """
+    return " to ".join(dict.fromkeys((_end(low), _end(high))))
+
+
+def _end(value: float | None) -> str:
+    """An end of a range, to three digits."""
+    return _cell(value) if value is None or value >= 1000 else f"{value:.3g}"
+
+
+def _covered(result: Result) -> str:
+    """How much of the workload's time the years are carried on from; a warning if it is little."""
+    simulated = result.data["lifetime"]["simulated"]["seconds"]
+    workload = result.data["provenance"]["workload"]
+    repeat = re.search(r"\brepeat=(\d+)", workload["reading"] or "")
+    rounds = int(repeat[1]) if repeat else 1
+    covered = duration(simulated / rounds * 1e9)
+    times = f", repeated {number(rounds)} times" if rounds > 1 else ""
+    said = f"Carried on from {covered} of the workload{times}, {_rates(result)}."
+    if simulated / rounds < DAY and workload["sha256"] is not None:
+        said += " WARNING: that is less than a day, and other times may write more or less."
+    return said
+
+
+def _left_out(life: dict[str, Any]) -> list[str]:
+    """What was not simulated, and what was not applied."""
+    said = []
+    part, missing = life.get("part"), life.get("not_modelled")
+    if part:
+        said.append(
+            f"Simulated: {part['dies']} of {part['dies_of_drive']} dies, with their share of the "
+            f"capacity, the buffer and the link, and one page of every {part['of']} consecutive "
+            "ones."
+        )
+    if missing:
+        said.append(f"Not applied: retention, errors and recovery, because {missing}.")
+    return said
 
 
 def _life(result: Result, style: Style) -> str:
     """What the years are worked out from."""
     life = result.data["lifetime"]
-    if life["why"] is not None:
+    found, recovery = life["range"], life["with_recovery"]
+    if life["why"] is not None and found is None:
         if life["waf"] is None:
             return ""
         return section("Life", wrapped(f"the run: {_rates(result)}"), style)
-    terms = {"rated": life["rated"]}
-    model = life["with_recovery"]["model"]
-    terms[f"recovery ({model})"] = life["with_recovery"]
-    target = life["target"]
     rows = [["", "years", "TBW", "DWPD", "P/E cycles"]]
-    for name, term in terms.items():
-        rows.append(
-            [name, _cell(term["years"]), _tb(term), _cell(term["dwpd"]), _cell(term["cycles"])]
-        )
+    facts = [_before(result)]
+    if found is not None:
+        tbw = (found["tbw_bytes"][end] / 1e12 for end in ENDS)
+        ranges = [found[key] for key in ("years", "dwpd", "waf", "cycle_hours")]
+        years, dwpd, waf, hours = (_span(*(each[end] for end in ENDS)) for each in ranges)
+        rows.append(["rated", years, f"{_span(*tbw)} TB", dwpd, _cell(life["rated"]["cycles"])])
+        if recovery:
+            recovered = _span(*(found["years_with_recovery"][end] for end in ENDS))
+            facts.append(f"with recovery ({recovery['model']}) {recovered} years")
+        facts.append(f"write amplification {waf}; a cycle of every block takes {hours} hours")
+    else:
+        terms = {"rated": life["rated"]}
+        if recovery:
+            terms[f"recovery ({recovery['model']})"] = recovery
+        for name, term in terms.items():
+            rows.append(
+                [name, _cell(term["years"]), _tb(term), _cell(term["dwpd"]), _cell(term["cycles"])]
+            )
+        target = life["target"]
+        cycles = duration(life["cycle_hours"] * HOUR)
+        used = f"{percent(target['used'])} of life used"
+        if recovery:
+            used += f" ({percent(target['used_effective'])} with recovery)"
+        facts += [
+            f"a cycle of every block takes {cycles}",
+            f"after {target['years']:.4g} years: {number(round(target['cycles']))} cycles, {used}",
+        ]
     body = table(rows)
-    if not life["with_recovery"]["supported"]:
+    if found is None and recovery and not recovery["supported"]:
         body += f"\n{style(YELLOW, 'beyond what the recovery model has support for')}"
-    facts = [
-        f"from {_rates(result)}; a cycle of every block takes "
-        f"{duration(life['cycle_hours'] * HOUR)}",
-        _before(result),
-        f"after {target['years']:.4g} years: {number(round(target['cycles']))} cycles, "
-        f"{percent(target['used'])} of life used ({percent(target['used_effective'])} with "
-        "recovery)",
-        f"data keep for {_keep(target['retention_hours'])} then, for "
-        f"{_keep(life['end_of_life']['retention_hours'])} at the end of the rated cycles",
-    ]
+    if life["end_of_life"]:
+        at_end = _keep(life["end_of_life"]["retention_hours"])
+        kept = f"data keep for {at_end} at the end of the rated cycles"
+        if found is None:
+            kept = (
+                f"data keep for {_keep(life['target']['retention_hours'])} then, for {at_end} at "
+                "the end of the rated cycles"
+            )
+        facts.append(kept)
     body += "\n" + "\n".join(map(wrapped, facts))
     return section("Life, extrapolated", body, style)
 
@@ -88,13 +171,11 @@ def _life(result: Result, style: Style) -> str:
 def _rates(result: Result) -> str:
     """What the run wrote, at which write amplification."""
     life = result.data["lifetime"]
-    steady = life["simulated"]["waf_steady"]
-    state = {True: "steady", False: "NOT STEADY", None: "too short to say whether steady"}[steady]
     closed = result.data["provenance"]["config"]["host"]["mode"] == "queue-depth"
     pace = ", as fast as the drive takes them," if closed else ""
     return (
         f"{size(life['host_bytes_per_day'])} of host writes a day{pace} and write amplification "
-        f"{life['waf']:.3f} ({state}), over {duration(life['simulated']['seconds'] * 1e9)}"
+        f"{life['waf']:.3f} in the run"
     )
 
 
@@ -119,6 +200,8 @@ def _years(years: float | None) -> str:
 
 
 def _reached(target: dict[str, Any], *, counts_recovery: bool) -> str:
+    if target["reached_with_recovery" if counts_recovery else "reached"] is None:
+        return "within that range"
     if target["reached"]:
         return "reached"
     if not target["reached_with_recovery"]:
@@ -126,9 +209,9 @@ def _reached(target: dict[str, Any], *, counts_recovery: bool) -> str:
     return "reached with recovery" if counts_recovery else "NOT reached without recovery"
 
 
-def _advice(advice: Advice, style: Style) -> str:
-    """What reaches the target; nothing where it is reached."""
-    data = advice.data
+def advised(advice: Advice, *, colour: bool = False) -> str:
+    """What reaches the target; nothing where it is reached, or not known to be missed."""
+    data, style = advice.data, Style(colour)
     if data["reached"] is not False:
         return ""
     title = f"To reach {data['target_years']:.4g} years"
@@ -169,6 +252,8 @@ def _drive(what: str, data: dict[str, Any]) -> str:
 
 def _classes(result: Result, style: Style) -> str:
     classes = result.data["lifetime"]["jesd218"]
+    if classes is None:
+        return ""
     rows = [["", "kept for", "UBER limit", "end of life", "", "at target", ""]]
     for name, c in classes.items():
         verdicts = [_verdict(c["meets_end_of_life"]), _verdict(c["meets_at_target"])]

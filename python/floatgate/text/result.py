@@ -50,14 +50,14 @@ def page(result: Result, *, colour: bool = False) -> str:
 
 
 def head(result: Result, style: Style, first: str = "") -> str:
-    """What ran, what came out, and how it ended; `first` is what was asked for beyond that."""
+    """What ran, what came out, and how it ended; `first` has lines on what else was asked for."""
     end = result.end
     lines = [style(BOLD, result.name)]
     if end.state != "completed":
         reason = f": {end.reason}" if end.reason else ""
         lines.append(style(YELLOW, f"Ended at {duration(end.at_ns)}, {end.state}{reason}"))
-    said = [first, " ".join(answer(result))]
-    return "\n".join([*lines, *(wrapped(each) for each in said if each)])
+    said = [first, wrapped(" ".join(answer(result)))]
+    return "\n".join([*lines, *filter(None, said)])
 
 
 def effort(result: Result) -> str:

@@ -60,6 +60,10 @@ pub struct Drive {
     pub seed: u64,
     /// What a stored run keeps.
     pub recording: Recording,
+    /// Pages programmed while the drive is aged, from one checkpoint to the next; no setting says it.
+    pub checkpoint: u64,
+    /// Present if a run is to name years ([`Drive::for_years`]); no setting says it.
+    pub years: Option<crate::Years>,
     /// The digest of the code that runs it: [`BUILD`](crate::BUILD), unless whoever embeds the
     /// engine has code of its own that shapes results.
     pub build: String,

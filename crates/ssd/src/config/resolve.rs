@@ -126,6 +126,8 @@ pub(crate) fn resolve(
             series_interval: file.run.series_interval,
             snapshots: false,
         },
+        checkpoint: crate::precondition::CHECKPOINT,
+        years: None,
         build: crate::BUILD.to_owned(),
         sources: merged.sources,
         insists_on_mode: from("host.mode", Origin::Set),

@@ -11,6 +11,7 @@ use crate::config::{Drive, Recovery};
 use crate::device::{CellCounts, DeviceStats, effective, steps};
 use crate::run::capacity;
 use crate::sim::{Sim, Stats};
+use crate::years::Years;
 use ftl::{Cost, Counts, Ftl, Kit};
 use kernel::IndexVec;
 use nand::physics::{Cell, Codeword, YEAR_SECONDS, drive_writes_per_day, programmable_bytes};
@@ -92,8 +93,9 @@ fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)
 }
 
-/// The `lifetime` of a result; null where the cells are not modelled. Where the run's rate cannot be
-/// carried on, all that would follow from it is null.
+/// The `lifetime` of a result; null where neither the cells are modelled nor years are asked for.
+/// Where the run's rate cannot be carried on, all that would follow from it is null, and `range` has
+/// the years between which the drive's life ends.
 // Long for its numbers: each follows from those before it.
 pub(crate) fn lifetime<K: Kit>(
     drive: &Drive,
@@ -102,78 +104,159 @@ pub(crate) fn lifetime<K: Kit>(
     steadiness: &Steadiness,
     sim: &Sim<K>,
 ) -> Value {
-    let Some(modelled) = sim.cells() else { return Value::Null };
+    let modelled = sim.cells();
+    if modelled.is_none() && drive.years.is_none() {
+        return Value::Null;
+    }
     let r = &drive.reliability;
-    let cells = Cells::of(drive, sim.ftl().policies.cost.initial(), sim.device_stats());
+    let cells =
+        modelled.map(|_| Cells::of(drive, sim.ftl().policies.cost.initial(), sim.device_stats()));
     let rated = f64::from(r.endurance);
-    let physical = drive.geometry.pages() as f64 * drive.geometry.page_size().get() as f64;
-    let exported = capacity(drive).get() as f64;
     let seconds = sim.now().as_secs_f64();
     let written = stats.classes[1].bytes as f64;
     let programmed = counts.program.total() as f64 * drive.geometry.page_size().get() as f64;
     let waf = (written > 0.0).then(|| programmed / written);
+    let all = All::of(drive, written);
     let verdict = steadiness.verdict(seconds);
     let steady = verdict == Verdict::Steady;
     // Hours in which every block has one cycle, at the rate of this run.
-    let cycle_hours =
-        steady.then(|| programmable_bytes(physical, 1.0) * seconds / programmed / HOUR);
+    let cycle_hours = steady
+        .then(|| programmable_bytes(all.physical, 1.0) * seconds / (programmed * all.times) / HOUR);
     let lasting_waf = waf.filter(|_| steady);
     let target_years = r.target.as_secs_f64() / YEAR_SECONDS;
+    let bytes_of = |cycles: f64, waf: f64| programmable_bytes(all.physical, cycles) / waf;
+    let dwpd_of = |bytes: f64| drive_writes_per_day(bytes, all.exported, target_years);
     let term = |cycles: Option<f64>| {
         let cycles = cycles.and_then(finite);
-        let bytes =
-            cycles.zip(lasting_waf).map(|(cycles, waf)| programmable_bytes(physical, cycles) / waf);
+        let bytes = cycles.zip(lasting_waf).map(|(cycles, waf)| bytes_of(cycles, waf));
         let years = cycles.zip(cycle_hours).map(|(n, hours)| n * hours * HOUR / YEAR_SECONDS);
         json!({
             "cycles": cycles,
             "tbw_bytes": bytes,
-            "dwpd": bytes.map(|bytes| drive_writes_per_day(bytes, exported, target_years)),
+            "dwpd": bytes.map(dwpd_of),
             "years": years,
         })
     };
     let recovery = r.equations();
     // Rest adds the same share to the cycles of every cell (see `physics::Cell`).
-    let recovered = cycle_hours.map(|hours| {
+    let recovered_by = |hours: f64| {
         let margin = nand::physics::MARGIN_VOLTS;
         let with = recovery.achievable_cycles(hours, margin);
         rated * with / recovery.achievable_cycles(0.0, margin)
+    };
+    let with_recovery = cells.as_ref().map(|_| {
+        let mut term = term(cycle_hours.map(recovered_by));
+        term["model"] = r.recovery.name().into();
+        term["supported"] = cycle_hours.map(|hours| recovery.supports(hours)).into();
+        term
     });
-    let mut with_recovery = term(recovered);
-    with_recovery["model"] = r.recovery.name().into();
-    with_recovery["supported"] = cycle_hours.map(|hours| recovery.supports(hours)).into();
 
     let initial = f64::from(r.initial_cycles);
-    let at_target = cycle_hours.map(|hours| initial + r.target.as_secs_f64() / HOUR / hours);
-    let effective_at_target = at_target.map(|cycles| {
-        effective(
-            &recovery,
-            &cells.cell,
-            cycles,
-            r.target.as_secs_f64() / HOUR / (cycles - initial).max(1e-9),
-        )
-    });
+    let target_hours = r.target.as_secs_f64() / HOUR;
+    let at = |cycle_hours: f64| initial + target_hours / cycle_hours;
+    let effective_at = |cells: &Cells, cycles: f64| {
+        effective(&recovery, &cells.cell, cycles, target_hours / (cycles - initial).max(1e-9))
+    };
+    let at_target = cycle_hours.map(at);
+    let effective_at_target =
+        cells.as_ref().zip(at_target).map(|(cells, cycles)| effective_at(cells, cycles));
     let uses = |cycles: f64| cycles / rated;
+
+    // The same between two write amplifications.
+    let asked = drive.years.is_some() && !steady && seconds > 0.0 && all.written > 0.0;
+    let bounds = steadiness.range().filter(|_| asked);
+    let range = bounds.map(|wafs| {
+        let [most, least] = wafs.map(|waf| all.physical * seconds / (waf * all.written) / HOUR);
+        let ends = |low: Option<f64>, high: Option<f64>| json!({ "low": low, "high": high });
+        let years = |cycles: f64, hours: f64| finite(cycles * hours * HOUR / YEAR_SECONDS);
+        let tbw = wafs.map(|waf| bytes_of(rated, waf));
+        json!({
+            "waf": ends(Some(wafs[0]), Some(wafs[1])),
+            "cycle_hours": ends(Some(least), Some(most)),
+            "years": ends(years(rated, least), years(rated, most)),
+            "tbw_bytes": ends(Some(tbw[1]), Some(tbw[0])),
+            "dwpd": ends(Some(dwpd_of(tbw[1])), Some(dwpd_of(tbw[0]))),
+            "years_with_recovery": cells.as_ref().map(|_| ends(
+                years(recovered_by(least), least),
+                years(recovered_by(most), most),
+            )),
+        })
+    });
+    // Whether the target is reached is known where both ends of the range agree.
+    let reached = |by: &dyn Fn(f64) -> f64| {
+        let by_ends = bounds.map(|wafs| {
+            wafs.map(|waf| by(at(all.physical * seconds / (waf * all.written) / HOUR)) <= rated)
+        });
+        by_ends.and_then(|[one, other]| (one == other).then_some(one))
+    };
     let target = json!({
         "years": target_years,
         "cycles": at_target,
         "used": at_target.map(uses),
         "effective_cycles": effective_at_target,
         "used_effective": effective_at_target.map(uses),
-        "reached": at_target.map(|n| n <= rated),
-        "reached_with_recovery": effective_at_target.map(|n| n <= rated),
-        "retention_hours": at_target.and_then(|n| cells.retention(n)),
+        "reached": at_target.map(|n| n <= rated).or_else(|| reached(&|n| n)),
+        "reached_with_recovery": effective_at_target
+            .map(|n| n <= rated)
+            .or_else(|| cells.as_ref().and_then(|cells| reached(&|n| effective_at(cells, n)))),
+        "retention_hours":
+            cells.as_ref().zip(at_target).and_then(|(cells, n)| cells.retention(n)),
     });
-    json!({
-        "simulated": simulated(drive, counts, stats, &verdict, modelled.counts(), sim),
+    let mut value = json!({
+        "simulated": simulated(drive, counts, stats, &verdict, modelled.map(|c| c.counts()), sim),
         "why": verdict.why(),
         "waf": waf,
-        "host_bytes_per_day": (seconds > 0.0).then(|| written / seconds * 86_400.0),
+        "host_bytes_per_day": (seconds > 0.0).then(|| all.written / seconds * 86_400.0),
         "cycle_hours": cycle_hours,
         "rated": term(Some(rated)),
         "with_recovery": with_recovery,
         "target": target,
-        "end_of_life": { "retention_hours": cells.retention(rated) },
-        "jesd218": classes(&cells, rated, at_target),
+        "end_of_life": cells.as_ref().map(|c| json!({ "retention_hours": c.retention(rated) })),
+        "jesd218": cells.as_ref().map(|cells| classes(cells, rated, at_target)),
+    });
+    if let Some(years) = &drive.years {
+        value["range"] = range.into();
+        value["not_modelled"] = years.unmodelled.clone().into();
+        value["part"] = (years.of.get() > 1).then(|| part(drive, years)).into();
+    }
+    value
+}
+
+/// What is carried on: the whole drive, where a part of it was simulated.
+struct All {
+    physical: f64,
+    exported: f64,
+    /// Bytes that the host wrote.
+    written: f64,
+    /// How many times what the part programmed the whole drive did.
+    times: f64,
+}
+
+impl All {
+    fn of(drive: &Drive, written: f64) -> Self {
+        let years = drive.years.as_ref();
+        let whole = years.map_or(drive, |years| &years.whole);
+        let physical = whole.geometry.pages() as f64 * whole.geometry.page_size().get() as f64;
+        let exported = capacity(whole).get() as f64;
+        // The part's share of the writes is an accident of which pages were drawn.
+        let all = years.and_then(|years| years.load).map_or(written, |load| load.written as f64);
+        Self {
+            physical,
+            exported,
+            written: all,
+            times: if written > 0.0 { all / written } else { 1.0 },
+        }
+    }
+}
+
+/// Which part of a drive was simulated.
+fn part(drive: &Drive, years: &Years) -> Value {
+    json!({
+        "of": years.of,
+        "dies": drive.geometry.dies(),
+        "dies_of_drive": years.whole.geometry.dies(),
+        "exported_bytes": capacity(drive).get(),
+        "requests": years.load.map(|load| load.requests),
     })
 }
 
@@ -201,7 +284,7 @@ fn simulated<K: Kit>(
     counts: &Counts,
     stats: &Stats,
     verdict: &Verdict,
-    reads: &CellCounts,
+    reads: Option<&CellCounts>,
     sim: &Sim<K>,
 ) -> Value {
     let r = &drive.reliability;
@@ -215,31 +298,49 @@ fn simulated<K: Kit>(
     let effective_mean = effective.iter().map(|n| f64::from(*n)).sum::<f64>() / blocks;
     let effective_most = f64::from(effective.iter().copied().fold(0.0, f32::max));
     let rated = f64::from(r.endurance);
-    let pages: u64 = reads.read_by_step.iter().sum();
-    let bits = pages as f64 * drive.geometry.page_size().get() as f64 * 8.0;
-    let mut uncorrectable = of_sources(|s| reads.uncorrectable[s as usize]);
-    uncorrectable.insert("total".into(), reads.uncorrectable.iter().sum::<u64>().into());
     let planes = u64::from(drive.geometry.units().planes);
-    json!({
+    let mut value = json!({
         "seconds": sim.now().as_secs_f64(),
         "waf_steady": verdict.steady(),
         "cycles": { "before": initial, "mean": initial + mean, "max": initial + most },
-        "effective_cycles": { "mean": effective_mean, "max": effective_most },
-        "rest_hours": rest_hours(sim),
+        "effective_cycles": null,
+        "rest_hours": null,
         "used": (initial + mean) / rated,
         "used_max": (initial + most) / rated,
-        "used_effective": effective_mean / rated,
+        "used_effective": null,
         "blocks_retired": { "worn_out": (counts.retired - counts.condemned) * planes,
                             "unreadable": counts.condemned * planes },
-        "pages_read_by_sensings": sensings(drive, reads),
-        "failed_attempts": reads.failed_attempts,
-        "worst_rber": reads.worst_rber,
-        "uncorrectable_pages": uncorrectable,
-        "expected_uncorrectable_codewords": reads.expected_failures,
-        "bits_read": bits,
-        "uber": (bits > 0.0).then(|| reads.expected_failures / bits),
+        "pages_read_by_sensings": null,
+        "failed_attempts": null,
+        "worst_rber": null,
+        "uncorrectable_pages": null,
+        "expected_uncorrectable_codewords": null,
+        "bits_read": null,
+        "uber": null,
         "host_bytes_written": stats.classes[1].bytes,
-    })
+    });
+    if let Some(reads) = reads {
+        let pages: u64 = reads.read_by_step.iter().sum();
+        let bits = pages as f64 * drive.geometry.page_size().get() as f64 * 8.0;
+        let mut uncorrectable = of_sources(|s| reads.uncorrectable[s as usize]);
+        uncorrectable.insert("total".into(), reads.uncorrectable.iter().sum::<u64>().into());
+        let by_cells = [
+            ("effective_cycles", json!({ "mean": effective_mean, "max": effective_most })),
+            ("rest_hours", rest_hours(sim).into()),
+            ("used_effective", (effective_mean / rated).into()),
+            ("pages_read_by_sensings", sensings(drive, reads)),
+            ("failed_attempts", reads.failed_attempts.into()),
+            ("worst_rber", reads.worst_rber.into()),
+            ("uncorrectable_pages", uncorrectable.into()),
+            ("expected_uncorrectable_codewords", reads.expected_failures.into()),
+            ("bits_read", bits.into()),
+            ("uber", (bits > 0.0).then(|| reads.expected_failures / bits).into()),
+        ];
+        for (key, found) in by_cells {
+            value[key] = found;
+        }
+    }
+    value
 }
 
 /// Pages read by how often each boundary was sensed.

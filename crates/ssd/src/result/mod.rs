@@ -82,7 +82,8 @@ pub(crate) fn report<K: Kit>(
     let counts = sim.ftl().counts();
     let stats = sim.stats().clone();
     let checks = check(drive, &counts, &stats, used_before, sim);
-    let steadiness = Steadiness::of(drive, state, &counts, &stats, sim);
+    let steadiness = Steadiness::of(drive, state, &counts, &stats, about, sim);
+    let asked = drive.years.as_ref().map_or(drive, |years| &years.whole);
     let end_ns = sim.end().as_ns();
     let page_bytes = drive.geometry.page_size().get();
     let written = stats.classes[Class::Write as usize].bytes;
@@ -91,13 +92,13 @@ pub(crate) fn report<K: Kit>(
     let energy = EnergyUse::of(drive, &counts, sim.device_stats(), reads, sim.now().as_secs_f64());
     let host_bytes = stats.classes[Class::Read as usize].bytes + written;
     let ratio = |n: u64, d: u64| if d == 0 { Value::Null } else { json!(n as f64 / d as f64) };
-    let value = json!({
+    let mut value = json!({
         "schema": "floatgate.run/2",
         "provenance": {
             "version": env!("CARGO_PKG_VERSION"),
             "build": drive.build,
-            "config": drive.resolved,
-            "config_hash": drive.hash(),
+            "config": asked.resolved,
+            "config_hash": asked.hash(),
             "seed": drive.seed,
             "workload": {
                 "name": about.name,
@@ -142,6 +143,11 @@ pub(crate) fn report<K: Kit>(
         "simulated_seconds": end_ns as f64 * 1e-9,
         "timing": null,
     });
+    if let Some(years) = &drive.years {
+        let provenance = &mut value["provenance"];
+        provenance["years"] =
+            json!({ "part": { "of": years.of }, "not_modelled": years.unmodelled });
+    }
     let page_operations = counts.read.total() + programs;
     let mut report =
         Report { value, page_operations, served: stats.served, waits: sim.wait_stats() };

@@ -215,7 +215,11 @@ pub(super) fn spread(column: &[u32], unit: f64, end: impl Fn(u32) -> Value) -> V
 
 pub(super) fn capacity_of<K: Kit>(drive: &Drive, ftl: &Ftl<K>) -> Value {
     let blocks = || drive.geometry.block_ids();
-    let planes = drive.geometry.units().planes as usize;
+    // Of a drive that was simulated in part, each of its parts has as many.
+    let years = drive.years.as_ref();
+    let parts = years.map_or(1, |years| years.of.get() as usize);
+    let planes = drive.geometry.units().planes as usize * parts;
+    let drive = years.map_or(drive, |years| &years.whole);
     let in_state = |s: State| blocks().filter(|&b| ftl.blocks().state(b) == s).count() * planes;
     let low = blocks().filter(|&b| ftl.array().mode(b) == Mode::Low).count() * planes;
     let physical = drive.geometry.pages() as u64 * drive.geometry.page_size().get();

@@ -8,6 +8,8 @@ use crate::config::{Age, Drive};
 use crate::precondition::Preconditioned;
 use crate::sim::{Class, Sim, Stats, Stretch};
 use ftl::{Counts, Kit};
+use nand::Source;
+use workload::{About, Pattern};
 
 /// Write amplifications that differ by more are not of one state.
 const STEADY: f64 = 0.05;
@@ -27,7 +29,66 @@ pub(crate) struct Steadiness<'a> {
     halves: Option<[Stretch; 2]>,
     /// Bytes of pages that the host's writes took, for each byte that it wrote.
     inflation: f64,
+    /// Pages programmed for each that the host wrote, beside what collection moves.
+    padded: f64,
+    remedy: Remedy,
 }
+
+/// How a user gives more evidence.
+struct Remedy {
+    /// The requests of a generator; `None`: it is a record of requests, which can be repeated.
+    requests: Option<u64>,
+    /// How often it is repeated so far.
+    repeated: u64,
+}
+
+impl Remedy {
+    fn of(about: &About, requests: u64) -> Self {
+        let generated = about.stand_in.is_some() || Pattern::from_name(&about.format).is_some();
+        let said = about.reading.as_deref().unwrap_or_default();
+        let repeat = said.split(' ').find_map(|word| word.strip_prefix("repeat="));
+        Self {
+            requests: generated.then_some(requests),
+            repeated: repeat.and_then(|n| n.parse().ok()).unwrap_or(1),
+        }
+    }
+
+    /// The option for so many times as much.
+    fn option(&self, times: f64) -> String {
+        match self.requests {
+            Some(n) if self.repeated == 1 => {
+                format!("`--set workload.requests={}`", rounded_up(n as f64 * times))
+            }
+            _ => format!("`--repeat {}`", rounded_up(self.repeated as f64 * times)),
+        }
+    }
+}
+
+/// To two digits.
+fn rounded_up(n: f64) -> u64 {
+    let unit = 10_f64.powf((n.log10().floor() - 1.0).max(0.0));
+    ((n / unit - 1e-9).ceil() * unit) as u64
+}
+
+/// What random writes program for each page on a drive of `physical` pages that is full of `logical`
+/// ones and reclaims its oldest block: whoever looks for one with fewer valid pages has less to move.
+fn random_waf(physical: f64, logical: f64) -> f64 {
+    // Of a page written a whole round ago, e^-(host writes per page) is still valid.
+    let round = physical / logical;
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..60 {
+        let valid = (low + high) / 2.0;
+        if f64::exp(-(1.0 - valid) * round) > valid {
+            low = valid;
+        } else {
+            high = valid;
+        }
+    }
+    1.0 / (1.0 - low)
+}
+
+/// Other workloads may leave victims with more than random writes do.
+const BEYOND_RANDOM: f64 = 1.25;
 
 /// Whether a run's rate may be carried on; if not, why.
 #[derive(Clone, PartialEq, Debug)]
@@ -66,10 +127,13 @@ impl<'a> Steadiness<'a> {
         state: &'a Preconditioned,
         counts: &Counts,
         stats: &Stats,
+        about: &About,
         sim: &Sim<K>,
     ) -> Self {
         let size = drive.geometry.page_size().get();
         let written = stats.classes[Class::Write as usize].bytes;
+        let pages = counts.host_pages as f64;
+        let load = drive.years.as_ref().and_then(|years| years.load);
         Self {
             drive,
             state,
@@ -77,7 +141,80 @@ impl<'a> Steadiness<'a> {
             whole: Stretch::of(counts),
             halves: sim.halves(),
             inflation: (counts.host_pages * size) as f64 / written as f64,
+            padded: (pages + counts.padding[Source::Host] as f64) / pages,
+            remedy: Remedy::of(about, load.map_or(stats.generated, |load| load.requests)),
         }
+    }
+
+    /// Write amplifications between which that of the long run lies, by what ageing and the run
+    /// showed; `None` if nothing was written.
+    pub(crate) fn range(&self) -> Option<[f64; 2]> {
+        if self.whole.host_pages == 0 {
+            return None;
+        }
+        let [mut low, mut high] = self.by_ageing().unwrap_or([1.0, self.most()]);
+        let mut widen = |waf: f64| (low, high) = (low.min(waf), high.max(waf));
+        if self.age == Age::Workload && self.overwritten() < 0.5 {
+            // They may die in any order, and among other data.
+            widen(self.most());
+        }
+        low *= self.padded * (1.0 - STEADY);
+        high *= self.padded * (1.0 + STEADY);
+        if self.turned_over() {
+            // A run as long as that is evidence, too.
+            let wafs = self.halves.unwrap_or_default().map(|half| half.waf_pages());
+            for waf in wafs {
+                low = low.min(waf * (1.0 - STEADY));
+                high = high.max(waf * (1.0 + STEADY));
+            }
+        }
+        // Nothing programs less than what the host writes.
+        Some([low.max(self.padded), high].map(|waf| self.in_bytes(waf)))
+    }
+
+    /// The same as ageing by the workload showed it, in pages.
+    fn by_ageing(&self) -> Option<[f64; 2]> {
+        let course = self.state.course;
+        if self.age != Age::Workload || !course.is_known() {
+            return None;
+        }
+        let [low, high] = course.last;
+        if self.state.steady {
+            return Some([low, high]);
+        }
+        // Each third is nearer to the end than that before it. If it came nearer by a constant
+        // ratio, that gives the end; twice as far is taken for possible.
+        let [first, middle, last] = course.thirds;
+        let (before, now) = (middle - first, last - middle);
+        let most = self.most().max(high);
+        let ratio = now / before;
+        let end = if ratio > 0.0 && ratio < 1.0 {
+            last + 2.0 * now * ratio / (1.0 - ratio)
+        } else if ratio >= 1.0 {
+            if now < 0.0 { 1.0 } else { most }
+        } else {
+            last + now
+        };
+        let end = end.clamp(1.0, most);
+        Some([low.min(end), high.max(end)])
+    }
+
+    /// The most that a workload programs for each page that is written, in pages.
+    fn most(&self) -> f64 {
+        let geometry = &self.drive.geometry;
+        // Blocks that are kept free or open in each plane.
+        let apart = f64::from(self.drive.ftl.gc.stop + 2) * geometry.planes() as f64;
+        let physical = geometry.pages() as f64 - apart * f64::from(geometry.pages_per_block());
+        let random = random_waf(physical, f64::from(self.drive.logical_pages));
+        let seen = self.state.waf.max(self.whole.waf_pages());
+        (random * BEYOND_RANDOM).max(seen)
+    }
+
+    /// How many times as long a run brings the drive to a state of its own and reclaims enough.
+    fn times(&self) -> f64 {
+        let turns = 2.2 * self.drive.geometry.pages() as f64 / self.whole.programs as f64;
+        let blocks = 3.0 * ENOUGH as f64 / self.whole.reclaimed.max(1) as f64;
+        turns.max(if self.whole.reclaimed > 0 { blocks } else { 0.0 }).max(2.0)
     }
 
     /// A write amplification in pages as one in bytes, at this workload's bytes to a page: the
@@ -146,13 +283,16 @@ impl<'a> Steadiness<'a> {
                      begins there)"
                         .to_owned(),
                 ),
-                Age::Workload if !self.state.steady => {
-                    Some("ageing stopped before write amplification was flat".to_owned())
-                }
+                Age::Workload if !self.state.steady => Some(format!(
+                    "ageing stopped before write amplification was flat ({} is enough)",
+                    self.remedy.option(2.0 * self.times())
+                )),
                 Age::Workload if self.overwritten() < 0.5 => Some(format!(
                     "only {:.1} % of the workload's page writes overwrite a page that it wrote \
-                     itself, so when pages die is not in it but in its being repeated",
-                    self.overwritten() * 100.0
+                     itself, so when pages die is not in it but in its being repeated (take more of \
+                     it, or, if it does repeat as it is, {})",
+                    self.overwritten() * 100.0,
+                    self.remedy.option(2.0)
                 )),
                 Age::Workload => None,
             };
@@ -173,18 +313,18 @@ impl<'a> Steadiness<'a> {
     }
 
     /// What makes collection run, or run longer.
-    fn more(&self) -> &'static str {
+    fn more(&self) -> String {
         match (self.age, self.drive.precondition.age) {
             (Age::None, Age::None) => {
-                "the drive was new (see precondition.age), or the run is too short"
+                "the drive was new (see precondition.age), or the run is too short".into()
             }
             (Age::None, _) => {
-                "precondition.age found no pages to overwrite (see precondition.fill)"
+                "precondition.age found no pages to overwrite (see precondition.fill)".into()
             }
-            _ => {
-                "the run is too short for a drive of this size (more requests, or a workload \
-                 file with `repeat`)"
-            }
+            _ => format!(
+                "the run is too short for a drive of this size ({} is enough)",
+                self.remedy.option(self.times())
+            ),
         }
     }
 

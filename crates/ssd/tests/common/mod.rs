@@ -144,6 +144,10 @@ impl StateCache for Memory {
         self.kept += 1;
         self.states.insert(key.into(), bytes);
     }
+
+    fn forget(&mut self, key: &str) {
+        self.states.remove(key);
+    }
 }
 
 /// Runs, and checks what must hold in every run.

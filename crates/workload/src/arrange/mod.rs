@@ -1,12 +1,14 @@
 //! What is made of workloads before a drive sees them: parts of one ([`Steps`]), several put
 //! together ([`Merge`], [`Chain`], files of parts in [`Composition`]), addresses folded into a drive
-//! ([`Fold`]); and workloads that are given row by row ([`List`], [`Table`]).
+//! ([`Fold`]), or into one of its equal parts ([`Portion`]); and workloads that are given row by row
+//! ([`List`], [`Table`]).
 
 mod chain;
 mod compose;
 mod extents;
 mod list;
 mod merge;
+mod portion;
 mod steps;
 mod table;
 mod transform;
@@ -16,6 +18,7 @@ pub use compose::{Composition, PartText};
 pub use list::List;
 pub(crate) use merge::digest_of_digests;
 pub use merge::{ClosedLoop, Merge, Part};
+pub use portion::Portion;
 pub use steps::{Slice, Steps};
 pub use table::{Facts, Pieces, Rows, See, Table, open_table};
 pub use transform::{Alignment, Fold, OutOfRange};

@@ -1,0 +1,129 @@
+//! The drive that a run for years simulates: all of a small one, some dies of a large one.
+//!
+//! Dies of a drive work side by side and share nothing that write amplification depends on: each is
+//! written in turn, and collects within its own planes. So some of them, with their share of the
+//! capacity, the buffer and the load, have the write amplification of the whole.
+
+use crate::config::{Drive, HostMode};
+use crate::run::capacity;
+use kernel::Bytes;
+use nand::{Geometry, Shape};
+use serde_json::Value;
+use std::num::NonZeroU32;
+
+/// A run that is to name years.
+#[derive(Clone, Debug)]
+pub struct Years {
+    /// The drive whose years are asked for.
+    pub whole: Box<Drive>,
+    /// The simulated drive is one of so many equal parts of it.
+    pub of: NonZeroU32,
+    /// What the workload is to the whole drive, where a part of it is simulated.
+    pub(crate) load: Option<Load>,
+    /// Why there is no model of the cells; `None`: there is one.
+    pub unmodelled: Option<String>,
+}
+
+/// What a workload is to a whole drive.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Load {
+    /// The bytes that it writes.
+    pub(crate) written: u64,
+    /// Its requests.
+    pub(crate) requests: u64,
+}
+
+/// A drive of more pages is simulated in part, where it has dies to leave out.
+const PAGES: usize = 1 << 21;
+
+impl Drive {
+    /// The drive that is simulated to name years of this one. `unmodelled` says why there is no
+    /// model of its cells, for whoever reads the result.
+    #[must_use]
+    pub fn for_years(self, unmodelled: Option<String>) -> Self {
+        self.in_parts(PAGES, unmodelled)
+    }
+
+    /// The same, of a drive that is divided until a part has at most so many pages.
+    #[must_use]
+    pub fn in_parts(self, pages: usize, unmodelled: Option<String>) -> Self {
+        let (of, shape) = self.part(pages);
+        let units = self.geometry.units();
+        let order = self.geometry.order();
+        let geometry = Geometry::new(shape)
+            .and_then(|flash| flash.with_order(order).expect("it was so").with_units(units))
+            .expect("a part of a legal drive is one");
+        let logical_pages = self.logical_pages / of.get();
+        let (physical, logical) = (geometry.pages() as f64, f64::from(logical_pages));
+        let mut part = Self {
+            geometry,
+            logical_pages,
+            over_provisioning: (physical - logical) / logical,
+            spare_factor: (physical - logical) / physical,
+            ..self.clone()
+        };
+        if of.get() > 1 {
+            let page = geometry.page_size().get();
+            let size = part.buffer.size.get();
+            if size > 0 {
+                let share = size / u64::from(of.get()) / page * page;
+                part.buffer.size = Bytes::new(share.max(page));
+            }
+            part.buffer.rate = part.buffer.rate.map(|rate| rate.part(of));
+            part.link.rate = part.link.rate.map(|rate| rate.part(of));
+            part.host.queue_depth = (part.host.queue_depth / of.get()).max(1);
+            part.echo_part(shape);
+        }
+        part.years = Some(Years { whole: Box::new(self), of, load: None, unmodelled });
+        part
+    }
+
+    /// How many parts the drive is divided into, and what one of them has: as few as make it small
+    /// enough, and of those with as many channels as there can be.
+    fn part(&self, enough: usize) -> (NonZeroU32, Shape) {
+        let own = self.geometry.flash();
+        let pages = self.geometry.pages();
+        let whole = (NonZeroU32::MIN, own);
+        // Flows have depths and places of their own, and a closed loop its queue.
+        let closed = self.host.mode != HostMode::Timestamps;
+        let most = if closed { self.host.queue_depth } else { u32::MAX };
+        if pages <= enough || !self.host.flow.is_empty() {
+            return whole;
+        }
+        let divisors = |n: u32| (1..=n).filter(move |d| n.is_multiple_of(*d));
+        let mut parts = Vec::new();
+        for channels in divisors(own.channels) {
+            for chips in divisors(own.chips_per_channel) {
+                for dies in divisors(own.dies_per_chip) {
+                    let of = channels * chips * dies;
+                    let shape = Shape {
+                        channels: own.channels / channels,
+                        chips_per_channel: own.chips_per_channel / chips,
+                        dies_per_chip: own.dies_per_chip / dies,
+                        ..own
+                    };
+                    if of <= most {
+                        parts.push((of, shape));
+                    }
+                }
+            }
+        }
+        parts.sort_by_key(|(of, shape)| (*of, shape.channels));
+        let found = parts.iter().find(|(of, _)| pages / *of as usize <= enough);
+        found
+            .or(parts.last())
+            .map_or(whole, |(of, shape)| (NonZeroU32::new(*of).expect("a divisor"), *shape))
+    }
+
+    /// Says in the resolved configuration what of a part's state is not that of the whole drive.
+    fn echo_part(&mut self, shape: Shape) {
+        let exported = capacity(self);
+        let mut put = |section: &str, key: &str, value: Value| {
+            self.resolved[section][key] = value;
+        };
+        put("geometry", "channels", shape.channels.into());
+        put("geometry", "chips-per-channel", shape.chips_per_channel.into());
+        put("geometry", "dies-per-chip", shape.dies_per_chip.into());
+        put("ftl", "logical-capacity", format!("{}B", exported.get()).into());
+    }
+}

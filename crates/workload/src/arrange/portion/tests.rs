@@ -1,0 +1,89 @@
+use super::*;
+use crate::trace::drain;
+use crate::{List, Op};
+use kernel::{Prio, Rng, Time};
+
+const PAGE: u64 = 4096;
+
+fn request(op: Op, offset: u64, len: u32) -> Request {
+    Request { at: Time::ZERO, offset, len, op, prio: Prio::Normal, flow: 0 }
+}
+
+fn portion(all: &[Request], of: u32, seed: u64, pages: u32) -> Portion {
+    let list = List::new("list", all.to_vec()).unwrap();
+    Portion::new(Box::new(list), of, seed, Bytes::new(PAGE), pages).unwrap()
+}
+
+/// Byte for byte: which bytes of the part an operation touches, found page by page.
+fn by_page(how: How, r: &Request) -> Vec<(u64, u64)> {
+    (r.offset / PAGE..r.end().div_ceil(PAGE))
+        .filter(|page| how.drawn(page / how.of) == *page && page / how.of < how.groups)
+        .map(|page| {
+            let (start, end) = (r.offset.max(page * PAGE), r.end().min((page + 1) * PAGE));
+            let shift = (page - page / how.of) * PAGE;
+            (start - shift, end - shift)
+        })
+        .collect()
+}
+
+#[test]
+fn a_request_keeps_what_it_has_in_the_pages_that_were_drawn() {
+    let mut rng = Rng::named(3, "portion");
+    let pages = 1003;
+    for of in [1, 2, 3, 8, 64] {
+        let all: Vec<Request> = (0..4000)
+            .map(|_| {
+                let most = 1 + (1 << rng.below(9));
+                let len = 512 * (1 + rng.below(most));
+                let room = u64::from(pages) * PAGE / 512 - u64::from(len / 512);
+                let ops = [Op::Read, Op::Write, Op::Trim, Op::WriteFua];
+                request(ops[rng.below(4) as usize], rng.below_u64(room) * 512, len)
+            })
+            .collect();
+        let part = portion(&all, of, 7, pages);
+        let mut flushes = 0;
+        let mut kept = Vec::new();
+        for r in &all {
+            let pieces = by_page(part.how, r);
+            // Consecutive groups, so one range.
+            assert!(pieces.windows(2).all(|w| w[0].1 == w[1].0), "{r:?}: {pieces:?}");
+            let found = part.how.part(r, &mut flushes);
+            let range = found.map(|f| (f.offset, f.end()));
+            assert_eq!(range, pieces.first().map(|p| (p.0, pieces.last().unwrap().1)), "{r:?}");
+            kept.extend(found);
+        }
+        assert_eq!(drain(&mut *part.open().unwrap()).unwrap(), kept);
+        assert_eq!(part.about().requests, Some(kept.len() as u64));
+        let written = all.iter().filter(|r| r.op.writes()).map(|r| u64::from(r.len)).sum::<u64>();
+        assert_eq!(part.written(), written);
+        if of == 1 {
+            assert_eq!(kept, all);
+        }
+    }
+}
+
+/// Whatever a workload is aligned to, a part has its share of the pages; of one page, all or nothing.
+#[test]
+fn a_part_has_its_share_of_the_pages_and_all_accesses_to_them() {
+    let pages = 1 << 16;
+    for step in [1_u64, 2, 8, 16, 64] {
+        let every = || (0..u64::from(pages)).step_by(step as usize);
+        let all: Vec<Request> = every()
+            .chain(every())
+            .map(|page| request(Op::Write, page * PAGE, PAGE as u32))
+            .collect();
+        let part = portion(&all, 8, 1, pages);
+        let kept = drain(&mut *part.open().unwrap()).unwrap();
+        let share = kept.len() as f64 * 8.0 / all.len() as f64;
+        let drawn = all.len() as f64 / 16.0; // pages that may be drawn, each with one chance in eight
+        assert!((share - 1.0).abs() < 4.0 / drawn.sqrt() * 7_f64.sqrt(), "{step}: {share}");
+        assert_eq!(kept[..kept.len() / 2], kept[kept.len() / 2..]);
+    }
+}
+
+#[test]
+fn of_flushes_one_in_so_many_is_left() {
+    let flush = request(Op::Flush, 0, 0);
+    let part = portion(&[flush; 20], 8, 1, 64);
+    assert_eq!(drain(&mut *part.open().unwrap()).unwrap().len(), 2);
+}
