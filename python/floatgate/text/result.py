@@ -209,12 +209,22 @@ _FLASH_FACTS = {
 }
 
 
+def prepared(result: Result) -> str:
+    """How the drive was filled and aged before the run."""
+    before = result.provenance.config.precondition
+    fills = {"none": "empty", "touched": "filled with what is read", "full": "full"}
+    fill = fills.get(str(before.fill), f"filled ({before.fill})")
+    ages = {"random": "aged by random writes", "workload": "aged by the workload itself"}
+    return f"before the run: {fill}, {ages.get(before.age, 'not aged')}"
+
+
 def _drive(result: Result, style: Style) -> str:
     capacity, wear = result.capacity, result.wear
     lines = [
         f"{size(capacity.logical_bytes)} of {size(capacity.physical_bytes)} exported: "
         f"over-provisioning {100 * capacity.over_provisioning:.1f} %, "
         f"spare factor {100 * capacity.spare_factor:.1f} %",
+        prepared(result),
         f"erases per block: {_spread(wear.erases)}",
     ]
     if _spread(wear.effective) != _spread(wear.erases):
