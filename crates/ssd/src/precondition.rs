@@ -134,7 +134,7 @@ pub fn precondition<K: Kit>(
     if writes_much(drive, input, pages) {
         ftl.expect_many_writes();
     }
-    let mut work = Work { ftl, progress, done: 0, total: Some(pages) };
+    let mut work = Work { ftl, progress, stage: Stage::Filling, done: 0, total: Some(pages) };
     let mut result = Preconditioned::default();
     match first {
         Some(pages) => work.write_all((0..pages).map(Lpn::from_u32))?,
@@ -142,6 +142,7 @@ pub fn precondition<K: Kit>(
     }
     work.ftl.seal_staged_pages(Time::ZERO);
     result.filled = work.done;
+    (work.stage, work.total) = (Stage::Ageing, None);
     match drive.precondition.age {
         Age::None => {}
         Age::Random => age_random(drive, &mut work, &mut result)?,
@@ -154,6 +155,7 @@ pub fn precondition<K: Kit>(
 struct Work<'a, K: Kit> {
     ftl: &'a mut Ftl<K>,
     progress: &'a mut dyn FnMut(Progress) -> bool,
+    stage: Stage,
     done: u64,
     total: Option<u64>,
 }
@@ -187,7 +189,7 @@ impl<K: Kit> Work<'_, K> {
     #[cold]
     fn report(&mut self) -> Result<(), Interrupted> {
         let (done, total) = (self.done, self.total);
-        let stage = Stage::Preconditioning;
+        let stage = self.stage;
         let goes_on = (self.progress)(Progress { stage, done, total, now: Time::ZERO });
         if goes_on { Ok(()) } else { Err(Interrupted::Stopped) }
     }
@@ -252,7 +254,6 @@ fn age<K: Kit>(
     mut stretch: impl FnMut(&mut Work<'_, K>) -> Result<(), Interrupted>,
 ) -> Result<(), Interrupted> {
     let mut flatness = Flatness::default();
-    work.total = None;
     for _ in 0..STRETCHES {
         let (before, start) = (work.reclaimed(), work.done);
         stretch(work)?;
@@ -461,7 +462,7 @@ fn read_before_written(
     let mut done = 0;
     input.each_batch(|batch| {
         done += batch.len() as u64;
-        let (stage, total, now) = (Stage::Preconditioning, input.about().requests, Time::ZERO);
+        let (stage, total, now) = (Stage::Reading, input.about().requests, Time::ZERO);
         if !progress(Progress { stage, done, total, now }) {
             return Err(Interrupted::Stopped);
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from floatgate.result.answers import ENOUGH
 from floatgate.result.run import Result
 
 SHAPES_RESULTS = False
@@ -14,6 +15,7 @@ _OF_HOST = ("overloaded", "saturated")
 _OF_READS = ("unmapped-reads",)
 _OF_RATE = ("buffer-drained",)
 _OF_FLASH = ("gc-never-ran",)
+_AMPLIFICATION = ("waf", "waf_pages")
 _BEYOND = 10
 """Requests that must be slower than a percentile, as for the warning `few-samples`."""
 
@@ -26,7 +28,7 @@ WHY: Mapping[str, str] = {
     "unmapped-reads": "reads met pages that hold nothing",
     "buffer-drained": "the rate includes the time in which the write buffer emptied",
     "gc-never-ran": "garbage collection never ran",
-    "few-samples": f"fewer than {_BEYOND} requests are slower",
+    "few-samples": "too few requests",
 }
 """The codes of the warnings that undo a verdict, and the reason in words."""
 
@@ -43,7 +45,8 @@ def doubts(measure: str, run: Result) -> list[str]:
     undo = [*_EVERYTHING, *(_OF_HOST if of_host else _OF_FLASH)]
     undo += _OF_READS if first in ("read", "all") else ()
     undo += _OF_RATE if first == "iops" else ()
-    undo += ["few-samples"] if _is_thin(measure, first, run) else ()
+    few = first in _AMPLIFICATION and run.flash.program.host < ENOUGH
+    undo += ["few-samples"] if few or _is_thin(measure, first, run) else ()
     said = {warning["code"] for warning in run.warnings}
     return [code for code in undo if code in said]
 

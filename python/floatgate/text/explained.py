@@ -248,8 +248,8 @@ ERRORS: Mapping[str, Mistake] = {
         'base = "agcr"\n[geometry]\nchannels = 2',
     ),
     "config::conflict": Mistake(
-        "Two settings say the same thing, or exclude each other.",
-        "Leave one of them out.",
+        "Two settings say the same thing, or exclude each other. The message names both, and why.",
+        "Leave one of them out, or change it as the message says.",
         "--set ftl.spare-factor=0.2 --set ftl.over-provisioning=0.25",
         "--set ftl.spare-factor=0.2",
     ),
@@ -417,6 +417,8 @@ def _told(code: str, what: Explained | Mistake, style: Style) -> str:
     lines = [filled(what.means, page_width(), "  ", "  ")]
     lines.append(filled(f"What to do: {what.do}", page_width(), "  ", "  "))
     if isinstance(what, Mistake):
+        if what.wrong:
+            lines.append("  An example of several cases that have this code:")
         for label, text in (("Wrong:", what.wrong), ("Right:", what.right)):
             for line in text.splitlines():
                 lines.append(filled(line, page_width(), f"  {label} ", " " * 9))
