@@ -5,7 +5,9 @@ import pytest
 import sample
 from floatgate import Comparison, Result
 from floatgate.result.conclusions import conclusions
+from floatgate.result.doubts import doubts
 from floatgate.text import comparison as text
+from floatgate.text.explained import WARNINGS, to_add
 
 
 def run(waf: float, workload: str = "a") -> Result:
@@ -57,6 +59,91 @@ def test_of_few_seeds_nothing_is_concluded(seeds: int, said: str) -> None:
     (line,) = conclusions(compared({"x": [2.0] * seeds, "y": [1.0] * seeds}))
     assert line.startswith(said)
     assert "--seed 1,2,3" in line
+
+
+SEEDS = {"x": [1.9, 2.0, 2.1], "y": [1.4, 1.5, 1.6]}
+
+
+def warned(comparison: Comparison, code: str, runs: list[int], age: str = "none") -> Comparison:
+    """The same with a warning in some runs, whose drives were aged like that."""
+    for i, each in enumerate(comparison.runs):
+        each.data["warnings"] = [{"code": code, "text": "it is so"}] if i in runs else []
+        each.data["provenance"]["config"]["precondition"]["age"] = age
+    return comparison
+
+
+@pytest.mark.parametrize("code", ["waf-not-steady", "not-steady", "gc-never-ran"])
+@pytest.mark.parametrize("runs", [[0], [4], [0, 1, 2, 3, 4, 5]])
+def test_a_warning_of_a_single_run_undoes_the_verdict(code: str, runs: list[int]) -> None:
+    shown = warned(compared(SEEDS), code, runs)
+    (line,) = conclusions(shown, ["waf"])
+    count = "every run" if len(runs) == 6 else f"{len(runs)} of 6 runs"
+    assert line.startswith("no verdict on WAF: ")
+    assert f" in {count} [{code}]" in line
+    page = text.page(shown, first=["waf"])
+    assert "least with" not in page
+    assert "*" not in page.partition("Host requests")[0].replace("With *", "")
+
+
+@pytest.mark.parametrize(
+    ("code", "measure", "undone"),
+    [
+        ("overloaded", "write.p99", True),
+        ("overloaded", "host.write.latency_ns.mean", True),
+        ("overloaded", "waf", False),
+        ("saturated", "read.mean", True),
+        ("gc-never-ran", "read.mean", False),
+        ("gc-never-ran", "erases", True),
+        ("waf-not-steady", "read.mean", True),
+        ("waf-not-steady", "iops", True),
+        ("unmapped-reads", "read.p99", True),
+        ("unmapped-reads", "write.p99", False),
+        ("buffer-drained", "iops", True),
+        ("buffer-drained", "write.mean", False),
+        ("closed-loop", "write.mean", False),
+        ("errors-never-mattered", "waf", False),
+    ],
+)
+def test_a_warning_undoes_what_it_is_about(code: str, measure: str, undone: bool) -> None:
+    (one,) = warned(Comparison([run(2.0)], [{}]), code, [0]).runs
+    assert (code in doubts(measure, one)) == undone
+    assert code in WARNINGS
+
+
+@pytest.mark.parametrize(
+    ("requests", "thin"),
+    [(999, ["p99", "p99.9"]), (1_000, ["p99.9"]), (9_999, ["p99.9"]), (10_000, [])],
+)
+def test_a_percentile_with_few_requests_beyond_it_has_no_verdict(
+    requests: int, thin: list[str]
+) -> None:
+    (one,) = warned(Comparison([run(2.0)], [{}]), "few-samples", [0]).runs
+    one.data["host"]["write"]["requests"] = requests
+    for name in ("p99", "p99.9"):
+        assert bool(doubts(f"write.{name}", one)) == (name in thin)
+        path = f"host.write.latency_ns.{name.replace('.', '_')}"
+        assert bool(doubts(path, one)) == (name in thin)
+    assert not doubts("write.mean", one)
+
+
+@pytest.mark.parametrize(
+    ("age", "add"),
+    [
+        ("none", "--steady --set precondition.age=workload"),
+        ("random", "--set precondition.age=workload"),
+        ("workload", ""),
+    ],
+)
+def test_the_ageing_that_fits_is_named_and_no_advice_is_what_was_done(age: str, add: str) -> None:
+    shown = warned(compared(SEEDS), "waf-not-steady", [0], age)
+    (line,) = conclusions(shown, ["waf"])
+    assert line.endswith(add or "run longer")
+    assert ("--steady" in line) == (age == "none")
+    before = {"fill": "full", "age": age}
+    assert list(to_add(["waf-not-steady"], before)) == ([add] if add else [])
+    assert list(to_add(["waf-not-steady", "gc-never-ran"], before)) == ([add] if add else [])
+    aged = {"none": "not aged", "random": "aged by random writes", "workload": "by the workload"}
+    assert aged[age] in text.page(shown)
 
 
 def test_a_run_beside_a_sweep_does_not_silence_it() -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import floatgate
 from floatgate.cli import progress as module
-from floatgate.cli.progress import Progress, RunsProgress
+from floatgate.cli.progress import Progress, RunsProgress, stages
 from floatgate.runs.batch import Standing
 from processes import LONG
 from test_cli import endless
@@ -60,14 +61,14 @@ def test_each_stage_has_one_line_where_there_is_no_terminal(
     with Progress() as progress:
         for done in range(1, 100):
             clock.now += 0.1
-            progress("preconditioning", done * 1000, 100_000, 0)
+            progress("filling", done * 1000, 100_000, 0)
         for done in range(1, 100):
             clock.now += 0.1
             progress("running", done, 100, 5 * 10**8)
     first, second = shown.getvalue().splitlines()
     # After five seconds half is done, and five are left.
-    assert re.fullmatch(r"preconditioning  5[01] %  10\.\d k pages/s  0:05 left", first), first
-    assert second.startswith("running   1 %  ")
+    assert re.fullmatch(r"filling  5[01] %  10\.\d k pages/s  0:05 left", first), first
+    assert second.startswith("running   4 %  ")
     assert "drive at 500 ms" in second
     assert "\033" not in shown.getvalue()
 
@@ -121,6 +122,84 @@ def test_several_runs_are_told_by_tenths(monkeypatch: pytest.MonkeyPatch, clock:
     assert len(others) == 11, "0.0 to 1.0"
     assert shares == sorted(shares)
     assert all(line.endswith("left") for line in others)
+
+
+def test_the_stages_are_numbered_and_none_is_whole_before_the_next(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    """What is done of a stage may reach its total, or pass it, long before the stage ends."""
+    shown = screen(monkeypatch, terminal=True)
+    plan = stages({"precondition": {"fill": "full", "age": "random"}})
+    assert plan == ["filling", "ageing", "running"]
+    assert stages({"precondition": {"fill": "none", "age": "none"}}) == ["running"]
+    with Progress() as progress:
+        progress.plan(lambda: [*plan, "advice"])
+        for stage, total in (("filling", 1_000), ("ageing", None), ("running", 1_000)):
+            for done in range(0, 1_500, 50):
+                clock.now += 0.1
+                progress(stage, done, total, 0)
+        progress.candidate(2, 9, "a drive")
+        progress("running", 500, 1_000, 0)
+    lines = [line for line in shown.getvalue().split("\r\033[K") if line]
+    numbered = {line.partition(" ")[0] for line in lines}
+    assert numbered == {"1/4", "2/4", "3/4", "4/4"}
+    assert lines[-1].startswith("4/4 advice 2 of at most 9: a drive  running  50 %")
+    assert "2/4 ageing  1.45 k pages" in "".join(lines)
+    assert "100 %" not in "".join(lines)
+    assert "0:00 left" not in "".join(lines)
+    over = [line for line in lines if line.startswith("1/4") and line.endswith("ending")]
+    assert len(over) == 10
+    assert all(" 99 % " in line for line in over)
+
+
+def test_no_rate_is_told_of_the_first_moment(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    """What was done before a stage was first seen has taken an unknown time."""
+    shown = screen(monkeypatch, terminal=True)
+    with Progress() as progress, RunsProgress() as runs:
+        for done in (1_640_000, 1_640_000, 1_641_000):
+            progress("running", done, 10**7, 0)
+            runs(Standing(2, 0, 0, 0.1, done))
+            clock.now += 1e-6
+    assert "/s" not in shown.getvalue()
+    with Progress() as progress:
+        progress("running", 5_000_000, 10**7, 0)
+        clock.now += 2
+        progress("running", 5_000_500, 10**7, 0)
+    assert "  250 requests/s" in shown.getvalue()
+
+
+def test_several_runs_say_at_once_what_they_do_and_end_when_they_do(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    shown = screen(monkeypatch, terminal=True)
+    with RunsProgress() as runs:
+        assert shown.getvalue().endswith("checking the runs")
+        clock.now += 1
+        runs(Standing(2, 0, 0, 0.0, 0, doing="2 ageing", pages=10))
+        assert shown.getvalue().endswith("0 of 2 runs   0 % [            ]  2 ageing")
+        runs(Standing(2, 1, 0, 0.999, 10))
+        assert "100 %" not in shown.getvalue()
+        runs(Standing(2, 2, 0, 1.0, 10))
+    assert "2 of 2 runs 100 % [############]" in shown.getvalue()
+    assert "0:00 left" not in shown.getvalue()
+    script = screen(monkeypatch, terminal=False)
+    with RunsProgress() as runs:
+        for pages in range(0, 60 * module.MANY, module.MANY):
+            clock.now += 1
+            runs(Standing(2, 0, 0, 0.0, 0, doing="2 ageing", pages=pages))
+    assert script.getvalue() == "0 of 2 runs   0 %  2 ageing\n"
+
+
+def test_a_comparison_tells_which_drives_are_still_made_ready() -> None:
+    heard: list[Standing] = []
+    big = {"geometry.blocks-per-plane": 256, "workload.requests": 2_000}
+    floatgate.compare(
+        "agcr", "zipf", seed=[1, 2], workers=1, set=big, steady=True, progress=heard.append
+    )
+    assert any("filling" in each.doing or "ageing" in each.doing for each in heard)
+    assert max(each.pages for each in heard) > 10**6
+    assert heard[-1].doing == ""
+    assert heard[-1].share == 1
 
 
 def test_a_run_in_a_script_says_where_it_is(tmp_path: Path) -> None:

@@ -40,7 +40,9 @@ pub(crate) struct Progress {
 impl From<ssd::Progress> for Progress {
     fn from(p: ssd::Progress) -> Self {
         let stage = match p.stage {
-            Stage::Preconditioning => "preconditioning",
+            Stage::Reading => "reading",
+            Stage::Filling => "filling",
+            Stage::Ageing => "ageing",
             Stage::Running => "running",
         };
         Self { stage, done: p.done, total: p.total, now_ns: p.now.as_ns() }

@@ -260,7 +260,8 @@ pub(crate) fn resumably<'c, K: Kit>(
     }
     let standing = kept.clone().unwrap_or_default();
     let (done, total) = (standing.filled + standing.aged, Some(pages));
-    let mut work = Work { ftl, progress, done, total, standing, checkpoints };
+    let stage = if kept.is_some() { Stage::Ageing } else { Stage::Filling };
+    let mut work = Work { ftl, progress, stage, done, total, standing, checkpoints };
     let mut result = Preconditioned::default();
     match first {
         _ if kept.is_some() => {}
@@ -273,6 +274,7 @@ pub(crate) fn resumably<'c, K: Kit>(
     }
     result.filled = work.standing.filled;
     result.aged = work.standing.aged;
+    (work.stage, work.total) = (Stage::Ageing, None);
     match drive.precondition.age {
         Age::None => {}
         Age::Random => age_random(drive, &mut work, &mut result)?,
@@ -285,6 +287,7 @@ pub(crate) fn resumably<'c, K: Kit>(
 struct Work<'a, 'c, K: Kit> {
     ftl: &'a mut Ftl<K>,
     progress: &'a mut dyn FnMut(Progress) -> bool,
+    stage: Stage,
     done: u64,
     total: Option<u64>,
     standing: Standing,
@@ -339,7 +342,7 @@ impl<K: Kit> Work<'_, '_, K> {
     #[cold]
     fn report(&mut self) -> Result<(), Interrupted> {
         let (done, total) = (self.done, self.total);
-        let stage = Stage::Preconditioning;
+        let stage = self.stage;
         let goes_on = (self.progress)(Progress { stage, done, total, now: Time::ZERO });
         if goes_on { Ok(()) } else { Err(Interrupted::Stopped) }
     }
@@ -425,7 +428,6 @@ fn age<K: Kit>(
     result: &mut Preconditioned,
     mut stretch: impl FnMut(&mut Work<'_, '_, K>) -> Result<(), Interrupted>,
 ) -> Result<(), Interrupted> {
-    work.total = None;
     while work.standing.done < u64::from(STRETCHES) {
         work.standing.aged = result.aged;
         work.checkpoint(drive.checkpoint);
@@ -661,7 +663,7 @@ fn read_before_written(
     let mut done = 0;
     input.each_batch(|batch| {
         done += batch.len() as u64;
-        let (stage, total, now) = (Stage::Preconditioning, input.about().requests, Time::ZERO);
+        let (stage, total, now) = (Stage::Reading, input.about().requests, Time::ZERO);
         if !progress(Progress { stage, done, total, now }) {
             return Err(Interrupted::Stopped);
         }

@@ -63,6 +63,7 @@ fn a_page_written_over_before_it_is_sent_costs_no_flash() {
     assert_eq!((programs(&value), number(&value["waf"])), (4, 0.01));
     assert_eq!(count(&value["end"]["at_ns"]), 399 + 4 * PROGRAM);
     assert!(warnings(&value).contains(&"buffer-never-filled"));
+    assert!(text_of(&value, "buffer-never-filled").ends_with("a buffer takes no time of its own"));
     // With room for three of the four, the least recent is sent each time: nothing is absorbed.
     let value = serve(&buffered(3, 1.0, &[]), requests);
     assert_eq!(buffer(&value, "absorbed"), 0);
@@ -607,4 +608,29 @@ fn what_a_flush_sets_off_stands_before_what_comes_later() {
     assert_eq!(count(&value["flash"]["program"]["total"]), 8 * rounds);
     let read = class_of(&value, "read");
     assert_eq!(read.totals(), (8 * PROGRAM + ERASE + READ - 1, 8 * PROGRAM - 1, ERASE, 0, READ));
+}
+
+/// Nothing is said of writes where there are none, and none took 0 ns that waited for anything:
+/// the buffer's own time, the link or a throttle.
+#[test]
+fn a_buffer_that_never_filled_says_of_writes_what_is_true() {
+    let said = |settings: &[&str], requests: Vec<_>| {
+        let drive = drive(&[&["buffer.size=64KiB", "ftl.unmapped-read=flash"], settings].concat());
+        text_of(&serve(&drive, requests), "buffer-never-filled").to_owned()
+    };
+    assert_eq!(said(&[], vec![read(0, 1), read(0, 2)]), "");
+    assert!(said(&[], vec![write(0, 1)]).contains("every write took 0 ns"));
+    for slower in ["buffer.latency=4us", "link.rate=1GB/s", "controller.write=2us"] {
+        let text = said(&[slower], vec![write(0, 1)]);
+        assert!(!text.is_empty() && !text.contains("0 ns"), "{slower}: {text}");
+    }
+    let throttled = ["policy throttle=static:target=1y:period=1ms", "reliability.endurance=1"];
+    let text = said(&throttled, (0..200).map(|i| write(i * 100_000, i % 4)).collect());
+    assert!(!text.is_empty() && !text.contains("0 ns"), "throttled: {text}");
+}
+
+/// The text of a warning; empty without it.
+fn text_of<'a>(value: &'a Value, code: &str) -> &'a str {
+    let all = value["warnings"].as_array().unwrap();
+    all.iter().find(|w| w["code"] == code).map_or("", |w| w["text"].as_str().unwrap())
 }

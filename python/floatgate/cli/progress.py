@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import sys
 import time
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self
 
 from floatgate.cli import interrupt
+from floatgate.engine import InputError
 from floatgate.terminal import control
 from floatgate.words import duration, short, terminal_width
 
@@ -23,6 +26,25 @@ QUICK = 5.0
 MANY = 1_000_000
 """Requests, and records that are checked: several runs with fewer are quick. Others carry them out,
 so that the processor time of this process says little."""
+
+
+PAGES = 20
+"""Pages that are written before a run, for the time of one request."""
+
+SOON = 0.2
+"""Seconds of a stage after which its rate can be told."""
+
+
+def stages(config: Mapping[str, Any]) -> list[str]:
+    """The stages that a run of this resolved drive may have, in order.
+
+    >>> stages({"precondition": {"fill": "full", "age": "random"}})
+    ['filling', 'ageing', 'running']
+    """
+    before = config["precondition"]
+    found = {"reading": before["fill"] == "touched", "filling": before["fill"] != "none"}
+    found |= {"ageing": before["age"] != "none", "running": True}
+    return [stage for stage, occurs in found.items() if occurs]
 
 
 class _Line:
@@ -63,12 +85,26 @@ class Progress(_Line):
 
     def __init__(self, *, quiet: bool = False, as_json: bool = False) -> None:
         super().__init__(quiet=quiet, as_json=as_json)
+        self._plan: list[str] = []
         self._stage = ""
+        self._first = 0
         self._candidate = ""
+
+    def plan(self, find: Callable[[], Sequence[str]]) -> None:
+        """Which stages are to come: each line then says which of them it is, `2/3 ageing`.
+
+        Args:
+            find: Gives the stages; it is not called where nothing is shown. What is wrong with the
+                input is left to the run to say.
+        """
+        if self._on or self._lines:
+            with suppress(InputError):
+                self._plan = list(find())
 
     def candidate(self, run: int, most: int, what: str) -> None:
         """What is run from now on, and which run of how many; a line where there is no terminal."""
-        said = f"candidate {run} of at most {most}: {what}"
+        number = self._number("advice")
+        said = f"{number}advice {run} of at most {most}: {what}"
         if self._lines:
             sys.stderr.write(f"{said}\n")
             sys.stderr.flush()
@@ -80,17 +116,27 @@ class Progress(_Line):
         if not (self._on or self._lines):
             return
         if stage != self._stage:
-            # Its rate is its own: what was done before the first call is little.
-            self._stage, self._start = stage, time.monotonic()
-        state = line(stage, done, total, now_ns, time.monotonic() - self._start)
+            # Its rate is its own: what was done before the first call has taken an unknown time.
+            self._stage, self._first, self._start = stage, done, time.monotonic()
+        elapsed = time.monotonic() - self._start
+        state = line(stage, done, total, now_ns, elapsed, self._first)
+        if not self._candidate:
+            state = self._number(stage) + state
         if not self._on:
-            if done and not self._candidate and time.process_time() - self._begun >= QUICK:
+            slow = time.process_time() - self._begun >= QUICK
+            if done and slow and elapsed >= SOON and not self._candidate:
                 self._tell(stage, state)
             return
         # One line of a terminal, or it could not be drawn over; the bar goes first.
         room = terminal_width() - 1
         drawn = self._candidate + state
         self._draw((drawn if len(drawn) <= room else _without_bar(drawn))[:room])
+
+    def _number(self, stage: str) -> str:
+        """Which stage of several it is; empty if the plan does not have it."""
+        plan = self._plan
+        shown = stage in plan and len(plan) > 1
+        return f"{plan.index(stage) + 1}/{len(plan)} " if shown else ""
 
 
 def _without_bar(line: str) -> str:
@@ -101,6 +147,12 @@ class RunsProgress(_Line):
     """Call it with the standing of a comparison; first it says which runs are made again."""
 
     _remade_told = False
+
+    def __enter__(self) -> Self:
+        """Says at once what is done first."""
+        if self._on:
+            self._draw("checking the runs")
+        return self
 
     def __call__(self, standing: Standing) -> None:
         """Draws the line anew."""
@@ -114,9 +166,10 @@ class RunsProgress(_Line):
         state = runs_line(standing, time.monotonic() - self._start)
         if self._on:
             self._draw(state)
-        elif max(standing.requests, standing.read) >= MANY:
+        elif max(standing.requests, standing.read, standing.pages // PAGES) >= MANY:
             # Several runs may take hours: each tenth of them is a stage.
-            self._tell("checking" if standing.checking else f"{standing.share:.1f}", state)
+            stage = "checking" if standing.checking else f"{standing.share:.1f}"
+            self._tell(stage if standing.requests else f"{stage} {standing.doing}", state)
 
 
 class FramesProgress(_Line):
@@ -132,33 +185,41 @@ class FramesProgress(_Line):
             self._tell("codewords", state)
 
 
-def line(stage: str, done: int, total: int | None, now_ns: int, elapsed: float) -> str:
-    """The state of a run in words.
+def line(
+    stage: str, done: int, total: int | None, now_ns: int, elapsed: float, first: int = 0
+) -> str:
+    """The state of a run in words; `first` was done when its stage began to be watched.
+
+    A stage ends with the next one: until then it has at most 99 %.
 
     >>> line("running", 250_000, 1_000_000, 3 * 10**9, 2.0)
     'running  25 % [#####               ]  125 k requests/s  drive at 3.00 s  0:06 left'
     >>> line("running", 250_000, None, 3 * 10**9, 2.0)
     'running  250 k requests  125 k requests/s  drive at 3.00 s'
-    >>> line("preconditioning", 250_000, 500_000, 0, 0.1)
-    'preconditioning  50 % [##########          ]  2.50 M pages/s  0:00 left'
+    >>> line("filling", 250_000, 500_000, 0, 0.5)
+    'filling  50 % [##########          ]  500 k pages/s  0:01 left'
+    >>> line("running", 1_000_000, 1_000_000, 3 * 10**9, 2.0)
+    'running  99 % [################### ]  500 k requests/s  drive at 3.00 s  ending'
+    >>> line("ageing", 250_000, None, 0, 0.0001)
+    'ageing  250 k pages'
     >>> line("describing", 250_000, None, 3 * 10**9, 2.0)
     'describing  250 k requests  125 k requests/s'
     >>> line("opening", 250_000, None, 0, 2.0)
     'opening  250 k records  125 k records/s'
     """
-    what = {"preconditioning": "pages", "opening": "records"}.get(stage, "requests")
-    rate = done / elapsed if elapsed > 0 else 0.0
-    if total:
-        share = min(done / total, 1.0)
-        parts = [f"{stage}{100 * share:4.0f} % [{'#' * int(20 * share):<20}]"]
-    else:
-        parts = [stage, f"{short(done)} {what}"]
+    units = {"filling": "pages", "ageing": "pages", "opening": "records"}
+    what = units.get(stage, "requests")
+    rate = (done - first) / elapsed if elapsed >= SOON else 0.0
+    so_far = f"{short(done)} {what}"
+    parts = [f"{stage} {_percent(done / total, 20)}"] if total else [stage, so_far]
     if rate > 0:
         parts.append(f"{short(round(rate))} {what}/s")
     if stage == "running":
         parts.append(f"drive at {duration(now_ns)}")
-    if total and rate > 0:
-        parts.append(_left(max(total - done, 0) / rate))
+    if total and done >= total:
+        parts.append("ending")
+    elif total and rate > 0:
+        parts.append(_left((total - done) / rate))
     return "  ".join(parts)
 
 
@@ -170,6 +231,8 @@ def runs_line(standing: Standing, elapsed: float) -> str:
     '5 of 24 runs  25 % [###         ]  30.0 k requests/s  1:30 left  1 failed'
     >>> runs_line(Standing(runs=24, finished=19, failed=0, share=0.5, requests=0, reused=14), 30.0)
     '19 of 24 runs  50 % [######      ]  0:30 left  14 were there'
+    >>> runs_line(Standing(24, 0, 0, 0.0, 0, doing="2 ageing"), 30.0)
+    '0 of 24 runs   0 % [            ]  2 ageing'
     >>> runs_line(Standing(24, 0, 0, 0.0, 0, checking=2, read=1_500_000), 30.0)
     'checking run 2 of 24  1.50 M records read'
     """
@@ -177,13 +240,14 @@ def runs_line(standing: Standing, elapsed: float) -> str:
         checked = f"checking run {standing.checking} of {standing.runs}"
         return f"{checked}  {short(standing.read)} records read"
     share = standing.share
-    parts = [
-        f"{standing.finished} of {standing.runs} runs"
-        f"{100 * share:4.0f} % [{'#' * int(12 * share):<12}]"
-    ]
-    if standing.requests and elapsed > 0:
+    ended = standing.finished == standing.runs
+    bar = _percent(share, 12, ended=ended)
+    parts = [f"{standing.finished} of {standing.runs} runs {bar}"]
+    if standing.doing:
+        parts.append(standing.doing)
+    if standing.requests and elapsed >= SOON:
         parts.append(f"{short(round(standing.requests / elapsed))} requests/s")
-    if share > 0:
+    if 0 < share < 1 and elapsed >= SOON:
         parts.append(_left(elapsed * (1 - share) / share))
     if standing.reused:
         parts.append(f"{standing.reused} were there")
@@ -192,6 +256,14 @@ def runs_line(standing: Standing, elapsed: float) -> str:
     return "  ".join(parts)
 
 
+def _percent(share: float, width: int, *, ended: bool = False) -> str:
+    """A share and its bar; what has not ended is never whole."""
+    most = 1.0 if ended else 0.99
+    share = min(share, most)
+    # 0.29 times 100 is a little less than 29.
+    return f"{int(100 * share + 1e-9):3} % [{'#' * int(width * share):<{width}}]"
+
+
 def _left(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, rest = divmod(max(round(seconds), 1), 60)
     return f"{minutes}:{rest:02} left"

@@ -53,13 +53,18 @@ def run(
     **reading: Unpack[Reading],
 ) -> None:
     """Run WORKLOAD on DRIVE: latency, write amplification and wear, split by cause."""
-    from floatgate.cli.progress import Progress
+    from floatgate.cli.progress import Progress, stages
+    from floatgate.runs.run import resolve
+    from floatgate.settings import steadied
 
     what = of_flows(workload, flow)
 
     if snapshots and out is None:
         raise IncompleteError("--snapshots is stored beside the result: say where with --out DIR")
     with Progress(quiet=quiet, as_json=as_json) as progress:
+        progress.plan(
+            lambda: stages(resolve(drive, policy=policy, set=steadied(set, steady), seed=seed))
+        )
         how = {"policy": policy, "set": set, "seed": seed, "steady": steady, "out": out}
         more: Any = how | {"record": recorded(snapshots), "progress": progress} | reading
         result = floatgate.run(drive, what, **more)

@@ -69,7 +69,7 @@ def fast_forward(
         policy: Policies by family, as for `run`; those of `throttle` are what this is about.
         set: Settings by key, as for `run`.
         seed: The seed of the run that measures `waf` and `page_write`.
-        progress: Called some ten times a second with the stage (`preconditioning`, `running`,
+        progress: Called some ten times a second with the stage (`filling`, `ageing`, `running`,
             `fast-forward`), requests or periods done, how many there are, and a time in ns.
         **reading: How a trace is read, and what is done to it (docs/traces.md):
 

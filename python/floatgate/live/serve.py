@@ -61,7 +61,7 @@ def serve(
         seed: The seed of every random stream; the drive file's where it is not given.
         out: The folder in which the result is stored, as `OUT/RUN-ID/` with `result.json` and its
             tables `requests`, `series` and `blocks`.
-        progress: Called some ten times a second with the stage (`preconditioning`; `recovering`
+        progress: Called some ten times a second with the stage (`filling`, `ageing`; `recovering`
             where a recording is replayed; `serving` as soon as clients can connect), what is done
             (page writes, then requests), how many there are, and the simulated time in ns.
         opened: Called once, before the drive is prepared, with the address for clients as NBD names

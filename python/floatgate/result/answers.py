@@ -26,21 +26,48 @@ def answer(result: Result) -> list[str]:
     """The rate, how long reads and writes took and what most of that was, write amplification."""
     seconds, host = result.simulated_seconds, result.host
     said = []
-    if seconds:
+    # A flush alone, such as that with which a server ends, asks nothing of the drive.
+    asked = sum(host[op].requests for op in ("read", "write", "trim"))
+    if not asked:
+        said.append("No request read, wrote or trimmed anything.")
+    elif seconds:
         closed = result.provenance.config.host.mode in ("queue-depth", "think-time")
         behind = any(warning["code"] == "overloaded" for warning in result.warnings)
-        rate = short(float(f"{host.all.requests / seconds:.3g}"))
+        requests = host.all.requests
+        rate = short(float(f"{requests / seconds:.3g}"))
         served = "requests a second were served"
         done = served if closed or behind else "requests a second came"
-        said.append(f"{rate} {done} ({size(host.all.bytes / seconds)}/s).")
+        few = _few(requests, "request")
+        said.append(f"{rate} {done} ({size(host.all.bytes / seconds)}/s){few}.")
+    if trimmed := host.trim.bytes:
+        said.append(f"Trims discarded {size(trimmed)} of addresses; they carry no data.")
     for op in ("read", "write"):
         if host[op].requests:
             latency = host[op].latency_ns
             mean = f"{duration(latency['mean'])} on average{_mostly(delays(host[op]))}"
-            said.append(f"A {op} took {mean}; p99 {duration(latency['p99'])}{_why(host[op])}.")
+            tail = f"p99 {duration(latency['p99'])}{_why(host[op])}"
+            if latency["p99"] < latency["mean"]:
+                tail += ", below the mean, which the slowest 1 % raise"
+            said.append(f"A {op} took {mean}; {tail}.")
     if result.waf is not None:
-        said.append(f"Write amplification {result.waf:.3f}.")
+        said.append(f"Write amplification {amplification(result)}.")
     return said
+
+
+ENOUGH = 1_000
+"""Requests, or pages that the host wrote: a rate or a write amplification of fewer is told with how
+many they were."""
+
+
+def amplification(result: Result) -> str:
+    """The write amplification, and of how many page writes where they were few."""
+    return f"{result.waf:.3f}{_few(result.flash.program.host, 'page write')}"
+
+
+def _few(count: int, what: str) -> str:
+    """How many there were, where they are few."""
+    plural = "" if count == 1 else "s"
+    return f", from only {count} {what}{plural}" if count < ENOUGH else ""
 
 
 def called(cause: str) -> str:

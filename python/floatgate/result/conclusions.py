@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from floatgate.result.comparison import Comparison
+from floatgate.result.doubts import WHY, doubts, remedy
 from floatgate.result.measures import Measure, change, find, peers
 from floatgate.result.names import label
 
@@ -38,7 +39,8 @@ def conclusions(comparison: Comparison, asked: Sequence[str] = ()) -> Iterator[s
 
     One of two variants is called better where it was with every seed, of at least three. A
     difference within that is "no difference shown". Of variants with fewer seeds nothing is
-    concluded, and that is said once.
+    concluded, and that is said once. A measure that a warning of one of the runs undoes has no
+    verdict: the reason is given instead, with the ageing that fits.
 
     Args:
         comparison: The runs.
@@ -56,6 +58,7 @@ def conclusions(comparison: Comparison, asked: Sequence[str] = ()) -> Iterator[s
         names = [label(dict(_key(comparison.variants[runs[0]]))) for runs in few]
         to = "it" if len(few) == 1 else "them"
         yield f"{ran} of {_listed(names)}: no difference to {to} can be told from chance"
+    undone: dict[tuple[str, str], dict[str, list[int]]] = {}
     for name in asked or USUAL:
         measure = find(name)
         for runs in peers(comparison):
@@ -63,9 +66,23 @@ def conclusions(comparison: Comparison, asked: Sequence[str] = ()) -> Iterator[s
             if measure.more_is_better is None or len(groups) < 2:
                 continue
             work = comparison.runs[runs[0]].workload if len(peers(comparison)) > 1 else ""
+            found = {i: doubts(name, comparison.runs[i]) for i in runs}
+            if code := next((codes[0] for codes in found.values() if codes), ""):
+                doubtful = [i for i in runs if code in found[i]]
+                undone.setdefault((work, code), {})[measure.title] = doubtful
+                continue
             known = dict(_key(comparison.variants[runs[0]])) == groups[0].varied
             first = "the first" if known else label(groups[0].varied)
             yield (f"{work}: " if work else "") + _sentence(measure, groups, first)
+
+    for (work, code), measures in undone.items():
+        most = max(measures.values(), key=len)
+        runs = next(each for each in peers(comparison) if most[0] in each)
+        every = "every run" if len(most) == len(runs) else f"{len(most)} of {len(runs)} runs"
+        said = f"{work}: " if work else ""
+        said += f"no verdict on {_listed(list(measures))}: {WHY[code]} in {every} [{code}]"
+        do = remedy(code, [comparison.runs[i] for i in most])
+        yield f"{said}; {do}" if do else said
 
 
 def _sentence(measure: Measure, groups: Sequence[Group], called: str) -> str:

@@ -13,6 +13,7 @@ from typing import NamedTuple, NoReturn
 from floatgate.hints import hint, nearest
 from floatgate.mistakes import UnknownNameError
 from floatgate.result.comparison import Comparison
+from floatgate.result.doubts import doubts
 from floatgate.result.run import Result
 from floatgate.words import duration, number, short, size
 
@@ -357,7 +358,8 @@ def _cells(measure: Measure, comparison: Comparison) -> list[Cell]:
     for first, *others in peers(comparison):
         for i in others:
             changes[i] = change(values[first], values[i])
-        marked |= {*best(measure, {i: values[i] for i in (first, *others)})}
+        if not any(doubts(measure.key, comparison.runs[i]) for i in (first, *others)):
+            marked |= {*best(measure, {i: values[i] for i in (first, *others)})}
     return [
         Cell("-" if v is None else measure.show(v), v, changes[i], i in marked)
         for i, v in enumerate(values)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -34,7 +35,8 @@ class Standing(NamedTuple):
     `reused` of the finished runs were there before, and are no part of the work. `remade` has, in
     words, which were there too and could not be taken, and why. Before the first run starts, each
     is checked: `checking` is the number of the one at hand, from 1, and `read` of the records of
-    its workload were gone through for that.
+    its workload were gone through for that. `doing` says of the runs whose drives are still made
+    ready what each does (`2 filling, 1 ageing`), and `pages` counts the pages written for that.
     """
 
     runs: int
@@ -46,6 +48,8 @@ class Standing(NamedTuple):
     remade: Sequence[str] = ()
     checking: int = 0
     read: int = 0
+    doing: str = ""
+    pages: int = 0
 
 
 Report = Callable[[Standing], object]
@@ -278,6 +282,8 @@ def _run(
     def watch(index: int, stage: str, done: int, total: int | None, _now_ns: int) -> None:
         if stage == "running":
             tally.running(index, done, total)
+        else:
+            tally.preparing(index, stage, done)
         report()
 
     try:
@@ -306,12 +312,21 @@ class _Tally:
         self._runs, self._reused, self._remade = runs, reused, remade
         self._finished = self._failed = self._requests = 0
         self._running: dict[int, tuple[int, float]] = {}
+        self._preparing: dict[int, str] = {}
+        self._pages: dict[int, int] = {}
+
+    def preparing(self, index: int, stage: str, done: int) -> None:
+        self._preparing[index] = stage
+        if stage in ("filling", "ageing"):
+            self._pages[index] = done
 
     def running(self, index: int, done: int, total: int | None) -> None:
+        self._preparing.pop(index, None)
         self._running[index] = (done, min(done / total, 1.0) if total else 0.0)
 
     def ended(self, index: int, outcome: Result | Failure) -> None:
         self._running.pop(index, None)
+        self._preparing.pop(index, None)
         self._finished += 1
         if isinstance(outcome, Failure):
             self._failed += 1
@@ -319,6 +334,7 @@ class _Tally:
             self._requests += outcome.checks.requests_served
 
     def standing(self) -> Standing:
+        stages = self._preparing.values()
         return Standing(
             runs=self._runs + self._reused,
             finished=self._finished + self._reused,
@@ -327,6 +343,8 @@ class _Tally:
             requests=self._requests + sum(done for done, _ in self._running.values()),
             reused=self._reused,
             remade=self._remade,
+            doing=", ".join(f"{n} {stage}" for stage, n in Counter(stages).items()),
+            pages=sum(self._pages.values()),
         )
 
 

@@ -56,9 +56,10 @@ def run(
         record: Which tables are stored: some of `requests`, `series`, `blocks` and `snapshots`,
             or none; by default the first three. What is not recorded costs nothing. With
             `snapshots`, `floatgate.view` shows the drive over time.
-        progress: Called some ten times a second with the stage (`opening`, `preconditioning`,
-            `running`), the records, page writes or requests done, how many there are (None where
-            unknown) and the simulated time in ns.
+        progress: Called some ten times a second with the stage (`opening`; `reading`,
+            `filling` and `ageing` where the drive is made ready; `running`), the records, requests
+            or page writes done, how many there are (None where unknown, as for `ageing`) and the
+            simulated time in ns.
         **reading: How a trace is read, and what is done to it (docs/traces.md):
 
     Returns:

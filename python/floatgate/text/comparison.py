@@ -19,6 +19,7 @@ from floatgate.result.measures import (
 from floatgate.result.names import brief, label, parted, where
 from floatgate.result.run import Result
 from floatgate.text import explained
+from floatgate.text.result import prepared
 from floatgate.words import (
     BOLD,
     RED,
@@ -131,6 +132,8 @@ def _head(comparison: Comparison, style: Style) -> str:
             facts.append(f"seed {_several(run.provenance.seed for run in runs)}")
         facts.append(f"simulated in {duration(1e9 * sum(r.timing.wall_seconds for r in runs))}")
         lines.append("; ".join(facts))
+        if "precondition.age" not in comparison.varied:
+            lines += filled(f"drives {_several(map(prepared, runs))}", page_width()).splitlines()
     if len(runs) > 1:
         of = " with the same workload" if len(peers(comparison)) > 1 else ""
         said = f"In %: the difference to the first run{of}. With *: the best."

@@ -41,10 +41,11 @@ WARNINGS: Mapping[str, Explained] = {
     "waf-not-steady": Explained(
         "The first and the second half of the run have write amplifications that differ by more "
         "than 5 %, so neither is the one that lasts.",
-        "Begin at the state that the workload itself leaves (precondition.age=workload), or make "
-        "the run longer.",
+        "Begin at the state that the workload itself leaves: fill the drive, and age it by the "
+        "workload. After --steady alone, random writes have aged it, and a workload with skew "
+        "moves on from there. Where the workload has aged the drive, make the run longer.",
         True,
-        "--steady",
+        "--steady --set precondition.age=workload",
     ),
     "no-time": Explained(
         "No request needed flash, the link, the controller or the buffer for any time, so there "
@@ -152,7 +153,10 @@ WARNINGS: Mapping[str, Explained] = {
 
 
 ADDED = {
-    "--steady": "the drive is filled and aged before the run.",
+    "--steady": "the drive is filled, and random writes age it before the run.",
+    "--set precondition.age=workload": "the workload itself ages the drive before the run.",
+    "--steady --set precondition.age=workload": "the drive is filled, and the workload itself ages "
+    "it before the run.",
     "--set precondition.fill=full": "every page holds something before the run.",
     "--set precondition.fill=touched": "what the run reads is written before it.",
 }
@@ -167,9 +171,17 @@ def to_add(codes: Iterable[str], before: Mapping[str, Any]) -> dict[str, str]:
         before: How the drive was prepared; what it was is not advised.
     """
     wanted = dict.fromkeys(WARNINGS[code].add for code in codes if code in WARNINGS)
+    by_workload = "--steady --set precondition.age=workload"
+    if by_workload in wanted:
+        wanted.pop("--steady", None)
     if before["age"] != "none":
         wanted.pop("--steady", None)
-    if "--steady" in wanted or before["fill"] not in ("none", "touched"):
+        aged = wanted.pop(by_workload, False) is None and before["age"] == "random"
+        wanted |= {"--set precondition.age=workload": None} if aged else {}
+    if any(words.startswith("--steady") for words in wanted) or before["fill"] not in (
+        "none",
+        "touched",
+    ):
         wanted = {words: None for words in wanted if "fill=" not in words}
     if before["fill"] == "touched":
         wanted.pop("--set precondition.fill=touched", None)
@@ -236,8 +248,8 @@ ERRORS: Mapping[str, Mistake] = {
         'base = "agcr"\n[geometry]\nchannels = 2',
     ),
     "config::conflict": Mistake(
-        "Two settings say the same thing, or exclude each other.",
-        "Leave one of them out.",
+        "Two settings say the same thing, or exclude each other. The message names both, and why.",
+        "Leave one of them out, or change it as the message says.",
         "--set ftl.spare-factor=0.2 --set ftl.over-provisioning=0.25",
         "--set ftl.spare-factor=0.2",
     ),
@@ -405,6 +417,8 @@ def _told(code: str, what: Explained | Mistake, style: Style) -> str:
     lines = [filled(what.means, page_width(), "  ", "  ")]
     lines.append(filled(f"What to do: {what.do}", page_width(), "  ", "  "))
     if isinstance(what, Mistake):
+        if what.wrong:
+            lines.append("  An example of several cases that have this code:")
         for label, text in (("Wrong:", what.wrong), ("Right:", what.right)):
             for line in text.splitlines():
                 lines.append(filled(line, page_width(), f"  {label} ", " " * 9))

@@ -230,6 +230,15 @@ def advised(advice: Advice, *, colour: bool = False) -> str:
         _drive("over-provisioning", data["over_provisioning"]),
         _drive("capacity", data["capacity"]),
     ]
+    if above := [
+        row[0]
+        for row, each in zip(rows[1:], data["throttles"], strict=True)
+        if each["page_write_ns"] + each["page_delay_ns"]["p99"] < each["page_response_ns"]
+    ]:
+        facts.append(
+            f"the mean of {', '.join(above)} is above its p99, because the slowest 1 % of its page "
+            "writes raise it"
+        )
     facts.append(f"found by {data['runs']} runs of other drives, without throttle")
     body += "\n" + "\n".join(map(wrapped, facts))
     return section(title, body, style)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from floatgate.result.answers import FEW, answer, called
+from floatgate.result.answers import FEW, amplification, answer, called
 from floatgate.result.run import Result
 from floatgate.result.values import OPERATIONS, SOURCES, data, delays, slowest
 from floatgate.text import explained
@@ -85,16 +85,19 @@ def _host(result: Result, style: Style) -> str:
         host = result.host[op]
         latency = host.latency_ns
         times = [duration(latency[key]) for key in ("mean", "p50", "p99", "p99_9", "max")]
-        iops = short(float(f"{host.requests / seconds:.3g}")) if seconds else "-"
+        iops = _iops(host.requests, seconds)
         rows.append([op, short(host.requests), data(op, host.bytes), iops, *times])
     body = table(rows)
-    if trimmed := result.host.trim.bytes:
-        body += f"\nTrims discarded {size(trimmed)} of addresses; they carry no data."
     cells = result.flash.page_latency_ns
     pages = [f"{op} {duration(cells[op]['mean'])}" for op in ("read", "write") if cells[op]["mean"]]
     if pages:
         body += f"\npage latency in flash, mean: {', '.join(pages)}"
     return section("Host requests: latency from arrival to completion", body, style)
+
+
+def _iops(requests: int, seconds: float) -> str:
+    """Requests a second; a few requests have no rate."""
+    return short(float(f"{requests / seconds:.3g}")) if seconds and requests >= 10 else "-"
 
 
 def _operations(result: Result) -> list[str]:
@@ -153,7 +156,7 @@ def _flows(result: Result, style: Style) -> str:
         host = flow["all"]
         latency = host["latency_ns"]
         times = [duration(latency[key]) for key in ("mean", "p99", "p99_9", "max")]
-        iops = short(float(f"{host['requests'] / seconds:.3g}")) if seconds else "-"
+        iops = _iops(host["requests"], seconds)
         rows.append([_shortened(name), short(host["requests"]), size(host["bytes"]), iops, *times])
     return section("Flows", table(rows), style) if flows else ""
 
@@ -196,7 +199,7 @@ def _flash(result: Result, style: Style) -> str:
     facts += [f"{number(flash[key])} {words}" for key, words in _FLASH_FACTS.items() if flash[key]]
     if facts:
         body += "\n" + wrapped("; ".join(facts))
-    waf = "" if result.waf is None else f": write amplification {result.waf:.3f}"
+    waf = "" if result.waf is None else f": write amplification {amplification(result)}"
     return section(f"Flash operations by source{waf}", body, style)
 
 
@@ -209,12 +212,22 @@ _FLASH_FACTS = {
 }
 
 
+def prepared(result: Result) -> str:
+    """How the drive was filled and aged before the run."""
+    before = result.provenance.config.precondition
+    fills = {"none": "empty", "touched": "filled with what is read", "full": "full"}
+    fill = fills.get(str(before.fill), f"filled ({before.fill})")
+    ages = {"random": "aged by random writes", "workload": "aged by the workload itself"}
+    return f"before the run: {fill}, {ages.get(before.age, 'not aged')}"
+
+
 def _drive(result: Result, style: Style) -> str:
     capacity, wear = result.capacity, result.wear
     lines = [
         f"{size(capacity.logical_bytes)} of {size(capacity.physical_bytes)} exported: "
         f"over-provisioning {100 * capacity.over_provisioning:.1f} %, "
         f"spare factor {100 * capacity.spare_factor:.1f} %",
+        prepared(result),
         f"erases per block: {_spread(wear.erases)}",
     ]
     if _spread(wear.effective) != _spread(wear.erases):

@@ -80,11 +80,12 @@ fn read_nothing_written<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
 }
 
 fn buffer_never_filled<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+    let writes = &e.stats.classes[Class::Write as usize];
     if let Some(buffer) = e.sim.buffer()
         && buffer.most < buffer.places
+        && writes.requests > 0
     {
-        let writes = e.stats.classes[Class::Write as usize].delays.all();
-        let took = writes.buffer + writes.link + writes.controller > 0;
+        let took = writes.latency.sum_ns() > 0;
         tell(
             "buffer-never-filled",
             format!(

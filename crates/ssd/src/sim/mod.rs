@@ -56,8 +56,12 @@ pub struct Progress<S = Stage> {
 /// The stages of a run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Stage {
-    /// The drive is filled and aged.
-    Preconditioning,
+    /// The workload is read to find the pages that must be there before the run.
+    Reading,
+    /// These pages are written.
+    Filling,
+    /// The drive is written until its write amplification is flat: how much is not known before.
+    Ageing,
     /// Requests are served.
     Running,
 }

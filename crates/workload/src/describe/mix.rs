@@ -74,7 +74,13 @@ impl Mix {
             let (requests, bytes) = (self.requests[op as usize], self.bytes[op as usize]);
             let bytes_share = if op == Op::Trim { None } else { share(bytes, data) };
             let requests_share = share(requests, all);
-            OfOp { requests, bytes, requests_share, bytes_share, mean_bytes: share(bytes, requests) }
+            OfOp {
+                requests,
+                bytes,
+                requests_share,
+                bytes_share,
+                mean_bytes: share(bytes, requests),
+            }
         };
         Requests {
             read: op(Op::Read),
