@@ -161,10 +161,10 @@ impl<'a> Steadiness<'a> {
         low *= self.padded * (1.0 - STEADY);
         high = (high * self.in_idle_time()).min(self.most().max(high));
         high *= self.padded * (1.0 + STEADY);
-        if self.turned_over() {
-            // A run as long as that is evidence, too.
-            let wafs = self.halves.unwrap_or_default().map(|half| half.waf_pages());
-            for waf in wafs {
+        let halves = self.halves.unwrap_or_default();
+        if halves.iter().all(|half| half.reclaimed >= ENOUGH) {
+            // What was measured in time is evidence, too.
+            for waf in halves.map(|half| half.waf_pages()) {
                 low = low.min(waf * (1.0 - STEADY));
                 high = high.max(waf * (1.0 + STEADY));
             }
@@ -216,15 +216,11 @@ impl<'a> Steadiness<'a> {
         random_waf(physical, f64::from(self.drive.logical_pages))
     }
 
-    /// How many times as much is programmed if blocks are collected in idle time, before their pages
-    /// have died: ageing knows no time.
+    /// How many times as much is programmed if blocks are collected in idle time: so many are kept
+    /// free, and as many more are reclaimed before their pages have died. Ageing knows no time.
     fn in_idle_time(&self) -> f64 {
-        let gc = &self.drive.ftl.gc;
-        if gc.background_stop == 0 {
-            1.0
-        } else {
-            self.random_without(gc.background_stop) / self.random_without(0)
-        }
+        let blocks = 2 * self.drive.ftl.gc.background_stop;
+        self.random_without(blocks) / self.random_without(0)
     }
 
     /// How many times as long a run brings the drive to a state of its own and reclaims enough.
@@ -321,11 +317,12 @@ impl<'a> Steadiness<'a> {
         if self.level() || self.age == Age::Workload && self.goes_on() {
             return Steady;
         }
-        Moving(format!(
-            "write amplification was still moving: {} ({} is enough)",
-            self.moved([first, second]),
-            self.remedy.option(self.times())
-        ))
+        let mut why =
+            format!("write amplification was still moving: {}", self.moved([first, second]));
+        if self.drive.years.is_some() {
+            why += &format!(" ({} is enough)", self.remedy.option(self.times()));
+        }
+        Moving(why)
     }
 
     fn moved(&self, halves: [Stretch; 2]) -> String {
