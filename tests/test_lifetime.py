@@ -149,7 +149,7 @@ def test_a_drive_that_ages_by_its_file_keeps_to_it(tmp_path: Path) -> None:
 def test_years_do_not_hang_on_the_state_before_the_run(
     workload: str, own: dict[str, object]
 ) -> None:
-    """Whatever ageing is asked for: the same years, or none."""
+    """Whatever ageing is asked for: the same years, or a range that has them inside."""
     wanted = life(workload, own)
     assert wanted.why is None
     assert wanted.simulated.waf_steady
@@ -164,7 +164,11 @@ def test_years_do_not_hang_on_the_state_before_the_run(
                 for term in (other.rated, other.with_recovery):
                     assert term.years is term.tbw_bytes is term.dwpd is None
                 target = other.target
-                assert target.reached is target.used is target.cycles is other.cycle_hours is None
+                assert target.used is target.cycles is other.cycle_hours is None
+                ends = other.range.years
+                assert ends.low <= wanted.rated.years <= ends.high, asked
+                agree = (ends.low >= target.years) == (ends.high >= target.years)
+                assert target.reached == (ends.low >= target.years if agree else None)
     # A run that writes all flash again and again makes its own state, unless data stay in the
     # order in which they were filled.
     long = own | {"workload.requests": 300_000}
@@ -202,9 +206,13 @@ def test_with_little_evidence_there_is_a_range_with_its_reason(
     low, high = found.range.years.low, found.range.years.high
     assert 0 < low <= high
     # Years and bytes at the two write amplifications, by the formulas of docs/physics.md.
-    tbw = 3000 * result.capacity.physical_bytes / found.range.waf.high
-    assert found.range.tbw_bytes.low == pytest.approx(tbw)
-    assert low == pytest.approx(tbw / found.host_bytes_per_day / 365)
+    most, least = (
+        3000 * result.capacity.physical_bytes / found.range.waf[end] for end in ("low", "high")
+    )
+    assert (found.range.tbw_bytes.low, found.range.tbw_bytes.high) == pytest.approx((least, most))
+    assert high == pytest.approx(most / found.host_bytes_per_day / 365)
+    # The least counts to the last request only.
+    assert low == pytest.approx(least / found.host_bytes_per_day / 365, rel=0.05)
     page = lifetime_text.page(result)
     first = " ".join(page.split())
     assert re.search(r"The drive lasts [\d.,]+ to [\d.,]+ years", first)
@@ -238,10 +246,11 @@ def test_without_writes_nothing_wears() -> None:
 def test_more_of_a_trace_gives_years_within_the_range_of_less(drive: str, tmp_path: Path) -> None:
     """The named `--repeat` is enough, and what it gives was possible before."""
     order = random.Random(4)
-    path = trace(tmp_path, [order.randrange(4_000) for _ in range(6_000)], 16_384)
-    own = {"geometry.blocks-per-plane": 32, "ftl.spare-factor": 0.3}
+    pages = [order.randrange(4_000) for _ in range(1_500)] * 2
+    own = {"geometry.blocks-per-plane": 96, "ftl.spare-factor": 0.3}
     if drive == "agcr":
-        own |= {"geometry.channels": 1, "geometry.chips-per-channel": 1}
+        own |= {"geometry.channels": 2, "geometry.chips-per-channel": 2}
+    path = trace(tmp_path, pages[: 200 if drive == "agcr" else None] * 2, 16_384)
     short = floatgate.lifetime(drive, path, set=own).lifetime
     assert short.why is not None
     low, high = short.range.years.low, short.range.years.high
@@ -355,8 +364,9 @@ def test_a_model_that_is_off_changes_no_years() -> None:
     off = floatgate.lifetime("agcr", "random-write", set=SMALL | {"reliability.model": "off"})
     assert off.lifetime.not_modelled == "`reliability.model` is off"
     assert on.lifetime.not_modelled is None
-    assert off.lifetime.rated.years == pytest.approx(on.lifetime.rated.years)
-    assert off.lifetime.rated.tbw_bytes == pytest.approx(on.lifetime.rated.tbw_bytes)
+    # Reading takes longer where errors are corrected, so that a few blocks are collected later.
+    assert off.lifetime.rated.years == pytest.approx(on.lifetime.rated.years, rel=0.01)
+    assert off.lifetime.rated.tbw_bytes == pytest.approx(on.lifetime.rated.tbw_bytes, rel=0.01)
     for key in ("with_recovery", "end_of_life", "jesd218"):
         assert off.data["lifetime"][key] is None
         assert on.data["lifetime"][key] is not None

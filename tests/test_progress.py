@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import floatgate
+from floatgate.cli import ageing
 from floatgate.cli import progress as module
 from floatgate.cli.progress import Progress, RunsProgress, stages
 from floatgate.runs.batch import Standing
@@ -105,6 +106,40 @@ def test_a_program_that_is_watched_on_a_terminal_shows_how_far_it_is(
     assert "running  50 % [##########          ]" in shown.getvalue()
     assert "\n" not in shown.getvalue()
     assert shown.getvalue().endswith("\r\033[K"), "and nothing is left of it"
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_long_ageing_begins_with_what_it_takes_and_what_is_cheaper(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock, terminal: bool
+) -> None:
+    screen = Screen(terminal)
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(ageing, "time", clock)
+    config: dict[str, object] = {
+        "precondition": {"age": "random"},
+        "geometry": {"blocks-per-plane": 512},
+        "ftl": {"logical-capacity": "512GB"},
+    }
+
+    def filling(config: dict[str, object], rate: int) -> str:
+        screen.truncate(0)
+        told = ageing.Foretold(lambda *_: None, "modern-tlc", lambda: config)
+        for second in range(4):
+            told("preconditioning", second * rate, 125_000_000, 0)
+            clock.now += 1.0
+        told("preconditioning", 126_000_000, None, 0)
+        return screen.getvalue()
+
+    # 125 million pages at 10 million a second take 12.5 s; ageing writes two to four times as many,
+    # each of which takes seven times as long: 187.5 to 362.5 s.
+    said = filling(config, 10_000_000)
+    assert "ageing 477 GiB takes about 3 to 6 minutes" in said
+    assert "modern-tlc-small" in said
+    assert "geometry.blocks-per-plane=128" in said
+    assert "resumed" in said
+    assert said.count("takes about") == 1
+    assert filling(config, 125_000_000) == "", "it is quick"
+    assert filling(config | {"precondition": {"age": "none"}}, 10_000_000) == "", "nothing is aged"
 
 
 def test_several_runs_are_told_by_tenths(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:

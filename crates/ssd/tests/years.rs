@@ -65,8 +65,8 @@ const LARGE: [&str; 10] = [
 fn a_part_has_the_write_amplification_of_the_whole() {
     for (pattern, own) in [
         ("random-write", &["workload.size=2KiB", "workload.align=512B"][..]),
-        ("random-write", &["workload.size=16KiB", "workload.span=30MiB"]),
-        ("hot-cold", &["workload.read-share=0.5", "workload.requests=800000"]),
+        ("zipf", &["workload.size=8KiB"]),
+        ("hot-cold", &["workload.size=16KiB", "workload.read-share=0.5"]),
     ] {
         let drive = drive(&[&LARGE[..], own].concat());
         let whole = years(&drive, pattern, usize::MAX);

@@ -53,20 +53,23 @@ def run(
     **reading: Unpack[Reading],
 ) -> None:
     """Run WORKLOAD on DRIVE: latency, write amplification and wear, split by cause."""
+    from floatgate.cli.ageing import Foretold
     from floatgate.cli.progress import Progress, stages
-    from floatgate.runs.run import resolve
-    from floatgate.settings import steadied
 
     what = of_flows(workload, flow)
 
     if snapshots and out is None:
         raise IncompleteError("--snapshots is stored beside the result: say where with --out DIR")
     with Progress(quiet=quiet, as_json=as_json) as progress:
-        progress.plan(
-            lambda: stages(resolve(drive, policy=policy, set=steadied(set, steady), seed=seed))
-        )
+
+        def resolved() -> dict[str, Any]:
+            return _resolved(drive, policy, set, seed, steady)
+
+        progress.plan(lambda: stages(resolved()))
         how = {"policy": policy, "set": set, "seed": seed, "steady": steady, "out": out}
-        more: Any = how | {"record": recorded(snapshots), "progress": progress} | reading
+        told = Foretold(progress, drive, resolved)
+        watch = progress if quiet or as_json else told
+        more: Any = how | {"record": recorded(snapshots), "progress": watch} | reading
         result = floatgate.run(drive, what, **more)
         lost = _lost(result, drive, what, more) if alone else None
     with kept(lambda: place_of(result)):
@@ -80,6 +83,16 @@ def run(
             print(f"\n{text.beside(lost, colour=colour_wanted())}")
         if result.folder is not None:
             print(f"\nResult: {result.folder}")
+
+
+def _resolved(
+    drive: str, policy: list[str], set: list[str], seed: int | None, steady: bool
+) -> dict[str, Any]:
+    """The drive as the run has it."""
+    from floatgate.runs.run import resolve
+    from floatgate.settings import steadied
+
+    return resolve(drive, policy=policy, set=steadied(set, steady), seed=seed)
 
 
 def _lost(result: floatgate.Result, drive: str, workload: str, more: Any) -> Any:

@@ -165,8 +165,11 @@ pub(crate) fn lifetime<K: Kit>(
     // The same between two write amplifications.
     let asked = drive.years.is_some() && !steady && seconds > 0.0 && all.written > 0.0;
     let bounds = steadiness.range().filter(|_| asked);
-    let range = bounds.map(|wafs| {
-        let [most, least] = wafs.map(|waf| all.physical * seconds / (waf * all.written) / HOUR);
+    // Of a short run the collection after its last request is a part.
+    let served = (stats.end_ns as f64 * 1e-9).min(seconds);
+    let hours_of = |waf: f64, seconds: f64| all.physical * seconds / (waf * all.written) / HOUR;
+    let cycles_take = bounds.map(|[low, high]| [hours_of(high, served), hours_of(low, seconds)]);
+    let range = bounds.zip(cycles_take).map(|(wafs, [least, most])| {
         let ends = |low: Option<f64>, high: Option<f64>| json!({ "low": low, "high": high });
         let years = |cycles: f64, hours: f64| finite(cycles * hours * HOUR / YEAR_SECONDS);
         let tbw = wafs.map(|waf| bytes_of(rated, waf));
@@ -184,9 +187,7 @@ pub(crate) fn lifetime<K: Kit>(
     });
     // Whether the target is reached is known where both ends of the range agree.
     let reached = |by: &dyn Fn(f64) -> f64| {
-        let by_ends = bounds.map(|wafs| {
-            wafs.map(|waf| by(at(all.physical * seconds / (waf * all.written) / HOUR)) <= rated)
-        });
+        let by_ends = cycles_take.map(|ends| ends.map(|hours| by(at(hours)) <= rated));
         by_ends.and_then(|[one, other]| (one == other).then_some(one))
     };
     let target = json!({

@@ -74,7 +74,7 @@ fn rounded_up(n: f64) -> u64 {
 /// ones and reclaims its oldest block: whoever looks for one with fewer valid pages has less to move.
 fn random_waf(physical: f64, logical: f64) -> f64 {
     // Of a page written a whole round ago, e^-(host writes per page) is still valid.
-    let round = physical / logical;
+    let round = (physical / logical).max(1.0 + 1e-3);
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..60 {
         let valid = (low + high) / 2.0;
@@ -159,11 +159,12 @@ impl<'a> Steadiness<'a> {
             widen(self.most());
         }
         low *= self.padded * (1.0 - STEADY);
+        high = (high * self.in_idle_time()).min(self.most().max(high));
         high *= self.padded * (1.0 + STEADY);
-        if self.turned_over() {
-            // A run as long as that is evidence, too.
-            let wafs = self.halves.unwrap_or_default().map(|half| half.waf_pages());
-            for waf in wafs {
+        let halves = self.halves.unwrap_or_default();
+        if halves.iter().all(|half| half.reclaimed >= ENOUGH) {
+            // What was measured in time is evidence, too.
+            for waf in halves.map(|half| half.waf_pages()) {
                 low = low.min(waf * (1.0 - STEADY));
                 high = high.max(waf * (1.0 + STEADY));
             }
@@ -201,13 +202,25 @@ impl<'a> Steadiness<'a> {
 
     /// The most that a workload programs for each page that is written, in pages.
     fn most(&self) -> f64 {
+        let seen = self.state.waf.max(self.whole.waf_pages());
+        (self.random_without(0) * BEYOND_RANDOM).max(seen)
+    }
+
+    /// What random writes over the whole drive program for each page, if so many more blocks of each
+    /// plane are kept free.
+    fn random_without(&self, blocks: u32) -> f64 {
         let geometry = &self.drive.geometry;
         // Blocks that are kept free or open in each plane.
-        let apart = f64::from(self.drive.ftl.gc.stop + 2) * geometry.planes() as f64;
+        let apart = f64::from(self.drive.ftl.gc.stop + 2 + blocks) * geometry.planes() as f64;
         let physical = geometry.pages() as f64 - apart * f64::from(geometry.pages_per_block());
-        let random = random_waf(physical, f64::from(self.drive.logical_pages));
-        let seen = self.state.waf.max(self.whole.waf_pages());
-        (random * BEYOND_RANDOM).max(seen)
+        random_waf(physical, f64::from(self.drive.logical_pages))
+    }
+
+    /// How many times as much is programmed if blocks are collected in idle time: so many are kept
+    /// free, and as many more are reclaimed before their pages have died. Ageing knows no time.
+    fn in_idle_time(&self) -> f64 {
+        let blocks = 2 * self.drive.ftl.gc.background_stop;
+        self.random_without(blocks) / self.random_without(0)
     }
 
     /// How many times as long a run brings the drive to a state of its own and reclaims enough.
@@ -304,7 +317,12 @@ impl<'a> Steadiness<'a> {
         if self.level() || self.age == Age::Workload && self.goes_on() {
             return Steady;
         }
-        Moving(format!("write amplification was still moving: {}", self.moved([first, second])))
+        let mut why =
+            format!("write amplification was still moving: {}", self.moved([first, second]));
+        if self.drive.years.is_some() {
+            why += &format!(" ({} is enough)", self.remedy.option(self.times()));
+        }
+        Moving(why)
     }
 
     fn moved(&self, halves: [Stretch; 2]) -> String {

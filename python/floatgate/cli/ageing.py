@@ -1,0 +1,96 @@
+"""Before a long ageing: how long it takes, and what is cheaper."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+from floatgate.terminal import control
+from floatgate.words import size
+
+SHAPES_RESULTS = False
+
+LOOK = 1.0
+"""Seconds after which the rate of filling is known."""
+LONG = 60.0
+"""Seconds: of what takes less nothing is said."""
+CAPACITIES = (2, 4)
+"""How often ageing writes the capacity, at least and at most, until write amplification is flat."""
+COSTS = 7
+"""How many times as long as a page that fills the drive a page takes that ages it."""
+
+Progress = Callable[[str, int, int | None, int], object]
+
+
+class Foretold:
+    """Passes progress on, and says once what a long ageing takes."""
+
+    def __init__(self, progress: Progress, drive: str, config: Callable[[], dict[str, object]]):
+        """`config` resolves the drive, and is asked only where filling it takes long."""
+        self._progress, self._drive, self._config = progress, drive, config
+        self._begun: float | None = None
+        self._said = False
+
+    def __call__(self, stage: str, done: int, total: int | None, now_ns: int) -> None:
+        """Takes what `floatgate.run` says of how far it is."""
+        if not self._said and total and stage == "filling":
+            if self._begun is None:
+                self._begun = time.monotonic() - 1e-9
+            elapsed = time.monotonic() - self._begun
+            if elapsed >= LOOK and done > 0:
+                self._said = True
+                self._say(total * elapsed / done)
+        self._progress(stage, done, total, now_ns)
+
+    def _say(self, filling: float) -> None:
+        least, most = (filling * (1 + COSTS * times) for times in CAPACITIES)
+        if least < LONG:
+            return
+        config = self._config()
+        if _of(config, "precondition", "age") == "none":
+            return
+        start = control("\r\033[K") if sys.stderr.isatty() else ""
+        sys.stderr.write(f"{start}{foretelling(self._drive, config, least, most)}\n")
+        sys.stderr.flush()
+
+
+def foretelling(drive: str, config: dict[str, object], least: float, most: float) -> str:
+    """The line: how long ageing takes in seconds, from least to most, and what is cheaper.
+
+    >>> config = {"ftl": {"logical-capacity": "512GB"}, "geometry": {"blocks-per-plane": 512}}
+    >>> print(foretelling("modern-tlc", config, 150.0, 290.0))
+    filling and ageing 477 GiB takes about 2 to 5 minutes; an interrupted ageing is resumed.
+    Cheaper: the drive modern-tlc-small, or --set geometry.blocks-per-plane=128; for years,
+    `floatgate lifetime` simulates a few dies
+    """
+    from floatgate.lists import drives
+
+    cheaper = [f"the drive {drive}-small"] if f"{drive}-small" in drives() else []
+    blocks = _of(config, "geometry", "blocks-per-plane")
+    if isinstance(blocks, int) and blocks >= 256:
+        cheaper.append(f"--set geometry.blocks-per-plane={blocks // 4}")
+    exported = _bytes(str(_of(config, "ftl", "logical-capacity")))
+    minutes = f"{least / 60:.0f} to {most / 60:.0f} minutes"
+    return (
+        f"filling and ageing {exported} takes about {minutes}; an interrupted ageing is resumed.\n"
+        f"Cheaper: {', or '.join(cheaper) or 'a smaller drive'}; for years,\n"
+        "`floatgate lifetime` simulates a few dies"
+    )
+
+
+def _of(config: dict[str, object], section: str, key: str) -> object:
+    found = config.get(section)
+    return found.get(key) if isinstance(found, dict) else None
+
+
+def _bytes(text: str) -> str:
+    """A capacity as pages show it.
+
+    >>> _bytes("512GB"), _bytes("1048576B"), _bytes("2GiB")
+    ('477 GiB', '1.00 MiB', '2.00 GiB')
+    """
+    units = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+    units |= {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+    number = text.rstrip("kKMGTiB")
+    return size(float(number) * units[text[len(number) :]])
