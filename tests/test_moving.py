@@ -907,7 +907,7 @@ def test_numbers_that_no_drive_has_are_messages(
     paths = theirs(tmp_path, [synthetic()], drive=values)
     for some in (paths, paths[:1]):
         with pytest.raises(InputError):
-            [check(each) for each in convert(*some)]
+            check(next(iter(convert(*some))))
 
 
 def test_a_parameter_that_is_given_again_is_told(tmp_path: Path) -> None:
