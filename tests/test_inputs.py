@@ -45,7 +45,8 @@ COMMANDS: dict[str, tuple[list[str], set[str]]] = {
     "config convert": (["config", "convert", "X", "-o", "converted"], {"mqsim", "ssdsim"}),
     "trace describe": (["trace", "describe", "X"], {"trace", "workload", "recording"}),
     "trace convert": (
-        ["trace", "convert", "X", "-o", "some.parquet", "--force"], {"trace", "workload", "recording"}
+        ["trace", "convert", "X", "-o", "some.parquet", "--force"],
+        {"trace", "workload", "recording"},
     ),
     "trace fit": (["trace", "fit", "X", "-o", "fit.toml"], {"trace", "recording"}),
     "sweep": (["sweep", "X", "--dry-run"], {"experiment"}),
