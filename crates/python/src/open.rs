@@ -577,4 +577,3 @@ fn is_file(name: &str, place: &Path) -> bool {
     let built_in = || name.contains(':') || Pattern::from_name(name).is_some();
     name.contains(['/', '\\', '.']) || place.exists() && !(place.is_dir() && built_in())
 }
-
