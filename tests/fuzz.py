@@ -29,9 +29,13 @@ import floatgate
 from damage import value_of
 from floatgate import engine
 from floatgate.experiments.model import Experiment
+from floatgate.migrate import convert
 from floatgate.result.folder import RESULT, SEAL
 from floatgate.result.run import Result
 from floatgate.workloads import parquet
+
+sys.path.append(str(Path(__file__).parent.parent / "scripts"))
+from docsite.examples import EXAMPLES
 
 MEMORY = 4 << 30  # bytes of address space; a few hundred MiB are in use
 HANG = 60  # seconds for one input
@@ -295,8 +299,21 @@ def whole_run(rng: random.Random, folder: Path) -> None:
         floatgate.run("agcr", path, set={"host.out-of-range": beyond}, skip_bad=skip)
 
 
+def foreign(rng: random.Random, folder: Path) -> None:
+    """Parameters of another simulator, alone or a drive with its workloads."""
+    names = rng.choice([["ssdconfig.xml"], ["workload.xml"], ["page.parameters"],
+                        ["ssdconfig.xml", "workload.xml"]])  # fmt: skip
+    paths = [folder / name for name in names]
+    for path in paths:
+        raw = EXAMPLES[path.name].encode()
+        path.write_bytes(damage(rng, raw) if rng.random() < 0.7 else raw)
+    for converted in convert.convert(*paths, out=folder):
+        convert.check(converted)
+
+
 READERS: dict[str, Callable[[random.Random, Path], None]] = {
-    "runs": whole_run, "experiments": experiment, "results": result, "tables": table,
+    "foreign": foreign, "runs": whole_run, "experiments": experiment, "results": result,
+    "tables": table,
 }  # fmt: skip
 
 

@@ -47,21 +47,21 @@ def one(words: list[str]) -> list[Any]:
         if pid == 0:
             child(words, out, err)
         end = time.monotonic() + PATIENCE
-        while True:
+        code: int | None = None
+        while time.monotonic() < end:
             done, status = os.waitpid(pid, os.WNOHANG)
             if done:
-                break
-            if time.monotonic() > end:
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-                status = None
+                code = os.waitstatus_to_exitcode(status)
                 break
             time.sleep(0.002)
+        else:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
         texts = []
         for file in (out, err):
             file.seek(0)
             texts.append(file.read().decode(errors="backslashreplace"))
-    return [None if status is None else os.waitstatus_to_exitcode(status), *texts]
+    return [code, *texts]
 
 
 if __name__ == "__main__":

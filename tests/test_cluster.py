@@ -3,10 +3,13 @@
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -291,3 +294,38 @@ def test_the_command_line_sends_a_sweep(
         1000,
         2000,
     ]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [None, b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"NBDMAGICIHAVEOPT\0\3", b"\xff" * 100],
+    ids=["hangs", "closes", "http", "nbd", "binary"],
+)
+def test_another_service_at_the_address_is_a_message(
+    said: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("floatgate.cluster.PATIENCE", 2)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        done = threading.Event()
+
+        def serve() -> None:
+            while not done.is_set():
+                try:
+                    stream, _ = listener.accept()
+                except OSError:
+                    return
+                with stream, suppress(OSError):
+                    if said is None:
+                        done.wait(60)
+                    else:
+                        stream.sendall(said)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(InputError, match=f"no scheduler answers at {address} ") as refused:
+            Cluster(address).cores()
+        assert refused.value.code == "service::address"
+        done.set()
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()

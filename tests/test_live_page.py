@@ -132,6 +132,28 @@ def test_pages_may_load_nothing_from_elsewhere(page: Server) -> None:
     assert headers["Cache-Control"] == "no-store"
 
 
+@pytest.mark.parametrize("what", ["", "report?set={}"])
+def test_only_scripts_and_styles_with_the_nonce_of_the_answer_run(
+    page: Server, stored: Path, what: str
+) -> None:
+    """A new one for each answer, and nothing inline without it."""
+    seen = set()
+    for _ in range(3):
+        path = f"/{page.token}/{what.format(quote(str(stored)))}"
+        _, text, headers = answer(page.port, path)
+        policy = headers["Content-Security-Policy"]
+        assert "unsafe-inline" not in policy
+        (nonce,) = {*re.findall(r"'nonce-([\w-]{20,})'", policy)}
+        assert policy.count(nonce) == 2, "of scripts and of styles"
+        tags = re.findall(r"<(?:script|style)[^>]*>", text)
+        executed = [tag for tag in tags if 'type="application/json"' not in tag]
+        assert len(executed) > 3
+        assert all(f'nonce="{nonce}"' in tag for tag in executed)
+        assert not re.search(r"<[^>]+ (?:style|on\w+)=", text.partition("<script")[0])
+        seen.add(nonce)
+    assert len(seen) == 3
+
+
 def test_reading_changes_nothing(page: Server, stored: Path) -> None:
     def there() -> dict[Path, tuple[int, int]]:
         return {p: (p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(stored.rglob("*"))}

@@ -907,7 +907,7 @@ def test_numbers_that_no_drive_has_are_messages(
     paths = theirs(tmp_path, [synthetic()], drive=values)
     for some in (paths, paths[:1]):
         with pytest.raises(InputError):
-            [check(each) for each in convert(*some)]
+            check(next(iter(convert(*some))))
 
 
 def test_a_parameter_that_is_given_again_is_told(tmp_path: Path) -> None:
@@ -945,3 +945,17 @@ def test_a_trace_in_picoseconds_is_that_in_nanoseconds(tmp_path: Path) -> None:
     assert one.data["host"] == other.data["host"]
     # The last arrives after 99 times 100 us.
     assert one.simulated_seconds >= 99e-4
+
+
+NEEDED = ["die number", "plane number", "block number", "page number", "page capacity", "t_R",
+          "t_BERS", "overprovide"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_what_ssdsim_needs_is_named_by_its_own_name(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "page.parameters"
+    text, count = re.subn(rf"^{name}\s*=.*\n", "", EXAMPLES["page.parameters"], flags=re.MULTILINE)
+    assert count == 1
+    path.write_text(text)
+    with pytest.raises(InputError, match=rf"page\.parameters: without {name} there is no drive"):
+        convert(path)

@@ -125,9 +125,9 @@ def test_a_long_ageing_begins_with_what_it_takes_and_what_is_cheaper(
         screen.truncate(0)
         told = ageing.Foretold(lambda *_: None, "modern-tlc", lambda: config)
         for second in range(4):
-            told("preconditioning", second * rate, 125_000_000, 0)
+            told("filling", second * rate, 125_000_000, 0)
             clock.now += 1.0
-        told("preconditioning", 126_000_000, None, 0)
+        told("ageing", 126_000_000, None, 0)
         return screen.getvalue()
 
     # 125 million pages at 10 million a second take 12.5 s; ageing writes two to four times as many,

@@ -13,6 +13,7 @@ import os
 import queue
 import shutil
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -174,21 +175,46 @@ def spread(jobs: Sequence[Job]) -> list[int]:
 
 @contextmanager
 def _connected(address: str) -> Iterator[Client]:
-    import distributed
-
-    connect: Any = distributed.Client
-    try:
-        client = connect(address, timeout=PATIENCE, set_as_default=False, name="floatgate")
-    except (OSError, ValueError) as error:
-        raise ServiceError(
-            f"no scheduler answers at {address} ({error}); expected the address that"
-            " `dask scheduler` prints, such as tcp://127.0.0.1:8786"
-        ) from error
+    client = _client(address)
     try:
         yield client
     finally:
         with suppress(Exception):
             client.close(timeout=PATIENCE)
+
+
+def _client(address: str) -> Client:
+    """A client of the scheduler at an address.
+
+    Another service may be there. It may say nothing for ever, or something that distributed takes
+    for the length of a message. So there is a limit of time beyond that of distributed, and every
+    error of it is one of the address.
+    """
+    import distributed
+
+    connect: Any = distributed.Client
+    made: list[Client] = []
+    why: list[object] = []
+
+    def work() -> None:
+        try:
+            made.append(connect(address, timeout=PATIENCE, set_as_default=False, name="floatgate"))
+        except MemoryError:
+            why.append("what is there is no scheduler")
+        except Exception as error:
+            why.append(error)
+
+    thread = threading.Thread(target=work, name="floatgate-cluster", daemon=True)
+    thread.start()
+    # Its own limit is for the connection and for the greeting, one after the other.
+    thread.join(2 * PATIENCE)
+    if made:
+        return made[0]
+    said = why[0] if why else f"nothing was said within {2 * PATIENCE:g} s"
+    raise ServiceError(
+        f"no scheduler answers at {address} ({said}); expected the address that"
+        " `dask scheduler` prints, such as tcp://127.0.0.1:8786"
+    )
 
 
 @contextmanager

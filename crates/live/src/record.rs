@@ -18,6 +18,9 @@ use std::path::{Path, PathBuf};
 /// The connection of what no client asked for.
 pub(crate) const SERVER: u32 = 0;
 
+/// The file of a drive that is served has at most so many bytes.
+const LARGEST_DRIVE: u64 = 1 << 20;
+
 /// Lines are handed over to the system in pieces of so many bytes.
 const PIECE: usize = 1 << 16;
 
@@ -85,7 +88,10 @@ fn hex(digest: &Sha256) -> String {
 }
 
 fn digits(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a string takes every text");
+        text
+    })
 }
 
 /// A name that no other recording has.
@@ -182,7 +188,17 @@ impl Recording {
         let paths = [path.to_owned(), beside(path, ".toml"), beside(path, ".events")];
         let fail = |place: &PathBuf, e: io::Error| (place.clone(), e);
         let wrong = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
-        let served = std::fs::read_to_string(&paths[1]).map_err(|e| fail(&paths[1], e))?;
+        for place in &paths {
+            // A pipe in the place of one would be waited for.
+            let is_file = std::fs::metadata(place).map_err(|e| fail(place, e))?.is_file();
+            if !is_file {
+                return Err(fail(place, wrong("this is not a regular file".into())));
+            }
+        }
+        let mut served = String::new();
+        File::open(&paths[1])
+            .and_then(|file| file.take(LARGEST_DRIVE).read_to_string(&mut served))
+            .map_err(|e| fail(&paths[1], e))?;
         if served != drive_text(drive) {
             let what = "the drive of the recording is not this one, and its state cannot be found \
                         again; serve the same drive, or record to another file";

@@ -56,12 +56,7 @@ pub(crate) fn content(path: &Path, expected: &str, most: u64) -> Result<Vec<u8>,
 
 /// The text of a file, without the byte order mark that some editors put first. `lossy`: bytes that
 /// are not UTF-8 are replaced, for programs whose files may have comments in any encoding.
-pub(crate) fn text(
-    path: &Path,
-    expected: &str,
-    most: u64,
-    lossy: bool,
-) -> Result<String, Refused> {
+pub(crate) fn text(path: &Path, expected: &str, most: u64, lossy: bool) -> Result<String, Refused> {
     let bytes = content(path, expected, most)?;
     let shown = path.display();
     if let Some(order) = utf_16(&bytes) {
@@ -82,7 +77,7 @@ pub(crate) fn text(
             return Ok(String::from_utf8_lossy(error.as_bytes()).into_owned());
         }
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();
+        let line = valid.split(|byte| *byte == b'\n').count();
         let why = format!("{shown}:{line}: this is not text in UTF-8; expected {expected}");
         Err((code::FILE, why))
     })
@@ -105,7 +100,8 @@ const KINDS: [(&str, &str); 8] = [
 pub(crate) fn settings(path: &Path, expected: &str, ours: &[&str]) -> Result<String, Refused> {
     let text = text(path, expected, SETTINGS, false)?;
     let shown = path.display();
-    let other = |what: String| (code::FILE, format!("{shown}: this is {what}; expected {expected}"));
+    let other =
+        |what: String| (code::FILE, format!("{shown}: this is {what}; expected {expected}"));
     match text.trim_start().as_bytes().first() {
         Some(b'<') => {
             let what = "XML, of which `floatgate config convert` reads that of MQSim".to_owned();
@@ -124,7 +120,8 @@ pub(crate) fn settings(path: &Path, expected: &str, ours: &[&str]) -> Result<Str
 /// What a file says that it is, before its first table.
 fn schema(text: &str) -> Option<&str> {
     let mut lines = text.lines().map(str::trim).take_while(|line| !line.starts_with('['));
-    let value = lines.find_map(|line| line.strip_prefix("schema")?.trim_start().strip_prefix('='))?;
+    let value =
+        lines.find_map(|line| line.strip_prefix("schema")?.trim_start().strip_prefix('='))?;
     value.split(['"', '\'']).nth(1)
 }
 

@@ -1,6 +1,7 @@
 //! From what the user names to what the engine takes: drives and workloads, built-in or in files.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -64,17 +65,29 @@ pub(crate) fn drive(
     };
     // What a file inherits from is named as seen from it.
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+    let unreadable = RefCell::new(None);
     let library = |wanted: &str| {
         let path = folder.join(wanted);
-        let read = || files::settings(&path, "a drive or chip file (TOML)", &["drive", "chip"]);
-        let text = is_path(wanted).then(|| read().ok()).flatten()?;
-        Some((path.display().to_string(), text))
+        if !is_path(wanted) {
+            return None;
+        }
+        match files::settings(&path, "a drive or chip file (TOML)", &["drive", "chip"]) {
+            Ok(text) => Some((path.display().to_string(), text)),
+            Err(refused) => {
+                // One that is not there is an error with the line that names it.
+                unreadable.borrow_mut().get_or_insert(refused);
+                None
+            }
+        }
     };
     let seed = seed.map(|Whole(seed)| seed);
     let layers = Layers { file: (name, &text), library: &library, set, policy, seed };
     let drive = ssd::config::load_with(&layers, Some(&Finder(Arc::clone(outside))));
     outside.verdict()?;
-    drive.map_err(|errors| of_drive(&errors))
+    drive.map_err(|errors| match unreadable.take() {
+        Some((code, text)) if code != code::NO_FILE => error::input(code, text),
+        _ => of_drive(&errors),
+    })
 }
 
 /// How a workload is to be read and what is done to it, as a dictionary says it.
@@ -564,4 +577,3 @@ fn is_file(name: &str, place: &Path) -> bool {
     let built_in = || name.contains(':') || Pattern::from_name(name).is_some();
     name.contains(['/', '\\', '.']) || place.exists() && !(place.is_dir() && built_in())
 }
-

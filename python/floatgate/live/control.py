@@ -8,6 +8,7 @@ import socket
 import stat
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -102,7 +103,9 @@ class Control:
     def _ask(self, what: str, known: dict[str, Any], **more: int) -> dict[str, Any]:
         """What is answered, which has all that is `known` of it."""
         try:
-            self._socket.sendall(json.dumps({"do": what, **more}).encode() + b"\n")
+            # Who greets and goes has perhaps said who it is: that is read all the same.
+            with suppress(BrokenPipeError, ConnectionResetError):
+                self._socket.sendall(json.dumps({"do": what, **more}).encode() + b"\n")
             line = self._answer()
         except OSError as error:
             reason = error.strerror or str(error)

@@ -78,7 +78,8 @@ def _of_theirs(error: str, text: str, converted: Converted) -> str:
     code, _, message = error.partition("\n")[0].partition(": ")
     advice = "".join(f"; {line}" for line in re.findall(r"^ *= help: (.*)$", error, re.MULTILINE))
     paths = _paths(text)
-    at_fault = [paths[int(number)] for number in re.findall(r"^ *(\d+) \| ", error, re.MULTILINE)]
+    shown = map(int, re.findall(r"^ *(\d+) \| ", error, re.MULTILINE))
+    at_fault = [paths[number] for number in shown if number in paths]
     # The words of a key also stand in sentences: `blocks per plane`.
     said = f"{message}{advice}".replace("-", " ")
     at_fault += [path for path in paths.values() if _words(path) in said]

@@ -756,7 +756,8 @@ def _ids(flow: Flow, key: str, drive: Mapping[str, str]) -> set[int]:
         numbers = [Value(each, key, text.line) for each in text.split(",") if each.strip()]
         named = {whole(number) for number in numbers}
         if beyond := sorted(named - set(every)):
-            raise ValueRefusedError(text, f"the drive has no {beyond[0]}")
+            has = f"the drive has {len(every)}, numbered from 0 on"
+            raise ValueRefusedError(text, f"the drive has no {beyond[0]} ({has})")
     except ValueRefusedError as error:
         error.where = flow.where
         raise

@@ -27,6 +27,7 @@ from floatgate.migrate.rules import (
     time_of,
     whole,
 )
+from floatgate.mistakes import IncompleteError
 
 _CYCLE = "single cycles of the bus are not modelled: a channel has a rate and a time per command"
 _CURRENT = "SSDSim reads it and uses it nowhere; energies are given for each operation: `energy`"
@@ -114,6 +115,12 @@ RULES: dict[str, Rule] = {
 _CHANNELS = 4096
 """Channels of a drive, at most."""
 
+NEEDED = (
+    "channel number", "die number", "plane number", "block number", "page number", "page capacity",
+    "t_PROG", "t_R", "t_BERS", "overprovide",
+)  # fmt: skip
+"""Parameters without which there is no drive."""
+
 # Which unit changes first, second, third, last, as the code of SSDSim places pages by number.
 ORDERS = {"0": "wdpc", "1": "cwdp", "2": "cpwd", "3": "cdwp", "4": "cpdw", "5": "cdpw"}
 
@@ -147,6 +154,14 @@ def convert(text: str, path: Path) -> Converted:
             note = f"line {number} gives it again, and the last value counts"
             again.append(Fate(name, before, {}, note, settled=True))
         values[name] = Value(found[2], name, number)
+    missing = [name for name in NEEDED if name not in values]
+    if "t_WC" not in values and "t_RC" not in values:
+        missing.append("t_WC or t_RC")
+    if missing:
+        raise IncompleteError(
+            f"{path}: without {', '.join(missing)} there is no drive: SSDSim takes 0 for what the"
+            " file does not give"
+        )
     own = applied(RULES | _listed(values), values, path)
     try:
         joint = _joint(values)

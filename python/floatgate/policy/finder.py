@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple, NoReturn
 
+from floatgate import engine
+from floatgate.engine import InputError
 from floatgate.hints import nearest
 from floatgate.policy import FAMILIES, Policy
 from floatgate.policy.permission import code_allowed
@@ -155,18 +157,26 @@ def _found(
 
 def _where(name: str) -> str:
     """The file in which the code of `py:module.Class` lies, found without running any of it."""
+    module = name.removeprefix("py:").rpartition(".")[0]
+    origin = _origin(module)
+    if origin is None:
+        return f"whose module `{module}` is not there"
+    return f"which would be loaded from {origin}"
+
+
+def _origin(module: str) -> str | None:
+    """The file or folder of a module, found without running any of it; None: it is not there."""
     from importlib.machinery import PathFinder
 
-    module = name.removeprefix("py:").rpartition(".")[0]
     search = [*sys.path, os.getcwd()]
     origin = None
     for part in module.split("."):
         spec = PathFinder.find_spec(part, search)
         if spec is None:
-            return f"whose module `{module}` is not there"
+            return None
         search = list(spec.submodule_search_locations or ())
         origin = spec.origin or next(iter(search), None)
-    return f"which would be loaded from {origin}"
+    return origin
 
 
 def _imported(path: str) -> ModuleType:
@@ -198,7 +208,10 @@ def _class(name: str) -> tuple[ModuleType, type]:
             ) from None
         _refuse(f"`{path}` cannot be imported", error)
     except (Exception, SystemExit) as error:
-        _refuse(f"`{path}` cannot be imported", error)
+        what = f"`{path}` cannot be imported"
+        if isinstance(error, SyntaxError | UnicodeError) and (origin := _origin(path)):
+            _check_text(what, origin)
+        _refuse(what, error)
     cls = getattr(module, wanted, None)
     if isinstance(cls, type):
         return module, cls
@@ -209,6 +222,14 @@ def _class(name: str) -> tuple[ModuleType, type]:
     raise RefusalError(
         f"`{path}` ({where}) has no class `{wanted}`", None, _nearest(wanted, classes)
     )
+
+
+def _check_text(what: str, path: str) -> None:
+    """Whether the file of a module is text: what Python says of one that is not helps nobody."""
+    try:
+        engine.text_of(path, "a policy (Python)", 16 << 20)
+    except InputError as error:
+        raise RefusalError(f"{what}: {error}") from None
 
 
 def _check_methods(family: str, name: str, cls: type) -> None:

@@ -335,12 +335,14 @@ ERRORS: Mapping[str, Mistake] = {
         "floatgate config show agcr",
     ),
     "service::address": Mistake(
-        "Nobody answers at an address, it cannot be listened at, or the machines there have other "
-        "files or another build of floatgate.",
-        "See that what should answer runs, and that the address is the one which it prints.",
+        "Nobody answers at an address, another service does, it cannot be listened at, or the "
+        "machines there have other files or another build of floatgate.",
+        "See that what should answer runs, and that the address is the one which it prints. "
+        "`floatgate serve` has two sockets: one for clients, and one for `top`, `smart` and "
+        "`fault`.",
     ),
     "system::memory": Mistake(
-        "The drive takes more memory to simulate than the system gives.",
+        "The drive, or what else a command needs, takes more memory than the system gives.",
         "Make the drive smaller (fewer blocks, or larger pages), or run fewer at the same time.",
     ),
     "system::package": Mistake(

@@ -120,10 +120,9 @@ impl FileStore {
         Self::lock(&file)?;
         let word = |of: &Value| of.as_str().map(str::to_owned);
         let recording = &head["recording"];
-        let known = recording.is_object().then(|| Known {
-            name: word(&recording["name"]),
-            sha256: word(&recording["sha256"]),
-        });
+        let known = recording
+            .is_object()
+            .then(|| Known { name: word(&recording["name"]), sha256: word(&recording["sha256"]) });
         let tie = Tie { file: file.try_clone()?, size, known };
         Ok((Self { file }, tie))
     }
