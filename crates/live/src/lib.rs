@@ -12,6 +12,7 @@ pub mod wire;
 mod clock;
 mod control;
 mod core;
+mod habit;
 mod listen;
 mod record;
 mod server;
