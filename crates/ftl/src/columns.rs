@@ -1,7 +1,7 @@
 //! Columns that only some drives keep: the level at which each page was programmed, and the host's
 //! reads of each block.
 
-use crate::Cost;
+use crate::{Cost, Lpn};
 use kernel::Idx;
 use nand::{BlockId, Level, Mode, Ppn};
 
@@ -46,12 +46,17 @@ pub(crate) struct Reads {
     limits: [u32; Mode::ALL.len()],
     /// A block that was at its limit is not any more.
     pub(crate) relieved: bool,
+    /// Somebody waits for pages of blocks at their limits.
+    pub(crate) awaited: bool,
+    /// Pages that lay in such blocks and may be read again, since somebody waits.
+    pub(crate) left: Vec<Lpn>,
 }
 
 impl Reads {
     /// Of so many blocks, which endure so many reads in each mode; of none, when nobody counts.
     pub(crate) fn new(blocks: usize, limits: [u32; Mode::ALL.len()]) -> Self {
-        Self { each: vec![0; blocks], limits, relieved: false }
+        let each = vec![0; blocks];
+        Self { each, limits, relieved: false, awaited: false, left: Vec::new() }
     }
 
     #[inline]

@@ -122,6 +122,38 @@ impl<K: Kit> Ftl<K> {
         std::mem::take(&mut self.reads.relieved)
     }
 
+    /// From now on [`Ftl::take_left`] has pages, or has none.
+    #[cold]
+    pub fn await_limits(&mut self, awaited: bool) {
+        self.reads.awaited = awaited;
+        self.reads.left.clear();
+    }
+
+    /// The pages that were in a block at its read limit, and may not be any more: they have another place,
+    /// or none, or the block has left its limit. A page may be there more than once.
+    #[cold]
+    pub fn take_left(&mut self) -> Vec<Lpn> {
+        std::mem::take(&mut self.reads.left)
+    }
+
+    /// A page has left its slot.
+    #[cold]
+    pub(crate) fn note_left(&mut self, ppn: Ppn, block: BlockId) {
+        if self.is_at_limit(block) {
+            self.reads.left.extend(self.map.owner(ppn));
+        }
+    }
+
+    /// A block is about to leave its limit with all that it has.
+    #[cold]
+    pub(crate) fn note_relief(&mut self, block: BlockId) {
+        let mut slot = self.map.next_valid(block, 0).filter(|_| self.reads.awaited);
+        while let Some(at) = slot {
+            self.reads.left.extend(self.map.owner(self.space.geometry.ppn(block, at)));
+            slot = self.map.next_valid(block, at + 1);
+        }
+    }
+
     /// Lets in a host read: where the page lies. Its block is not erased before
     /// [`Ftl::read_done`]. The page must not be [`Ftl::barred`].
     #[inline(always)] // every read of the host comes by

@@ -283,6 +283,9 @@ impl<K: Kit> Ftl<K> {
         let (block, slot) = self.space.geometry.split(ppn);
         self.map.invalidate(block, slot);
         self.space.blocks.drop_valid(block);
+        if self.reads.awaited {
+            self.note_left(ppn, block);
+        }
         self.feed(block);
         if self.answers.interests.has(Interests::INVALIDATE) {
             let gain = self.space.blocks.gain(block);

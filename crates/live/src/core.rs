@@ -138,11 +138,6 @@ impl Core {
         !self.jobs.is_empty()
     }
 
-    /// Commands inside.
-    pub(crate) fn inside(&self) -> usize {
-        self.jobs.len()
-    }
-
     /// Whether there is room for another command.
     pub(crate) fn has_room(&self) -> bool {
         self.session.has_room() || self.worn

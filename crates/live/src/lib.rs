@@ -12,6 +12,9 @@ pub mod wire;
 mod clock;
 mod control;
 mod core;
+#[cfg(test)]
+mod cuts;
+mod habit;
 mod listen;
 mod record;
 mod server;

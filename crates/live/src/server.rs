@@ -4,6 +4,7 @@
 use crate::clock::{Clock, Pace};
 use crate::control::{self, Line};
 use crate::core::{Core, Finished, Who};
+use crate::habit::Habit;
 use crate::listen::{Listener, Stream};
 use crate::wire::{Decoder, Errno, Export, Kind, Step};
 use crate::{Progress, ServeError, Stage};
@@ -31,9 +32,6 @@ const LOOK: Duration = Duration::from_millis(50);
 const FAREWELL: Duration = Duration::from_secs(5);
 /// The system wakes a thread late by up to so much: for the rest of a wait the loop stays awake.
 const AWAKE: Duration = Duration::from_micros(120);
-/// With the fast clock, clients that were answered have so long to ask again before simulated time goes
-/// on: else their requests would come one after the other where they keep many inside.
-const GRACE: Duration = Duration::from_millis(1);
 /// So many lines of a connection to the control socket are answered in a turn of the loop: whoever sends
 /// more waits, and clients do not.
 const LINES: usize = 8;
@@ -50,6 +48,7 @@ struct Client {
     /// Commands inside the drive, and the bytes of data that they move.
     inside: u32,
     bytes: u64,
+    habit: Habit,
     /// When the handshake must be over.
     deadline: Option<Instant>,
     /// Nothing more is heard.
@@ -85,6 +84,11 @@ impl Client {
                 Step::More | Step::Close | Step::Command(_) => self.deaf = true,
             }
         }
+    }
+
+    /// Until when it may be about to ask again.
+    fn awaited(&self) -> Option<Instant> {
+        self.habit.awaited(self.inside).filter(|_| self.may_ask())
     }
 
     fn is_over(&self) -> bool {
@@ -151,10 +155,9 @@ pub(crate) struct Server<'a> {
     latest: usize,
     stop: &'a AtomicBool,
     punctual: Punctuality,
-    /// Commands that clients keep inside, as far as they have shown.
-    depth: usize,
-    /// When the last answer went out.
-    answered: Instant,
+    /// Waits for clients that did not ask again, and whether no command has come since the last of them.
+    expired: u64,
+    in_vain: bool,
     scratch: Vec<u8>,
     started: Instant,
 }
@@ -189,8 +192,8 @@ impl<'a> Server<'a> {
             latest: 0,
             stop,
             punctual: Punctuality::default(),
-            depth: 0,
-            answered: Instant::now(),
+            expired: 0,
+            in_vain: false,
             scratch: vec![0; 256 << 10],
             started: Instant::now(),
         }
@@ -213,7 +216,7 @@ impl<'a> Server<'a> {
             if self.clock.is_real() {
                 self.catch_up();
             } else if !heard && !began && self.core.is_busy() && self.grace().is_zero() {
-                self.depth = self.core.inside();
+                self.note_expired();
                 self.advance_once();
             }
             self.deliver();
@@ -244,12 +247,28 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// How long simulated time still waits for those who were answered.
+    /// How long simulated time still waits for clients that may be about to ask again. One wait in vain is
+    /// enough until something comes.
     fn grace(&self) -> Duration {
-        if self.core.inside() >= self.depth {
+        if self.in_vain {
             return Duration::ZERO;
         }
-        GRACE.saturating_sub(self.answered.elapsed())
+        let awaited = self.clients.iter().filter_map(|(_, client)| client.awaited()).max();
+        awaited.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
+    }
+
+    /// Simulated time goes on. Those who were waited for have not asked.
+    fn note_expired(&mut self) {
+        if self.in_vain {
+            return;
+        }
+        for (_, client) in &mut self.clients {
+            if client.awaited().is_some() {
+                client.habit.let_expire(client.inside);
+                self.in_vain = true;
+            }
+        }
+        self.expired += u64::from(self.in_vain);
     }
 
     /// Waits for clients as long as there is time, and takes in what they send; whether they sent
@@ -332,6 +351,7 @@ impl<'a> Server<'a> {
                 sent: 0,
                 inside: 0,
                 bytes: 0,
+                habit: Habit::default(),
                 deadline: Some(Instant::now() + HANDSHAKE),
                 deaf: false,
                 broken: false,
@@ -424,13 +444,14 @@ impl<'a> Server<'a> {
                 Step::Command(command) => {
                     client.inside += 1;
                     client.bytes += carried(command.kind, command.len);
+                    client.habit.asks(client.inside, Instant::now());
+                    self.in_vain = false;
                     let who = Who { key, number: client.number };
                     if self.clock.is_real() {
                         self.catch_up();
                     }
                     self.core.begin(who, command);
                     self.begin_clock();
-                    self.depth = self.depth.max(self.core.inside());
                     self.latest = key;
                     *began = true;
                     return true;
@@ -475,16 +496,16 @@ impl<'a> Server<'a> {
     // ── Answers ─────────────────────────────────────────────────────────────────────────────────
 
     fn deliver(&mut self) {
-        let mut to_send: Vec<usize> = Vec::new();
+        if self.core.finished.is_empty() {
+            return;
+        }
+        let (mut to_send, now) = (Vec::new(), Instant::now());
         while let Some(finished) = self.core.finished.pop_front() {
-            if let Some(key) = self.answer(&finished)
+            if let Some(key) = self.answer(&finished, now)
                 && to_send.last() != Some(&key)
             {
                 to_send.push(key);
             }
-        }
-        if !to_send.is_empty() {
-            self.answered = Instant::now();
         }
         for key in to_send {
             if let Some(client) = self.clients.get_mut(key) {
@@ -493,11 +514,12 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn answer(&mut self, finished: &Finished) -> Option<usize> {
+    fn answer(&mut self, finished: &Finished, now: Instant) -> Option<usize> {
         let Finished { who, command, outcome, at } = finished;
         let client = self.clients.get_mut(who.key).filter(|c| c.number == who.number)?;
         client.inside -= 1;
         client.bytes -= carried(command.kind, command.len);
+        client.habit.is_answered(now);
         if client.broken {
             return None;
         }
@@ -630,6 +652,7 @@ impl<'a> Server<'a> {
             "late_share": if real { per(late as f64) } else { Value::Null },
             "late_mean_ns": if real { per(sum.as_nanos() as f64) } else { Value::Null },
             "late_max_ns": if real { json!(most.as_nanos() as u64) } else { Value::Null },
+            "expired_waits": if real { Value::Null } else { json!(self.expired) },
             "connections": self.number,
             "power_cuts": power_cuts,
             "recording_error": unrecorded.map(|e| e.to_string()),

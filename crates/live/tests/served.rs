@@ -81,6 +81,60 @@ fn three_clients_read_what_they_wrote_and_the_recording_replays() {
     }
 }
 
+/// Clients that send in batches and wait for all of one before the next are not waited for after each
+/// answer: simulated time waits in vain once for each, and now and then where a batch came in parts.
+#[test]
+fn batches_are_not_waited_for() {
+    const BATCHES: u64 = 100;
+    for (batch, clients) in [(2, 1), (32, 1), (2, 4), (32, 4)] {
+        let server = Server::new(&drive(&["ftl.unmapped-read=flash"]));
+        let begun = Instant::now();
+        std::thread::scope(|scope| {
+            for of in 0..clients {
+                let mut client = server.client();
+                scope.spawn(move || {
+                    for round in 0..BATCHES {
+                        client.read_batch((0..batch).map(|i| (of * 64 + round + i) % 256));
+                    }
+                });
+            }
+        });
+        let took = begun.elapsed();
+        let folder = Arc::clone(&server.folder);
+        let (result, live) = server.end();
+        assert_eq!(result["host"]["read"]["requests"], batch * clients * BATCHES);
+        let expired = live["expired_waits"].as_u64().expect("a count");
+        println!("{clients} clients, batches of {batch}: {expired} waits in vain, {took:?}");
+        // With a wait after each answer there were (batch - 1) in each batch.
+        assert!(expired <= BATCHES * clients / 4, "{expired} waits, {clients} clients of {batch}");
+        drop(folder);
+    }
+}
+
+/// A client that keeps 8 inside and asks again after each answer finds 8 inside: the drive of two dies is
+/// never idle, and each request takes as long as four reads of a die.
+#[test]
+fn who_keeps_many_inside_is_waited_for() {
+    const ALL: u64 = 2_000;
+    let server = Server::new(&drive(&["ftl.unmapped-read=flash"]));
+    let mut client = server.client();
+    for page in 0..8 {
+        client.send(READ, 0, page * PAGE, PAGE, &[]);
+    }
+    for page in 8..ALL + 8 {
+        assert_eq!(client.take(|_| PAGE as usize).error, 0);
+        if page < ALL {
+            client.send(READ, 0, page % 256 * PAGE, PAGE, &[]);
+        }
+    }
+    let (result, live) = server.end();
+    let mean = result["host"]["read"]["latency_ns"]["mean"].as_f64().expect("reads");
+    let expired = live["expired_waits"].as_u64().expect("a count");
+    println!("{mean} ns, {expired} waits in vain");
+    // Where the client was kept from asking for a millisecond, nobody waits.
+    assert!(mean > 0.5 * 4.0 * 50_000.0 || expired > ALL / 50, "{mean} ns, {expired} waits");
+}
+
 /// Three clients that ask 1, 2 and 3 times are flows of 1, 2 and 3 requests; what no client asked
 /// for, the flush at the end, is the server's.
 #[test]

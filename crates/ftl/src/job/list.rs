@@ -9,10 +9,10 @@ use crate::{
 use kernel::{IndexVec, Prio, Time};
 use nand::{BlockId, DieId, Geometry, PlaneId, Source, Tag};
 use slab::Slab;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What a job waits for.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Condition {
     /// A free block in this plane; `None`: in any, where pages may go to any.
     Space(Option<PlaneId>),
@@ -27,8 +27,10 @@ pub(crate) struct Jobs<D> {
     pub(super) ready: VecDeque<JobId>,
     /// Background jobs that turned urgent.
     pub(super) promoted: Vec<JobId>,
-    /// Those that wait, in the order in which they came.
-    parked: Vec<(JobId, Condition)>,
+    /// Those that wait for each condition, in the order in which they came.
+    parked: BTreeMap<Condition, Vec<JobId>>,
+    /// How many work in each plane for each source.
+    working: IndexVec<PlaneId, [u32; 6]>,
     /// How often a job has waited.
     pub(super) parkings: u64,
     /// Background jobs of policies that have not started, by die.
@@ -51,7 +53,8 @@ impl<D> Jobs<D> {
             running: Slab::new(),
             ready: VecDeque::new(),
             promoted: Vec::new(),
-            parked: Vec::new(),
+            parked: BTreeMap::new(),
+            working: IndexVec::filled([0; 6], geometry.planes()),
             parkings: 0,
             idle: IndexVec::filled(VecDeque::new(), geometry.dies()),
             idle_total: 0,
@@ -68,11 +71,20 @@ impl<D> Jobs<D> {
         let (home, doing) = (self.geometry.die_of_plane(plane), Doing::Nothing);
         let load = Load::default();
         let (hold, background) = (Hold::Place, false);
-        Job { tag, plane, home, background, hold, stays: false, comes_out: 0, doing, task, load }
+        let (waits, stays, comes_out) = (false, false, 0);
+        Job { tag, plane, home, background, waits, hold, stays, comes_out, doing, task, load }
     }
 
     pub(super) fn add(&mut self, job: Job<D>) -> JobId {
+        self.working[job.plane][job.tag.source as usize] += 1;
         JobId::from_u32(self.running.insert(job) as u32)
+    }
+
+    /// A job is over.
+    #[inline]
+    pub(super) fn remove(&mut self, id: JobId) {
+        let job = self.running.remove(id.as_u32() as usize);
+        self.working[job.plane][job.tag.source as usize] -= 1;
     }
 
     #[inline]
@@ -87,7 +99,7 @@ impl<D> Jobs<D> {
 
     /// Whether one works in the plane for `source`.
     pub(super) fn at_work(&self, plane: PlaneId, source: Source) -> bool {
-        self.running.iter().any(|(_, job)| job.tag.source == source && job.plane == plane)
+        self.working[plane][source as usize] > 0
     }
 
     // ── Whose turn it is ────────────────────────────────────────────────────────────────────────
@@ -114,7 +126,8 @@ impl<D> Jobs<D> {
         if let Condition::Space(plane) = until {
             self.press(plane);
         }
-        self.parked.push((job, until));
+        self.get_mut(job).waits = true;
+        self.parked.entry(until).or_default().push(job);
         Action::Wait
     }
 
@@ -128,12 +141,10 @@ impl<D> Jobs<D> {
 
     #[cold]
     fn release_parked(&mut self, now: Condition) {
-        self.parked.retain(|(job, until)| {
-            if *until == now {
-                self.ready.push_back(*job);
-            }
-            *until != now
-        });
+        for job in self.parked.remove(&now).unwrap_or_default() {
+            self.get_mut(job).waits = false;
+            self.ready.push_back(job);
+        }
     }
 
     /// Somebody waits for space in a plane, or in any: there, collection has no pace until it made
@@ -179,11 +190,10 @@ impl<D> Jobs<D> {
         if demand != Source::Host {
             self.press(Some(plane));
         }
-        let known = &mut self.get_mut(id).tag.prio;
-        *known = prio.max(*known);
+        let job = self.get_mut(id);
+        job.tag.prio = prio.max(job.tag.prio);
         // Idle-time work that has become urgent goes on as a foreground job.
-        let waits = self.parked.iter().any(|(parked, _)| *parked == id);
-        if std::mem::take(&mut self.get_mut(id).background) && !waits {
+        if std::mem::take(&mut job.background) && !job.waits {
             self.promoted.push(id);
         }
     }
@@ -350,13 +360,21 @@ mod tests {
             Condition::Program(block),
             Condition::Space(Some(plane)),
         ];
-        for (n, until) in until.into_iter().enumerate() {
-            jobs.park(JobId::from_u32(n as u32), until);
+        for until in until {
+            let job = jobs.job(Task::Rewrite(None), Tag::of(Source::Rewrite), plane);
+            let id = jobs.add(job);
+            jobs.park(id, until);
         }
+        assert!(jobs.at_work(plane, Source::Rewrite) && !jobs.at_work(other, Source::Rewrite));
         jobs.release(Condition::Space(Some(plane)));
         jobs.release(Condition::Pins(block));
         assert_eq!(jobs.ready, [0, 4, 1].map(JobId::from_u32));
-        assert_eq!(jobs.parked, [(JobId::from_u32(2), until[2]), (JobId::from_u32(3), until[3])]);
+        let waits: Vec<bool> = jobs.running.iter().map(|(_, job)| job.waits).collect();
+        assert_eq!(waits, [false, false, true, true, false]);
+        let parked = [until[2], until[3]].into_iter().zip([2, 3].map(|n| vec![JobId::from_u32(n)]));
+        assert_eq!(jobs.parked, parked.collect());
         assert_eq!(jobs.parkings, 5);
+        (0..5).for_each(|n| jobs.remove(JobId::from_u32(n)));
+        assert!(!jobs.at_work(plane, Source::Rewrite));
     }
 }

@@ -154,6 +154,8 @@ pub struct Job<D> {
     pub home: DieId,
     /// Whether it gives way to everything else.
     pub background: bool,
+    /// Whether it waits for a condition.
+    waits: bool,
     /// How it shares its die.
     pub hold: Hold,
     /// What it reads, or programs, stays in the die on the way.
@@ -247,7 +249,7 @@ impl<K: Kit> Ftl<K> {
             };
             if let Some(action) = action {
                 if action == Action::Done {
-                    self.jobs.running.remove(id.as_u32() as usize);
+                    self.jobs.remove(id);
                 }
                 return action;
             }

@@ -124,6 +124,7 @@ impl<K: Kit> Ftl<K> {
             }
             Step::SetRole(block, role) => self.space.blocks.role[block] = role,
             Step::ResetReads(block) => {
+                self.note_relief(block);
                 if self.reads.restart(block).is_some() {
                     self.policies.read_disturb.on_reset(block, now);
                 }
@@ -193,6 +194,7 @@ impl<K: Kit> Ftl<K> {
         self.space.reprogram(block, surcharge, role, wordlines);
         let slots = u64::from(self.space.geometry.slots_per_page());
         self.space.counts.read[source] += u64::from(BITS * wordlines - known) * slots;
+        self.note_relief(block);
         if keep_reads {
             self.reads.relieved |= self.reads.are_counted();
         } else {

@@ -269,6 +269,13 @@ impl Client {
         len: u64,
         data: &[u8],
     ) -> u64 {
+        let out = self.command(code, flags, offset, len, data);
+        self.stream.write_all(&out).unwrap();
+        self.cookie
+    }
+
+    /// A command as bytes; its cookie is the client's last.
+    fn command(&mut self, code: u16, flags: u16, offset: u64, len: u64, data: &[u8]) -> Vec<u8> {
         self.cookie += 1;
         let mut out = 0x2560_9513_u32.to_be_bytes().to_vec();
         out.extend(flags.to_be_bytes());
@@ -277,8 +284,17 @@ impl Client {
         out.extend(offset.to_be_bytes());
         out.extend((len as u32).to_be_bytes());
         out.extend_from_slice(data);
-        self.stream.write_all(&out).unwrap();
-        self.cookie
+        out
+    }
+
+    /// Sends reads of some pages at once, and takes as many replies.
+    pub(crate) fn read_batch(&mut self, pages: impl Iterator<Item = u64>) {
+        let commands: Vec<_> =
+            pages.map(|page| self.command(READ, 0, page * PAGE, PAGE, &[])).collect();
+        self.stream.write_all(&commands.concat()).unwrap();
+        for _ in &commands {
+            assert_eq!(self.take(|_| PAGE as usize).error, 0);
+        }
     }
 
     /// The next reply; a successful one brings `len` bytes.

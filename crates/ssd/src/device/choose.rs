@@ -207,6 +207,7 @@ impl Device {
         let ppn = self.ops[op].ppn.expect("a program has a slot");
         let block = geometry.block_of(ppn);
         let d = &mut self.dies[die];
+        d.line_up(&mut self.ops);
         let mut first: Option<(usize, Ppn)> = None;
         for (at, waiting) in d.lanes.iter().enumerate() {
             for o in waiting.iter(&self.ops) {

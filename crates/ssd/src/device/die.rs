@@ -4,6 +4,7 @@ use super::lane::{Lane, NONE, Ops, PageOp, Spent};
 use ftl::{Op, OpView};
 use kernel::{Dur, Prio, Time};
 use nand::{Command, Source, Verb};
+use std::collections::BTreeMap;
 
 /// The lanes of a die, in the order of `Die::lanes`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -122,6 +123,9 @@ pub(crate) enum Phase {
 pub(crate) struct Die {
     /// One for each bit of `mask`; those from [`LANES`] on stay empty.
     pub(super) lanes: [Lane; BITS],
+    /// Operations that came to a lane behind some that go after them, by lane and `seq`. The first of a
+    /// lane is never among them.
+    late: BTreeMap<(usize, u64), u32>,
     /// Bit `i`: lane `i` is not empty.
     pub(super) mask: u8,
     pub(super) phase: Phase,
@@ -137,6 +141,7 @@ impl Die {
     pub(super) fn new() -> Self {
         Self {
             lanes: [Lane::EMPTY; BITS],
+            late: BTreeMap::new(),
             mask: 0,
             phase: Phase::Idle,
             running: NONE,
@@ -197,17 +202,53 @@ impl Die {
         self.mask & HOST != 0
     }
 
-    /// The operations in the host's lanes.
-    pub(crate) fn host_operations<'a>(&self, ops: &'a Ops) -> impl Iterator<Item = &'a PageOp> {
+    /// The operations in the host's lanes, in no order.
+    pub(crate) fn host_operations<'a>(&'a self, ops: &'a Ops) -> impl Iterator<Item = &'a PageOp> {
         let host = [LaneId::ReadHigh, LaneId::WriteHigh, LaneId::Read, LaneId::Write];
         let lanes = host.map(|lane| self.lanes[lane as usize]);
-        lanes.into_iter().flat_map(move |lane| lane.iter(ops))
+        let late = self.late.range(..(LaneId::Job as usize, 0)).map(|(_, &op)| &ops[op]);
+        lanes.into_iter().flat_map(move |lane| lane.iter(ops)).chain(late)
     }
 
+    /// An operation goes to its place in a lane.
     #[inline]
     pub(super) fn insert(&mut self, ops: &mut Ops, lane: usize, id: u32) {
         self.mask |= 1 << lane;
-        self.lanes[lane].insert(ops, id);
+        let (of, seq) = (&mut self.lanes[lane], ops[id].seq);
+        if of.is_empty() || ops[of.last()].seq <= seq {
+            of.push(ops, id);
+        } else if seq < ops[of.head].seq {
+            of.push_front(ops, id);
+        } else {
+            self.comes_late(lane, seq, id);
+        }
+    }
+
+    // In order, and apart from the lane: there, its place would have to be looked for.
+    #[cold]
+    fn comes_late(&mut self, lane: usize, seq: u64, id: u32) {
+        let other = self.late.insert((lane, seq), id);
+        debug_assert!(other.is_none(), "two operations have one place");
+    }
+
+    /// The first of a lane is gone: the next may be one that came late.
+    #[cold]
+    fn let_late_in(&mut self, ops: &mut Ops, lane: usize) {
+        let of = &mut self.lanes[lane];
+        let next = if of.is_empty() { u64::MAX } else { ops[of.head].seq };
+        if let Some((&at, &id)) = self.late.range((lane, 0)..(lane, next)).next() {
+            self.late.remove(&at);
+            of.push_front(ops, id);
+        }
+    }
+
+    /// Everything stands in its lane, for who looks at all of it.
+    #[cold]
+    pub(super) fn line_up(&mut self, ops: &mut Ops) {
+        let late = std::mem::take(&mut self.late);
+        for (lane, of) in self.lanes.iter_mut().enumerate() {
+            of.merge(ops, late.range((lane, 0)..(lane + 1, 0)).map(|(_, id)| *id));
+        }
     }
 
     /// Takes the operations that `wanted` accepts out of a lane, in order.
@@ -217,6 +258,7 @@ impl Die {
         lane: usize,
         wanted: impl Fn(&PageOp) -> bool,
     ) -> Vec<u32> {
+        self.line_up(ops);
         let taken = self.lanes[lane].take_all(ops, wanted);
         if self.lanes[lane].is_empty() {
             self.mask &= !(1 << lane);
@@ -227,6 +269,9 @@ impl Die {
     #[inline]
     pub(super) fn pop(&mut self, ops: &mut Ops, lane: usize) -> u32 {
         let id = self.lanes[lane].pop(ops);
+        if !self.late.is_empty() {
+            self.let_late_in(ops, lane);
+        }
         if self.lanes[lane].is_empty() {
             self.mask &= !(1 << lane);
         }
@@ -313,5 +358,67 @@ impl Die {
             busy[self.command.source as usize] += (at - self.started).as_ns();
         }
         busy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{Owner, Work};
+    use kernel::Rng;
+    use std::collections::BTreeMap;
+
+    /// Against a sorted map of what waits, by random steps: the first of each lane is always the one that
+    /// came first, and what is taken out of a lane comes in order.
+    #[test]
+    fn a_lane_keeps_its_order_whatever_comes_late() {
+        let mut late = 0;
+        for seed in 0..200 {
+            let mut rng = Rng::named(seed, "test/lanes");
+            let (mut die, mut ops) = (Die::new(), Ops::new());
+            let mut model: BTreeMap<(usize, u64), u32> = BTreeMap::new();
+            let mut seq = 1000;
+            for step in 0..300 {
+                let lane = rng.below(LANES as u32) as usize;
+                let place = match rng.below(8) {
+                    0..=2 => {
+                        seq += 1;
+                        seq
+                    }
+                    3 | 4 => u64::from(rng.below(seq as u32)),
+                    5 => {
+                        let even = |op: &PageOp| op.seq.is_multiple_of(2);
+                        let taken = die.take_all(&mut ops, lane, even);
+                        let all =
+                            model.extract_if((lane, 0)..(lane + 1, 0), |(_, s), _| s % 2 == 0);
+                        assert_eq!(taken, all.map(|(_, id)| id).collect::<Vec<_>>());
+                        taken.into_iter().for_each(|id| ops.remove(id));
+                        continue;
+                    }
+                    _ => {
+                        let first = model.range((lane, 0)..).next().map(|(at, id)| (*at, *id));
+                        let first = first.filter(|((of, _), _)| *of == lane);
+                        assert_eq!(die.mask & 1 << lane != 0, first.is_some());
+                        if let Some((at, id)) = first {
+                            assert_eq!(die.pop(&mut ops, lane), id, "seed {seed}, step {step}");
+                            model.remove(&at);
+                            ops.remove(id);
+                        }
+                        continue;
+                    }
+                };
+                if model.keys().all(|(_, other)| *other != place) {
+                    let new =
+                        PageOp::new(Owner::Host(0), Work::Read, Prio::Normal, None, Time::ZERO);
+                    let id = ops.add(PageOp { seq: place, ..new });
+                    die.insert(&mut ops, lane, id);
+                    model.insert((lane, place), id);
+                    late = late.max(die.late.len());
+                }
+                let host = model.keys().filter(|(lane, _)| *lane < LaneId::Job as usize).count();
+                assert_eq!(die.host_operations(&ops).count(), host);
+            }
+        }
+        assert!(late > 3, "{late}");
     }
 }

@@ -299,31 +299,37 @@ impl Lane {
         self.tail = id;
     }
 
-    /// Puts an operation at its place by `seq`: it came earlier than some that wait. It comes alone.
-    #[inline]
-    pub(crate) fn insert(&mut self, ops: &mut Ops, id: u32) {
+    /// Puts an operation before all others. It comes alone.
+    pub(crate) fn push_front(&mut self, ops: &mut Ops, id: u32) {
+        debug_assert_eq!(ops[id].next, NONE);
         if self.head == NONE {
-            self.push(ops, id);
-        } else {
-            self.insert_among(ops, id);
+            self.tail = id;
         }
+        ops[id].next = self.head;
+        self.head = id;
     }
 
-    fn insert_among(&mut self, ops: &mut Ops, id: u32) {
-        let seq = ops[id].seq;
-        if ops[self.head].seq > seq {
-            ops[id].next = self.head;
-            self.head = id;
-            return;
-        }
+    /// The last operation; the lane is not empty.
+    #[inline]
+    pub(crate) fn last(self) -> u32 {
+        self.tail
+    }
+
+    /// Puts operations at their places by `seq`, of which they have more than the first here. They come
+    /// in order, each alone.
+    pub(crate) fn merge(&mut self, ops: &mut Ops, late: impl Iterator<Item = u32>) {
         let mut before = self.head;
-        while ops[before].next != NONE && ops[ops[before].next].seq <= seq {
-            before = ops[before].next;
-        }
-        ops[id].next = ops[before].next;
-        ops[before].next = id;
-        if self.tail == before {
-            self.tail = id;
+        for id in late {
+            let seq = ops[id].seq;
+            while ops[before].next != NONE && ops[ops[before].next].seq <= seq {
+                before = ops[before].next;
+            }
+            ops[id].next = ops[before].next;
+            ops[before].next = id;
+            if self.tail == before {
+                self.tail = id;
+            }
+            before = id;
         }
     }
 
@@ -361,11 +367,6 @@ impl Lane {
 mod tests {
     use super::*;
 
-    fn op(seq: u64) -> PageOp {
-        let new = PageOp::new(Owner::Host(0), Work::Read, Prio::Normal, None, Time::ZERO);
-        PageOp { seq, ..new }
-    }
-
     /// A program of 100 ns, with 50 on the bus and 30 for errors, that had waited 400 behind garbage
     /// collection and 200 behind wear levelling: of 300 ns that somebody waited for it 180 are the
     /// host's own, and 120 are shared by what it waited for.
@@ -387,30 +388,6 @@ mod tests {
         // A nanosecond cannot be shared, but one source can have it.
         spent.queue[Source::Wear as usize] = 0;
         assert_eq!(spent.behind(Dur::ns(181)).queue[Source::Gc as usize], 1);
-    }
-
-    #[test]
-    fn a_lane_keeps_its_order_whatever_is_inserted() {
-        let mut ops = Ops::new();
-        let mut lane = Lane::EMPTY;
-        for seq in [3, 5, 9] {
-            let id = ops.add(op(seq));
-            lane.push(&mut ops, id);
-        }
-        for seq in [1, 4, 11, 5] {
-            let id = ops.add(op(seq));
-            lane.insert(&mut ops, id);
-        }
-        let fours = lane.take_all(&mut ops, |o| o.seq == 4);
-        assert_eq!(fours.len(), 1);
-        let id = ops.add(op(12));
-        lane.push(&mut ops, id);
-        let mut seen = Vec::new();
-        while !lane.is_empty() {
-            let id = lane.pop(&mut ops);
-            seen.push(ops[id].seq);
-        }
-        assert_eq!(seen, [1, 3, 5, 5, 9, 11, 12]);
     }
 
     /// What took a read-modify-write is what took its read and then its program, each by its name.

@@ -30,6 +30,7 @@ use ftl::{Cost, JobId, Kit, Lpn, Order, Policies, Queues, Waiting};
 use kernel::{BitSet, Dur, Idx, IndexVec, Prio, Time};
 use nand::{Bus, ChannelId, Command, DieId, Geometry, Ppn, Timing, Units, Verb};
 use register::Registers;
+use rustc_hash::FxHashSet;
 use suspend::Suspension;
 use time::program_by_wear;
 
@@ -109,7 +110,7 @@ pub(crate) struct Device {
     pub(crate) cells: Option<Box<Cells>>,
     /// Page reads of the host that found more errors than the code corrects and are not done yet, if
     /// somebody wants to know.
-    pub(crate) unread: Option<Vec<u32>>,
+    pub(crate) unread: Option<FxHashSet<u32>>,
     pub(crate) stats: DeviceStats,
 }
 

@@ -200,7 +200,7 @@ impl Device {
                     && matches!(self.ops[at].owner, Owner::Host(_))
                     && !self.ops[at].modify
                 {
-                    unread.push(at);
+                    unread.insert(at);
                 }
                 sensed
             } else {

@@ -11,7 +11,8 @@ use super::port::Port;
 use crate::config::{self, BufferKind};
 use ftl::Lpn;
 use kernel::{Bytes, Prio};
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// The end of the list of unsent pages, or of the free places.
 const END: u32 = u32::MAX;
@@ -164,8 +165,10 @@ pub(crate) struct Buffer {
     arriving: u32,
     oldest: u32,
     newest: u32,
-    /// Places of pages that the host gave up while they were on their way.
-    dead: Vec<u32>,
+    /// Pages that the host gave up while copies of them were on their way.
+    dead: FxHashSet<Lpn>,
+    /// Places of pages whose data still come, though the page has a later place or none.
+    passed: BTreeSet<(Lpn, u32)>,
     /// Writes whose data have arrived and that are done when flash has them.
     owing: u32,
     write_through: bool,
@@ -191,7 +194,8 @@ impl Buffer {
             arriving: 0,
             oldest: END,
             newest: END,
-            dead: Vec::new(),
+            dead: FxHashSet::default(),
+            passed: BTreeSet::new(),
             owing: 0,
             write_through: settings.kind == BufferKind::WriteThrough,
             volatile: !settings.power_loss_protected,
@@ -229,6 +233,7 @@ impl Buffer {
     pub(crate) fn write(&mut self, write: Write, came_before: bool) -> Option<Placed> {
         let Write { lpn, parts, prio, forced, stretch, token } = write;
         let awaited = self.volatile && (forced || self.write_through);
+        let mut passed = None;
         if let Some(&place) = self.places.get(&lpn) {
             let entry = &mut self.entries[place as usize];
             let takes_more = !entry.awaited && (entry.stretch == stretch || !self.volatile);
@@ -247,13 +252,16 @@ impl Buffer {
                 }
                 return Some(Placed { place, new: false });
             }
+            passed = matches!(entry.state, State::Arriving(_)).then_some(place);
         }
         if came_before || self.taken == self.capacity {
             return None;
         }
         // What is written anew is not given up; older copies are placed before this one.
-        let entries = &self.entries;
-        self.dead.retain(|&place| entries[place as usize].lpn != lpn);
+        if !self.dead.is_empty() {
+            self.dead.remove(&lpn);
+        }
+        self.passed.extend(passed.map(|place| (lpn, place)));
         let entry = Entry {
             lpn,
             parts,
@@ -294,6 +302,9 @@ impl Buffer {
             return (true, Arrived::Stays);
         }
         self.arriving -= 1;
+        if !self.passed.is_empty() {
+            self.passed.remove(&(entry.lpn, place));
+        }
         if entry.dropped {
             let of = entry.stretch;
             self.give_back(place);
@@ -323,12 +334,14 @@ impl Buffer {
     /// that left.
     pub(crate) fn trim(&mut self, lpn: Lpn) -> Option<u32> {
         let place = self.places.remove(&lpn)?;
-        if self.arriving > 0 {
-            // Also a copy that takes no more writes, before this one.
-            let arriving = |e: &&mut Entry| e.lpn == lpn && matches!(e.state, State::Arriving(_));
-            self.entries.iter_mut().filter(arriving).for_each(|e| e.dropped = true);
+        // Also copies that take no more writes, before this one.
+        while let Some(&(_, before)) = self.passed.range((lpn, 0)..=(lpn, END)).next() {
+            self.passed.remove(&(lpn, before));
+            self.entries[before as usize].dropped = true;
         }
-        let entry = self.entries[place as usize];
+        let entry = &mut self.entries[place as usize];
+        entry.dropped = matches!(entry.state, State::Arriving(_));
+        let entry = *entry;
         (entry.state == State::Unsent).then(|| {
             self.unlink(place);
             self.give_back(place);
@@ -340,11 +353,7 @@ impl Buffer {
     /// it is to be given up again.
     #[cold]
     pub(crate) fn bury(&mut self, lpn: Lpn) {
-        let sent = |e: &Entry| e.state == State::Sent && e.lpn == lpn;
-        let places = (0..).zip(&self.entries).filter(|(_, e)| sent(e)).map(|(place, _)| place);
-        self.dead.extend(places);
-        self.dead.sort_unstable();
-        self.dead.dedup();
+        self.dead.insert(lpn);
     }
 
     /// The next page to be sent, with `waiting` writes in want of room.
@@ -378,8 +387,8 @@ impl Buffer {
         }
         self.give_back(place);
         self.owing -= u32::from(owed.is_some());
-        let dead = self.dead.iter().position(|&d| d == place);
-        Flushed { dead: dead.map(|at| self.dead.remove(at)).is_some(), owed, stretch, token }
+        let dead = !self.dead.is_empty() && self.dead.contains(&lpn);
+        Flushed { dead, owed, stretch, token }
     }
 
     /// From now on no page stays unsent.

@@ -3,9 +3,10 @@
 use super::Sim;
 use super::jobs::Stepped;
 use crate::device::{Done, Finished, LaneId, NONE, Owner, PageOp, Turned, Work};
-use ftl::{JobId, Kit, Lpn};
+use ftl::{JobId, Kit};
 use kernel::Prio;
-use nand::{DieId, Ppn, Source, Store, Tag, Verb};
+use nand::{DieId, Ppn, Source, Store, Tag};
+use std::ops::Range;
 
 impl<K: Kit> Sim<K> {
     /// A die's time has come.
@@ -42,9 +43,9 @@ impl<K: Kit> Sim<K> {
             self.age_cells(first);
         }
         if let Owner::Job(id) = owner {
-            self.conclude_step(die, verb, id, first);
+            self.conclude_step(die, id, first);
         } else {
-            self.conclude_operations(die, verb, first);
+            self.conclude_operations(die, first);
         }
         // 7. Its next command, if there is one, has asked for the channel: before the data that other
         //    dies have to send, or behind it.
@@ -53,14 +54,14 @@ impl<K: Kit> Sim<K> {
 
     /// The command was for operations of the host, or of the buffer.
     #[inline(always)] // as `conclude`
-    fn conclude_operations(&mut self, die: DieId, verb: Verb, mut op: u32) {
+    fn conclude_operations(&mut self, die: DieId, mut op: u32) {
         // 3. One operation after the other: the FTL takes note of it, then whose it was.
         while op != NONE {
             let (done, rest) = self.device.take_done(op);
             self.conclude_operation(die, op, done);
             op = rest;
         }
-        self.conclude_program(die, verb);
+        self.conclude_program(die);
         // 5. Jobs that wait for this start.
         self.start_jobs();
         self.choose_or_rest(die);
@@ -68,11 +69,15 @@ impl<K: Kit> Sim<K> {
 
     /// The command was one step of a job, whose operation comes alone.
     #[inline(always)] // as `conclude`
-    fn conclude_step(&mut self, die: DieId, verb: Verb, id: JobId, op: u32) {
+    fn conclude_step(&mut self, die: DieId, id: JobId, op: u32) {
         // 3. The FTL takes note, and says what the job does next.
-        let awaited = self.is_awaited(op);
+        let slots = self.slots_looked_for(op);
+        let awaited = self.waits.awaits_refresh() && self.are_awaited(&slots);
         let stepped = self.step_job(die, id, op);
-        self.conclude_program(die, verb);
+        for slot in slots {
+            self.waits.note_programmed(&mut self.device.ops, die, Ppn::from_u32(slot));
+        }
+        self.conclude_program(die);
         // 5. Whoever waited for what the job did tries again.
         self.follow_up(awaited);
         match stepped {
@@ -83,8 +88,8 @@ impl<K: Kit> Sim<K> {
 
     /// 4. Reads of a page that was on its way have it now.
     #[inline(always)] // as `conclude`
-    fn conclude_program(&mut self, die: DieId, verb: Verb) {
-        if verb == Verb::Program && !self.waits.for_program(die).is_empty() {
+    fn conclude_program(&mut self, die: DieId) {
+        if self.waits.has_programmed() {
             self.unpark(die);
         }
     }
@@ -111,6 +116,9 @@ impl<K: Kit> Sim<K> {
             let tag = Tag { source: Source::Host, demand: Source::Host, prio };
             let data = K::Store::stamp(lpn.as_u32(), seq);
             self.ftl.program_done(lpn, ppn, data, tag, self.clock.now);
+            if self.waits.awaits_programs() {
+                self.waits.note_programmed(&mut self.device.ops, die, ppn);
+            }
         } else if let Some(ppn) = ppn {
             let lpn = lpn.expect("a page");
             let data = self.ftl.read_done(ppn);
@@ -131,7 +139,7 @@ impl<K: Kit> Sim<K> {
     /// it has programmed.
     #[inline]
     pub(super) fn follow_up(&mut self, awaited: bool) {
-        if !self.waits.for_refresh().is_empty() && (self.ftl.take_relieved() || awaited) {
+        if self.waits.awaits_refresh() && (self.ftl.take_relieved() || awaited) {
             self.retry_barred();
         }
         self.start_jobs();
@@ -144,28 +152,33 @@ impl<K: Kit> Sim<K> {
     /// Puts reads whose pages are there now into their lanes, at their old places.
     #[cold]
     fn unpark(&mut self, die: DieId) {
-        let ftl = &self.ftl;
-        let there = |ppn| ftl.array().is_written(ppn);
-        for op in self.waits.release_for_program(&mut self.device.ops, die, there) {
+        while let Some(op) = self.waits.release_programmed() {
             let high = self.device.ops[op].prio == Prio::High;
             let lane = if high { LaneId::ReadHigh } else { LaneId::Read };
             self.device.insert(die, lane, op);
         }
     }
 
-    /// Whether a read waits for a page that a job's command has programmed.
+    /// The slots that a job's command has programmed, if reads wait for programs or refreshes.
     #[inline]
-    fn is_awaited(&self, op: u32) -> bool {
+    fn slots_looked_for(&self, op: u32) -> Range<u32> {
+        if !self.waits.awaits_programs() && !self.waits.awaits_refresh() {
+            return 0..0;
+        }
         let PageOp { work, ppn, .. } = self.device.ops[op];
-        !self.waits.for_refresh().is_empty() && work == Work::Program && self.programs_awaited(ppn)
+        let first = ppn.filter(|_| work == Work::Program).map(Ppn::as_u32);
+        first.map_or(0..0, |first| first..first + self.ftl.slots_per_program())
     }
 
+    /// Whether a read waits for the refresh of a page that lies in one of these slots now.
     #[cold]
-    fn programs_awaited(&self, first: Option<Ppn>) -> bool {
-        let Some(first) = first.map(Ppn::as_u32) else { return false };
-        let slots = first..first + self.ftl.slots_per_program();
-        let there = |lpn: Lpn| self.ftl.find(lpn).is_some_and(|at| slots.contains(&at.as_u32()));
-        self.waits.for_refresh().iter().any(|&op| self.device.ops[op].lpn.is_some_and(there))
+    fn are_awaited(&self, slots: &Range<u32>) -> bool {
+        slots.clone().map(Ppn::from_u32).any(|slot| {
+            let owner = self.ftl.map().owner(slot);
+            owner.is_some_and(|lpn| {
+                self.waits.barred.first(lpn).is_some() && self.ftl.find(lpn) == Some(slot)
+            })
+        })
     }
 
     /// The cells take note of what was done, and blocks that could not be read are taken out of

@@ -205,13 +205,12 @@ impl<K: Kit> Sim<K> {
         // A policy asks for a few at most, so counting stops early.
         let others = |dies: &mut dyn Iterator<Item = usize>| {
             let dies = dies.map(DieId::new);
-            let busy = dies.filter(|d| {
-                device.dies[*d].has_host_operations() || !waits.for_program(*d).is_empty()
-            });
+            let busy = dies
+                .filter(|d| device.dies[*d].has_host_operations() || waits.awaits_programs_on(*d));
             let waiting = busy.flat_map(|d| {
                 device.dies[d]
                     .host_operations(&device.ops)
-                    .chain(waits.for_program(d).iter(&device.ops))
+                    .chain(waits.for_programs_on(&device.ops, d))
             });
             waiting.filter(|o| o.owner != owner).take(COUNTED).count() as u32
         };

@@ -15,6 +15,8 @@ use crate::host::{
 use ftl::{Access, AccessKind, Kit, Lpn};
 use kernel::{Bytes, Dur, Prio, Time};
 use nand::{DieId, Ppn, Source};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 impl<K: Kit> Sim<K> {
     // ── Requests ────────────────────────────────────────────────────────────────────────────────
@@ -220,7 +222,7 @@ impl<K: Kit> Sim<K> {
                 let awaited = self.requests.barrier.leave(stretch);
                 assert!(!awaited, "a flush waits for page {lpn}, and it was not sent");
             }
-            if self.waits.holds_write(&self.device.ops, lpn) {
+            if self.waits.holds_write(lpn) {
                 buffer.bury(lpn);
             }
         }
@@ -291,9 +293,8 @@ impl<K: Kit> Sim<K> {
     fn page_safe(&mut self, id: u32, op: u32) {
         let &Inside { class, token, .. } = self.requests.get(id);
         if let Some(unread) = &mut self.device.unread
-            && let Some(at) = unread.iter().position(|&other| other == op)
+            && unread.remove(&op)
         {
-            unread.swap_remove(at);
             self.requests.get_mut(id).failed = true;
         }
         if class == Class::Write && !self.buffer.as_ref().is_some_and(Buffer::is_volatile) {
@@ -376,7 +377,7 @@ impl<K: Kit> Sim<K> {
             return;
         }
         if self.ftl.barred(lpn).is_some() {
-            self.park(op, Condition::Refresh);
+            self.await_refresh(op);
             return;
         }
         let PageOp { prio, modify, .. } = self.device.ops[op];
@@ -419,6 +420,15 @@ impl<K: Kit> Sim<K> {
         self.park(op, Condition::Program(die));
     }
 
+    /// A read waits for the refresh of its block.
+    #[cold]
+    fn await_refresh(&mut self, op: u32) {
+        if !self.waits.awaits_refresh() {
+            self.ftl.await_limits(true);
+        }
+        self.park(op, Condition::Refresh);
+    }
+
     /// Whether a page has its slot and is not there yet.
     fn is_on_its_way(&self, lpn: Lpn) -> bool {
         self.ftl.find(lpn).is_some_and(|ppn| !self.ftl.array().is_written(ppn))
@@ -441,15 +451,20 @@ impl<K: Kit> Sim<K> {
         self.transfer(op, None, Bytes::new(to - from));
     }
 
-    /// Lets in the reads that waited for a refresh and need not any more, in order.
+    /// Lets in the reads that waited for a refresh and need not any more, in order. A page that may not be
+    /// read stays so for all that wait for it.
     #[cold]
     pub(super) fn retry_barred(&mut self) {
-        for op in self.waits.take_for_refresh() {
-            let lpn = self.lpn_of(op);
-            if self.ftl.barred(lpn).is_some() {
-                self.waits.stay_for_refresh(op);
+        let next = |sim: &Self, lpn| Some(Reverse((sim.waits.barred.first(lpn)?, lpn)));
+        let pages = self.ftl.take_left().into_iter();
+        let mut reads: BinaryHeap<_> = pages.filter_map(|lpn| next(self, lpn)).collect();
+        while let Some(read @ Reverse((_, lpn))) = reads.pop() {
+            // A page may be there twice.
+            if next(self, lpn) != Some(read) || self.ftl.barred(lpn).is_some() {
                 continue;
             }
+            let op = self.waits.barred.take(lpn);
+            reads.extend(next(self, lpn));
             let o = &mut self.device.ops[op];
             o.end_wait(Source::Refresh, self.clock.now);
             if o.modify && self.ftl.find(lpn).is_none() {
@@ -459,6 +474,9 @@ impl<K: Kit> Sim<K> {
                 continue;
             }
             self.read_late(op, lpn);
+        }
+        if !self.waits.awaits_refresh() {
+            self.ftl.await_limits(false);
         }
     }
 

@@ -33,8 +33,7 @@ impl<K: Kit> Sim<K> {
 
     /// Whether a page that was written has no slot yet.
     pub(super) fn is_loaded(&mut self, lpn: Lpn) -> bool {
-        self.tray_of(lpn).is_some()
-            || self.waits.for_space() > 0 && self.waits.has_for_space(&self.device.ops, lpn)
+        self.tray_of(lpn).is_some() || self.waits.for_space() > 0 && self.waits.has_for_space(lpn)
     }
 
     /// A write joins a tray, whose pages are programmed together.

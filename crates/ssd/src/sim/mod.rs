@@ -6,6 +6,7 @@
 //! a request apart and its pages to the FTL and a die, `jobs` does the same for the FTL's own work,
 //! `dispatch` lets a die choose and start, `conclude` says what follows when a command is done.
 
+mod barred;
 mod clock;
 mod conclude;
 mod dispatch;
@@ -35,6 +36,7 @@ use kernel::{Dur, Idx, Time};
 use load::Reading;
 use nand::PlaneId;
 use policies::ArbitrationPolicy;
+use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use wait::Waits;
 use watch::Watch;
@@ -143,9 +145,12 @@ impl<K: Kit> Sim<K> {
         }
         let geometry = ftl.geometry();
         let trays = ftl.trays() * (1 + usize::from(ftl.separates_urgent()));
+        let trays = Trays::new(trays, ftl.slots_per_program());
+        let buffer = Buffer::new(&drive.buffer, geometry.page_size());
+        let by_page = trays.are_used() || buffer.is_some();
         let front = Front::new(drive.link, drive.controller).map(Box::new);
         Self {
-            trays: Trays::new(trays, ftl.slots_per_program()),
+            trays,
             program_wait: drive.ftl.program_wait.unwrap_or(Dur::ZERO),
             lpns: Vec::new(),
             readings: Vec::new(),
@@ -158,8 +163,8 @@ impl<K: Kit> Sim<K> {
             closed: false,
             apart: front.is_some(),
             front,
-            buffer: Buffer::new(&drive.buffer, geometry.page_size()),
-            waits: Waits::new(geometry.dies()),
+            buffer,
+            waits: Waits::new(geometry.dies(), by_page),
             device: Device::new(drive, &ftl.policies),
             feeder: Some(Feeder::new(&drive.host)),
             watch: Watch::new(&ftl),
@@ -276,7 +281,7 @@ impl<K: Kit> Sim<K> {
     /// From now on [`Sim::take_safe`] tells which data survive a loss of power, and a [`Completion`] whether
     /// a read failed.
     pub fn tell_safe(&mut self) {
-        self.device.unread = Some(Vec::new());
+        self.device.unread = Some(FxHashSet::default());
         self.requests.safe = Some(VecDeque::new());
     }
 
@@ -398,7 +403,7 @@ impl<K: Kit> Sim<K> {
     fn is_at_rest(&self) -> bool {
         self.device.waiting_total == 0
             && self.device.ops.live() as usize
-                == self.waits.apart(&self.device.ops) + self.trays.held() + self.owing()
+                == self.waits.apart() + self.trays.held() + self.owing()
             && !self.ftl.has_ready()
     }
 
@@ -429,7 +434,7 @@ impl<K: Kit> Sim<K> {
             "{} writes wait for space, {} reads for a refresh, {} pages are locked, {} jobs run; free \
              blocks of the first planes: {free:?}",
             self.waits.for_space(),
-            self.waits.for_refresh().len(),
+            self.waits.for_refresh(),
             self.waits.locked_pages(),
             self.ftl.running_jobs(),
         )

@@ -4,11 +4,13 @@
 //! Whoever makes a condition true asks [`Waits`] for those who waited for it, and lets them try
 //! again. A wait ends with [`Waits::release`] or one of its kin, which books the time.
 
-use crate::device::{Lane, NONE, Ops};
+use super::barred::Barred;
+use crate::device::{Lane, NONE, Ops, PageOp};
 use crate::host::Data;
 use ftl::Lpn;
 use kernel::{Dur, IndexVec, Time};
-use nand::{DieId, Source};
+use nand::{DieId, Ppn, Source};
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
@@ -52,11 +54,20 @@ pub struct WaitStats {
 /// Everything that waits outside the lanes.
 pub(crate) struct Waits {
     space: VecDeque<u32>,
-    refresh: Vec<u32>,
+    /// Operations of these with those of their groups.
+    space_operations: usize,
+    /// How many of them write each page, if that is asked for.
+    space_pages: Option<FxHashMap<Lpn, u32>>,
+    pub(super) barred: Barred,
     room: VecDeque<(u32, Data)>,
     /// Pages being read for a modification, each with the operations that wait for it.
     pages: BTreeMap<Lpn, VecDeque<u32>>,
-    programs: IndexVec<DieId, Lane>,
+    page_operations: usize,
+    /// Reads of each slot whose program is on its way.
+    programs: IndexVec<DieId, BTreeMap<Ppn, Lane>>,
+    program_operations: usize,
+    /// Those whose slot has been programmed by the command that is being concluded.
+    programmed: Vec<u32>,
     /// Requests that the throttle holds back: until when, in which order, which.
     held: BinaryHeap<Reverse<(Time, u64, u32)>>,
     /// Jobs are not among them.
@@ -64,13 +75,19 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
-    pub(crate) fn new(dies: usize) -> Self {
+    /// Nothing waits. `by_page`: it will be asked which pages are written by what waits for space.
+    pub(crate) fn new(dies: usize, by_page: bool) -> Self {
         Self {
             space: VecDeque::new(),
-            refresh: Vec::new(),
+            space_operations: 0,
+            space_pages: by_page.then(FxHashMap::default),
+            barred: Barred::default(),
             room: VecDeque::new(),
             pages: BTreeMap::new(),
-            programs: IndexVec::filled(Lane::EMPTY, dies),
+            page_operations: 0,
+            programs: IndexVec::filled(BTreeMap::new(), dies),
+            program_operations: 0,
+            programmed: Vec::new(),
             held: BinaryHeap::new(),
             stats: WaitStats::default(),
         }
@@ -83,13 +100,19 @@ impl Waits {
             Condition::Space => {
                 self.stats.space += 1;
                 self.space.push_back(op);
+                self.space_operations += ops.group(op).count();
+                if let Some(pages) = &mut self.space_pages {
+                    let lpns = ops.group(op).filter_map(|op| ops[op].lpn);
+                    lpns.for_each(|lpn| *pages.entry(lpn).or_default() += 1);
+                }
             }
             Condition::Refresh => {
                 self.stats.refresh += 1;
-                self.refresh.push(op);
+                self.barred.add(ops[op].lpn.expect("a read has a page"), op);
             }
             Condition::Page(lpn) => {
                 self.stats.page += 1;
+                self.page_operations += 1;
                 self.pages.get_mut(&lpn).expect("the page is locked").push_back(op);
             }
             Condition::Room(data) => {
@@ -98,16 +121,16 @@ impl Waits {
             }
             Condition::Program(die) => {
                 self.stats.program += 1;
-                self.programs[die].push(ops, op);
+                self.program_operations += 1;
+                let slot = ops[op].ppn.expect("a page on its way has a slot");
+                self.programs[die].entry(slot).or_insert(Lane::EMPTY).push(ops, op);
             }
         }
     }
 
     /// Operations that wait here and are on no die: all but those for a program.
-    pub(crate) fn apart(&self, ops: &Ops) -> usize {
-        let locked: usize = self.pages.values().map(VecDeque::len).sum();
-        let for_space: usize = self.space.iter().map(|&op| ops.group(op).count()).sum();
-        for_space + self.refresh.len() + self.room.len() + locked
+    pub(crate) fn apart(&self) -> usize {
+        self.space_operations + self.barred.len() + self.room.len() + self.page_operations
     }
 
     // ── Space ───────────────────────────────────────────────────────────────────────────────────
@@ -134,26 +157,30 @@ impl Waits {
             let o = &mut ops[at];
             o.since = since;
             o.end_wait(Source::Gc, now);
+            self.space_operations -= 1;
+            if let (Some(pages), Some(lpn)) = (&mut self.space_pages, o.lpn)
+                && let Some(writes) = pages.get_mut(&lpn)
+            {
+                *writes -= 1;
+                if *writes == 0 {
+                    pages.remove(&lpn);
+                }
+            }
             at = ops.also(at);
         }
     }
 
     // ── Refresh ─────────────────────────────────────────────────────────────────────────────────
 
-    /// Reads that wait for the refresh of a block.
+    /// Whether reads wait for the refresh of a block.
     #[inline]
-    pub(crate) fn for_refresh(&self) -> &[u32] {
-        &self.refresh
+    pub(crate) fn awaits_refresh(&self) -> bool {
+        self.barred.len() > 0
     }
 
-    /// All of them try again, in order: each ends its wait or stays.
-    pub(crate) fn take_for_refresh(&mut self) -> Vec<u32> {
-        std::mem::take(&mut self.refresh)
-    }
-
-    /// A read that has tried again goes on waiting.
-    pub(crate) fn stay_for_refresh(&mut self, op: u32) {
-        self.refresh.push(op);
+    /// How many do.
+    pub(crate) fn for_refresh(&self) -> usize {
+        self.barred.len()
     }
 
     // ── Pages ───────────────────────────────────────────────────────────────────────────────────
@@ -174,25 +201,30 @@ impl Waits {
 
     /// The page is free again: those who waited for it, in order.
     pub(crate) fn unlock(&mut self, lpn: Lpn) -> VecDeque<u32> {
-        self.pages.remove(&lpn).unwrap_or_default()
+        let waiters = self.pages.remove(&lpn).unwrap_or_default();
+        self.page_operations -= waiters.len();
+        waiters
     }
 
     /// The page is locked again, by the first of those who waited: the others do as before.
     pub(crate) fn keep(&mut self, lpn: Lpn, waiters: VecDeque<u32>) {
         let queue = self.pages.get_mut(&lpn).expect("the page is locked");
         debug_assert!(queue.is_empty(), "who came later stands before who waited");
+        self.page_operations += waiters.len();
         *queue = waiters;
     }
 
     /// Whether a write of the page waits for its slot.
-    pub(crate) fn has_for_space(&self, ops: &Ops, lpn: Lpn) -> bool {
-        let mut groups = self.space.iter().flat_map(|&op| ops.group(op));
-        groups.any(|op| ops[op].lpn == Some(lpn))
+    ///
+    /// # Panics
+    /// Nobody said that it would be asked.
+    pub(crate) fn has_for_space(&self, lpn: Lpn) -> bool {
+        self.space_pages.as_ref().expect("writes are counted by page").contains_key(&lpn)
     }
 
     /// Whether a write of the page waits for its lock or its slot.
-    pub(crate) fn holds_write(&self, ops: &Ops, lpn: Lpn) -> bool {
-        self.pages.contains_key(&lpn) || self.has_for_space(ops, lpn)
+    pub(crate) fn holds_write(&self, lpn: Lpn) -> bool {
+        self.pages.contains_key(&lpn) || self.has_for_space(lpn)
     }
 
     // ── Room ────────────────────────────────────────────────────────────────────────────────────
@@ -217,21 +249,45 @@ impl Waits {
 
     // ── Programs ────────────────────────────────────────────────────────────────────────────────
 
-    /// Reads that wait for a program on a die.
+    /// Whether reads wait for programs.
     #[inline]
-    pub(crate) fn for_program(&self, die: DieId) -> Lane {
-        self.programs[die]
+    pub(crate) fn awaits_programs(&self) -> bool {
+        self.program_operations > 0
     }
 
-    /// Those of them whose page `is_there`, in order.
-    #[cold]
-    pub(crate) fn release_for_program(
-        &mut self,
-        ops: &mut Ops,
+    /// Whether reads wait for programs on a die.
+    pub(crate) fn awaits_programs_on(&self, die: DieId) -> bool {
+        !self.programs[die].is_empty()
+    }
+
+    /// These reads, in no order.
+    pub(crate) fn for_programs_on<'a>(
+        &'a self,
+        ops: &'a Ops,
         die: DieId,
-        is_there: impl Fn(nand::Ppn) -> bool,
-    ) -> Vec<u32> {
-        self.programs[die].take_all(ops, |op| op.ppn.is_some_and(&is_there))
+    ) -> impl Iterator<Item = &'a PageOp> {
+        self.programs[die].values().flat_map(|lane| lane.iter(ops))
+    }
+
+    /// A slot has been programmed: the reads that wait for it are going to have it.
+    #[cold]
+    pub(crate) fn note_programmed(&mut self, ops: &mut Ops, die: DieId, slot: Ppn) {
+        let Some(mut lane) = self.programs[die].remove(&slot) else { return };
+        while !lane.is_empty() {
+            self.programmed.push(lane.pop(ops));
+            self.program_operations -= 1;
+        }
+    }
+
+    /// Whether there are reads whose slot has been programmed.
+    #[inline]
+    pub(crate) fn has_programmed(&self) -> bool {
+        !self.programmed.is_empty()
+    }
+
+    /// One of them.
+    pub(crate) fn release_programmed(&mut self) -> Option<u32> {
+        self.programmed.pop()
     }
 
     // ── The throttle ────────────────────────────────────────────────────────────────────────────
