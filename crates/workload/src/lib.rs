@@ -44,6 +44,6 @@ pub use generate::{Arrivals, Generator, Pattern, Share, Size, Synthetic};
 pub use request::{BATCH, Op, Request};
 pub use source::{About, Flow, Flows, Loop, Named, Source, StandIn, Workload, digest};
 pub use trace::{
-    Columns, Event, FlowBy, Format, ReadOptions, Tally, TimeUnit, file_hint, glance, open_bytes,
-    open_slices, open_trace,
+    ColumnPlace, ColumnRole, ColumnUnit, Columns, Event, FlowBy, Format, ReadOptions, Spelling,
+    Tally, TimeUnit, file_hint, glance, open_bytes, open_slices, open_trace, suggest_columns,
 };

@@ -9,6 +9,7 @@
 //! The columns are those of the README of `github.com/alibaba/block-traces` (`io_traces.csv`).
 //! It does not say that the times ascend, so a bounded window is sorted.
 
+use super::clock::Clock;
 use super::fields::{COMMA, Column, Fault, Fields};
 use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, extent};
@@ -21,14 +22,11 @@ const DEVICE: Column =
 const OPERATION: Column = Column { name: "the operation", expected: "`R` or `W`", hint: COLUMNS };
 const OFFSET: Column = Column { name: "the offset", expected: "a number of bytes", hint: COLUMNS };
 const LENGTH: Column = Column { name: "the length", expected: "a number of bytes", hint: COLUMNS };
-const TIME: Column = Column {
-    name: "the time",
-    expected: "a number of microseconds",
-    hint: "`--time-unit` names another unit",
-};
+const TIME: Column =
+    Column { name: "the time", expected: "a number of microseconds", hint: COLUMNS };
 
 pub(crate) struct Alibaba {
-    power: u32,
+    clock: Clock,
 }
 
 impl Parser for Alibaba {
@@ -38,7 +36,7 @@ impl Parser for Alibaba {
     const WINDOW: usize = 4096;
 
     fn new(options: &ReadOptions) -> Self {
-        Self { power: options.time_unit.unwrap_or(TimeUnit::Us).power() }
+        Self { clock: Clock::whole(options, TimeUnit::Us) }
     }
 
     #[inline]
@@ -57,8 +55,12 @@ impl Parser for Alibaba {
         let offset = fields.integer(&OFFSET)?;
         let length = fields.integer(&LENGTH)?;
         let (offset, len) = extent(&fields, op, Some(offset), Some(length))?;
-        let time = fields.decimal(self.power, &TIME)?;
+        let time = self.clock.read(&mut fields, &TIME)?;
         fields.end(COLUMNS)?;
         Ok(Some(Raw { time, offset, len, device, op }))
+    }
+
+    fn clock(&self) -> Option<&Clock> {
+        Some(&self.clock)
     }
 }

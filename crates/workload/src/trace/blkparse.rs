@@ -1,7 +1,6 @@
 //! `blkparse`, the text that `blkparse` prints of the events that `blktrace` recorded in the Linux
 //! block layer: device (major, minor), CPU, sequence number, decimal seconds, process, action,
-//! what it is (`F`lush, then `R`ead, `W`rite, `D`iscard or `N`one of them, then `F`orced unit access,
-//! `S`ynchronous, and so on), first sector, number of sectors (512 bytes), name of the process.
+//! what it is (in the letters of `letters.rs`), first sector, number of sectors (512 bytes), name of the process.
 //!
 //! ```text
 //!   8,16   8        1     0.000000000 13213  Q   W 766877144 + 8 [kworker/u81:0]
@@ -24,8 +23,11 @@
 //! is the end of one that has a line of its own, or of data that had come to none. An `F` behind
 //! the `W` is a write that bypasses the cache; reads and trims that do so are what they are without.
 
+use super::clock::Clock;
 use super::fields::{BLANK, Column, Fault, Fields, leading_number, number, shown};
+use super::letters::{self, Kind};
 use super::options::{Event, ReadOptions, TimeUnit};
+use super::reader::Regions;
 use super::record::{Parser, Raw, SECTOR, extent};
 use super::select::{Events, Processes};
 use crate::Op;
@@ -41,18 +43,14 @@ const DEVICE: Column = Column {
 const CPU: Column = Column { name: "the CPU", expected: "a number", hint: COLUMNS };
 const SEQUENCE: Column =
     Column { name: "the sequence number", expected: "a number", hint: COLUMNS };
-const TIME: Column = Column {
-    name: "the time",
-    expected: "decimal seconds",
-    hint: "`--time-unit` names another unit",
-};
+const TIME: Column = Column { name: "the time", expected: "decimal seconds", hint: COLUMNS };
 const PID: Column = Column { name: "the process", expected: "a process number", hint: COLUMNS };
 const ACTION: Column =
     Column { name: "the action", expected: "one or two letters, such as `Q`", hint: COLUMNS };
 const TYPE: Column = Column {
     name: "the type",
-    expected: "`R`, `W`, `D`, `N` or `F` with letters such as `S` (or `F` first)",
-    hint: COLUMNS,
+    expected: "`R`, `W`, `D`, `N`, `F` or `ZA` with letters such as `S` (or `F` first)",
+    hint: "it may stand for data; `--skip-bad` counts such lines and passes them over",
 };
 const START: Column = Column {
     name: "the first sector",
@@ -71,13 +69,18 @@ const SECTORS: Column =
 const MINOR_BITS: u32 = 20;
 
 pub(crate) struct Blkparse {
-    power: u32,
+    clock: Clock,
     events: Events,
     processes: Processes,
     /// The summary at the end has begun.
     summary: bool,
     /// The line read last begins with a flush.
     flush_first: bool,
+    /// Writes that the drive places, and commands for whole zones.
+    appends: u64,
+    zones: u64,
+    /// From which device to which requests were passed on, and how many.
+    remaps: Vec<((u32, u32), u64)>,
 }
 
 impl Blkparse {
@@ -96,6 +99,39 @@ impl Blkparse {
         Err(fields.fault(&DEVICE))
     }
 }
+
+impl Blkparse {
+    /// `A W 2099200 + 8 <- (253,0) 2048`: a request to one device goes on to another.
+    fn remapped(&mut self, to: u32, line: &[u8]) {
+        let Some(at) = memchr::memchr(b'(', line) else { return };
+        let rest = &line[at + 1..];
+        let end = memchr::memchr(b')', rest).unwrap_or(0);
+        let Some(from) = device(&rest[..end]) else { return };
+        if let Some((_, count)) = self.remaps.iter_mut().find(|(pair, _)| *pair == (from, to)) {
+            *count += 1;
+        } else if self.remaps.len() < MOST_REMAPS {
+            self.remaps.push(((from, to), 1));
+        }
+    }
+
+    /// Requests that the trace has twice, since both devices were recorded.
+    fn stacked(&self, regions: &Regions) -> Vec<String> {
+        let read = |device: u32| regions.devices().any(|known| known == device);
+        let both =
+            self.remaps.iter().filter(|((from, to), _)| from != to && read(*from) && read(*to));
+        let note = |((from, to), count): &((u32, u32), u64)| {
+            let (from, to) = (self.label(*from), self.label(*to));
+            format!(
+                "{count} requests to {from} went on to {to} (action A), and the trace has both: they \
+                 are read twice; `--device {from}` or `--device {to}` reads them once"
+            )
+        };
+        both.map(note).collect()
+    }
+}
+
+/// More pairs of devices are not told apart.
+const MOST_REMAPS: usize = 256;
 
 /// `CPU3 (sdb):`, `Total (8,16):` or, per process, `jbd2/sdb1-8 (697)`.
 fn begins_summary(text: &[u8]) -> bool {
@@ -121,6 +157,8 @@ fn device(text: &[u8]) -> Option<u32> {
 impl Parser for Blkparse {
     const NAME: &str = "blkparse";
     const SUMMARY: &str = "events of the Linux block layer as text (blktrace, blkparse)";
+    const SEPARATOR: u8 = BLANK;
+    const QUOTES: bool = false;
     const DEVICES: bool = true;
     const EVENTS: bool = true;
     const PROCESSES: bool = true;
@@ -129,11 +167,14 @@ impl Parser for Blkparse {
 
     fn new(options: &ReadOptions) -> Self {
         Self {
-            power: options.time_unit.unwrap_or(TimeUnit::S).power(),
+            clock: Clock::decimal(options, TimeUnit::S),
             events: Events::new(options.event, [Event::Queued, Event::Issued, Event::Completed]),
             processes: Processes::new(options),
             summary: false,
             flush_first: false,
+            appends: 0,
+            zones: 0,
+            remaps: Vec::new(),
         }
     }
 
@@ -143,9 +184,10 @@ impl Parser for Blkparse {
         let Some(device) = device(fields.word()) else { return self.other(line) };
         fields.integer(&CPU)?;
         fields.integer(&SEQUENCE)?;
-        let time = fields.decimal(self.power, &TIME)?;
+        let time = self.clock.read(&mut fields, &TIME)?;
         let pid = fields.integer(&PID)?;
-        let event = match fields.word() {
+        let action = fields.word();
+        let event = match action {
             b"Q" => Some(Event::Queued),
             b"D" => Some(Event::Issued),
             b"C" => Some(Event::Completed),
@@ -153,17 +195,33 @@ impl Parser for Blkparse {
             [b'A'..=b'Z' | b'm' | b'd'] | b"UT" | [b'Z', _] => None,
             _ => return Err(fields.fault(&ACTION)),
         };
-        let kind = fields.word();
-        let (flush_first, op) = match (kind, event) {
-            ([b'F', b'R' | b'W' | b'D', ..], _) => (true, self::op(&kind[1..])),
-            ([b'R' | b'W' | b'D', ..], _) => (false, self::op(kind)),
-            ([b'F', more @ ..], _) if more.iter().all(|b| b"FNASMU".contains(b)) => {
-                (true, Op::Flush)
+        let word = fields.word();
+        let kind = letters::kind(word);
+        let Some(event) = event else {
+            // Letters that nobody knows do no harm where no request arrives.
+            if kind.is_none() && !word.iter().all(u8::is_ascii_alphabetic) || word.is_empty() {
+                return Err(fields.fault(&TYPE));
             }
-            ([b'N', ..], _) | ([b'Z', ..], None) => return Ok(None),
-            _ => return Err(fields.fault(&TYPE)),
+            if action == b"A" {
+                self.remapped(device, line);
+            }
+            return Ok(None);
         };
-        let Some(event) = event else { return Ok(None) };
+        let (flush_first, op) = match kind {
+            Some(Kind::Request(Op::Flush)) => (true, Op::Flush),
+            Some(Kind::Request(op)) => (false, op),
+            Some(Kind::FlushAnd(op)) => (true, op),
+            Some(Kind::Append(op)) => {
+                self.appends += u64::from(self.events.reads(event));
+                (false, op)
+            }
+            Some(kind @ (Kind::Zone | Kind::Other)) => {
+                let zone = kind == Kind::Zone && self.events.reads(event);
+                self.zones += u64::from(zone);
+                return Ok(None);
+            }
+            None => return Err(fields.fault(&TYPE)),
+        };
         // A cut line would have other numbers than the whole one.
         if !line.trim_ascii_end().ends_with(b"]") {
             return Err(cut(line));
@@ -222,22 +280,33 @@ impl Parser for Blkparse {
         format!("{}:{}", device >> MINOR_BITS, device & ((1 << MINOR_BITS) - 1))
     }
 
+    fn clock(&self) -> Option<&Clock> {
+        Some(&self.clock)
+    }
+
     fn instead(&self) -> Option<Event> {
         self.events.instead()
     }
 
-    fn notes(&self) -> Vec<String> {
-        vec![self.events.note()]
+    fn may_have_names(&self) -> bool {
+        false
     }
-}
 
-/// What letters such as `WFS` do.
-fn op(letters: &[u8]) -> Op {
-    match letters {
-        [b'R', ..] => Op::Read,
-        [b'D', ..] => Op::Trim,
-        [_, more @ ..] if more.contains(&b'F') => Op::WriteFua,
-        _ => Op::Write,
+    fn notes(&self, regions: &Regions) -> Vec<String> {
+        let mut notes = vec![self.events.note()];
+        if self.appends > 0 {
+            notes.push(format!(
+                "{} zone appends (ZA) are writes at the address of their line; with the events Q and D \
+                 that is where the zone begins",
+                self.appends
+            ));
+        }
+        if self.zones > 0 {
+            let count = self.zones;
+            notes.push(format!("{count} commands for zones (ZR, ZO, ZC, ZF) were passed over"));
+        }
+        notes.append(&mut self.stacked(regions));
+        notes
     }
 }
 
@@ -253,5 +322,6 @@ fn cut(line: &[u8]) -> Box<Fault> {
     let tail = &line[line.len().saturating_sub(20)..];
     let found = format!("the line ends in {}", shown(tail));
     let expected = "the process or an error number in brackets";
-    Box::new(Fault { at: Some(line.len()), found, expected, hint: "the line may be cut" })
+    let hint = "the line may be cut".into();
+    Box::new(Fault { at: Some(line.len()), found, expected: expected.into(), hint })
 }

@@ -8,58 +8,50 @@
 //! ```
 //!
 //! Columns are counted from 1; commas, semicolons, tabs or blanks stand between them, whichever
-//! cuts the first line into enough of them. A first line of names is passed over. Operations are
-//! words (`r`, `read`, `w`, `write`, `t`, `trim`, `d`, `discard`, `unmap`, `f`, `flush`, `wf`,
-//! `write-fua`, in any case), unless `op=2:0/1` says how read, write and, if there are such, trim,
-//! flush and write with FUA are spelled. A flush has a size of 0 or none, and what stands in its column
+//! cuts the first line into enough of them; or they are named as the first line names them. A first line of
+//! names is passed over. Operations are words (`r`, `read`, `w`, `write`, `t`, `trim`, `d`, `discard`,
+//! `unmap`, `f`, `flush`, `wf`, `write-fua`, in any case) or the letters of the Linux kernel (`RA`, `WS`),
+//! unless `op=2:0/1` says how read, write and, if there are such, trim, flush and write with FUA are spelled. A flush has a size of 0 or none, and what stands in its column
 //! of offsets means nothing. Without `time` the requests have no times.
 
-use std::fmt;
-use std::str::FromStr;
-
+use super::clock::Clock;
+use super::columns::{Columns, MOST_COLUMNS, Place, Role as Said, Spelling, Unit};
 use super::fields::{BLANK, COMMA, Column, Fault, Fields};
+use super::letters::{self, Kind};
 use super::names::Names;
 use super::options::{ReadOptions, TimeUnit};
-use super::record::{Parser, Raw, SECTOR, extent};
+use super::quotes;
+use super::record::{Doubt, Parser, Raw, SECTOR, extent};
 use super::select::Processes;
 use crate::Op;
 
 const HINT: &str = "`--columns` says which column holds what";
 
-const TIME: Column = Column { name: "the time", expected: "a number", hint: HINT };
+const TIME: Column =
+    Column { name: "the time", expected: "a number, or a date with a time of day", hint: HINT };
 const OPERATION: Column = Column {
     name: "the operation",
-    expected: "a word for read, write, trim, flush or write-fua",
-    hint: "`--columns op=2:0/1` says that 0 reads and 1 writes",
+    expected: "a word for read, write, trim, flush or write-fua, or the letters of the Linux kernel",
+    hint: HINT,
 };
 const OFFSET: Column = Column { name: "the offset", expected: "a whole number", hint: HINT };
 const SIZE: Column = Column { name: "the size", expected: "a whole number", hint: HINT };
 const PROCESS: Column = Column { name: "the process", expected: "a number or a name", hint: HINT };
 const DEVICE: Column = Column { name: "the device", expected: "a number or a name", hint: HINT };
 
-/// A file with more columns is no trace.
-const MOST_COLUMNS: usize = 256;
 /// Devices with names are numbered from here on, behind those with numbers.
 const NAMED: u32 = 1 << 31;
 const SEPARATORS: [u8; 4] = [COMMA, b';', b'\t', BLANK];
-const SYNTAX: &str = "expected such as `time=1:us,op=2,offset=3,size=4:sectors,device=5`";
+/// So many names of columns are shown.
+const NAMES_SHOWN: usize = 20;
 
-/// Which column of a table holds what.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Columns {
-    /// What each column holds, up to the last that is needed.
-    roles: Vec<Role>,
-    unit: Option<TimeUnit>,
-    /// The words for [`OPS`], where they are not the usual ones; empty: there is none.
-    spelling: Option<[Box<[u8]>; 5]>,
-    /// As it was written.
-    text: Box<str>,
-}
-
+/// What a column holds, in the order of the columns.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 enum Role {
     Other,
     Time,
+    /// The same, and no column that is needed follows.
+    LastTime,
     Op,
     /// Times so many bytes.
     Offset(u64),
@@ -69,125 +61,35 @@ enum Role {
     Process,
 }
 
-impl fmt::Display for Columns {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl FromStr for Columns {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut columns = Self { roles: Vec::new(), unit: None, spelling: None, text: text.into() };
-        let mut keys = Vec::new();
-        for part in text.split(',') {
-            let (key, value) = part
-                .split_once('=')
-                .ok_or_else(|| format!("`{part}` in the columns has no `=`; {SYNTAX}"))?;
-            if keys.contains(&key) {
-                return Err(format!("`{key}` stands in the columns twice; {SYNTAX}"));
-            }
-            keys.push(key);
-            columns.add(part, key, value)?;
-        }
-        for key in ["op", "offset", "size"] {
-            if !keys.contains(&key) {
-                return Err(format!("the columns have no `{key}`; {SYNTAX}"));
-            }
-        }
-        Ok(columns)
-    }
-}
-
-impl Columns {
-    /// One part, such as `size=5:sectors`.
-    fn add(&mut self, part: &str, key: &str, value: &str) -> Result<(), String> {
-        let (number, detail) = match value.split_once(':') {
-            Some((number, detail)) => (number, Some(detail)),
-            None => (value, None),
-        };
-        let wrong = |what: &str| Err(format!("`{part}` in the columns: {what}; {SYNTAX}"));
-        let Ok(number @ 1..=MOST_COLUMNS) = number.parse() else {
-            return wrong("a column is a number from 1 to 256");
-        };
-        let scale = || match detail {
-            None | Some("bytes") => Ok(1),
-            Some("sectors") => Ok(SECTOR),
-            Some(_) => wrong("known are bytes and sectors").map(|()| 0),
-        };
-        let role = match (key, detail) {
-            ("time", unit) => {
-                self.unit = unit.map(str::parse).transpose()?;
-                Role::Time
-            }
-            ("op", words) => {
-                self.spelling = words.map(spelling).transpose()?;
-                Role::Op
-            }
-            ("offset", _) => Role::Offset(scale()?),
-            ("size", _) => Role::Size(scale()?),
-            ("device", None) => Role::Device,
-            ("process", None) => Role::Process,
-            ("device" | "process", Some(_)) => return wrong("a device or a process has no unit"),
-            _ => return wrong("known are time, op, offset, size, device and process"),
-        };
-        if self.roles.len() < number {
-            self.roles.resize(number, Role::Other);
-        }
-        if self.roles[number - 1] != Role::Other {
-            return wrong("this column is taken already");
-        }
-        self.roles[number - 1] = role;
-        Ok(())
-    }
-
-    pub(crate) fn has_device(&self) -> bool {
-        self.roles.contains(&Role::Device)
-    }
-
-    pub(crate) fn has_process(&self) -> bool {
-        self.roles.contains(&Role::Process)
-    }
-
-    fn has_time(&self) -> bool {
-        self.roles.contains(&Role::Time)
-    }
-
-    /// What is wrong with the unit of the time column, which is said once: here or on its own.
-    pub(crate) fn time_fault(&self, unit: Option<TimeUnit>) -> Option<&'static str> {
-        match (self.has_time(), self.unit, unit) {
-            (true, None, None) => Some("the time has no unit"),
-            (true, Some(a), Some(b)) if a != b => Some("the time has two units"),
-            (false, _, Some(_)) => Some("a unit is given and no column has the time"),
-            _ => None,
+impl Role {
+    fn of(said: &Said) -> Self {
+        match said {
+            Said::Time(_) => Self::Time,
+            Said::Op(_) => Self::Op,
+            Said::Offset(unit) => Self::Offset(unit.unwrap_or(1)),
+            Said::Size(unit) => Self::Size(unit.unwrap_or(1)),
+            Said::Device => Self::Device,
+            Said::Process => Self::Process,
+            Said::Prio => Self::Other,
         }
     }
-}
-
-/// The operations in the order in which they are spelled.
-const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::WriteFua];
-
-/// `0/1` or `r/w/t`: how read, write, trim, flush and write with FUA are spelled.
-fn spelling(text: &str) -> Result<[Box<[u8]>; 5], String> {
-    let words: Vec<&str> = text.split('/').collect();
-    if !(2..=OPS.len()).contains(&words.len()) {
-        return Err(format!("`op:{text}` in the columns; expected such as `op=2:0/1`"));
-    }
-    let twice = |(i, word): (usize, &&str)| {
-        // A table may be without some operation, but reads and writes.
-        if word.is_empty() { i < 2 } else { words[..i].contains(word) }
-    };
-    if words.iter().enumerate().any(twice) {
-        return Err(format!("`op:{text}` in the columns: the words must differ"));
-    }
-    let word = |i: usize| words.get(i).map_or("", |word| *word).as_bytes().into();
-    Ok([0, 1, 2, 3, 4].map(word))
 }
 
 pub(crate) struct Csv {
     columns: Columns,
-    power: u32,
+    /// What each column holds, up to the last that is needed; empty until names were found.
+    roles: Vec<Role>,
+    spelling: Option<Spelling>,
+    clock: Clock,
+    /// The row read last asks for a flush, and then for what it says.
+    flush_first: bool,
+    /// Offsets or sizes of which the user did not say the unit.
+    unsaid: bool,
+    /// A bit is set where a size has it.
+    sizes: u64,
+    largest: u64,
+    /// The first offset that is no multiple of a sector.
+    odd_offset: Option<u64>,
     /// `None` until the first line was read.
     separator: Option<u8>,
     names: Names,
@@ -199,20 +101,27 @@ impl Csv {
         let mut fields = Fields::<SEPARATOR>::new(line);
         let (mut time, mut offset, mut size, mut device, mut op) = (0, None, None, 0, Op::Read);
         let mut process: &[u8] = b"";
-        for role in &self.columns.roles {
+        self.flush_first = false;
+        for role in &self.roles {
             match *role {
                 Role::Other => drop(fields.word()),
-                Role::Time => time = fields.decimal(self.power, &TIME)?,
+                Role::Time => time = self.clock.read(&mut fields, &TIME)?,
+                Role::LastTime => time = self.clock.read_last(&mut fields, &TIME)?,
                 Role::Offset(unit) => {
                     offset = fields.integer_if_any(&OFFSET)?.map(|n| n.checked_mul(unit));
                 }
                 Role::Size(unit) => {
                     size = fields.integer_if_any(&SIZE)?.map(|n| n.checked_mul(unit));
                 }
-                Role::Op => {
-                    let known = operation(fields.word(), self.columns.spelling.as_ref());
-                    op = known.ok_or_else(|| fields.fault(&OPERATION))?;
-                }
+                Role::Op => match operation(fields.word(), self.spelling.as_ref()) {
+                    Some(Kind::Request(known) | Kind::Append(known)) => op = known,
+                    Some(Kind::FlushAnd(known)) => (self.flush_first, op) = (true, known),
+                    Some(Kind::Zone | Kind::Other) => return Ok(None),
+                    None => {
+                        let fault = fields.fault(&OPERATION);
+                        return Err(self.known_words(fault));
+                    }
+                },
                 Role::Device => match fields.word() {
                     b"" => return Err(fields.fault(&DEVICE)),
                     word => device = number(word, &mut self.names)?,
@@ -239,7 +148,38 @@ impl Csv {
             return Err(self.missing::<SEPARATOR>(line));
         };
         let (offset, len) = extent(&fields, op, offset, size)?;
+        if self.unsaid {
+            self.sizes |= len;
+            self.largest = self.largest.max(len);
+            if self.odd_offset.is_none() && !offset.is_multiple_of(SECTOR) {
+                self.odd_offset = Some(offset);
+            }
+        }
         Ok(Some(Raw { time, offset, len, device, op }))
+    }
+
+    /// What a word of the operations must be.
+    #[cold]
+    fn known_words(&self, mut fault: Box<Fault>) -> Box<Fault> {
+        let place = self.place("op");
+        match &self.spelling {
+            Some(spelling) => {
+                fault.expected = format!("one of the words of `op={place}:{spelling}`").into();
+                fault.hint =
+                    "several words of one operation stand around a `+`: `op=2:0+1/2`".into();
+            }
+            None => {
+                fault.hint =
+                    format!("`--columns op={place}:0/1` says that 0 reads and 1 writes").into();
+            }
+        }
+        fault
+    }
+
+    /// Where the user said that a column is.
+    fn place(&self, key: &str) -> String {
+        let found = self.columns.list().iter().find(|(_, role)| role.key() == key);
+        found.map_or_else(String::new, |(place, _)| place.to_string())
     }
 
     /// Where a row without an offset or a size lacks it.
@@ -254,7 +194,7 @@ impl Csv {
                 None
             }
         };
-        self.columns.roles.iter().find_map(&mut look).expect("a column is empty")
+        self.roles.iter().find_map(&mut look).expect("a column is empty")
     }
 
     fn split(&mut self, separator: u8, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
@@ -269,24 +209,118 @@ impl Csv {
     /// The first line tells the separator; names in it are a heading.
     #[cold]
     fn first(&mut self, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
-        let wanted = self.columns.roles.len();
+        let comment = line[0] == b'#';
+        if self.roles.is_empty() {
+            let heading = line.strip_prefix(b"#").unwrap_or(line);
+            return match self.find_names(heading) {
+                Err(_) if comment => Ok(None),
+                found => found.map(|()| None),
+            };
+        }
+        if comment {
+            return Ok(None);
+        }
+        let wanted = self.roles.len();
         let cut = |separator| pieces(line, separator).count() >= wanted;
-        let Some(separator) = SEPARATORS.into_iter().find(|s| cut(*s)) else {
+        let mut separators = SEPARATORS.into_iter().filter(|separator| cut(*separator));
+        let Some(mut separator) = separators.next() else {
             let found = format!("fewer than {wanted} columns");
             let expected = "columns between commas, semicolons, tabs or blanks";
             return Err(Fault::whole(found, expected, HINT));
         };
+        // Of several, the one by which the line reads.
+        for other in separators {
+            if self.split(separator, line).is_err() && self.split(other, line).is_ok() {
+                separator = other;
+            }
+            self.names = Names::default();
+        }
         self.separator = Some(separator);
-        let is_name =
-            |piece: &[u8]| piece.first().is_some_and(|b| b.is_ascii_alphabetic() || *b == b'"');
-        let mut numbers = pieces(line, separator)
-            .zip(&self.columns.roles)
-            .filter(|(_, role)| matches!(role, Role::Time | Role::Offset(_) | Role::Size(_)));
+        let is_name = |piece: &[u8]| {
+            piece.first().is_some_and(|b| b.is_ascii_alphabetic() || matches!(b, b'"' | b'_'))
+        };
+        let mut numbers = pieces(line, separator).zip(&self.roles).filter(|(_, role)| {
+            matches!(role, Role::Time | Role::LastTime | Role::Offset(_) | Role::Size(_))
+        });
         if numbers.all(|(piece, _)| is_name(piece)) {
+            if pieces(line, separator).count() > wanted {
+                self.time_is_not_cut();
+            }
             return Ok(None);
         }
         self.split(separator, line)
     }
+
+    /// Finds the columns that are named in the line of names.
+    fn find_names(&mut self, line: &[u8]) -> Result<(), Box<Fault>> {
+        let list = self.columns.list().to_vec();
+        let named = |separator: u8| -> Vec<String> {
+            let names = pieces(line, separator).map(quotes::restored);
+            names.map(|name| String::from_utf8_lossy(&name).trim().to_owned()).collect()
+        };
+        let missing = |names: &[String]| -> Vec<String> {
+            let absent = |place: &&Place| match place {
+                Place::Name(name) => !names.iter().any(|n| **n == **name),
+                Place::Number(number) => *number > names.len(),
+            };
+            list.iter().map(|(place, _)| place).filter(absent).map(ToString::to_string).collect()
+        };
+        let best = SEPARATORS.into_iter().min_by_key(|s| missing(&named(*s)).len());
+        let separator = best.expect("there are four");
+        let names = named(separator);
+        if let [first, ..] = &missing(&names)[..] {
+            let known: Vec<_> = names.iter().take(NAMES_SHOWN).map(|n| format!("`{n}`")).collect();
+            let hint = kernel::nearest(first, names.iter().map(String::as_str));
+            let hint = hint.map_or_else(|| HINT.into(), |near| format!("did you mean `{near}`?"));
+            let found = format!("there is no column `{first}` in the first line");
+            return Err(Fault::whole(found, format!("one of {}", known.join(", ")), hint));
+        }
+        let number = |place: &Place| match place {
+            Place::Number(number) => *number,
+            Place::Name(name) => {
+                1 + names.iter().position(|n| **n == **name).expect("none is missing")
+            }
+        };
+        let places: Vec<(usize, Role)> =
+            list.iter().map(|(place, role)| (number(place), Role::of(role))).collect();
+        for (i, (number, _)) in places.iter().enumerate() {
+            if places[..i].iter().any(|(other, _)| other == number) {
+                let found = format!("column {number} is named twice in `--columns`");
+                return Err(Fault::whole(found, "a column for each", HINT));
+            }
+        }
+        if places.iter().any(|(number, _)| *number > MOST_COLUMNS) {
+            let found = format!("{} columns", names.len());
+            return Err(Fault::whole(found, "at most 256 columns", HINT));
+        }
+        self.roles = in_order(&places);
+        self.separator = Some(separator);
+        if names.len() > self.roles.len() {
+            self.time_is_not_cut();
+        }
+        Ok(())
+    }
+
+    /// The columns behind the last that is needed have names: they are not the fractions of times.
+    fn time_is_not_cut(&mut self) {
+        let last = self.roles.last_mut().expect("there are columns");
+        if *last == Role::LastTime {
+            *last = Role::Time;
+        }
+    }
+}
+
+/// What each column holds, up to the last that is needed.
+fn in_order(places: &[(usize, Role)]) -> Vec<Role> {
+    let count = places.iter().map(|(number, _)| *number).max().unwrap_or(0);
+    let mut roles = vec![Role::Other; count];
+    for (number, role) in places {
+        roles[number - 1] = *role;
+    }
+    if let Some(last) = roles.last_mut().filter(|role| **role == Role::Time) {
+        *last = Role::LastTime;
+    }
+    roles
 }
 
 /// The fields of the first line.
@@ -298,7 +332,18 @@ fn pieces(line: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
 }
 
 #[inline]
-fn operation(word: &[u8], spelling: Option<&[Box<[u8]>; 5]>) -> Option<Op> {
+fn operation(word: &[u8], spelling: Option<&Spelling>) -> Option<Kind> {
+    match spelling {
+        Some(spelling) => spelling.op(word).map(Kind::Request),
+        None => match word {
+            b"R" => Some(Kind::Request(Op::Read)),
+            b"W" => Some(Kind::Request(Op::Write)),
+            _ => usual(word),
+        },
+    }
+}
+
+fn usual(word: &[u8]) -> Option<Kind> {
     const WORDS: [(&[u8], Op); 13] = [
         (b"r", Op::Read),
         (b"w", Op::Write),
@@ -314,11 +359,13 @@ fn operation(word: &[u8], spelling: Option<&[Box<[u8]>; 5]>) -> Option<Op> {
         (b"wf", Op::WriteFua),
         (b"write-fua", Op::WriteFua),
     ];
-    match spelling {
-        _ if word.is_empty() => None,
-        Some(words) => words.iter().position(|w| **w == *word).map(|i| OPS[i]),
-        None => WORDS.iter().find(|(w, _)| w.eq_ignore_ascii_case(word)).map(|w| w.1),
-    }
+    let known = WORDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(word));
+    known.map(|(_, op)| Kind::Request(*op)).or_else(|| letters::word(word))
+}
+
+/// Whether a word is one of those for operations that every table may have.
+pub(super) fn is_operation(word: &[u8]) -> bool {
+    usual(word).is_some()
 }
 
 #[cold]
@@ -344,21 +391,93 @@ impl Parser for Csv {
 
     fn new(options: &ReadOptions) -> Self {
         let columns = options.columns.clone().expect("the format csv comes with columns");
-        let unit = options.time_unit.or(columns.unit);
-        let power = unit.map_or(0, TimeUnit::power);
-        let processes = Processes::new(options);
-        Self { columns, power, separator: None, names: Names::default(), processes }
+        let unit = match columns.unit() {
+            Some(Unit::Of(unit)) => unit,
+            _ => options.time_unit.unwrap_or(TimeUnit::Ns),
+        };
+        let (mut places, mut spelling, mut unsaid) = (Some(Vec::new()), None, false);
+        for (place, role) in columns.list() {
+            match place {
+                Place::Number(number) => {
+                    places.iter_mut().for_each(|all| all.push((*number, Role::of(role))));
+                }
+                Place::Name(_) => places = None,
+            }
+            match role {
+                Said::Op(words) => spelling.clone_from(words),
+                Said::Offset(None) | Said::Size(None) => unsaid = true,
+                _ => {}
+            }
+        }
+        Self {
+            roles: places.map_or_else(Vec::new, |places| in_order(&places)),
+            spelling,
+            clock: Clock::whole(options, unit),
+            flush_first: false,
+            unsaid,
+            sizes: 0,
+            largest: 0,
+            odd_offset: None,
+            columns,
+            separator: None,
+            names: Names::default(),
+            processes: Processes::new(options),
+        }
     }
 
     #[inline]
     fn parse(&mut self, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
-        if line[0] == b'#' {
-            return Ok(None);
-        }
         match self.separator {
+            Some(_) if line[0] == b'#' => Ok(None),
             Some(separator) => self.split(separator, line),
             None => self.first(line),
         }
+    }
+
+    #[inline(always)]
+    fn flush_first(&self) -> bool {
+        self.flush_first
+    }
+
+    fn separator(&self) -> Option<u8> {
+        self.separator
+    }
+
+    /// Where columns are named the first line is read, not passed over.
+    fn may_have_names(&self) -> bool {
+        !self.roles.is_empty()
+    }
+
+    fn clock(&self) -> Option<&Clock> {
+        self.columns.has_time().then_some(&self.clock)
+    }
+
+    fn doubt(&self) -> Option<Doubt> {
+        let unsaid = |key: &'static str| {
+            let role = self.columns.list().iter().find(|(_, role)| role.key() == key);
+            matches!(role, Some((_, Said::Offset(None) | Said::Size(None)))).then_some(key)
+        };
+        let ask = |key: &str, found: String, expected: &'static str| {
+            let place = self.place(key);
+            let hint = format!(
+                "`{key}={place}:sectors` if they count blocks of 512 bytes, `{key}={place}:4KiB` of \
+                 that size, `{key}={place}:bytes` if they are as they are"
+            );
+            Some(Doubt { found, expected, hint })
+        };
+        if let Some(key) = unsaid("size").filter(|_| self.largest > 0 && self.largest < SECTOR) {
+            let found = format!("no size is above {}, and the unit is not said", self.largest);
+            return ask(key, found, "the unit of the sizes");
+        }
+        let odd = self.odd_offset.filter(|_| self.sizes.is_multiple_of(SECTOR));
+        if let (Some(key), Some(offset)) = (unsaid("offset"), odd) {
+            let found = format!(
+                "offsets such as {offset} are no multiples of 512, every size is one, and the unit \
+                 is not said"
+            );
+            return ask(key, found, "the unit of the offsets");
+        }
+        None
     }
 
     fn label(&self, device: u32) -> String {

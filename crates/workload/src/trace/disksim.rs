@@ -6,6 +6,7 @@
 //! 26.214000 1 240840 6 1
 //! ```
 
+use super::clock::Clock;
 use super::fields::{BLANK, Column, Fault, Fields};
 use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw};
@@ -14,11 +15,7 @@ use crate::Op;
 
 const COLUMNS: &str = "5 columns: time, device, first sector, sectors, flags";
 
-const TIME: Column = Column {
-    name: "the time",
-    expected: "decimal milliseconds",
-    hint: "`--time-unit` names another unit",
-};
+const TIME: Column = Column { name: "the time", expected: "decimal milliseconds", hint: COLUMNS };
 const FLAGS: Column = Column {
     name: "the flags",
     expected: "hexadecimal flags, bit 0 set for a read",
@@ -26,17 +23,18 @@ const FLAGS: Column = Column {
 };
 
 pub(crate) struct Disksim {
-    unit: TimeUnit,
+    clock: Clock,
 }
 
 impl Parser for Disksim {
     const NAME: &str = "disksim-ascii";
     const SUMMARY: &str =
         "decimal milliseconds, device, first sector, sectors, flags with bit 0 = read (DiskSim)";
+    const SEPARATOR: u8 = BLANK;
     const DEVICES: bool = true;
 
     fn new(options: &ReadOptions) -> Self {
-        Self { unit: options.time_unit.unwrap_or(TimeUnit::Ms) }
+        Self { clock: Clock::decimal(options, TimeUnit::Ms) }
     }
 
     #[inline]
@@ -45,7 +43,7 @@ impl Parser for Disksim {
             return Ok(None);
         }
         let mut fields = Fields::<BLANK>::new(line);
-        let time = fields.decimal(self.unit.power(), &TIME)?;
+        let time = self.clock.read(&mut fields, &TIME)?;
         let (device, offset, len) = address(&mut fields)?;
         let op = match fields.word() {
             [] => return Err(fields.fault(&FLAGS)),
@@ -59,6 +57,10 @@ impl Parser for Disksim {
         };
         fields.end(COLUMNS)?;
         Ok(Some(Raw { time, offset, len, device, op }))
+    }
+
+    fn clock(&self) -> Option<&Clock> {
+        Some(&self.clock)
     }
 }
 

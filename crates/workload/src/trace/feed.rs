@@ -80,6 +80,12 @@ impl Feed {
         self.input.trailing()
     }
 
+    /// Whether the record given last ends with the file, amid a line.
+    #[cold]
+    pub(crate) fn unterminated(&self) -> bool {
+        self.at_end && self.start == self.end && self.end > 0 && self.buffer[self.end - 1] != b'\n'
+    }
+
     /// The first bytes (up to 64 KiB) and whether they are all; only before the first record.
     pub(crate) fn head(&mut self) -> Result<(&[u8], bool), TraceError> {
         while !self.at_end && self.end < LONGEST_LINE {

@@ -1,25 +1,34 @@
 //! Numbers and words out of one record, without allocation.
 
+use std::borrow::Cow;
+
+use super::{numbers, quotes};
+
 /// What is wrong within one record; becomes an error once its place is known.
 #[derive(Debug)]
 pub(crate) struct Fault {
     /// Byte within the record, from 0; `None`: the record as a whole.
     pub(crate) at: Option<usize>,
     pub(crate) found: String,
-    pub(crate) expected: &'static str,
-    pub(crate) hint: &'static str,
+    pub(crate) expected: Cow<'static, str>,
+    pub(crate) hint: Cow<'static, str>,
 }
 
 impl Fault {
     #[cold]
-    pub(crate) fn whole(found: String, expected: &'static str, hint: &'static str) -> Box<Self> {
-        Box::new(Self { at: None, found, expected, hint })
+    pub(crate) fn whole(
+        found: String,
+        expected: impl Into<Cow<'static, str>>,
+        hint: impl Into<Cow<'static, str>>,
+    ) -> Box<Self> {
+        Box::new(Self { at: None, found, expected: expected.into(), hint: hint.into() })
     }
 }
 
 /// Up to 40 bytes of a field or line, fit for a message.
 #[cold]
 pub(crate) fn shown(bytes: &[u8]) -> String {
+    let bytes = quotes::restored(&bytes[..bytes.len().min(41)]);
     let cut = &bytes[..bytes.len().min(40)];
     let dots = if cut.len() < bytes.len() { "…" } else { "" };
     format!("`{}{dots}`", cut.escape_ascii())
@@ -61,6 +70,21 @@ pub(crate) struct Fields<'a, const SEPARATOR: u8> {
     /// Where the field last read begins, for faults found in its meaning.
     from: usize,
     count: u32,
+    /// Of the decimal number read last.
+    mark: Mark,
+}
+
+/// What stood behind the decimal mark of a number.
+#[derive(Copy, Clone, Default, Debug)]
+pub(crate) struct Mark {
+    /// So many digits.
+    pub(crate) places: u32,
+    /// Not only zeros.
+    pub(crate) fraction: bool,
+    /// It is a comma.
+    pub(crate) comma: bool,
+    /// The number is a date and a time of day.
+    pub(crate) date: bool,
 }
 
 /// What a field is, for messages.
@@ -74,7 +98,7 @@ pub(crate) struct Column {
 
 impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, from: 0, count: 0 }
+        Self { bytes, at: 0, from: 0, count: 0, mark: Mark::default() }
     }
 
     #[inline(always)]
@@ -134,14 +158,33 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
         std::str::from_utf8(&self.bytes[from..self.at]).ok()?.parse().ok()
     }
 
-    /// A whole number that fills the field.
+    /// A whole number that fills the field, in any form that programs write (`4096`, `4096.0`,
+    /// `4.096e3`, `0x1000`).
     #[inline(always)]
     pub(crate) fn integer(&mut self, column: &Column) -> Result<u64, Box<Fault>> {
         self.begin();
         match self.digits() {
             Some(value) if self.ended() => Ok(value),
+            _ => self.unusual_integer(column),
+        }
+    }
+
+    /// The same, of digits only.
+    #[inline(always)]
+    pub(crate) fn plain_integer(&mut self, column: &Column) -> Result<u64, Box<Fault>> {
+        self.begin();
+        match self.digits() {
+            Some(value) if self.ended() => Ok(value),
             _ => Err(self.fault(column)),
         }
+    }
+
+    #[cold]
+    fn unusual_integer(&mut self, column: &Column) -> Result<u64, Box<Fault>> {
+        let field = self.field();
+        let value = numbers::whole(field).ok_or_else(|| self.fault(column))?;
+        self.at = self.from + field.len();
+        Ok(value)
     }
 
     /// The same, or nothing at all.
@@ -151,47 +194,31 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
         match self.digits() {
             Some(value) if self.ended() => Ok(Some(value)),
             None if self.at == self.from && self.ended() => Ok(None),
-            _ => Err(self.fault(column)),
+            _ => self.unusual_integer(column).map(Some),
         }
     }
 
     /// A hexadecimal number with `0x` before it that fills the field.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn hexadecimal(&mut self, column: &Column) -> Result<u64, Box<Fault>> {
-        self.begin();
-        if !matches!(self.bytes.get(self.at..self.at + 2), Some(b"0x" | b"0X")) {
-            return Err(self.fault(column));
-        }
-        self.at += 2;
-        // Zeros in front are padding, not digits.
-        while self.peek() == Some(b'0') {
-            self.at += 1;
-        }
-        let from = self.at;
-        let mut value = 0_u64;
-        while let Some(digit) = self.peek().and_then(|byte| (byte as char).to_digit(16)) {
-            value = value << 4 | u64::from(digit);
-            self.at += 1;
-        }
-        let some = self.bytes[self.at - 1] != b'x' && self.bytes[self.at - 1] != b'X';
-        if some && self.at - from <= 16 && self.ended() {
-            Ok(value)
-        } else {
-            Err(self.fault(column))
-        }
+        let word = self.word();
+        numbers::hexadecimal(word).ok_or_else(|| self.fault(column))
     }
 
     /// A decimal number times 10^`power`, cut to a whole number: with power 6, milliseconds
-    /// become nanoseconds. An exponent (`1.5e-05`) is understood.
+    /// become nanoseconds. An exponent (`1.5e-05`), a decimal comma that separates no fields, and a
+    /// date with a time of day (ISO 8601) are understood.
     #[inline(always)]
     pub(crate) fn decimal(&mut self, power: u32, column: &Column) -> Result<u64, Box<Fault>> {
         self.begin();
         let whole = if self.peek() == Some(b'.') { Some(0) } else { self.digits() };
         let mut fraction = 0;
         let mut places = 0;
+        self.mark = Mark::default();
         if self.peek() == Some(b'.') {
             self.at += 1;
-            if self.at == self.from + 1 && !self.peek().is_some_and(|b| b.is_ascii_digit()) {
+            let behind = self.at;
+            if behind == self.from + 1 && !self.peek().is_some_and(|b| b.is_ascii_digit()) {
                 return Err(self.fault(column));
             }
             while let Some(byte) = self.peek() {
@@ -205,9 +232,8 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
                 }
                 self.at += 1;
             }
-        }
-        if matches!(self.peek(), Some(b'e' | b'E')) {
-            return self.scientific(power).ok_or_else(|| self.fault(column));
+            self.mark.places = (self.at - behind) as u32;
+            self.mark.fraction = fraction > 0;
         }
         let value = whole.and_then(|whole| {
             let scaled = whole.checked_mul(10_u64.pow(power))?;
@@ -215,28 +241,45 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
         });
         match value {
             Some(value) if self.ended() => Ok(value),
-            _ => Err(self.fault(column)),
+            _ => self.unusual_decimal(power, column),
         }
     }
 
-    /// The field from its start, as some programs print small or large numbers.
+    /// The field from its start, in another form than digits and a point.
     #[cold]
-    fn scientific(&mut self, power: u32) -> Option<u64> {
-        let text = std::str::from_utf8(self.field()).ok()?;
-        let (mantissa, exponent) = text.trim().split_once(['e', 'E'])?;
-        let exponent: i32 = exponent.parse().ok()?;
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let digits: u128 = format!("{whole}{fraction}").parse().ok()?;
-        let shift =
-            exponent.checked_add_unsigned(power)?.checked_sub_unsigned(fraction.len() as u32)?;
-        let scale = 10_u128.checked_pow(shift.unsigned_abs());
-        let value = if shift < 0 {
-            scale.map_or(0, |scale| digits / scale)
+    fn unusual_decimal(&mut self, power: u32, column: &Column) -> Result<u64, Box<Fault>> {
+        let field = self.field();
+        let (value, mark) = if let Some(n) = numbers::scaled(field, power) {
+            let fraction = n.value % 10_u64.pow(power) > 0;
+            (n.value, Mark { places: n.places, fraction, comma: n.comma, date: false })
+        } else if let Some((value, fraction)) = numbers::iso(field) {
+            (value, Mark { places: 0, fraction, comma: false, date: true })
         } else {
-            digits.checked_mul(scale?)?
+            return Err(self.fault(column));
         };
-        self.at = self.from + self.field().len();
-        u64::try_from(value).ok()
+        self.mark = mark;
+        self.at = self.from + field.len();
+        Ok(value)
+    }
+
+    /// Whether the field that was begun last has digits and a point only.
+    #[cold]
+    pub(crate) fn is_number(&self) -> bool {
+        let field = self.field().trim_ascii();
+        field.iter().any(u8::is_ascii_digit)
+            && field.iter().all(|b| b.is_ascii_digit() || *b == b'.')
+    }
+
+    /// What stood behind the decimal mark of the number read last.
+    #[inline(always)]
+    pub(crate) fn mark(&self) -> Mark {
+        self.mark
+    }
+
+    /// The rest of the record, from the separator behind the field read last on.
+    #[inline]
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.at..]
     }
 
     /// The whole field as bytes; may be empty.
@@ -279,7 +322,7 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
     fn surplus(&self, expected: &'static str) -> Box<Fault> {
         let rest = self.bytes[self.at..].trim_ascii();
         let found = format!("more than {} columns ({})", self.count, shown(rest));
-        Box::new(Fault { at: Some(self.at), found, expected, hint: "" })
+        Box::new(Fault { at: Some(self.at), found, expected: expected.into(), hint: "".into() })
     }
 
     /// The bytes of the field that was begun last.
@@ -302,6 +345,7 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
         } else {
             format!("{} in {} is out of bounds", shown(field), column.name)
         };
-        Box::new(Fault { at: Some(self.from), found, expected: column.expected, hint: column.hint })
+        let (expected, hint) = (column.expected.into(), column.hint.into());
+        Box::new(Fault { at: Some(self.from), found, expected, hint })
     }
 }

@@ -18,12 +18,15 @@
 //! and length stand behind them means nothing. `sync_file_range` only sends what the system holds, as
 //! writes: its manual page says that it flushes no disk's cache, so it is no request.
 
-use super::fields::{BLANK, Column, Fault, Fields, shown};
+use super::clock::Clock;
+use super::fields::{BLANK, Column, Fault, Fields, number, shown};
 use super::names::Names;
 use super::options::{ReadOptions, TimeUnit};
+use super::reader::Regions;
 use super::record::{Parser, Raw, extent};
 use crate::Op;
 
+const HEADING: &[u8] = b"fio version ";
 const LINES: &str = "lines are `FILE ACTION OFFSET LENGTH`, with a time in front in version 3";
 
 const TIME: Column = Column { name: "the time", expected: "a number of microseconds", hint: LINES };
@@ -42,9 +45,11 @@ const LENGTH: Column = Column { name: "the length", expected: "a number of bytes
 const WAIT: Column = Column { name: "the wait", expected: "a number of microseconds", hint: LINES };
 
 pub(crate) struct Fio {
-    power: u32,
+    clock: Clock,
     /// `None` until the first line was read.
     version: Option<Version>,
+    /// A version that came after those that are known.
+    newer: Option<u64>,
     files: Names,
     /// Version 2: the sum of all waits so far, in nanoseconds.
     now: u64,
@@ -60,16 +65,26 @@ impl Fio {
     /// The first line.
     #[cold]
     fn heading(&mut self, line: &[u8]) -> Result<Option<Raw>, Box<Fault>> {
-        let version = match line.trim_ascii_end() {
-            b"fio version 2 iolog" => Version::Two,
-            b"fio version 3 iolog" => Version::Three,
-            line => {
+        let text = line.trim_ascii();
+        let version = text.strip_prefix(HEADING).and_then(|rest| rest.strip_suffix(b" iolog"));
+        self.version = match version.and_then(number) {
+            Some(2) => Some(Version::Two),
+            Some(3) => Some(Version::Three),
+            // Whatever is new in it does not read.
+            Some(newer @ 4..) => {
+                self.newer = Some(newer);
+                Some(Version::Three)
+            }
+            one => {
                 let expected = "`fio version 2 iolog` or `fio version 3 iolog` in the first line";
-                let hint = "version 1 is not read; replay it with an old fio and log that";
+                let hint = if one == Some(1) {
+                    "version 1 is not read; replay it with an old fio and log that"
+                } else {
+                    LINES
+                };
                 return Err(Fault::whole(shown(line), expected, hint));
             }
         };
-        self.version = Some(version);
         Ok(None)
     }
 }
@@ -77,21 +92,24 @@ impl Fio {
 impl Parser for Fio {
     const NAME: &str = "fio";
     const SUMMARY: &str = "the log that fio writes with write_iolog, version 2 or 3";
+    const SEPARATOR: u8 = BLANK;
+    const QUOTES: bool = false;
     const DEVICES: bool = true;
     /// The times of several jobs are merged, more or less.
     const WINDOW: usize = 4096;
 
     fn new(options: &ReadOptions) -> Self {
         Self {
-            power: options.time_unit.unwrap_or(TimeUnit::Us).power(),
+            clock: Clock::whole(options, TimeUnit::Us),
             version: None,
+            newer: None,
             files: Names::default(),
             now: 0,
         }
     }
 
     fn begins(line: &[u8]) -> bool {
-        line.starts_with(b"fio version ")
+        line.trim_ascii_start().starts_with(HEADING)
     }
 
     #[inline]
@@ -101,7 +119,7 @@ impl Parser for Fio {
             None => return self.heading(line),
             Some(_) if Self::begins(line) => return Err(second_log()),
             Some(Version::Two) => self.now,
-            Some(Version::Three) => fields.decimal(self.power, &TIME)?,
+            Some(Version::Three) => self.clock.read(&mut fields, &TIME)?,
         };
         let name = fields.word();
         if name.is_empty() {
@@ -119,7 +137,7 @@ impl Parser for Fio {
                 return self.files.number(name).map(|_| None);
             }
             b"wait" if self.version == Some(Version::Two) => {
-                let wait = fields.decimal(self.power, &WAIT)?;
+                let wait = self.clock.read(&mut fields, &WAIT)?;
                 self.now = self.now.checked_add(wait).ok_or_else(|| fields.fault(&WAIT))?;
                 return Ok(None);
             }
@@ -141,6 +159,21 @@ impl Parser for Fio {
         self.files.name(device)
     }
 
+    fn clock(&self) -> Option<&Clock> {
+        Some(&self.clock)
+    }
+
+    fn may_have_names(&self) -> bool {
+        false
+    }
+
+    fn notes(&self, _: &Regions) -> Vec<String> {
+        let note = |version| {
+            format!("version {version} of the log was read as version 3: all of its lines read so")
+        };
+        self.newer.map(note).into_iter().collect()
+    }
+
     fn timed(&self) -> bool {
         self.version == Some(Version::Three) || self.now > 0
     }
@@ -149,7 +182,8 @@ impl Parser for Fio {
 #[cold]
 fn unknown(at: usize, name: &[u8]) -> Box<Fault> {
     let found = format!("{} was not added", shown(name));
-    Box::new(Fault { at: Some(at), found, expected: FILE.expected, hint: FILE.hint })
+    let (expected, hint) = (FILE.expected.into(), FILE.hint.into());
+    Box::new(Fault { at: Some(at), found, expected, hint })
 }
 
 #[cold]

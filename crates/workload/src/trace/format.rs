@@ -1,6 +1,7 @@
 //! What makes a list of modules the formats of traces.
 
-use super::csv::Columns;
+use super::columns::Columns;
+use super::feed::Cut;
 use super::record::Parser;
 
 /// What is done with a format's parser, once it is known which one that is.
@@ -29,6 +30,17 @@ impl Visit for Summary {
 
     fn visit<P: Parser>(self) -> &'static str {
         P::SUMMARY
+    }
+}
+
+/// How it is cut into records.
+pub(super) struct Cuts;
+
+impl Visit for Cuts {
+    type Answer = Cut;
+
+    fn visit<P: Parser>(self) -> Cut {
+        P::CUT
     }
 }
 

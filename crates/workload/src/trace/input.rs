@@ -9,6 +9,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::fields::shown;
+use super::looks;
 use super::options::Tally;
 use crate::TraceError;
 use crate::error::{Spot, detail};
@@ -43,21 +44,8 @@ pub(crate) enum Compression {
 }
 
 /// So many of the first bytes tell how the rest is compressed.
-const MAGIC: usize = 10;
+const MAGIC: usize = 13;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-
-/// What is known by its first bytes and not read, and what to do with it.
-const UNREAD: [(&str, fn(&[u8]) -> bool, &str); 3] = [
-    ("bzip2", is_bzip2, "`bunzip2` takes the trace out of it"),
-    ("lz4", |head| head.starts_with(b"\x04\x22\x4d\x18"), "`unlz4` takes the trace out of it"),
-    ("7z", |head| head.starts_with(b"7z\xbc\xaf\x27\x1c"), "`7z x` takes the trace out of it"),
-];
-
-/// `BZh`, the size of its blocks, and the mark of a block or, without one, of the end.
-fn is_bzip2(head: &[u8]) -> bool {
-    matches!(head, [b'B', b'Z', b'h', b'1'..=b'9', rest @ ..]
-        if rest.starts_with(b"1AY&SY") || rest.starts_with(b"\x17rE8P\x90"))
-}
 
 impl Compression {
     fn of(head: &[u8]) -> Self {
@@ -242,19 +230,24 @@ impl Stored {
         ))
     }
 
+    /// The error for compression that is not read.
+    pub(crate) fn packed(&self, name: &str, advice: &str) -> TraceError {
+        TraceError::Compression(detail(
+            &self.name,
+            Spot::Whole,
+            format!("this is compressed with {name}"),
+            "a plain file, or one that gzip, zstd or xz has compressed",
+            advice,
+        ))
+    }
+
     /// The decompressed bytes from the start, and how they were compressed.
     pub(crate) fn decompressed(&self) -> Result<(Unpacked, Compression), TraceError> {
         let mut raw = self.raw()?;
         let mut head = Vec::with_capacity(MAGIC);
         raw.by_ref().take(MAGIC as u64).read_to_end(&mut head).map_err(|e| self.unreadable(&e))?;
-        if let Some((name, _, advice)) = UNREAD.iter().find(|(_, is, _)| is(&head)) {
-            return Err(TraceError::Compression(detail(
-                &self.name,
-                Spot::Whole,
-                format!("this is compressed with {name}"),
-                "a plain file, or one that gzip, zstd or xz has compressed",
-                *advice,
-            )));
+        if let Some((name, advice)) = looks::packed(&head) {
+            return Err(self.packed(name, advice));
         }
         let compression = Compression::of(&head);
         let whole = io::Cursor::new(head).chain(raw);

@@ -4,13 +4,20 @@
 //! and its faults are known before a run begins. A short one is not read again. Every format is one file here, and reduces its
 //! records to the same few fields; `reader.rs` makes requests of them.
 
+mod clock;
+mod columns;
 mod feed;
 mod fields;
 mod format;
+mod guess;
 mod input;
+mod letters;
+mod looks;
 mod names;
+mod numbers;
 mod options;
 mod packed;
+mod quotes;
 mod reader;
 mod record;
 mod select;
@@ -23,9 +30,13 @@ use std::sync::Arc;
 
 use kernel::Bytes;
 
-pub use self::csv::Columns;
-use self::feed::Feed;
+use self::clock::Clock;
+pub use self::columns::{
+    Columns, Place as ColumnPlace, Role as ColumnRole, Spelling, Unit as ColumnUnit,
+};
+use self::feed::{Cut, Feed};
 use self::format::Visit;
+pub use self::guess::suggest_columns;
 use self::input::Compression;
 pub(crate) use self::input::Stored;
 pub use self::input::file_hint;
@@ -35,6 +46,7 @@ use self::reader::{Reader, Reading, Survey};
 pub(crate) use self::reader::{Regions, Tenants, Whose};
 use self::record::Parser;
 pub(crate) use self::record::{FARTHEST, LONGEST};
+use self::sniff::Known;
 use crate::error::{Spot, detail};
 use crate::{About, Flow, Source, TraceError, Workload};
 
@@ -45,10 +57,12 @@ format::formats! {
     msps::Msps,
     spc::Spc,
     vscsi::Vscsi,
+    vscsi2::Vscsi2,
     alibaba::Alibaba,
     tencent::Tencent,
     systor::Systor,
     blkparse::Blkparse,
+    fiu::Fiu,
     wiscsee::Wiscsee,
     fio::Fio,
     csv::Csv,
@@ -133,12 +147,23 @@ pub fn open_slices(
 /// a file to read, and in which format.
 pub fn glance(path: &Path, options: &ReadOptions) -> Result<(), TraceError> {
     let stored = Stored::file(path)?;
-    let mut feed = Feed::new(&stored)?;
-    if options.format.is_none() {
-        sniff::format(&stored, &mut feed, options, &mut Vec::new())
-            .map_err(|e| stored.if_misnamed(e))?;
-    }
-    Ok(())
+    format_of(&stored, &mut Feed::new(&stored)?, options, &mut Vec::new()).map(|_| ())
+}
+
+/// The format that the user said, or that the content tells; a file that is something else is refused.
+fn format_of(
+    stored: &Stored,
+    feed: &mut Feed,
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> Result<(Format, Known), TraceError> {
+    let cut = options.format.map_or(Cut::Lines, |format| format.visit(format::Cuts));
+    let told = looks::check(stored, feed, cut).and_then(|()| match options.format {
+        Some(format) => Ok((format, Known::Said)),
+        None if options.columns.is_some() => Ok((Format::Csv, Known::Columns)),
+        None => sniff::format(stored, feed, options, notes),
+    });
+    told.map_err(|e| stored.if_misnamed(e))
 }
 
 /// As [`open_trace`], for a trace held in memory; `name` stands in messages and results.
@@ -154,6 +179,7 @@ pub fn open_bytes(
 struct Trace {
     stored: Stored,
     format: Format,
+    known: Known,
     options: ReadOptions,
     regions: Arc<Regions>,
     tenants: Tenants,
@@ -175,7 +201,8 @@ impl Workload for Trace {
         if let Some(kept) = &self.kept {
             return Ok(Box::new(Unpacking::new(kept)));
         }
-        Ok(reading(&self.stored, self.format, &self.options, &self.regions, self.whose.clone())?)
+        let format = (self.format, self.known);
+        Ok(reading(&self.stored, format, &self.options, &self.regions, self.whose.clone())?)
     }
 
     fn writes_whole_pages(&self, page: Bytes) -> bool {
@@ -190,22 +217,24 @@ impl Workload for Trace {
 /// The stored bytes from the start, read as `format`.
 fn reading(
     stored: &Stored,
-    format: Format,
+    (format, known): (Format, Known),
     options: &ReadOptions,
     regions: &Arc<Regions>,
     whose: Whose,
 ) -> Result<Box<dyn Reading>, TraceError> {
-    struct Boxed<'a>(Feed, &'a ReadOptions, Arc<Regions>, Whose);
+    struct Boxed<'a>(Feed, Known, bool, &'a ReadOptions, Arc<Regions>, Whose);
 
     impl Visit for Boxed<'_> {
         type Answer = Box<dyn Reading>;
 
         fn visit<P: Parser>(self) -> Self::Answer {
-            Box::new(Reader::<P>::new(self.0, self.1, self.2, self.3))
+            Box::new(Reader::<P>::new(self.0, self.1, self.2, self.3, self.4, self.5))
         }
     }
 
-    Ok(format.visit(Boxed(Feed::new(stored)?, options, Arc::clone(regions), whose)))
+    let mut feed = Feed::new(stored)?;
+    let quoted = feed.head()?.0.contains(&b'"');
+    Ok(format.visit(Boxed(feed, known, quoted, options, Arc::clone(regions), whose)))
 }
 
 fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> {
@@ -216,27 +245,28 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
     let mut feed = Feed::new(&stored)?;
     let compression = feed.compression();
     let mut notes = Vec::new();
-    let format = match options.format {
-        Some(format) => format,
-        None if options.columns.is_some() => Format::Csv,
-        None => sniff::format(&stored, &mut feed, &options, &mut notes)
-            .map_err(|e| stored.if_misnamed(e))?,
-    };
+    let (format, known) = format_of(&stored, &mut feed, &options, &mut notes)?;
     if let Some((found, expected, hint)) = options.unsuited(format) {
         let what = detail(&stored.name, Spot::Whole, found, expected, hint);
         return Err(TraceError::Parameter(what));
     }
     let survey = |options: &ReadOptions| {
-        reading(&stored, format, options, &Arc::default(), Whose::unknown(options.flow_by))?
-            .survey()
-            .map_err(|e| stored.if_misnamed(e))
+        reading(
+            &stored,
+            (format, known),
+            options,
+            &Arc::default(),
+            Whose::unknown(options.flow_by),
+        )?
+        .survey()
+        .map_err(|e| stored.if_misnamed(e))
     };
     let mut seen = survey(&options)?;
     if let Some(event) = seen.instead.filter(|_| seen.requests == 0) {
         options.event = Some(event);
         seen = survey(&options)?;
     }
-    check(&stored, format, &options, &seen)?;
+    check(&stored, format, known, &options, &seen)?;
     if compression != Compression::None {
         notes.push(format!("decompressed from {}", compression.name()));
     }
@@ -279,7 +309,19 @@ fn open(mut stored: Stored, options: &ReadOptions) -> Result<Trace, TraceError> 
     let regions = Arc::new(seen.regions);
     let (tenants, origin) = (seen.tenants, seen.origin);
     let (kept, grain) = (seen.kept.map(Arc::new), seen.grain);
-    Ok(Trace { stored, format, options, regions, tenants, whose, origin, kept, grain, about })
+    Ok(Trace {
+        stored,
+        format,
+        known,
+        options,
+        regions,
+        tenants,
+        whose,
+        origin,
+        kept,
+        grain,
+        about,
+    })
 }
 
 /// Refuses more flows than a run can tell apart.
@@ -308,6 +350,7 @@ const FEW: u64 = 1000;
 fn check(
     stored: &Stored,
     format: Format,
+    known: Known,
     options: &ReadOptions,
     survey: &Survey,
 ) -> Result<(), TraceError> {
@@ -330,8 +373,27 @@ fn check(
             None => "no request at all".into(),
             Some(first) => format!("all {} records were skipped; first: {first}", survey.skipped),
         };
-        let hint = format!("it was read as {format}; `--format` names another");
+        let hint = match known {
+            Known::Said => format!("`--format` said {format}; without it the content tells"),
+            Known::Columns => known.hint().into(),
+            Known::FirstLine => format!("its first line is that of {format}: was it copied whole?"),
+            Known::Records => format!("it was read as {format}; `--format` names another"),
+        };
         return Err(TraceError::File(whole(found, "at least one request", hint)));
+    }
+    if let Some(doubt) = &survey.doubt {
+        let what = whole(doubt.found.clone(), doubt.expected, doubt.hint.clone());
+        return Err(TraceError::Parameter(what));
+    }
+    if let Some(records) = survey.clock.as_ref().and_then(Clock::cut_fractions) {
+        let found = format!(
+            "no time has a fraction, and {records} records have one further column, of digits, \
+             behind the time"
+        );
+        let hint = "are these fractions, behind a decimal comma? Write the times with a point, or the \
+                    columns between semicolons; if they are not, say `--time-unit s`";
+        let what = whole(found, "times with a decimal point", hint.into());
+        return Err(TraceError::Clock(what));
     }
     if options.time_unit.is_some() {
         return Ok(());
@@ -401,6 +463,12 @@ fn describe(format: Format, options: &ReadOptions, survey: &mut Survey, notes: &
         ));
     }
     notes.append(&mut survey.notes);
+    if let Some(clock) = &survey.clock {
+        notes.append(&mut clock.notes(survey.origin, survey.origin + survey.length));
+    }
+    if survey.split > 0 {
+        notes.push(format!("{} requests larger than 1 GiB were split", survey.split));
+    }
     if survey.regions.count() > 1 {
         notes.push(format!(
             "{} devices, each moved to a region of its own (in order of their numbers, starting \

@@ -18,19 +18,18 @@
 
 use std::collections::BTreeMap;
 
+use super::clock::Clock;
 use super::fields::{COMMA, Column, Fault, Fields, shown};
 use super::options::{ReadOptions, TimeUnit};
+use super::reader::Regions;
 use super::record::{Parser, Raw, extent};
 use super::select::Processes;
 use crate::Op;
 
 const COLUMNS: &str = "`BeginHeader` … `EndHeader` names the columns";
 
-const TIME: Column = Column {
-    name: "the time",
-    expected: "a number of microseconds",
-    hint: "`--time-unit` names another unit",
-};
+const TIME: Column =
+    Column { name: "the time", expected: "a number of microseconds", hint: COLUMNS };
 const PROCESS: Column =
     Column { name: "the process", expected: "a name with a number in parentheses", hint: COLUMNS };
 const OFFSET: Column =
@@ -129,7 +128,7 @@ fn layout(fields: &mut Fields<'_, COMMA>, op: Op) -> Result<Layout, Box<Fault>> 
 }
 
 pub(crate) struct Msps {
-    power: u32,
+    clock: Clock,
     processes: Processes,
     in_header: bool,
     /// Of reads and writes.
@@ -150,7 +149,7 @@ impl Msps {
                 return Err(fields.fault(&KIND));
             }
             _ => {
-                fields.decimal(self.power, &TIME)?;
+                self.clock.read(&mut fields, &TIME)?;
                 self.count(kind);
             }
         }
@@ -173,6 +172,7 @@ impl Parser for Msps {
     const NAME: &str = "msps";
     const SUMMARY: &str =
         "DiskRead, DiskWrite and DiskFlush events in microseconds (Microsoft servers, xperf)";
+    const QUOTES: bool = false;
     const DEVICES: bool = true;
     const PROCESSES: bool = true;
     /// Requests done at once may have been begun long before.
@@ -180,7 +180,7 @@ impl Parser for Msps {
 
     fn new(options: &ReadOptions) -> Self {
         Self {
-            power: options.time_unit.unwrap_or(TimeUnit::Us).power(),
+            clock: Clock::whole(options, TimeUnit::Us),
             processes: Processes::new(options),
             in_header: false,
             layout: published(Op::Read),
@@ -212,12 +212,12 @@ impl Parser for Msps {
         let mut process: &[u8] = b"";
         for role in &*columns {
             match role {
-                Role::Time => time = fields.decimal(self.power, &TIME)?,
+                Role::Time => time = self.clock.read(&mut fields, &TIME)?,
                 Role::Process => process = fields.word(),
                 Role::Offset => offset = fields.hexadecimal(&OFFSET)?,
                 Role::Size => size = fields.hexadecimal(&SIZE)?,
                 Role::Elapsed => {
-                    elapsed = fields.decimal(self.power, &ELAPSED)?;
+                    elapsed = self.clock.read(&mut fields, &ELAPSED)?;
                     if elapsed > HOUR {
                         return Err(fields.fault(&ELAPSED));
                     }
@@ -257,7 +257,11 @@ impl Parser for Msps {
         Some(&self.processes)
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn may_have_names(&self) -> bool {
+        false
+    }
+
+    fn notes(&self, _: &Regions) -> Vec<String> {
         if self.others.is_empty() {
             return Vec::new();
         }

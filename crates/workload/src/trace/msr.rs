@@ -1,6 +1,6 @@
 //! `msr`, the week of block traces from Microsoft Research Cambridge: arrival in Windows file
 //! time (100 ns), host, disk number, `Read` or `Write`, offset and size in bytes, response time
-//! (100 ns; measured on their disks, so not used).
+//! (100 ns; measured on their disks, so not used, and left out of some copies).
 //!
 //! ```text
 //! 128166372003061629,hm,0,Read,9056014336,24576,101842
@@ -9,6 +9,7 @@
 //!
 //! The published files are out of order here and there, so a bounded window is sorted.
 
+use super::clock::Clock;
 use super::fields::{COMMA, Column, Fault, Fields};
 use super::names::Names;
 use super::options::{ReadOptions, TimeUnit};
@@ -28,13 +29,14 @@ const SIZE: Column = Column { name: "the size", expected: "a number of bytes", h
 const RESPONSE: Column =
     Column { name: "the response time", expected: "a number of 100 ns ticks", hint: COLUMNS };
 
-/// Ten to this power nanoseconds are one tick of file time.
-const TICK_POWER: u32 = 2;
 /// Longer names are no host names.
 const LONGEST_HOST: usize = 255;
 
 pub(crate) struct Msr {
-    power: u32,
+    clock: Clock,
+    /// Records have the response time; the first one decides.
+    response: bool,
+    begun: bool,
     /// `host,disk`, as the line has it.
     volumes: Names,
 }
@@ -48,7 +50,9 @@ impl Parser for Msr {
 
     fn new(options: &ReadOptions) -> Self {
         Self {
-            power: options.time_unit.map_or(TICK_POWER, TimeUnit::power),
+            clock: Clock::whole(options, TimeUnit::Ticks),
+            response: true,
+            begun: false,
             volumes: Names::default(),
         }
     }
@@ -59,7 +63,7 @@ impl Parser for Msr {
         if matches!(line[0], b'#' | b'T') && fields.is_heading(b"timestamp") {
             return Ok(None);
         }
-        let time = fields.decimal(self.power, &TIME)?;
+        let time = self.clock.read(&mut fields, &TIME)?;
         let host = fields.word();
         let from = fields.from();
         if host.is_empty() || host.len() > LONGEST_HOST {
@@ -80,9 +84,21 @@ impl Parser for Msr {
         let offset = fields.integer(&OFFSET)?;
         let size = fields.integer(&SIZE)?;
         let (offset, len) = extent(&fields, op, Some(offset), Some(size))?;
-        fields.integer(&RESPONSE)?;
+        if self.response
+            && let Err(fault) = fields.decimal(0, &RESPONSE)
+        {
+            if self.begun || !fields.rest().is_empty() {
+                return Err(fault);
+            }
+            self.response = false;
+        }
+        self.begun = true;
         fields.end(COLUMNS)?;
         Ok(Some(Raw { time, offset, len, device, op }))
+    }
+
+    fn clock(&self) -> Option<&Clock> {
+        Some(&self.clock)
     }
 
     /// `hm_0`, as the published files are called.

@@ -1,6 +1,7 @@
 //! Devices and processes that have names instead of numbers.
 
 use super::fields::Fault;
+use super::quotes;
 use super::reader::MOST_DEVICES;
 use super::record::COLUMNS_HINT;
 
@@ -52,6 +53,6 @@ impl Names {
 
     /// The name with this number, for messages.
     pub(crate) fn name(&self, number: u32) -> String {
-        String::from_utf8_lossy(&self.list[number as usize]).into_owned()
+        String::from_utf8_lossy(&quotes::restored(&self.list[number as usize])).into_owned()
     }
 }

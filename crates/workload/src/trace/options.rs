@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Format;
-use super::csv::Columns;
+use super::columns::Columns;
 use super::format::{Held, Holds};
 
 /// The unit of a trace's time column, where the format leaves doubt.
@@ -18,17 +18,23 @@ pub enum TimeUnit {
     Ms,
     /// Microseconds.
     Us,
+    /// Units of 100 nanoseconds, as Windows file times have.
+    Ticks,
     /// Nanoseconds.
     Ns,
 }
 
 impl TimeUnit {
+    /// Every unit, from the longest on.
+    pub(crate) const ALL: [Self; 5] = [Self::S, Self::Ms, Self::Us, Self::Ticks, Self::Ns];
+
     /// The power of ten that makes it nanoseconds.
     pub(crate) const fn power(self) -> u32 {
         match self {
             Self::S => 9,
             Self::Ms => 6,
             Self::Us => 3,
+            Self::Ticks => 2,
             Self::Ns => 0,
         }
     }
@@ -39,7 +45,19 @@ impl TimeUnit {
             Self::S => "s",
             Self::Ms => "ms",
             Self::Us => "us",
+            Self::Ticks => "100ns",
             Self::Ns => "ns",
+        }
+    }
+
+    /// In words, for messages.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::S => "seconds",
+            Self::Ms => "milliseconds",
+            Self::Us => "microseconds",
+            Self::Ticks => "units of 100 ns",
+            Self::Ns => "nanoseconds",
         }
     }
 }
@@ -52,8 +70,9 @@ impl FromStr for TimeUnit {
             "s" => Ok(Self::S),
             "ms" => Ok(Self::Ms),
             "us" | "µs" => Ok(Self::Us),
+            "100ns" => Ok(Self::Ticks),
             "ns" => Ok(Self::Ns),
-            _ => Err(format!("`{text}` is not a unit of time; known are s, ms, us, ns")),
+            _ => Err(format!("`{text}` is not a unit of time; known are s, ms, us, 100ns, ns")),
         }
     }
 }
@@ -250,6 +269,11 @@ impl ReadOptions {
         if let Some(fault) = self.columns.as_ref().and_then(|c| c.time_fault(self.time_unit)) {
             let hint = "such as `time=1:us`, or `time=1` and `--time-unit us`";
             return Some((fault.into(), "the unit of the time column, once".into(), hint));
+        }
+        if self.columns.as_ref().is_some_and(Columns::has_prio) {
+            let found = "`prio` in the columns of a table in text".into();
+            let hint = "leave it out, or write the table as Parquet";
+            return Some((found, "time, op, offset, size, device and process".into(), hint));
         }
         if self.event.is_some() && !events {
             let found = format!("`--event` with the format {format}");

@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use kernel::{Prio, Time};
 
-use super::feed::{Cut, Feed};
+use super::clock::Clock;
+use super::feed::{BYTE_ORDER_MARK, Cut, Feed};
 use super::fields::Fault;
 use super::options::{Event, FlowBy, ReadOptions};
 use super::packed::Packed;
-use super::record::{COLUMNS_HINT, Parser, Raw};
+use super::quotes;
+use super::record::{COLUMNS_HINT, Doubt, LONGEST, Parser, Raw, piece};
 use super::select::{Processes, Selection};
+use super::sniff::Known;
 use crate::error::{Spot, detail};
 use crate::{BATCH, Flow, Op, Request, Source, TraceError};
 
@@ -224,10 +227,16 @@ pub(crate) struct Survey {
     pub(crate) late: u64,
     /// Records that hold no request: comments, events of other kinds.
     pub(crate) idle: u64,
+    /// Records that were split, as they were larger than a request may be.
+    pub(crate) split: u64,
     /// Requests to devices that are not wanted.
     pub(crate) others: u64,
     /// A wanted device that was not met, and some that were.
     pub(crate) missing: Option<(String, Vec<String>)>,
+    /// What must be asked before the records are believed.
+    pub(crate) doubt: Option<Doubt>,
+    /// What read the times, where they are text.
+    pub(crate) clock: Option<Clock>,
     /// Whether the requests bear times.
     pub(crate) timed: bool,
     /// The event to read where the default one did not occur.
@@ -262,12 +271,18 @@ struct Met {
     flush_first: bool,
     /// Whose request it is, where flows go by processes.
     process: u32,
+    /// It is part of a record of which another part came first.
+    rest: bool,
 }
 
 /// The requests of one opening of a trace.
 pub(crate) struct Reader<P> {
     feed: Feed,
     parser: P,
+    known: Known,
+    /// Lines of the file have quotes, which are taken off in a copy.
+    quoted: bool,
+    copy: Vec<u8>,
     regions: Arc<Regions>,
     whose: Whose,
     /// The devices that are wanted; `None`: all.
@@ -283,14 +298,18 @@ pub(crate) struct Reader<P> {
     held: Option<Met>,
     late: u64,
     idle: u64,
+    split: u64,
     others: u64,
     skipped: u64,
     reasons: Vec<String>,
 }
 
 impl<P: Parser> Reader<P> {
+    /// `quoted`: the beginning of the file has quotes.
     pub(crate) fn new(
         feed: Feed,
+        known: Known,
+        quoted: bool,
         options: &ReadOptions,
         regions: Arc<Regions>,
         whose: Whose,
@@ -298,6 +317,9 @@ impl<P: Parser> Reader<P> {
         Self {
             feed,
             parser: P::new(options),
+            known,
+            quoted: quoted && P::QUOTES && P::CUT == Cut::Lines,
+            copy: Vec::new(),
             regions,
             whose,
             selection: Selection::new(&options.devices),
@@ -308,6 +330,7 @@ impl<P: Parser> Reader<P> {
             held: None,
             late: 0,
             idle: 0,
+            split: 0,
             others: 0,
             skipped: 0,
             reasons: Vec::new(),
@@ -318,23 +341,43 @@ impl<P: Parser> Reader<P> {
     #[inline]
     fn next(&mut self) -> Result<Option<Met>, TraceError> {
         if let Some(met) = self.held.take() {
-            return Ok(Some(met));
+            return Ok(Some(self.as_requests(met)));
         }
         loop {
             let Some(met) = self.next_in_window()? else { return Ok(None) };
-            let Met { raw, number, flush_first, process } = met;
+            let Met { raw, number, flush_first, .. } = met;
             if raw.time >= self.latest {
                 self.latest = raw.time;
                 if flush_first {
                     self.held = Some(met);
                     let raw = Raw::flush(raw.time, raw.device);
-                    return Ok(Some(Met { raw, number, flush_first, process }));
+                    return Ok(Some(Met { raw, ..met }));
                 }
-                return Ok(Some(met));
+                return Ok(Some(self.as_requests(met)));
             }
             let fault = self.backwards(&raw);
             self.refuse(number, fault)?;
         }
+    }
+
+    /// A record, or the first part of one that is larger than a request; the rest is held.
+    #[inline(always)]
+    fn as_requests(&mut self, met: Met) -> Met {
+        if met.raw.len <= LONGEST { met } else { self.first_part(met) }
+    }
+
+    #[cold]
+    fn first_part(&mut self, mut met: Met) -> Met {
+        let len = piece(met.raw.op, met.raw.len);
+        if len == met.raw.len {
+            return met;
+        }
+        self.split += u64::from(!met.rest);
+        met.rest = true;
+        let raw = Raw { offset: met.raw.offset + len, len: met.raw.len - len, ..met.raw };
+        self.held = Some(Met { raw, ..met });
+        met.raw.len = len;
+        met
     }
 
     #[inline]
@@ -345,7 +388,7 @@ impl<P: Parser> Reader<P> {
         Request {
             at: Time::from_ns(raw.time - origin),
             offset: region + raw.offset,
-            len: raw.len,
+            len: raw.len as u32,
             op: raw.op,
             prio: Prio::Normal,
             flow: self.whose.flow_of(met),
@@ -377,13 +420,31 @@ impl<P: Parser> Reader<P> {
         loop {
             let Some(record) = self.feed.next(P::CUT)? else { return Ok(None) };
             let number = record.number;
-            match self.parser.parse(record.bytes) {
+            let parsed = if self.quoted {
+                unquoted(&mut self.parser, record.bytes, &mut self.copy)
+            } else {
+                self.parser.parse(record.bytes)
+            };
+            let parsed = match parsed {
+                Err(fault) if P::CUT == Cut::Lines => {
+                    // Nothing was read so far.
+                    let first = self.origin.is_none()
+                        && self.waiting.is_empty()
+                        && self.skipped + self.others == 0;
+                    let (parser, copy) = (&mut self.parser, &mut self.copy);
+                    let (again, quoted) = look_again(parser, record.bytes, first, fault, copy);
+                    self.quoted |= quoted;
+                    again
+                }
+                parsed => parsed,
+            };
+            match parsed {
                 Ok(Some(raw)) => {
                     let wanted = &mut self.selection;
                     if wanted.as_mut().is_none_or(|w| w.takes(&self.parser, raw.device)) {
                         let flush_first = self.parser.flush_first();
                         let process = self.parser.processes().map_or(0, Processes::last);
-                        return Ok(Some(Met { raw, number, flush_first, process }));
+                        return Ok(Some(Met { raw, number, flush_first, process, rest: false }));
                     }
                     self.others += 1;
                 }
@@ -395,7 +456,16 @@ impl<P: Parser> Reader<P> {
 
     /// Stops at a bad record, or counts it.
     #[cold]
-    fn refuse(&mut self, number: u64, fault: Box<Fault>) -> Result<(), TraceError> {
+    fn refuse(&mut self, number: u64, mut fault: Box<Fault>) -> Result<(), TraceError> {
+        if fault.hint == COLUMNS_HINT {
+            fault.hint = self.known.hint().into();
+        }
+        if P::CUT == Cut::Lines && self.feed.unterminated() {
+            fault.hint =
+                "the file ends amid this line: was it copied whole? `--skip-bad` passes the \
+                          line over"
+                    .into();
+        }
         let spot = match P::CUT {
             Cut::Lines => {
                 Spot::Line { line: number, column: fault.at.map_or(0, |at| at as u32 + 1) }
@@ -417,7 +487,7 @@ impl<P: Parser> Reader<P> {
 
     #[cold]
     fn too_much(&self, spot: Spot, found: String, expected: &str) -> TraceError {
-        TraceError::Record(detail(self.feed.name(), spot, found, expected, COLUMNS_HINT))
+        TraceError::Record(detail(self.feed.name(), spot, found, expected, self.known.hint()))
     }
 
     #[cold]
@@ -427,6 +497,64 @@ impl<P: Parser> Reader<P> {
         let hint = "sort the file by time first; `--skip-bad` passes such records over";
         Fault::whole(found, "requests in order of time", hint)
     }
+}
+
+/// Reads a line without its quotes.
+fn unquoted<P: Parser>(
+    parser: &mut P,
+    line: &[u8],
+    copy: &mut Vec<u8>,
+) -> Result<Option<Raw>, Box<Fault>> {
+    if memchr::memchr(b'"', line).is_none() {
+        return parser.parse(line);
+    }
+    quotes::unquote(line, parser.separator(), copy)?;
+    parser.parse(copy)
+}
+
+/// Looks at a line again that does not read: programs write marks, comments, quotes and names of columns
+/// where a format has none. `first`: nothing was read before. Also says whether the line has quotes.
+#[cold]
+fn look_again<P: Parser>(
+    parser: &mut P,
+    line: &[u8],
+    first: bool,
+    fault: Box<Fault>,
+    copy: &mut Vec<u8>,
+) -> (Result<Option<Raw>, Box<Fault>>, bool) {
+    if let Some(rest) = line.strip_prefix(BYTE_ORDER_MARK).filter(|rest| !rest.is_empty()) {
+        return match parser.parse(rest) {
+            Err(fault) => look_again(parser, rest, first, fault, copy),
+            read => (read, false),
+        };
+    }
+    let text = line.trim_ascii();
+    if text.starts_with(b"#") || text.iter().all(|b| matches!(b, 0 | 0x1a)) {
+        // A comment behind blanks; what an editor of old, or a disk that was full, leaves at the end.
+        return (Ok(None), false);
+    }
+    if P::QUOTES && line.contains(&b'"') {
+        let read = unquoted(parser, line, copy);
+        if read.is_ok() {
+            return (read, true);
+        }
+    }
+    if first && parser.may_have_names() && are_names(text) {
+        return (Ok(None), false);
+    }
+    (Err(fault), false)
+}
+
+/// Whether a line has names in at least three columns, and nothing else.
+fn are_names(line: &[u8]) -> bool {
+    let separates = |byte: &u8| matches!(byte, b',' | b';' | b'\t' | b' ' | b'|');
+    let fields = || line.split(separates).filter(|field| !field.is_empty());
+    let is_name = |field: &[u8]| {
+        let first = field.iter().find(|b| !matches!(b, b'"' | b'(' | b'['));
+        first.is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_')
+            && !field.iter().any(|b| b.is_ascii_control())
+    };
+    fields().count() >= 3 && fields().all(is_name)
 }
 
 impl<P: Parser> Source for Reader<P> {
@@ -457,8 +585,7 @@ impl<P: Parser> Reading for Reader<P> {
             if raw.op != Op::Trim {
                 seen.bytes += u128::from(raw.len);
             }
-            let extent =
-                (raw.op != Op::Flush).then(|| (raw.offset, raw.offset + u64::from(raw.len)));
+            let extent = (raw.op != Op::Flush).then(|| (raw.offset, raw.offset + raw.len));
             let by = self.whose.by.is_some();
             if by && !seen.tenants.see((self.whose.who(&met), raw.device), extent) {
                 let found = format!("more than {MOST_DEVICES} devices or processes");
@@ -467,7 +594,7 @@ impl<P: Parser> Reading for Reader<P> {
             }
             match (raw.op, &mut writes) {
                 (Op::Read, writes) => *writes = None,
-                (Op::Write | Op::WriteFua, Some(bits)) => *bits |= raw.offset | u64::from(raw.len),
+                (Op::Write | Op::WriteFua, Some(bits)) => *bits |= raw.offset | raw.len,
                 _ => {}
             }
             let Some((_, end)) = extent else { continue };
@@ -492,12 +619,15 @@ impl<P: Parser> Reading for Reader<P> {
         seen.length = self.latest - seen.origin;
         seen.late = self.late;
         seen.idle = self.idle;
+        seen.split = self.split;
+        seen.clock = self.parser.clock().cloned();
+        seen.doubt = self.parser.doubt();
         seen.others = self.others;
         seen.missing = self.selection.as_ref().and_then(|s| s.missing(&self.parser));
         seen.timed = self.parser.timed();
         seen.instead = self.parser.instead();
         seen.trailing = self.feed.trailing();
-        seen.notes = self.parser.notes();
+        seen.notes = self.parser.notes(&seen.regions);
         seen.skipped = self.skipped;
         seen.reasons = std::mem::take(&mut self.reasons);
         seen.kept = kept.filter(|_| seen.regions.count() <= 1 && seen.skipped == 0);

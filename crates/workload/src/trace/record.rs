@@ -1,15 +1,19 @@
 //! What every format is reduced to, and the bounds that all records keep.
 
+use super::clock::Clock;
 use super::feed::Cut;
-use super::fields::{Column, Fault, Fields};
+use super::fields::{COMMA, Column, Fault, Fields};
 use super::options::{Event, ReadOptions};
+use super::reader::Regions;
 use super::select::Processes;
 use crate::Op;
 
 /// Sectors are 512 bytes in every format read here, whatever the device's were.
 pub(crate) const SECTOR: u64 = 512;
-/// No published trace has a larger request; a larger number is a misread column.
+/// A larger read or write is split, as systems and drives do.
 pub(crate) const LONGEST: u64 = 1 << 30;
+/// A larger read or write is a misread column: 32 bits of bytes are what an operating system passes on.
+pub(crate) const MOST: u64 = 4 << 30;
 /// One device's addresses end here (1 PiB), so that thousands of devices fit 64 bits.
 pub(crate) const FARTHEST: u64 = 1 << 50;
 
@@ -20,7 +24,7 @@ pub(crate) struct Raw {
     pub(crate) time: u64,
     /// Bytes on the device.
     pub(crate) offset: u64,
-    pub(crate) len: u32,
+    pub(crate) len: u64,
     /// The format's own number of the device.
     pub(crate) device: u32,
     pub(crate) op: Op,
@@ -48,6 +52,10 @@ pub(crate) trait Parser: Sized + Send + 'static {
     const PROCESSES: bool = false;
     /// How the bytes are cut into records.
     const CUT: Cut = Cut::Lines;
+    /// What stands between the columns of a line.
+    const SEPARATOR: u8 = COMMA;
+    /// Whether quotes around a column are no part of it.
+    const QUOTES: bool = true;
     /// Files of this format as published are out of order within this many records.
     const WINDOW: usize = 0;
 
@@ -85,6 +93,21 @@ pub(crate) trait Parser: Sized + Send + 'static {
         None
     }
 
+    /// Whether a first line of nothing but names may be passed over.
+    fn may_have_names(&self) -> bool {
+        true
+    }
+
+    /// What reads the times, where they are text.
+    fn clock(&self) -> Option<&Clock> {
+        None
+    }
+
+    /// What separates the columns of a line, as far as that is known.
+    fn separator(&self) -> Option<u8> {
+        Some(Self::SEPARATOR)
+    }
+
     /// Whether the requests read so far bear times.
     fn timed(&self) -> bool {
         true
@@ -95,16 +118,30 @@ pub(crate) trait Parser: Sized + Send + 'static {
         None
     }
 
-    /// What only this format has to say of the records read so far, in words for the user.
-    fn notes(&self) -> Vec<String> {
+    /// What must be asked of the user before the records are believed.
+    fn doubt(&self) -> Option<Doubt> {
+        None
+    }
+
+    /// What only this format has to say of the records read so far, in words for the user; `regions`
+    /// has the devices of the requests.
+    fn notes(&self, _regions: &Regions) -> Vec<String> {
         Vec::new()
     }
 }
 
-const TOO_LONG: &str = "at most 1 GiB in one read or write, 4 GiB in one trim";
+/// What all records together show that cannot be settled without the user.
+#[derive(Clone, Debug)]
+pub(crate) struct Doubt {
+    pub(crate) found: String,
+    pub(crate) expected: &'static str,
+    pub(crate) hint: String,
+}
+
+const TOO_LONG: &str = "at most 4 GiB in one read or write, 1 PiB in one trim";
 const TOO_FAR: &str = "an address below 1 PiB less 4 GiB";
-pub(crate) const COLUMNS_HINT: &str =
-    "are the columns those of another format? `--format` names one";
+/// Stands for what can be said of another format; the reader knows how this one was found.
+pub(crate) const COLUMNS_HINT: &str = "another format?";
 
 /// Turns an address and a length in bytes into the fields of a record, refusing what cannot be.
 #[inline(always)]
@@ -113,21 +150,32 @@ pub(crate) fn extent<const SEPARATOR: u8>(
     op: Op,
     offset: Option<u64>,
     len: Option<u64>,
-) -> Result<(u64, u32), Box<Fault>> {
+) -> Result<(u64, u64), Box<Fault>> {
     match (offset, len) {
         (Some(offset), Some(len))
-            if len.wrapping_sub(1) < longest(op) && offset <= FARTHEST - LONGEST =>
+            if len.wrapping_sub(1) < most(op) && offset <= FARTHEST - LONGEST =>
         {
-            Ok((offset, len as u32))
+            Ok((offset, len))
         }
         _ => Err(bad_extent(fields, op, offset, len)),
     }
 }
 
-/// Systems pass on a trim in one piece that they would cut as a write.
+/// What the size of one record may be. A trim may name a whole device.
 #[inline(always)]
-fn longest(op: Op) -> u64 {
-    if op == Op::Trim { u64::from(u32::MAX) } else { LONGEST }
+pub(crate) fn most(op: Op) -> u64 {
+    if op == Op::Trim { FARTHEST } else { MOST }
+}
+
+/// What one request may have of the size of a record that is larger than [`LONGEST`]. Systems pass on a
+/// trim in one piece that they would cut as a write.
+#[cold]
+pub(crate) fn piece(op: Op, len: u64) -> u64 {
+    match op {
+        Op::Trim if len <= u64::from(u32::MAX) => len,
+        Op::Trim => 2 * LONGEST,
+        _ => len.min(LONGEST),
+    }
 }
 
 #[cold]
@@ -142,17 +190,18 @@ fn bad_extent<const SEPARATOR: u8>(
     match (offset, len) {
         (_, Some(0)) => {
             fault.found = "a request of size 0".into();
-            fault.expected = "a size above zero";
+            fault.expected = "a size above zero".into();
             fault.hint = "only a flush has none, where the format has a word for it; `--skip-bad` \
-                          passes this over";
+                          passes this over"
+                .into();
         }
-        (Some(offset), Some(len)) if len <= longest(op) => {
+        (Some(offset), Some(len)) if len <= most(op) => {
             fault.found = format!("an address of {offset} bytes");
-            fault.expected = TOO_FAR;
+            fault.expected = TOO_FAR.into();
         }
         (None, _) => {
             fault.found = "an address beyond 64 bits".into();
-            fault.expected = TOO_FAR;
+            fault.expected = TOO_FAR.into();
         }
         (_, Some(len)) => fault.found = format!("a request of {len} bytes"),
         (_, None) => fault.found = "a size beyond 64 bits".into(),

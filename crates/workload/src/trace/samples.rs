@@ -37,14 +37,17 @@ const TABLE: &[Sample] = &[
     sample("msps", "msps", &['D', 'U'], Text(msps, MSPS_HEADER, "")),
     sample("spc", "spc", &['D', 'F', 'U'], Text(spc, "", "")),
     sample("vscsi", "vscsi", &['D', 'U', 'd'], Binary(0, vscsi)),
+    sample("vscsi 2", "vscsi-2", &['D', 'U', 'd'], Binary(0, vscsi2)),
     sample("alibaba", "alibaba", &['D', 'F', 'U'], Text(alibaba, ALIBABA_HEADER, "")),
     sample("tencent", "tencent", &['D', 'F', 'U'], Text(tencent, "", "")),
     sample("systor", "systor", &['D', 'F', 'U'], Text(systor, SYSTOR_HEADER, "")),
     sample("blkparse", "blkparse", &[], Text(blkparse, BLKPARSE_HEADER, BLKPARSE_SUMMARY)),
+    sample("fiu", "fiu", &['D', 'F', 'U'], Text(fiu, "", "")),
     sample("wiscsee", "wiscsee", &['F', 'U', 'd'], Text(wiscsee, "", "")),
     sample("fio 2", "fio", &['U'], Text(fio2, FIO2_HEADER, FIO2_ENDING)),
     sample("fio 3", "fio", &['U'], Text(fio3, FIO3_HEADER, "99000000 /dev/b close\n")),
     sample("csv", "csv", &[], Text(csv, "when;what;where;sectors;disk\n", "")),
+    sample("csv with quotes", "csv", &[], Text(quoted, "when;what;where;sectors;disk\n", "")),
 ];
 
 struct Sample {
@@ -237,6 +240,30 @@ fn vscsi((i, p): (usize, &Piece)) -> Vec<u8> {
     record
 }
 
+fn vscsi2((i, p): (usize, &Piece)) -> Vec<u8> {
+    let first = vscsi((i, p));
+    let mut record = vec![first[12], 0, 0, 2];
+    record.extend(&first[..12]);
+    record.extend(&first[16..]);
+    record.extend(283_u64.to_le_bytes());
+    record
+}
+
+/// Every third record has no digest, every fourth the digests of its sectors.
+fn fiu(t: &mut String, i: u64, p: &Piece) {
+    let digest = " 56f11b711d91a065a2b6458eca924523";
+    let digests = digest.repeat(if i % 3 == 0 {
+        0
+    } else if i % 4 == 0 {
+        p.sectors as usize
+    } else {
+        1
+    });
+    let op = if p.reads() { 'R' } else { 'W' };
+    let (at, sector, sectors, device) = (p.seconds, p.sector, p.sectors, p.device);
+    put!(t, "{at}000000000 20782 gzip {sector} {sectors} {op} 6 {device}{digests}");
+}
+
 fn alibaba(t: &mut String, _: u64, p: &Piece) {
     put!(t, "{},{},{},{},{}000000", p.device, p.op, p.offset(), p.bytes(), p.seconds);
 }
@@ -326,6 +353,14 @@ fio version 3 iolog
 fn fio3(t: &mut String, _: u64, p: &Piece) {
     let file = ['a', 'b', 'c'][p.device as usize];
     put!(t, "{}000000 /dev/{file} {} {} {}", p.seconds, p.word(), p.offset(), p.bytes());
+}
+
+/// What a spreadsheet makes of the same.
+fn quoted(t: &mut String, i: u64, p: &Piece) {
+    let mut line = String::new();
+    csv(&mut line, i, p);
+    let fields: Vec<String> = line.trim_end().split(';').map(|f| format!("\"{f}\"")).collect();
+    put!(t, "{}", fields.join(";"));
 }
 
 fn csv(t: &mut String, _: u64, p: &Piece) {

@@ -159,6 +159,12 @@ impl Events {
         event == self.chosen
     }
 
+    /// Whether requests arrive with this event.
+    #[inline]
+    pub(crate) fn reads(&self, event: Event) -> bool {
+        event == self.chosen
+    }
+
     /// The event to read instead, if the default one did not occur and another did.
     pub(crate) fn instead(&self) -> Option<Event> {
         if self.said || self.seen[0] > 0 {

@@ -5,8 +5,10 @@ use super::disksim::Disksim;
 use super::feed::{BYTE_ORDER_MARK, Cut, Feed};
 use super::fields::shown;
 use super::format::Visit;
+use super::guess;
 use super::input::Stored;
 use super::options::ReadOptions;
+use super::quotes;
 use super::record::Parser;
 use crate::TraceError;
 use crate::error::{Spot, detail};
@@ -14,24 +16,30 @@ use crate::error::{Spot, detail};
 /// Records looked at; more would not change the answer.
 const RECORDS: usize = 256;
 
-/// Whether the first bytes look like those of some kind of file.
-type Looks = fn(&[u8]) -> bool;
+/// By what the format of a trace is known.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Known {
+    /// The user named it.
+    Said,
+    /// The user named the columns of a table.
+    Columns,
+    /// The first line can be of no other.
+    FirstLine,
+    /// Most of the first records are of it.
+    Records,
+}
 
-/// Files that are known by sight but not read, and what to do with them.
-const NAMED: [(&str, Looks, &str); 4] = [
-    ("an archive (tar)", |head| head.get(257..262) == Some(b"ustar"), "take the trace out of it"),
-    ("an archive (zip)", |head| head.starts_with(b"PK\x03\x04"), "take the trace out of it"),
-    (
-        "the binary output of blktrace",
-        |head| head.get(..4).is_some_and(|m| m[1..] == *b"tae" || m[..3] == *b"eat"),
-        "let blkparse print it as text",
-    ),
-    (
-        "text in UTF-16",
-        |head| head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff"),
-        "convert it to UTF-8",
-    ),
-];
+impl Known {
+    /// What to say of other formats, where a record cannot be meant.
+    pub(crate) fn hint(self) -> &'static str {
+        match self {
+            Self::Said => "without `--format` the content of the file tells the format",
+            Self::Columns => "`--columns` says which column holds what",
+            Self::FirstLine => "",
+            Self::Records => "are the columns those of another format? `--format` names one",
+        }
+    }
+}
 
 /// The format that the first line names, or else the one whose reader understands the most of
 /// the first records. At least half must read: then a bad one among them is met again, with its
@@ -41,18 +49,19 @@ pub(crate) fn format(
     feed: &mut Feed,
     options: &ReadOptions,
     notes: &mut Vec<String>,
-) -> Result<Format, TraceError> {
+) -> Result<(Format, Known), TraceError> {
     let (head, whole) = feed.head()?;
     if head.is_empty() {
         return Err(stored.empty());
     }
     let lines = records(head, whole, Cut::Lines);
-    if whole && head.is_ascii() && lines.is_empty() {
+    let unmarked = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
+    if whole && unmarked.is_ascii() && lines.is_empty() {
         return Err(stored.without_request());
     }
     if let Some(format) = Format::ALL.iter().copied().find(|f| f.visit(Begins(&lines))) {
         notes.push(format!("read as {format}: {}; the first line says so", format.summary()));
-        return Ok(format);
+        return Ok((format, Known::FirstLine));
     }
     // What is asked for is no part of what the file is.
     let options = ReadOptions { time_unit: options.time_unit, ..ReadOptions::default() };
@@ -61,7 +70,8 @@ pub(crate) fn format(
     let mut disksim = Disksim::new(&options);
     let decimal = lines.iter().any(|line| {
         let first = line.split(u8::is_ascii_whitespace).find(|w| !w.is_empty());
-        first.is_some_and(|w| w.contains(&b'.')) && matches!(disksim.parse(line), Ok(Some(_)))
+        first.is_some_and(|w| w.contains(&b'.') || w.contains(&b','))
+            && matches!(disksim.parse(line), Ok(Some(_)))
     });
     let fit = |format: &Format| match format {
         // A table is any text; only its user can tell.
@@ -75,7 +85,7 @@ pub(crate) fn format(
     let best: Vec<usize> = (0..fits.len()).filter(|&i| fits[i].0 == most).collect();
     let of = fits[best[0]].1;
     if most == 0 || 2 * most < of {
-        return Err(unknown(stored, head, lines.first().copied()));
+        return Err(unknown(stored, head, &lines));
     }
     if best.len() > 1 {
         let names: Vec<_> = best.iter().map(|&i| Format::ALL[i].name()).collect();
@@ -92,16 +102,18 @@ pub(crate) fn format(
     let format = Format::ALL[best[0]];
     let kind = format.summary();
     notes.push(format!("read as {format}: {kind}; {most} of the first {of} records fit"));
-    Ok(format)
+    Ok((format, Known::Records))
 }
 
-fn unknown(stored: &Stored, head: &[u8], first: Option<&[u8]>) -> TraceError {
-    let hint = match NAMED.iter().find(|(_, looks, _)| looks(head)) {
-        Some((name, _, advice)) => format!("this looks like {name}; {advice}"),
-        None => "`--format` names the format, and the first record that does not read is shown; \
-                 `--columns` describes a table"
-            .into(),
-    };
+fn unknown(stored: &Stored, head: &[u8], lines: &[&[u8]]) -> TraceError {
+    let mut comments = head.split(|b| *b == b'\n').map(<[u8]>::trim_ascii);
+    let comment = comments.by_ref().take_while(|l| l.is_empty() || l.starts_with(b"#")).last();
+    let hint = guess::columns(comment, lines).unwrap_or_else(|| {
+        "`--format` names the format, and the first record that does not read is shown; `--columns` \
+         describes a table"
+            .into()
+    });
+    let first = lines.first().copied();
     TraceError::Format(detail(
         &stored.name,
         Spot::Line { line: 1, column: 0 },
@@ -135,7 +147,18 @@ impl Visit for Fit<'_> {
     fn visit<P: Parser>(self) -> (usize, usize) {
         let mut parser = P::new(self.options);
         let records = records(self.head, self.whole, P::CUT);
-        let said: Vec<bool> = records.iter().filter_map(|record| parser.fits(record)).collect();
+        let mut copy = Vec::new();
+        let said = records.iter().filter_map(|record| {
+            if P::QUOTES && P::CUT == Cut::Lines && record.contains(&b'"') {
+                match quotes::unquote(record, parser.separator(), &mut copy) {
+                    Ok(()) => parser.fits(&copy),
+                    Err(_) => Some(false),
+                }
+            } else {
+                parser.fits(record)
+            }
+        });
+        let said: Vec<bool> = said.collect();
         (said.iter().filter(|fits| **fits).count(), said.len())
     }
 }

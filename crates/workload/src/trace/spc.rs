@@ -7,6 +7,7 @@
 //! 1,3436288,15872,r,1.250720
 //! ```
 
+use super::clock::Clock;
 use super::fields::{COMMA, Column, Fault, Fields};
 use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, SECTOR, extent};
@@ -20,14 +21,10 @@ const BLOCK: Column =
     Column { name: "the first block", expected: "a block number (512 bytes each)", hint: COLUMNS };
 const SIZE: Column = Column { name: "the size", expected: "a number of bytes", hint: COLUMNS };
 const OPERATION: Column = Column { name: "the operation", expected: "`r` or `w`", hint: COLUMNS };
-const TIME: Column = Column {
-    name: "the time",
-    expected: "decimal seconds",
-    hint: "`--time-unit` names another unit",
-};
+const TIME: Column = Column { name: "the time", expected: "decimal seconds", hint: COLUMNS };
 
 pub(crate) struct Spc {
-    unit: TimeUnit,
+    clock: Clock,
 }
 
 impl Parser for Spc {
@@ -36,7 +33,7 @@ impl Parser for Spc {
     const DEVICES: bool = true;
 
     fn new(options: &ReadOptions) -> Self {
-        Self { unit: options.time_unit.unwrap_or(TimeUnit::S) }
+        Self { clock: Clock::decimal(options, TimeUnit::S) }
     }
 
     #[inline]
@@ -55,7 +52,11 @@ impl Parser for Spc {
             b"w" | b"W" => Op::Write,
             _ => return Err(fields.fault(&OPERATION)),
         };
-        let time = fields.decimal(self.unit.power(), &TIME)?;
+        let time = self.clock.read_last(&mut fields, &TIME)?;
         Ok(Some(Raw { time, offset, len, device, op }))
+    }
+
+    fn clock(&self) -> Option<&Clock> {
+        Some(&self.clock)
     }
 }

@@ -6,6 +6,7 @@
 //! 97900000 0 287641400 128 1
 //! ```
 
+use super::clock::Clock;
 use super::fields::{BLANK, Column, Fault, Fields};
 use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, SECTOR, extent};
@@ -13,10 +14,10 @@ use crate::Op;
 
 pub(crate) const COLUMNS: &str = "5 columns: time, device, first sector, sectors, operation";
 
-const TIME: Column = Column {
-    name: "the time",
-    expected: "whole nanoseconds",
+const TIME: Column = Column { name: "the time", expected: "whole nanoseconds", hint: COLUMNS };
+const DECIMAL_TIME: Column = Column {
     hint: "times with a decimal point are milliseconds in `disksim-ascii`; `--time-unit` says otherwise",
+    ..TIME
 };
 const SCALED_TIME: Column =
     Column { name: "the time", expected: "a number in the unit given by `--time-unit`", hint: "" };
@@ -33,18 +34,20 @@ const OPERATION: Column =
     Column { name: "the operation", expected: "0 (write) or 1 (read)", hint: COLUMNS };
 
 pub(crate) struct Ssdsim {
-    /// `None`: whole nanoseconds, and a decimal point is an error.
-    unit: Option<TimeUnit>,
+    clock: Clock,
+    /// The user said the unit; else times are whole nanoseconds, and a decimal point is an error.
+    said: bool,
 }
 
 impl Parser for Ssdsim {
     const NAME: &str = "ssdsim-ascii";
     const SUMMARY: &str =
         "whole nanoseconds, device, first sector, sectors, 1 = read (SSDSim, MQSim)";
+    const SEPARATOR: u8 = BLANK;
     const DEVICES: bool = true;
 
     fn new(options: &ReadOptions) -> Self {
-        Self { unit: options.time_unit }
+        Self { clock: Clock::whole(options, TimeUnit::Ns), said: options.time_unit.is_some() }
     }
 
     #[inline]
@@ -53,9 +56,14 @@ impl Parser for Ssdsim {
             return Ok(None);
         }
         let mut fields = Fields::<BLANK>::new(line);
-        let time = match self.unit {
-            None => fields.integer(&TIME)?,
-            Some(unit) => fields.decimal(unit.power(), &SCALED_TIME)?,
+        let time = if self.said {
+            self.clock.read(&mut fields, &SCALED_TIME)?
+        } else {
+            match fields.plain_integer(&TIME) {
+                Ok(time) => time,
+                Err(_) if fields.is_number() => return Err(fields.fault(&DECIMAL_TIME)),
+                Err(fault) => return Err(fault),
+            }
         };
         let (device, offset, len) = address(&mut fields)?;
         let op = match fields.integer(&OPERATION)? {
@@ -66,11 +74,15 @@ impl Parser for Ssdsim {
         fields.end(COLUMNS)?;
         Ok(Some(Raw { time, offset, len, device, op }))
     }
+
+    fn clock(&self) -> Option<&Clock> {
+        Some(&self.clock)
+    }
 }
 
 /// The three columns that both ASCII formats share.
 #[inline(always)]
-pub(crate) fn address(fields: &mut Fields<'_, BLANK>) -> Result<(u32, u64, u32), Box<Fault>> {
+pub(crate) fn address(fields: &mut Fields<'_, BLANK>) -> Result<(u32, u64, u64), Box<Fault>> {
     let device = fields.integer(&DEVICE)?;
     let Ok(device) = u32::try_from(device) else { return Err(fields.fault(&DEVICE)) };
     let start = fields.integer(&START)?;

@@ -12,25 +12,24 @@
 //! answer was lost in recording: nobody knows whether data was read or written, so such lines are
 //! passed over and counted. The files are out of order here and there; a bounded window is sorted.
 
+use super::clock::Clock;
 use super::fields::{COMMA, Column, Fault, Fields};
 use super::options::{ReadOptions, TimeUnit};
+use super::reader::Regions;
 use super::record::{Parser, Raw, extent};
 use crate::Op;
 
 const COLUMNS: &str = "6 columns: time, response time, type, LUN, offset, size";
 
-const TIME: Column = Column {
-    name: "the time",
-    expected: "decimal seconds since 1970",
-    hint: "`--time-unit` names another unit",
-};
+const TIME: Column =
+    Column { name: "the time", expected: "decimal seconds since 1970", hint: COLUMNS };
 const TYPE: Column = Column { name: "the type", expected: "`R`, `W` or nothing", hint: COLUMNS };
 const LUN: Column = Column { name: "the LUN", expected: "a number below 2^32", hint: COLUMNS };
 const OFFSET: Column = Column { name: "the offset", expected: "a number of bytes", hint: COLUMNS };
 const SIZE: Column = Column { name: "the size", expected: "a number of bytes", hint: COLUMNS };
 
 pub(crate) struct Systor {
-    power: u32,
+    clock: Clock,
     /// Lines without a type.
     untyped: u64,
 }
@@ -43,7 +42,7 @@ impl Parser for Systor {
     const WINDOW: usize = 4096;
 
     fn new(options: &ReadOptions) -> Self {
-        Self { power: options.time_unit.unwrap_or(TimeUnit::S).power(), untyped: 0 }
+        Self { clock: Clock::decimal(options, TimeUnit::S), untyped: 0 }
     }
 
     #[inline]
@@ -52,7 +51,7 @@ impl Parser for Systor {
         if matches!(line[0], b'#' | b't' | b'T') && fields.is_heading(b"timestamp") {
             return Ok(None);
         }
-        let time = fields.decimal(self.power, &TIME)?;
+        let time = self.clock.read(&mut fields, &TIME)?;
         fields.word();
         let op = match fields.word() {
             b"R" => Some(Op::Read),
@@ -73,7 +72,11 @@ impl Parser for Systor {
         Ok(Some(Raw { time, offset, len, device, op }))
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn clock(&self) -> Option<&Clock> {
+        Some(&self.clock)
+    }
+
+    fn notes(&self, _: &Regions) -> Vec<String> {
         let note =
             format!("{} requests neither read nor write: their answer was lost", self.untyped);
         (self.untyped > 0).then_some(note).into_iter().collect()

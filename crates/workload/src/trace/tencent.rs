@@ -10,6 +10,7 @@
 //! The columns are those of the README of SNIA IOTTA trace set 27917. Requests of one second bear
 //! the same time: they arrive at once. Within a window, what is late is put in order.
 
+use super::clock::Clock;
 use super::fields::{COMMA, Column, Fault, Fields};
 use super::options::{ReadOptions, TimeUnit};
 use super::record::{Parser, Raw, SECTOR, extent};
@@ -17,11 +18,7 @@ use crate::Op;
 
 const COLUMNS: &str = "5 columns: time, first sector, sectors, 0 or 1, volume";
 
-const TIME: Column = Column {
-    name: "the time",
-    expected: "seconds since 1970",
-    hint: "`--time-unit` names another unit",
-};
+const TIME: Column = Column { name: "the time", expected: "seconds since 1970", hint: COLUMNS };
 const START: Column = Column {
     name: "the first sector",
     expected: "a sector number (512 bytes each)",
@@ -34,7 +31,7 @@ const VOLUME: Column =
     Column { name: "the volume", expected: "a volume number below 2^32", hint: COLUMNS };
 
 pub(crate) struct Tencent {
-    power: u32,
+    clock: Clock,
 }
 
 impl Parser for Tencent {
@@ -45,7 +42,7 @@ impl Parser for Tencent {
     const WINDOW: usize = 4096;
 
     fn new(options: &ReadOptions) -> Self {
-        Self { power: options.time_unit.unwrap_or(TimeUnit::S).power() }
+        Self { clock: Clock::whole(options, TimeUnit::S) }
     }
 
     #[inline]
@@ -54,7 +51,7 @@ impl Parser for Tencent {
         if matches!(line[0], b'#' | b't' | b'T') && fields.is_heading(b"timestamp") {
             return Ok(None);
         }
-        let time = fields.decimal(self.power, &TIME)?;
+        let time = self.clock.read(&mut fields, &TIME)?;
         let start = fields.integer(&START)?;
         let sectors = fields.integer(&SECTORS)?;
         let op = match fields.word() {
@@ -68,5 +65,9 @@ impl Parser for Tencent {
         let Ok(device) = u32::try_from(device) else { return Err(fields.fault(&VOLUME)) };
         fields.end(COLUMNS)?;
         Ok(Some(Raw { time, offset, len, device, op }))
+    }
+
+    fn clock(&self) -> Option<&Clock> {
+        Some(&self.clock)
     }
 }

@@ -14,8 +14,10 @@
 //! the making: `BlktraceResult` there keeps lines with sectors alone, and of the letters that say what
 //! they are whether they read, write or discard.
 
+use super::clock::Clock;
 use super::fields::{BLANK, Column, Fault, Fields};
 use super::options::{Event, ReadOptions, TimeUnit};
+use super::reader::Regions;
 use super::record::{Parser, Raw, extent};
 use super::select::{Events, Processes};
 use crate::Op;
@@ -29,17 +31,13 @@ const OPERATION: Column =
     Column { name: "the operation", expected: "`read`, `write` or `discard`", hint: COLUMNS };
 const OFFSET: Column = Column { name: "the offset", expected: "a number of bytes", hint: COLUMNS };
 const SIZE: Column = Column { name: "the size", expected: "a number of bytes", hint: COLUMNS };
-const TIME: Column = Column {
-    name: "the time",
-    expected: "decimal seconds",
-    hint: "`--time-unit` names another unit",
-};
+const TIME: Column = Column { name: "the time", expected: "decimal seconds", hint: COLUMNS };
 const GAP: Column = Column { name: "the gap", expected: "decimal seconds", hint: COLUMNS };
 const SYNC: Column =
     Column { name: "the last column", expected: "`True` or `False`", hint: COLUMNS };
 
 pub(crate) struct Wiscsee {
-    power: u32,
+    clock: Clock,
     events: Events,
     processes: Processes,
 }
@@ -48,12 +46,13 @@ impl Parser for Wiscsee {
     const NAME: &str = "wiscsee";
     const SUMMARY: &str =
         "pid, event, operation, offset, size, decimal seconds, gap, sync (WiscSee)";
+    const SEPARATOR: u8 = BLANK;
     const EVENTS: bool = true;
     const PROCESSES: bool = true;
 
     fn new(options: &ReadOptions) -> Self {
         Self {
-            power: options.time_unit.unwrap_or(TimeUnit::S).power(),
+            clock: Clock::decimal(options, TimeUnit::S),
             events: Events::new(options.event, [Event::Issued, Event::Queued, Event::Completed]),
             processes: Processes::new(options),
         }
@@ -81,7 +80,7 @@ impl Parser for Wiscsee {
         };
         let offset = fields.integer(&OFFSET)?;
         let size = fields.integer(&SIZE)?;
-        let time = fields.decimal(self.power, &TIME)?;
+        let time = self.clock.read(&mut fields, &TIME)?;
         // Of no use here, and written as Python writes any number.
         if !fields.word().first().is_some_and(u8::is_ascii_digit) {
             return Err(fields.fault(&GAP));
@@ -111,11 +110,15 @@ impl Parser for Wiscsee {
         Some(self.parse(line).is_ok())
     }
 
+    fn clock(&self) -> Option<&Clock> {
+        Some(&self.clock)
+    }
+
     fn instead(&self) -> Option<Event> {
         self.events.instead()
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self, _: &Regions) -> Vec<String> {
         vec![self.events.note()]
     }
 }

@@ -196,7 +196,7 @@ fn devices_are_flows_in_regions_of_their_own() {
         assert_eq!(counted, expected, "{name}");
         formats += 1;
     }
-    assert_eq!(formats, 12);
+    assert_eq!(formats, 14);
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn flows_that_nobody_can_tell_apart_are_refused() {
             FlowBy::Process,
             None,
             "ssdsim-ascii, which names no processes",
-            "one of msps, blkparse, wiscsee, csv",
+            "one of msps, blkparse, fiu, wiscsee, csv",
             "it names devices: `--flow-by device`",
         ),
         (

@@ -1,0 +1,70 @@
+//! What a request is, in the letters of the Linux kernel: `blk_fill_rwbs` in `kernel/trace/blktrace.c`
+//! writes them, as `fill_rwbs` of blkparse does.
+//!
+//! An `F` in front asks for a flush. Then come `R`, `W`, `D` (discard; `DE`: secure erase), `F` (flush),
+//! `Z` with a second letter (zones: `ZA` append, `ZR` reset, `ZO` open, `ZC` close, `ZF` finish) or `N`
+//! (anything else, which is no request for sectors). `WZ` writes zeros. What may follow: `F` (forced unit
+//! access), `A` (ahead), `S` (synchronous), `M` (metadata), `B` (a barrier of old kernels), `U` (untorn).
+
+use crate::Op;
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Request(Op),
+    /// A flush, then a request.
+    FlushAnd(Op),
+    /// A write that the drive places in the zone that begins at its address.
+    Append(Op),
+    /// A command for a whole zone, without data.
+    Zone,
+    /// No request for sectors.
+    Other,
+}
+
+/// The first letters decide; whatever follows only adds to them.
+#[inline(always)]
+pub(crate) fn kind(letters: &[u8]) -> Option<Kind> {
+    match letters {
+        [b'R' | b'W' | b'D', ..] => Some(Kind::Request(op(letters))),
+        [b'F', b'R' | b'W' | b'D', ..] => Some(Kind::FlushAnd(op(&letters[1..]))),
+        _ => seldom(letters),
+    }
+}
+
+fn seldom(letters: &[u8]) -> Option<Kind> {
+    match letters {
+        [b'F', more @ ..] if more.iter().all(|b| b"FNASMBU".contains(b)) => {
+            Some(Kind::Request(Op::Flush))
+        }
+        [b'Z', b'A', ..] => Some(Kind::Append(op(&letters[1..]))),
+        [b'Z', b'R' | b'O' | b'C' | b'F', ..] => Some(Kind::Zone),
+        [b'N', ..] => Some(Kind::Other),
+        _ => None,
+    }
+}
+
+/// The same of a word that may be any other: all of its letters must be known where they stand.
+pub(crate) fn word(word: &[u8]) -> Option<Kind> {
+    let plain = match word {
+        [b'F', plain @ ..] if matches!(plain.first(), Some(b'R' | b'W' | b'D')) => plain,
+        _ => word,
+    };
+    let first = match plain {
+        [b'Z', b'R', b'A', ..] => 3,
+        [b'D', b'E', ..] | [b'W', b'Z', ..] | [b'Z', ..] => 2,
+        _ => 1,
+    };
+    let more = plain.get(first..)?;
+    more.iter().all(|b| b"FASMBU".contains(b)).then(|| kind(word))?
+}
+
+/// What letters such as `WFS` do.
+#[inline(always)]
+fn op(letters: &[u8]) -> Op {
+    match letters {
+        [b'R', ..] => Op::Read,
+        [b'D', ..] => Op::Trim,
+        [_, more @ ..] if more.contains(&b'F') => Op::WriteFua,
+        _ => Op::Write,
+    }
+}
