@@ -197,6 +197,46 @@ def test_json_is_exactly_one_object(floatgate: Floatgate) -> None:
         assert json.loads(done.stdout)["schema"] == schema
 
 
+def test_what_changes_nothing_is_told_before_a_run_and_after_it(floatgate: Floatgate) -> None:
+    """The same words from `config check` and from the run; each code is explained."""
+    words = ["modern-tlc-small", "--set", "buffer.size=96KiB", "--policy", "throttle=ready"]
+    few = ["--set", "workload.requests=500", "--set", "precondition.fill=none"]
+    check = floatgate("config", "check", *words)
+    assert (check.returncode, check.stderr) == (0, "")
+    told = json.loads(floatgate("config", "check", *words, "--json").stdout)["warnings"]
+    assert [warning["code"] for warning in told] == ["small-buffer", "idle-policy"]
+    assert "at most 50 % of the dies busy" in told[0]["text"]
+    flat = " ".join(check.stdout.split())
+    ran = json.loads(floatgate("run", words[0], "random-write", *words[1:], *few, "--json").stdout)
+    for warning in told:
+        assert f"warning: {warning['text']} [{warning['code']}]" in flat
+        assert warning in ran["warnings"]
+        assert floatgate("explain", warning["code"]).returncode == 0
+
+
+def test_every_preset_keeps_its_dies_busy_however_many_there_are(floatgate: Floatgate) -> None:
+    def asked(what: str, drive: str, *more: str) -> Any:
+        words = [word for setting in more for word in ("--set", setting)]
+        return json.loads(floatgate("config", what, drive, *words, "--json").stdout)
+
+    for preset in json.loads(floatgate("drives", "--json").stdout)["drives"]:
+        for chips in (2, 4):
+            name = preset["name"]
+            found = asked("check", name, f"geometry.chips-per-channel={chips}")
+            assert found["warnings"] == [], name
+    for dies, size in ((8, "3MiB"), (16, "6MiB"), (32, "12MiB")):
+        config = asked("show", "modern-tlc", f"geometry.channels={dies}")["config"]
+        assert config["buffer"]["size"] == size
+    # A size of one's own replaces it, and the other way round.
+    own = asked("show", "modern-tlc", "buffer.size=1MiB")["config"]["buffer"]
+    assert own["size"] == "1MiB"
+    assert "units-per-die" not in own
+    both = floatgate("config", "check", "agcr", "--set", "buffer.size=1MiB",
+                     "--set", "buffer.units-per-die=2")  # fmt: skip
+    assert both.returncode == 2
+    assert "exclude each other" in both.stderr
+
+
 def test_equal_runs_give_equal_results(floatgate: Floatgate) -> None:
     results = [json.loads(floatgate("run", *SMALL, "--json").stdout) for _ in range(2)]
     for result in results:

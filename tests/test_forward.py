@@ -40,6 +40,26 @@ def test_exchange_reaches_five_years_with_recovery_and_not_without_a_throttle() 
     assert 1.0 < kept.delay.page_response_ns / kept.page_write_ns < 2.13
 
 
+def test_policies_that_nobody_asks_are_named() -> None:
+    """Without a simulation only the throttle is asked; with one the others shape what it gives."""
+    policies = {"cost": "fixed:level=low", "victim": "fifo", "throttle": "static:target=1d"}
+    given: dict[str, object] = {"policy": policies, "target": "1d"}
+    numbers = floatgate.fast_forward("agcr", demand=2e6, waf=2.0, **given)  # type: ignore[arg-type]
+    [warning] = numbers.warnings
+    assert warning["code"] == "idle-policy"
+    assert "`cost=fixed`, `victim=fifo` changed nothing" in warning["text"]
+    plain = floatgate.fast_forward(
+        "agcr", demand=2e6, waf=2.0, target="1d", policy={"throttle": "static:target=1d"}
+    )
+    assert (plain.page_write_ns, plain.life_seconds) == (
+        numbers.page_write_ns,
+        numbers.life_seconds,
+    )
+    assert plain.warnings == []
+    ran = floatgate.fast_forward("agcr", "random-write", set=TIMED, **given)  # type: ignore[arg-type]
+    assert ran.warnings == []
+
+
 def test_rest_counts_when_it_was() -> None:
     """A drive that idles for half of its life: its mean rest is not what any cycle had."""
     hours = 5 * 8760

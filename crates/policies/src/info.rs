@@ -1,6 +1,7 @@
 //! What a policy and a family of policies are, for whoever lists them.
 
-use crate::params::ParamInfo;
+use crate::params::{ParamInfo, Params};
+use kernel::Dur;
 use nand::Geometry;
 
 /// A family of policies: a question.
@@ -104,6 +105,47 @@ pub struct PolicyInfo {
     pub forbids: &'static [&'static str],
     /// Why it does not work on an array, if it does not.
     pub misfit: fn(&Geometry) -> Option<String>,
+    /// What of it changes nothing on a drive, with these parameters.
+    pub idle: fn(&DriveParts<'_>, &Params) -> Idle,
+    /// One of these requests must have, or it changes nothing on an array. Empty: it needs none.
+    pub wants: fn(&Geometry) -> &'static [Wanted],
+}
+
+/// The parts of a drive that a policy may need.
+#[derive(Copy, Clone, Debug)]
+pub struct DriveParts<'a> {
+    /// The array.
+    pub geometry: &'a Geometry,
+    /// Whether a read or a program takes another time at another cost level.
+    pub levels: bool,
+    /// The time of a program by page type, at the medium level.
+    pub program: [Dur; 4],
+    /// Cycles that a block endures in the run.
+    pub endurance: u32,
+    /// Whether cells recover in rest.
+    pub recovery: bool,
+    /// Whether the read-disturb policy gives blocks a role.
+    pub roles: bool,
+}
+
+/// What of a policy changes nothing on a drive, and why.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Idle {
+    /// Nothing: all of it has a use.
+    Nothing,
+    /// A part of it.
+    Part(String),
+    /// All of it: results are those of the family's default policy.
+    All(String),
+}
+
+/// Something that requests must have for a policy to change a result.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// Requests of high priority.
+    Urgent,
+    /// Several flows, or a flow with a depth of its own.
+    Flows,
 }
 
 impl PolicyInfo {
@@ -119,6 +161,8 @@ impl PolicyInfo {
             needs: &[],
             forbids: &[],
             misfit: |_| None,
+            idle: |_, _| Idle::Nothing,
+            wants: |_| &[],
         }
     }
 }

@@ -22,7 +22,7 @@ pub mod wear;
 pub use arbitration::{Arbitration, ArbitrationPolicy, HeadView};
 pub use coding::CodingPolicy;
 pub use cost::CostPolicy;
-pub use info::{Family, PolicyInfo};
+pub use info::{DriveParts, Family, Idle, PolicyInfo, Wanted};
 pub use order::OrderPolicy;
 pub use page_choice::PageChoicePolicy;
 pub use params::{Kind, ParamInfo, Params, PolicyError};

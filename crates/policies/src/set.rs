@@ -2,7 +2,7 @@
 
 use crate::arbitration::{self, ArbitrationPolicy};
 use crate::external::{External, Supplier};
-use crate::info::{Family, PolicyInfo};
+use crate::info::{DriveParts, Family, Idle, PolicyInfo, Wanted};
 use crate::params::{Params, PolicyError};
 use crate::{coding, cost, order, page_choice, placement, read_disturb, throttle, victim, wear};
 use ftl::{Coding, Cost, Kit, PageChoice, Policies, ReadDisturb};
@@ -302,6 +302,29 @@ impl PolicySet {
             let why = (choice.entry()?.misfit)(geometry)?;
             Some(choice.error(format!("`{}` does not fit this drive: {why}", choice.full_name())))
         })
+    }
+
+    /// What of the policies changes nothing on a drive, with the names as `family=name`. Nothing is
+    /// known of policies from outside.
+    pub fn idle(&self, drive: &DriveParts<'_>) -> Vec<(String, Idle)> {
+        let of = |choice: &Choice| {
+            let Origin::List(info) = choice.origin else { return None };
+            Some((choice.full_name(), (info.idle)(drive, &choice.params)))
+        };
+        self.choices.iter().filter_map(of).filter(|(_, idle)| *idle != Idle::Nothing).collect()
+    }
+
+    /// The policies that change nothing on an array unless requests have one of these.
+    pub fn wanting(
+        &self,
+        geometry: &Geometry,
+    ) -> impl Iterator<Item = (String, &'static [Wanted])> {
+        let of = |choice: &Choice| {
+            let Origin::List(info) = choice.origin else { return None };
+            let wanted = (info.wants)(geometry);
+            (!wanted.is_empty()).then(|| (choice.full_name(), wanted))
+        };
+        self.choices.iter().filter_map(of)
     }
 
     /// The arbiter, in its first state: what the FTL never asks.

@@ -317,6 +317,72 @@ fn a_burst_of_its_size_is_absorbed_at_its_rate_and_no_more() {
     assert_eq!(class_of(&value, "write").max, room(4) + MOVE + LATENCY);
 }
 
+/// Drives of dies that program several pages at once, and what one of them programs at once.
+const SHAPES: [(&[&str], u64); 4] = [
+    (&["geometry.channels=4"], 1),
+    (&["geometry.channels=8", "geometry.page-size=16KiB", "ftl.mapping-unit=4KiB"], 4),
+    (
+        &[
+            "geometry.channels=4",
+            "geometry.planes-per-die=2",
+            "geometry.bits-per-cell=3",
+            "geometry.pages-per-block=12",
+            "ftl.program-planes=2",
+            "pages.program=wordline",
+            "timing.program=200us",
+        ],
+        6,
+    ),
+    (&["geometry.channels=4", "geometry.planes-per-die=4", "ftl.multi-plane=any"], 4),
+];
+
+/// A write keeps its place until it is programmed. With fewer places than all dies program at once, a drive
+/// programs the share that there are places for; with as many or more, all of it.
+#[test]
+fn a_buffer_of_less_than_a_unit_of_every_die_is_warned_of() {
+    for (shape, pages) in SHAPES {
+        let shape = [
+            shape,
+            &["host.mode=queue-depth", "host.queue-depth=256", "precondition.fill=none"],
+            &["geometry.blocks-per-plane=1024", "workload.requests=12000", "workload.size=4KiB"],
+        ]
+        .concat();
+        let rate = |size: &str| {
+            let drive = drive(&[&shape[..], &[size]].concat());
+            let value = generate(&drive, "sequential-write");
+            let warned = warnings(&value).contains(&"small-buffer");
+            let small = drive.warnings().iter().any(|w| w.code == "small-buffer");
+            assert_eq!(warned, small, "before the run and after it");
+            (12_000.0 / number(&value["simulated_seconds"]), warned, drive.buffer.size.unwrap())
+        };
+        let (most, no, two) = rate("buffer.units-per-die=2");
+        let dies = two.get() / (2 * pages * PAGE);
+        assert_eq!((no, two.get()), (false, 2 * dies * pages * PAGE));
+        for share in [0.5, 0.75] {
+            let size = (share * (dies * pages) as f64) as u64 * 4;
+            let (some, warned, _) = rate(&format!("buffer.size={size}KiB"));
+            assert!(warned);
+            close("the share that there are places for", some / most, share, 0.03);
+        }
+        let (all, warned, _) = rate(&format!("buffer.size={}KiB", dies * pages * 4));
+        assert!(!warned, "{shape:?}");
+        close("one unit for each die", all / most, 1.0, 0.03);
+    }
+}
+
+/// The time to reach a place keeps others waiting, as the data do; the latency does not.
+#[test]
+fn a_transfer_takes_its_access_and_its_data_one_after_the_other() {
+    const ACCESS: u64 = 500;
+    let burst = |pages: u64| (0..pages).map(|page| write(0, page)).collect::<Vec<_>>();
+    let own = [&TIMES[..], &["buffer.access=500ns"]].concat();
+    let expected: Vec<u64> = (1..=8).map(|k| k * (ACCESS + MOVE) + LATENCY).collect();
+    assert_eq!(latencies(&buffered(8, 0.0, &own), burst(8)), expected);
+    // Alone, it is a port of its own.
+    let alone: Vec<u64> = (1..=8).map(|k| k * ACCESS).collect();
+    assert_eq!(latencies(&buffered(8, 0.0, &["buffer.access=500ns"]), burst(8)), alone);
+}
+
 /// Also where a second copy comes in because the first takes no more writes.
 #[test]
 fn what_is_trimmed_while_it_comes_in_never_reaches_flash() {

@@ -394,6 +394,8 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ),
     ("buffer.latency", "closed", &["buffer.size=256KiB"], "5us"),
     ("buffer.rate", "closed", &["buffer.size=256KiB"], "1GB/s"),
+    ("buffer.units-per-die", "closed", &[], "4"),
+    ("buffer.access", "closed", &["buffer.size=256KiB"], "5us"),
     ("buffer.flush-above", "closed", &["buffer.size=256KiB"], "0.5"),
     ("workload.shift", "closed", &["host.out-of-range=wrap"], "2KiB"),
     ("workload.requests", "closed", &[], "2000"),

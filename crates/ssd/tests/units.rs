@@ -238,6 +238,21 @@ fn a_request_reads_a_page_once_and_gets_what_it_asked_for() {
     assert_eq!(class_of(&value, "read").max, 2 * (command + 40_000 + 2 * part));
 }
 
+/// Dies take such reads by turns, also where only one part of each page is read.
+#[test]
+fn reads_of_what_holds_nothing_use_all_dies() {
+    let own = ["geometry.chips-per-channel=4", "ftl.unmapped-read=flash", "precondition.fill=none"];
+    let drive = drive(&quarters(&own));
+    // One part of each of eight pages, the first or the last, and all parts of two.
+    for parts in
+        [[0, 4, 8, 12, 16, 20, 24, 28], [3, 7, 11, 15, 19, 23, 27, 31], [0, 1, 2, 3, 4, 5, 6, 7]]
+    {
+        let value = serve(&drive, parts.map(|part| read(0, part)).to_vec());
+        assert_eq!(count(&value["flash"]["unmapped_reads"]), 8);
+        assert_eq!(class_of(&value, "read").max, 2 * SENSE, "{parts:?}");
+    }
+}
+
 /// Collection reads what is valid of a page at once. Of every page one quarter is written over, so
 /// each victim's pages have three valid quarters, or none where all was moved.
 #[test]

@@ -15,6 +15,7 @@ from floatgate.mistakes import ConflictError, FileError
 from floatgate.policy.finder import Finder
 from floatgate.policy.permission import typed
 from floatgate.result.files import reason
+from floatgate.words import hanging, page_width
 
 app = App(help="Look at drive files.")
 
@@ -49,13 +50,21 @@ def check(
     set: Set = [],  # noqa: B006
     as_json: Json = False,
 ) -> None:
-    """Say whether DRIVE can run; every mistake is shown with its place."""
-    resolved = floatgate.resolve(drive, policy=policy, set=set)
-    name = resolved.get("name", drive)
+    """Say whether DRIVE can run; every mistake is shown with its place.
+
+    Warnings name what would change nothing in a run, or hold the rest of the drive back.
+    """
+    _, text = engine.resolve(
+        drive, policy=policy, set=set, seed=None, finder=Finder(typed([*policy, *set]))
+    )
+    resolved = json.loads(text)
+    name = resolved["config"].get("name", drive)
     if as_json:
-        print_json("floatgate.check/1", name=name, valid=True)
-    else:
-        print(f"{name}: this drive can run")
+        print_json("floatgate.check/1", name=name, valid=True, warnings=resolved["warnings"])
+        return
+    print(f"{name}: this drive can run")
+    for warning in resolved["warnings"]:
+        print(hanging("warning: ", f"{warning['text']} [{warning['code']}]", page_width()))
 
 
 @app.command()

@@ -50,7 +50,13 @@ MIB = 1 << 20
 VICTIMS = 10
 
 _SATA = "of a link of SATA only the rate of PCIe lanes is known here"
-_ROWS = "the buffer's memory has no rows"
+_PORT = "one access to MQSim's DRAM at a time: tRCD + tCL, then the data of a page"
+_CHIP = (
+    "MQSim gives a chip no command before the last is done, whichever die it is for: a chip is one"
+    " die here, with the blocks of all"
+)
+# Below this a map of parts of pages needs more memory than a run of MQSim's drives is worth.
+LEAST_PART = 4096
 _CMT = "the whole map is in DRAM"
 # Its schedulers go from each branch that would suspend into the one that refuses
 # (`service_read_transaction` in TSU_OutofOrder.cpp and TSU_Priority_OutOfOrder.cpp).
@@ -160,11 +166,11 @@ DRIVE: dict[str, Rule] = {
        for what in ("Read", "Program") for kind in TYPES[4]},
     "Block_Erase_Latency": Rule(lambda text: {"timing.erase": time_of(whole(text))}),
     "Block_PE_Cycles_Limit": _key("reliability.endurance"),
-    "Die_No_Per_Chip": _key("geometry.dies-per-chip"),
-    "Plane_No_Per_Die": _key("geometry.planes-per-die"),
-    "Block_No_Per_Plane": _key("geometry.blocks-per-plane"),
+    "Die_No_Per_Chip": JOINT,
+    "Plane_No_Per_Die": JOINT,
+    "Block_No_Per_Plane": JOINT,
     "Page_No_Per_Block": _key("geometry.pages-per-block"),
-    "Page_Capacity": Rule(lambda text: {"geometry.page-size": size_of(whole(text))}),
+    "Page_Capacity": JOINT,
     # MQSim's own name has a slip; a fork (Sungup/MQSim) has mended it.
     "Page_Metadat_Capacity": lost("only the data of a page are counted"),
     "Page_Metadata_Capacity": lost("only the data of a page are counted"),
@@ -210,6 +216,21 @@ class Flow(NamedTuple):
     where: str
     synthetic: bool
     values: Mapping[str, Value]
+    folder: Path
+
+    @property
+    def trace(self) -> tuple[Path, Path | None]:
+        """The trace as the flow names it, and the file, if there is one.
+
+        MQSim looks from where it is started, mostly the folder of its files.
+        """
+        path = Path(self.values.get("File_Path", "").replace("\\", "/"))
+        return path, next((p for p in (self.folder / path, path) if p.is_file()), None)
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether it is known to write nothing."""
+        return self.synthetic and whole(self.values.get("Read_Percentage", "0")) == 100
 
     @property
     def is_buffered(self) -> bool:
@@ -341,7 +362,7 @@ def _scenarios(root: elements.Element, path: Path, notes: Sequence[str]) -> Pars
             own = f"{where}, flow {len(flows) + 1}"
             values, more = _values(each, FLOW | (SYNTHETIC if synthetic else TRACE))
             others += [fate._replace(name=f"{own}: {fate.name}") for fate in more]
-            flows.append(Flow(own, synthetic, values))
+            flows.append(Flow(own, synthetic, values, path.parent))
         if not flows:
             names = ", ".join(f"<{each.name}>" for each in scenario.children[:3]) or "nothing"
             raise InputError(
@@ -440,6 +461,7 @@ def _joint(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str,
         yield "Queue_Fetch_Size", _queues(values, scenario)
     yield from _collection(values)
     yield from _cache(values, scenario)
+    yield from _cells(values, scenario)
     blocks = whole(values.get("Block_No_Per_Plane", "2048"))
     if "Enabled_Preconditioning" in values:
         yield (
@@ -554,6 +576,7 @@ def _depth(values: Mapping[str, str] | None) -> int | None:
 def _collection(values: Mapping[str, str]) -> Iterator[tuple[str, Said]]:
     """When collection begins, and what it goes before."""
     blocks = whole(values.get("Block_No_Per_Plane", "2048"))
+    dies = whole(values.get("Die_No_Per_Chip", "1"))
     for key in ("GC_Exec_Threshold", "GC_Exect_Threshold"):
         if key in values:
             share = fraction(values[key])
@@ -561,6 +584,9 @@ def _collection(values: Mapping[str, str]) -> Iterator[tuple[str, Said]]:
             note = f"{values[key]} of {blocks} blocks in a plane, rounded down"
             if start > int(share * blocks):
                 note += f"; MQSim takes at least {VICTIMS}"
+            if dies > 1:
+                note += f"; of {dies} dies"
+            start *= dies
             yield (
                 key,
                 _became(
@@ -627,25 +653,123 @@ def _victims(policy: str, blocks: int) -> Said:
     return known[policy.strip().upper()]
 
 
+def _cells(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str, Said]]:
+    """Dies, planes, blocks and pages: what works at once, and what a read sends."""
+    dies = whole(values.get("Die_No_Per_Chip", "1"), 1)
+    planes = whole(values.get("Plane_No_Per_Die", "1"), 1)
+    blocks = whole(values.get("Block_No_Per_Plane", "2048"), 1)
+    chip = {"geometry.dies-per-chip": 1, "geometry.blocks-per-plane": blocks * dies}
+    together = {"ftl.multi-plane": "aligned"} if planes > 1 else {}
+    note = _CHIP if dies > 1 else ""
+    if "Die_No_Per_Chip" in values:
+        yield "Die_No_Per_Chip", _became(chip, note)
+    if "Block_No_Per_Plane" in values:
+        yield "Block_No_Per_Plane", _became(chip, note)
+    if "Plane_No_Per_Die" in values:
+        yield (
+            "Plane_No_Per_Die",
+            _became(
+                {"geometry.planes-per-die": planes} | together,
+                "planes at the same page share a command" if together else "",
+            ),
+        )
+    if "Page_Capacity" in values:
+        page = _page(values)
+        size: dict[str, object] = {"geometry.page-size": size_of(page)}
+        part = _part_read(scenario, page)
+        yield (
+            "Page_Capacity",
+            _became(size | {"ftl.mapping-unit": size_of(part)}, "reads send what was asked for")
+            if part < page
+            else _became(size, "a page is sent whole; MQSim sends what was asked for"),
+        )
+
+
+def _page(values: Mapping[str, str]) -> int:
+    """Bytes of a page: whole sectors."""
+    page = whole(values.get("Page_Capacity", "8192"), 1)
+    if page % SECTOR:
+        raise ValueError(f"Page_Capacity: expected a multiple of {SECTOR}, found `{page}`")
+    return page
+
+
+def _part_read(scenario: Scenario, page: int) -> int:
+    """The part of a page that every request of the scenario asks for whole: a page, if any writes.
+
+    MQSim programs a page for each write, also of a part: here parts would share programs.
+    """
+    flows = [flow.values for flow in scenario.flows]
+    if not flows or not all(flow.only_reads for flow in scenario.flows):
+        return page
+    sizes = (whole(flow.get("Average_Request_Size", "8")) * SECTOR for flow in flows)
+    part = math.gcd(page, *sizes, *(_alignment(flow) * SECTOR for flow in flows))
+    return part if part >= LEAST_PART else page
+
+
+def _alignment(values: Mapping[str, str]) -> int:
+    """Sectors of which a flow's addresses are multiples."""
+    aligned = not _is(values, "Generated_Aligned_Addresses", "FALSE")
+    return whole(values.get("Address_Alignment_Unit", "1"), 1) if aligned else 1
+
+
+def _parts_per_sector(flow: Flow, sectors: int) -> float:
+    """Pages that a flow's writes touch, for each sector that they write; `sectors` are a page's."""
+    if flow.synthetic:
+        size = max(whole(flow.values.get("Average_Request_Size", "8")), 1)
+        streams = _is(flow.values, "Address_Distribution", "STREAMING")
+        step = math.gcd(sectors, size if streams else _alignment(flow.values))
+        starts = range(0, sectors, step)
+        return sum((start + size - 1) // sectors + 1 for start in starts) / (size * len(starts))
+    parts = asked = 0
+    if there := flow.trace[1]:
+        with there.open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                match line.split():
+                    case [_, _, start, length, "0", *_] if start.isdecimal() and length.isdecimal():
+                        first, last = int(start), int(start) + int(length) - 1
+                        parts += last // sectors - first // sectors + 1
+                        asked += int(length)
+    return parts / asked if asked else 1 / sectors
+
+
+def _window(values: Mapping[str, str], scenario: Scenario) -> int:
+    """Bytes of the buffer: what MQSim's cache lets be on its way to flash.
+
+    A page that was not written lately goes to flash at once, and more enters as long as what is
+    on its way is less than a page of each plane, counted in the sectors that were written. A place
+    of the buffer here is a page, whatever part of it was written.
+    """
+    page = _page(values)
+    sectors = page // SECTOR
+    planes = math.prod(whole(values.get(of, "1"), 1) for of in _IDS.values())
+    writing = [flow for flow in scenario.flows if flow.is_buffered and not flow.only_reads]
+    parts = [_parts_per_sector(flow, sectors) for flow in writing] or [1 / sectors]
+    places = max(1, round(planes * sectors * sum(parts) / len(parts)))
+    if _is(values, "Data_Cache_Sharing_Mode", "EQUAL_PARTITIONING"):
+        places *= max(1, len(scenario.flows))
+    if "Data_Cache_Capacity" in values:
+        places = min(places, max(1, whole(values["Data_Cache_Capacity"]) // page))
+    return places * page
+
+
 def _cache(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str, Said]]:
     """The write buffer: that of the flows, where there are any."""
     off = bool(scenario.flows) and not scenario.is_buffered
     unused = "no flow writes to the cache"
     if "Data_Cache_Capacity" in values:
-        size = whole(values["Data_Cache_Capacity"])
         yield (
             "Data_Cache_Capacity",
             (
                 _became({"buffer.size": "0B"}, unused)
                 if off
                 else _became(
-                    {"buffer.size": size_of(size)},
-                    "MQSim's cache holds reads too; here a buffer of writes, from which reads are"
-                    " served",
+                    {"buffer.size": size_of(_window(values, scenario))},
+                    "MQSim sends a page to flash at its first write, with at most a page of each"
+                    " plane on the way; it keeps pages that are written again, here they go too",
                 )
             ),
         )
-    yield "Caching_Mechanism", _settled(unused) if off else _lost("there is one write buffer")
+    yield "Caching_Mechanism", _settled(unused if off else "both send pages to flash alike")
     shared = _is(values, "Data_Cache_Sharing_Mode", "SHARED")
     yield (
         "Data_Cache_Sharing_Mode",
@@ -660,19 +784,39 @@ def _cache(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str,
     if off:
         yield from ((key, _settled(unused)) for key in _DRAM_KEYS)
         return
+    yield from _dram(values)
+
+
+def _dram(values: Mapping[str, str]) -> Iterator[tuple[str, Said]]:
+    """The buffer's port: the time of an access as MQSim estimates it.
+
+    An access is tRCD + tCL and its data, two bursts in each period of the data rate, which is in
+    MHz. Of an access to more than a row MQSim counts half of the rows, each with its tRP.
+    """
     burst = next((key for key in _BURST_KEYS if key in values), None)
+    timed = {"Data_Cache_DRAM_tRCD": "13", "Data_Cache_DRAM_tCL": "13", "Data_Cache_DRAM_tRP": "13"}
+    reach, column, close = (whole(values.get(key, usual)) for key, usual in timed.items())
+    open_row = reach + column
+    ours: dict[str, object] = {"buffer.access": f"{open_row}ns"}
+    page, row = _page(values), whole(values.get("Data_Cache_DRAM_Row_Size", "8192"), 1)
     if burst and "Data_Cache_DRAM_Data_Rate" in values:
-        # Two bursts for each tick of the data rate, which is in MHz: as MQSim counts it.
-        rate = 2 * whole(values[burst]) * whole(values["Data_Cache_DRAM_Data_Rate"])
-        together = {"buffer.rate": f"{rate}MB/s"}
-        yield "Data_Cache_DRAM_Data_Rate", _became(together, f"with {burst}, both ways of a clock")
-        yield burst, _became(together)
-    both = [key for key in ("Data_Cache_DRAM_tRCD", "Data_Cache_DRAM_tCL") if key in values]
-    latency = {"buffer.latency": f"{sum(whole(values[key]) for key in both)}ns"}
-    for key in both:
-        yield key, _became(latency, "tRCD + tCL, while others are taken in")
-    for key in ("Data_Cache_DRAM_Row_Size", "Data_Cache_DRAM_tRP"):
-        yield key, _lost(_ROWS)
+        size = whole(values.get(burst, "1"), 1)
+        period = 1000 / whole(values.get("Data_Cache_DRAM_Data_Rate", "1"), 1)
+        moves = page / size / 2 * period
+        if page > row:
+            rows = page // row // 2
+            moves = rows * (open_row + row // size // 2 * period + close)
+            moves += page % row / (size * period)
+        if moves > 0:
+            ours["buffer.rate"] = f"{round(page / moves * 1e6)}kB/s"
+    beyond = f"; a page is more than a row of {row}, of which MQSim counts half" * (page > row)
+    for key in _DRAM_KEYS:
+        if key not in values:
+            continue
+        if key in ("Data_Cache_DRAM_Row_Size", "Data_Cache_DRAM_tRP") and page <= row:
+            yield key, _settled("a page lies in one row of the DRAM")
+        else:
+            yield key, _became(ours, _PORT + beyond)
 
 
 # ── Flows ───────────────────────────────────────────────────────────────────────────────────────
@@ -901,7 +1045,7 @@ def _of_any(flow: Flow, given: _Given) -> Iterator[tuple[str, Said]]:
     if drive is None:
         yield key, _lost(_ALONE)
     elif flow.is_buffered:
-        size = size_of(whole(drive.get("Data_Cache_Capacity", "0")))
+        size = size_of(_window(drive, given.scenario))
         read = "; reads are not kept" if mode == "WRITE_READ_CACHE" else ""
         yield key, _became({"buffer.size": size}, "of the drive" + read)
     elif given.scenario.is_buffered:
@@ -936,9 +1080,7 @@ def _of_any(flow: Flow, given: _Given) -> Iterator[tuple[str, Said]]:
 
 def _trace(flow: Flow, given: _Given) -> Iterator[tuple[str, Said]]:
     values = flow.values
-    # MQSim looks from where it is started: mostly the folder of its files.
-    path = Path(values["File_Path"].replace("\\", "/"))
-    there = next((p for p in (given.path.parent / path, path) if p.is_file()), None)
+    path, there = flow.trace
     seen = path if there is None else Path(os.path.relpath(there, given.out))
     units: dict[str, dict[str, object]] = {
         "PICOSECOND": {"unit": "ns", "speed": 1000.0},
@@ -1025,8 +1167,7 @@ def _synthetic(values: Mapping[str, str], given: _Given) -> Iterator[tuple[str, 
             ),
         )
     aligned = not _is(values, "Generated_Aligned_Addresses", "FALSE")
-    unit = whole(values.get("Address_Alignment_Unit", "1"), 1) if aligned else 1
-    align = {"align": size_of(unit * SECTOR)}
+    align = {"align": size_of(_alignment(values) * SECTOR)}
     yield "Generated_Aligned_Addresses", _became(align)
     yield (
         "Address_Alignment_Unit",

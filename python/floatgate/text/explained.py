@@ -118,6 +118,19 @@ WARNINGS: Mapping[str, Explained] = {
         "The write buffer had room at all times, so writes never saw the speed of flash.",
         "Make the run longer than the buffer is large, if the sustained rate is asked for.",
     ),
+    "small-buffer": Explained(
+        "A write keeps its place in the buffer until it is programmed. The buffer holds less than "
+        "all dies program at once, so some dies always have nothing to program.",
+        "Give the buffer at least one program unit for each die. Two let one come in while the "
+        "other is programmed: buffer.units-per-die = 2, instead of buffer.size.",
+        True,
+    ),
+    "idle-policy": Explained(
+        "A policy, or a part of it, changed nothing: the drive or the requests have nothing that "
+        "it could choose among. Results are those of the family's default policy, or differ by "
+        "the policy's costs alone.",
+        "Give the drive what the warning names, or take another policy.",
+    ),
     "victim-overridden": Explained(
         "The policy chose victims without a page to free many times in a row. So that the drive "
         "went on, the block with the most to gain was taken.",

@@ -49,7 +49,10 @@ def conversion(all_of: Sequence[Converted], out: Path) -> str:
     runs = [run for converted in all_of for run in converted.runs]
     if runs:
         lines += ["", "Run them:"]
-        lines += [f"  floatgate run {out / drive} {out / work}" for drive, work in runs]
+        for drive, work in runs:
+            begin, end = f"  floatgate run {out / drive}", f"{out / work}"
+            fits = len(f"{begin} {end}") <= page_width()
+            lines += [f"{begin} {end}"] if fits else [f"{begin} \\", f"    {end}"]
     lines += ["", "`--list` says what each parameter became."]
     return "\n".join(lines)
 

@@ -7,7 +7,7 @@
 //! of the request that went last.
 
 use super::{Arbitration, HeadView};
-use crate::info::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo, Wanted};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::Watch;
 use kernel::Time;
@@ -24,6 +24,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         default: "bytes",
         doc: "What shares are counted in: the bytes of requests, or requests.",
     }],
+    wants: |_| &[Wanted::Flows],
     ..PolicyInfo::of(Family::Arbitration)
 };
 

@@ -1,7 +1,7 @@
 //! `round-robin`: each flow in its turn, whatever it asks for: what drives of NVM Express must have.
 
 use super::{Arbitration, HeadView, after};
-use crate::info::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo, Wanted};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::Watch;
 use kernel::Time;
@@ -12,6 +12,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     summary: "Each flow in its turn sends so many requests; weights and urgency do not count.",
     paper: "NVM Express Base Specification, round robin arbitration",
     params: &[BURST],
+    wants: |_| &[Wanted::Flows],
     ..PolicyInfo::of(Family::Arbitration)
 };
 

@@ -4,7 +4,7 @@
 
 use super::round_robin::BURST;
 use super::{Arbitration, HeadView, after};
-use crate::info::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo, Wanted};
 use crate::params::Params;
 use ftl::Watch;
 use kernel::{Prio, Time};
@@ -17,6 +17,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     paper: "NVM Express Base Specification, weighted round robin with urgent priority class \
             arbitration",
     params: &[BURST],
+    wants: |_| &[Wanted::Flows, Wanted::Urgent],
     ..PolicyInfo::of(Family::Arbitration)
 };
 

@@ -8,7 +8,7 @@
 //! character. Good where pages keep their character; a page that alternates gains nothing.
 
 use super::rewrites::Rewrites;
-use crate::info::{Family, PolicyInfo};
+use crate::info::{Family, Idle, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{Access, AccessKind, Cost, FtlView, Interests, Lpn, Queues, Watch, WriteCtx};
 use kernel::IndexVec;
@@ -52,6 +52,12 @@ pub const INFO: PolicyInfo = PolicyInfo {
             doc: "the level of moved pages: by the page's character, as they were, or medium",
         },
     ],
+    idle: |drive, params| match super::needs_levels(drive, params) {
+        Idle::All(why) if params.word("rewrite-from") != "none" => Idle::Part(format!(
+            "{why}; it still writes pages anew, which wears the flash for no gain"
+        )),
+        idle => idle,
+    },
     ..PolicyInfo::of(Family::Cost)
 };
 

@@ -39,6 +39,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
             doc: "the level of data that was there before the run",
         },
     ],
+    idle: super::needs_levels,
     ..PolicyInfo::of(Family::Cost)
 };
 

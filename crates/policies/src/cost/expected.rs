@@ -52,6 +52,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
             doc: "memory for each page, in bits",
         },
     ],
+    idle: super::needs_levels,
     ..PolicyInfo::of(Family::Cost)
 };
 

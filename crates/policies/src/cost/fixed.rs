@@ -3,7 +3,7 @@
 //! The medium level is the traditional drive of AGCR's comparison; the two others are the extremes
 //! of its preliminary study (section 2.3). No state, no re-writes.
 
-use crate::info::{Family, PolicyInfo};
+use crate::info::{Family, Idle, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{Cost, Watch, WriteCtx};
 use nand::Level;
@@ -19,6 +19,10 @@ pub const INFO: PolicyInfo = PolicyInfo {
         default: "medium",
         doc: "the write cost: high is slow to write and quick to read",
     }],
+    idle: |drive, params| match params.word("level") {
+        "medium" => Idle::Nothing,
+        _ => super::needs_levels(drive, params),
+    },
     ..PolicyInfo::of(Family::Cost)
 };
 

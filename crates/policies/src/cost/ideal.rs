@@ -13,6 +13,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     name: "ideal",
     summary: "Quick writes and quick reads together: a bound that no device can reach.",
     paper: "Li et al., AGCR, FAST 2016, slides",
+    idle: super::needs_levels,
     ..PolicyInfo::of(Family::Cost)
 };
 

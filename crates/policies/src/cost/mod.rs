@@ -2,6 +2,8 @@
 
 mod rewrites;
 
+use crate::info::{DriveParts, Idle};
+use crate::params::Params;
 use ftl::{Access, Cost, FtlView, Future, LevelTimes, Lpn, Queues, WriteCtx};
 use nand::{DieId, Level};
 use std::sync::Arc;
@@ -30,6 +32,14 @@ crate::family::family! { $
     fn rewrite(&mut self, die: DieId, view: &FtlView<'_>) -> Option<Lpn>;
     fn dram_bits_per_page(&self) -> u32;
 }
+
+/// What is idle of a policy that chooses among levels, and has no other use.
+fn needs_levels(drive: &DriveParts<'_>, _: &Params) -> Idle {
+    if drive.levels { Idle::Nothing } else { Idle::All(NO_LEVELS.into()) }
+}
+
+/// Why levels are nothing to choose among.
+const NO_LEVELS: &str = "it chooses among cost levels, and all take the same time (timing.levels)";
 
 /// The level that a checked parameter names.
 fn level_of(word: &str) -> Level {

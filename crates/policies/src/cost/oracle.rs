@@ -26,6 +26,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         default: "high",
         doc: "the level of data that was there before the run",
     }],
+    idle: super::needs_levels,
     ..PolicyInfo::of(Family::Cost)
 };
 

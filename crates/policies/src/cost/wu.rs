@@ -23,6 +23,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         default: "medium",
         doc: "the level of data that was there before the run",
     }],
+    idle: super::needs_levels,
     ..PolicyInfo::of(Family::Cost)
 };
 

@@ -3,7 +3,7 @@
 //! High-priority writes have a stream of their own: pages of a block are programmed in order, so a
 //! write could not overtake another in the same block.
 
-use crate::info::{Family, PolicyInfo};
+use crate::info::{Family, PolicyInfo, Wanted};
 use crate::order::first;
 use crate::params::Params;
 use ftl::{Op, OpView, Order, Waited, Watch};
@@ -14,6 +14,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     name: "priority",
     summary: "Requests marked as high priority go first, reads before writes; the rest as in fifo.",
     paper: "folklore; request priorities as in Grupp et al., MICRO 2009, section 4.1",
+    wants: |_| &[Wanted::Urgent],
     ..PolicyInfo::of(Family::Order)
 };
 

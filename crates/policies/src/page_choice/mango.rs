@@ -15,7 +15,7 @@
 //! as fast. There high-priority writes go to the most worn free block and the others to the least
 //! worn, through two write points.
 
-use crate::info::{Family, PolicyInfo};
+use crate::info::{Family, Idle, PolicyInfo, Wanted};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{
     Access, AccessKind, FreePick, FtlView, Interests, PageChoice, Pick, StreamId, StreamSpec,
@@ -60,6 +60,25 @@ pub const INFO: PolicyInfo = PolicyInfo {
         },
     ],
     forbids: &["coding=wom"],
+    idle: |drive, params| {
+        let bits = drive.geometry.shape().bits_per_cell as usize;
+        let times = &drive.program[..bits];
+        if bits == 1 {
+            Idle::Nothing
+        } else if times.iter().all(|time| *time == times[0]) {
+            Idle::All(
+                "it prefers fast pages, and all page types take the same time to program".into(),
+            )
+        } else if params.real("bound") == 0.0 {
+            Idle::All("with `bound` 0 no page is passed over".into())
+        } else {
+            Idle::Nothing
+        }
+    },
+    // Cells of one bit have no fast pages: other writes keep to young blocks.
+    wants: |geometry| {
+        if geometry.shape().bits_per_cell == 1 { &[] } else { &[Wanted::Urgent] }
+    },
     ..PolicyInfo::of(Family::PageChoice)
 };
 

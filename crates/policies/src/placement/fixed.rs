@@ -6,7 +6,7 @@
 //! others are idle. Where one command programs several pages, those of an aligned run of so many go
 //! together.
 
-use crate::info::{Family, PolicyInfo};
+use crate::info::{Family, Idle, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{HostDest, Load, Lpn, Placement, StreamId, Watch};
 use kernel::{Divisor, Prio};
@@ -29,6 +29,18 @@ pub const INFO: PolicyInfo = PolicyInfo {
         default: "cwdp",
         doc: "which unit changes first, second, third, last: c channel, w way, d die, p plane",
     }],
+    idle: |drive, params| {
+        let shape = drive.geometry.shape();
+        let units =
+            [shape.channels, shape.chips_per_channel, shape.dies_per_chip, shape.planes_per_die];
+        match units.into_iter().filter(|unit| *unit > 1).count() {
+            0 => Idle::All("the drive has one plane".into()),
+            1 if params.word("order") != ORDERS[0] => Idle::Part(
+                "every `order` is the same where only one kind of unit is there twice".into(),
+            ),
+            _ => Idle::Nothing,
+        }
+    },
     ..PolicyInfo::of(Family::Placement)
 };
 

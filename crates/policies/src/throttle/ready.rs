@@ -18,7 +18,7 @@ use super::{
     AVERAGE, Capacity, Counted, DIFFERENCE, ENFORCEMENT, EPOCH, Gate, HISTORY, MISS, MISSES, PAGES,
     PERIOD, SPARE, Settings, TARGET, WINDOW,
 };
-use crate::info::{Family, PolicyInfo};
+use crate::info::{Family, Idle, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use nand::physics::Recovery;
 
@@ -57,6 +57,16 @@ pub const INFO: PolicyInfo = PolicyInfo {
         MISSES,
         PAGES,
     ],
+    idle: |drive, _| {
+        if drive.recovery {
+            return Idle::Nothing;
+        }
+        Idle::Part(
+            "it spreads cycles that cells win back in rest, and in a run they win none back \
+             (fast_forward has recovery): the drive may be worn out before the target"
+                .into(),
+        )
+    },
     ..PolicyInfo::of(Family::Throttle)
 };
 

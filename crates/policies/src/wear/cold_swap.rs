@@ -5,7 +5,7 @@
 //! worn complete block moves onto the most worn free one, and the block it leaves takes its turn.
 //! Bounds the spread at the cost of moving cold data about once in `threshold` cycles.
 
-use crate::info::{Family, PolicyInfo};
+use crate::info::{Family, Idle, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{Balance, Dest, Plan, PlaneView, Step, StreamId, Watch, Wear};
 
@@ -30,6 +30,22 @@ pub const INFO: PolicyInfo = PolicyInfo {
                   moved like cold data",
         },
     ],
+    idle: |drive, params| {
+        let (threshold, endurance) = (params.int("threshold"), drive.endurance);
+        if threshold >= u64::from(endurance) {
+            let why = format!(
+                "it tolerates a spread of {threshold} cycles, and a block endures {endurance} in the run"
+            );
+            Idle::All(why)
+        } else if params.word("roles") == "moved" && !drive.roles {
+            Idle::Part(
+                "`roles` is about blocks with a role, and the read-disturb policy gives none"
+                    .into(),
+            )
+        } else {
+            Idle::Nothing
+        }
+    },
     ..PolicyInfo::of(Family::Wear)
 };
 

@@ -6,7 +6,7 @@
 //! does no harm, and is even at the end. Of the scheme of Agrawal et al. this is the swap; their
 //! second rule, to pass over worn victims now and then, belongs to the choice of victims.
 
-use crate::info::{Family, PolicyInfo};
+use crate::info::{Family, Idle, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{Balance, Dest, Life, Plan, Step, StreamId, Watch, Wear};
 
@@ -30,6 +30,19 @@ pub const INFO: PolicyInfo = PolicyInfo {
             doc: "P/E cycles above the mean that are tolerated however old the drive is",
         },
     ],
+    idle: |drive, params| {
+        let (slack, endurance) = (params.int("slack"), drive.endurance);
+        if slack >= u64::from(endurance) {
+            let why = format!(
+                "it tolerates {slack} cycles above the mean, and a block endures {endurance} in the run"
+            );
+            Idle::All(why)
+        } else if params.real("remaining") == 0.0 {
+            Idle::All("no block falls below a share of 0 of the mean remaining life".into())
+        } else {
+            Idle::Nothing
+        }
+    },
     ..PolicyInfo::of(Family::Wear)
 };
 

@@ -455,7 +455,10 @@ settings! {
         kind: BufferKind,
         /// How much it holds, in whole pages; "0B": there is none, and a write is done when it is
         /// in flash.
-        size: Bytes,
+        size: Option<Bytes>,
+        /// Instead of `size`: how often it holds what all dies program at once, 1 to 1024. With 1 they
+        /// are all busy, with less they are not.
+        units_per_die: Option<NonZeroU32> [1, 1024],
         /// Whether what is in it survives a loss of power. If not, a flush sends it to flash and
         /// waits for that.
         power_loss_protected: bool,
@@ -464,6 +467,9 @@ settings! {
         latency: Operation,
         /// How fast data go in and out, one after the other. Not given: in no time.
         rate: Option<Bandwidth>,
+        /// How long the buffer's memory takes to reach a place before the data of a transfer move, up to
+        /// a minute. Other transfers wait. Not given: no time.
+        access: Option<Operation>,
         /// Pages are sent to flash, the least recently written first, while more than this share
         /// of the buffer waits to be sent, 0 to 1. 0: at once. Until then a page that is written
         /// over costs nothing.

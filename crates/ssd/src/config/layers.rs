@@ -56,8 +56,9 @@ const DEEPEST_KEY: usize = 16;
 /// Ways of saying one thing: the section, its keys by way, and what to do about several.
 type Ways = (&'static str, &'static [&'static [&'static str]], &'static str);
 
-/// How much is exported; how long the array takes; when the requests of a generator arrive.
-pub(crate) const WAYS: [Ways; 3] = [
+/// How much is exported; how long the array takes; how much the buffer holds; when the requests of a
+/// generator arrive.
+pub(crate) const WAYS: [Ways; 4] = [
     (
         "ftl",
         &[&["over-provisioning"], &["spare-factor"], &["logical-capacity"]],
@@ -67,6 +68,11 @@ pub(crate) const WAYS: [Ways; 3] = [
         "timing",
         &[&["read", "program"], &["levels"], &["physics"]],
         "give `read` and `program`, or `levels` for times by cost level, or `physics` to derive them",
+    ),
+    (
+        "buffer",
+        &[&["size"], &["units-per-die"]],
+        "`units-per-die` is a size that follows the number of dies: give one of them",
     ),
     (
         "workload",

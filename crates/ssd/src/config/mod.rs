@@ -32,6 +32,7 @@ mod resolve;
 mod schema;
 mod text;
 mod times;
+mod warnings;
 
 pub(crate) use chips::drive_of as chip_drive;
 pub use chips::{chip, chips};
@@ -51,6 +52,8 @@ pub use render::render;
 pub(crate) use resolve::{MOST_UNITS, before_run};
 pub use schema::schema;
 pub use text::Place;
+pub(crate) use warnings::IDLE_POLICY;
+pub use warnings::{Warning, warnings};
 pub use workload::OutOfRange;
 
 use policies::external::Supplier;

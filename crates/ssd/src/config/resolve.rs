@@ -1,6 +1,6 @@
 //! From settings as written to a drive: multiplied out, checked against each other, nothing open.
 
-use super::drive::{ChannelFirst, Drive, Model, Program, Recording, Workload, limits};
+use super::drive::{ChannelFirst, Drive, Model, MultiPlane, Program, Recording, Workload, limits};
 use super::error::{ConfigError, Kind, Log, Mark};
 use super::field::{At, Field, Reach, Word, all, all_of};
 use super::keys::{Choices, EnergySettings, File, Pages, Reliability, Sizes, WorkloadSettings};
@@ -21,6 +21,18 @@ pub(crate) const MOST_UNITS: u64 = 64;
 
 /// A write buffer holds at most so many pages.
 const BUFFER_PAGES: u64 = 1 << 30;
+
+/// What all dies program at once: a program unit each, or one of each plane where any planes share a
+/// program.
+pub(crate) fn at_once(geometry: &Geometry, multi_plane: MultiPlane) -> Bytes {
+    let unit = u64::from(geometry.slots_per_program()) * geometry.page_size().get();
+    let (flash, units) = (geometry.flash(), geometry.units());
+    let together = match multi_plane {
+        MultiPlane::Any if units.planes == 1 => u64::from(flash.planes_per_die),
+        _ => 1,
+    };
+    Bytes::new(unit * together * geometry.dies() as u64)
+}
 
 /// The keys of which a drive gives exactly one.
 const CAPACITY: [&str; 3] = ["ftl.over-provisioning", "ftl.spare-factor", "ftl.logical-capacity"];
@@ -53,7 +65,7 @@ pub(crate) fn resolve(
     work.gc();
     let logical_pages = work.capacity();
     work.host();
-    work.buffer();
+    let buffer_size = work.buffer();
     work.workload();
     let policies = work.policies(supplier);
     work.spare(logical_pages, policies.as_ref());
@@ -62,6 +74,7 @@ pub(crate) fn resolve(
     }
     let mut file = file.filter(|_| log.is_empty())?;
     let (geometry, logical_pages, policies) = (work.geometry?, logical_pages?, policies?);
+    (file.buffer.size, file.buffer.units_per_die) = (Some(buffer_size?), None);
     let ((timing, soft_reads), reliability) = (timing?, reliability?);
 
     // What is echoed is the file with nothing open, without what only says how it was written.
@@ -483,15 +496,24 @@ impl Work<'_> {
         }
     }
 
-    fn buffer(&self) {
-        if let (Some(size), Some(g)) = (self.get::<Bytes>("buffer.size"), self.geometry) {
-            let pages = size.get() / g.page_size().get();
-            if size.get() > 0 && !(1..=BUFFER_PAGES).contains(&pages) {
-                let message = format!("`buffer.size` is {size}, which is {pages} pages");
-                let label = format!("0B, or 1 to {BUFFER_PAGES} pages of {}", g.page_size());
-                self.fail(Kind::Value, message, &[("buffer.size", &label)]);
+    /// How much the buffer holds.
+    fn buffer(&self) -> Option<Bytes> {
+        let geometry = self.geometry?;
+        let units = self.get::<NonZeroU32>("buffer.units-per-die");
+        let (path, size) = match units.zip(self.get::<MultiPlane>("ftl.multi-plane")) {
+            Some((units, multi_plane)) => {
+                let bytes = u64::from(units) * at_once(&geometry, multi_plane).get();
+                ("buffer.units-per-die", Bytes::new(bytes))
             }
+            None => ("buffer.size", self.get::<Bytes>("buffer.size")?),
+        };
+        let pages = size.get() / geometry.page_size().get();
+        if size.get() > 0 && !(1..=BUFFER_PAGES).contains(&pages) {
+            let message = format!("`{path}` is {size}, which is {pages} pages");
+            let label = format!("0B, or 1 to {BUFFER_PAGES} pages of {}", geometry.page_size());
+            self.fail(Kind::Value, message, &[(path, &label)]);
         }
+        Some(size)
     }
 
     fn workload(&self) {

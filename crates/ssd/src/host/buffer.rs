@@ -181,7 +181,8 @@ pub(crate) struct Buffer {
 impl Buffer {
     /// The buffer of a drive with pages of this size; none, if it has no room for one.
     pub(crate) fn new(settings: &config::Buffer, page: Bytes) -> Option<Self> {
-        let capacity = (settings.size.get() / page.get()) as u32;
+        let size = settings.size.map_or(0, Bytes::get);
+        let capacity = (size / page.get()) as u32;
         let there = capacity > 0 && settings.kind != BufferKind::None;
         there.then(|| Self {
             entries: Vec::with_capacity(capacity as usize),

@@ -17,6 +17,8 @@ pub(crate) enum Transfer {
 /// The port of a buffer.
 pub(crate) struct Port {
     latency: Dur,
+    /// Before the data of each transfer.
+    access: Dur,
     rate: Option<Bandwidth>,
     /// When the last transfer is through.
     free_at: Time,
@@ -26,20 +28,21 @@ pub(crate) struct Port {
 
 impl Port {
     pub(crate) fn new(settings: &config::Buffer) -> Self {
-        let &config::Buffer { latency, rate, .. } = settings;
-        Self { latency, rate, free_at: Time::ZERO, queue: VecDeque::new() }
+        let &config::Buffer { latency, rate, access, .. } = settings;
+        let access = access.unwrap_or(Dur::ZERO);
+        Self { latency, access, rate, free_at: Time::ZERO, queue: VecDeque::new() }
     }
 
     /// Whether transfers take time at all.
     #[inline]
     pub(crate) fn takes_time(&self) -> bool {
-        self.rate.is_some() || self.latency > Dur::ZERO
+        self.rate.is_some() || self.latency + self.access > Dur::ZERO
     }
 
     /// A transfer of so many bytes begins behind those that are on their way.
     pub(crate) fn begin(&mut self, transfer: Transfer, bytes: Bytes, now: Time) {
         let takes = self.rate.map_or(Dur::ZERO, |rate| rate.time(bytes).max(Dur::ns(1)));
-        self.free_at = self.free_at.max(now) + takes;
+        self.free_at = self.free_at.max(now) + self.access + takes;
         self.queue.push_back((self.free_at + self.latency, transfer));
     }
 

@@ -3,12 +3,12 @@
 
 use super::lifetime;
 use super::steady::Steadiness;
-use crate::config::{Drive, HostMode, MOST_UNITS};
+use crate::config::{Drive, HostMode, IDLE_POLICY, MOST_UNITS};
 use crate::host::Overload;
 use crate::sim::{Class, Sim, Stats};
 use ftl::{Counts, Kit};
 use kernel::{Bytes, Time};
-use policies::Family;
+use policies::{Family, Wanted};
 use serde_json::{Value, json};
 use workload::{About, Alignment};
 
@@ -36,8 +36,10 @@ type Tell<'a> = &'a mut dyn FnMut(&str, String);
 /// Tells what it finds in the evidence: nothing, mostly.
 type Rule<K> = fn(&Evidence<'_, K>, Tell<'_>);
 
-fn rules<K: Kit>() -> [Rule<K>; 16] {
+fn rules<K: Kit>() -> [Rule<K>; 18] {
     [
+        |e, tell| e.drive.warnings().into_iter().for_each(|w| tell(w.code, w.text)),
+        policies_without_requests,
         |e, tell| e.steadiness.warn(tell),
         read_nothing_written,
         buffer_never_filled,
@@ -65,6 +67,28 @@ pub(super) fn warnings<K: Kit>(evidence: &Evidence<'_, K>) -> Value {
         rule(evidence, &mut tell);
     }
     Value::Array(all)
+}
+
+/// Policies that change nothing without requests of a kind that the run had none of.
+fn policies_without_requests<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
+    if e.stats.served == 0 {
+        return;
+    }
+    let host = &e.drive.host;
+    let depths = e.about.flows.iter().any(|flow| flow.depth.is_some())
+        || host.flow.iter().any(|flow| flow.queue_depth.is_some());
+    let one_flow = (e.about.flows.len() < 2 || host.only.is_some()) && !depths;
+    let missing = |wanted: &Wanted| match wanted {
+        Wanted::Urgent => e.stats.urgent.is_none().then_some("no request had high priority"),
+        Wanted::Flows => one_flow.then_some("all requests were of one flow"),
+    };
+    for (name, wanted) in e.drive.policies.wanting(&e.drive.geometry) {
+        let why: Vec<&str> = wanted.iter().filter_map(missing).collect();
+        if why.len() == wanted.len() {
+            let why = why.join(", and ");
+            tell(IDLE_POLICY, format!("`{name}` changed nothing in this run: {why}"));
+        }
+    }
 }
 
 fn read_nothing_written<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {

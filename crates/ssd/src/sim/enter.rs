@@ -393,7 +393,10 @@ impl<K: Kit> Sim<K> {
                 self.answer_from_memory(op);
                 return;
             }
-            let die = DieId::from_u32(lpn.as_u32() % self.ftl.geometry().dies() as u32);
+            // Dies by turns, also for those who read one part of each page, or all its parts at once.
+            let geometry = self.ftl.geometry();
+            let (lpn, parts) = (lpn.as_u32(), geometry.slots_per_page());
+            let die = DieId::from_u32((lpn / parts + lpn % parts) % geometry.dies() as u32);
             self.enqueue_late(die, lane, op);
             return;
         };
