@@ -64,10 +64,10 @@ impl Drive {
         };
         if of.get() > 1 {
             let page = geometry.page_size().get();
-            let size = part.buffer.size.get();
+            let size = part.buffer.size.map_or(0, Bytes::get);
             if size > 0 {
                 let share = size / u64::from(of.get()) / page * page;
-                part.buffer.size = Bytes::new(share.max(page));
+                part.buffer.size = Some(Bytes::new(share.max(page)));
             }
             part.buffer.rate = part.buffer.rate.map(|rate| rate.part(of));
             part.link.rate = part.link.rate.map(|rate| rate.part(of));

@@ -194,7 +194,7 @@ fn an_interrupted_ageing_is_resumed() {
             let mut left = calls;
             let made = generator(&drive, "zipf").unwrap();
             let stopped = run(&drive, made, &mut memory, &mut |p| {
-                left -= i32::from(p.stage == Stage::Preconditioning);
+                left -= i32::from(matches!(p.stage, Stage::Filling | Stage::Ageing));
                 left > 0
             });
             if stopped.is_ok() {
@@ -205,7 +205,7 @@ fn an_interrupted_ageing_is_resumed() {
             let made = generator(&drive, "zipf").unwrap();
             let mut damaged = Memory { states: memory.states.clone(), ..Memory::default() };
             let report = run(&drive, made, &mut memory, &mut |p| {
-                first = first.or((p.stage == Stage::Preconditioning).then_some(p.done));
+                first = first.or(matches!(p.stage, Stage::Filling | Stage::Ageing).then_some(p.done));
                 true
             });
             assert_eq!(without_timing(report.unwrap().value()), cold, "{own:?} {calls}");

@@ -659,7 +659,7 @@ def _cells(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str,
     planes = whole(values.get("Plane_No_Per_Die", "1"), 1)
     blocks = whole(values.get("Block_No_Per_Plane", "2048"), 1)
     chip = {"geometry.dies-per-chip": 1, "geometry.blocks-per-plane": blocks * dies}
-    together = {"ftl.multi-plane": "aligned"} if planes > 1 else {}
+    together: dict[str, object] = {"ftl.multi-plane": "aligned"} if planes > 1 else {}
     note = _CHIP if dies > 1 else ""
     if "Die_No_Per_Chip" in values:
         yield "Die_No_Per_Chip", _became(chip, note)
