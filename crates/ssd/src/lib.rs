@@ -16,6 +16,7 @@ mod host;
 mod precondition;
 mod result;
 mod run;
+mod server;
 
 /// The digest of the sources that this engine is built from (`build.rs`): its crates without their
 /// tests, the presets, `Cargo.lock`. What is kept under a name that has it is never taken for what
