@@ -1,5 +1,6 @@
 """What must hold of every result: latencies in order, and counts and time of one interval."""
 
+import copy
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,6 @@ import pytest
 
 import floatgate as fg
 from conftest import Floatgate
-from floatgate import Result
 from floatgate.result import shape
 
 ROOT = Path(__file__).parent.parent
@@ -65,8 +65,8 @@ WORN = (*TINY, "workload.rate=100000", "reliability.endurance=100", "preconditio
 def test_waits_of_weeks_are_told_as_they_were(requests: int) -> None:
     """A static throttle on a drive of 100 cycles: writes arrive in a moment and wait for days.
 
-    Each waits longer than the one before by the same time, so that half of them waited for half of the
-    longest wait, and their sum is beyond 64 bits where there are enough.
+    Each waits longer than the one before by the same time, so that half of them waited for half of
+    the longest wait, and their sum is beyond 64 bits where there are enough.
     """
     settings = [*WORN, f"workload.requests={requests}"]
     run = fg.run("agcr", "random-write", policy=["throttle=static"], set=settings)
@@ -101,13 +101,14 @@ def test_no_page_is_held_back_longer_than_the_longest(iops: int, floatgate: Floa
         assert 0 < delay["mean"] <= delay["max"], each["policy"]
 
 
-def test_a_stored_result_out_of_order_is_damaged(tmp_path: Path, result: Result) -> None:
-    path = tmp_path / "result.json"
-    shape.check(result.data, path)
-    for key, wrong in {"p50": 10**12, "p99": 1, "max": 2, "mean": 1e15}.items():
-        value = json.loads(json.dumps(result.data))
-        value["host"]["write"]["latency_ns"][key] = wrong
-        with pytest.raises(fg.InputError, match=r"host\.write\.latency_ns. has latencies that are not in"):
+def test_a_stored_result_out_of_order_is_damaged(tmp_path: Path) -> None:
+    path, right = tmp_path / "result.json", shape.sample()
+    shape.check(right, path)
+    assert right["host"]["all"]["latency_ns"]["min"] > 0
+    for key, wrong in {"min": 10**12, "p50": 10**12, "p99": 0, "max": 0, "mean": 1e15}.items():
+        value = copy.deepcopy(right)
+        value["host"]["all"]["latency_ns"][key] = wrong
+        with pytest.raises(fg.InputError, match=r"host\.all\.latency_ns. has latencies that"):
             shape.check(value, path)
 
 

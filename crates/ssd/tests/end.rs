@@ -106,6 +106,56 @@ fn what_is_counted_took_the_time_that_dies_were_busy() {
     assert!(amid > 10 && left > 20, "{amid} runs ended amid a command, {left} amid collection");
 }
 
+/// The same by level and by sensings where commands cross a bus, wait in registers, are interrupted, stay in
+/// their die, or read as finely as errors demand.
+#[test]
+fn what_is_under_way_counts_nowhere_whatever_dies_can_do() {
+    const BUS: &str = "timing.bus={ rate = \"100MT/s\", command = \"300ns\" }";
+    const SUSPEND: &str = "timing.suspend={ pause = \"20us\", resume = \"30us\" }";
+    const CELLS: [&str; 4] = [
+        "reliability.model=on",
+        "reliability.endurance=3000",
+        "reliability.initial-cycles=2900",
+        "reliability.initial-retention=1y",
+    ];
+    let ways: [&[&str]; 7] = [
+        &[BUS],
+        &[BUS, "timing.bus.first=data"],
+        &[BUS, "timing.cache=all"],
+        &[SUSPEND, "policy order=read-first", "workload.read-share=0.4"],
+        &[BUS, "timing.cache=all", SUSPEND, "policy order=read-first", "workload.read-share=0.4"],
+        &[BUS, "ftl.copyback=4"],
+        &["ftl.multi-plane=any", "geometry.planes-per-die=2", "geometry.blocks-per-plane=24"],
+    ];
+    let mut finer = 0;
+    for way in ways {
+        for cells in [&[][..], &CELLS] {
+            let own = [way, cells].concat();
+            for (what, drive) in drives(&own).into_iter().step_by(7) {
+                if drive.geometry.slots_per_program() > 1 {
+                    continue;
+                }
+                let value = generate(&drive, "random-write");
+                let flash = &value["flash"];
+                for kind in ["read", "program"] {
+                    let levels = flash["by_level"][kind].as_object().expect("a table");
+                    let sum: u64 = levels.values().map(count).sum();
+                    assert_eq!(sum, count(&flash[kind]["total"]), "{what}: {kind} by level");
+                }
+                if !cells.is_empty() && !way.contains(&"ftl.copyback=4") {
+                    let simulated = &value["lifetime"]["simulated"];
+                    let sensings =
+                        simulated["pages_read_by_sensings"].as_object().expect("a table");
+                    let sum: u64 = sensings.values().map(count).sum();
+                    assert_eq!(sum, count(&flash["read"]["total"]), "{what}: reads by sensings");
+                    finer += u32::from(count(&simulated["failed_attempts"]) > 0);
+                }
+            }
+        }
+    }
+    assert!(finer > 5, "{finer} runs had reads that errors made finer");
+}
+
 /// The work left is told apart, with a warning above 1 % of the run, and what it makes of the run: a run of
 /// the same writes that goes on counts it.
 #[test]

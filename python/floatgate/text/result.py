@@ -193,10 +193,9 @@ def _flash(result: Result, style: Style) -> str:
         facts.append(f"GC erases forced by {_list(demands)}")
     facts += [f"{number(flash[key])} {words}" for key, words in _FLASH_FACTS.items() if flash[key]]
     if (left := result.data["end"]["work_left"]) and left["die_seconds"]:
-        facts.append(
-            f"left to do at the end: {number(left['moves'])} page moves and {number(left['erases'])} "
-            f"erases, {duration(left['die_seconds'] * 1e9)} of die time"
-        )
+        work = f"{number(left['moves'])} page moves and {number(left['erases'])} erases"
+        time = duration(left["die_seconds"] * 1e9)
+        facts.append(f"left to do at the end: {work}, {time} of die time")
     if facts:
         body += "\n" + wrapped("; ".join(facts))
     waf = "" if result.waf is None else f": write amplification {result.waf:.3f}"

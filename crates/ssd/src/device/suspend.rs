@@ -260,7 +260,12 @@ impl Device {
             TimeSum::from(s.settings.pause + s.settings.resume) * times
         });
         let booked = self.stats.busy[SUSPEND as usize];
-        assert!(booked <= most, "{booked:?} of suspends that took {most:?}, or of the map");
+        assert!(
+            booked <= most,
+            "{} ns of suspends that took {} ns, or of the map",
+            booked.as_ns(),
+            most.as_ns()
+        );
     }
 
     /// Each operation of a command, those of groups included.

@@ -25,7 +25,7 @@ impl<K: Kit> Sim<K> {
     /// # Panics
     ///
     /// Something does not come to its end.
-    pub(crate) fn work_off(&mut self) -> Option<WorkLeft> {
+    pub fn work_off(&mut self) -> Option<WorkLeft> {
         if self.worn_out_at().is_some() {
             return None;
         }

@@ -379,5 +379,5 @@ fn the_place_of_suspends_is_nobody_elses() {
     device.start(&mut clock, DIE, op, Command::new(Verb::Read, Source::Map, READ));
     clock.now = us(50);
     device.act(&mut clock, DIE);
-    device.sum_up(Time::MAX);
+    device.sum_up(us(50));
 }
