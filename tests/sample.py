@@ -70,7 +70,12 @@ def result() -> dict[str, Any]:
                 "shift_bytes": 0,
             },
         },
-        "end": {"state": "completed", "at_ns": 7_200_000_000_000, "reason": None},
+        "end": {
+            "state": "completed",
+            "at_ns": 7_200_000_000_000,
+            "reason": None,
+            "work_left": {"moves": 96, "erases": 1, "die_seconds": 0.05},
+        },
         "host": {
             "read": host(100_000, 8192, 250_000.0, 20_000.0),
             "write": host(200_000, 4096, 812_345.0, 300_000.0),

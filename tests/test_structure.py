@@ -97,6 +97,24 @@ def test_the_core_touches_no_files_and_no_terminal() -> None:
     assert seen >= 15
 
 
+def test_sums_of_time_are_no_plain_numbers() -> None:
+    """Times add up as `Dur`, within the time of a run, or as `TimeSum`: 64 bits are 584 years."""
+    plain = re.compile(r"\+=[^;]*\bas_ns\b(?!\(\) as f64)|as_ns(?:\(\))?\)\.sum\b")
+    seen = 0
+    for path in sorted((ROOT / "crates").glob("*/src/**/*.rs")):
+        # Delays have their own guard, which a test beside them fills.
+        if path.name == "delays.rs" or "tests" in path.parts or "kernel" in path.parts:
+            continue
+        code = path.read_text().split("#[cfg(test)]")[0]
+        found = plain.search(code)
+        assert not found, f"{path.relative_to(ROOT)} adds up nanoseconds: {found[0]}"
+        seen += "TimeSum" in code
+    assert seen >= 10
+    assert plain.search("self.total += took.as_ns();")
+    assert plain.search("self.total += u128::from((now - then).as_ns());")
+    assert plain.search("times.map(|t| t.as_ns()).sum::<u64>()")
+
+
 def test_one_python_module_knows_the_extension() -> None:
     importers = set()
     modules = sorted((ROOT / "python" / "floatgate").rglob("*.py"))

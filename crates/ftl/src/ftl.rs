@@ -70,7 +70,7 @@ pub struct Counts {
     /// Erases by garbage collection, by who needed the space. Where refreshes take and give back
     /// space, that is not whoever happened to come when there was little: see `Space::needed_by`.
     pub gc_erase_by_demand: BySource<u64>,
-    /// Pages moved (map changes that were no host write), by source.
+    /// Pages moved, by source: copies that are programmed.
     pub moved: BySource<u64>,
     /// Host pages given a slot.
     pub host_pages: u64,

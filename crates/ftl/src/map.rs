@@ -271,7 +271,6 @@ impl<K: Kit> Ftl<K> {
         debug_assert_eq!(old, Some(from));
         self.space.blocks.add_valid(block);
         self.drop_copy(from, now);
-        self.jobs.counts.moved[tag.source] += 1;
         if self.answers.interests.has(Interests::MOVE) {
             self.tell(&mut |w| w.on_move(lpn, from, to, tag));
         }

@@ -1,24 +1,17 @@
 //! Latency histograms: exact count, sum, least and greatest; percentiles to three digits.
 
-use crate::Dur;
+use crate::{Dur, TimeSum};
 
-/// Values above this are counted as saturated: 10^13 ns, almost three hours.
-const CEILING: u64 = 10_000_000_000_000;
+const GROWS: &str = "there is room for cells up to 2^64 ns";
 
-/// The greatest value that the cells tell from others: they double, and the last of them begin below the ceiling.
-const LAST: u64 = (1 << 44) - 1;
-
-const GROWS: &str = "there is room for cells up to the last";
-
-/// A histogram of times from 1 ns to 10^13 ns with a relative error below 0.1 %.
+/// A histogram of times with a relative error below 0.1 %, whatever their length.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Histogram {
     cells: hdrhistogram::Histogram<u64>,
     count: u64,
-    sum: u128,
+    sum: TimeSum,
     least: u64,
     greatest: u64,
-    saturated: u64,
 }
 
 /// The percentiles that every report prints, in nanoseconds.
@@ -50,10 +43,10 @@ impl Default for Histogram {
 
 impl Histogram {
     /// An empty histogram. It has cells up to the greatest value seen: a run has dozens of them, most
-    /// of which see little or nothing, and a quarter of a megabyte takes time to clear and to copy.
+    /// of which see little or nothing, and half a megabyte takes time to clear and to copy.
     pub fn new() -> Self {
         let cells = hdrhistogram::Histogram::new(3).expect("three digits are few enough");
-        Self { cells, count: 0, sum: 0, least: u64::MAX, greatest: 0, saturated: 0 }
+        Self { cells, count: 0, sum: TimeSum::ZERO, least: u64::MAX, greatest: 0 }
     }
 
     /// Counts one value.
@@ -61,11 +54,10 @@ impl Histogram {
     pub fn record(&mut self, value: Dur) {
         let ns = value.as_ns();
         self.count += 1;
-        self.sum += u128::from(ns);
+        self.sum += value;
         self.least = self.least.min(ns);
         self.greatest = self.greatest.max(ns);
-        self.saturated += u64::from(ns > CEILING);
-        self.cells.record(ns.min(LAST)).expect(GROWS);
+        self.cells.record(ns).expect(GROWS);
     }
 
     /// Counts one value `n` times.
@@ -75,11 +67,10 @@ impl Histogram {
         }
         let ns = value.as_ns();
         self.count += n;
-        self.sum += u128::from(ns) * u128::from(n);
+        self.sum += TimeSum::from(value) * n;
         self.least = self.least.min(ns);
         self.greatest = self.greatest.max(ns);
-        self.saturated += n * u64::from(ns > CEILING);
-        self.cells.record_n(ns.min(LAST), n).expect(GROWS);
+        self.cells.record_n(ns, n).expect(GROWS);
     }
 
     /// Adds all values of `other`.
@@ -89,7 +80,6 @@ impl Histogram {
         self.sum += other.sum;
         self.least = self.least.min(other.least);
         self.greatest = self.greatest.max(other.greatest);
-        self.saturated += other.saturated;
     }
 
     /// The number of values.
@@ -97,20 +87,32 @@ impl Histogram {
         self.count
     }
 
-    /// The exact sum in nanoseconds.
-    pub fn sum_ns(&self) -> u128 {
+    /// The exact sum.
+    pub fn sum(&self) -> TimeSum {
         self.sum
     }
 
-    /// How many values lay above 10^13 ns. Percentiles tell them apart up to 1.76 * 10^13 ns, and show
-    /// what is greater there.
-    pub fn saturated(&self) -> u64 {
-        self.saturated
+    /// The mean in nanoseconds, zero when empty: that of the exact sum, rounded to a number between the least
+    /// and the greatest value.
+    pub fn mean_ns(&self) -> f64 {
+        self.between(self.sum.mean_ns(self.count))
     }
 
-    /// The exact mean in nanoseconds, zero when empty.
-    pub fn mean_ns(&self) -> f64 {
-        if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
+    /// The number between the least and the greatest value that is next to a mean of theirs: rounding may
+    /// have put that beyond them.
+    pub fn between(&self, mean: f64) -> f64 {
+        if self.count == 0 {
+            return 0.0;
+        }
+        let (mut least, mut greatest) = (self.least as f64, self.greatest as f64);
+        if (least as u128) < self.least.into() {
+            least = least.next_up();
+        }
+        if greatest as u128 > self.greatest.into() {
+            greatest = greatest.next_down();
+        }
+        // No float lies between where all values are one, and that is none.
+        if least > greatest { self.least as f64 } else { mean.clamp(least, greatest) }
     }
 
     /// The value below which a fraction `q` of the values lie, in nanoseconds; the top of its
@@ -123,12 +125,22 @@ impl Histogram {
     }
 
     /// All reported percentiles; zeros when empty.
+    ///
+    /// # Panics
+    ///
+    /// A percentile is less than a lower one, or the mean is not among the values: a bug of ours.
     pub fn percentiles(&self) -> Percentiles {
+        self.percentiles_with(self.mean_ns())
+    }
+
+    /// The same around a mean in nanoseconds that is known apart from the values (see
+    /// [`Histogram::between`]).
+    pub fn percentiles_with(&self, mean: f64) -> Percentiles {
         if self.count == 0 {
             return Percentiles::default();
         }
-        Percentiles {
-            mean: self.mean_ns(),
+        let p = Percentiles {
+            mean,
             min: self.least,
             p50: self.quantile_ns(0.5),
             p90: self.quantile_ns(0.9),
@@ -136,7 +148,21 @@ impl Histogram {
             p99_9: self.quantile_ns(0.999),
             p99_99: self.quantile_ns(0.9999),
             max: self.greatest,
-        }
+        };
+        p.check();
+        p
+    }
+}
+
+impl Percentiles {
+    /// # Panics
+    ///
+    /// They are not in order.
+    fn check(&self) {
+        let order = [self.min, self.p50, self.p90, self.p99, self.p99_9, self.p99_99, self.max];
+        assert!(order.is_sorted(), "percentiles are out of order: {self:?}");
+        let among = self.min as f64 <= self.mean && self.mean <= self.max as f64;
+        assert!(among, "the mean is not among the values: {self:?}");
     }
 }
 
@@ -167,23 +193,15 @@ mod tests {
         assert_eq!((p.min, p.p50, p.p99_99, p.max), (123_457, 123_457, 123_457, 123_457));
     }
 
+    /// A histogram of small values grows as large ones come or are merged in, up to the last value there
+    /// is, and none is cut off.
     #[test]
-    fn beyond_the_ceiling_is_counted_as_saturated() {
-        let mut h = Histogram::new();
-        h.record(Dur::ns(CEILING));
-        h.record(Dur::ns(CEILING + 1));
-        assert_eq!(h.saturated(), 1);
-        assert_eq!(h.percentiles().max, CEILING + 1);
-    }
-
-    /// A histogram of small values grows as large ones come or are merged in, and past the last cell it
-    /// does not.
-    #[test]
-    fn cells_come_as_they_are_needed_and_end() {
+    fn cells_come_as_they_are_needed_up_to_the_last_value() {
+        const DAY: u64 = 86_400_000_000_000;
         let (mut small, mut large) = (Histogram::new(), Histogram::new());
         small.record_many(Dur::ns(50), 10);
-        large.record_many(Dur::ns(CEILING + CEILING / 5), 70);
-        large.record_many(Dur::ns(CEILING + CEILING / 2), 18);
+        large.record_many(Dur::ns(6 * DAY), 70);
+        large.record_many(Dur::ns(1 << 63), 18);
         large.record(Dur::ns(u64::MAX));
         large.record_many(Dur::ns(u64::MAX), 1);
         let mut grown = small.clone();
@@ -195,11 +213,44 @@ mod tests {
                 assert!((got as f64 / ns as f64 - 1.0).abs() < 1e-3, "{got} against {ns}");
             };
             near(0.05, 50);
-            near(0.5, CEILING + CEILING / 5);
-            near(0.95, CEILING + CEILING / 2);
-            near(1.0, LAST);
-            assert_eq!((h.count(), h.saturated(), h.percentiles().max), (100, 90, u64::MAX));
+            near(0.5, 6 * DAY);
+            near(0.95, 1 << 63);
+            near(1.0, u64::MAX);
+            assert_eq!((h.count(), h.percentiles().max), (100, u64::MAX));
+            let sum = 500 + 70 * u128::from(6 * DAY) + (18 << 63) + 2 * u128::from(u64::MAX);
+            assert_eq!(h.sum(), TimeSum::ns(sum));
         }
+    }
+
+    /// Any number of equal values has that value for its mean, however its sum is rounded, and any two
+    /// values have theirs between them.
+    #[test]
+    fn rounding_puts_no_mean_beyond_its_values() {
+        for n in [1, 3, 7, 49, 1_000_003, 10_000_019] {
+            for ns in [1, 4_461, 123_457, 8_640_000_000_000_001, (1 << 53) + 1, u64::MAX - 1] {
+                let mut h = Histogram::new();
+                h.record_many(Dur::ns(ns), n);
+                let p = h.percentiles();
+                assert!((p.mean / ns as f64 - 1.0).abs() < 1e-15, "{n} times {ns}: {p:?}");
+                h.record(Dur::ns(ns + 1));
+                let _ = h.percentiles();
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "out of order")]
+    fn percentiles_out_of_order_are_no_result() {
+        let p = Percentiles { p50: 5, p90: 4, max: 9, ..Percentiles::default() };
+        p.check();
+    }
+
+    #[test]
+    #[should_panic(expected = "not among the values")]
+    fn a_mean_above_the_longest_is_no_result() {
+        let mut h = Histogram::new();
+        h.record(Dur::ns(5));
+        let _ = h.percentiles_with(5.5);
     }
 
     #[test]

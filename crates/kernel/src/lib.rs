@@ -26,5 +26,5 @@ pub use quantity::QuantityError;
 pub use rate::{Bandwidth, Rate};
 pub use rng::Rng;
 pub use size::Bytes;
-pub use time::{Dur, Time};
+pub use time::{Dur, Time, TimeSum};
 pub use word::{hint, nearest};

@@ -16,6 +16,7 @@ mod host;
 mod precondition;
 mod result;
 mod run;
+mod server;
 mod years;
 
 /// The digest of the sources that this engine is built from (`build.rs`): its crates without their

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{class_of, close, count, drive, read, serve, write};
+use common::{class_of, close, count, drive, flush, read, serve, write};
 use policies::throttle::Difference;
 use serde_json::Value;
 use workload::Request;
@@ -128,7 +128,7 @@ fn agcr_moves_pages_at_the_level_that_it_is_told() {
         // The first write of each of the seven pages is at high cost.
         assert_eq!(programs(&before), [7, 0, 17]);
         let mut script = script(&pages);
-        script.push(write(40 * LATER, 0));
+        script.extend([write(40 * LATER, 0), flush(50 * LATER)]);
         let value = serve(&drive(&settings), script);
         assert_eq!(count(&value["flash"]["program"]["gc"]), 2);
         let after = programs(&value);

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{class_of, count, drive_of, generate, number, serve, try_drive};
+use common::{class_of, count, drive_of, flush, generate, number, serve, try_drive};
 use serde_json::Value;
 use workload::{Op, Request};
 
@@ -86,6 +86,7 @@ fn others_go_first_when_a_refresh_is_preemptible() {
     let mut script = reads(3);
     // Other blocks are not concerned, but for their die.
     script.extend((1..=20).map(|i| read(20_000_000_000 + i * 10_000_000, 192 * (1 + i % 10))));
+    script.push(flush(30_000_000_000));
     let (kept, shared) = (serve(&settings("no"), script.clone()), serve(&settings("yes"), script));
     let longest = |v: &Value| class_of(v, "read").max;
     let end = READ + 192 * (READ + PROGRAM) + ERASE;
@@ -222,6 +223,7 @@ fn space_is_collected_for_whoever_keeps_it() {
         script.push(common::bytes(at, Op::Write, (31 * 192 + i % 192) * PAGE, PAGE));
         script.push(read(at + 10_000_000, i % 192));
     }
+    script.push(flush(writes * 1_000_000_000));
     let value = serve(&drive, script);
     let flash = &value["flash"];
     let (refreshes, needed) =

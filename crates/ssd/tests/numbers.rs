@@ -8,8 +8,8 @@
 mod common;
 
 use common::{
-    Class, PAGE, bytes, class_of, close, count, drive, generate, number, read, serve, trim, urgent,
-    warnings, write,
+    Class, PAGE, bytes, class_of, close, count, drive, flush, generate, number, read, serve, trim,
+    urgent, warnings, write,
 };
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, NoCache, ftl_of, run};
@@ -680,6 +680,7 @@ fn a_read_behind_a_write_behind_an_erase_knows_what_it_waited_for() {
         // that comes while the first is on its way, and a read after that.
         let (drive, mut script, quiet, _) = before_collection(&[], valid);
         script.extend([write(t0, 0), write(t0 + 100_000, 0), read(t0 + 150_000, quiet)]);
+        script.push(flush(t0 + LATER));
         let value = serve(&drive, script);
         let (r, w) = both(&value);
         assert_eq!(count(&value["flash"]["erase"]["gc"]), reclaimed(valid));
@@ -699,7 +700,7 @@ fn an_erase_waits_for_reads_on_their_way_to_its_block() {
     let t0 = 30 * LATER;
     // The read comes while its page is being moved, and gets the old copy.
     let (drive, mut script, _, moving) = before_collection(&[], 1);
-    script.extend([write(t0, 0), read(t0 + PROGRAM + 10_000, moving)]);
+    script.extend([write(t0, 0), read(t0 + PROGRAM + 10_000, moving), flush(t0 + LATER)]);
     let value = serve(&drive, script);
     let gc = READ - 10_000 + PROGRAM;
     assert_eq!(class_of(&value, "read").totals(), (gc + READ, 0, gc, 0, READ));

@@ -475,7 +475,8 @@ fn blocks_are_what_the_report_says_of_them() {
                 _ => 0..=8,
             };
             assert!(expected.contains(&written[i]), "{} with {} slots", states[i], written[i]);
-            assert!(case == 3 || valid[i] <= written[i]);
+            // One page of each plane may be on its way as the run ends; a drive's life ends amid requests.
+            assert!(case == 3 || valid[i] <= written[i] + 1);
         }
         assert!(rows.words(b, "mode").iter().all(|mode| *mode == "full"));
         assert!(rows.words(b, "role").iter().all(|role| *role == "regular"));

@@ -430,7 +430,9 @@ fn the_last_write_of_every_page_is_what_the_drive_holds() {
             let depth = format!("host.queue-depth={depth}");
             let drive = busy(&[own, &[&depth, "policy order=priority"]].concat(), 9);
             let list = with_priorities(&drive, pattern);
-            let sim = remember::<Versions>(&drive, &list);
+            let mut sim = remember::<Versions>(&drive, &list);
+            // A page that is on its way as the run ends is in no slot yet.
+            assert!(sim.work_off().is_some());
             let ftl = sim.ftl();
             // The greatest version of each page that is anywhere in the array: copies of older
             // writes may still lie about, newer ones may not.

@@ -9,7 +9,7 @@ use common::{PAGE, bytes, drive, read, run_with, warnings, write};
 use floatgate_ssd::sim::Turn;
 use floatgate_ssd::{Drive, NoCache, Session, WornOut, open_session};
 use ftl::Lpn;
-use kernel::{Idx, Prio, Rng, Time};
+use kernel::{Idx, Prio, Rng, Time, TimeSum};
 use nand::BlockId;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -315,8 +315,8 @@ fn a_session_says_how_the_drive_stands() {
     assert_eq!((stands.programs, stands.page_bytes, stands.dies), ((4, 4), PAGE, 1));
     assert_eq!((stands.erases, stands.wear, stands.spare_lost), ((0, 0.0, 0), 0.0, 0.0));
     assert_eq!(
-        (stands.free_blocks, stands.die_busy_ns, stands.inside_ns),
-        (15, 4 * 600_000, 4 * 600_000)
+        (stands.free_blocks, stands.die_busy, stands.inside),
+        (15, TimeSum::ns(4 * 600_000), TimeSum::ns(4 * 600_000))
     );
     for n in 4..136 {
         alone(&mut session, &write(0, n % 64));
@@ -327,7 +327,7 @@ fn a_session_says_how_the_drive_stands() {
     assert!((1..16).contains(&erased));
     assert_eq!((stands.programs, stands.erases), ((136, 136), (0, erased as f64 / 16.0, 1)));
     assert!((stands.wear - erased as f64 / 16.0).abs() < 1e-12, "{}", stands.wear);
-    assert_eq!(stands.die_busy_ns, 136 * 600_000 + erased * 3_000_000);
+    assert_eq!(stands.die_busy.as_ns(), 136 * 600_000 + u128::from(erased) * 3_000_000);
 }
 
 /// Eight blocks are spare: each that is retired is an eighth of that.

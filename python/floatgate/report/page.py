@@ -277,7 +277,7 @@ def _several(values: Iterable[object]) -> str:
 
 def _failed_checks(comparison: Comparison) -> str:
     pairs = zip(comparison.variants, comparison.runs, strict=True)
-    some = [variant for variant, run in pairs if not run.checks.passed]
+    some = [variant for variant, run in pairs if run.checks.passed is False]
     return where(some, comparison.variants) if some else ""
 
 

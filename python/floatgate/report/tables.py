@@ -135,7 +135,9 @@ def _series(run: Result, rows: pl.DataFrame) -> Series | None:
     if rows.is_empty():
         return None
     together = -(-len(rows) // STRETCHES)
-    counted = [c for c in rows.columns if c.endswith(("_requests", "_bytes", "_sum_ns", "_pages"))]
+    counted = [c for c in rows.columns if c.endswith(("_requests", "_bytes", "_pages"))]
+    # These may come to more than 64 bits hold.
+    times = pl.col([c for c in rows.columns if c.endswith("_sum_ns")]).cast(pl.Float64)
     sums = (
         rows.with_row_index("row")
         .group_by(pl.col("row") // together, maintain_order=True)
@@ -143,6 +145,7 @@ def _series(run: Result, rows: pl.DataFrame) -> Series | None:
             pl.col("start_ns").first(),
             pl.col("width_ns").sum(),
             *(pl.col(c).sum() for c in counted),
+            times.sum(),
         )
     )
     ops = [op for op in OPERATIONS[:-1] if f"{op}_requests" in sums.columns]

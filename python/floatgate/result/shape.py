@@ -58,10 +58,12 @@ def of_now(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_now(value: dict[str, Any]) -> dict[str, Any]:
-    """A result of a version before padding, flows, suspends and processor time."""
-    flash, checks, host, policies, timing = (
-        value.get(key) for key in ("flash", "checks", "host", "policies", "timing")
+    """A result of a version before padding, flows, suspends, processor time and work left."""
+    end, flash, checks, host, policies, timing = (
+        value.get(key) for key in ("end", "flash", "checks", "host", "policies", "timing")
     )
+    if isinstance(end, dict):
+        end.setdefault("work_left", None)
     if isinstance(flash, dict):
         flash.setdefault("padding", dict(sample()["flash"]["padding"]))
         flash.setdefault("suspends", None)
@@ -120,7 +122,8 @@ def check(value: Mapping[str, Any], path: Path) -> None:
     Raises:
         InputError: Something is missing, of another type, or a number that no run can have.
     """
-    misfit = next(chain(_misfits(value, _known(), ""), _beyond(value)), None)
+    misfits = chain(_misfits(value, _known(), ""), _beyond(value), _out_of_order(value))
+    misfit = next(misfits, None)
     if misfit is not None:
         raise InputError(
             f"{path}: `{misfit[0]}` {misfit[1]}; the file is damaged or of another version, make "
@@ -154,7 +157,7 @@ def _misfits(value: Any, known: Any, path: str) -> Iterator[tuple[str, str]]:
     if known is None:
         return
     if isinstance(known, dict):
-        if value is None and path.endswith(("delay_ns_by_cause", "slowest")):
+        if value is None and path.endswith(("delay_ns_by_cause", "slowest", "end.work_left")):
             return
         if not isinstance(value, dict):
             yield path, "is no table"
@@ -179,6 +182,8 @@ def _misfits(value: Any, known: Any, path: str) -> Iterator[tuple[str, str]]:
                 yield from _misfits(each, {"code": "", "text": ""}, path)
         elif not all(isinstance(each, str) for each in value):
             yield path, "has something else than texts"
+    elif value is None and path == "checks.passed":
+        return  # Not all of them apply to a drive whose life ended.
     elif isinstance(known, bool | str):
         if not isinstance(value, type(known)):
             yield path, "is no text" if isinstance(known, str) else "is neither true nor false"
@@ -193,6 +198,21 @@ def _beyond(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for path, number in flat(value):
         if isinstance(number, int) and not _is_sane(number):
             yield path, "is no number that a result has"
+
+
+def _out_of_order(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Blocks of latencies that are not in order, or whose mean is not among them."""
+    if not isinstance(value, Mapping):
+        return
+    if {"mean", "p50", "max"} <= value.keys():
+        keys = ("min", "p50", "p90", "p99", "p99_9", "p99_99", "max")
+        times = [value[key] for key in keys if key in value]
+        # The mean is rounded.
+        least, most = times[0] * (1 - 1e-9), times[-1] * (1 + 1e-9)
+        if times != sorted(times) or not least <= value["mean"] <= most:
+            yield path, "has latencies that are not in order"
+    for key, inside in value.items():
+        yield from _out_of_order(inside, f"{path}.{key}" if path else key)
 
 
 def _is_sane(number: int | float) -> bool:

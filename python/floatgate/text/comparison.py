@@ -256,7 +256,7 @@ def _ends(comparison: Comparison, style: Style) -> str:
 
 def _checks(comparison: Comparison, style: Style) -> str:
     pairs = zip(comparison.variants, comparison.runs, strict=True)
-    some = [variant for variant, run in pairs if not run.checks.passed]
+    some = [variant for variant, run in pairs if run.checks.passed is False]
     if not some:
         return "Checks passed in every run"
     title = style(RED, "CHECKS FAILED: do not trust these results")

@@ -74,6 +74,12 @@ WARNINGS: Mapping[str, Explained] = {
         "Make the run longer, if the rate that the host saw is asked for.",
         True,
     ),
+    "work-left": Explained(
+        "Garbage collection and other jobs were behind when the run ended. A result counts up to "
+        "the end of the run, so this work is neither in the write amplification nor in the energy.",
+        "Make the run longer until end.work_left is a small part of it.",
+        True,
+    ),
     "uncorrectable": Explained(
         "Reads failed: more bits were wrong than the error correction corrects.",
         "See the lifetime of the drive (`floatgate lifetime`), and reliability.initial-cycles, "
@@ -83,11 +89,6 @@ WARNINGS: Mapping[str, Explained] = {
     "few-samples": Explained(
         "A percentile is trusted here where at least ten requests are beyond it.",
         "Make the run longer, or do not quote that percentile.",
-    ),
-    "saturated": Explained(
-        "Histograms of latency end at 10^13 ns. What took longer counts as that.",
-        "See why a request took three hours: most often the drive is overloaded.",
-        True,
     ),
     "closed-loop": Explained(
         "The workload says what is asked for, and not when. A new request arrives whenever one is "

@@ -197,6 +197,10 @@ def _flash(result: Result, style: Style) -> str:
     if len(demands) > 1:
         facts.append(f"GC erases forced by {_list(demands)}")
     facts += [f"{number(flash[key])} {words}" for key, words in _FLASH_FACTS.items() if flash[key]]
+    if (left := result.data["end"]["work_left"]) and left["die_seconds"]:
+        work = f"{number(left['moves'])} page moves and {number(left['erases'])} erases"
+        time = duration(left["die_seconds"] * 1e9)
+        facts.append(f"left to do at the end: {work}, {time} of die time")
     if facts:
         body += "\n" + wrapped("; ".join(facts))
     waf = "" if result.waf is None else f": write amplification {amplification(result)}"
@@ -317,6 +321,9 @@ def _checks(result: Result, style: Style) -> str:
     ]
     if checks.little_law_error is not None:
         body.append(f"Little's law holds within {100 * abs(checks.little_law_error):.2g} %")
+    if checks.passed is None:
+        title = "Checks passed, but for those that do not apply to a drive whose life ended"
+        return section(title, "\n".join(body), style)
     if checks.passed:
         return section("Checks passed", "\n".join(body), style)
     return section(style(RED, "CHECKS FAILED: do not trust this result"), "\n".join(body), style)

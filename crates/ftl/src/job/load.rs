@@ -167,7 +167,6 @@ impl<K: Kit> Ftl<K> {
         let pages = load.read.len().min(unit);
         let (mut read, mut sealed) =
             (std::mem::take(&mut load.read), std::mem::take(&mut load.sealed));
-        self.space.pad(pages as u32, tag.source);
         for (i, (from, data)) in (0..).zip(read.drain(..pages)) {
             let lpn = self.map.owner(from).expect("a valid slot has an owner");
             self.commit_move(lpn, from, Ppn::from_u32(to_ppn.as_u32() + i), tag, now);
@@ -261,6 +260,8 @@ impl<K: Kit> Ftl<K> {
         let job = self.jobs.get_mut(id);
         job.doing = Doing::Nothing;
         let (tag, mut sealed) = (job.tag, std::mem::take(&mut job.load.sealed));
+        self.jobs.counts.moved[tag.source] += sealed.len() as u64;
+        self.space.pad(sealed.len() as u32, tag.source);
         self.unit_done(to, sealed.drain(..).map(|(lpn, _, data)| (lpn, data)), tag, now);
         self.jobs.get_mut(id).load.sealed = sealed;
     }

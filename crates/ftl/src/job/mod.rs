@@ -289,6 +289,7 @@ impl<K: Kit> Ftl<K> {
             }
             Doing::Placing { from, to, data } => (from, to, data),
             Doing::Programming { lpn, to, data, .. } => {
+                self.jobs.counts.moved[tag.source] += 1;
                 self.program_done(lpn, to, data, tag, now);
                 return None;
             }

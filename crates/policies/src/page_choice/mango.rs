@@ -136,8 +136,8 @@ pub struct Mango {
     /// Of the last request, and when it came.
     state: Prio,
     since: Time,
-    high_ns: u64,
-    all_ns: u64,
+    high: Dur,
+    all: Dur,
     counters: Counters,
 }
 
@@ -162,8 +162,8 @@ pub(crate) fn new(params: &Params) -> Mango {
         streams: None,
         state: Prio::Normal,
         since: Time::ZERO,
-        high_ns: 0,
-        all_ns: 0,
+        high: Dur::ZERO,
+        all: Dur::ZERO,
         counters: Counters::default(),
     }
 }
@@ -252,10 +252,10 @@ impl Mango {
 
     /// The time since the last request belongs to what that was.
     fn pass(&mut self, now: Time) {
-        let ns = (now - self.since).as_ns();
-        self.all_ns += ns;
+        let passed = now - self.since;
+        self.all += passed;
         if self.state == Prio::High {
-            self.high_ns += ns;
+            self.high += passed;
         }
         self.since = now;
     }
@@ -321,8 +321,8 @@ impl Watch for Mango {
             ("erases_while_low", c.erases[0]),
         ];
         let mut all: Vec<_> = whole.into_iter().map(|(name, n)| (name, n as f64)).collect();
-        all.push(("seconds_high", self.high_ns as f64 * 1e-9));
-        all.push(("seconds", self.all_ns as f64 * 1e-9));
+        all.push(("seconds_high", self.high.as_secs_f64()));
+        all.push(("seconds", self.all.as_secs_f64()));
         all
     }
 }

@@ -6,7 +6,7 @@
 
 use super::{MONITOR, MONITORED, REFRESHED, share};
 use ftl::{FtlView, Role, StreamId, StreamSpec};
-use kernel::{IndexVec, Time};
+use kernel::{IndexVec, Time, TimeSum};
 use nand::{BlockId, Geometry, Ppn};
 
 /// A block without counters of its pages.
@@ -25,7 +25,7 @@ pub(super) struct Identifier {
     now: Time,
     /// Intervals between two refreshes so far.
     intervals: u64,
-    sum_ns: u128,
+    together: TimeSum,
     row: IndexVec<BlockId, u32>,
     free_rows: Vec<u32>,
     /// Reads of each page of each monitor block.
@@ -105,9 +105,9 @@ impl Identifier {
     /// do on average; its interval counts among them from now on.
     fn is_early(&mut self, block: BlockId) -> bool {
         let Some(since) = self.refreshed[block] else { return false };
-        let interval = u128::from((self.now - since).as_ns());
-        let early = interval * u128::from(self.intervals) < self.sum_ns;
-        self.sum_ns += interval;
+        let interval = self.now - since;
+        let early = TimeSum::from(interval) * self.intervals < self.together;
+        self.together += interval;
         self.intervals += 1;
         self.shorter += u64::from(early);
         early

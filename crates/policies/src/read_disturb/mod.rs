@@ -13,7 +13,7 @@ pub use shadows::Shadows;
 
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{Dest, FtlView, Hold, Plan, Pool, ReadDisturb, Role, Step, StreamId, StreamSpec};
-use kernel::{IndexVec, Time};
+use kernel::{Dur, IndexVec, Time, TimeSum};
 use nand::{BlockId, Geometry, Mode, PageOrder, Ppn, Tag};
 
 crate::family::family! { $
@@ -124,8 +124,8 @@ struct Common {
     /// When a block reached its limit.
     since: IndexVec<BlockId, Option<Time>>,
     refreshes: u64,
-    total_ns: u64,
-    longest_ns: u64,
+    total: TimeSum,
+    longest: Dur,
 }
 
 impl Common {
@@ -155,17 +155,17 @@ impl Common {
     /// A block's counter begins anew.
     fn end(&mut self, block: BlockId, now: Time) {
         let Some(since) = self.since[block].take() else { return };
-        let took = (now - since).as_ns();
+        let took = now - since;
         self.refreshes += 1;
-        self.total_ns += took;
-        self.longest_ns = self.longest_ns.max(took);
+        self.total += took;
+        self.longest = self.longest.max(took);
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {
         vec![
             ("refreshes", self.refreshes as f64),
-            ("refresh_ns_total", self.total_ns as f64),
-            ("refresh_ns_max", self.longest_ns as f64),
+            ("refresh_ns_total", self.total.as_ns() as f64),
+            ("refresh_ns_max", self.longest.as_ns() as f64),
         ]
     }
 }

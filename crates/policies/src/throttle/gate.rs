@@ -5,7 +5,7 @@ use super::Paced;
 use super::machine::{Machine, Settings};
 use super::regulator::Regulator;
 use ftl::{Interests, Life, Lpn, Throttle, Watch};
-use kernel::{Dur, Time};
+use kernel::{Dur, Time, TimeSum};
 use nand::{Level, Ppn, Tag};
 use std::collections::VecDeque;
 
@@ -42,7 +42,7 @@ pub struct Gate {
     /// How long writes were held back in all, those at the same time counted once: by so much the
     /// host runs late.
     shift: Dur,
-    delay: Dur,
+    delay: TimeSum,
     /// Programmed, and host pages that entered, in this period and in all.
     programmed: u64,
     pages: u64,
@@ -51,7 +51,7 @@ pub struct Gate {
     writes: u64,
     delayed: u64,
     stopped: u64,
-    stop: Dur,
+    stop: TimeSum,
 }
 
 impl Gate {
@@ -68,7 +68,7 @@ impl Gate {
             expected: 0.0,
             open: Time::ZERO,
             shift: Dur::ZERO,
-            delay: Dur::ZERO,
+            delay: TimeSum::ZERO,
             programmed: 0,
             pages: 0,
             programmed_total: 0,
@@ -76,7 +76,7 @@ impl Gate {
             writes: 0,
             delayed: 0,
             stopped: 0,
-            stop: Dur::ZERO,
+            stop: TimeSum::ZERO,
             settings,
         }
     }

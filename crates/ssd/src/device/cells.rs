@@ -11,7 +11,7 @@
 use crate::config::{Drive, ReadStart, Uncorrectable};
 use kernel::{Dur, Idx, IndexVec, Rng, Time};
 use nand::physics::{Cell, Codeword, ErrorTable, Recovery, STEP_VOLTS, either_wrong, step_of_time};
-use nand::{BlockId, Level, Ppn, SoftReads, Source};
+use nand::{BlockId, DieId, Level, Ppn, SoftReads, Source};
 
 /// Ways of sensing.
 const STEPS: usize = 3;
@@ -34,6 +34,27 @@ pub(crate) struct CellCounts {
     pub(crate) expected_failures: f64,
     /// The greatest raw bit error rate of a page that was read.
     pub(crate) worst_rber: f32,
+}
+
+/// How one page of one plane is being read, so that it can be taken off the counts.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Attempts {
+    pub(super) source: Source,
+    /// The ways of sensing, from the first to the last.
+    pub(super) steps: (u8, u8),
+    pub(super) page_type: u8,
+    /// Mapping units that are asked for.
+    pub(super) units: u32,
+    /// Codewords that are expected to fail, and whether the page was found unreadable.
+    failing: (f64, bool),
+}
+
+/// The reads of one command.
+#[derive(Clone, Default, Debug)]
+struct Begun {
+    /// Its first operation.
+    op: u32,
+    attempts: Vec<Attempts>,
 }
 
 /// What one read takes.
@@ -119,6 +140,10 @@ pub(crate) struct Cells {
     failed: Vec<BlockId>,
     rng: Rng,
     counts: CellCounts,
+    /// The last two commands that read on each die: no more are under way.
+    begun: IndexVec<DieId, [Begun; 2]>,
+    /// The die that reads now.
+    reads_on: DieId,
 }
 
 impl Cells {
@@ -165,7 +190,38 @@ impl Cells {
             failed: Vec::new(),
             rng: Rng::named(drive.seed, "cells/uncorrectable"),
             counts: CellCounts::default(),
+            begun: IndexVec::filled(Default::default(), geometry.dies()),
+            reads_on: DieId::new(0),
         }))
+    }
+
+    /// A command begins to read on a die.
+    pub(super) fn begin(&mut self, die: DieId, op: u32) {
+        let [last, before] = &mut self.begun[die];
+        std::mem::swap(last, before);
+        last.op = op;
+        last.attempts.clear();
+        self.reads_on = die;
+    }
+
+    /// Takes the reads of a command that is under way off the counts, and returns them; none, if it reads
+    /// nothing.
+    pub(super) fn forget(&mut self, die: DieId, op: u32) -> Vec<Attempts> {
+        let begun = self.begun[die].iter_mut().find(|begun| begun.op == op);
+        let attempts = begun.map_or_else(Vec::new, |begun| std::mem::take(&mut begun.attempts));
+        let counts = &mut self.counts;
+        for &Attempts { source, steps, page_type, units, failing } in &attempts {
+            let (first, last) = (usize::from(steps.0), usize::from(steps.1));
+            for step in first..=last {
+                let planes = self.reads.planes[step][usize::from(page_type)];
+                counts.extra_planes[source as usize] -= u64::from(planes * units);
+            }
+            counts.failed_attempts -= (last - first) as u64;
+            counts.read_by_step[last] -= 1;
+            counts.expected_failures = (counts.expected_failures - failing.0).max(0.0);
+            counts.uncorrectable[source as usize] -= u64::from(failing.1);
+        }
+        attempts
     }
 
     /// Reads a page: how often and how finely it is sensed. `sensed` counts the attempts by way of
@@ -205,9 +261,14 @@ impl Cells {
         self.counts.failed_attempts += (last - first) as u64;
         self.counts.read_by_step[last] += 1;
         self.counts.worst_rber = self.counts.worst_rber.max(rber);
-        if rber > self.harmless {
-            self.may_fail(block, source, rber, units);
-        }
+        let failing = if rber > self.harmless {
+            self.may_fail(block, source, rber, units)
+        } else {
+            (0.0, false)
+        };
+        let (steps, page_type) = ((first as u8, last as u8), page_type as u8);
+        let attempts = Attempts { source, steps, page_type, units, failing };
+        self.begun[self.reads_on][0].attempts.push(attempts);
         total
     }
 
@@ -244,20 +305,23 @@ impl Cells {
         Sensed { plain, array: plain, planes: 0, attempts: 1 }
     }
 
-    /// Draws whether a page cannot be read.
+    /// Draws whether a page cannot be read. Returns how many codewords were expected to fail, and whether it
+    /// cannot.
     #[cold]
-    fn may_fail(&mut self, block: BlockId, source: Source, rber: f32, units: u32) {
+    fn may_fail(&mut self, block: BlockId, source: Source, rber: f32, units: u32) -> (f64, bool) {
         let one = self.code.failure(self.corrected, rber.into());
         let codewords = f64::from(self.codewords[units as usize]);
-        self.counts.expected_failures += one * codewords;
+        let expected = one * codewords;
+        self.counts.expected_failures += expected;
         let page = -(codewords * (-one).ln_1p()).exp_m1();
         if self.rng.unit() >= page {
-            return;
+            return (expected, false);
         }
         self.counts.uncorrectable[source as usize] += 1;
         if self.retire && !self.failed.contains(&block) {
             self.failed.push(block);
         }
+        (expected, true)
     }
 
     /// A block with a page that could not be read, which is to be taken out of service.
@@ -322,7 +386,7 @@ pub(crate) fn steps(drive: &Drive) -> [f64; 3] {
     let types = drive.geometry.shape().bits_per_cell as usize;
     let time = |level: Level| {
         let times = &drive.timing.program[level as usize][..types];
-        times.iter().map(|t| t.as_ns()).sum::<u64>() as f64
+        times.iter().copied().sum::<Dur>().as_ns() as f64
     };
     let medium = time(Level::Medium);
     Level::ALL.map(|level| match time(level) {

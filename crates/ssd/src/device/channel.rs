@@ -1,5 +1,6 @@
 //! Channels: whose turn it is on the bus that dies share.
 
+use crate::server::Server;
 use kernel::{Dur, Time};
 use nand::DieId;
 use std::collections::VecDeque;
@@ -16,31 +17,26 @@ use std::collections::VecDeque;
 /// at a time, and commands have theirs when no data waits.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Channel {
-    /// When everything that has its turn will be through.
-    free_at: Time,
+    /// The turns that were given.
+    turns: Server,
     /// Some die has its turn, of those that are given one at a time.
     taken: bool,
     /// Dies with data to send, in the order in which they sensed it.
     data: VecDeque<DieId>,
     /// Where data goes first, dies with a command to begin, in the order in which they asked.
     commands: VecDeque<DieId>,
-    /// The time of all turns that were given, in ns.
-    pub(super) busy_ns: u64,
 }
 
 impl Channel {
     /// Gives the next turn to something that takes `length`; when it is through.
     #[inline]
     pub(crate) fn take(&mut self, now: Time, length: Dur) -> Time {
-        self.free_at = self.free_at.max(now) + length;
-        self.busy_ns += length.as_ns();
-        self.free_at
+        self.turns.take(now, length)
     }
 
-    /// What of it lies before an instant after which no turn was given: turns follow one another
-    /// until the channel is free.
-    pub(crate) fn busy_until(&self, at: Time) -> u64 {
-        if self.free_at > at { self.busy_ns - (self.free_at - at).as_ns() } else { self.busy_ns }
+    /// What of it lies before an instant after which no turn was given.
+    pub(crate) fn busy_until(&self, at: Time) -> Dur {
+        self.turns.busy_until(at)
     }
 
     /// A die has sensed: whether its turn to send has come. Otherwise it waits for

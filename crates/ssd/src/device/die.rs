@@ -134,7 +134,7 @@ pub(crate) struct Die {
     pub(super) command: Command,
     pub(super) started: Time,
     /// Time that each source has kept the die busy, up to the start of what runs now.
-    pub(super) busy: [u64; 6],
+    pub(super) busy: [Dur; 6],
 }
 
 impl Die {
@@ -147,7 +147,7 @@ impl Die {
             running: NONE,
             command: Command::new(Verb::Read, Source::Host, Dur::ZERO),
             started: Time::ZERO,
-            busy: [0; 6],
+            busy: [Dur::ZERO; 6],
         }
     }
 
@@ -163,7 +163,7 @@ impl Die {
     #[inline]
     pub(super) fn finish(&mut self, now: Time) -> Dur {
         let ran = now - self.started;
-        self.busy[self.command.source as usize] += ran.as_ns();
+        self.busy[self.command.source as usize] += ran;
         self.choose(now);
         ran
     }
@@ -172,7 +172,7 @@ impl Die {
     /// that is.
     pub(super) fn close(&mut self, now: Time) -> Dur {
         let ran = now - self.started;
-        self.busy[self.command.source as usize] += ran.as_ns();
+        self.busy[self.command.source as usize] += ran;
         self.started = now;
         ran
     }
@@ -323,7 +323,7 @@ impl Die {
     #[inline]
     pub(super) fn begin_wait(&self, spent: &mut Spent, now: Time) {
         for (s, b) in spent.queue.iter_mut().zip(self.busy) {
-            *s = s.wrapping_sub(b);
+            *s = s.wrapping_sub(b.as_ns());
         }
         if self.phase != Phase::Idle {
             let elapsed = (now - self.started).as_ns();
@@ -336,7 +336,7 @@ impl Die {
     #[inline]
     pub(super) fn end_wait(&self, spent: &mut Spent) {
         for (s, b) in spent.queue.iter_mut().zip(self.busy) {
-            *s = s.wrapping_add(b);
+            *s = s.wrapping_add(b.as_ns());
         }
     }
 
@@ -352,10 +352,10 @@ impl Die {
     }
 
     /// Time that each source has kept the die busy, up to an instant after which nothing has happened, what runs included.
-    pub(crate) fn busy_until(&self, at: Time) -> [u64; 6] {
+    pub(crate) fn busy_until(&self, at: Time) -> [Dur; 6] {
         let mut busy = self.busy;
         if self.phase != Phase::Idle {
-            busy[self.command.source as usize] += (at - self.started).as_ns();
+            busy[self.command.source as usize] += at - self.started;
         }
         busy
     }

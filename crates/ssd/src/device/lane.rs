@@ -33,20 +33,21 @@ pub(crate) enum Work {
     Turn,
 }
 
-/// Where the time of one page operation went, in nanoseconds. Waits are kept as differences of the
-/// die's running totals, so the sums may wrap on the way and are right at the end.
+/// Where the time of one page operation went. Waits are in nanoseconds and kept as differences of the
+/// die's running totals, so the sums may wrap on the way and are right at the end. All of it lies between
+/// the arrival of one request and its end.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Spent {
     /// Waiting behind operations of each source.
     pub(crate) queue: [u64; 6],
     /// On the channel, or waiting for it.
-    pub(crate) bus: u64,
+    pub(crate) bus: Dur,
     /// In the array.
-    pub(crate) array: u64,
+    pub(crate) array: Dur,
     /// Sensing and sending beyond a plain read, to correct errors.
-    pub(crate) ecc: u64,
+    pub(crate) ecc: Dur,
     /// On the way into or out of the write buffer, or waiting for it.
-    pub(crate) buffer: u64,
+    pub(crate) buffer: Dur,
 }
 
 impl Spent {
@@ -55,16 +56,19 @@ impl Spent {
     pub(crate) fn behind(&self, waited: Dur) -> Self {
         let waited = waited.as_ns();
         let mut spent = Self::default();
-        let queued: u64 = self.queue.iter().sum::<u64>() + self.buffer;
-        let before = waited.saturating_sub(self.bus + self.array + self.ecc).min(queued);
+        let buffer = self.buffer.as_ns();
+        let queued = self.queue.iter().sum::<u64>() + buffer;
+        let own = self.bus + self.array + self.ecc;
+        let before = waited.saturating_sub(own.as_ns()).min(queued);
         let mut rest = waited;
         if before > 0 {
-            let theirs = self.queue.iter().chain([&self.buffer]);
-            let ours = spent.queue.iter_mut().chain([&mut spent.buffer]);
-            for (ours, &theirs) in ours.zip(theirs) {
-                *ours = (u128::from(theirs) * u128::from(before) / u128::from(queued)) as u64;
-                rest -= *ours;
-            }
+            let mut share = |theirs: u64| {
+                let ours = (u128::from(theirs) * u128::from(before) / u128::from(queued)) as u64;
+                rest -= ours;
+                ours
+            };
+            spent.queue = self.queue.map(&mut share);
+            spent.buffer = Dur::ns(share(buffer));
         }
         spent.queue[Source::Host as usize] += rest;
         spent
@@ -372,12 +376,13 @@ mod tests {
     /// host's own, and 120 are shared by what it waited for.
     #[test]
     fn who_waits_for_an_operation_waits_for_what_it_waited_for() {
-        let mut spent = Spent { bus: 50, array: 100, ecc: 30, ..Spent::default() };
+        let mut spent =
+            Spent { bus: Dur::ns(50), array: Dur::ns(100), ecc: Dur::ns(30), ..Spent::default() };
         spent.queue[Source::Gc as usize] = 400;
         spent.queue[Source::Wear as usize] = 200;
         let queue = |waited| {
             let spent = spent.behind(Dur::ns(waited));
-            assert_eq!((spent.bus, spent.array, spent.ecc), (0, 0, 0));
+            assert_eq!((spent.bus, spent.array, spent.ecc), (Dur::ZERO, Dur::ZERO, Dur::ZERO));
             [Source::Host, Source::Gc, Source::Wear].map(|source| spent.queue[source as usize])
         };
         assert_eq!(queue(300), [180, 80, 40]);
@@ -395,10 +400,10 @@ mod tests {
     fn what_came_after_is_added_by_name() {
         let of = |n: u64| Spent {
             queue: std::array::from_fn(|source| n * (source as u64 + 1)),
-            bus: 100 * n,
-            array: 200 * n,
-            ecc: 300 * n,
-            buffer: 400 * n,
+            bus: Dur::ns(100 * n),
+            array: Dur::ns(200 * n),
+            ecc: Dur::ns(300 * n),
+            buffer: Dur::ns(400 * n),
         };
         let mut sum = of(1);
         sum.then(&of(10));

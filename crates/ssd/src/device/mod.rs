@@ -5,6 +5,7 @@
 //! when they start: nothing can come between. The device knows no host, no map and no policy: it is
 //! told what to start, and hands over a list of what is done.
 
+mod begun;
 mod cells;
 mod channel;
 mod choose;
@@ -24,10 +25,11 @@ pub(crate) use register::Turned;
 pub(crate) use suspend::{SUSPEND, Suspends};
 
 use crate::config::{ChannelFirst, Drive, MultiPlane};
+use crate::server::assert_within;
 use crate::sim::{Actor, Clock};
 use die::{Passed, Phase};
 use ftl::{Cost, JobId, Kit, Lpn, Order, Policies, Queues, Waiting};
-use kernel::{BitSet, Dur, Idx, IndexVec, Prio, Time};
+use kernel::{BitSet, Dur, Idx, IndexVec, Prio, Time, TimeSum};
 use nand::{Bus, ChannelId, Command, DieId, Geometry, Ppn, Timing, Units, Verb};
 use register::Registers;
 use rustc_hash::FxHashSet;
@@ -57,10 +59,10 @@ pub struct DeviceStats {
     pub stayed: [u64; 6],
     /// Operations that shared their array time with others on other planes.
     pub merged: u64,
-    /// Time that each source kept all dies busy, in ns.
-    pub busy_ns: [u128; 6],
-    /// Time that channels were busy, in ns.
-    pub channel_ns: u128,
+    /// Time that each source kept all dies busy.
+    pub busy: [TimeSum; 6],
+    /// Time that channels were busy.
+    pub channel: TimeSum,
 }
 
 /// Dies, channels, and the operations that wait for them or run.
@@ -177,17 +179,31 @@ impl Device {
         }
     }
 
-    /// The run is over: brings the sums over dies and channels up to date.
-    pub(crate) fn sum_up(&mut self) {
-        self.stats.busy_ns = [0; 6];
-        for die in self.dies.as_slice() {
-            for (sum, ns) in self.stats.busy_ns.iter_mut().zip(die.busy) {
-                *sum += u128::from(ns);
+    /// The run is over at `now`: brings the sums over dies and channels up to date.
+    ///
+    /// # Panics
+    /// A die or a channel was busy for longer than the run lasted.
+    pub(crate) fn sum_up(&mut self, now: Time) {
+        self.stats.busy = Default::default();
+        for (at, die) in self.dies.as_slice().iter().enumerate() {
+            let busy = die.busy_until(now);
+            assert_within(busy.into_iter().sum(), now, "die", at);
+            for (sum, each) in self.stats.busy.iter_mut().zip(busy) {
+                *sum += each;
             }
         }
         self.check_suspended();
-        let channels = self.channels.as_slice().iter();
-        self.stats.channel_ns = channels.map(|channel| u128::from(channel.busy_ns)).sum();
+        self.stats.channel = TimeSum::ZERO;
+        for (at, channel) in self.channels.as_slice().iter().enumerate() {
+            let busy = channel.busy_until(now);
+            assert_within(busy, now, "channel", at);
+            self.stats.channel += busy;
+        }
+    }
+
+    /// Time that all dies together were busy, up to an instant after which nothing has happened.
+    pub(crate) fn busy_until(&self, at: Time) -> TimeSum {
+        self.dies.as_slice().iter().flat_map(|die| die.busy_until(at)).sum()
     }
 
     // ── Arrival ─────────────────────────────────────────────────────────────────────────────────
@@ -395,8 +411,8 @@ impl Device {
         {
             corrected += page * u64::from(command.extra_out);
         }
-        let array = command.plain.as_ns();
-        let bus = (ran - corrected).as_ns() - array;
+        let array = command.plain;
+        let bus = ran - corrected - array;
         let mut at = first;
         while at != NONE {
             if self.ops.also(at) != NONE {
@@ -405,7 +421,7 @@ impl Device {
             let op = &mut self.ops[at];
             op.spent.array += array;
             op.spent.bus += bus;
-            op.spent.ecc += corrected.as_ns();
+            op.spent.ecc += corrected;
             at = op.next;
         }
         owner

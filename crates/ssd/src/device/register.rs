@@ -89,6 +89,17 @@ impl Device {
         &mut self.registers.as_mut().expect("asked only where there are registers").dies[die]
     }
 
+    /// The operation in the register of a die, if any, and whether it is still being taken in.
+    pub(super) fn in_register(&self, die: DieId) -> (u32, bool) {
+        let Some(registers) = &self.registers else { return (NONE, false) };
+        let Register { state, op, .. } = registers.dies[die];
+        match state {
+            State::Free | State::Emptying => (NONE, false),
+            State::Loading => (op, true),
+            State::Sensed | State::Waiting | State::Sending | State::Loaded => (op, false),
+        }
+    }
+
     /// Whether reads go through registers.
     #[inline]
     pub(super) fn caches_reads(&self) -> bool {
@@ -234,7 +245,7 @@ impl Device {
                 self.register(die).state = State::Loaded;
                 self.of_command(op, |device, op| {
                     let spent = &mut device.ops[op].spent;
-                    spent.bus += (now - started).as_ns();
+                    spent.bus += now - started;
                     device.dies[die].begin_wait(spent, now);
                 });
                 if self.dies[die].phase == Phase::Asking {

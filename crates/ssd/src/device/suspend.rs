@@ -14,7 +14,7 @@ use super::{Device, NONE};
 use crate::config::{Interruptible, Suspend};
 use crate::sim::{Actor, Clock};
 use ftl::{OpView, Waited};
-use kernel::{Dur, IndexVec, Time};
+use kernel::{Dur, IndexVec, Time, TimeSum};
 use nand::{Command, DieId, Source, Verb};
 
 /// Whose time it is while a die pauses a command or takes it up again: nobody's. In accounts of time it
@@ -190,8 +190,8 @@ impl Device {
         let pause = s.settings.pause;
         self.of_command(op, |device, op| {
             let spent = &mut device.ops[op].spent;
-            spent.array += done.as_ns();
-            spent.bus += (ran - done).as_ns();
+            spent.array += done;
+            spent.bus += ran - done;
             device.dies[die].begin_wait(spent, now);
         });
         clock.plan(Actor::Die(die), now + pause);
@@ -254,13 +254,18 @@ impl Device {
     /// # Panics
     /// There is more: somebody works for the map, and suspends need a place of their own.
     pub(super) fn check_suspended(&self) {
-        let most = self.suspension.as_ref().map_or(0, |s| {
+        let most = self.suspension.as_ref().map_or(TimeSum::ZERO, |s| {
             let Suspends { program, erase } = self.stats.suspends;
             let times: u64 = program.iter().chain(&erase).sum();
-            u128::from(times) * u128::from((s.settings.pause + s.settings.resume).as_ns())
+            TimeSum::from(s.settings.pause + s.settings.resume) * times
         });
-        let booked = self.stats.busy_ns[SUSPEND as usize];
-        assert!(booked <= most, "{booked} ns of suspends that took {most} ns, or of the map");
+        let booked = self.stats.busy[SUSPEND as usize];
+        assert!(
+            booked <= most,
+            "{} ns of suspends that took {} ns, or of the map",
+            booked.as_ns(),
+            most.as_ns()
+        );
     }
 
     /// Each operation of a command, those of groups included.

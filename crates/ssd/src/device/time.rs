@@ -1,7 +1,7 @@
 //! What a command takes: the array time of reads, programs, erases and reprogramming, by level, page
 //! type, wear and errors; and the pages that cross the channel.
 
-use super::cells::{Sensed, Target};
+use super::cells::{Attempts, Sensed, Target};
 use super::{Device, NONE, Ops, Owner, PageOp, Work};
 use crate::config::{Drive, ProgramSpeed};
 use ftl::{Cost, Ftl, Job, JobId, Kit};
@@ -167,6 +167,7 @@ impl Device {
     #[inline(never)]
     fn soft_read<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source, now: Time) -> Command {
         let Some(cells) = &mut self.cells else { unreachable!("there is a model of the cells") };
+        let mut begun = false;
         let (mut plain, mut longest, mut extra, mut out) = (Dur::ZERO, Dur::ZERO, 0, 0);
         let per_page = self.geometry.units().per_page;
         let mut at = op;
@@ -178,6 +179,9 @@ impl Device {
                 let level = ftl.level_of(slot);
                 self.stats.read_by_level[level as usize] += 1;
                 let block = self.geometry.block_of(slot);
+                if !std::mem::replace(&mut begun, true) {
+                    cells.begin(self.geometry.die_of(block), op);
+                }
                 let guarded = ftl.array().mode(block) == Mode::Low;
                 let failed = cells.counts().uncorrectable[source as usize];
                 let mut sensed = Sensed::default();
@@ -218,6 +222,30 @@ impl Device {
         }
         let command = Command::new(Verb::Read, source, longest);
         Command { plain, pages_out: out + extra, extra_out: extra, ..command }
+    }
+
+    /// Counts the reads of a command, without asking the cells again.
+    pub(super) fn count_attempts<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, all: &[Attempts]) {
+        let per_page = self.geometry.units().per_page;
+        let mut at = op;
+        while at != NONE {
+            let PageOp { owner, ppn, next, .. } = self.ops[at];
+            let level = ppn.map_or_else(|| ftl.policies.cost.initial(), |slot| ftl.level_of(slot));
+            self.stats.read_by_level[level as usize] += 1;
+            if ppn.is_none() {
+                let source = source_of(ftl, owner) as usize;
+                self.stats.sensed[source][0][0] += 1;
+                self.stats.unsent[source] +=
+                    u64::from(per_page - Asks::of(&self.ops, ftl, at).units);
+            }
+            at = next;
+        }
+        for &Attempts { source, steps: (first, last), page_type, units, .. } in all {
+            for step in first..=last {
+                self.stats.sensed[source as usize][usize::from(step)][usize::from(page_type)] += 1;
+                self.stats.unsent[source as usize] += u64::from(per_page - units);
+            }
+        }
     }
 
     /// Programming a chain of slots.

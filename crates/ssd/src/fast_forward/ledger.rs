@@ -2,13 +2,6 @@
 
 use kernel::{Dur, Histogram};
 
-/// Stops are counted from a nanosecond on; as bits, numbers are in logarithmic order, and there may
-/// be one stop in each of 10^8 periods.
-const SHORTEST_STOP: f64 = 1e-9;
-const STOP_SHIFT: u32 = 44;
-/// 64 powers of two: stops up to 500 years.
-const STOP_CELLS: usize = 64 << 8;
-
 /// One span of time.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
 pub struct Bin {
@@ -35,8 +28,6 @@ pub struct Ledger {
     pub periods: Vec<f64>,
     /// Stops, each of which holds back one write.
     pub stops: u64,
-    /// Delays that came with a stop, in cells of a relative width of 2^-8.
-    stopped: Vec<u64>,
     from: u64,
     most: usize,
     next_bin: f64,
@@ -58,7 +49,6 @@ impl Ledger {
             delays: Histogram::new(),
             periods: Vec::with_capacity(most),
             stops: 0,
-            stopped: vec![0; STOP_CELLS],
             from,
             most,
             next_bin: bin_seconds,
@@ -81,7 +71,8 @@ impl Ledger {
         bin.delay += now.delay;
         bin.stop += now.stop;
         if now.pages > 0.0 {
-            if self.stop > 0.0 {
+            // A stop holds a page back until it is written as a whole, which may take several periods.
+            if self.stop > 0.0 && self.pages + now.pages >= 1.0 {
                 self.end_stop();
             }
             if (delay - self.delay).abs() > 0.0 {
@@ -104,16 +95,15 @@ impl Ledger {
     #[inline]
     fn end_stop(&mut self) {
         self.stops += 1;
-        let above = (self.stop + self.delay).max(SHORTEST_STOP).to_bits() - SHORTEST_STOP.to_bits();
-        self.stopped[((above >> STOP_SHIFT) as usize).min(STOP_CELLS - 1)] += 1;
-        // The page that was stopped is not counted again.
-        self.pages = (self.pages - 1.0).max(0.0);
+        self.delays.record(Dur::from_secs_f64(self.stop + self.delay));
+        // The page that was stopped is not counted again; it may not have been counted yet.
+        self.pages -= 1.0;
         self.stop = 0.0;
     }
 
     #[cold]
     fn end_delay(&mut self, delay: f64) {
-        let whole = self.pages.floor();
+        let whole = self.pages.floor().max(0.0);
         self.delays.record_many(Dur::from_secs_f64(self.delay), whole as u64);
         self.pages -= whole;
         self.delay = delay;
@@ -136,12 +126,14 @@ impl Ledger {
         }
         self.pages = self.pages.round();
         self.end_delay(self.delay);
-        for (cell, n) in self.stopped.iter().enumerate().filter(|(_, n)| **n > 0) {
-            let middle = (2 * cell as u64 + 1) << (STOP_SHIFT - 1);
-            let seconds = f64::from_bits(SHORTEST_STOP.to_bits() + middle);
-            self.delays.record_many(Dur::from_secs_f64(seconds), *n);
-        }
         self.periods.resize(self.most, 0.0);
+    }
+
+    /// The mean delay of a page in nanoseconds. Pages are fractions here and whole where they are counted one
+    /// by one, so that the sums differ by the delay of a page at most.
+    pub fn mean_delay_ns(&self) -> f64 {
+        let total = self.total();
+        self.delays.between((total.delay + total.stop) * 1e9 / total.pages)
     }
 
     /// The sum over all bins.

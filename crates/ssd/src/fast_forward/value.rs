@@ -25,8 +25,8 @@ pub fn value(
     let interval = target / 3600.0 / cycles;
     let achievable = raw * plan.cells.achievable(interval);
     let total = outcome.ledger.total();
-    let delay_ns = (total.delay + total.stop) * 1e9 / total.pages;
-    let percentiles = outcome.ledger.delays.percentiles();
+    let delay_ns = outcome.ledger.mean_delay_ns();
+    let percentiles = outcome.ledger.delays.percentiles_with(delay_ns);
     let life = outcome.worn_out.map_or(target * achievable / outcome.programmed, |(at, _)| at);
     let (rests, locally) = (&outcome.rests, outcome.worn_out_locally);
     let end = |(at, bytes)| json!({ "seconds": at, "programmed_bytes": bytes });

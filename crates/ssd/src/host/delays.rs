@@ -5,7 +5,7 @@
 
 use super::InFront;
 use crate::device::Spent;
-use kernel::Dur;
+use kernel::{Dur, TimeSum};
 use std::iter::Sum;
 use std::ops::AddAssign;
 
@@ -27,39 +27,39 @@ const CONTROLLER: usize = 12;
 const LINK: usize = 13;
 const LATENCY: usize = 14;
 
-/// Requests, and where their time went, in ns.
+/// Requests, and where their time went.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct Delays {
     /// How many requests.
     pub requests: u64,
     /// Delay by the throttle.
-    pub throttle: u128,
+    pub throttle: TimeSum,
     /// Wait behind each source, in the order of `Source::ALL`.
-    pub queue: [u128; 6],
+    pub queue: [TimeSum; 6],
     /// Time on or waiting for the channel.
-    pub bus: u128,
+    pub bus: TimeSum,
     /// Time in the array.
-    pub array: u128,
+    pub array: TimeSum,
     /// Time of correcting errors: what sensing and sending took beyond a plain read.
-    pub ecc: u128,
+    pub ecc: TimeSum,
     /// Time on the way into or out of the write buffer, or waiting for it.
-    pub buffer: u128,
+    pub buffer: TimeSum,
     /// Time on the link to the host, or waiting for it.
-    pub link: u128,
+    pub link: TimeSum,
     /// Time in the controller, or waiting for one of its cores.
-    pub controller: u128,
+    pub controller: TimeSum,
 }
 
 impl Delays {
     /// The sum of the parts, which must equal the sum of the latencies.
-    pub fn total(&self) -> u128 {
-        let waits = self.throttle + self.queue.iter().sum::<u128>();
+    pub fn total(&self) -> TimeSum {
+        let waits = self.throttle + self.queue.into_iter().sum::<TimeSum>();
         let host = self.buffer + self.link + self.controller;
         waits + self.bus + self.array + self.ecc + host
     }
 
     fn of(row: &Row) -> Self {
-        let ns = |at: usize| u128::from(row[at]);
+        let ns = |at: usize| TimeSum::ns(row[at].into());
         Self {
             requests: row[REQUESTS],
             throttle: ns(THROTTLE),
@@ -125,10 +125,10 @@ impl ByLatency {
             for (sum, ns) in row[QUEUE..].iter_mut().zip(spent.queue) {
                 *sum += ns;
             }
-            row[BUS] += spent.bus;
-            row[ARRAY] += spent.array;
-            row[ECC] += spent.ecc;
-            row[BUFFER] += spent.buffer;
+            row[BUS] += spent.bus.as_ns();
+            row[ARRAY] += spent.array.as_ns();
+            row[ECC] += spent.ecc.as_ns();
+            row[BUFFER] += spent.buffer.as_ns();
             row[THROTTLE] += throttle;
             row[LATENCY] += latency;
         }
@@ -212,18 +212,19 @@ mod tests {
         for (latency, gc, array) in
             [(100, 0, 100), (101, 60, 41), (1_000, 900, 100), (5_000, 0, 5_000)]
         {
-            let mut spent = Spent { array, ..Spent::default() };
+            let mut spent = Spent { array: Dur::ns(array), ..Spent::default() };
             spent.queue[1] = gc;
             by.add(Dur::ns(latency), 0, &spent);
         }
         by.add_in_front(Dur::ns(2_000), [30, 70]);
         by.add(Dur::ns(2_000), 1_900, &Spent::default());
         let slow = by.since(1_000);
-        assert_eq!((slow.requests, slow.queue[1], slow.array), (3, 900, 5_100));
-        assert_eq!((slow.throttle, slow.controller, slow.link), (1_900, 30, 70));
+        let ns = TimeSum::ns;
+        assert_eq!((slow.requests, slow.queue[1], slow.array), (3, ns(900), ns(5_100)));
+        assert_eq!((slow.throttle, slow.controller, slow.link), (ns(1_900), ns(30), ns(70)));
         let all = by.all();
-        assert_eq!((all.requests, all.queue[1], all.array), (5, 960, 5_241));
-        assert_eq!(all.total(), 100 + 101 + 1_000 + 5_000 + 2_000);
+        assert_eq!((all.requests, all.queue[1], all.array), (5, ns(960), ns(5_241)));
+        assert_eq!(all.total(), ns(100 + 101 + 1_000 + 5_000 + 2_000));
         assert_eq!(by.since(0), all);
     }
 
@@ -235,11 +236,11 @@ mod tests {
             by.add_in_front(Dur::ns(long), [long - 5, 5]);
             by.add(Dur::ns(long), 0, &Spent::default());
         }
-        assert_eq!(by.all().total(), 7 * u128::from(long));
+        assert_eq!(by.all().total(), TimeSum::from(Dur::ns(long)) * 7);
         assert_eq!(
             (by.all().requests, by.since(long).requests, by.since(u64::MAX).requests),
             (7, 7, 0)
         );
-        assert_eq!((by.all().link, by.since(0)), (35, by.all()));
+        assert_eq!((by.all().link, by.since(0)), (TimeSum::ns(35), by.all()));
     }
 }

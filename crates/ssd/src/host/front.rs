@@ -7,6 +7,7 @@
 
 use super::Class;
 use crate::config;
+use crate::server::{Server, assert_within};
 use kernel::{Bytes, Dur, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -51,16 +52,15 @@ pub(crate) struct Front {
 struct Controller {
     settings: config::Controller,
     takes_time: bool,
-    /// When each core is free.
-    free_at: Vec<Time>,
+    cores: Vec<Server>,
 }
 
 /// The link.
 struct Link {
     settings: config::Link,
     takes_time: bool,
-    /// When the way to the drive is free, and the way to the host; half duplex, both are the first.
-    free_at: [Time; 2],
+    /// The way to the drive, and the way to the host; half duplex, both are the first.
+    ways: [Server; 2],
 }
 
 impl Front {
@@ -70,10 +70,10 @@ impl Front {
         let controller = Controller {
             settings: controller,
             takes_time: rate.is_some() || read + write + read_latency > Dur::ZERO,
-            free_at: vec![Time::ZERO; cores as usize],
+            cores: vec![Server::default(); cores as usize],
         };
         let takes_time = link.rate.is_some() || link.latency > Dur::ZERO;
-        let link = Link { settings: link, takes_time, free_at: [Time::ZERO; 2] };
+        let link = Link { settings: link, takes_time, ways: Default::default() };
         (controller.takes_time || takes_time).then(|| Self {
             controller,
             link,
@@ -141,6 +141,19 @@ impl Front {
         what
     }
 
+    /// The run is over.
+    ///
+    /// # Panics
+    /// A core or a way of the link was busy for longer than the run lasted.
+    pub(crate) fn check_busy(&self, now: Time) {
+        let all = [("core", self.controller.cores.as_slice()), ("link", &self.link.ways)];
+        for (what, servers) in all {
+            for (at, server) in servers.iter().enumerate() {
+                assert_within(server.busy_until(now), now, what, at);
+            }
+        }
+    }
+
     /// What a request spent before its pages.
     pub(crate) fn of_command(&self, id: u32) -> InFront {
         self.commands.get(id as usize).copied().unwrap_or_default()
@@ -173,9 +186,8 @@ impl Controller {
         // Only a write is sure to need flash.
         let none = class != Class::Write && busy + data + more == Dur::ZERO;
         let at_all = if none { Dur::ns(1) } else { Dur::ZERO };
-        let core = self.free_at.iter_mut().min().expect("a controller has a core");
-        *core = now.max(*core) + busy + data + at_all;
-        *core + more
+        let core = self.cores.iter_mut().min_by_key(|core| core.free_at());
+        core.expect("a controller has a core").take(now, busy + data + at_all) + more
     }
 }
 
@@ -187,8 +199,6 @@ impl Link {
     /// Carries something that takes so long. Returns when it is there.
     fn carry(&mut self, to_host: bool, takes: Dur, now: Time) -> Time {
         let full = self.settings.duplex == config::Duplex::Full;
-        let way = &mut self.free_at[usize::from(to_host && full)];
-        *way = now.max(*way) + takes;
-        *way + self.settings.latency
+        self.ways[usize::from(to_host && full)].take(now, takes) + self.settings.latency
     }
 }

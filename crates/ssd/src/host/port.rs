@@ -2,6 +2,7 @@
 //! each answered after its latency. A request without data is itself what is transferred.
 
 use crate::config;
+use crate::server::Server;
 use kernel::{Bandwidth, Bytes, Dur, Time};
 use std::collections::VecDeque;
 
@@ -20,8 +21,7 @@ pub(crate) struct Port {
     /// Before the data of each transfer.
     access: Dur,
     rate: Option<Bandwidth>,
-    /// When the last transfer is through.
-    free_at: Time,
+    way: Server,
     /// What is on its way, in the order of its end.
     queue: VecDeque<(Time, Transfer)>,
 }
@@ -30,7 +30,7 @@ impl Port {
     pub(crate) fn new(settings: &config::Buffer) -> Self {
         let &config::Buffer { latency, rate, access, .. } = settings;
         let access = access.unwrap_or(Dur::ZERO);
-        Self { latency, access, rate, free_at: Time::ZERO, queue: VecDeque::new() }
+        Self { latency, access, rate, way: Server::default(), queue: VecDeque::new() }
     }
 
     /// Whether transfers take time at all.
@@ -42,8 +42,12 @@ impl Port {
     /// A transfer of so many bytes begins behind those that are on their way.
     pub(crate) fn begin(&mut self, transfer: Transfer, bytes: Bytes, now: Time) {
         let takes = self.rate.map_or(Dur::ZERO, |rate| rate.time(bytes).max(Dur::ns(1)));
-        self.free_at = self.free_at.max(now) + self.access + takes;
-        self.queue.push_back((self.free_at + self.latency, transfer));
+        self.queue.push_back((self.way.take(now, self.access + takes) + self.latency, transfer));
+    }
+
+    /// How long it was busy up to now.
+    pub(crate) fn busy_until(&self, now: Time) -> Dur {
+        self.way.busy_until(now)
     }
 
     /// When the first of all ends.

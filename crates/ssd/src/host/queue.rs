@@ -3,7 +3,7 @@
 
 use super::{Barrier, ByLatency, InFront};
 use crate::device::{NONE, Spent};
-use kernel::{Dur, Histogram, Prio, Time};
+use kernel::{Dur, Histogram, Prio, Time, TimeSum};
 use std::collections::VecDeque;
 use workload::{Op, Request};
 
@@ -64,8 +64,8 @@ impl ClassStats {
 pub struct PageStats {
     /// Operations.
     pub count: u64,
-    /// Their total latency in ns.
-    pub sum_ns: u128,
+    /// Their total latency.
+    pub latency: TimeSum,
 }
 
 /// What the host's requests came to.
@@ -95,10 +95,10 @@ pub struct Stats {
     pub host_page_reads: u64,
     /// Requests that arrived while the drive had `queue-limit` requests inside.
     pub limited: u64,
-    /// Requests inside, integrated over time, in request-nanoseconds.
-    pub occupancy_ns: u128,
-    /// Total time that requests waited outside before the drive took them in, in ns.
-    pub outside_ns: u128,
+    /// Requests inside, integrated over time.
+    pub occupancy: TimeSum,
+    /// Total time that requests waited outside before the drive took them in.
+    pub outside: TimeSum,
     /// When the last request completed, in ns.
     pub end_ns: u64,
     /// When the last page of the write buffer was in flash, in ns.
@@ -227,7 +227,7 @@ impl Requests {
         }
         self.stats.generated += 1;
         self.stats.limited += u64::from(request.outside > 0);
-        self.stats.outside_ns += u128::from(request.outside);
+        self.stats.outside += Dur::ns(request.outside);
         self.inside += 1;
         if self.free == NONE {
             self.slots.push(request);
@@ -255,7 +255,7 @@ impl Requests {
         let request = &mut self.slots[id as usize];
         let page = &mut self.stats.pages[request.class as usize];
         page.count += 1;
-        page.sum_ns += u128::from((now - request.arrived).as_ns());
+        page.latency += now - request.arrived;
         request.left -= 1;
         request.left == 0
     }
@@ -303,14 +303,14 @@ impl Requests {
     /// Brings the integral of the requests inside up to now.
     #[inline]
     fn count_inside(&mut self, now: Time) {
-        self.stats.occupancy_ns = self.inside_ns(now);
+        self.stats.occupancy = self.occupancy_until(now);
         self.counted_at = now;
     }
 
     /// The integral of the requests inside up to `at`, before which nothing happens any more.
     #[inline]
-    pub(crate) fn inside_ns(&self, at: Time) -> u128 {
-        let since = (at - self.counted_at).as_ns();
-        self.stats.occupancy_ns + u128::from(since) * u128::from(self.inside)
+    pub(crate) fn occupancy_until(&self, at: Time) -> TimeSum {
+        let since = TimeSum::from(at - self.counted_at);
+        self.stats.occupancy + since * u64::from(self.inside)
     }
 }

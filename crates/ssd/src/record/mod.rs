@@ -13,7 +13,7 @@ use crate::config::Recording;
 use crate::device::{Channel, Die, SUSPEND, Spent};
 use crate::host::{InFront, Inside, Stats};
 use ftl::{Ftl, Kit};
-use kernel::{Dur, Time};
+use kernel::{Dur, Time, TimeSum};
 use nand::Source;
 use requests::Requests;
 use series::Series;
@@ -94,7 +94,7 @@ pub(crate) struct Look<'a> {
     /// Host page writes that waited for a free block.
     pub(crate) stalled: u64,
     /// The integral of the requests inside up to this instant.
-    pub(crate) inside_ns: u128,
+    pub(crate) inside: TimeSum,
     pub(crate) dies: &'a [Die],
     pub(crate) channels: &'a [Channel],
 }

@@ -40,6 +40,7 @@ impl Requests {
     pub(super) fn push(&mut self, r: &Inside, latency: Dur, spent: &Spent, front: InFront) {
         let Spent { bus, array, ecc, buffer, .. } = *spent;
         let [controller, link] = front;
+        let [bus, array, ecc, buffer] = [bus, array, ecc, buffer].map(Dur::as_ns);
         let served = [bus, array, ecc, buffer, link, controller];
         self.rows.push(Row {
             arrival_ns: r.arrived.as_ns(),

@@ -8,7 +8,7 @@
 use super::{Column, Look, PARTS, part_names, parts_ns};
 use crate::host::{Class, Delays};
 use ftl::{Ftl, Kit};
-use kernel::{Dur, Time};
+use kernel::{Dur, Time, TimeSum};
 use nand::{BySource, Source};
 
 /// The most rows that are kept.
@@ -22,7 +22,7 @@ const FIRST: Dur = Dur::us(1);
 struct ClassCounts {
     requests: u64,
     bytes: u64,
-    latency_ns: u128,
+    latency: TimeSum,
 }
 
 /// The counters at one instant, since the run began, and the greatest latencies since the sample
@@ -32,8 +32,8 @@ struct Sample {
     at: Time,
     classes: [ClassCounts; 4],
     greatest_ns: [u64; 4],
-    parts_ns: [u128; PARTS],
-    inside_ns: u128,
+    parts: [TimeSum; PARTS],
+    inside: TimeSum,
     read: BySource<u64>,
     program: BySource<u64>,
     erase: BySource<u64>,
@@ -78,14 +78,14 @@ impl Series {
 
     /// Ends the current row at an instant.
     pub(super) fn sample<K: Kit>(&mut self, look: &Look<'_>, ftl: &Ftl<K>) {
-        let &Look { at, stats, stalled, inside_ns, .. } = look;
+        let &Look { at, stats, stalled, inside, .. } = look;
         let counts = ftl.counts();
         let classes = stats.classes.each_ref().map(|class| ClassCounts {
             requests: class.requests,
             bytes: class.bytes,
-            latency_ns: class.latency.sum_ns(),
+            latency: class.latency.sum(),
         });
-        let mut parts = [0; PARTS];
+        let mut parts = [TimeSum::ZERO; PARTS];
         for class in &stats.classes {
             let Delays { throttle, queue, bus, array, ecc, buffer, link, controller, .. } =
                 class.delays.all();
@@ -98,8 +98,8 @@ impl Series {
             at,
             classes,
             greatest_ns: std::mem::take(&mut self.greatest_ns),
-            parts_ns: parts,
-            inside_ns,
+            parts,
+            inside,
             read: counts.read,
             program: counts.program,
             erase: counts.erase,
@@ -151,7 +151,7 @@ impl Series {
         for (class, operation) in Class::ALL.map(Class::name).into_iter().enumerate() {
             let mean = move |from: &Sample, to: &Sample| {
                 let (from, to) = (&from.classes[class], &to.classes[class]);
-                (to.latency_ns - from.latency_ns) as f64 / (to.requests - from.requests) as f64
+                (to.latency - from.latency).as_ns() as f64 / (to.requests - from.requests) as f64
             };
             let greatest = move |from: &Sample, to: &Sample| {
                 let any = to.classes[class].requests > from.classes[class].requests;
@@ -160,17 +160,16 @@ impl Series {
             columns.extend([
                 rows.count(format!("{operation}_requests"), |s| s.classes[class].requests),
                 rows.count(format!("{operation}_bytes"), |s| s.classes[class].bytes),
-                rows.sum_ns(format!("{operation}_latency_sum_ns"), |s| s.classes[class].latency_ns),
+                rows.sum_ns(format!("{operation}_latency_sum_ns"), |s| s.classes[class].latency),
                 rows.f64(format!("{operation}_latency_mean_ns"), mean).optional(),
                 rows.u64(format!("{operation}_latency_max_ns"), greatest).optional(),
             ]);
         }
         for (part, name) in part_names().into_iter().enumerate() {
-            columns.push(rows.sum_ns(name, |s| s.parts_ns[part]));
+            columns.push(rows.sum_ns(name, |s| s.parts[part]));
         }
-        let mean_inside = |from: &Sample, to: &Sample| {
-            (to.inside_ns - from.inside_ns) as f64 / width(from, to).max(1) as f64
-        };
+        let mean_inside =
+            |from: &Sample, to: &Sample| (to.inside - from.inside).mean_ns(width(from, to).max(1));
         columns.push(rows.f64("requests_inside", mean_inside));
         for source in Source::ALL {
             let name = |what, unit| format!("flash_{what}_{}_{unit}", source.name());
@@ -217,7 +216,7 @@ impl Rows<'_> {
     }
 
     /// What a sum of times rose by; a row cannot hold more than 585 years of them.
-    fn sum_ns(&self, name: impl Into<String>, sum: impl Fn(&Sample) -> u128) -> Column {
-        self.u64(name, |from, to| u64::try_from(sum(to) - sum(from)).unwrap_or(u64::MAX))
+    fn sum_ns(&self, name: impl Into<String>, sum: impl Fn(&Sample) -> TimeSum) -> Column {
+        self.u64(name, |from, to| u64::try_from((sum(to) - sum(from)).as_ns()).unwrap_or(u64::MAX))
     }
 }

@@ -95,8 +95,12 @@ impl Snapshots {
         self.shots.push(Shot {
             at: look.at,
             changed,
-            dies: look.dies.iter().map(|die| die.busy_until(look.at)).collect(),
-            channels: look.channels.iter().map(|channel| channel.busy_until(look.at)).collect(),
+            dies: look.dies.iter().map(|die| die.busy_until(look.at).map(Dur::as_ns)).collect(),
+            channels: look
+                .channels
+                .iter()
+                .map(|channel| channel.busy_until(look.at).as_ns())
+                .collect(),
         });
     }
 

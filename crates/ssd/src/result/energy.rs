@@ -4,6 +4,7 @@ use super::sections::of_sources;
 use crate::config::Drive;
 use crate::device::{CellCounts, DeviceStats, PageCounts};
 use ftl::Counts;
+use kernel::TimeSum;
 use nand::{Energies, Level, Source, Timing};
 use serde_json::{Value, json};
 
@@ -108,7 +109,7 @@ impl EnergyUse {
         let reprogram = counts.reprogrammed_pages as f64 * energy.reprogram_joules(bits);
         by_source[Source::Refresh as usize] += reprogram;
         let dies = geometry.dies() as f64 * span_seconds;
-        let busy = stats.busy_ns.iter().sum::<u128>() as f64 * 1e-9;
+        let busy = stats.busy.into_iter().sum::<TimeSum>().as_secs_f64();
         let share = f64::from(geometry.shape().dies_per_chip);
         let idle = energy.idle.map(|power| power.as_watts() / share * (dies - busy).max(0.0));
         Some(Self { read, program, erase, reprogram, transfer, idle, by_source, by_type })

@@ -4,9 +4,9 @@ use crate::config::{Drive, Pace};
 use crate::device::{Cells, SUSPEND};
 use crate::host::{ClassStats, Delays, begin_of_cell};
 use crate::run::capacity;
-use crate::sim::{Class, DeviceStats, Sim, Stats, WaitStats};
+use crate::sim::{Class, DeviceStats, Sim, Stats, WaitStats, WorkLeft};
 use ftl::{Cost, Counts, Ftl, Kit, ReadDisturb, State, Throttle};
-use kernel::Histogram;
+use kernel::{Histogram, TimeSum};
 use nand::{BySource, Level, Mode, Source};
 use policies::Family;
 use serde_json::{Map, Value, json};
@@ -14,7 +14,9 @@ use workload::Flow;
 
 pub(super) fn end<K: Kit>(drive: &Drive, sim: &Sim<K>, end_ns: u64, counts: &Counts) -> Value {
     let Some(at) = sim.worn_out_at() else {
-        return json!({ "state": "completed", "at_ns": end_ns, "reason": null });
+        return json!({
+            "state": "completed", "at_ns": end_ns, "reason": null, "work_left": null,
+        });
     };
     let planes = u64::from(drive.geometry.units().planes);
     let blocks = drive.geometry.blocks() as u64 * planes;
@@ -38,7 +40,14 @@ pub(super) fn end<K: Kit>(drive: &Drive, sim: &Sim<K>, end_ns: u64, counts: &Cou
              collection needs",
             capacity(drive),
         ),
+        "work_left": null,
     })
+}
+
+/// What the drive had yet to do when the run was over.
+pub(super) fn work_left(left: WorkLeft) -> Value {
+    let WorkLeft { moves, erases, die_time } = left;
+    json!({ "moves": moves, "erases": erases, "die_seconds": die_time.as_secs_f64() })
 }
 
 pub(super) fn host(stats: &Stats, flows: &[Flow]) -> Value {
@@ -93,7 +102,7 @@ fn class(of: &[&ClassStats], bytes: u64) -> Value {
 /// The mean delay of a request, by cause.
 fn means(delays: &Delays) -> Value {
     let n = delays.requests;
-    let mean = |ns: u128| if n == 0 { 0.0 } else { ns as f64 / n as f64 };
+    let mean = |sum: TimeSum| sum.mean_ns(n);
     let waits = |s: Source| mean(delays.queue[s as usize]);
     let queue = of_sources(|s| if s == SUSPEND { 0.0 } else { waits(s) });
     json!({
@@ -162,8 +171,7 @@ pub(super) fn flash(
     reprogram[Source::Refresh] = counts.reprogrammed_pages;
     let page = |class: Class| {
         let p = stats.pages[class as usize];
-        let mean = if p.count == 0 { 0.0 } else { p.sum_ns as f64 / p.count as f64 };
-        json!({ "mean": mean })
+        json!({ "mean": p.latency.mean_ns(p.count) })
     };
     json!({
         "read": by_source(&counts.read),

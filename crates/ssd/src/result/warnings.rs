@@ -5,9 +5,9 @@ use super::lifetime;
 use super::steady::Steadiness;
 use crate::config::{Drive, HostMode, IDLE_POLICY, MOST_UNITS};
 use crate::host::Overload;
-use crate::sim::{Class, Sim, Stats};
+use crate::sim::{Class, Sim, Stats, WorkLeft};
 use ftl::{Counts, Kit};
-use kernel::{Bytes, Time};
+use kernel::{Bytes, Time, TimeSum};
 use policies::{Family, Wanted};
 use serde_json::{Value, json};
 use workload::{About, Alignment};
@@ -15,6 +15,10 @@ use workload::{About, Alignment};
 /// The run counts to its last program; above this share of it for the write buffer alone, after the
 /// last request was done, its rates are no longer what the host saw.
 const SHARE_OF_DRAINING: f64 = 0.01;
+
+/// Work that is left after a run, as a share of the time that all dies had, above which the run's rates are
+/// higher than the drive can sustain.
+const SHARE_OF_WORK_LEFT: f64 = 0.01;
 
 /// Latency above which percentiles cannot be trusted is one with fewer samples behind it.
 const SAMPLES_BEHIND: u64 = 10;
@@ -91,6 +95,25 @@ fn policies_without_requests<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     }
 }
 
+/// Adds a warning to those of a run that left more work than its dies can do in passing.
+pub(super) fn add_work_left(warnings: &mut Value, left: WorkLeft, drive: &Drive, end: Time) {
+    let Value::Array(all) = warnings else { unreachable!("warnings are a list") };
+    let mut tell = |code: &str, text: String| all.push(json!({ "code": code, "text": text }));
+    let seconds = left.die_time.as_secs_f64();
+    let had = end.as_secs_f64() * drive.geometry.dies() as f64;
+    if seconds > SHARE_OF_WORK_LEFT * had {
+        tell(
+            "work-left",
+            format!(
+                "when the run ended, the drive still had to move {} pages and erase {} blocks. That \
+                 took another {seconds:.3} s of die time, and the run had {had:.3} s. It is not counted: \
+                 write amplification is too low, and the drive cannot sustain these rates",
+                left.moves, left.erases,
+            ),
+        );
+    }
+}
+
 fn read_nothing_written<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     let of = |class: Class| e.stats.classes[class as usize].requests;
     if of(Class::Write) > 0 && of(Class::Read) > 0 && !e.sim.read_what_it_wrote() {
@@ -109,7 +132,7 @@ fn buffer_never_filled<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
         && buffer.most < buffer.places
         && writes.requests > 0
     {
-        let took = writes.latency.sum_ns() > 0;
+        let took = writes.latency.sum() > TimeSum::ZERO;
         tell(
             "buffer-never-filled",
             format!(
@@ -306,8 +329,5 @@ fn few_samples(stats: &Stats, class: Class, name: &str, tell: Tell<'_>) {
             "few-samples",
             format!("{n} {name}: {trusted} has {SAMPLES_BEHIND} samples beyond it"),
         );
-    }
-    if latency.saturated() > 0 {
-        tell("saturated", format!("{} {name} took longer than 10^13 ns", latency.saturated()));
     }
 }

@@ -638,12 +638,12 @@ impl<K: Kit> Sim<K> {
         self.plan_port();
         match transfer {
             Transfer::Command { id, since } => {
-                let buffer = (self.clock.now - since).as_ns();
+                let buffer = self.clock.now - since;
                 self.complete(id, Spent { buffer, ..Spent::default() });
             }
             Transfer::Data { op, place } => {
                 let o = &mut self.device.ops[op];
-                o.spent.buffer += (self.clock.now - o.since).as_ns();
+                o.spent.buffer += self.clock.now - o.since;
                 self.transferred(op, place);
             }
         }

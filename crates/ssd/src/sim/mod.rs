@@ -12,12 +12,14 @@ mod conclude;
 mod dispatch;
 mod enter;
 mod jobs;
+mod left;
 mod load;
 mod session;
 mod wait;
 mod watch;
 
 pub(crate) use clock::{Actor, Clock};
+pub use left::WorkLeft;
 pub use session::{Session, Standing, WornOut};
 pub use wait::WaitStats;
 pub use watch::Stretch;
@@ -31,6 +33,7 @@ use crate::config::{Drive, Host, PendingRead, Recording, UnmappedRead};
 use crate::device::{Cells, Device};
 use crate::host::{Buffer, ClosedLoop, Feeder, Front, Inside, Requests, Trays};
 use crate::record::Sink;
+use crate::server::assert_within;
 use ftl::{Ftl, Kit, Lpn, Throttle};
 use kernel::{Dur, Idx, Time};
 use load::Reading;
@@ -90,7 +93,7 @@ pub enum Turn {
     Reached,
     /// Something is done: [`Sim::take_done`] says what.
     Done,
-    /// Nothing will happen any more unless requests come.
+    /// Nothing will happen any more unless requests come; or no more can come, and the host's are done.
     Idle,
     /// The drive's life has ended.
     WornOut,
@@ -250,6 +253,10 @@ impl<K: Kit> Sim<K> {
                 self.watch.worn_out_at = Some(self.clock.now);
                 return Turn::WornOut;
             }
+            if self.closed && self.host_is_done() {
+                self.watch.over_at = Some(self.clock.now);
+                return Turn::Idle;
+            }
             let Some((now, actor)) = self.clock.next() else { return Turn::Idle };
             debug_assert!(now >= self.clock.now, "time runs backwards");
             if now > self.watch.row_end() {
@@ -257,19 +264,25 @@ impl<K: Kit> Sim<K> {
             }
             self.clock.now = now;
             self.requests.stats.events += 1;
-            match actor {
-                Actor::Die(die) => self.die_event(die),
-                Actor::Alarm => {
-                    self.clock.clear(Actor::Alarm);
-                    return Turn::Reached;
-                }
-                Actor::Gate => self.gate_event(),
-                Actor::Timer => self.timer_event(),
-                Actor::Port => self.port_event(),
-                Actor::Trays => self.tray_event(),
-                Actor::Register(die) => self.register_event(die),
+            if self.act(actor) == Actor::Alarm {
+                return Turn::Reached;
             }
         }
+    }
+
+    /// Somebody's time has come.
+    #[inline(always)] // from two places, of which one is never hot
+    fn act(&mut self, actor: Actor) -> Actor {
+        match actor {
+            Actor::Die(die) => self.die_event(die),
+            Actor::Alarm => self.clock.clear(Actor::Alarm),
+            Actor::Gate => self.gate_event(),
+            Actor::Timer => self.timer_event(),
+            Actor::Port => self.port_event(),
+            Actor::Trays => self.tray_event(),
+            Actor::Register(die) => self.register_event(die),
+        }
+        actor
     }
 
     /// The next request that is done and was not told yet.
@@ -413,16 +426,21 @@ impl<K: Kit> Sim<K> {
     }
 
     fn finish(&mut self) {
-        self.device.sum_up();
-        let operations = self.device.ops.live();
-        let unserved = operations > 0 || self.requests.inside() > 0;
-        assert!(
-            !unserved || self.watch.worn_out_at.is_some(),
-            "the run ended with {} requests and {operations} operations unserved at {} ns: {}",
-            self.requests.inside(),
-            self.clock.now.as_ns(),
-            self.describe_stall(),
-        );
+        self.device.sum_up(self.clock.now);
+        self.device.forget_begun(&self.ftl, self.clock.now);
+        if let Some(front) = &self.front {
+            front.check_busy(self.clock.now);
+        }
+        if let Some(buffer) = &self.buffer {
+            assert_within(buffer.port.busy_until(self.clock.now), self.clock.now, "port", 0);
+        }
+        let ended = self.watch.worn_out_at.or(self.watch.over_at).is_some();
+        assert!(ended || self.is_empty(), "the run {}", self.describe_stall());
+    }
+
+    /// No request is inside, and no operation waits or runs.
+    fn is_empty(&self) -> bool {
+        self.device.ops.live() == 0 && self.requests.inside() == 0
     }
 
     fn describe_stall(&self) -> String {
@@ -431,8 +449,11 @@ impl<K: Kit> Sim<K> {
             .take(16)
             .collect();
         format!(
-            "{} writes wait for space, {} reads for a refresh, {} pages are locked, {} jobs run; free \
+            "ended with {} requests and {} operations unserved at {} ns: {} writes wait for space, {} reads for a refresh, {} pages are locked, {} jobs run; free \
              blocks of the first planes: {free:?}",
+            self.requests.inside(),
+            self.device.ops.live(),
+            self.clock.now.as_ns(),
             self.waits.for_space(),
             self.waits.for_refresh(),
             self.waits.locked_pages(),
@@ -470,11 +491,9 @@ impl<K: Kit> Sim<K> {
     }
 
     /// When the run was over: the last request was done, and so was the last program of what the
-    /// buffer held; or the drive's life ended.
+    /// buffer held; or the drive's life ended. Everything is counted up to then.
     pub fn end(&self) -> Time {
-        let stats = self.stats();
-        let done = stats.end_ns.max(stats.emptied_ns);
-        self.worn_out_at().unwrap_or(Time::from_ns(done))
+        self.worn_out_at().or(self.watch.over_at).unwrap_or(self.clock.now)
     }
 
     /// How long it took to empty the write buffer after the last request was done; nothing, where

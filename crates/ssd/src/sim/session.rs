@@ -10,7 +10,7 @@ use crate::config::Drive;
 use crate::precondition::Preconditioned;
 use crate::record::Sink;
 use crate::result::{Report, report};
-use kernel::{Dur, Time};
+use kernel::{Dur, Time, TimeSum};
 use nand::Source;
 use policies::Builtin;
 use std::collections::VecDeque;
@@ -31,16 +31,16 @@ pub struct Standing {
     pub erases: (u32, f64, u32),
     /// The mean of what cycles wore, in cycles.
     pub wear: f64,
-    /// Time that all dies together were busy, in ns.
-    pub die_busy_ns: u64,
+    /// Time that all dies together were busy.
+    pub die_busy: TimeSum,
     /// Dies.
     pub dies: usize,
     /// Blocks that may be written.
     pub free_blocks: usize,
     /// The share of the spare space that retired blocks have taken.
     pub spare_lost: f64,
-    /// Requests inside, integrated over time, in request-nanoseconds.
-    pub inside_ns: u128,
+    /// Requests inside, integrated over time.
+    pub inside: TimeSum,
 }
 
 /// A drive whose requests come one by one.
@@ -103,17 +103,16 @@ impl Session {
         let spare = geometry.pages() as u64 - u64::from(self.drive.logical_pages);
         let lost = counts.retired * u64::from(geometry.pages_per_block());
         let now = sim.now();
-        let busy = sim.device.dies.as_slice().iter();
         Standing {
             programs: (counts.program[Source::Host], counts.program.total()),
             page_bytes: geometry.page_size().get(),
             erases: (least, mean(erases), most),
             wear: mean(wear) * 1e-3,
-            die_busy_ns: busy.map(|die| die.busy_until(now).iter().sum::<u64>()).sum(),
+            die_busy: sim.device.busy_until(now),
             dies: geometry.dies(),
             free_blocks: geometry.plane_ids().map(|plane| ftl.free_blocks(plane)).sum(),
             spare_lost: (lost as f64 / spare as f64).min(1.0),
-            inside_ns: sim.requests.inside_ns(now),
+            inside: sim.requests.occupancy_until(now),
         }
     }
 

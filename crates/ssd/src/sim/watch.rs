@@ -15,6 +15,8 @@ use nand::{BlockId, Source};
 pub(super) struct Watch {
     /// When so many blocks were retired that the drive ended.
     pub(super) worn_out_at: Option<Time>,
+    /// When no more requests could come and the host's were done.
+    pub(super) over_at: Option<Time>,
     /// What the FTL had counted, every so many requests.
     pub(super) course: Course,
     /// Present until a read meets a page that was programmed in this run.
@@ -28,6 +30,7 @@ impl Watch {
     pub(super) fn new<K: Kit>(ftl: &Ftl<K>) -> Self {
         Self {
             worn_out_at: None,
+            over_at: None,
             course: Course::new(),
             unmet: Some(Fresh::since(ftl)),
             recorder: None,
@@ -86,7 +89,7 @@ pub(super) fn look<'a>(
         at,
         stalled: waits.stats.space,
         stats: &requests.stats,
-        inside_ns: requests.inside_ns(at),
+        inside: requests.occupancy_until(at),
         dies: device.dies.as_slice(),
         channels: device.channels.as_slice(),
     }

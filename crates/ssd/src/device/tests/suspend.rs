@@ -101,7 +101,7 @@ impl OneDie {
         let (class, stay) = (class_of(o.work), at - o.since);
         // Nothing of the time is lost, however often it was interrupted.
         let own = (SERVICE[class], self.channel);
-        assert_eq!((Dur::ns(o.spent.array), Dur::ns(o.spent.bus)), own);
+        assert_eq!((o.spent.array, o.spent.bus), own);
         assert_eq!(Dur::ns(o.spent.queue.iter().sum()) + own.0 + own.1, stay);
         let suspend = Dur::ns(o.spent.queue[super::super::SUSPEND as usize]);
         self.done.push(Done { class, at, stay, suspend });
@@ -379,5 +379,5 @@ fn the_place_of_suspends_is_nobody_elses() {
     device.start(&mut clock, DIE, op, Command::new(Verb::Read, Source::Map, READ));
     clock.now = us(50);
     device.act(&mut clock, DIE);
-    device.sum_up();
+    device.sum_up(us(50));
 }

@@ -1,0 +1,58 @@
+//! The work that is left when a run is over: collection and other jobs that have begun, and what they
+//! lead to until the drive is at rest.
+//!
+//! A result counts up to the end of the run, so this work is measured apart, by doing it.
+
+use super::Sim;
+use ftl::Kit;
+use kernel::TimeSum;
+
+/// What a drive did after the end of a run, until it was at rest.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct WorkLeft {
+    /// Pages moved.
+    pub moves: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Time that dies were busy, all together.
+    pub die_time: TimeSum,
+}
+
+impl<K: Kit> Sim<K> {
+    /// Lets the drive do what is left to do after the end of a run. Where its life ended, nothing can be
+    /// said of that.
+    ///
+    /// # Panics
+    ///
+    /// Something does not come to its end.
+    pub fn work_off(&mut self) -> Option<WorkLeft> {
+        if self.worn_out_at().is_some() {
+            return None;
+        }
+        let before = self.standing();
+        while !self.ftl.is_worn_out()
+            && let Some((now, actor)) = self.clock.next()
+        {
+            self.clock.now = now;
+            self.act(actor);
+        }
+        let ended = self.ftl.is_worn_out() || self.is_empty();
+        assert!(ended, "the work left {}", self.describe_stall());
+        let after = self.standing();
+        Some(WorkLeft {
+            moves: after.moves - before.moves,
+            erases: after.erases - before.erases,
+            die_time: after.die_time - before.die_time,
+        })
+    }
+
+    /// What was done up to now.
+    fn standing(&self) -> WorkLeft {
+        let counts = self.ftl.counts();
+        WorkLeft {
+            moves: counts.moved.total(),
+            erases: counts.erase.total(),
+            die_time: self.device.busy_until(self.clock.now),
+        }
+    }
+}
