@@ -536,7 +536,7 @@ def _cells(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str,
     planes = _positive(values, "Plane_No_Per_Die", "1")
     blocks = _positive(values, "Block_No_Per_Plane", "2048")
     chip = {"geometry.dies-per-chip": 1, "geometry.blocks-per-plane": blocks * dies}
-    together = {"ftl.multi-plane": "aligned"} if planes > 1 else {}
+    together: dict[str, object] = {"ftl.multi-plane": "aligned"} if planes > 1 else {}
     note = _CHIP if dies > 1 else ""
     if "Die_No_Per_Chip" in values:
         yield "Die_No_Per_Chip", _became(chip, note)
@@ -602,10 +602,10 @@ def _parts_per_sector(flow: Flow, sectors: int) -> float:
         with there.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 match line.split():
-                    case [_, _, start, size, "0", *_] if start.isdecimal() and size.isdecimal():
-                        first, last = int(start), int(start) + int(size) - 1
+                    case [_, _, start, count, "0", *_] if start.isdecimal() and count.isdecimal():
+                        first, last = int(start), int(start) + int(count) - 1
                         parts += last // sectors - first // sectors + 1
-                        asked += int(size)
+                        asked += int(count)
     return parts / asked if asked else 1 / sectors
 
 
