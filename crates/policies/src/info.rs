@@ -107,8 +107,8 @@ pub struct PolicyInfo {
     pub misfit: fn(&Geometry) -> Option<String>,
     /// What of it changes nothing on a drive, with these parameters.
     pub idle: fn(&DriveParts<'_>, &Params) -> Idle,
-    /// One of these requests must have, or it changes nothing on an array. Empty: it needs none.
-    pub wants: fn(&Geometry) -> &'static [Wanted],
+    /// What requests must have, or it changes nothing on an array.
+    pub wants: fn(&Geometry) -> Option<Wanted>,
 }
 
 /// The parts of a drive that a policy may need.
@@ -162,7 +162,7 @@ impl PolicyInfo {
             forbids: &[],
             misfit: |_| None,
             idle: |_, _| Idle::Nothing,
-            wants: |_| &[],
+            wants: |_| None,
         }
     }
 }

@@ -314,15 +314,11 @@ impl PolicySet {
         self.choices.iter().filter_map(of).filter(|(_, idle)| *idle != Idle::Nothing).collect()
     }
 
-    /// The policies that change nothing on an array unless requests have one of these.
-    pub fn wanting(
-        &self,
-        geometry: &Geometry,
-    ) -> impl Iterator<Item = (String, &'static [Wanted])> {
+    /// The policies that change nothing on an array unless requests have something, and what.
+    pub fn wanting(&self, geometry: &Geometry) -> impl Iterator<Item = (String, Wanted)> {
         let of = |choice: &Choice| {
             let Origin::List(info) = choice.origin else { return None };
-            let wanted = (info.wants)(geometry);
-            (!wanted.is_empty()).then(|| (choice.full_name(), wanted))
+            Some((choice.full_name(), (info.wants)(geometry)?))
         };
         self.choices.iter().filter_map(of)
     }

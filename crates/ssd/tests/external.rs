@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{BASE, drive, read, run_with, warnings, without_timing};
+use common::{BASE, drive, forget_idle, read, run_with, warnings, without_timing};
 use floatgate_ssd::config::{Layers, load_with, render};
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, NoCache, Progress, Stage, StateCache, ftl_of, generator, run};
@@ -144,6 +144,7 @@ fn the_same_answers_from_outside_give_the_same_result() {
     );
     let without_policies = |mut value: Value| {
         value["policies"] = Value::Null;
+        forget_idle(&mut value);
         without_timing(&value)
     };
     assert_eq!(without_policies(ours), without_policies(theirs));

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{PAGE, bytes, count, drive, number, read, try_drive, urgent, write};
+use common::{PAGE, bytes, count, drive, forget_idle, number, read, try_drive, urgent, write};
 use floatgate_ssd::record::{Table, Values};
 use floatgate_ssd::{Drive, NoCache, run, run_recorded};
 use kernel::{Dur, Rng, Time};
@@ -327,6 +327,7 @@ fn one_flow_under_any_arbiter_is_as_without() {
             let mut value = serve(&drive, vec![Part { closed, ..flow("it", 3, list.clone()) }]);
             value["provenance"] = Value::Null;
             value["policies"]["arbitration"] = Value::Null;
+            forget_idle(&mut value);
             value
         };
         let without = result("merge");

@@ -24,7 +24,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         default: "bytes",
         doc: "What shares are counted in: the bytes of requests, or requests.",
     }],
-    wants: |_| &[Wanted::Flows],
+    wants: |_| Some(Wanted::Flows),
     ..PolicyInfo::of(Family::Arbitration)
 };
 

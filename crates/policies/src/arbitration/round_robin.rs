@@ -12,7 +12,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     summary: "Each flow in its turn sends so many requests; weights and urgency do not count.",
     paper: "NVM Express Base Specification, round robin arbitration",
     params: &[BURST],
-    wants: |_| &[Wanted::Flows],
+    wants: |_| Some(Wanted::Flows),
     ..PolicyInfo::of(Family::Arbitration)
 };
 

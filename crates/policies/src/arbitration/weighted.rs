@@ -17,7 +17,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     paper: "NVM Express Base Specification, weighted round robin with urgent priority class \
             arbitration",
     params: &[BURST],
-    wants: |_| &[Wanted::Flows, Wanted::Urgent],
+    wants: |_| Some(Wanted::Flows),
     ..PolicyInfo::of(Family::Arbitration)
 };
 

@@ -14,7 +14,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
     name: "priority",
     summary: "Requests marked as high priority go first, reads before writes; the rest as in fifo.",
     paper: "folklore; request priorities as in Grupp et al., MICRO 2009, section 4.1",
-    wants: |_| &[Wanted::Urgent],
+    wants: |_| Some(Wanted::Urgent),
     ..PolicyInfo::of(Family::Order)
 };
 

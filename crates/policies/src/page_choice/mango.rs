@@ -76,9 +76,7 @@ pub const INFO: PolicyInfo = PolicyInfo {
         }
     },
     // Cells of one bit have no fast pages: other writes keep to young blocks.
-    wants: |geometry| {
-        if geometry.shape().bits_per_cell == 1 { &[] } else { &[Wanted::Urgent] }
-    },
+    wants: |geometry| (geometry.shape().bits_per_cell > 1).then_some(Wanted::Urgent),
     ..PolicyInfo::of(Family::PageChoice)
 };
 

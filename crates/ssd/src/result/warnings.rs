@@ -82,16 +82,13 @@ fn policies_without_requests<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     let depths = e.about.flows.iter().any(|flow| flow.depth.is_some())
         || host.flow.iter().any(|flow| flow.queue_depth.is_some());
     let one_flow = (e.about.flows.len() < 2 || host.only.is_some()) && !depths;
-    let missing = |wanted: &Wanted| match wanted {
-        Wanted::Urgent => e.stats.urgent.is_none().then_some("no request had high priority"),
-        Wanted::Flows => one_flow.then_some("all requests were of one flow"),
-    };
     for (name, wanted) in e.drive.policies.wanting(&e.drive.geometry) {
-        let why: Vec<&str> = wanted.iter().filter_map(missing).collect();
-        if why.len() == wanted.len() {
-            let why = why.join(", and ");
-            tell(IDLE_POLICY, format!("`{name}` changed nothing in this run: {why}"));
-        }
+        let why = match wanted {
+            Wanted::Urgent if e.stats.urgent.is_none() => "no request had high priority",
+            Wanted::Flows if one_flow => "all requests were of one flow",
+            Wanted::Urgent | Wanted::Flows => continue,
+        };
+        tell(IDLE_POLICY, format!("`{name}` changed nothing in this run: {why}"));
     }
 }
 

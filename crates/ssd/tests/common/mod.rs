@@ -298,6 +298,12 @@ pub(crate) fn without_timing(value: &Value) -> String {
     value.to_string()
 }
 
+/// Takes out the warnings about policies that change nothing: where two runs are the same although
+/// their policies differ, one of them is such.
+pub(crate) fn forget_idle(value: &mut Value) {
+    value["warnings"].as_array_mut().expect("a list").retain(|w| w["code"] != "idle-policy");
+}
+
 /// Fails unless `ours` lies within `tolerance` (relative) of `theirs`; prints the comparison.
 #[track_caller]
 pub(crate) fn close(what: &str, ours: f64, theirs: f64, tolerance: f64) {
