@@ -159,6 +159,8 @@ class RunsProgress(_Line):
         interrupt.check()
         if not self._remade_told and not standing.checking:
             self._remade_told = True
+            if self._on and standing.remade:
+                self._draw("")
             sys.stderr.write("".join(f"{line}\n" for line in standing.remade))
             sys.stderr.flush()
         if not (self._on or self._lines):
