@@ -85,6 +85,12 @@ def test_a_warning_of_a_single_run_undoes_the_verdict(code: str, runs: list[int]
     assert "*" not in page.partition("Host requests")[0].replace("With *", "")
 
 
+def test_a_warning_of_a_run_that_is_not_compared_undoes_nothing() -> None:
+    """A single seed of z is beside the others, and is no part of their verdict."""
+    shown = warned(compared(SEEDS | {"z": [9.0]}), "waf-not-steady", [6])
+    assert [*conclusions(shown, ["waf"])][1].startswith("WAF: least with victim=y")
+
+
 @pytest.mark.parametrize(
     ("code", "measure", "undone"),
     [

@@ -211,7 +211,9 @@ def test_several_runs_say_at_once_what_they_do_and_end_when_they_do(
         assert shown.getvalue().endswith("checking the runs")
         clock.now += 1
         runs(Standing(2, 0, 0, 0.0, 0, doing="2 ageing", pages=10))
-        assert shown.getvalue().endswith("0 of 2 runs   0 % [            ]  2 ageing")
+        assert shown.getvalue().endswith(
+            "0 of 2 runs   0 % [            ]  2 ageing, 10 pages written"
+        )
         runs(Standing(2, 1, 0, 0.999, 10))
         assert "100 %" not in shown.getvalue()
         runs(Standing(2, 2, 0, 1.0, 10))
@@ -222,7 +224,7 @@ def test_several_runs_say_at_once_what_they_do_and_end_when_they_do(
         for pages in range(0, 60 * module.MANY, module.MANY):
             clock.now += 1
             runs(Standing(2, 0, 0, 0.0, 0, doing="2 ageing", pages=pages))
-    assert script.getvalue() == "0 of 2 runs   0 %  2 ageing\n"
+    assert script.getvalue() == "0 of 2 runs   0 %  2 ageing, 20.0 M pages written\n"
 
 
 def test_a_comparison_tells_which_drives_are_still_made_ready() -> None:

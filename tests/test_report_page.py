@@ -10,8 +10,8 @@ import floatgate
 from browser import Browser
 from conftest import both_fonts, looks
 from floatgate import Comparison
+from floatgate.pages.letters import Words, keep_widths, widths
 from floatgate.report import Finding, Plot, Point, Report, Table, load, of, save, save_figures
-from floatgate.report.letters import Words, keep_widths, widths
 from test_report import SMALL, made
 
 PAGES = ("one", "few", "many", "published")

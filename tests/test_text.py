@@ -4,12 +4,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import floatgate
 import sample
-from floatgate import Result, words
+from floatgate import Advice, Result, words
 from floatgate.result.values import OPERATIONS, SOURCES
 from floatgate.text import comparison as comparison_text
-from floatgate.text import lists, live
+from floatgate.text import explained, lifetime, lists, live
 from floatgate.text import result as text
 
 
@@ -133,6 +135,65 @@ def test_top_shows_no_throughput_of_trims() -> None:
     page = live.page(status(0, 0), status(10**9, 7)).splitlines()
     shown = {line.split()[0]: line.split()[1:3] for line in page if line[:5] in ("write", "trim ")}
     assert shown == {"write": ["7", "7.0"], "trim": ["7", "-"]}
+
+
+@pytest.mark.parametrize(("few", "shown"), [(1, "1"), (5, "5"), (999, "999"), (1_000, "")])
+def test_rates_and_write_amplification_of_few_say_of_how_many(
+    result: Result, few: int, shown: str
+) -> None:
+    plural = "" if few == 1 else "s"
+    result.data["host"]["all"]["requests"] = few
+    result.data["flash"]["program"]["host"] = few
+    page = " ".join(text.page(result).split())
+    assert (f"/s), from only {shown} request{plural}." in page) == bool(shown)
+    told = page.count(f"amplification 1.830, from only {shown} page write{plural}")
+    assert told == (2 if shown else 0)
+    assert page.count("from only") == (3 if shown else 0)
+
+
+def test_who_asked_nothing_is_told_no_rate(result: Result) -> None:
+    """A server ends with a flush of its own, which takes the time of the write buffer."""
+    for op in ("read", "write", "trim"):
+        result.data["host"][op]["requests"] = 0
+    flush = sample.host(1, 0, 4_000.0, 0.0)
+    result.data["host"] |= {"flush": flush, "all": flush}
+    result.data |= {"simulated_seconds": 4e-6, "waf": None}
+    page = text.page(result)
+    assert "No request read, wrote or trimmed anything." in page
+    assert "a second" not in page
+    assert re.search(r"^  flush +1 +- +- ", page, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("p99", "said"), [(799_999, True), (812_345, False), (10**7, False)])
+def test_a_percentile_below_the_mean_is_explained(result: Result, p99: int, said: bool) -> None:
+    result.data["host"]["write"]["latency_ns"] |= {"mean": 812_345.0, "p99": p99}
+    result.data["host"]["read"]["latency_ns"]["p99"] = 10**7
+    page = " ".join(text.page(result).split())
+    assert (", below the mean, which the slowest 1 % raise." in page) == said
+
+
+@pytest.mark.parametrize("above", [True, False])
+def test_a_throttle_whose_mean_is_above_its_p99_is_explained(above: bool) -> None:
+    """A page write takes 600 us, and with the throttle 5 ms on average."""
+    delay = {"mean": 4_400_000, "p50": 0, "p99": 4_399_999 if above else 4_400_000, "max": 10**10}
+    throttle = {
+        "policy": "throttle=static:target=5y", "programmed_bytes_per_second": 1e6,
+        "served_share": 0.5, "page_write_ns": 600_000, "page_response_ns": 5_000_000,
+        "page_delay_ns": delay,
+    }  # fmt: skip
+    none = {"found": None, "why": "it is so"}
+    data = {
+        "reached": False, "target_years": 5.0, "why": None, "throttles": [throttle],
+        "over_provisioning": none, "capacity": none, "runs": 0,
+    }  # fmt: skip
+    page = " ".join(lifetime._advice(Advice(data), words.Style(False)).split())
+    assert ("the mean of static is above its p99" in page) == above
+
+
+def test_an_example_is_called_one() -> None:
+    page = explained.page("config::conflict")
+    assert "An example of several cases that have this code:\n  Wrong: --set" in page
+    assert "An example" not in explained.page("waf-not-steady")
 
 
 def test_large_counts_still_fit(result: Result) -> None:

@@ -77,7 +77,8 @@ Seed = Annotated[
 Steady = Annotated[
     bool,
     option(
-        "--steady", help="Fill and age the drive before the run, as one in use is. Kept in a cache."
+        "--steady",
+        help="Fill the drive and age it by random writes before the run. Kept in a cache.",
     ),
 ]
 Traces = Annotated[list[Path] | None, get_args(READINGS["traces"])[1]]

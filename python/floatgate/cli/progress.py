@@ -159,6 +159,8 @@ class RunsProgress(_Line):
         interrupt.check()
         if not self._remade_told and not standing.checking:
             self._remade_told = True
+            if self._on and standing.remade:
+                self._draw("")
             sys.stderr.write("".join(f"{line}\n" for line in standing.remade))
             sys.stderr.flush()
         if not (self._on or self._lines):
@@ -231,8 +233,8 @@ def runs_line(standing: Standing, elapsed: float) -> str:
     '5 of 24 runs  25 % [###         ]  30.0 k requests/s  1:30 left  1 failed'
     >>> runs_line(Standing(runs=24, finished=19, failed=0, share=0.5, requests=0, reused=14), 30.0)
     '19 of 24 runs  50 % [######      ]  0:30 left  14 were there'
-    >>> runs_line(Standing(24, 0, 0, 0.0, 0, doing="2 ageing"), 30.0)
-    '0 of 24 runs   0 % [            ]  2 ageing'
+    >>> runs_line(Standing(24, 0, 0, 0.0, 0, doing="2 ageing", pages=3_000_000), 30.0)
+    '0 of 24 runs   0 % [            ]  2 ageing, 3.00 M pages written'
     >>> runs_line(Standing(24, 0, 0, 0.0, 0, checking=2, read=1_500_000), 30.0)
     'checking run 2 of 24  1.50 M records read'
     """
@@ -244,7 +246,8 @@ def runs_line(standing: Standing, elapsed: float) -> str:
     bar = _percent(share, 12, ended=ended)
     parts = [f"{standing.finished} of {standing.runs} runs {bar}"]
     if standing.doing:
-        parts.append(standing.doing)
+        written = f", {short(standing.pages)} pages written" if standing.pages else ""
+        parts.append(standing.doing + written)
     if standing.requests and elapsed >= SOON:
         parts.append(f"{short(round(standing.requests / elapsed))} requests/s")
     if 0 < share < 1 and elapsed >= SOON:

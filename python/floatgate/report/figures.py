@@ -11,9 +11,9 @@ from floatgate import pages
 from floatgate.engine import InputError
 from floatgate.hints import hint
 from floatgate.mistakes import FileError, IncompleteError, UnknownNameError
+from floatgate.pages.letters import FONT, Words, keep_widths, longest, widths
 from floatgate.report.corners import Frame, free_corner
 from floatgate.report.drawing import HEIGHT, STEP, Drawn, file_name
-from floatgate.report.letters import FONT, Words, keep_widths, longest, widths
 from floatgate.report.model import Report
 from floatgate.report.names import Names
 from floatgate.report.plots import draw

@@ -66,9 +66,11 @@ def conclusions(comparison: Comparison, asked: Sequence[str] = ()) -> Iterator[s
             if measure.more_is_better is None or len(groups) < 2:
                 continue
             work = comparison.runs[runs[0]].workload if len(peers(comparison)) > 1 else ""
-            found = {i: doubts(name, comparison.runs[i]) for i in runs}
+            varied = [group.varied for group in groups]
+            compared = [i for i in runs if dict(_key(comparison.variants[i])) in varied]
+            found = {i: doubts(name, comparison.runs[i]) for i in compared}
             if code := next((codes[0] for codes in found.values() if codes), ""):
-                doubtful = [i for i in runs if code in found[i]]
+                doubtful = [i for i in compared if code in found[i]]
                 undone.setdefault((work, code), {})[measure.title] = doubtful
                 continue
             known = dict(_key(comparison.variants[runs[0]])) == groups[0].varied

@@ -8,6 +8,7 @@ from typing import Any
 
 from floatgate import pages
 from floatgate.engine import InputError
+from floatgate.pages.letters import keep_widths
 from floatgate.workloads.describe import plots
 
 SHAPES_RESULTS = False
@@ -42,5 +43,5 @@ def _plot(data: Mapping[str, Any]) -> str:
     spec = chart.properties(width=_WIDTH, height=_HEIGHT).to_dict()
     # A notebook may be dark, and the plot's words are not.
     spec["config"] = {**spec.get("config", {}), "background": "white"}
-    svg = vl_convert.vegalite_to_svg(spec)
+    (svg,) = keep_widths([vl_convert.vegalite_to_svg(spec)])
     return f"<p><b>{escape(title)}.</b> {escape(says)}</p>{svg}"

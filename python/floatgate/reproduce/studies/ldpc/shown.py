@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from floatgate import pages
+from floatgate.pages.letters import keep_widths
 from floatgate.reproduce.studies.ldpc.fit import Fit
 from floatgate.words import table as aligned
 
@@ -24,7 +25,7 @@ def write(data: Mapping[str, Any], folder: Path) -> list[Path]:
     if importlib.util.find_spec("vl_convert") is not None:
         import vl_convert
 
-        svg = vl_convert.vegalite_to_svg(plot(data))
+        (svg,) = keep_widths([vl_convert.vegalite_to_svg(plot(data))])
         files.append(pages.write(folder / "ldpc.svg", svg))
     return files
 

@@ -14,11 +14,12 @@ FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 
 class Words(NamedTuple):
-    """Some words as they are set: their size in points, their weight as in SVG."""
+    """Some words as they are set: their size in points, their weight and fonts as in SVG."""
 
     text: str
     size: float
     weight: str = "normal"
+    font: str = FONT
 
 
 def widths(every: Iterable[Words]) -> dict[Words, float]:
@@ -36,7 +37,7 @@ def widths(every: Iterable[Words]) -> dict[Words, float]:
         "text": {"field": "text"},
         "fontSize": {"field": "size"},
         "fontWeight": {"field": "weight"},
-        "font": {"value": FONT},
+        "font": {"field": "font"},
     }
     wide = {"signal": "datum.bounds.x2 - datum.bounds.x1"}
     made = vl_convert.vega_to_scenegraph(
@@ -66,6 +67,7 @@ def longest(texts: Sequence[str], size: float, known: Mapping[Words, float]) -> 
 _TEXT = re.compile(r"<text ([^>]*)>([^<]+)</text>")
 _SIZE = re.compile(r'font-size="([0-9.]+)px"')
 _WEIGHT = re.compile(r'font-weight="([^"]+)"')
+_FONT = re.compile(r'font-family="([^"]+)"')
 _MEASURABLE = re.compile(r"[\x20-\u04ff\u2000-\u22ff]+")
 """Latin, Greek, Cyrillic, punctuation and signs: what the converter's font has."""
 
@@ -88,7 +90,10 @@ def keep_widths(drawings: Sequence[str]) -> list[str]:
 
 
 def _words(match: re.Match[str]) -> Words:
-    size, weight = _SIZE.search(match[1]), _WEIGHT.search(match[1])
+    size, weight, font = (part.search(match[1]) for part in (_SIZE, _WEIGHT, _FONT))
     return Words(
-        unescape(match[2]), float(size[1]) if size else 11, weight[1] if weight else "normal"
+        unescape(match[2]),
+        float(size[1]) if size else 11,
+        weight[1] if weight else "normal",
+        unescape(font[1]) if font else FONT,
     )
