@@ -34,6 +34,7 @@ __all__ = [
     "Write",
     "bench",
     "chips",
+    "columns",
     "convert",
     "correctable",
     "demand",
@@ -59,6 +60,7 @@ __all__ = [
     "serve",
     "sha256",
     "sources",
+    "suggested_columns",
     "traces",
     "version",
 ]
@@ -480,6 +482,10 @@ def located(
 def presets() -> list[tuple[str, str]]: ...
 def generators() -> list[tuple[str, str]]: ...
 def formats() -> list[tuple[str, str]]: ...
+def columns(
+    text: str,
+) -> list[tuple[str, str, int | None, list[tuple[str, int]] | None]]: ...
+def suggested_columns(names: Sequence[str], values: Sequence[Sequence[str]]) -> str | None: ...
 def policies() -> str: ...
 def chips(name: str | None) -> str | None: ...
 def bench(
