@@ -97,7 +97,7 @@ def test_the_list_says_what_is_there(floatgate: Floatgate, folder: Path) -> None
     assert state("umass:financial1").endswith("to be unpacked")
     assert state("mango:build").endswith("never published")
     assert "my-own.trace" in done.stdout
-    assert "3 of 49 published traces are there" in done.stdout
+    assert "3 of 52 published traces are there" in done.stdout
     assert "read-disturb 2 of 9" in " ".join(done.stdout.split())
 
 
@@ -113,7 +113,7 @@ def test_groups_publishers_and_single_traces_can_be_listed(
         assert [Path(file["path"]).name for file in value["also_there"]] == ["my-own.trace"]
         return [trace["name"] for trace in value["traces"]]
 
-    assert len(listed()) == 65
+    assert len(listed()) == 68
     assert len(listed("agcr")) == 12
     assert listed("ready")[0] == "msr:prxy"
     assert {name.split(":")[0] for name in listed("umass")} == {"umass"}

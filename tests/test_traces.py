@@ -159,6 +159,10 @@ def test_a_table_needs_its_columns(floatgate: Floatgate, tmp_path: Path) -> None
     assert result["simulated_seconds"] == pytest.approx(0.03, rel=0.1)
     assert result["provenance"]["workload"]["reading"] == f"columns={columns}"
     done = floatgate("run", "agcr", "mine.csv", "--columns", "op=1,offset=2,size=3", "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "`size=3:sectors`" in done.stderr, "sizes that look like blocks"
+    columns = "op=1,offset=2:bytes,size=3:bytes"
+    done = floatgate("run", "agcr", "mine.csv", "--columns", columns, "--json")
     warnings = [warning["code"] for warning in json.loads(done.stdout)["warnings"]]
     assert "closed-loop" in warnings, "without times, as fast as the drive can"
 

@@ -15,8 +15,11 @@ fn options(bits: usize, format: Option<Format>) -> ReadOptions {
     ReadOptions {
         format,
         time_unit: on(0).then_some(TimeUnit::Ns),
-        columns: (format.is_some_and(|f| f.name() == "csv") || on(6))
-            .then(|| samples::COLUMNS.parse().expect("columns")),
+        columns: (format.is_some_and(|f| f.name() == "csv") || on(6)).then(|| {
+            let named = format.is_some() && on(6);
+            let columns = if named { samples::NAMED_COLUMNS } else { samples::COLUMNS };
+            columns.parse().expect("columns")
+        }),
         event: on(1).then_some(Event::Issued),
         devices: if on(2) { vec!["0".into(), "/dev/a".into()] } else { Vec::new() },
         process: on(3).then(|| "13213".into()),

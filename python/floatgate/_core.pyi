@@ -34,6 +34,7 @@ __all__ = [
     "Write",
     "bench",
     "chips",
+    "columns",
     "content_of",
     "convert",
     "correctable",
@@ -61,6 +62,7 @@ __all__ = [
     "settings_of",
     "sha256",
     "sources",
+    "suggested_columns",
     "text_of",
     "traces",
     "version",
@@ -486,6 +488,10 @@ def located(
 def presets() -> list[tuple[str, str]]: ...
 def generators() -> list[tuple[str, str]]: ...
 def formats() -> list[tuple[str, str]]: ...
+def columns(
+    text: str,
+) -> list[tuple[str, str, int | None, list[tuple[str, int]] | None]]: ...
+def suggested_columns(names: Sequence[str], values: Sequence[Sequence[str]]) -> str | None: ...
 def policies() -> str: ...
 def chips(name: str | None) -> str | None: ...
 def bench(

@@ -113,6 +113,19 @@ mod _core {
         lists::formats()
     }
 
+    /// What `--columns` says: of each column what it holds, its name or number, the unit in nanoseconds
+    /// or bytes (0: dates; nothing: it is not said), and words for operations with their numbers.
+    #[pyfunction]
+    fn columns(text: &str) -> PyResult<Vec<lists::NamedColumn>> {
+        lists::columns(text).map_err(InputError::new_err)
+    }
+
+    /// What to say of a table whose columns have these names; nothing if they suggest nothing.
+    #[pyfunction]
+    fn suggested_columns(names: Vec<String>, values: Vec<Vec<String>>) -> Option<String> {
+        ssd::workload::suggest_columns(&names, &|i| values.get(i).cloned().unwrap_or_default())
+    }
+
     /// The policies, as JSON.
     #[pyfunction]
     fn policies() -> String {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use ssd::policies;
-use ssd::workload::{Format, Pattern};
+use ssd::workload::{ColumnPlace, ColumnRole, ColumnUnit, Columns, Format, Pattern};
 
 use crate::parquet;
 
@@ -15,6 +15,31 @@ pub(crate) fn generators() -> Vec<(&'static str, &'static str)> {
 pub(crate) fn formats() -> Vec<(&'static str, &'static str)> {
     let read_here = Format::ALL.iter().map(|f| (f.name(), f.summary()));
     read_here.chain([(parquet::FORMAT, parquet::SUMMARY)]).collect()
+}
+
+/// What it holds, its name or number, the unit in nanoseconds or bytes, and words for operations with
+/// their numbers.
+pub(crate) type NamedColumn = (&'static str, String, Option<u64>, Option<Vec<(String, usize)>>);
+
+/// What `--columns` says.
+pub(crate) fn columns(text: &str) -> Result<Vec<NamedColumn>, String> {
+    let columns: Columns = text.parse()?;
+    let one = |(place, role): &(ColumnPlace, ColumnRole)| {
+        let unit = match role {
+            ColumnRole::Time(unit) => unit.map(|unit| match unit {
+                ColumnUnit::Of(unit) => unit.nanoseconds(),
+                ColumnUnit::Iso => 0,
+            }),
+            ColumnRole::Offset(unit) | ColumnRole::Size(unit) => *unit,
+            _ => None,
+        };
+        let words = match role {
+            ColumnRole::Op(Some(spelling)) => Some(spelling.words().collect()),
+            _ => None,
+        };
+        (role.key(), place.to_string(), unit, words)
+    };
+    Ok(columns.list().iter().map(one).collect())
 }
 
 /// Every policy, in the order of the list that registers them.

@@ -6,15 +6,17 @@ table is described by `--columns`, and gone through once first. Nothing is ever 
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from floatgate.engine import InputError, WorkloadError
+from floatgate import engine
+from floatgate.engine import WorkloadError
 from floatgate.hints import file_hint
-from floatgate.mistakes import ConflictError, IncompleteError, UnknownNameError
+from floatgate.mistakes import ConflictError
 from floatgate.result.page_headers import check_pages
 
 if TYPE_CHECKING:
@@ -34,8 +36,7 @@ PRIORITIES = ("normal", "high")
 
 SYNTAX = "expected such as `time=ts:us,op=type:0/1,offset=lba:sectors,size=bytes`"
 
-_UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "ns": 1}
-_SCALES = {"bytes": 1, "sectors": 512}
+_UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "µs": 10**3, "100ns": 100, "ns": 1}
 _WORDS = {
     **dict.fromkeys(("r", "read"), 0),
     **dict.fromkeys(("w", "write"), 1),
@@ -43,6 +44,19 @@ _WORDS = {
     **dict.fromkeys(("f", "flush"), 3),
     **dict.fromkeys(("wf", "write-fua"), 4),
 }
+_SECTOR = 512
+
+
+def _letters() -> dict[str, int]:
+    """The letters of the Linux kernel in lower case, but for those that stand for two requests."""
+    more = [
+        "".join(letters) for count in range(5) for letters in itertools.combinations("fasmu", count)
+    ]
+    kinds = {"r": 0, "w": 1, "wz": 1, "d": 2, "de": 2, "f": 3}
+    letters = {kind + tail: op for kind, op in kinds.items() for tail in more}
+    return letters | {"w" + tail: 4 for tail in more if "f" in tail} | {"ff": 3, "fn": 3}
+
+
 _FLUSH = OPERATIONS.index("flush")
 _UNKNOWN = 255
 
@@ -85,12 +99,14 @@ Names = dict[str, dict[str, int]]
 class Column(NamedTuple):
     """A column of the file, and how it is to be understood.
 
-    `scale` is what its unit has in ns or bytes; `words` says which operation a word stands for.
+    `scale` is what its unit has in ns or bytes (0: dates in words); `said` is whether the user gave
+    it; `words` says which operation a word stands for.
     """
 
     name: str
     scale: int = 1
     words: Mapping[str, int] | None = None
+    said: bool = True
 
 
 class Opened:
@@ -149,6 +165,11 @@ class Opened:
                 yield values.to_physical().cast(pl.UInt8).alias(role)
             elif role == "flow":
                 yield values.to_physical().cast(pl.UInt32).alias(role)
+            elif role == "time" and column.scale == 0:
+                dates = values.cast(pl.String).str.to_datetime(
+                    time_unit="ns", time_zone="UTC", strict=False
+                )
+                yield dates.alias(role)
             else:
                 yield values.alias(role)
 
@@ -163,6 +184,7 @@ class Pieces:
         self._columns = columns
         self._names = names
         self._done = 0
+        self._blocks = Blocks(columns)
 
     def next(self) -> Piece | None:
         """The next rows; None at the end.
@@ -172,8 +194,10 @@ class Pieces:
         """
         frame = self._next_frame()
         if frame is None:
+            self._blocks.ask()
             return None
         columns = {role: self._column(frame, role) for role in self._columns}
+        self._blocks.see(columns["offset"], columns["size"])
         self._done += frame.height
         return (
             columns.get("time"),
@@ -209,7 +233,8 @@ class Pieces:
             if column.words is not None and (unknown := values == _UNKNOWN).any():
                 row = self._row(unknown)
                 found = frame[f"{role} as written"].filter(unknown)[0]
-                known = ", ".join(column.words)
+                known = ", ".join(word for word in column.words if word not in _LETTERS)
+                known = known or ", ".join(column.words)
                 found = f"`{found}` in column `{column.name}`"
                 raise TableError(row, found, f"one of {known}", _SPELL)
             return values.to_numpy()
@@ -231,6 +256,7 @@ class Pieces:
             return values.cast(kind)
         if values.dtype.is_temporal():
             values = values.to_physical()
+            column = column._replace(scale=column.scale or 1)
         if (wrong := values < 0).any():
             found = f"{values.filter(wrong)[0]} in column `{column.name}`"
             raise TableError(self._row(wrong), found, "a number from 0 on")
@@ -282,6 +308,53 @@ def _without_flushes(values: pl.Series, ops: pl.Series, *, blank: bool) -> pl.Se
     return values.set(flushes if blank else flushes & values.is_null(), 0)
 
 
+class Blocks:
+    """What offsets and sizes show of their unit, where the user did not say it."""
+
+    def __init__(self, columns: Mapping[str, Column]) -> None:
+        self._columns = columns
+        self._odd: int | None = None
+        self._sizes = 0
+        self._largest = 0
+
+    def see(self, offsets: NDArray[Any], sizes: NDArray[Any]) -> None:
+        """Looks at some rows."""
+        import numpy as np
+
+        if not len(sizes) or (self._columns["offset"].said and self._columns["size"].said):
+            return
+        self._sizes |= int(np.bitwise_or.reduce(sizes))
+        self._largest = max(self._largest, int(sizes.max()))
+        odd = offsets % _SECTOR != 0
+        if self._odd is None and odd.any():
+            self._odd = int(offsets[odd.argmax()])
+
+    def ask(self) -> None:
+        """Asks for a unit, once all rows were seen.
+
+        Raises:
+            TableError: Offsets or sizes look like blocks.
+        """
+        size, offset = self._columns["size"], self._columns["offset"]
+        if not size.said and 0 < self._largest < _SECTOR:
+            found = f"no size is above {self._largest}, and the unit is not said"
+            raise TableError(None, found, "the unit of the sizes", _units("size", size.name))
+        if not offset.said and self._odd is not None and self._sizes % _SECTOR == 0:
+            found = (
+                f"offsets such as {self._odd} are no multiples of 512, every size is one, and the "
+                "unit is not said"
+            )
+            raise TableError(None, found, "the unit of the offsets", _units("offset", offset.name))
+
+
+def _units(key: str, name: str) -> str:
+    return (
+        f"`{key}={name}:sectors` if they count blocks of 512 bytes, `{key}={name}:4KiB` of that "
+        f"size, `{key}={name}:bytes` if they are as they are"
+    )
+
+
+_LETTERS = _letters()
 _SPELL = "`--columns op=NAME:0/1` says that 0 reads and 1 writes"
 _UNIT = "is the column in another unit? `--columns` says which it is"
 _MOST_DEVICES = 1 << 16
@@ -320,7 +393,7 @@ def open_table(
     states = columns is None and not devices and flow_by is None
     said = _said(name, metadata, there) if states else None
     if said is None:
-        roles = _parsed(columns, time_unit) if columns else _own(there, time_unit)
+        roles = _parsed(columns, time_unit, there) if columns else _own(there, time_unit)
     else:
         roles = _own(there, time_unit)
     _check(name, roles, there, columns)
@@ -432,50 +505,28 @@ def _own(there: Mapping[str, pl.DataType], time_unit: str | None) -> dict[str, C
     return roles
 
 
-def _parsed(text: str, time_unit: str | None) -> dict[str, Column]:
-    """The columns that `--columns` names."""
-    roles: dict[str, Column] = {}
-    for part in text.split(","):
-        key, equals, value = (word.strip() for word in part.partition("="))
-        if not equals or not value:
-            raise InputError(f"`{part}` in the columns names no column; {SYNTAX}")
-        if key not in (*_OWN, *_MAYBE):
-            all_keys = ", ".join((*_OWN, *_MAYBE))
-            raise UnknownNameError(f"`{key}` in the columns: known are {all_keys}; {SYNTAX}")
-        if key in roles:
-            raise ConflictError(f"`{key}` stands in the columns twice; {SYNTAX}")
-        name, _, detail = value.rpartition(":")
+def _parsed(
+    text: str, time_unit: str | None, there: Mapping[str, pl.DataType]
+) -> dict[str, Column]:
+    """The columns that `--columns` names, by their names or else by their numbers from 1 on."""
+    names, roles = list(there), dict[str, Column]()
+    for key, place, unit, words in engine.columns(text):
+        name = place
+        if place not in there and place.isdigit() and int(place) <= len(names):
+            name = names[int(place) - 1]
         if key == "time":
-            if name and detail in _UNITS:
-                if time_unit not in (None, detail):
-                    raise ConflictError(f"`{part}` in the columns: the time has two units")
-                roles[key] = Column(name, _UNITS[detail])
-            else:
-                roles[key] = Column(value, _UNITS[time_unit] if time_unit else 0)
+            given = _UNITS[time_unit] if time_unit else None
+            if None not in (unit, given) and unit != given:
+                raise ConflictError(f"`time={place}` in the columns: the time has two units")
+            scale = unit if unit is not None else given
+            roles[key] = Column(name, scale or 0, said=scale is not None)
         elif key in ("offset", "size"):
-            has_unit = name and detail in _SCALES
-            roles[key] = Column(name, _SCALES[detail]) if has_unit else Column(value)
-        elif key == "op" and name and "/" in detail:
-            roles[key] = Column(name, words=_spelled(part, detail))
+            roles[key] = Column(name, unit or 1, said=unit is not None)
+        elif words is not None:
+            roles[key] = Column(name, words={word.lower(): code for word, code in words})
         else:
-            roles[key] = Column(value)
-    for key in ("op", "offset", "size"):
-        if key not in roles:
-            raise IncompleteError(f"the columns have no `{key}`; {SYNTAX}")
+            roles[key] = Column(name)
     return roles
-
-
-def _spelled(part: str, text: str) -> dict[str, int]:
-    """`0/1` or `r/w/t`: how read, write, trim, flush and write-fua are spelled.
-
-    All but the first two may be empty, where a table has no such rows.
-    """
-    words = [word.lower() for word in text.split("/")]
-    known = {word: code for code, word in enumerate(words) if word}
-    some = len(known) + words[2:].count("")
-    if not 2 <= len(words) <= len(OPERATIONS) or some < len(words):
-        raise InputError(f"`{part}` in the columns: expected words that differ, such as `0/1`")
-    return known
 
 
 def _check(
@@ -492,7 +543,7 @@ def _check(
         kind = there.get(column.name)
         if kind is None:
             known = ", ".join(f"`{c}`" for c in list(there)[:20]) or "none"
-            hint = "" if columns else "; `--columns` says which column holds what, " + SYNTAX
+            hint = "" if columns else "; " + (_suggested(there) or _SAYS)
             wrong.append(f"there is no column `{column.name}`; there are {known}{hint}")
             continue
         is_text = isinstance(kind, pl.String | pl.Enum | pl.Categorical)
@@ -506,17 +557,20 @@ def _check(
                     wrong.append(
                         f"column `{column.name}` has {kind}; expected words. Hint: {_SPELL}"
                     )
-                words = _WORDS if role == "op" else {w: i for i, w in enumerate(PRIORITIES)}
+                words = (
+                    _LETTERS | _WORDS if role == "op" else {w: i for i, w in enumerate(PRIORITIES)}
+                )
                 roles[role] = column._replace(words=words)
             good = True
         elif role in ("device", "process"):
             good = is_text or kind.is_integer()
         elif role == "time":
             good = kind.is_numeric() or isinstance(kind, pl.Datetime | pl.Duration)
+            good = good or (is_text and column.said and column.scale == 0)
             if good and kind.is_temporal():
                 unit = getattr(kind, "time_unit", None)
                 roles[role] = column._replace(scale=_UNITS[unit or "us"])
-            elif good and column.scale == 0:
+            elif good and not column.said:
                 wrong.append(
                     f"the time in column `{column.name}` has no unit; "
                     f"expected such as `time={column.name}:us`, or `--time-unit us`"
@@ -525,9 +579,22 @@ def _check(
             good = kind.is_numeric()
         if kind.is_decimal() or not good:
             expected = "a number or a name" if role in ("device", "process") else "numbers"
+            if role == "time" and is_text:
+                expected += f", or `time={column.name}:iso` for dates"
             wrong.append(f"column `{column.name}` has {kind}; expected {expected}")
     if wrong:
         raise WorkloadError("\n".join(f"{name}: {text}" for text in wrong))
+
+
+_SAYS = "`--columns` says which column holds what, " + SYNTAX
+
+
+def _suggested(there: Mapping[str, pl.DataType]) -> str | None:
+    """What the names of the columns suggest, and the types of those of times and operations."""
+    values: Sequence[Sequence[str]] = [
+        ["2000-01-01T00:00:00"] if kind.is_temporal() else [] for kind in there.values()
+    ]
+    return engine.suggested_columns(list(there), values)
 
 
 def _check_devices(name: str, path: str, roles: Mapping[str, Column], devices: list[str]) -> None:

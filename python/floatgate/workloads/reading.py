@@ -49,13 +49,15 @@ class Reading(TypedDict, total=False):
     """
 
     format: Annotated[str | None, Option("NAME", "The trace's format; its content by default.")]
-    time_unit: Annotated[str | None, Option("UNIT", "Unit of the trace's times: s, ms, us or ns.")]
+    time_unit: Annotated[
+        str | None, Option("UNIT", "Unit of the trace's times: s, ms, us, 100ns or ns.")
+    ]
     columns: Annotated[
         str | None,
         Option(
             "MAP",
-            "What a table's columns hold: time=1:us,op=2,offset=3,size=4:sectors; "
-            "of a Parquet file, names instead of numbers.",
+            "What a table's columns hold, by number or name: "
+            "time=1:us,op=2,offset=lba:sectors,size=4.",
         ),
     ]
     event: Annotated[

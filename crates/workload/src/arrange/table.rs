@@ -11,6 +11,7 @@ use crate::clock::fits;
 use crate::error::{Spot, detail};
 use crate::trace::{
     Believed, FARTHEST, FlowBy, LONGEST, Regions, Stored, Tenants, Whose, believe, few_enough,
+    most, piece,
 };
 use crate::{About, BATCH, Flow, Op, Request, Source, StandIn, TraceError, Workload};
 
@@ -253,8 +254,11 @@ fn survey(
         (flows, whose) = (of_all.0, of_all.1.into_iter().next().expect("one table"));
         few_enough(name, by, &flows)?;
     }
+    if check.split > 0 {
+        notes.push(format!("{} requests larger than 1 GiB were split", check.split));
+    }
     let facts = Facts {
-        requests: check.done,
+        requests: check.done + check.parts,
         span: regions.span(),
         timed,
         origin: Some(origin),
@@ -269,13 +273,17 @@ fn survey(
 struct Check {
     name: Arc<str>,
     done: u64,
+    /// Requests that rows larger than a request may be become, beyond one each.
+    parts: u64,
+    /// Such rows.
+    split: u64,
     /// The time of the last row.
     latest: u64,
 }
 
 impl Check {
     fn new(name: &Arc<str>) -> Self {
-        Self { name: Arc::clone(name), done: 0, latest: 0 }
+        Self { name: Arc::clone(name), done: 0, parts: 0, split: 0, latest: 0 }
     }
 
     fn rows(&mut self, rows: &Rows<'_>) -> Result<(), TraceError> {
@@ -291,12 +299,13 @@ impl Check {
         let ops = rows.op.iter().all(|&op| usize::from(op) < OPS.len());
         let prios = rows.prio.is_none_or(|prios| prios.iter().all(|&prio| prio < 2));
         let mut extents = rows.op.iter().zip(rows.offset).zip(rows.size);
-        let extents = extents.all(|((&op, &offset), &size)| {
-            if op == FLUSH {
-                return size == 0;
-            }
-            size.wrapping_sub(1) < longest(op) && offset <= FARTHEST - LONGEST
-        });
+        let extents = ops
+            && extents.all(|((&op, &offset), &size)| {
+                if op == FLUSH {
+                    return size == 0;
+                }
+                size.wrapping_sub(1) < most(OPS[usize::from(op)]) && offset <= FARTHEST - LONGEST
+            });
         let times = rows.time.is_none_or(|times| {
             let mut latest = self.latest;
             let in_order = |&time: &u64| {
@@ -308,6 +317,13 @@ impl Check {
         });
         if !(ops && prios && extents && times) {
             return Err(self.fault(rows));
+        }
+        if rows.size.iter().any(|&size| size > LONGEST) {
+            for (&op, &size) in rows.op.iter().zip(rows.size) {
+                let parts = parts(OPS[usize::from(op)], 0, size).count() as u64;
+                self.parts += parts.saturating_sub(1);
+                self.split += u64::from(parts > 1);
+            }
         }
         self.done += n as u64;
         self.latest = rows.time.and_then(|t| t.last().copied()).unwrap_or(self.latest);
@@ -330,8 +346,8 @@ impl Check {
                 Some((format!("a flush of {size} bytes"), "a flush of size 0", ""))
             } else if op != FLUSH && size == 0 {
                 Some(("a request of size 0".into(), "a size above zero", "only a flush has none"))
-            } else if size > longest(op) {
-                let expected = "at most 1 GiB in one read or write, 4 GiB in one trim";
+            } else if size > most(OPS[usize::from(op)]) {
+                let expected = "at most 4 GiB in one read or write, 1 PiB in one trim";
                 Some((format!("a request of {size} bytes"), expected, UNIT))
             } else if op != FLUSH && offset > FARTHEST - LONGEST {
                 Some((
@@ -364,16 +380,33 @@ impl Check {
 
 const UNIT: &str = "is the column in another unit? `--columns` says which it is";
 
-/// Systems pass on a trim in one piece that they would cut as a write.
-#[inline(always)]
-fn longest(op: u8) -> u64 {
-    if op == TRIM { u64::from(u32::MAX) } else { LONGEST }
-}
-
 const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::WriteFua];
 const TRIM: u8 = 2;
 const FLUSH: u8 = 3;
 const PRIOS: [Prio; 2] = [Prio::Normal, Prio::High];
+
+/// Offset and length of each request that a row of this size becomes.
+fn parts(op: Op, mut offset: u64, mut size: u64) -> impl Iterator<Item = (u64, u32)> {
+    std::iter::from_fn(move || {
+        let len = if size > LONGEST { piece(op, size) } else { size };
+        let part = (len > 0).then_some((offset, len as u32));
+        (offset, size) = (offset + len, size - len);
+        part
+    })
+}
+
+/// Puts the parts of larger rows where these stood.
+#[cold]
+fn split(ready: &mut Vec<Request>, sizes: &[u64]) {
+    let whole = std::mem::take(ready);
+    for (request, &size) in whole.iter().zip(sizes) {
+        if size == 0 {
+            ready.push(*request);
+        }
+        let parts = parts(request.op, request.offset, size);
+        ready.extend(parts.map(|(offset, len)| Request { offset, len, ..*request }));
+    }
+}
 
 /// One way through a table.
 struct Reading {
@@ -432,6 +465,9 @@ impl Reading {
                 for (r, device) in devices.filter(|(r, _)| r.has_extent()) {
                     r.offset += regions.start(*device);
                 }
+            }
+            if rows.size.iter().any(|&size| size > LONGEST) {
+                split(ready, rows.size);
             }
             Ok(())
         };

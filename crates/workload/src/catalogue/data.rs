@@ -9,10 +9,11 @@ use super::statistics::{Citation, Kind, Quantity, Statement, size};
 use super::{Archive, Catalogue, Entry, Group};
 
 /// One file for each publisher.
-const PUBLISHERS: [&str; 4] = [
+const PUBLISHERS: [&str; 5] = [
     include_str!("../../../../presets/traces/msr.toml"),
     include_str!("../../../../presets/traces/msps.toml"),
     include_str!("../../../../presets/traces/umass.toml"),
+    include_str!("../../../../presets/traces/fiu.toml"),
     include_str!("../../../../presets/traces/mango.toml"),
 ];
 const GROUPS: &str = include_str!("../../../../presets/traces/groups.toml");

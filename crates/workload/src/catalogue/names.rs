@@ -76,13 +76,16 @@ enum Clock {
 }
 
 impl Start {
-    /// Reads `12-12-2007.02-39-PM` and `2008-03-10.01-01`.
+    /// Reads `12-12-2007.02-39-PM`, `2008-03-10.01-01`, and `7` for the seventh day.
     fn read(text: &str) -> Option<Self> {
-        let (date, time) = text.split_once('.')?;
         let number = |part: &str| {
             let digits = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
             if digits { part.parse::<i64>().ok() } else { None }
         };
+        if let Some(day @ 1..1000) = number(text) {
+            return Some(Self { day, minute: 0, clock: Clock::Certain });
+        }
+        let (date, time) = text.split_once('.')?;
         let date: Vec<i64> = date.split('-').map(number).collect::<Option<_>>()?;
         let (year, month, day) = match date[..] {
             [y, m, d] if y > 1000 => (y, m, d),

@@ -220,7 +220,10 @@ fn role(key: &str, detail: Option<&str>) -> Result<Role, String> {
         ("device", None) => Role::Device,
         ("process", None) => Role::Process,
         ("prio", None) => Role::Prio,
-        _ => return Err("known are time, op, offset, size, device, process and prio".into()),
+        _ => {
+            let known = "time, op, offset, size, device, process and prio";
+            return Err(format!("`{key}` is none of {known}"));
+        }
     })
 }
 

@@ -179,11 +179,11 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
         }
     }
 
-    #[cold]
+    /// By value, so that a record that reads is walked over in registers.
+    #[inline(always)]
     fn unusual_integer(&mut self, column: &Column) -> Result<u64, Box<Fault>> {
-        let field = self.field();
-        let value = numbers::whole(field).ok_or_else(|| self.fault(column))?;
-        self.at = self.from + field.len();
+        let (value, at) = unusual_integer(self.begun(), column)?;
+        self.at = at;
         Ok(value)
     }
 
@@ -246,28 +246,17 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
     }
 
     /// The field from its start, in another form than digits and a point.
-    #[cold]
+    #[inline(always)]
     fn unusual_decimal(&mut self, power: u32, column: &Column) -> Result<u64, Box<Fault>> {
-        let field = self.field();
-        let (value, mark) = if let Some(n) = numbers::scaled(field, power) {
-            let fraction = n.value % 10_u64.pow(power) > 0;
-            (n.value, Mark { places: n.places, fraction, comma: n.comma, date: false })
-        } else if let Some((value, fraction)) = numbers::iso(field) {
-            (value, Mark { places: 0, fraction, comma: false, date: true })
-        } else {
-            return Err(self.fault(column));
-        };
-        self.mark = mark;
-        self.at = self.from + field.len();
+        let (value, mark, at) = unusual_decimal(self.begun(), power, column)?;
+        (self.mark, self.at) = (mark, at);
         Ok(value)
     }
 
     /// Whether the field that was begun last has digits and a point only.
-    #[cold]
+    #[inline(always)]
     pub(crate) fn is_number(&self) -> bool {
-        let field = self.field().trim_ascii();
-        field.iter().any(u8::is_ascii_digit)
-            && field.iter().all(|b| b.is_ascii_digit() || *b == b'.')
+        is_number(self.begun())
     }
 
     /// What stood behind the decimal mark of the number read last.
@@ -315,37 +304,101 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
     #[inline(always)]
     pub(crate) fn end(&mut self, expected: &'static str) -> Result<(), Box<Fault>> {
         self.skip_blanks();
-        if self.at == self.bytes.len() { Ok(()) } else { Err(self.surplus(expected)) }
+        if self.at == self.bytes.len() {
+            Ok(())
+        } else {
+            Err(surplus(self.bytes, self.at, self.count, expected))
+        }
     }
 
-    #[cold]
-    fn surplus(&self, expected: &'static str) -> Box<Fault> {
-        let rest = self.bytes[self.at..].trim_ascii();
-        let found = format!("more than {} columns ({})", self.count, shown(rest));
-        Box::new(Fault { at: Some(self.at), found, expected: expected.into(), hint: "".into() })
-    }
-
-    /// The bytes of the field that was begun last.
-    fn field(&self) -> &'a [u8] {
-        let rest = &self.bytes[self.from..];
-        let len = rest.iter().position(|&byte| Self::separates(byte)).unwrap_or(rest.len());
-        &rest[..len]
+    /// The field that was begun last.
+    #[inline(always)]
+    fn begun(&self) -> Begun<'a> {
+        Begun { bytes: self.bytes, from: self.from, count: self.count, ends: Self::separates }
     }
 
     /// The field that was begun last is not what it should be.
-    #[cold]
+    #[inline(always)]
     pub(crate) fn fault(&self, column: &Column) -> Box<Fault> {
-        let field = self.field();
-        let found = if field.trim_ascii().is_empty() {
-            format!("column {}, {}, is missing", self.count, column.name)
-        } else if field.starts_with(b"-") {
-            format!("{} in {} is negative", shown(field), column.name)
-        } else if !field.iter().all(u8::is_ascii_digit) {
-            format!("{} in {} is not understood", shown(field), column.name)
-        } else {
-            format!("{} in {} is out of bounds", shown(field), column.name)
-        };
-        let (expected, hint) = (column.expected.into(), column.hint.into());
-        Box::new(Fault { at: Some(self.from), found, expected, hint })
+        fault(self.begun(), column)
     }
+}
+
+/// A field of a record.
+#[derive(Copy, Clone)]
+struct Begun<'a> {
+    bytes: &'a [u8],
+    from: usize,
+    count: u32,
+    /// Whether a byte ends it.
+    ends: fn(u8) -> bool,
+}
+
+impl<'a> Begun<'a> {
+    fn field(&self) -> &'a [u8] {
+        let rest = &self.bytes[self.from..];
+        let len = rest.iter().position(|&byte| (self.ends)(byte)).unwrap_or(rest.len());
+        &rest[..len]
+    }
+}
+
+/// A whole number in another form than digits, and where it ends.
+#[cold]
+#[inline(never)]
+fn unusual_integer(begun: Begun<'_>, column: &Column) -> Result<(u64, usize), Box<Fault>> {
+    let field = begun.field();
+    let value = numbers::whole(field).ok_or_else(|| fault(begun, column))?;
+    Ok((value, begun.from + field.len()))
+}
+
+/// A number or a date in another form than digits and a point, and where it ends.
+#[cold]
+#[inline(never)]
+fn unusual_decimal(
+    begun: Begun<'_>,
+    power: u32,
+    column: &Column,
+) -> Result<(u64, Mark, usize), Box<Fault>> {
+    let field = begun.field();
+    let (value, mark) = if let Some(n) = numbers::scaled(field, power) {
+        let fraction = n.value % 10_u64.pow(power) > 0;
+        (n.value, Mark { places: n.places, fraction, comma: n.comma, date: false })
+    } else if let Some((value, fraction)) = numbers::iso(field) {
+        (value, Mark { places: 0, fraction, comma: false, date: true })
+    } else {
+        return Err(fault(begun, column));
+    };
+    Ok((value, mark, begun.from + field.len()))
+}
+
+#[cold]
+#[inline(never)]
+fn is_number(begun: Begun<'_>) -> bool {
+    let field = begun.field().trim_ascii();
+    field.iter().any(u8::is_ascii_digit) && field.iter().all(|b| b.is_ascii_digit() || *b == b'.')
+}
+
+#[cold]
+#[inline(never)]
+fn surplus(bytes: &[u8], at: usize, count: u32, expected: &'static str) -> Box<Fault> {
+    let rest = bytes[at..].trim_ascii();
+    let found = format!("more than {count} columns ({})", shown(rest));
+    Box::new(Fault { at: Some(at), found, expected: expected.into(), hint: "".into() })
+}
+
+#[cold]
+#[inline(never)]
+fn fault(begun: Begun<'_>, column: &Column) -> Box<Fault> {
+    let (field, name) = (begun.field(), column.name);
+    let found = if field.trim_ascii().is_empty() {
+        format!("column {}, {name}, is missing", begun.count)
+    } else if field.starts_with(b"-") {
+        format!("{} in {name} is negative", shown(field))
+    } else if !field.iter().all(u8::is_ascii_digit) {
+        format!("{} in {name} is not understood", shown(field))
+    } else {
+        format!("{} in {name} is out of bounds", shown(field))
+    };
+    let (expected, hint) = (column.expected.into(), column.hint.into());
+    Box::new(Fault { at: Some(begun.from), found, expected, hint })
 }

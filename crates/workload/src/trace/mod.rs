@@ -45,7 +45,7 @@ use self::packed::{Packed, Unpacking};
 use self::reader::{Reader, Reading, Survey};
 pub(crate) use self::reader::{Regions, Tenants, Whose};
 use self::record::Parser;
-pub(crate) use self::record::{FARTHEST, LONGEST};
+pub(crate) use self::record::{FARTHEST, LONGEST, most, piece};
 use self::sniff::Known;
 use crate::error::{Spot, detail};
 use crate::{About, Flow, Source, TraceError, Workload};

@@ -39,6 +39,11 @@ impl TimeUnit {
         }
     }
 
+    /// How many nanoseconds it has.
+    pub const fn nanoseconds(self) -> u64 {
+        10_u64.pow(self.power())
+    }
+
     /// As it is written.
     pub const fn name(self) -> &'static str {
         match self {
@@ -267,7 +272,8 @@ impl ReadOptions {
             ));
         }
         if let Some(fault) = self.columns.as_ref().and_then(|c| c.time_fault(self.time_unit)) {
-            let hint = "such as `time=1:us`, or `time=1` and `--time-unit us`";
+            let hint =
+                "such as `time=1:us`, `time=1:iso` for dates, or `time=1` and `--time-unit us`";
             return Some((fault.into(), "the unit of the time column, once".into(), hint));
         }
         if self.columns.as_ref().is_some_and(Columns::has_prio) {

@@ -426,6 +426,10 @@ impl<P: Parser> Reader<P> {
                 self.parser.parse(record.bytes)
             };
             let parsed = match parsed {
+                Ok(Some(raw)) => match self.met(raw, number) {
+                    None => continue,
+                    met => return Ok(met),
+                },
                 Err(fault) if P::CUT == Cut::Lines => {
                     // Nothing was read so far.
                     let first = self.origin.is_none()
@@ -440,18 +444,27 @@ impl<P: Parser> Reader<P> {
             };
             match parsed {
                 Ok(Some(raw)) => {
-                    let wanted = &mut self.selection;
-                    if wanted.as_mut().is_none_or(|w| w.takes(&self.parser, raw.device)) {
-                        let flush_first = self.parser.flush_first();
-                        let process = self.parser.processes().map_or(0, Processes::last);
-                        return Ok(Some(Met { raw, number, flush_first, process, rest: false }));
+                    if let Some(met) = self.met(raw, number) {
+                        return Ok(Some(met));
                     }
-                    self.others += 1;
                 }
                 Ok(None) => self.idle += 1,
                 Err(fault) => self.refuse(number, fault)?,
             }
         }
+    }
+
+    /// A request that was read, if its device is wanted.
+    #[inline(always)]
+    fn met(&mut self, raw: Raw, number: u64) -> Option<Met> {
+        let wanted = &mut self.selection;
+        if wanted.as_mut().is_none_or(|w| w.takes(&self.parser, raw.device)) {
+            let flush_first = self.parser.flush_first();
+            let process = self.parser.processes().map_or(0, Processes::last);
+            return Some(Met { raw, number, flush_first, process, rest: false });
+        }
+        self.others += 1;
+        None
     }
 
     /// Stops at a bad record, or counts it.

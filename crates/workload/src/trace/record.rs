@@ -157,7 +157,10 @@ pub(crate) fn extent<const SEPARATOR: u8>(
         {
             Ok((offset, len))
         }
-        _ => Err(bad_extent(fields, op, offset, len)),
+        _ => {
+            let column = Column { name: "the size", expected: TOO_LONG, hint: COLUMNS_HINT };
+            Err(bad_extent(fields.fault(&column), op, offset, len))
+        }
     }
 }
 
@@ -179,14 +182,8 @@ pub(crate) fn piece(op: Op, len: u64) -> u64 {
 }
 
 #[cold]
-fn bad_extent<const SEPARATOR: u8>(
-    fields: &Fields<'_, SEPARATOR>,
-    op: Op,
-    offset: Option<u64>,
-    len: Option<u64>,
-) -> Box<Fault> {
-    let mut fault =
-        fields.fault(&Column { name: "the size", expected: TOO_LONG, hint: COLUMNS_HINT });
+#[inline(never)]
+fn bad_extent(mut fault: Box<Fault>, op: Op, offset: Option<u64>, len: Option<u64>) -> Box<Fault> {
     match (offset, len) {
         (_, Some(0)) => {
             fault.found = "a request of size 0".into();

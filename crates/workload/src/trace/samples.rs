@@ -88,6 +88,10 @@ const BLKPARSE_HEADER: &str = "Input file sdb.blktrace.0 added\n";
 /// What the columns of the table hold.
 pub(crate) const COLUMNS: &str = "time=1:us,op=2,offset=3,size=4:sectors,device=5";
 
+/// The same by the names in the first line.
+pub(crate) const NAMED_COLUMNS: &str =
+    "time=when:us,op=what,offset=where,size=sectors:sectors,device=disk";
+
 /// Whether a sample can hold an operation; others have writes in its place.
 pub(crate) fn has_op(name: &str, op: char) -> bool {
     !named(name).lacks.contains(&op)

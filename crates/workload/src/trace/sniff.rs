@@ -65,30 +65,12 @@ pub(crate) fn format(
     }
     // What is asked for is no part of what the file is.
     let options = ReadOptions { time_unit: options.time_unit, ..ReadOptions::default() };
-    // A decimal point in the time column of any good line decides between the two five-column
-    // forms; one in a line of garbage does not.
-    let mut disksim = Disksim::new(&options);
-    let decimal = lines.iter().any(|line| {
-        let first = line.split(u8::is_ascii_whitespace).find(|w| !w.is_empty());
-        first.is_some_and(|w| w.contains(&b'.') || w.contains(&b','))
-            && matches!(disksim.parse(line), Ok(Some(_)))
-    });
-    let fit = |format: &Format| match format {
-        // A table is any text; only its user can tell.
-        Format::Csv => (0, 0),
-        Format::Ssdsim if decimal => (0, 0),
-        Format::Disksim if !decimal => (0, 0),
-        _ => format.visit(Fit { head, whole, options: &options }),
-    };
-    let fits: Vec<_> = Format::ALL.iter().map(fit).collect();
-    let most = fits.iter().map(|f| f.0).max().expect("the list is not empty");
-    let best: Vec<usize> = (0..fits.len()).filter(|&i| fits[i].0 == most).collect();
-    let of = fits[best[0]].1;
+    let (most, of, best) = best(head, whole, &lines, &options);
     if most == 0 || 2 * most < of {
-        return Err(unknown(stored, head, &lines));
+        return Err(unknown(stored, head, whole, &lines, &options));
     }
     if best.len() > 1 {
-        let names: Vec<_> = best.iter().map(|&i| Format::ALL[i].name()).collect();
+        let names: Vec<_> = best.iter().map(|format| format.name()).collect();
         let found = format!("{most} of the first {of} records fit each of {}", names.join(", "));
         let hint = "`--format` names the format";
         return Err(TraceError::Format(detail(
@@ -99,16 +81,65 @@ pub(crate) fn format(
             hint,
         )));
     }
-    let format = Format::ALL[best[0]];
+    let format = best[0];
     let kind = format.summary();
     notes.push(format!("read as {format}: {kind}; {most} of the first {of} records fit"));
     Ok((format, Known::Records))
 }
 
-fn unknown(stored: &Stored, head: &[u8], lines: &[&[u8]]) -> TraceError {
+/// How many of the first records the formats read that read the most, of how many, and these formats.
+fn best(
+    head: &[u8],
+    whole: bool,
+    lines: &[&[u8]],
+    options: &ReadOptions,
+) -> (usize, usize, Vec<Format>) {
+    // A decimal point in the time column of any good line decides between the two five-column
+    // forms; one in a line of garbage does not.
+    let mut disksim = Disksim::new(options);
+    let decimal = lines.iter().any(|line| {
+        let first = line.split(u8::is_ascii_whitespace).find(|w| !w.is_empty());
+        first.is_some_and(|w| w.contains(&b'.') || w.contains(&b','))
+            && matches!(disksim.parse(line), Ok(Some(_)))
+    });
+    let fit = |format: &Format| match format {
+        // A table is any text; only its user can tell.
+        Format::Csv => (0, 0),
+        Format::Ssdsim if decimal => (0, 0),
+        Format::Disksim if !decimal => (0, 0),
+        _ => format.visit(Fit { head, whole, options: options }),
+    };
+    let fits: Vec<_> = Format::ALL.iter().map(fit).collect();
+    let most = fits.iter().map(|f| f.0).max().expect("the list is not empty");
+    let best: Vec<usize> = (0..fits.len()).filter(|&i| fits[i].0 == most).collect();
+    (most, fits[best[0]].1, best.into_iter().map(|i| Format::ALL[i]).collect())
+}
+
+/// What to do with a file that would read with other bytes between its columns; `None`: it would not.
+fn with_other_separators(head: &[u8], whole: bool, options: &ReadOptions) -> Option<String> {
+    [(b';', b',', "';' ','"), (b'\t', b',', "'\\t' ','"), (b',', b' ', "',' ' '")]
+        .into_iter()
+        .find_map(|(from, to, words)| {
+            let head: Vec<u8> = head.iter().map(|b| if *b == from { to } else { *b }).collect();
+            let lines = records(&head, whole, Cut::Lines);
+            let (most, of, best) = best(&head, whole, &lines, options);
+            let [format] = best[..] else { return None };
+            (most > 0 && 2 * most >= of)
+                .then(|| format!("with other separators it is {format}: `tr {words} < FILE > NEW`"))
+        })
+}
+
+fn unknown(
+    stored: &Stored,
+    head: &[u8],
+    whole: bool,
+    lines: &[&[u8]],
+    options: &ReadOptions,
+) -> TraceError {
     let mut comments = head.split(|b| *b == b'\n').map(<[u8]>::trim_ascii);
     let comment = comments.by_ref().take_while(|l| l.is_empty() || l.starts_with(b"#")).last();
-    let hint = guess::columns(comment, lines).unwrap_or_else(|| {
+    let other = with_other_separators(head, whole, options);
+    let hint = other.or_else(|| guess::columns(comment, lines)).unwrap_or_else(|| {
         "`--format` names the format, and the first record that does not read is shown; `--columns` \
          describes a table"
             .into()

@@ -158,13 +158,14 @@ fn what_a_file_says_of_itself_is_believed_and_held_to() {
 #[test]
 fn a_bad_row_is_named_wherever_it_stands() {
     type Break = fn(&mut Memory, usize);
-    let breaks: [(Break, &str); 9] = [
+    let breaks: [(Break, &str); 10] = [
         (|t, i| t.op[i] = 5, "the operation 5"),
         (|t, i| (t.op[i], t.size[i]) = (3, 512), "a flush of 512 bytes"),
         (|t, i| t.prio.as_mut().unwrap()[i] = 2, "priority"),
         (|t, i| (t.op[i], t.size[i]) = (4, 0), "size 0"),
-        (|t, i| (t.op[i], t.size[i]) = (1, (1 << 30) + 1), "1 GiB"),
-        (|t, i| (t.op[i], t.size[i]) = (2, 1 << 32), "4 GiB in one trim"),
+        (|t, i| (t.op[i], t.size[i]) = (1, (4 << 30) + 1), "4 GiB"),
+        (|t, i| (t.op[i], t.size[i]) = (0, 51 << 30), "4 GiB in one read or write"),
+        (|t, i| (t.op[i], t.size[i]) = (2, (1 << 50) + 1), "1 PiB in one trim"),
         (|t, i| (t.op[i], t.size[i], t.offset[i]) = (0, 512, u64::MAX), "1 PiB"),
         (|t, i| t.time.as_mut().unwrap()[i] = 1, "backwards"),
         (|t, i| t.time.as_mut().unwrap()[i] = u64::MAX, "146 years"),

@@ -191,6 +191,31 @@ fn events_of_microsofts_servers_follow_each_other_too() {
     assert_eq!(trace.about().span, Some(3 * mib + 8192 + 4096));
 }
 
+/// Files of days that are numbered follow each other by the day, the tenth behind the ninth.
+#[test]
+fn days_that_are_numbered_follow_each_other() {
+    let folder = Folder::new("days");
+    let record = |ns: u64, sector: u64, op: char| {
+        format!("{ns} 20782 gzip {sector} 8 {op} 6 0 56f11b711d91a065a2b6458eca924523\n")
+    };
+    for day in 1..=21 {
+        let name = format!("mail/cheetah.cs.fiu.edu-110108-113008.{day}.blkparse.gz");
+        let begin = day * 86_400_000_000_000;
+        let text = record(begin + 5, 8 * day, 'W') + &record(begin + 1005, 8, 'R');
+        folder.write_gz(&name, &text);
+    }
+    let trace = folder.open("fiu:mail").unwrap();
+    let want: Vec<_> = (1..=21)
+        .flat_map(|day| {
+            let begin = (day - 1) * 86_400_000_000_000;
+            [(begin, 4096 * day, 4096, false), (begin + 1000, 4096, 4096, true)]
+        })
+        .collect();
+    assert_eq!(short(&*trace), want);
+    assert_eq!(trace.about().format, "fiu");
+    folder.refused("fiu:homes", &["21 files homes-110108-112108.*.blkparse", "block-io/391"]);
+}
+
 #[test]
 fn an_order_that_names_leave_open_is_refused_with_a_way_out() {
     let folder = Folder::new("dial");

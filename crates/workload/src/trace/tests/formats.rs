@@ -415,7 +415,7 @@ fn columns_that_cannot_be_meant_are_refused_with_a_reason() {
         ("op=1:0/1/2/3/4/5,offset=2,size=3", "expected such as `op=2:0/1`"),
         (
             "lba=1,op=2,offset=3,size=4",
-            "known are time, op, offset, size, device, process and prio",
+            "`lba` is none of time, op, offset, size, device, process and prio",
         ),
     ];
     for (text, words) in cases {

@@ -626,6 +626,11 @@ fn columns_are_named_in_text_as_in_parquet() {
         let mixed = "time=2:s,op=op:28/2a,offset=5:512B,size=size:bytes";
         assert_eq!(read_with(lines.as_bytes(), table(mixed)).unwrap().len(), 2);
     }
+    for (name, _) in SAMPLES.into_iter().filter(|s| s.1 == "csv") {
+        let sample = write(name, &pieces(name, 60));
+        let numbered = read_with(&sample, options_of("csv")).unwrap();
+        assert_eq!(read_with(&sample, table(samples::NAMED_COLUMNS)).unwrap(), numbered, "{name}");
+    }
     let text = rows.map(|row| row.join(",")).join("\n");
     let cases = [
         (
@@ -753,6 +758,24 @@ fn a_refusal_proposes_columns() {
     for text in ["hello world\n", "a,b,c\n1,2,3\n", "1,2,3\n4,5,6\n", "x;y;z\nu;v;w\n"] {
         let e = refused(text.as_bytes(), NO_OPTIONS);
         assert!(!e.contains("may be a table for") && e.contains("--columns"), "{text}: {e}");
+    }
+}
+
+/// A format whose columns are separated by something else is recognised, and what is proposed reads.
+#[test]
+fn other_separators_are_pointed_out() {
+    for (name, format) in SAMPLES.into_iter().filter(|s| is_text(s.0)) {
+        let (own, others): (char, &[char]) = match format {
+            "msr" | "spc" | "alibaba" | "tencent" | "systor" => (',', &[';', '\t']),
+            "ssdsim-ascii" | "disksim-ascii" | "fiu" | "wiscsee" => (' ', &[',']),
+            _ => continue,
+        };
+        let text = String::from_utf8(write(name, &pieces(name, 60))).unwrap();
+        for other in others {
+            let e = refused(text.replace(own, &other.to_string()).as_bytes(), NO_OPTIONS);
+            let words = format!("`tr '{}' '{own}' < FILE > NEW`", other.escape_default());
+            assert!(e.contains(&format!("it is {format}: {words}")), "{name}: {e}");
+        }
     }
 }
 
