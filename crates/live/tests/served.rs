@@ -675,7 +675,7 @@ fn a_flood_of_questions_keeps_nobody_out() {
             }
         });
         scope.spawn(|| {
-            let mut piece = [0; 1 << 16];
+            let mut piece = vec![0; 1 << 16];
             while !over.load(Ordering::Relaxed) {
                 let n = hears.read(&mut piece).unwrap_or(0);
                 heard.fetch_add(n as u64, Ordering::Relaxed);
