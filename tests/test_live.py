@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -824,3 +825,40 @@ def test_at_a_tenth_of_its_pace_the_way_there_and_back_is_the_rest(
         print(f"depth {depth} {p}: {seen[p]} ns seen, {10 * simulated[p]} due, the way {way}; "
               f"{seen[p] / 10 / simulated[p] - 1:+.1%} with it")  # fmt: skip
         assert (seen[p] - way) / 10 == pytest.approx(simulated[p], rel=0.05)
+
+
+@pytest.mark.parametrize("place", [["--listen", "127.0.0.1:0"], ["--unix", "d.sock"]])
+def test_a_server_prints_its_sockets_and_where_latencies_are(
+    place: list[str], tmp_path: Path, floatgate: Floatgate
+) -> None:
+    """Nobody has named a port or a control socket."""
+    words = ["serve", str(drive_file(tmp_path)), *place]
+    command = [sys.executable, "-m", "floatgate", *words, "--quiet"]
+    with (tmp_path / "errors").open("wb") as errors:
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=errors)
+    try:
+        end = time.monotonic() + LONG
+        while "in the result" not in (said := (tmp_path / "errors").read_text()):
+            assert process.poll() is None, said
+            assert time.monotonic() < end, said
+            time.sleep(0.02)
+        if place[0] == "--listen":
+            found = re.search(r"at nbd://127\.0\.0\.1:(\d+)\n", said)
+            assert found is not None, said
+            port = int(found[1])
+            assert port != 0
+            with socket.create_connection(("127.0.0.1", port), timeout=LONG) as client:
+                assert client.recv(8) == b"NBDMAGIC"
+            expected = f"floatgate-{port}.control"
+        else:
+            assert "at nbd+unix:///?socket=d.sock\n" in said
+            expected = "d.sock.control"
+        assert f"control socket: {expected} (floatgate top {expected})\n" in said
+        assert "clients measure the time of this machine; the drive's own latencies are in" in said
+        done = floatgate("smart", expected, "--json")
+        assert json.loads(done.stdout)["power_cycles"] == 1
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(LONG)
+    assert process.returncode == 0
+    assert not (tmp_path / expected).exists()

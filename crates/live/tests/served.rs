@@ -19,7 +19,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const EINVAL: u32 = 22;
@@ -699,30 +699,56 @@ fn a_recording_is_found_again_in_sight_and_can_be_stopped() {
     assert_eq!(seen.last().unwrap().0, Stage::Serving);
 }
 
+/// Sets it at the end of a test, however that ends: a scope waits for its threads.
+struct AtTheEnd<'a>(&'a AtomicBool);
+
+impl Drop for AtTheEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Whoever floods the control socket keeps no client out.
 #[test]
 fn a_flood_of_questions_keeps_nobody_out() {
     let server = Server::new(&drive(&[]));
     let mut client = server.client();
     let asks = UnixStream::connect(server.folder.path("c")).unwrap();
+    asks.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
     let mut hears = asks.try_clone().unwrap();
-    let done = AtomicBool::new(false);
+    hears.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    let (over, heard) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
+        let _end = AtTheEnd(&over);
         scope.spawn(|| {
-            let lines = b"{}\n".repeat(1000);
+            let lines = b"{}\n".repeat(10_000);
             let mut asks = &asks;
-            while !done.load(Ordering::Relaxed) {
-                if asks.write_all(&lines).is_err() {
-                    break;
-                }
+            while !over.load(Ordering::Relaxed) {
+                // It may be that a part is taken: then the next line is no JSON, and is answered too.
+                let _ = asks.write(&lines);
             }
-            let _ = asks.shutdown(std::net::Shutdown::Both);
         });
-        scope.spawn(move || std::io::copy(&mut hears, &mut std::io::sink()));
+        scope.spawn(|| {
+            let mut piece = vec![0; 1 << 16];
+            while !over.load(Ordering::Relaxed) {
+                let n = hears.read(&mut piece).unwrap_or(0);
+                heard.fetch_add(n as u64, Ordering::Relaxed);
+            }
+        });
+        // It is under way, and goes on meanwhile.
+        let flooded = |beyond: u64| {
+            let end = Instant::now() + Duration::from_secs(60);
+            while heard.load(Ordering::Relaxed) < beyond {
+                assert!(Instant::now() < end, "nothing is answered");
+                std::thread::yield_now();
+            }
+        };
+        flooded(1 << 20);
         for i in 0..50 {
+            let before = heard.load(Ordering::Relaxed);
             client.write(i * PAGE, &[i as u8; PAGE as usize]);
+            flooded(before + 1);
         }
-        done.store(true, Ordering::Relaxed);
     });
     server.end();
 }
