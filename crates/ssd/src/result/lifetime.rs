@@ -208,7 +208,7 @@ pub(crate) fn lifetime<K: Kit>(
             cells.as_ref().zip(at_target).and_then(|(cells, n)| cells.retention(n)),
     });
     let mut value = json!({
-        "simulated": simulated(drive, counts, stats, &verdict, modelled.map(|c| c.counts()), sim),
+        "simulated": simulated(drive, counts, stats, &verdict, modelled.map(crate::device::Cells::counts), sim),
         "why": verdict.why(),
         "waf": waf,
         "host_bytes_per_day": (seconds > 0.0).then(|| all.written / seconds * 86_400.0),

@@ -79,7 +79,7 @@ fn random_waf(physical: f64, logical: f64) -> f64 {
     let round = (physical / logical).max(1.0 + 1e-3);
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..60 {
-        let valid = (low + high) / 2.0;
+        let valid = f64::midpoint(low, high);
         if f64::exp(-(1.0 - valid) * round) > valid {
             low = valid;
         } else {
