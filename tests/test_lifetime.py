@@ -210,8 +210,9 @@ def test_with_little_evidence_there_is_a_range_with_its_reason(
         3000 * result.capacity.physical_bytes / found.range.waf[end] for end in ("low", "high")
     )
     assert (found.range.tbw_bytes.low, found.range.tbw_bytes.high) == pytest.approx((least, most))
-    assert high == pytest.approx(most / found.host_bytes_per_day / 365)
-    # The least counts to the last request only.
+    # The most counts to the request that would be next, the least to the last one only.
+    n = result.provenance.workload.requests
+    assert high == pytest.approx(most / found.host_bytes_per_day / 365 * n / (n - 1))
     assert low == pytest.approx(least / found.host_bytes_per_day / 365, rel=0.05)
     page = lifetime_text.page(result)
     first = " ".join(page.split())

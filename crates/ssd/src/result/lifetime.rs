@@ -165,10 +165,14 @@ pub(crate) fn lifetime<K: Kit>(
     // The same between two write amplifications.
     let asked = drive.years.is_some() && !steady && seconds > 0.0 && all.written > 0.0;
     let bounds = steadiness.range().filter(|_| asked);
-    // Of a short run the collection after its last request is a part.
+    // Of a short run the collection after its last request is a part, and so is the time from its last
+    // request to the next, if there were one.
     let served = (stats.end_ns as f64 * 1e-9).min(seconds);
+    let n =
+        drive.years.as_ref().and_then(|years| years.load).map_or(stats.generated, |l| l.requests);
+    let next = seconds * (1.0 + 1.0 / n.saturating_sub(1).max(1) as f64);
     let hours_of = |waf: f64, seconds: f64| all.physical * seconds / (waf * all.written) / HOUR;
-    let cycles_take = bounds.map(|[low, high]| [hours_of(high, served), hours_of(low, seconds)]);
+    let cycles_take = bounds.map(|[low, high]| [hours_of(high, served), hours_of(low, next)]);
     let range = bounds.zip(cycles_take).map(|(wafs, [least, most])| {
         let ends = |low: Option<f64>, high: Option<f64>| json!({ "low": low, "high": high });
         let years = |cycles: f64, hours: f64| finite(cycles * hours * HOUR / YEAR_SECONDS);
@@ -204,7 +208,7 @@ pub(crate) fn lifetime<K: Kit>(
             cells.as_ref().zip(at_target).and_then(|(cells, n)| cells.retention(n)),
     });
     let mut value = json!({
-        "simulated": simulated(drive, counts, stats, &verdict, modelled.map(|c| c.counts()), sim),
+        "simulated": simulated(drive, counts, stats, &verdict, modelled.map(crate::device::Cells::counts), sim),
         "why": verdict.why(),
         "waf": waf,
         "host_bytes_per_day": (seconds > 0.0).then(|| all.written / seconds * 86_400.0),
