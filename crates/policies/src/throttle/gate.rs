@@ -42,7 +42,8 @@ pub struct Gate {
     /// How long writes were held back in all, those at the same time counted once: by so much the
     /// host runs late.
     shift: Dur,
-    delay: Dur,
+    /// How long writes waited in all, each counted: in ns, which may be more than a clock has.
+    delay: u128,
     /// Programmed, and host pages that entered, in this period and in all.
     programmed: u64,
     pages: u64,
@@ -51,7 +52,7 @@ pub struct Gate {
     writes: u64,
     delayed: u64,
     stopped: u64,
-    stop: Dur,
+    stop: u128,
 }
 
 impl Gate {
@@ -68,7 +69,7 @@ impl Gate {
             expected: 0.0,
             open: Time::ZERO,
             shift: Dur::ZERO,
-            delay: Dur::ZERO,
+            delay: 0,
             programmed: 0,
             pages: 0,
             programmed_total: 0,
@@ -76,7 +77,7 @@ impl Gate {
             writes: 0,
             delayed: 0,
             stopped: 0,
-            stop: Dur::ZERO,
+            stop: 0,
             settings,
         }
     }
@@ -155,8 +156,8 @@ impl Watch for Gate {
             ("writes", self.writes as f64),
             ("delayed_writes", self.delayed as f64),
             ("stopped_writes", self.stopped as f64),
-            ("delay_seconds", self.delay.as_secs_f64()),
-            ("stop_seconds", self.stop.as_secs_f64()),
+            ("delay_seconds", self.delay as f64 * 1e-9),
+            ("stop_seconds", self.stop as f64 * 1e-9),
             ("programmed_bytes", self.programmed_total as f64),
         ];
         if let Machine::Fixed(m) = &self.machine {
@@ -198,17 +199,22 @@ impl Throttle for Gate {
         // for that.
         let left = grant.bytes - self.charged - self.expected;
         let from = now.max(self.open);
+        // A delay may come to more than a clock has, and nothing is held back beyond the target.
+        let last =
+            self.machine.regulator().map_or(Time::MAX, |_| Time::ZERO + self.settings.target);
+        let later =
+            |at: Time, ns: u64| Time::from_ns(at.as_ns().saturating_add(ns)).min(last.max(from));
         let mut entry = from;
         if left <= 0.0 {
             let wait = self.machine.periods_until_more(left) - 1;
-            let begin = self.ends + Dur::ns(wait.saturating_mul(self.period));
+            let begin = later(self.ends, wait.saturating_mul(self.period));
             if begin > entry {
                 self.stopped += 1;
-                self.stop += begin - entry;
+                self.stop += u128::from((begin - entry).as_ns());
                 entry = begin;
             }
         }
-        entry += Dur::from_secs_f64(grant.delay) * pages;
+        entry = later(entry, Dur::from_secs_f64(grant.delay).as_ns().saturating_mul(pages));
         self.open = entry;
         if entry >= self.ends {
             self.outside.push_back(Expected { entry, bytes: expected, pages });
@@ -220,7 +226,7 @@ impl Throttle for Gate {
         }
         if entry > now {
             self.delayed += 1;
-            self.delay += entry - now;
+            self.delay += u128::from((entry - now).as_ns());
             self.shift += entry - from;
         }
         entry
