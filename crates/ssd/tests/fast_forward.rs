@@ -189,3 +189,54 @@ fn an_open_loop_that_piles_up_keeps_its_rate() {
     let limit = 60.0 * f64::from(8 << 20) / 1_200.0;
     within(programmed(&value) / end, limit, 0.03, "bytes per second of the rate");
 }
+
+/// Throttles that are asked for little for years pass over the time at once, however short their periods
+/// are: else this would not end. Writes wait, as a year has little to give to them.
+#[test]
+fn years_of_short_periods_are_passed_over() {
+    for throttle in [
+        "static:period=1ms:target=5y",
+        "dynamic:period=1ms:target=5y",
+        "ready:period=1ms:target=5y:window=1ms",
+        "ready:period=1ms:target=5y:window=1ms:enforcement=pessimistic",
+    ] {
+        let policy = format!("policy throttle={throttle}");
+        let drive = drive_of(SMALL, &["precondition.age=none", &policy, "host.mode=timestamps"]);
+        for gap in [1_000_000, YEAR * 5 / 300] {
+            let requests: Vec<Request> = (0..300).map(|i| write(i * gap, i % 100)).collect();
+            let value = event(&drive, &List::new("writes", requests).unwrap());
+            assert_eq!(value["end"]["state"], "completed", "{policy}");
+            let end = number(&value["simulated_seconds"]);
+            println!("{policy}: {end} s");
+            assert!(end * 1e9 >= (299 * gap) as f64, "{policy}: {end} s");
+        }
+    }
+}
+
+const YEAR: u64 = 365 * 86_400_000_000_000;
+
+/// The fluid model of a life with so many short periods that it takes longer ones is, but for them, that
+/// of the short ones.
+#[test]
+fn longer_steps_are_the_same_life() {
+    for (policy, share) in [
+        // What a period leaves unused is lost, and a longer one leaves less.
+        ("static:target=20min", 0.05),
+        ("dynamic:target=20min:window=20s", 0.01),
+        ("ready:target=20min:window=20s", 0.01),
+    ] {
+        let choice = format!("policy throttle={policy}:period=1ms");
+        let drive = drive_of(SMALL, &["policy wear=hot-cold-swap:slack=2", &choice]);
+        let list = bursts(&drive, 700, 125);
+        let demand = Demand::of(&list, PAGE, 1.0).unwrap();
+        let plan = plan_of(&drive, &demand, 3.0);
+        let of = |periods| {
+            let throttle = plan.throttle.map(|t| t.within(periods, u64::MAX));
+            fast_forward(&Plan { throttle, ..plan.clone() }, &mut |_, _| true).unwrap()
+        };
+        let (fine, coarse) = (of(u64::MAX), of(1_200));
+        assert_eq!((fine.periods, coarse.periods), (1_200_000, 1_200));
+        within(coarse.programmed, fine.programmed, share, policy);
+        within(coarse.served_seconds, fine.served_seconds, share, policy);
+    }
+}

@@ -198,17 +198,22 @@ impl Throttle for Gate {
         // for that.
         let left = grant.bytes - self.charged - self.expected;
         let from = now.max(self.open);
+        // A delay may come to more than a clock has, and nothing is held back beyond the target.
+        let last =
+            self.machine.regulator().map_or(Time::MAX, |_| Time::ZERO + self.settings.target);
+        let later =
+            |at: Time, ns: u64| Time::from_ns(at.as_ns().saturating_add(ns)).min(last.max(from));
         let mut entry = from;
         if left <= 0.0 {
             let wait = self.machine.periods_until_more(left) - 1;
-            let begin = self.ends + Dur::ns(wait.saturating_mul(self.period));
+            let begin = later(self.ends, wait.saturating_mul(self.period));
             if begin > entry {
                 self.stopped += 1;
                 self.stop += begin - entry;
                 entry = begin;
             }
         }
-        entry += Dur::from_secs_f64(grant.delay) * pages;
+        entry = later(entry, Dur::from_secs_f64(grant.delay).as_ns().saturating_mul(pages));
         self.open = entry;
         if entry >= self.ends {
             self.outside.push_back(Expected { entry, bytes: expected, pages });

@@ -81,6 +81,23 @@ impl Settings {
         Self { target, period, pace: Pace::Dynamic { cells, rules } }
     }
 
+    /// The same in steps that are longer, where the target has more periods or windows than these.
+    #[must_use]
+    pub fn within(self, periods: u64, windows: u64) -> Self {
+        let times = |least: f64| least.ceil().max(1.0) as u64;
+        let coarser =
+            times(self.target.as_ns() as f64 / self.period.as_ns() as f64 / periods as f64);
+        let period = self.period * coarser;
+        let Pace::Dynamic { cells, mut rules } = self.pace else { return Self { period, ..self } };
+        let target = (rules.target as f64 / coarser as f64).round().max(1.0) as u64;
+        let window = rules.window.div_ceil(coarser).max(target.div_ceil(windows));
+        let longer = (window * coarser) as f64 / rules.window as f64;
+        rules.history = ((rules.history as f64 / longer) as usize).max(2);
+        rules.period *= coarser as f64;
+        (rules.target, rules.window) = (target, window);
+        Self { period, pace: Pace::Dynamic { cells, rules }, ..self }
+    }
+
     /// The machine for a drive.
     pub fn machine(&self, life: &Life) -> Machine {
         let raw = life.raw_bytes as f64;

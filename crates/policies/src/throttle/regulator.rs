@@ -69,6 +69,9 @@ impl Rules {
     pub const AVERAGE: usize = 16;
 }
 
+/// So many epochs that only pay what is owed are counted one by one.
+const MANY_EPOCHS: u64 = 4096;
+
 /// What a period may do.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Grant {
@@ -155,6 +158,8 @@ pub struct Regulator {
     /// Charged beyond all that epochs before this one were given: what a collection
     /// programmed after the last write was let in. This one pays for it first.
     owed: f64,
+    /// What the last epoch paid of that; nothing, where all is paid.
+    paid: f64,
     /// Epochs that ended, as many as are to be kept.
     ended: Vec<Epoch>,
     kept: usize,
@@ -190,6 +195,7 @@ impl Regulator {
             rests: (rules.capacity == Capacity::Local).then(|| Rests::at_least(cells)),
             price: 1.0,
             owed: 0.0,
+            paid: 0.0,
             ended: Vec::new(),
             kept: 0,
             length: rules.window.min(rules.target).max(1),
@@ -281,8 +287,58 @@ impl Regulator {
             self.now += left;
             self.windows.add(at - (until - self.now) as f64 * self.rules.period, 0.0);
             self.turn();
+            self.pass_quiet(until);
         }
         self.now = until;
+    }
+
+    /// Passes over epochs in which nothing comes, all but the last one before `until`, if one is as the
+    /// other: nothing is expected or to be selected. Only counts change, and what the last one gives the
+    /// next follows from when that is.
+    fn pass_quiet(&mut self, until: u64) {
+        let settled = (self.selected || !self.rules.selects) && self.ended.len() >= self.kept;
+        let expects = self.epoch.predicted != Some(0.0) || self.epoch.delay > 0.0;
+        if !settled || expects || self.recent.iter().any(|bytes| *bytes > 0.0) {
+            return;
+        }
+        let whole = (until.min(self.rules.target) - self.now) / self.length;
+        let most = if self.owed > 0.0 {
+            self.alike_while_owing()
+        } else if self.cut {
+            0
+        } else {
+            u64::MAX
+        };
+        let passed = whole.saturating_sub(1).min(most);
+        if passed == 0 {
+            return;
+        }
+        self.now += passed * self.length;
+        self.epoch.start = self.now;
+        self.misses = 0;
+        self.tally.epochs += passed;
+        self.tally.predictions += passed;
+        self.tally.hits += passed;
+        if self.owed > 0.0 {
+            self.owed -= passed as f64 * self.paid;
+            self.tally.borrowed += if self.cut { passed } else { 0 };
+        }
+    }
+
+    /// Epochs that will pay as much of what is owed as the last one did, if they are many: few are
+    /// counted one by one. What they pay follows the time that has passed, so that a small share of it
+    /// changes nothing.
+    fn alike_while_owing(&self) -> u64 {
+        let pays = self.epoch.capacity() + self.epoch.spare;
+        let steady = (pays - self.paid).abs() <= 1e-3 * self.paid;
+        let borrows = self.rules.enforcement == Enforcement::Optimistic;
+        if !steady || self.paid <= 0.0 || self.cut != borrows {
+            return 0;
+        }
+        // The last of them are counted one by one, too.
+        let owing = ((self.owed - self.epoch.capacity()) / self.paid) as u64;
+        let epochs = owing.saturating_sub(1).min(self.now / self.length / 256);
+        if epochs > MANY_EPOCHS { epochs } else { 0 }
     }
 
     /// Periods, after the current one, until something may be programmed again; `left` is what the
@@ -419,6 +475,7 @@ impl Regulator {
         let borrowed = used > ended.capacity() * (1.0 + 1e-9);
         let borrowed = borrowed && self.rules.enforcement == Enforcement::Optimistic;
         self.owed = (used - ended.capacity() - ended.spare).max(0.0);
+        self.paid = if self.owed > 0.0 { ended.capacity() + ended.spare } else { 0.0 };
         self.tally.borrowed += u64::from(borrowed);
         if ended.used > 0.0 {
             self.price = ended.charged() / ended.used;

@@ -3,7 +3,8 @@
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
 use super::*;
-use kernel::Rng;
+use ftl::Life;
+use kernel::{Dur, Rng};
 use nand::physics::Recovery;
 
 const MB: f64 = 1e6;
@@ -687,4 +688,128 @@ fn an_epoch_pays_what_the_last_one_owes() {
     r.next(3.0);
     // The half that was not used is spread anew: 97.5 MB over 97 periods.
     near(r.grant().bytes, 97.5 / 97.0 * MB);
+}
+
+// ── Idle time ───────────────────────────────────────────────────────────────────────────────────
+
+/// Periods that are passed over at once against the same one by one, to the last digit of the state.
+#[test]
+fn idle_periods_at_once_are_what_the_single_ones_are() {
+    let mut long = 0;
+    for seed in 0..300 {
+        let mut rng = Rng::named(seed, "test/idle");
+        let mut one_of = |n: u32| rng.below(n);
+        let rules = Rules {
+            enforcement: [Enforcement::Optimistic, Enforcement::Pessimistic][one_of(2) as usize],
+            capacity: [Capacity::Guarded, Capacity::Local, Capacity::Paper][one_of(3) as usize],
+            average: 1 + one_of(3) as usize,
+            window: [1, 4, 7][one_of(3) as usize],
+            selects: one_of(3) > 0,
+            misses: 1 + one_of(3),
+            history: 2 + one_of(20) as usize,
+            ..rules(40_000)
+        };
+        let recovery = [None, Some(Recovery::FITTED)][one_of(2) as usize];
+        let mut at_once = Regulator::new(rules, Cells::new(1.0, recovery), 400.0 * MB, 4096.0);
+        at_once.keep_epochs(one_of(3) as usize * 20);
+        let mut singly = at_once.clone();
+        let mut now = 0;
+        while now < 45_000 {
+            let bytes = f64::from(one_of(5) * one_of(5)) * 4096.0;
+            let idle = u64::from([1, 2, 30, 5_000][one_of(4) as usize] + one_of(9));
+            for r in [&mut at_once, &mut singly] {
+                r.demand(now as f64, bytes);
+                r.spend(bytes, bytes / 4096.0);
+            }
+            at_once.skip(idle, (now + idle) as f64);
+            (0..idle).for_each(|i| singly.next((now + i + 1) as f64));
+            now += idle;
+            long += u64::from(idle > 1000);
+            if now < rules.target {
+                assert_eq!(format!("{at_once:?}"), format!("{singly:?}"), "seed {seed}, {now}");
+            }
+        }
+        assert_eq!(at_once.tally(), singly.tally());
+    }
+    assert!(long > 1000, "{long}");
+}
+
+/// Five years in milliseconds are 1.6 * 10^11 epochs: with 2,000 writes among them this ends, also where
+/// each write is worth a million epochs.
+#[test]
+fn five_years_of_milliseconds_are_passed_over() {
+    const YEARS: u64 = 5 * 365 * 86_400_000;
+    for enforcement in [Enforcement::Pessimistic, Enforcement::Optimistic] {
+        for (selects, bytes) in [(false, 4e12), (true, 4e12), (true, 5e8)] {
+            let rules = Rules { enforcement, selects, period: 1e-3, window: 1, ..rules(YEARS) };
+            let mut r = regulator(Rules { history: 65_536, ..rules }, bytes);
+            for write in 1..=2_000 {
+                r.spend(4096.0, 1.0);
+                r.demand((write - 1) as f64 * YEARS as f64 / 2e6, 4096.0);
+                r.skip(YEARS / 2_000, write as f64 * YEARS as f64 / 2e6);
+            }
+            assert_eq!(r.tally().epochs, YEARS);
+            assert_eq!(r.grant(), Grant::FREE);
+        }
+    }
+}
+
+/// A debt of a million epochs is paid in the same time, whether or not they are counted one by one.
+#[test]
+fn a_long_debt_is_paid_when_it_would_be() {
+    for enforcement in [Enforcement::Pessimistic, Enforcement::Optimistic] {
+        for recovery in [None, Some(Recovery::FITTED)] {
+            let rules = Rules { enforcement, window: 1, ..rules(4_000_000) };
+            let mut at_once = Regulator::new(rules, Cells::new(1.0, recovery), 4e12, 4096.0);
+            at_once.skip(1_200_000, 1_200_000.0);
+            let debt = at_once.epoch().capacity() * 1e6;
+            at_once.spend(debt, debt / 4096.0);
+            let mut singly = at_once.clone();
+            let mut now = 1_200_000;
+            let mut paid = false;
+            while now < 3_900_000 {
+                at_once.skip(100_000, (now + 100_000) as f64);
+                (0..100_000).for_each(|i| singly.next((now + i + 1) as f64));
+                now += 100_000;
+                let (a, b) = (at_once.grant().bytes, singly.grant().bytes);
+                let within = |a: f64, b: f64, of: f64| {
+                    assert!((a - b).abs() <= 1e-3 * of, "{enforcement:?}, {now}: {a}, not {b}");
+                };
+                within(a, b, debt);
+                within(at_once.epoch().rate, singly.epoch().rate, singly.epoch().rate);
+                paid |= b > 0.0;
+                assert!(now > 2_000_000 || !paid || enforcement == Enforcement::Optimistic);
+            }
+            assert!(paid);
+            assert_eq!(at_once.tally().epochs, singly.tally().epochs);
+        }
+    }
+}
+
+/// Longer steps spread the same capacity over the same time.
+#[test]
+fn longer_steps_are_of_the_same_life() {
+    let page = Life {
+        raw_bytes: 1 << 30,
+        page_bytes: 4096,
+        cycles: 3000,
+        recovery: Recovery::FITTED,
+        pushes_back: true,
+    };
+    let year = Dur::secs(365 * 86_400);
+    let rules = Rules { window: 1, history: 65_536, ..rules(year.as_ns() / 1_000_000) };
+    let rules = Rules { period: 1e-3, enforcement: Enforcement::Pessimistic, ..rules };
+    let pace = Pace::Dynamic { cells: Counted::Drive, rules };
+    for pace in [pace, Pace::Fixed] {
+        let fine = Settings { target: year, period: Dur::ms(1), pace };
+        assert_eq!(fine.within(u64::MAX, u64::MAX), fine);
+        let coarse = fine.within(1_000_000, 20_000);
+        assert_eq!(coarse.period, Dur::ms(31_536));
+        if let Pace::Dynamic { rules, .. } = coarse.pace {
+            assert_eq!((rules.target, rules.window, rules.history), (1_000_000, 50, 2));
+            near(rules.period, 31.536);
+        }
+        let bytes = |s: &Settings| s.machine(&page).grant().bytes / s.period.as_secs_f64();
+        near(bytes(&coarse), bytes(&fine));
+    }
 }

@@ -79,6 +79,11 @@ pub struct Outcome {
     pub epochs: Vec<Epoch>,
 }
 
+/// Periods and windows of a life, at most: seconds of computing. Where a throttle would have more, its
+/// periods or windows are longer.
+const MOST_PERIODS: u64 = 400_000_000;
+const MOST_WINDOWS: u64 = 4_000_000;
+
 /// Periods between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 22;
 
@@ -119,9 +124,10 @@ pub fn fast_forward(
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Option<Outcome> {
     // Without a throttle nothing happens within a step of the demand.
-    let period = plan.throttle.map_or(plan.demand.step, |t| t.period.as_secs_f64());
+    let throttle = plan.throttle.map(|t| t.within(MOST_PERIODS, MOST_WINDOWS));
+    let period = throttle.map_or(plan.demand.step, |t| t.period.as_secs_f64());
     let periods = (plan.target.as_secs_f64() / period).round().max(1.0) as u64;
-    let mut machine = plan.throttle.map_or(Machine::Free, |t| t.machine(&plan.life));
+    let mut machine = throttle.map_or(Machine::Free, |t| t.machine(&plan.life));
     if let Some(regulator) = machine.regulator_mut() {
         regulator.keep_epochs(plan.epochs);
     }
