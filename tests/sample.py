@@ -100,6 +100,7 @@ def result() -> dict[str, Any]:
             "rmw_reads": 7,
             "skipped_pages": 0,
             "space_wait_max_ns": None,
+            "gc_wait_max_ns": 0,
             "suspends": None,
             "copybacks": None,
             "uncorrectable": 0,

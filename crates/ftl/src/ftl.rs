@@ -269,7 +269,7 @@ impl<K: Kit> Ftl<K> {
         self.policies = policies;
         self.jobs = Jobs::new(&geometry);
         if self.config.gc.paced {
-            self.jobs.pace = Pace::new(geometry.planes());
+            self.jobs.pace = Pace::new(geometry.planes(), self.answers.anywhere);
         }
         self.victims = Victims::new(&self.config);
         self.host_pages = 0;

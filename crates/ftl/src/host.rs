@@ -70,8 +70,7 @@ impl<K: Kit> Ftl<K> {
         if given.is_none() {
             self.jobs.press(Some(dest.plane));
         } else if self.jobs.pace.is_kept() {
-            let takes_more = self.space.writable.get(dest.plane.as_u32() as usize);
-            self.jobs.earn(dest.plane, takes_more, pages);
+            self.jobs.earn(dest.plane, pages);
         }
         given
     }

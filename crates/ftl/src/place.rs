@@ -97,6 +97,7 @@ impl<K: Kit> Ftl<K> {
     fn open_frontier(&mut self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
         if let Some(block) = self.open(plane, stream, tag) {
             self.space.set_frontier(block);
+            self.plan_pace(plane);
             return Some(block);
         }
         let fallback = self.space.demands.streams[stream.index()].fallback?;
@@ -157,6 +158,7 @@ impl<K: Kit> Ftl<K> {
         if self.jobs.pace.is_kept() && self.space.writable.get(plane.as_u32() as usize) {
             self.jobs.pace.relax(plane);
         }
+        self.plan_pace(plane);
         self.jobs.release(self.space_in(plane));
         if self.answers.interests.has(Interests::BLOCK) {
             self.tell(&mut |w| w.on_erase(block, now));

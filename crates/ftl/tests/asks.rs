@@ -623,43 +623,54 @@ fn ahead() -> (Drive, JobId) {
     (ftl, id)
 }
 
-/// Its victim has one valid page of four, so that a page of the host is worth 5/12 of a move: it may move
-/// that page when the host has written three.
+/// As long as a block can be lent the host goes first. Once it has the last one, its four pages are the room,
+/// and the work is the victim's one page and an erase: each page is worth one move, and the third is one more
+/// than the two by which the room is worth more than the work.
 #[test]
-fn a_collector_that_is_ahead_goes_on_with_what_the_host_writes() {
+fn a_collector_goes_before_the_host_when_its_work_is_more_than_the_room_is_worth() {
     let (mut ftl, id) = ahead();
-    for lpn in [4, 5] {
+    while ftl.free_blocks(PlaneId::from_u32(0)) > 1 {
+        let lpn = 4 + ftl.counts().host_pages as u32;
         write(&mut ftl, lpn, Prio::Normal);
         assert_eq!((ftl.take_promoted(), ftl.job(id).background), (None, true));
     }
-    write(&mut ftl, 6, Prio::Normal);
+    // The page that opened the block was the first.
+    write(&mut ftl, 1, Prio::Normal);
+    assert_eq!((ftl.take_promoted(), ftl.job(id).background), (None, true));
+    write(&mut ftl, 2, Prio::Normal);
     assert_eq!((ftl.take_promoted(), ftl.job(id).background), (Some(id), false));
     assert!(matches!(ftl.advance(id, NOW), Action::Read(_)));
 }
 
-/// The collector has earned one move and a quarter of its two, and opens a block for the first: it is ahead
-/// again, and the last free block is collection's own. A page of the host that finds no plane has to wait
-/// for it, and it for nothing.
+/// A collector has opened a block for the last page of its victim, and one is left free. It needs that no
+/// more, and gives one back: where it has a pace, the host may have it.
 #[test]
-fn a_collector_is_not_ahead_of_a_page_that_no_plane_takes() {
-    let marks = GcMarks { start: 4, stop: 4, background_stop: 0, one_by_one: false, paced: true };
-    let mut ftl = drive_with(&[], marks, 0);
-    // Two blocks but for a page, and four victims that keep two of four, but for one.
-    for lpn in [0, 1, 4, 5, 8, 9, 12] {
-        write(&mut ftl, lpn, Prio::Normal);
+fn the_last_block_is_lent_where_collection_does_without_it() {
+    for paced in [false, true] {
+        let marks = GcMarks { start: 4, stop: 4, background_stop: 0, one_by_one: false, paced };
+        let mut ftl = drive_with(&[], marks, 0);
+        write(&mut ftl, 0, Prio::Normal);
+        for lpn in [1, 2] {
+            assert!(ftl.trim(Lpn::from_u32(lpn), NOW));
+        }
+        for lpn in [4, 5, 6, 8] {
+            write(&mut ftl, lpn, Prio::Normal);
+        }
+        let free = |ftl: &Drive| ftl.free_blocks(PlaneId::from_u32(0));
+        let id = ftl.take_ready().expect("two blocks are free");
+        while !matches!(ftl.advance(id, NOW), Action::Read(_)) {}
+        assert!(matches!(ftl.advance(id, NOW), Action::Program { .. }));
+        for lpn in [9, 10, 11] {
+            write(&mut ftl, lpn, Prio::Normal);
+        }
+        assert_eq!(free(&ftl), 1);
+        let (waiting, idle) = (Waiting::nothing(1), BitSet::new(1));
+        let given = ftl.write(Lpn::from_u32(12), Prio::Normal, &waiting, &idle, NOW);
+        assert_eq!((given.is_some(), free(&ftl)), (paced, usize::from(!paced)));
+        assert!(matches!(ftl.advance(id, NOW), Action::Erase(_)));
+        ftl.advance(id, NOW);
+        assert_eq!(free(&ftl), if paced { 1 } else { 2 });
     }
-    let id = ftl.take_ready().expect("two blocks are free");
-    assert_eq!((ftl.advance(id, NOW), ftl.take_promoted()), (Action::Yield, None));
-    write(&mut ftl, 13, Prio::Normal);
-    assert_eq!(ftl.take_promoted(), Some(id));
-    assert!(matches!(ftl.advance(id, NOW), Action::Read(_)));
-    assert!(matches!(ftl.advance(id, NOW), Action::Program { .. }));
-    assert_eq!((ftl.advance(id, NOW), ftl.job(id).background), (Action::Yield, true));
-    assert_eq!((ftl.take_promoted(), ftl.free_blocks(PlaneId::from_u32(0))), (None, 1));
-    let (waiting, idle) = (Waiting::nothing(1), BitSet::new(1));
-    assert_eq!(ftl.write(Lpn::from_u32(2), Prio::Normal, &waiting, &idle, NOW), None);
-    assert_eq!((ftl.take_promoted(), ftl.job(id).background), (Some(id), false));
-    assert!(matches!(ftl.advance(id, NOW), Action::Read(_)));
 }
 
 /// A refresh that takes a block of the same plane does not wait for the host to write, nor for its own end.

@@ -569,7 +569,8 @@ fn every_key_is_there_whatever_ran() {
         (
             "/flash",
             "read program erase padding reprogram gc_erase_by_demand page_latency_ns unmapped_reads \
-                    pending_reads by_level rmw_reads skipped_pages space_wait_max_ns suspends copybacks uncorrectable",
+                    pending_reads by_level rmw_reads skipped_pages space_wait_max_ns gc_wait_max_ns suspends \
+                    copybacks uncorrectable",
         ),
         ("/flash/read", &sources),
         ("/flash/program", &sources),

@@ -358,7 +358,7 @@ const SEEN: &[(&str, &str, &[&str], &str)] = &[
     ("ftl.gc.stop", "closed", &[], "5"),
     ("ftl.gc.background-stop", "open", &[], "6"),
     ("ftl.gc.foreground", "open", &["ftl.gc.stop=8", "workload.requests=9000"], "one"),
-    ("ftl.gc.pace", "closed", &[], "per-write"),
+    ("ftl.gc.pace", "closed", &["ftl.gc.background-stop=6"], "per-write"),
     ("host.mode", "open", &[], "think-time"),
     ("host.speed", "open", &[], "2.0"),
     ("host.queue-depth", "closed", &[], "4"),

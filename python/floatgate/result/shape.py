@@ -66,6 +66,7 @@ def _of_now(value: dict[str, Any]) -> dict[str, Any]:
         end.setdefault("work_left", None)
     if isinstance(flash, dict):
         flash.setdefault("padding", dict(sample()["flash"]["padding"]))
+        flash.setdefault("gc_wait_max_ns", None)
         flash.setdefault("suspends", None)
         flash.setdefault("copybacks", None)
     if isinstance(checks, dict):

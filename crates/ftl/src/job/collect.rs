@@ -1,7 +1,10 @@
 //! Garbage collection: which block is reclaimed next, and for whom.
 
-use super::{Action, JobId, Leaving, Task};
-use crate::{Config, Dest, Ftl, FtlView, Kit, PlaneView, ReadDisturb, Role, StreamId, Victim};
+use super::pace::Need;
+use super::{Action, JobId, Leaving, Task, Then};
+use crate::{
+    Config, Dest, Ftl, FtlView, Kit, PlaneView, RESERVE, ReadDisturb, Role, StreamId, Victim,
+};
 use kernel::{BitSet, Idx, Rng, Time};
 use nand::{BlockId, PlaneId, Source, Tag};
 
@@ -53,16 +56,13 @@ impl Victims {
 impl<K: Kit> Ftl<K> {
     /// Chooses the next block that a collector empties, or ends it. `None`: it has one.
     pub(super) fn next_victim(&mut self, id: JobId, now: Time) -> Option<Action> {
-        let job = self.jobs.get_mut(id);
+        let job = self.jobs.get(id);
         let (plane, tag) = (job.plane, job.tag);
-        let gc = self.config.gc;
-        let target = if job.background { gc.background_stop.max(gc.stop) } else { gc.stop };
         let mut chosen = None;
-        if self.space.is_short(plane, target) {
+        if self.wants_more(id) {
             if let Task::Collect(Collect::Yield) = job.task {
-                job.task = Task::Collect(Collect::Choose);
-                job.background |= gc.one_by_one && !self.space.is_short(plane, gc.start);
-                return Some(Action::Yield);
+                self.jobs.get_mut(id).task = Task::Collect(Collect::Choose);
+                return Some(self.give_way(id));
             }
             let counted = self.reads.are_counted();
             let unprotected = counted.then(|| self.choose_unprotected(plane, tag, now)).flatten();
@@ -77,7 +77,8 @@ impl<K: Kit> Ftl<K> {
             }
             self.jobs.collectors[plane] = None;
             if self.jobs.pace.is_kept() {
-                self.jobs.pace.end(plane);
+                self.jobs.pace.relax(plane);
+                self.plan_pace(plane);
             }
             return Some(Action::Done);
         };
@@ -87,26 +88,125 @@ impl<K: Kit> Ftl<K> {
             let view = FtlView::of(&self.space, &self.map, &self.reads);
             self.policies.read_disturb.on_reclaim(&view, victim, tag)
         };
-        if self.jobs.pace.is_kept() {
-            let blocks = &self.space.blocks;
-            self.jobs.pace.begin(plane, blocks.valid(victim), blocks.gain(victim));
-        }
+        let (valid, gain) = (self.space.blocks.valid(victim), self.space.blocks.gain(victim));
         let needed_by = self.space.needed_by(tag.demand, victim);
         let pages = self.begin_reclaim(victim, dest, needed_by);
         self.jobs.get_mut(id).task = Task::Collect(Collect::Empty(pages));
+        if self.jobs.pace.is_kept() {
+            self.jobs.pace.begin(plane, valid, gain);
+            self.plan_pace(plane);
+        }
         None
     }
 
-    /// Whether a job that is about to move pages gives way to everything else, because the host has
-    /// not written enough to need that: a collector in the foreground, for the host.
+    /// Whether a collector goes on with another victim.
+    pub(super) fn wants_more(&self, id: JobId) -> bool {
+        let (job, gc) = (self.jobs.get(id), self.config.gc);
+        let target = if job.background { gc.background_stop.max(gc.stop) } else { gc.stop };
+        self.space.is_short(job.plane, target)
+    }
+
+    /// A collector lets others go first before it goes on with a victim.
+    pub(super) fn give_way(&mut self, id: JobId) -> Action {
+        let gc = self.config.gc;
+        let job = self.jobs.get_mut(id);
+        job.background |= gc.one_by_one && !self.space.is_short(job.plane, gc.start);
+        Action::Yield
+    }
+
+    // ── The pace ────────────────────────────────────────────────────────────────────────────────
+
+    /// What is free in a plane has changed, or what is collected there: its collector has another
+    /// schedule.
+    pub(crate) fn plan_pace(&mut self, plane: PlaneId) {
+        if self.jobs.pace.is_kept() {
+            let fits = self.victim_fits(plane);
+            self.space.lend_last(plane, fits);
+            let need = self.need(plane);
+            if self.jobs.pace.plan(plane, need) {
+                self.jobs.urge(plane);
+            }
+        }
+    }
+
+    /// Whether what is left of the block that a plane's collector empties has its slots in the open block
+    /// of collection, with pages that wait for others to be programmed with.
+    fn victim_fits(&self, plane: PlaneId) -> bool {
+        let Some(id) = self.jobs.collectors[plane] else { return false };
+        let Task::Collect(Collect::Empty(leaving)) = &self.jobs.get(id).task else { return false };
+        let erased = matches!(leaving.then, Then::Erase(_));
+        let slots = self.space.blocks.valid(leaving.block) + 2 * (self.space.unit() - 1);
+        let rest = self.space.rest(plane, StreamId::GC);
+        erased && leaving.dest == Dest::Stream(StreamId::GC) && slots <= rest
+    }
+
+    /// What a plane's collector has to do until the host can open another block there. `None`: it can
+    /// now.
+    ///
+    /// Collection takes the room in its open block, `rest`, and then blocks. Where `free` are there and
+    /// victims of `v` pages give `g` back each, `k` of them leave a block for the host and one for
+    /// collection as soon as `k g >= (2 - free) n - rest`; the victim that is being emptied gives a whole
+    /// block for what is left of it.
+    #[cold]
+    fn need(&self, plane: PlaneId) -> Option<Need> {
+        let (space, unit) = (&self.space, u64::from(self.space.unit()));
+        if space.lends_to_host(plane) {
+            return None;
+        }
+        let pages = u64::from(space.geometry.pages_per_block());
+        let room = u64::from(space.rest(plane, StreamId::HOST));
+        let (valid, gain) = self.jobs.pace.victim(plane);
+        let Some(id) = self.jobs.collectors[plane].filter(|_| gain > 0) else {
+            // Nobody collects, or is about to take the first victim.
+            return Some(Need { work: 0, room });
+        };
+        let job = self.jobs.get(id);
+        let mut free = (space.free_blocks(plane) + job.load.owed()) as u64;
+        let mut rest = u64::from(space.rest(plane, StreamId::GC));
+        if job.load.owes() && rest == 0 {
+            // The last pages of the block that is owed take a block first.
+            (free, rest) = (free - 1, pages);
+        }
+        if free > RESERVE as u64 {
+            return Some(Need { work: 2 * unit, room });
+        }
+        let left = match &job.task {
+            Task::Collect(Collect::Empty(leaving)) => Some(space.blocks.valid(leaving.block)),
+            _ => None,
+        };
+        let given = left.map_or(free, |_| free + 1).min(2);
+        let taken = (2 - given) * pages + left.map_or(0, u64::from);
+        let lacks = taken.saturating_sub(rest);
+        let victims = lacks.div_ceil(gain.into());
+        // A block is erased in the time of a few programs.
+        let begun = left.map_or(0, |left| u64::from(left) + unit);
+        Some(Need { work: begun + victims * (u64::from(valid) + unit), room })
+    }
+
+    /// Whether a job has a pace to keep: a collector, where there is one.
+    #[inline]
+    pub(super) fn has_pace(&self, id: JobId) -> bool {
+        self.jobs.pace.is_kept() && matches!(self.jobs.get(id).task, Task::Collect(_))
+    }
+
+    /// Whether a collector that is about to move pages gives way to everything else first: it is not late,
+    /// and goes on where a die has nothing else to do.
     #[cold]
     pub(super) fn is_ahead(&mut self, id: JobId, pages: u32) -> bool {
-        let job = self.jobs.get(id);
-        let (plane, for_host) = (job.plane, job.tag.demand == Source::Host);
-        if job.background || !for_host || !matches!(job.task, Task::Collect(_)) {
-            return false;
+        let was = self.jobs.get(id).background;
+        let ahead = self.keep_pace(id);
+        if !ahead || was {
+            let plane = self.jobs.get(id).plane;
+            self.jobs.pace.spend(plane, pages);
         }
-        let ahead = !self.jobs.pace.spend(plane, id, pages);
+        ahead && !was
+    }
+
+    /// A collector that is late goes before the host from now on, and one that is not gives way. Whether it
+    /// does.
+    pub(super) fn keep_pace(&mut self, id: JobId) -> bool {
+        let job = self.jobs.get(id);
+        let ahead = job.tag.demand == Source::Host && !self.jobs.pace.goes_first(job.plane);
         self.jobs.get_mut(id).background = ahead;
         ahead
     }

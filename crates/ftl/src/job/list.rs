@@ -155,23 +155,24 @@ impl<D> Jobs<D> {
             let all = 0..self.geometry.planes() as u32;
             let planes = plane.map_or(all, |plane| plane.as_u32()..plane.as_u32() + 1);
             for plane in planes {
-                let next = self.pace.press(PlaneId::from_u32(plane));
-                self.urge(next);
+                let plane = PlaneId::from_u32(plane);
+                self.pace.press(plane);
+                self.urge(plane);
             }
         }
     }
 
-    /// The host has written pages into a plane, which takes more of them or not: if not, it may be
-    /// that none waits for this plane, and yet all go elsewhere.
+    /// The host has written pages into a plane, and collection has a pace.
     #[cold]
-    pub(crate) fn earn(&mut self, plane: PlaneId, takes_more: bool, pages: u32) {
-        let next = if takes_more { self.pace.earn(plane, pages) } else { self.pace.press(plane) };
-        self.urge(next);
+    pub(crate) fn earn(&mut self, plane: PlaneId, pages: u32) {
+        if self.pace.earn(plane, pages) {
+            self.urge(plane);
+        }
     }
 
-    /// A collector that was ahead of the host is so no more.
-    fn urge(&mut self, collector: Option<JobId>) {
-        if let Some(id) = collector
+    /// The collector of a plane is late: it gives way no more.
+    pub(super) fn urge(&mut self, plane: PlaneId) {
+        if let Some(id) = self.collectors[plane]
             && std::mem::take(&mut self.get_mut(id).background)
         {
             self.promoted.push(id);
@@ -187,11 +188,15 @@ impl<D> Jobs<D> {
             self.ready.push_back(id);
             return;
         };
-        if demand != Source::Host {
-            self.press(Some(plane));
-        }
         let job = self.get_mut(id);
         job.tag.prio = prio.max(job.tag.prio);
+        if self.pace.is_kept() {
+            if demand != Source::Host {
+                self.press(Some(plane));
+            }
+            return;
+        }
+        let job = self.get_mut(id);
         // Idle-time work that has become urgent goes on as a foreground job.
         if std::mem::take(&mut job.background) && !job.waits {
             self.promoted.push(id);

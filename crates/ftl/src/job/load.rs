@@ -46,6 +46,11 @@ impl<D> Load<D> {
         !self.owed.is_empty()
     }
 
+    /// How many blocks do.
+    pub(super) fn owed(&self) -> usize {
+        self.owed.len()
+    }
+
     pub(super) fn copies(&self) -> u32 {
         self.sealed.len() as u32
     }
@@ -89,7 +94,7 @@ impl<K: Kit> Ftl<K> {
         };
         let leaves = |s: &u32| self.map.is_valid(block, *s) && pages.has(*s);
         let slots = (slot..end).filter(leaves).fold(0_u64, |all, s| all | 1 << (s - slot));
-        if self.jobs.pace.is_kept() && self.is_ahead(id, slots.count_ones()) {
+        if self.has_pace(id) && self.is_ahead(id, slots.count_ones()) {
             return Action::Yield;
         }
         if self.jobs.copyback.is_some() {
@@ -233,19 +238,18 @@ impl<K: Kit> Ftl<K> {
     /// enough are free without it.
     #[cold]
     pub(super) fn goes_on(&mut self, id: JobId) -> Option<Action> {
-        let job = self.jobs.get_mut(id);
-        job.doing = Doing::Nothing;
-        let (plane, gc) = (job.plane, self.config.gc);
-        let target = if job.background { gc.background_stop.max(gc.stop) } else { gc.stop };
-        if self.space.is_short(plane, target) {
-            job.background |= gc.one_by_one && !self.space.is_short(plane, gc.start);
-            return Some(Action::Yield);
+        self.jobs.get_mut(id).doing = Doing::Nothing;
+        if self.wants_more(id) {
+            return Some(self.give_way(id));
         }
+        let job = self.jobs.get_mut(id);
+        let plane = job.plane;
         if let Task::Collect(collect) = &mut job.task
             && let Collect::Empty(Leaving { block, .. }) =
                 std::mem::replace(collect, Collect::Choose)
         {
             self.give_back(block);
+            self.plan_pace(plane);
         }
         None
     }

@@ -236,7 +236,7 @@ impl<K: Kit> Ftl<K> {
                         Some(slot) => {
                             pages.cursor = slot;
                             let from = self.space.geometry.ppn(block, slot);
-                            if self.jobs.pace.is_kept() && self.is_ahead(id, 1) {
+                            if self.has_pace(id) && self.is_ahead(id, 1) {
                                 return Action::Yield;
                             }
                             if self.jobs.copyback.is_some() {
@@ -495,6 +495,11 @@ impl<K: Kit> Ftl<K> {
             NextLife::SecondGeneration => Mode::Wom1, // it could have had one, and was not to
         };
         self.space.widen_for(mode);
+        if self.has_pace(id) {
+            self.keep_pace(id);
+            let (plane, unit) = (self.jobs.get(id).plane, self.space.unit());
+            self.jobs.pace.spend(plane, unit);
+        }
         self.jobs.get_mut(id).doing = Doing::Erasing { block, mode, needed_by };
         Action::Erase(block)
     }

@@ -1,42 +1,67 @@
 //! How fast garbage collection goes that the host can wait for: as the host writes.
 //!
-//! A paced collector empties a block while the host fills one. A victim with `v` valid pages of `n`
-//! gives `n - v` back, so each page that the host writes into the plane is worth `v / (n - v)` moves:
-//! the write amplification of that victim, less one. The bucket of a plane gets a quarter more, so
-//! that the block is free before the host needs it. A collector whose bucket is empty is ahead of the
-//! host: it gives way to everything else, and goes on where a die has nothing else to do.
+//! Collection for the host works where a die has nothing else to do, and the host goes first. That is enough
+//! as long as a plane can lend the host a block. Once it cannot, what the host's open block still takes is
+//! the *room*, and the pages to be moved until a block can be lent again are the *work*. From then on each
+//! page that the host writes is worth twice `work / room` moves. So the host still goes first for half of the
+//! room. The collector is *late* once the work is more than the room is worth; then it goes before the
+//! host, by as many moves as the host's pages are worth. No write waits for a whole block of moves.
+//!
+//! Where the host's pages may go to any plane, one that has no room left is passed over. There a
+//! collector goes before the host only if no plane can lend a block, and those of all planes together are late.
+//!
+//! Victims differ, blocks come whole, and collection takes blocks too. So work and room are looked at anew
+//! whenever a victim is taken, and a block is opened or comes free. A page's worth only rises until
+//! the plane can lend again.
 
-use super::JobId;
 use kernel::IndexVec;
 use nand::PlaneId;
 
-/// One move, in the fractions in which moves are earned.
-const MOVE: u64 = 1 << 16;
+/// One move, in the fractions in which moves are counted.
+const MOVE: i64 = 1 << 16;
 
-/// What a plane's collector may do.
-#[derive(Clone, Default)]
-struct Bucket {
-    /// Fractions of moves earned and not spent.
-    earned: u64,
-    /// What a page of the host earns.
-    each: u64,
-    /// No more than this is kept: what the victim takes as a whole.
-    most: u64,
-    /// The host has no room here: there is no pace until it has.
-    pressed: bool,
-    /// The collector, if it is ahead.
-    ahead: Option<JobId>,
+/// What has to be done before the host needs another block, in pages.
+#[derive(Copy, Clone, Default, Debug)]
+pub(super) struct Need {
+    /// Pages to be moved, with those that could be moved while blocks are erased.
+    pub(super) work: u64,
+    /// Pages that the host can write.
+    pub(super) room: u64,
 }
 
-/// The buckets of all planes; none if collection has no pace.
+/// The schedule of a plane's collector.
+#[derive(Copy, Clone, Default)]
+struct Schedule {
+    /// What a page of the host is worth, in fractions of a move. 0: the plane can lend a block, or has no
+    /// room at all.
+    each: i64,
+    /// How much more the room is worth than the work takes. Below zero the collector is late.
+    lead: i64,
+    /// Somebody waits for space here: the collector goes before the host until there is some.
+    pressed: bool,
+    /// The valid pages of the last victim, and what it gave back.
+    victim: (u32, u32),
+    /// The plane cannot lend the host a block.
+    short: bool,
+}
+
+/// The schedules of all planes; none if collection has no pace.
 #[derive(Default)]
 pub(crate) struct Pace {
-    planes: IndexVec<PlaneId, Bucket>,
+    planes: IndexVec<PlaneId, Schedule>,
+    /// The host's pages may go to any of them.
+    anywhere: bool,
+    /// The leads of all planes together.
+    lead: i64,
+    /// How many planes are short.
+    short: usize,
 }
 
 impl Pace {
-    pub(crate) fn new(planes: usize) -> Self {
-        Self { planes: IndexVec::filled(Bucket::default(), planes) }
+    /// Schedules for so many planes; `anywhere`: the host's pages may go to any of them.
+    pub(crate) fn new(planes: usize, anywhere: bool) -> Self {
+        let planes = IndexVec::filled(Schedule::default(), planes);
+        Self { planes, anywhere, lead: 0, short: 0 }
     }
 
     /// Whether collection has a pace at all.
@@ -47,48 +72,64 @@ impl Pace {
 
     /// A collector takes a victim with so many valid pages, which gives so many back.
     pub(super) fn begin(&mut self, plane: PlaneId, valid: u32, gain: u32) {
-        let (valid, gain) = (u64::from(valid), u64::from(gain.max(1)));
-        let bucket = &mut self.planes[plane];
-        bucket.each = (valid * MOVE * 5).div_ceil(gain * 4);
-        bucket.most = valid * MOVE;
-        bucket.earned = bucket.earned.min(bucket.most);
+        self.planes[plane].victim = (valid, gain.max(1));
     }
 
-    /// Whether a collector may move so many pages now; otherwise it is ahead.
-    pub(super) fn spend(&mut self, plane: PlaneId, job: JobId, pages: u32) -> bool {
-        let bucket = &mut self.planes[plane];
-        let lets = bucket.pressed || bucket.earned >= MOVE;
-        if lets {
-            bucket.earned = bucket.earned.saturating_sub(MOVE * u64::from(pages));
-        } else {
-            bucket.ahead = Some(job);
-        }
-        lets
+    /// The valid pages of the last victim, and what it gave back; no pages before the first.
+    pub(super) fn victim(&self, plane: PlaneId) -> (u32, u32) {
+        self.planes[plane].victim
     }
 
-    /// The host writes pages into a plane. Returns the collector that is ahead no more.
-    pub(super) fn earn(&mut self, plane: PlaneId, pages: u32) -> Option<JobId> {
-        let bucket = &mut self.planes[plane];
-        bucket.earned = (bucket.earned + bucket.each * u64::from(pages)).min(bucket.most);
-        bucket.ahead.take_if(|_| bucket.earned >= MOVE)
+    /// What is needed has changed; `None`: the plane can lend a block. Whether the collector goes before the
+    /// host.
+    pub(super) fn plan(&mut self, plane: PlaneId, need: Option<Need>) -> bool {
+        let Need { work, room } = need.unwrap_or_default();
+        let (work, room) = (work.cast_signed() * MOVE, room.cast_signed());
+        let schedule = &mut self.planes[plane];
+        schedule.each = match (schedule.each, work, room) {
+            (_, 0, _) | (_, _, 0) => 0,
+            (0, ..) => 2 * ((work + room - 1) / room),
+            (each, ..) => each.max((work + room - 1) / room),
+        };
+        let lead = room * schedule.each - work;
+        let was_short = std::mem::replace(&mut schedule.short, need.is_some());
+        self.short = self.short + usize::from(need.is_some()) - usize::from(was_short);
+        self.set_lead(plane, lead)
     }
 
-    /// Somebody waits for space in a plane: its collector, which is returned if it was ahead, goes as
-    /// fast as it can.
-    pub(super) fn press(&mut self, plane: PlaneId) -> Option<JobId> {
-        let bucket = &mut self.planes[plane];
-        bucket.pressed = true;
-        bucket.ahead.take()
+    /// The host writes pages into a plane. Whether its collector goes before the host.
+    #[inline]
+    pub(super) fn earn(&mut self, plane: PlaneId, pages: u32) -> bool {
+        let Schedule { lead, each, .. } = self.planes[plane];
+        self.set_lead(plane, lead - each * i64::from(pages))
+    }
+
+    /// So many pages are moved, or could be in the time of what is done instead.
+    pub(super) fn spend(&mut self, plane: PlaneId, pages: u32) {
+        let lead = self.planes[plane].lead + MOVE * i64::from(pages);
+        self.set_lead(plane, lead);
+    }
+
+    fn set_lead(&mut self, plane: PlaneId, lead: i64) -> bool {
+        self.lead += lead - std::mem::replace(&mut self.planes[plane].lead, lead);
+        self.goes_first(plane)
+    }
+
+    /// Whether the collector of a plane goes before the host.
+    pub(super) fn goes_first(&self, plane: PlaneId) -> bool {
+        let Schedule { pressed, lead, .. } = self.planes[plane];
+        let all_late = !self.anywhere || (self.short == self.planes.len() && self.lead < 0);
+        pressed || (lead < 0 && all_late)
+    }
+
+    /// Somebody waits for space in a plane.
+    pub(super) fn press(&mut self, plane: PlaneId) {
+        self.planes[plane].pressed = true;
     }
 
     /// A plane has room for the host again.
     pub(crate) fn relax(&mut self, plane: PlaneId) {
         self.planes[plane].pressed = false;
-    }
-
-    /// A collector has ended: what it did not spend is nobody's.
-    pub(super) fn end(&mut self, plane: PlaneId) {
-        self.planes[plane] = Bucket::default();
     }
 }
 
@@ -96,65 +137,83 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// The host writes what a victim gives back, less what the margin saves: then all its pages may
-    /// have left, and not before, but for the rounding of one move.
+    const PLANE: PlaneId = PlaneId::from_u32(0);
+
+    /// The host goes first for half of its room; from then on each of its pages is worth twice work / room
+    /// moves, and all is moved when it has no room left.
     #[test]
-    fn a_victim_is_empty_before_the_host_has_filled_what_it_gives_back() {
-        let (plane, job) = (PlaneId::from_u32(0), JobId::from_u32(0));
-        for (valid, gain) in [(1, 255), (100, 156), (200, 56), (255, 1), (7, 9)] {
-            let mut pace = Pace::new(1);
-            pace.begin(plane, valid, gain);
-            let (mut moved, mut written) = (0, 0);
-            while moved < valid {
-                if pace.spend(plane, job, 1) {
-                    moved += 1;
-                } else {
-                    written += 1;
-                    pace.earn(plane, 1);
+    fn all_is_moved_when_the_host_has_no_room_left() {
+        for (work, room) in [(1, 255), (100, 156), (255, 1), (7, 9), (4_000, 500)] {
+            let mut pace = Pace::new(1, false);
+            let (mut moved, mut most) = (0, 0);
+            assert!(!pace.plan(PLANE, Some(Need { work, room })));
+            for written in 1..=room {
+                let mut at_once = 0;
+                pace.earn(PLANE, 1);
+                while pace.goes_first(PLANE) {
+                    pace.spend(PLANE, 1);
+                    at_once += 1;
                 }
+                most = most.max(at_once);
+                moved += at_once;
+                assert!(2 * written >= room || moved == 0, "{written} of {room}");
             }
-            let exact = f64::from(gain) * 0.8;
-            let one = f64::from(gain) / f64::from(valid);
-            assert!(
-                (exact - one..=exact + 1.0).contains(&f64::from(written)),
-                "{valid} moves for {gain}: after {written} pages"
-            );
+            assert_eq!(moved, work);
+            assert!(most <= 2 * work.div_ceil(room) + 1, "{most} at once, {work} in {room}");
         }
     }
 
+    /// A new victim makes a page worth more if it has to be, and otherwise what it was.
     #[test]
-    fn whoever_waits_for_space_ends_the_pace() {
-        let (plane, other) = (PlaneId::from_u32(0), PlaneId::from_u32(1));
-        let job = JobId::from_u32(3);
-        let mut pace = Pace::new(2);
-        pace.begin(plane, 10, 10);
-        pace.begin(other, 10, 10);
-        assert!(!pace.spend(plane, job, 1));
-        assert_eq!(pace.earn(other, 1), None);
-        assert_eq!(pace.press(plane), Some(job));
-        assert!((0..10).all(|_| pace.spend(plane, job, 1)));
-        pace.relax(plane);
-        assert!(!pace.spend(plane, job, 1));
-        // A page of the host is worth one move and a quarter.
-        assert_eq!(pace.earn(plane, 1), Some(job));
-        assert!(pace.spend(plane, job, 1));
-        assert!(!pace.spend(plane, job, 1));
-        pace.end(plane);
-        assert_eq!(pace.press(plane), None);
+    fn what_a_page_is_worth_rises_until_a_block_can_be_lent() {
+        let mut pace = Pace::new(1, false);
+        let worth = |pace: &Pace| pace.planes[PLANE].each / MOVE;
+        for (need, each) in [((10, 10), 2), ((10, 5), 2), ((10, 2), 5), ((1, 2), 5)] {
+            let (work, room) = need;
+            pace.plan(PLANE, Some(Need { work, room }));
+            assert_eq!(worth(&pace), each, "{need:?}");
+        }
+        pace.plan(PLANE, None);
+        assert!(worth(&pace) == 0 && !pace.earn(PLANE, 100), "there is no hurry");
+        pace.plan(PLANE, Some(Need { work: 10, room: 10 }));
+        assert_eq!(worth(&pace), 2);
     }
 
-    /// Pages that one command programs are moved together, each for a move, and the first of them may be
-    /// the only one that was earned.
+    /// Whoever waits for space ends the pace of a plane until there is some; so does a plane without room.
     #[test]
-    fn pages_that_are_moved_together_take_a_move_each() {
-        let (plane, job) = (PlaneId::from_u32(0), JobId::from_u32(0));
-        let mut pace = Pace::new(1);
-        pace.begin(plane, 8, 8);
-        // Four pages of the host are worth five moves.
-        pace.earn(plane, 4);
-        assert!(pace.spend(plane, job, 3));
-        assert!(pace.spend(plane, job, 1));
-        assert!(pace.spend(plane, job, 3));
-        assert!(!pace.spend(plane, job, 1));
+    fn a_plane_without_room_has_no_pace() {
+        let mut pace = Pace::new(1, false);
+        pace.press(PLANE);
+        assert!(pace.goes_first(PLANE));
+        pace.relax(PLANE);
+        assert!(!pace.goes_first(PLANE));
+        assert!(pace.plan(PLANE, Some(Need { work: 2, room: 0 })));
+        pace.spend(PLANE, 1);
+        assert!(pace.goes_first(PLANE));
+        pace.spend(PLANE, 1);
+        assert!(!pace.goes_first(PLANE));
+    }
+
+    /// Where pages may go to any plane, one is late alone as long as another can lend a block, or is as far
+    /// ahead.
+    #[test]
+    fn a_plane_that_the_host_can_pass_over_does_not_hurry() {
+        let other = PlaneId::from_u32(1);
+        for anywhere in [false, true] {
+            let mut pace = Pace::new(2, anywhere);
+            let need = Some(Need { work: 10, room: 10 });
+            pace.plan(PLANE, need);
+            // Each page takes two of the ten moves by which the work is less than the room is worth.
+            assert!(!pace.earn(PLANE, 5));
+            assert_eq!(pace.earn(PLANE, 1), !anywhere);
+            pace.plan(other, need);
+            assert_eq!(pace.goes_first(PLANE), !anywhere);
+            assert!(!pace.earn(other, 4));
+            assert_eq!(pace.goes_first(PLANE), !anywhere);
+            assert!(!pace.earn(other, 1));
+            assert!(pace.goes_first(PLANE) && !pace.goes_first(other));
+            pace.plan(other, None);
+            assert_eq!(pace.goes_first(PLANE), !anywhere);
+        }
     }
 }

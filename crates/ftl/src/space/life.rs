@@ -11,8 +11,13 @@ impl<S: Store> Space<S> {
         if spec.cap.is_some_and(|cap| self.planes.share(plane, stream).held >= cap) {
             return None;
         }
-        // The reserve is for what garbage collection moves to its own frontier.
-        let reserve = stream == StreamId::GC && tag.source == Source::Gc;
+        // The reserve is for what garbage collection moves to its own frontier, and for the host where
+        // that does without it.
+        let reserve = match (stream, tag.source) {
+            (StreamId::GC, Source::Gc) => true,
+            (StreamId::HOST, Source::Host) => self.planes.each[plane].lends_last,
+            _ => false,
+        };
         if !reserve && !self.can_lend(plane) {
             return None;
         }
@@ -57,13 +62,23 @@ impl<S: Store> Space<S> {
         self.update_writable(plane);
     }
 
-    /// The open block of a stream, if `tag` may write there: when a plane has its reserve left,
-    /// the frontier of garbage collection is part of it.
+    /// The open block of a stream, if `tag` may write there: when a plane has its reserve left, or may
+    /// lend it, the frontier of garbage collection is part of it.
     #[inline]
     pub(crate) fn frontier(&self, plane: PlaneId, stream: StreamId, tag: Tag) -> Option<BlockId> {
         let open = self.planes.share(plane, stream).frontier;
-        let kept = stream == StreamId::GC && tag.source != Source::Gc && !self.can_lend(plane);
+        let other = stream == StreamId::GC && tag.source != Source::Gc;
+        let kept = other && (!self.can_lend(plane) || self.planes.each[plane].lends_last);
         open.filter(|_| !kept)
+    }
+
+    /// Slots left in the open block of a stream.
+    pub(crate) fn rest(&self, plane: PlaneId, stream: StreamId) -> u32 {
+        self.planes.share(plane, stream).frontier.map_or(0, |block| {
+            let mode = self.array.mode(block);
+            let given = self.layouts.slots_before(mode, self.blocks.written(block));
+            self.layouts.slots(mode) - given
+        })
     }
 
     /// Whether a stream goes on writing the block.

@@ -16,6 +16,8 @@ pub(super) struct Plane {
     pub(super) free: VecDeque<BlockId>,
     /// Reclaiming was needed and found nothing to gain; to be tried again when a page dies.
     pub(super) starved: bool,
+    /// What collection empties fits its open block, so that it does without the last free one.
+    pub(super) lends_last: bool,
 }
 
 /// What a stream has of a plane.
@@ -41,7 +43,7 @@ impl Planes {
     pub(super) fn new(geometry: &Geometry, streams: usize) -> Self {
         let plane = |p: u32| {
             let blocks = geometry.blocks_of(PlaneId::from_u32(p)).map(BlockId::new);
-            Plane { free: blocks.collect(), starved: false }
+            Plane { free: blocks.collect(), starved: false, lends_last: false }
         };
         Self {
             each: IndexVec::from_raw((0..geometry.planes() as u32).map(plane).collect()),
@@ -76,7 +78,22 @@ impl<S: Store> Space<S> {
 
     /// Whether the plane can take a host write.
     pub(super) fn has_room(&self, plane: PlaneId) -> bool {
-        self.planes.share(plane, StreamId::HOST).frontier.is_some() || self.can_lend(plane)
+        self.planes.share(plane, StreamId::HOST).frontier.is_some() || self.lends_to_host(plane)
+    }
+
+    /// Whether the host may open a block in the plane.
+    pub(crate) fn lends_to_host(&self, plane: PlaneId) -> bool {
+        let Plane { free, lends_last, .. } = &self.planes.each[plane];
+        self.can_lend(plane) || (*lends_last && !free.is_empty())
+    }
+
+    /// Whether the plane may lend the host its last free block, as what is being collected needs none and
+    /// gives one back.
+    pub(crate) fn lend_last(&mut self, plane: PlaneId, lends: bool) {
+        let known = &mut self.planes.each[plane].lends_last;
+        if std::mem::replace(known, lends && self.plain) != *known {
+            self.update_writable(plane);
+        }
     }
 
     /// Whether the plane may lend a free block to someone who is not garbage collection: the others

@@ -378,11 +378,11 @@ settings! {
         /// background collection.
         background_stop: u32,
         /// How much is collected at once. "all": until `stop`; "one": a block, the rest in idle
-        /// time, as long as `start` are free.
+        /// time, as long as `start` are free. With `pace` "per-write" both are the same.
         foreground: Foreground,
-        /// How fast the foreground collects for the host. "burst": as fast as it can; "per-write":
-        /// as the host writes, so that a block is free just before it is needed, and as fast as it
-        /// can while a write waits for space.
+        /// How fast collection goes for the host. "burst": as fast as it can; "per-write": as the host
+        /// writes, so that a block is free before it is needed, and as fast as it can while a write
+        /// waits for space. "per-write" needs a `start` or `background-stop` of at least 3.
         pace: Pace => Run,
     }
 

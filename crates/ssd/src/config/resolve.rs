@@ -1,6 +1,8 @@
 //! From settings as written to a drive: multiplied out, checked against each other, nothing open.
 
-use super::drive::{ChannelFirst, Drive, Model, MultiPlane, Program, Recording, Workload, limits};
+use super::drive::{
+    ChannelFirst, Drive, Model, MultiPlane, Pace, Program, Recording, Workload, limits,
+};
 use super::error::{ConfigError, Kind, Log, Mark};
 use super::field::{At, Field, Reach, Word, all, all_of};
 use super::keys::{Choices, EnergySettings, File, Pages, Reliability, Sizes, WorkloadSettings};
@@ -393,6 +395,36 @@ impl Work<'_> {
         let none = "0 (no background collection), or at least `ftl.gc.stop`";
         below(("ftl.gc.background-stop", none), (stop, ""), 1);
         below((stop, "collection ends here"), (start, "before it begins"), 0);
+        self.pace();
+    }
+
+    /// Whether collection that goes as the host writes begins early enough: with fewer free blocks than
+    /// this, it begins when the host opens the last block that it may have. What has to be collected until
+    /// it is full comes in whole victims, which may be more than a block gives time for.
+    fn pace(&self) {
+        const LEAST: u32 = 3;
+        let [start, background] = ["ftl.gc.start", "ftl.gc.background-stop"];
+        let begins = [start, background].map(|path| self.get::<u32>(path));
+        let paced = self.get::<Pace>("ftl.gc.pace") == Some(Pace::PerWrite);
+        if let [Some(first), Some(second)] = begins
+            && paced
+            && first.max(second) < LEAST
+        {
+            let message = "with `ftl.gc.pace = \"per-write\"` collection has to begin while the host may \
+                           still open a block";
+            let marks = [
+                ("ftl.gc.pace", ""),
+                (start, "begins when the host opens the last one"),
+                (background, "and nothing is collected before"),
+            ];
+            let help = format!(
+                "set `{background}` to {LEAST} or more (collection in idle time), or `{start}`; or \
+                 `ftl.gc.pace = \"burst\"`. Victims are collected whole: begun at the last block, the next \
+                 one is not free in time, and a write waits for what is left of a victim"
+            );
+            let error = self.error(Kind::Conflict, message, &marks);
+            self.log.push(ConfigError { help: Some(help), ..error });
+        }
     }
 
     /// How many pages the drive exports.

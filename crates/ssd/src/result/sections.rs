@@ -190,6 +190,7 @@ pub(super) fn flash(
         "rmw_reads": stats.rmw_reads,
         "skipped_pages": counts.skipped,
         "space_wait_max_ns": paced.then_some(waits.space_longest),
+        "gc_wait_max_ns": waits.gc_longest,
         "suspends": drive.suspend.map(|_| json!({
             "program": by_source(&BySource(device.suspends.program)),
             "erase": by_source(&BySource(device.suspends.erase)),

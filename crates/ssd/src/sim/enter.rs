@@ -271,6 +271,11 @@ impl<K: Kit> Sim<K> {
     /// A host page operation is done; with the last one its request is.
     #[inline(always)] // into the loop over what a command has done
     fn page_answered(&mut self, op: u32, owner: Owner) {
+        let PageOp { work, spent: Spent { queue, .. }, .. } = &self.device.ops[op];
+        if *work == Work::Program {
+            let longest = &mut self.waits.stats.gc_longest;
+            *longest = queue[Source::Gc as usize].max(*longest);
+        }
         match owner {
             Owner::Host(id) => {
                 if self.requests.safe.is_some() {

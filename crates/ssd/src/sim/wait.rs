@@ -37,6 +37,9 @@ pub struct WaitStats {
     pub space: u64,
     /// The longest of these waits, in ns.
     pub space_longest: u64,
+    /// The longest that a page which the host wrote waited behind collection, whatever it waited for, in
+    /// ns.
+    pub gc_longest: u64,
     /// Host page reads for the refresh of their block.
     pub refresh: u64,
     /// Host page operations for read-modify-writes of their page, however many go before.
