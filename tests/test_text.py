@@ -121,7 +121,7 @@ def test_a_worn_out_drive_and_a_failed_check_are_seen(result: Result) -> None:
 
 def test_what_is_left_to_do_is_told(result: Result) -> None:
     page = " ".join(text.page(result).split())
-    assert "left to do at the end: 96 page moves and 1 erases, 50.0 ms of die time" in page
+    assert "left to do at the end: page moves 96, erases 1, 50.0 ms of die time" in page
 
 
 def test_colour_only_when_asked_for(result: Result) -> None:
