@@ -223,11 +223,20 @@ def test_a_worn_out_drive_and_a_failed_check_are_seen(result: Result) -> None:
         "state": "worn-out",
         "at_ns": 3_600_000_000_000,
         "reason": "no block left",
+        "work_left": None,
     }
-    result.data["checks"]["passed"] = False
+    result.data["checks"]["passed"] = None
     page = text.page(result)
     assert "Ended at 60.0 min, worn-out: no block left" in page
-    assert "CHECKS FAILED" in page
+    assert "Checks passed, but for those that do not apply" in page
+    assert "left to do" not in page
+    result.data["checks"]["passed"] = False
+    assert "CHECKS FAILED" in text.page(result)
+
+
+def test_what_is_left_to_do_is_told(result: Result) -> None:
+    page = " ".join(text.page(result).split())
+    assert "left to do at the end: page moves 96, erases 1, 50.0 ms of die time" in page
 
 
 def test_colour_only_when_asked_for(result: Result) -> None:

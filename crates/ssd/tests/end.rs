@@ -75,6 +75,9 @@ fn what_is_counted_took_the_time_that_dies_were_busy() {
         let mut source = work.open().expect("it opens");
         sim.run(&mut *source, None, state).expect("it runs");
 
+        // The run ends with the last request, or with the last program of the buffer.
+        let stats = sim.stats();
+        assert_eq!(sim.end().as_ns(), stats.end_ns.max(stats.emptied_ns), "{what}");
         let (dies, units) = (drive.geometry.dies() as u128, drive.geometry.units());
         let (counts, device) = (sim.ftl().counts(), sim.device_stats());
         let planes = u128::from(units.planes);

@@ -198,7 +198,7 @@ def _flash(result: Result, style: Style) -> str:
         facts.append(f"GC erases forced by {_list(demands)}")
     facts += [f"{number(flash[key])} {words}" for key, words in _FLASH_FACTS.items() if flash[key]]
     if (left := result.data["end"]["work_left"]) and left["die_seconds"]:
-        work = f"{number(left['moves'])} page moves and {number(left['erases'])} erases"
+        work = _list({"page moves": left["moves"], "erases": left["erases"]})
         time = duration(left["die_seconds"] * 1e9)
         facts.append(f"left to do at the end: {work}, {time} of die time")
     if facts:
