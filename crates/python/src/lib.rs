@@ -201,7 +201,7 @@ mod _core {
                 "logical_bytes": ssd::capacity(&drive).get(),
                 "page_bytes": page,
             },
-            "warnings": ssd::config::warnings(drive.warnings()),
+            "warnings": drive.warnings(),
         });
         Ok((file, json.to_string()))
     }

@@ -153,7 +153,9 @@ fn no_policy_is_called_idle_where_it_has_all_that_it_needs() {
 fn a_parameter_that_changes_nothing_is_named() {
     let of = |own: &[&str]| -> Vec<String> {
         let drive = on(own).unwrap_or_else(|why| panic!("{own:?}: {why}"));
-        drive.warnings().into_iter().map(|w| w.text).collect()
+        let all = drive.warnings();
+        let text = |w: &Value| w["text"].as_str().unwrap().to_owned();
+        all.as_array().unwrap().iter().map(text).collect()
     };
     let level = |level: &str| of(&[&format!("policy cost=fixed:level={level}")]).len();
     assert_eq!([level("low"), level("medium"), level("high")], [1, 0, 1]);

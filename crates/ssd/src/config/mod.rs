@@ -52,8 +52,6 @@ pub use render::render;
 pub(crate) use resolve::{MOST_UNITS, before_run};
 pub use schema::schema;
 pub use text::Place;
-pub(crate) use warnings::IDLE_POLICY;
-pub use warnings::{Warning, warnings};
 pub use workload::OutOfRange;
 
 use policies::external::Supplier;

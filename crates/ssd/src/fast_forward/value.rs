@@ -3,7 +3,7 @@
 use super::Measured;
 use super::demand::Demand;
 use super::flow::{Outcome, Plan};
-use crate::config::{Drive, warnings};
+use crate::config::Drive;
 use kernel::Dur;
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ pub fn value(
     let life = outcome.worn_out.map_or(target * achievable / outcome.programmed, |(at, _)| at);
     let (rests, locally) = (&outcome.rests, outcome.worn_out_locally);
     let end = |(at, bytes)| json!({ "seconds": at, "programmed_bytes": bytes });
-    let unasked = if measured.is_some() { Vec::new() } else { drive.unasked() };
+    let warnings = measured.map_or_else(|| drive.warnings_unsimulated(), |_| json!([]));
     json!({
         "schema": "floatgate.fast-forward/1",
         "version": env!("CARGO_PKG_VERSION"),
@@ -49,7 +49,7 @@ pub fn value(
             "periods": outcome.periods,
             "periods_with_writes": outcome.computed_periods,
         },
-        "warnings": warnings(unasked),
+        "warnings": warnings,
         "demand": of_demand(plan.demand),
         "waf": plan.waf,
         "page_write_ns": page_write_ns,

@@ -3,7 +3,7 @@
 
 use super::lifetime;
 use super::steady::Steadiness;
-use crate::config::{Drive, HostMode, IDLE_POLICY, MOST_UNITS};
+use crate::config::{Drive, HostMode, MOST_UNITS};
 use crate::host::Overload;
 use crate::sim::{Class, Sim, Stats, WorkLeft};
 use ftl::{Counts, Kit};
@@ -42,7 +42,7 @@ type Rule<K> = fn(&Evidence<'_, K>, Tell<'_>);
 
 fn rules<K: Kit>() -> [Rule<K>; 18] {
     [
-        |e, tell| e.drive.warnings().into_iter().for_each(|w| tell(w.code, w.text)),
+        |e, tell| of_the_drive(e.drive, tell),
         policies_without_requests,
         |e, tell| e.steadiness.warn(tell),
         read_nothing_written,
@@ -65,12 +65,36 @@ fn rules<K: Kit>() -> [Rule<K>; 18] {
 
 /// Every warning of a run.
 pub(super) fn warnings<K: Kit>(evidence: &Evidence<'_, K>) -> Value {
-    let mut all = Vec::new();
-    let mut tell = |code: &str, text: String| all.push(json!({ "code": code, "text": text }));
-    for rule in rules() {
-        rule(evidence, &mut tell);
+    listed(|tell| rules().into_iter().for_each(|rule| rule(evidence, tell)))
+}
+
+/// Warnings as results have them.
+fn listed(all: impl FnOnce(Tell<'_>)) -> Value {
+    let mut list = Vec::new();
+    all(&mut |code, text| list.push(json!({ "code": code, "text": text })));
+    Value::Array(list)
+}
+
+impl Drive {
+    /// What is known before a run: where a setting changes nothing in it, or holds the rest of the
+    /// drive back. A list, as results have it.
+    pub fn warnings(&self) -> Value {
+        listed(|tell| of_the_drive(self, tell))
     }
-    Value::Array(all)
+
+    /// What a fast-forward that simulates nothing warns of.
+    pub(crate) fn warnings_unsimulated(&self) -> Value {
+        listed(|tell| self.unasked().into_iter().for_each(|text| tell("idle-policy", text)))
+    }
+}
+
+fn of_the_drive(drive: &Drive, tell: Tell<'_>) {
+    if let Some(text) = drive.small_buffer() {
+        tell("small-buffer", text);
+    }
+    for text in drive.idle_policies() {
+        tell("idle-policy", text);
+    }
 }
 
 /// Policies that change nothing without requests of a kind that the run had none of.
@@ -88,7 +112,7 @@ fn policies_without_requests<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
             Wanted::Flows if one_flow => "all requests were of one flow",
             Wanted::Urgent | Wanted::Flows => continue,
         };
-        tell(IDLE_POLICY, format!("`{name}` changed nothing in this run: {why}"));
+        tell("idle-policy", format!("`{name}` changed nothing in this run: {why}"));
     }
 }
 
