@@ -570,7 +570,7 @@ fn are_names(line: &[u8]) -> bool {
     let is_name = |field: &[u8]| {
         let first = field.iter().find(|b| !matches!(b, b'"' | b'(' | b'['));
         first.is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_')
-            && !field.iter().any(|b| b.is_ascii_control())
+            && !field.iter().any(u8::is_ascii_control)
     };
     fields().count() >= 3 && fields().all(is_name)
 }

@@ -107,7 +107,7 @@ fn best(
         Format::Csv => (0, 0),
         Format::Ssdsim if decimal => (0, 0),
         Format::Disksim if !decimal => (0, 0),
-        _ => format.visit(Fit { head, whole, options: options }),
+        _ => format.visit(Fit { head, whole, options }),
     };
     let fits: Vec<_> = Format::ALL.iter().map(fit).collect();
     let most = fits.iter().map(|f| f.0).max().expect("the list is not empty");
