@@ -12,11 +12,8 @@ pub(crate) struct Clock {
     said: bool,
     /// Times of the format have fractions.
     decimal: bool,
-    /// Most digits behind a decimal mark.
-    places: u32,
-    fraction: bool,
-    comma: bool,
-    date: bool,
+    /// What stood behind the decimal marks of all of them.
+    marks: Mark,
     /// While no time had a fraction: records with one further column of digits behind the time, with
     /// nothing behind it, and with anything else.
     further: [u64; 3],
@@ -34,10 +31,7 @@ impl Clock {
             power: options.time_unit.unwrap_or(unit).power(),
             said: options.time_unit.is_some(),
             decimal: false,
-            places: 0,
-            fraction: false,
-            comma: false,
-            date: false,
+            marks: Mark::default(),
             further: [0; 3],
         }
     }
@@ -53,11 +47,7 @@ impl Clock {
             Ok(time) => time,
             Err(fault) => return Err(self.unit_hint(fault, fields.is_number())),
         };
-        let Mark { places, fraction, comma, date } = fields.mark();
-        self.places = self.places.max(places);
-        self.fraction |= fraction;
-        self.comma |= comma;
-        self.date |= date;
+        self.marks.add(fields.mark());
         Ok(time)
     }
 
@@ -79,7 +69,7 @@ impl Clock {
         column: &Column,
     ) -> Result<u64, Box<Fault>> {
         let time = self.read(fields, column)?;
-        if !self.fraction {
+        if !self.marks.fraction() {
             self.look_behind(fields.rest());
         }
         Ok(time)
@@ -98,7 +88,11 @@ impl Clock {
     /// Records behind whose whole times stands a column of digits, if these may be the fractions.
     pub(crate) fn cut_fractions(&self) -> Option<u64> {
         let [digits, nothing, other] = self.further;
-        let may_be = !self.said && !self.fraction && !self.date && other == 0 && digits > nothing;
+        let may_be = !self.said
+            && !self.marks.fraction()
+            && !self.marks.date()
+            && other == 0
+            && digits > nothing;
         may_be.then_some(digits)
     }
 
@@ -106,25 +100,25 @@ impl Clock {
     /// `last` are in nanoseconds.
     pub(crate) fn notes(&self, first: u64, last: u64) -> Vec<String> {
         let mut notes = Vec::new();
-        if self.comma {
+        if self.marks.comma() {
             notes.push("the comma in the times was read as a decimal mark".into());
         }
-        if self.date || self.said {
+        if self.marks.date() || self.said {
             return notes;
         }
         let unit = self.unit();
-        if self.decimal && last > first && !self.fraction {
+        if self.decimal && last > first && !self.marks.fraction() {
             notes.push(format!(
                 "every time is a whole number of {unit}, though the format has fractions; \
                  requests with the same number arrive together. If the times are in another unit, \
                  `--time-unit` names it"
             ));
         }
-        if self.power < 9 && self.places > self.power && self.places >= 6 {
+        if self.power < 9 && self.marks.places() > self.power && self.marks.places() >= 6 {
             notes.push(format!(
                 "times have {} digits behind the point, which in {unit} is finer than a nanosecond; \
                  if they are seconds, say `--time-unit s`",
-                self.places
+                self.marks.places()
             ));
         }
         let scale = 10_u64.pow(self.power);

@@ -399,7 +399,9 @@ impl Parser for Csv {
         for (place, role) in columns.list() {
             match place {
                 Place::Number(number) => {
-                    places.iter_mut().for_each(|all| all.push((*number, Role::of(role))));
+                    if let Some(all) = &mut places {
+                        all.push((*number, Role::of(role)));
+                    }
                 }
                 Place::Name(_) => places = None,
             }

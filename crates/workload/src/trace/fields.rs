@@ -74,17 +74,47 @@ pub(crate) struct Fields<'a, const SEPARATOR: u8> {
     mark: Mark,
 }
 
-/// What stood behind the decimal mark of a number.
+/// What stood behind the decimal mark of a number, or of several: as bits, which are quickly put together.
 #[derive(Copy, Clone, Default, Debug)]
-pub(crate) struct Mark {
-    /// So many digits.
-    pub(crate) places: u32,
-    /// Not only zeros.
-    pub(crate) fraction: bool,
+pub(crate) struct Mark(u64);
+
+impl Mark {
+    /// The lowest bits say how many digits there were, one bit for each number of them.
+    const PLACES: u64 = (1 << 41) - 1;
+    /// They were not only zeros.
+    const FRACTION: u64 = 1 << 48;
     /// It is a comma.
-    pub(crate) comma: bool,
+    const COMMA: u64 = 1 << 49;
     /// The number is a date and a time of day.
-    pub(crate) date: bool,
+    const DATE: u64 = 1 << 50;
+
+    #[inline(always)]
+    fn new(places: usize, fraction: bool) -> Self {
+        Self((1 << places.min(40)) | (u64::from(fraction) * Self::FRACTION))
+    }
+
+    #[inline(always)]
+    pub(crate) fn add(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    /// Most digits.
+    pub(crate) fn places(self) -> u32 {
+        (self.0 & Self::PLACES).checked_ilog2().unwrap_or(0)
+    }
+
+    #[inline(always)]
+    pub(crate) fn fraction(self) -> bool {
+        self.0 & Self::FRACTION > 0
+    }
+
+    pub(crate) fn comma(self) -> bool {
+        self.0 & Self::COMMA > 0
+    }
+
+    pub(crate) fn date(self) -> bool {
+        self.0 & Self::DATE > 0
+    }
 }
 
 /// What a field is, for messages.
@@ -232,8 +262,7 @@ impl<'a, const SEPARATOR: u8> Fields<'a, SEPARATOR> {
                 }
                 self.at += 1;
             }
-            self.mark.places = (self.at - behind) as u32;
-            self.mark.fraction = fraction > 0;
+            self.mark = Mark::new(self.at - behind, fraction > 0);
         }
         let value = whole.and_then(|whole| {
             let scaled = whole.checked_mul(10_u64.pow(power))?;
@@ -362,9 +391,10 @@ fn unusual_decimal(
     let field = begun.field();
     let (value, mark) = if let Some(n) = numbers::scaled(field, power) {
         let fraction = n.value % 10_u64.pow(power) > 0;
-        (n.value, Mark { places: n.places, fraction, comma: n.comma, date: false })
+        let comma = u64::from(n.comma) * Mark::COMMA;
+        (n.value, Mark(Mark::new(n.places as usize, fraction).0 | comma))
     } else if let Some((value, fraction)) = numbers::iso(field) {
-        (value, Mark { places: 0, fraction, comma: false, date: true })
+        (value, Mark(Mark::new(0, fraction).0 | Mark::DATE))
     } else {
         return Err(fault(begun, column));
     };

@@ -341,7 +341,7 @@ impl<P: Parser> Reader<P> {
     #[inline]
     fn next(&mut self) -> Result<Option<Met>, TraceError> {
         if let Some(met) = self.held.take() {
-            return Ok(Some(self.as_requests(met)));
+            return Ok(Some(if met.raw.len > LONGEST { self.first_part(met) } else { met }));
         }
         loop {
             let Some(met) = self.next_in_window()? else { return Ok(None) };
@@ -353,20 +353,19 @@ impl<P: Parser> Reader<P> {
                     let raw = Raw::flush(raw.time, raw.device);
                     return Ok(Some(Met { raw, ..met }));
                 }
-                return Ok(Some(self.as_requests(met)));
+                if raw.len > LONGEST {
+                    return Ok(Some(self.first_part(met)));
+                }
+                return Ok(Some(met));
             }
             let fault = self.backwards(&raw);
             self.refuse(number, fault)?;
         }
     }
 
-    /// A record, or the first part of one that is larger than a request; the rest is held.
-    #[inline(always)]
-    fn as_requests(&mut self, met: Met) -> Met {
-        if met.raw.len <= LONGEST { met } else { self.first_part(met) }
-    }
-
+    /// The first part of a record that is larger than a request; the rest is held.
     #[cold]
+    #[inline(never)]
     fn first_part(&mut self, mut met: Met) -> Met {
         let len = piece(met.raw.op, met.raw.len);
         if len == met.raw.len {
@@ -425,30 +424,34 @@ impl<P: Parser> Reader<P> {
             } else {
                 self.parser.parse(record.bytes)
             };
-            let parsed = match parsed {
+            let fault = match parsed {
                 Ok(Some(raw)) => match self.met(raw, number) {
                     None => continue,
                     met => return Ok(met),
                 },
-                Err(fault) if P::CUT == Cut::Lines => {
-                    // Nothing was read so far.
-                    let first = self.origin.is_none()
-                        && self.waiting.is_empty()
-                        && self.skipped + self.others == 0;
-                    let (parser, copy) = (&mut self.parser, &mut self.copy);
-                    let (again, quoted) = look_again(parser, record.bytes, first, fault, copy);
-                    self.quoted |= quoted;
-                    again
+                Ok(None) => {
+                    self.idle += 1;
+                    continue;
                 }
-                parsed => parsed,
+                Err(fault) => fault,
             };
-            match parsed {
+            let (again, quoted) = if P::CUT == Cut::Lines {
+                // Nothing was read so far.
+                let first = self.origin.is_none()
+                    && self.waiting.is_empty()
+                    && self.skipped + self.others == 0;
+                look_again(&mut self.parser, record.bytes, first, fault, &mut self.copy)
+            } else {
+                (Err(fault), false)
+            };
+            self.quoted |= quoted;
+            match again {
+                Ok(None) => self.idle += 1,
                 Ok(Some(raw)) => {
                     if let Some(met) = self.met(raw, number) {
                         return Ok(Some(met));
                     }
                 }
-                Ok(None) => self.idle += 1,
                 Err(fault) => self.refuse(number, fault)?,
             }
         }
@@ -513,6 +516,8 @@ impl<P: Parser> Reader<P> {
 }
 
 /// Reads a line without its quotes.
+#[cold]
+#[inline(never)]
 fn unquoted<P: Parser>(
     parser: &mut P,
     line: &[u8],
@@ -528,6 +533,7 @@ fn unquoted<P: Parser>(
 /// Looks at a line again that does not read: programs write marks, comments, quotes and names of columns
 /// where a format has none. `first`: nothing was read before. Also says whether the line has quotes.
 #[cold]
+#[inline(never)]
 fn look_again<P: Parser>(
     parser: &mut P,
     line: &[u8],
@@ -565,7 +571,7 @@ fn are_names(line: &[u8]) -> bool {
     let is_name = |field: &[u8]| {
         let first = field.iter().find(|b| !matches!(b, b'"' | b'(' | b'['));
         first.is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_')
-            && !field.iter().any(|b| b.is_ascii_control())
+            && !field.iter().any(u8::is_ascii_control)
     };
     fields().count() >= 3 && fields().all(is_name)
 }

@@ -175,7 +175,7 @@ pub(crate) fn most(op: Op) -> u64 {
 #[cold]
 pub(crate) fn piece(op: Op, len: u64) -> u64 {
     match op {
-        Op::Trim if len <= u64::from(u32::MAX) => len,
+        Op::Trim if u32::try_from(len).is_ok() => len,
         Op::Trim => 2 * LONGEST,
         _ => len.min(LONGEST),
     }

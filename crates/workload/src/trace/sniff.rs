@@ -107,7 +107,7 @@ fn best(
         Format::Csv => (0, 0),
         Format::Ssdsim if decimal => (0, 0),
         Format::Disksim if !decimal => (0, 0),
-        _ => format.visit(Fit { head, whole, options: options }),
+        _ => format.visit(Fit { head, whole, options }),
     };
     let fits: Vec<_> = Format::ALL.iter().map(fit).collect();
     let most = fits.iter().map(|f| f.0).max().expect("the list is not empty");
@@ -117,16 +117,22 @@ fn best(
 
 /// What to do with a file that would read with other bytes between its columns; `None`: it would not.
 fn with_other_separators(head: &[u8], whole: bool, options: &ReadOptions) -> Option<String> {
-    [(b';', b',', "';' ','"), (b'\t', b',', "'\\t' ','"), (b',', b' ', "',' ' '")]
-        .into_iter()
-        .find_map(|(from, to, words)| {
-            let head: Vec<u8> = head.iter().map(|b| if *b == from { to } else { *b }).collect();
-            let lines = records(&head, whole, Cut::Lines);
-            let (most, of, best) = best(&head, whole, &lines, options);
-            let [format] = best[..] else { return None };
-            (most > 0 && 2 * most >= of)
-                .then(|| format!("with other separators it is {format}: `tr {words} < FILE > NEW`"))
+    const OTHERS: [(u8, u8, &str, &str); 3] = [
+        (b';', b',', "commas", "';' ','"),
+        (b'\t', b',', "commas", "'\\t' ','"),
+        (b',', b' ', "blanks", "',' ' '"),
+    ];
+    OTHERS.into_iter().find_map(|(from, to, named, words)| {
+        let head: Vec<u8> = head.iter().map(|b| if *b == from { to } else { *b }).collect();
+        let (most, of, best) = best(&head, whole, &records(&head, whole, Cut::Lines), options);
+        let [format] = best[..] else { return None };
+        (most > 0 && 2 * most >= of).then(|| {
+            format!(
+                "with {named} between its columns it reads as {format}: `tr {words} < FILE > NEW`; \
+                 `--columns` describes another table"
+            )
         })
+    })
 }
 
 fn unknown(
