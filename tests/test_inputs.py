@@ -377,3 +377,40 @@ def test_what_the_system_refuses_anywhere_is_a_message(
         monkeypatch.undo()
         assert ended.value.code == 2
         assert capsys.readouterr().err.startswith(said)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["report", "stored", "-o", "X.html"],
+        ["view", "stored", "-o", "X.html"],
+        ["trace", "convert", "zipf", "--first", "10", "-o", "X.parquet", "--force"],
+        ["config", "convert", "drive.xml", "-o", ".", "--force"],
+        ["trace", "describe", "zipf", "--first", "10", "--plot", "X.html"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+@pytest.mark.parametrize("kind", ["pipe", "socket", "link to a pipe"])
+def test_nothing_but_a_regular_file_is_replaced(
+    kind: str, words: list[str], things: dict[str, Path], tmp_path: Path
+) -> None:
+    """A file takes its name by a rename, which would put it in the place of a device as well."""
+    name = next((word for word in words if word.startswith("X.")), "drive.toml")
+    place = tmp_path / name
+    (tmp_path / "drive.xml").write_text(EXAMPLES["ssdconfig.xml"])
+    (tmp_path / "stored").symlink_to(things["result folder"])
+    with socket.socket(socket.AF_UNIX) as bound:
+        if kind == "socket":
+            bound.bind(os.path.relpath(place))
+        elif kind == "pipe":
+            os.mkfifo(place)
+        else:
+            os.mkfifo(tmp_path / "pipe")
+            place.symlink_to("pipe")
+        before = place.lstat()
+        ((code, out, err),) = carried_out([words], tmp_path)
+    assert (code, out) == (2, ""), err
+    assert f"{name}: this is a pipe, a socket or a device" in err
+    after = place.lstat()
+    assert (before.st_ino, before.st_mode) == (after.st_ino, after.st_mode)
+    assert not [path for path in tmp_path.iterdir() if "unfinished" in path.name]

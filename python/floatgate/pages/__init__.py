@@ -9,7 +9,7 @@ from pathlib import Path
 
 from floatgate.mistakes import FileError, PackageError
 from floatgate.pages.terms import Terms
-from floatgate.result.files import reason, replace
+from floatgate.result.files import in_the_way, reason, replace
 
 SHAPES_RESULTS = False
 
@@ -50,10 +50,14 @@ def check(path: Path) -> None:
     """
     need_packages()
     folder = path.absolute().parent
-    if path.is_dir():
-        raise FileError(f"{path}: this is a folder; expected the name of a file for the page")
+    _check_place(path)
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise FileError(f"{path}: no page can be written here, `{folder}` is no writable folder")
+
+
+def _check_place(path: Path) -> None:
+    if (what := in_the_way(path)) is not None:
+        raise FileError(f"{path}: this is {what}; expected the name of a file for the page")
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -62,6 +66,7 @@ def write(path: Path, content: str | bytes) -> Path:
     Raises:
         InputError: It cannot be written.
     """
+    _check_place(path)
     try:
         replace(path, content)
     except OSError as error:

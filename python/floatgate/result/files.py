@@ -50,6 +50,20 @@ def json_of(path: Path, what: str, **how: Any) -> Any:
         raise InputError(f"{path}: this is no JSON ({error}); expected {what}") from None
 
 
+def in_the_way(path: Path) -> str | None:
+    """What is in the place of a new file and is never replaced, in words; None: nothing is.
+
+    A new file takes its name by a rename, which would put it in the place of a device for good.
+    """
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return None
+    if stat.S_ISREG(mode):
+        return None
+    return "a folder" if stat.S_ISDIR(mode) else "a pipe, a socket or a device"
+
+
 def replace(path: Path, text: str | bytes) -> None:
     """Writes a file, which appears whole or not at all.
 

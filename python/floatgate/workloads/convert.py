@@ -14,7 +14,7 @@ from floatgate import engine
 from floatgate.engine import InputError, TableFile
 from floatgate.mistakes import FileError, NoFileError
 from floatgate.policy.finder import Finder
-from floatgate.result.files import reason, settle
+from floatgate.result.files import in_the_way, reason, settle
 from floatgate.settings import Settings, pairs
 from floatgate.workloads.parquet import METADATA, SCHEMA
 from floatgate.workloads.reading import Reading, how_to_read, takes_reading
@@ -97,8 +97,8 @@ def convert(
 def _check(place: Path, *, force: bool) -> None:
     if place.suffix != ".parquet":
         raise InputError(f"{place}: expected a name that ends in .parquet")
-    if place.is_dir():
-        raise FileError(f"{place}: this is a folder; expected the name of a file")
+    if (what := in_the_way(place)) is not None:
+        raise FileError(f"{place}: this is {what}; expected the name of a file")
     if place.exists() and not force:
         raise FileError(f"{place}: there is such a file already; `--force` replaces it")
     if not place.parent.is_dir():
