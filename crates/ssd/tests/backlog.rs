@@ -204,7 +204,7 @@ const CASES: &[Case] = &[
     ),
     case("planes", &["geometry.planes-per-die=4", "ftl.multi-plane=any"], mixed),
     case("all sorts", &[], all_sorts),
-    case(FLOWS, &["policy arbitration=weighted", "host.queue-limit=8"], wide),
+    case(FLOWS, &["policy arbitration=weighted", "host.queue-limit=8"], mixed),
     case("idle work", &["ftl.gc.background-stop=6", "policy wear=hot-cold-swap"], all_sorts),
 ];
 

@@ -165,7 +165,7 @@ fn steps_beyond(from: f64, step: f64, at: f64) -> (f64, u64) {
         // Up to here sums have this exponent; a step that is rounded to an even digit is not like the next.
         let end = f64::from_bits((sum.to_bits() >> 52 << 52) + (1 << 52));
         let room = ((end.min(at) - sum) / adds) as u64;
-        if room > 4 && again < end && again - next == adds {
+        if room > 4 && again < end && (again - next).to_bits() == adds.to_bits() {
             let many = (room - 2) as f64;
             sum += many * adds;
             steps += room - 2;
