@@ -508,7 +508,7 @@ def test_the_search_says_which_drive_of_how_many_it_runs(
     assert len(most) == 1
     assert len(lines) <= most.pop() <= 14
     for n, line in enumerate(lines):
-        assert line.startswith(f"candidate {n + 1} of at most ")
+        assert line.startswith(f"advice {n + 1} of at most ")
     assert "a spare factor of" in lines[0]
     assert "blocks in a plane" in lines[-1]
     done = floatgate("lifetime", "ready-32g", "random-write", *words, "--target", target, "--quiet")
@@ -528,7 +528,7 @@ def test_on_a_terminal_the_line_of_progress_names_the_candidate(
     progress.candidate(3, 11, "a spare factor of 0.2")
     progress("running", 50, 100, 10**9)
     line = screen.getvalue().rpartition("\033[K")[2]
-    assert line.startswith("candidate 3 of at most 11: a spare factor of 0.2  running  50 %")
+    assert line.startswith("advice 3 of at most 11: a spare factor of 0.2  running  50 %")
     assert "\n" not in screen.getvalue()
     assert len(line) < shutil.get_terminal_size().columns
 
