@@ -263,6 +263,25 @@ def test_more_of_a_trace_gives_years_within_the_range_of_less(drive: str, tmp_pa
     assert low <= long.rated.years <= high
 
 
+@pytest.mark.parametrize(
+    ("drive", "enough"), [("c-mlc64", 400_000), ("modern-tlc-small", 1_000_000)]
+)
+def test_a_drive_that_sets_the_pace_has_the_years_of_a_long_run_in_its_range(
+    drive: str, enough: int
+) -> None:
+    """Without times the first requests are taken quickly, before anything is collected."""
+    own = {"geometry.blocks-per-plane": 24, "ftl.spare-factor": 0.4}
+    short, long = (
+        floatgate.lifetime(drive, "random-write", set=own | {"workload.requests": n}).lifetime
+        for n in (5_000, enough)
+    )
+    assert long.why is None
+    if short.why is None:
+        assert short.rated.years == pytest.approx(long.rated.years, rel=0.06)
+    else:
+        assert short.range.years.low <= long.rated.years <= short.range.years.high
+
+
 def test_the_page_says_how_much_of_the_workload_it_is_from(tmp_path: Path) -> None:
     order = random.Random(1)
     pages = [order.randrange(11_000) for _ in range(3_000)]

@@ -7,7 +7,7 @@
 
 use super::sections::of_sources;
 use super::steady::{Steadiness, Verdict};
-use crate::config::{Drive, Recovery};
+use crate::config::{Drive, HostMode, Recovery};
 use crate::device::{CellCounts, DeviceStats, effective, steps};
 use crate::run::capacity;
 use crate::sim::{Sim, Stats};
@@ -19,6 +19,10 @@ use nand::{BlockId, Level};
 use serde_json::{Map, Value, json};
 
 const HOUR: f64 = 3600.0;
+/// Collection takes reads and erases beside its programs, and bouts of it fall into a short run or not:
+/// the pace of a drive that sets it itself is known to the first factor if collection ran in the whole
+/// run, else to the second.
+const OWN_PACE: [f64; 2] = [1.1, 1.5];
 
 /// A class of drives in JESD218: how long data must keep without power at the end of the rated
 /// cycles, and how many uncorrectable errors for each bit read are allowed.
@@ -172,7 +176,15 @@ pub(crate) fn lifetime<K: Kit>(
         drive.years.as_ref().and_then(|years| years.load).map_or(stats.generated, |l| l.requests);
     let next = seconds * (1.0 + 1.0 / n.saturating_sub(1).max(1) as f64);
     let hours_of = |waf: f64, seconds: f64| all.physical * seconds / (waf * all.written) / HOUR;
-    let cycles_take = bounds.map(|[low, high]| [hours_of(high, served), hours_of(low, next)]);
+    let drive_sets_the_pace = drive.host.mode != HostMode::Timestamps || sim.overload().is_some();
+    let cycles_take = bounds.map(|[low, high]| {
+        let (least, most) = (hours_of(high, served), hours_of(low, next));
+        // A drive that is written as fast as it can programs as much whatever it is for: with more to
+        // move, less is written. The run's own rate of programs then counts, too.
+        let own = waf.filter(|_| drive_sets_the_pace).map(|waf| hours_of(waf, seconds));
+        let known = OWN_PACE[usize::from(!steadiness.collected())];
+        own.map_or([least, most], |own| [least.min(own / known), most.max(own * known)])
+    });
     let range = bounds.zip(cycles_take).map(|(wafs, [least, most])| {
         let ends = |low: Option<f64>, high: Option<f64>| json!({ "low": low, "high": high });
         let years = |cycles: f64, hours: f64| finite(cycles * hours * HOUR / YEAR_SECONDS);
@@ -209,7 +221,14 @@ pub(crate) fn lifetime<K: Kit>(
     });
     let mut value = json!({
         "simulated": simulated(drive, counts, stats, &verdict, modelled.map(crate::device::Cells::counts), sim),
-        "why": verdict.why(),
+        "why": verdict.why().map(|why| {
+            let also = if range.is_some() && drive_sets_the_pace {
+                ", and a drive that is written as fast as it can is slower the more it collects"
+            } else {
+                ""
+            };
+            format!("{why}{also}")
+        }),
         "waf": waf,
         "host_bytes_per_day": (seconds > 0.0).then(|| all.written / seconds * 86_400.0),
         "cycle_hours": cycle_hours,

@@ -170,10 +170,8 @@ impl<'a> Steadiness<'a> {
         high = (high * self.in_idle_time()).min(self.most().max(high));
         high *= self.padded * (1.0 + STEADY);
         let halves = self.halves.unwrap_or_default();
-        // What was measured in time is evidence, too, if it is the mean of several bouts of collection:
-        // planes that are written in turn have theirs at the same time.
-        let bouts = ENOUGH.max(BOUTS * self.drive.geometry.planes() as u64);
-        if halves.iter().all(|half| half.reclaimed >= bouts) {
+        // What was measured in time is evidence, too.
+        if self.collected() {
             for waf in halves.map(|half| half.waf_pages()) {
                 low = low.min(waf * (1.0 - STEADY));
                 high = high.max(waf * (1.0 + STEADY));
@@ -181,6 +179,13 @@ impl<'a> Steadiness<'a> {
         }
         // Nothing programs less than what the host writes.
         Some([low.max(self.padded), high].map(|waf| self.in_bytes(waf)))
+    }
+
+    /// Whether each half of the run has the mean of several bouts of collection: planes that are
+    /// written in turn have theirs at the same time.
+    pub(crate) fn collected(&self) -> bool {
+        let bouts = ENOUGH.max(BOUTS * self.drive.geometry.planes() as u64);
+        self.halves.is_some_and(|halves| halves.iter().all(|half| half.reclaimed >= bouts))
     }
 
     /// The same as ageing by the workload showed it, in pages.
