@@ -294,7 +294,10 @@ impl Scenario {
 fn cut_everywhere(settings: &[&str], keeps_answered: bool, fault: Fault) -> (u64, Option<String>) {
     let drive = drive(settings);
     let mut whole = Scenario::new(&drive, fault);
-    let steps = (0..).take_while(|_| whole.step()).count() as u64;
+    let mut steps = 0;
+    while whole.step() {
+        steps += 1;
+    }
     if fault == Fault::None {
         let counts = whole.core.session().sim().ftl().counts();
         println!("{settings:?}: {steps} cuts, {} erases", counts.erase.total());

@@ -234,7 +234,7 @@ fn workload(case: &Case, drive: &Drive, size: u64, all: u64) -> Box<dyn Workload
     }
     let parts = (0..2).map(|flow| Part {
         flow: Some((format!("flow {flow}"), 1 + flow)),
-        ..Part::new(list(all.iter().skip(flow as usize).step_by(2).cloned().collect()))
+        ..Part::new(list(all.iter().skip(flow as usize).step_by(2).copied().collect()))
     });
     Box::new(Merge::new("flows", parts.collect()).expect("two flows"))
 }

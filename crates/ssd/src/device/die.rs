@@ -392,7 +392,9 @@ mod tests {
                         let all =
                             model.extract_if((lane, 0)..(lane + 1, 0), |(_, s), _| s % 2 == 0);
                         assert_eq!(taken, all.map(|(_, id)| id).collect::<Vec<_>>());
-                        taken.into_iter().for_each(|id| ops.remove(id));
+                        for id in taken {
+                            ops.remove(id);
+                        }
                         continue;
                     }
                     _ => {
