@@ -71,11 +71,19 @@ def lifetime(
     write amplification: one value, or a range with its reason. Where the target is not reached,
     throttles and other drives that reach it are found after the answer is printed.
     """
-    from floatgate.cli.progress import Progress
-    from floatgate.life.lifetime import lifetime_data
+    from floatgate.cli.progress import Progress, stages
+    from floatgate.life.lifetime import in_use, lifetime_data
+    from floatgate.runs.run import resolve
     from floatgate.text import lifetime as lifetime_text
 
+    def ahead() -> list[str]:
+        age = resolve(drive, policy=policy, set=set, seed=seed)["precondition"]["age"]
+        own = [*set, *in_use(age, set)]
+        found = stages(resolve(drive, policy=policy, set=own, seed=seed))
+        return [*found, "advice"] if advice else found
+
     with Progress(quiet=quiet, as_json=as_json) as progress:
+        progress.plan(ahead)
         result = floatgate.lifetime(
             drive,
             workload,
@@ -92,6 +100,7 @@ def lifetime(
     def search() -> Advice:
         own = set if target is None else [*set, f"reliability.target={target}"]
         with Progress(quiet=quiet, as_json=as_json) as progress:
+            progress.plan(ahead)
             return floatgate.advise(
                 result,
                 drive,
