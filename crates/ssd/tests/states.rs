@@ -205,7 +205,8 @@ fn an_interrupted_ageing_is_resumed() {
             let made = generator(&drive, "zipf").unwrap();
             let mut damaged = Memory { states: memory.states.clone(), ..Memory::default() };
             let report = run(&drive, made, &mut memory, &mut |p| {
-                first = first.or(matches!(p.stage, Stage::Filling | Stage::Ageing).then_some(p.done));
+                first =
+                    first.or(matches!(p.stage, Stage::Filling | Stage::Ageing).then_some(p.done));
                 true
             });
             assert_eq!(without_timing(report.unwrap().value()), cold, "{own:?} {calls}");
