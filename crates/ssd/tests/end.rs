@@ -1,6 +1,8 @@
 //! Counts and time of one interval? What a run counts against the time in which it was done, whatever is
 //! under way or left to do when the run ends.
 
+#![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
+
 mod common;
 
 use common::{count, drive, generate, number};

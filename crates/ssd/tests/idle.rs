@@ -107,7 +107,7 @@ fn said(value: &Value, info: &PolicyInfo) -> Option<String> {
     texts.find(|text| text.contains(&name)).map(ToOwned::to_owned)
 }
 
-fn on<'a>(own: &[&'a str]) -> Result<Drive, String> {
+fn on(own: &[&str]) -> Result<Drive, String> {
     common::try_drive(common::BASE, &[&PLAIN[..], own].concat())
 }
 
