@@ -186,7 +186,7 @@ def test_a_throttle_whose_mean_is_above_its_p99_is_explained(above: bool) -> Non
         "reached": False, "target_years": 5.0, "why": None, "throttles": [throttle],
         "over_provisioning": none, "capacity": none, "runs": 0,
     }  # fmt: skip
-    page = " ".join(lifetime._advice(Advice(data), words.Style(False)).split())
+    page = " ".join(lifetime.advised(Advice(data)).split())
     assert ("the mean of static is above its p99" in page) == above
 
 

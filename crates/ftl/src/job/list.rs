@@ -352,12 +352,14 @@ impl<K: Kit> Ftl<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nand::Shape;
 
     #[test]
     fn those_who_wait_for_one_thing_go_on_in_the_order_in_which_they_came() {
         let [plane, other] = [0, 1].map(PlaneId::from_u32);
         let block = BlockId::from_u32(0);
-        let mut jobs = Jobs::<()>::new(&Geometry::new(crate::small::SMALL).expect("a drive"));
+        let shape = Shape { planes_per_die: 2, ..crate::small::SMALL };
+        let mut jobs = Jobs::<()>::new(&Geometry::new(shape).expect("a drive"));
         let until = [
             Condition::Space(Some(plane)),
             Condition::Pins(block),
