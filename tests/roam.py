@@ -313,12 +313,17 @@ def outside(rng: random.Random, drive: Settings) -> None:
         size = page * whole(rng, 1, 4096)
         if chance(rng, 0.1):
             size = max(page, size // 1000 // page * page)
-        drive |= {"buffer.size": f"{size}B"} | some(
+        drive |= {"buffer.size": f"{size}B"}
+        if chance(rng, 0.2):
+            drive |= {"buffer.units-per-die": rng.choice((1, 2, 8))}
+            del drive["buffer.size"]
+        drive |= some(
             rng,
             {
                 "buffer.kind": rng.choice(("none", "write-back", "write-through")),
                 "buffer.power-loss-protected": chance(rng, 0.5),
                 "buffer.latency": duration(rng, 1e-7, 1e-5),
+                "buffer.access": duration(rng, 1e-8, 1e-6),
                 "buffer.rate": rng.choice(("500MB/s", "8.9GB/s")),
                 "buffer.flush-above": rng.choice((0.0, 0.5, 0.9, 1.0)),
             },

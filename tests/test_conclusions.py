@@ -97,7 +97,6 @@ def test_a_warning_of_a_run_that_is_not_compared_undoes_nothing() -> None:
         ("overloaded", "write.p99", True),
         ("overloaded", "host.write.latency_ns.mean", True),
         ("overloaded", "waf", False),
-        ("saturated", "read.mean", True),
         ("gc-never-ran", "read.mean", False),
         ("gc-never-ran", "erases", True),
         ("waf-not-steady", "read.mean", True),

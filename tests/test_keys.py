@@ -33,8 +33,8 @@ BASE: Keys = {
     "seed": [1, 2],
 }
 READ = {"set": {**BASE["set"], "workload.requests": None}, "workload": "trace.csv"}
-CSV = {"columns": "time=1:us,op=2,offset=3,size=4"}
-DEVICES = {"columns": "time=1:us,op=2,offset=3,size=4,device=5"}
+CSV = {"columns": "time=1:us,op=2,offset=3:bytes,size=4"}
+DEVICES = {"columns": "time=1:us,op=2,offset=3:bytes,size=4,device=5"}
 FILES = {
     "trace.csv": "".join(f"{i * 700},{'RW'[i % 2]},{i * 4096 % 90000},4096,{i % 3}\n"
                          for i in range(60)),

@@ -119,7 +119,8 @@ GREEDY = ("precondition.fill=full", "precondition.age=random", "host.mode=queue-
 @pytest.mark.parametrize("requests", [100, 1_500, 6_000])
 def test_no_die_works_longer_than_the_run_lasts(pace: str, requests: int) -> None:
     settings = [
-        *TINY, *GREEDY, f"ftl.gc.pace={pace}", "ftl.gc.foreground=one", "ftl.gc.stop=4",
+        *TINY, *GREEDY, f"ftl.gc.pace={pace}", "ftl.gc.foreground=one", "ftl.gc.start=3",
+        "ftl.gc.stop=4",
         f"workload.requests={requests}",
     ]  # fmt: skip
     run = fg.run("agcr", "random-write", set=settings)

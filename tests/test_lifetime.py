@@ -527,7 +527,7 @@ def test_the_search_says_which_drive_of_how_many_it_runs(
     assert len(most) == 1
     assert len(lines) <= most.pop() <= 14
     for n, line in enumerate(lines):
-        assert line.startswith(f"advice {n + 1} of at most ")
+        assert line.startswith(f"4/4 advice {n + 1} of at most ")
     assert "a spare factor of" in lines[0]
     assert "blocks in a plane" in lines[-1]
     done = floatgate("lifetime", "ready-32g", "random-write", *words, "--target", target, "--quiet")

@@ -167,7 +167,11 @@ def test_equal_runs_are_equal_and_leave_an_instance_as_it_was() -> None:
     one, two = (run(policy={"victim": dice}) for _ in range(2))
     assert json.dumps(numbers(one)) == json.dumps(numbers(two))
     assert one["policies"]["victim"]["params"] == {"share": 0.9}
-    assert one["policies"]["victim"]["counters"]["chosen"] == one["flash"]["erase"]["gc"]
+    # One may be under way in each plane as the run ends.
+    config = one["provenance"]["config"]["geometry"]
+    planes = config["channels"] * config["chips-per-channel"] * config["planes-per-die"]
+    under_way = one["policies"]["victim"]["counters"]["chosen"] - one["flash"]["erase"]["gc"]
+    assert 0 <= under_way <= planes
     assert dice.chosen == []
     assert numbers(run(policy={"victim": dice}, seed=2)) != numbers(one)
 

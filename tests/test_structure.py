@@ -32,7 +32,7 @@ MAY_USE = {
     "python": {"ssd", "ldpc", "live", "tables"},
 }
 KNOWS_PYTHON = {"pyo3", "numpy"}
-TARGETS = """setup demo test lint verify bench bench-count bench-peers fuzz mutants
+TARGETS = """setup demo test lint verify bench bench-count bench-peers fuzz roam mutants
     golden papers screenshots schema docs wheel clean"""
 
 

@@ -22,7 +22,7 @@ fn drives(shapes: usize, own: &[&str]) -> Vec<(String, Drive)> {
         &["ftl.gc.foreground=all"],
         &["ftl.gc.foreground=one", "ftl.gc.background-stop=0"],
         &["ftl.gc.foreground=one", "ftl.gc.background-stop=6"],
-        &["ftl.gc.pace=per-write"],
+        &["ftl.gc.pace=per-write", "ftl.gc.start=3"],
         &["ftl.gc.pace=per-write", "ftl.gc.foreground=one", "ftl.gc.background-stop=6"],
     ];
     const SHAPES: [&[&str]; 3] = [

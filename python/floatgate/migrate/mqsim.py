@@ -166,11 +166,11 @@ DRIVE: dict[str, Rule] = {
        for what in ("Read", "Program") for kind in TYPES[4]},
     "Block_Erase_Latency": Rule(lambda text: {"timing.erase": time_of(whole(text))}),
     "Block_PE_Cycles_Limit": _key("reliability.endurance"),
-    "Die_No_Per_Chip": JOINT,
-    "Plane_No_Per_Die": JOINT,
-    "Block_No_Per_Plane": JOINT,
+    "Die_No_Per_Chip": _key("geometry.dies-per-chip"),
+    "Plane_No_Per_Die": _key("geometry.planes-per-die"),
+    "Block_No_Per_Plane": _key("geometry.blocks-per-plane"),
     "Page_No_Per_Block": _key("geometry.pages-per-block"),
-    "Page_Capacity": JOINT,
+    "Page_Capacity": Rule(lambda text: {"geometry.page-size": size_of(whole(text))}),
     # MQSim's own name has a slip; a fork (Sungup/MQSim) has mended it.
     "Page_Metadat_Capacity": lost("only the data of a page are counted"),
     "Page_Metadata_Capacity": lost("only the data of a page are counted"),
@@ -687,9 +687,10 @@ def _cells(values: Mapping[str, str], scenario: Scenario) -> Iterator[tuple[str,
 
 def _page(values: Mapping[str, str]) -> int:
     """Bytes of a page: whole sectors."""
-    page = whole(values.get("Page_Capacity", "8192"), 1)
+    text = values.get("Page_Capacity", "8192")
+    page = whole(text, 1)
     if page % SECTOR:
-        raise ValueError(f"Page_Capacity: expected a multiple of {SECTOR}, found `{page}`")
+        raise ValueRefusedError(text, f"expected a multiple of {SECTOR}, found `{page}`")
     return page
 
 

@@ -43,6 +43,7 @@
     if (/_ns(\.|_|$)/.test(path)) return time(value);
     const large = [["T", 1e12], ["G", 1e9], ["M", 1e6]].find(([, one]) => Math.abs(value) >= one);
     if (large) return `${+(value / large[1]).toPrecision(4)} ${large[0]}`;
+    if (value && Math.abs(value) < 1e-3) return value.toExponential(1); // its place is narrow
     return Number.isInteger(value) ? value.toLocaleString("en") : String(+value.toPrecision(4));
   };
   const ratio = (a, b) => {

@@ -11,7 +11,7 @@ from floatgate.result.run import Result
 SHAPES_RESULTS = False
 
 _EVERYTHING = ("waf-not-steady", "not-steady", "no-time")
-_OF_HOST = ("overloaded", "saturated")
+_OF_HOST = ("overloaded",)
 _OF_READS = ("unmapped-reads",)
 _OF_RATE = ("buffer-drained",)
 _OF_FLASH = ("gc-never-ran",)
@@ -24,7 +24,6 @@ WHY: Mapping[str, str] = {
     "not-steady": "ageing stopped before write amplification was flat",
     "no-time": "the run took no time",
     "overloaded": "requests arrived faster than the drive serves them",
-    "saturated": "latencies are cut off",
     "unmapped-reads": "reads met pages that hold nothing",
     "buffer-drained": "the rate includes the time in which the write buffer emptied",
     "gc-never-ran": "garbage collection never ran",

@@ -108,9 +108,11 @@ impl<K: Kit> Ftl<K> {
 
     /// A collector lets others go first before it goes on with a victim.
     pub(super) fn give_way(&mut self, id: JobId) -> Action {
-        let gc = self.config.gc;
-        let job = self.jobs.get_mut(id);
-        job.background |= gc.one_by_one && !self.space.is_short(job.plane, gc.start);
+        let (job, gc) = (self.jobs.get(id), self.config.gc);
+        let spare = gc.one_by_one && !self.space.is_short(job.plane, gc.start);
+        if spare {
+            self.jobs.set_background(id, true);
+        }
         Action::Yield
     }
 
@@ -207,7 +209,7 @@ impl<K: Kit> Ftl<K> {
     pub(super) fn keep_pace(&mut self, id: JobId) -> bool {
         let job = self.jobs.get(id);
         let ahead = job.tag.demand == Source::Host && !self.jobs.pace.goes_first(job.plane);
-        self.jobs.get_mut(id).background = ahead;
+        self.jobs.set_background(id, ahead);
         ahead
     }
 

@@ -85,6 +85,23 @@ impl<D> Jobs<D> {
     pub(super) fn remove(&mut self, id: JobId) {
         let job = self.running.remove(id.as_u32() as usize);
         self.working[job.plane][job.tag.source as usize] -= 1;
+        // Its number will be another job's.
+        self.demote(id);
+    }
+
+    /// A job that has become urgent is so no more, before anybody has heard of it.
+    fn demote(&mut self, id: JobId) {
+        if !self.promoted.is_empty() {
+            self.promoted.retain(|promoted| *promoted != id);
+        }
+    }
+
+    /// Whether a job gives way to everything else from now on. It is at hand: nobody has to be told.
+    pub(super) fn set_background(&mut self, id: JobId, background: bool) {
+        self.get_mut(id).background = background;
+        if background {
+            self.demote(id);
+        }
     }
 
     #[inline]
