@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 from floatgate.policy.finder import Finder, name_of
@@ -13,6 +14,24 @@ Settings = Mapping[str, object] | Iterable[str]
 Policies = Mapping[str, object] | Iterable[str]
 """`{"victim": "d-choices:d=3"}` or `["victim=d-choices:d=3"]`; a value of the first form may also
 be a class written in Python, or an instance (see `floatgate.policy`)."""
+
+
+MOST_RUNS = 100_000
+"""Combinations of all that varies, at most: every run is planned before the first starts."""
+
+
+def too_many(counts: Iterable[int]) -> str | None:
+    """What is wrong with so many values of each axis, counted before any combination is made.
+
+    >>> too_many([1000, 1, 1000])
+    '1,000 x 1,000 = 1,000,000 combinations are more than 100,000, which is the limit'
+    """
+    several = [count for count in counts if count != 1]
+    number = math.prod(several)
+    if number <= MOST_RUNS:
+        return None
+    factors = " x ".join(f"{count:,}" for count in several)
+    return f"{factors} = {number:,} combinations are more than {MOST_RUNS:,}, which is the limit"
 
 
 def pairs(settings: Settings) -> list[str]:

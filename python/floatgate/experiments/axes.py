@@ -12,7 +12,7 @@ from floatgate.engine import InputError
 from floatgate.experiments import ranges
 from floatgate.experiments.errors import Mistake
 from floatgate.experiments.toml import inline
-from floatgate.settings import STEADY
+from floatgate.settings import STEADY, too_many
 from floatgate.workloads.flows import cut, flows
 
 
@@ -109,7 +109,7 @@ def axes_of(block: Mapping[str, Any], folder: Path) -> list[Axis]:
         choices = _choices(("seed",), block["seed"], labelled=False)
         axes.append(Axis("seed", tuple(Choice(k, Part(seed=_seed(v))) for k, v in choices)))
     _check_names(axes)
-    many = ranges.too_many(len(axis.choices) for axis in axes)
+    many = too_many(len(axis.choices) for axis in axes)
     if many is not None:
         longest = max(axes, key=lambda axis: len(axis.choices))
         where = next(_places(longest.name))

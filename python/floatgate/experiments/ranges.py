@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from typing import Any, NamedTuple
 
@@ -12,24 +12,6 @@ MOST = 10_000
 """A range with more values is a mistake."""
 
 KEYS = ("from", "to", "steps", "by", "factor", "scale")
-
-
-MOST_RUNS = 100_000
-"""Combinations of all that varies, at most: every run is planned before the first starts."""
-
-
-def too_many(counts: Iterable[int]) -> str | None:
-    """What is wrong with so many values of each axis, counted before any combination is made.
-
-    >>> too_many([1000, 1, 1000])
-    '1,000 x 1,000 = 1,000,000 combinations are more than 100,000, which is the limit'
-    """
-    several = [count for count in counts if count != 1]
-    number = math.prod(several)
-    if number <= MOST_RUNS:
-        return None
-    factors = " x ".join(f"{count:,}" for count in several)
-    return f"{factors} = {number:,} combinations are more than {MOST_RUNS:,}, which is the limit"
 
 
 class RangeError(Exception):

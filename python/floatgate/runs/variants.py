@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from floatgate.engine import InputError
-from floatgate.experiments.ranges import too_many
 from floatgate.mistakes import ConflictError
 from floatgate.result.names import brief
-from floatgate.settings import setting
+from floatgate.settings import setting, too_many
 
 Names = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """One drive or workload, or several: `"agcr"`, `"agcr,modern-tlc"`, `["agcr", "mine.toml"]`."""
