@@ -118,7 +118,7 @@ impl<K: Kit> Ftl<K> {
 
     // ── The pace ────────────────────────────────────────────────────────────────────────────────
 
-    /// What is free in a plane has changed, or what is collected there: its collector has another
+    /// The free blocks of a plane have changed, or its victim has: its collector has another
     /// schedule.
     pub(crate) fn plan_pace(&mut self, plane: PlaneId) {
         if self.jobs.pace.is_kept() {
@@ -142,7 +142,7 @@ impl<K: Kit> Ftl<K> {
         erased && leaving.dest == Dest::Stream(StreamId::GC) && slots <= rest
     }
 
-    /// What a plane's collector has to do until the host can open another block there. `None`: it can
+    /// The work of a plane's collector until the host can open another block there. `None`: it can
     /// now.
     ///
     /// Collection takes the room in its open block, `rest`, and then blocks. Where `free` are there and

@@ -7,7 +7,7 @@
 //! room. The collector is *late* once the work is more than the room is worth; then it goes before the
 //! host, by as many moves as the host's pages are worth. No write waits for a whole block of moves.
 //!
-//! Where the host's pages may go to any plane, one that has no room left is passed over. There a
+//! If the host's pages may go to any plane, one that has no room left is passed over. There a
 //! collector goes before the host only if no plane can lend a block, and those of all planes together are late.
 //!
 //! Victims differ, blocks come whole, and collection takes blocks too. So work and room are looked at anew
@@ -20,7 +20,7 @@ use nand::PlaneId;
 /// One move, in the fractions in which moves are counted.
 const MOVE: i64 = 1 << 16;
 
-/// What has to be done before the host needs another block, in pages.
+/// The work to do before the host needs another block, in pages.
 #[derive(Copy, Clone, Default, Debug)]
 pub(super) struct Need {
     /// Pages to be moved, with those that could be moved while blocks are erased.
@@ -32,7 +32,7 @@ pub(super) struct Need {
 /// The schedule of a plane's collector.
 #[derive(Copy, Clone, Default)]
 struct Schedule {
-    /// What a page of the host is worth, in fractions of a move. 0: the plane can lend a block, or has no
+    /// The worth of a page of the host, in fractions of a move. 0: the plane can lend a block, or has no
     /// room at all.
     each: i64,
     /// How much more the room is worth than the work takes. Below zero the collector is late.
@@ -80,7 +80,7 @@ impl Pace {
         self.planes[plane].victim
     }
 
-    /// What is needed has changed; `None`: the plane can lend a block. Whether the collector goes before the
+    /// The need has changed; `None`: the plane can lend a block. Whether the collector goes before the
     /// host.
     pub(super) fn plan(&mut self, plane: PlaneId, need: Option<Need>) -> bool {
         let Need { work, room } = need.unwrap_or_default();
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(worth(&pace), 2);
     }
 
-    /// Whoever waits for space ends the pace of a plane until there is some; so does a plane without room.
+    /// A write that waits for space ends the pace of a plane until there is some; so does a plane without room.
     #[test]
     fn a_plane_without_room_has_no_pace() {
         let mut pace = Pace::new(1, false);
@@ -194,7 +194,7 @@ mod tests {
         assert!(!pace.goes_first(PLANE));
     }
 
-    /// Where pages may go to any plane, one is late alone as long as another can lend a block, or is as far
+    /// If pages may go to any plane, one is late alone as long as another can lend a block, or is as far
     /// ahead.
     #[test]
     fn a_plane_that_the_host_can_pass_over_does_not_hurry() {
