@@ -2,9 +2,7 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-mod common;
-
-use common::{class_of, count, drive, read, run_with, serve, urgent, warnings, write};
+use crate::common::{class_of, count, drive, read, run_with, serve, urgent, warnings, write};
 use floatgate_ssd::NoCache;
 use kernel::Dur;
 use serde_json::Value;

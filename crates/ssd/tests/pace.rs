@@ -1,8 +1,8 @@
 //! Garbage collection at the host's pace: what a write waits for, below what the drive sustains.
 
-mod common;
-
-use common::{Memory, class_of, count, drive, drive_of, generate, number, run_with, try_drive};
+use crate::common::{
+    self, Memory, class_of, count, drive, drive_of, generate, number, run_with, try_drive,
+};
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, ftl_of, generator};
 use serde_json::Value;
