@@ -7,7 +7,8 @@ mod lookup;
 mod place;
 mod stage;
 
-pub use job::{Action, Job, JobId};
+pub use host::Of;
+pub use job::{Job, JobId, Next};
 
 use crate::columns::{Levels, Reads};
 use crate::space::{Demands, Space};
@@ -16,7 +17,7 @@ use crate::{
     PageChoice, Placement, Policies, ReadDisturb, StreamId, StreamSpec, Watch, Wear,
 };
 use job::{Jobs, Pace, Victims};
-use nand::{Array, Geometry, Mode, PageRange, PlaneId, Ppn, Store};
+use nand::{Array, Geometry, Mode, PlaneId, Store};
 use stage::Staged;
 use std::io::{self, Read, Write};
 
@@ -152,29 +153,6 @@ impl<K: Kit> Ftl<K> {
     #[inline]
     pub fn slots_per_program(&self) -> u32 {
         self.space.unit()
-    }
-
-    /// The pages that programming a slot writes.
-    #[inline]
-    pub fn program_pages(&self, ppn: Ppn) -> PageRange {
-        let (block, slot) = self.space.geometry.split(ppn);
-        self.space.layouts.program(self.array().mode(block), slot)
-    }
-
-    /// The pages that reading a slot senses.
-    #[inline]
-    pub fn read_pages(&self, ppn: Ppn) -> PageRange {
-        let (block, slot) = self.space.geometry.split(ppn);
-        if self.space.plain {
-            return PageRange::new(self.space.geometry.page_of(slot), 1);
-        }
-        self.space.layouts.read(self.array().mode(block), slot)
-    }
-
-    /// The slot of a block that is a page or a part of one; `None` where slots may be more than that.
-    #[inline]
-    pub fn page_of(&self, ppn: Ppn) -> Option<u32> {
-        self.slots_are_pages().then(|| self.space.geometry.split(ppn).1)
     }
 
     /// Whether a block became free since the last call: waiting writes may try again.

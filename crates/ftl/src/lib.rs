@@ -21,12 +21,13 @@ mod waiting;
 #[path = "../tests/support/small.rs"]
 mod small;
 
-pub use crate::ftl::{Action, Ftl, Job, JobId};
+pub use crate::ftl::{Ftl, Job, JobId, Next, Of};
 pub use ask::*;
 pub use config::{Config, GcMarks};
 pub use counts::Counts;
 pub use map::{Lpn, Map};
 pub use plan::*;
 pub use space::{Blocks, Damaged, RESERVE, State, seal};
+pub use nand::{Op, OpView, Waited};
 pub use view::{FtlView, Load, PlaneView};
 pub use waiting::Waiting;

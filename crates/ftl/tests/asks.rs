@@ -1,15 +1,17 @@
 //! When policies are asked, and what becomes of their plans: by hand, on one plane of eight blocks of
 //! four pages.
 
-use crate::support::{Mix, Plain, SMALL, Traditional, policies_of, small_config};
+use crate::support::{
+    Mix, Plain, SMALL, Steps, Traditional, host_done, policies_of, small_config,
+};
 use ftl::{
-    Action, Coding, Config, Cost, Dest, Ftl, FtlView, GcMarks, Hold, Interests, JobId, Lpn,
-    NextLife, Plan, PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Waiting,
+    Coding, Config, Cost, Dest, Ftl, FtlView, GcMarks, Hold, Interests, JobId, Lpn,
+    Next, NextLife, Plan, PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Waiting,
     Watch, WriteCtx,
 };
 use kernel::{BitSet, Idx, Prio, Rng, Time};
 use nand::{
-    BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Shape, Source, Tag, Units,
+    BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Shape, Source, Tag, Units, Verb,
 };
 use policies::PolicySet;
 use serde_json::{Map, Value, json};
@@ -124,9 +126,8 @@ fn write(ftl: &mut Drive, lpn: u32, prio: Prio) {
     let (waiting, mut idle) = (Waiting::nothing(1), BitSet::new(1));
     idle.put(0, true);
     let lpn = Lpn::from_u32(lpn);
-    let ppn = ftl.write(lpn, prio, &waiting, &idle, NOW).expect("there is room");
-    let tag = Tag { source: Source::Host, demand: Source::Host, prio };
-    ftl.program_done(lpn, ppn, data(lpn.as_u32()), tag, NOW);
+    let program = ftl.write(lpn, prio, &waiting, &idle, NOW).expect("there is room");
+    host_done(ftl, lpn, data(lpn.as_u32()), &program, NOW);
 }
 
 fn reclaim(block: BlockId) -> Step {
@@ -270,15 +271,16 @@ fn a_collector_is_as_urgent_as_whoever_needs_it_most() {
 #[test]
 fn a_job_waits_for_the_last_read() {
     let (mut ftl, blocks) = filled(2, 2);
-    let reads = [0, 1].map(|lpn| ftl.read(Lpn::from_u32(lpn), NOW).expect("it was written"));
+    let lpns = [0, 1].map(Lpn::from_u32);
+    let reads = lpns.map(|lpn| ftl.read(lpn, Prio::Normal, NOW).expect("it was written"));
     ftl.policies.read_disturb.plan = vec![reclaim(blocks[0])];
     ftl.policies.read_disturb.at = Some(NOW);
     ftl.on_timer(NOW);
     ftl.settle(NOW);
     assert_eq!(ftl.blocks().state(blocks[0]), State::Moving);
-    ftl.read_done(reads[0]);
+    assert_eq!(host_done(&mut ftl, lpns[0], 0, &reads[0], NOW), Some(data(0)));
     assert!(!ftl.has_ready());
-    ftl.read_done(reads[1]);
+    assert_eq!(host_done(&mut ftl, lpns[1], 0, &reads[1], NOW), Some(data(1)));
     assert!(ftl.has_ready());
     ftl.settle(NOW);
     assert_eq!(ftl.blocks().state(blocks[0]), State::Free);
@@ -407,10 +409,11 @@ fn a_block_that_is_given_back_feeds_a_plane_that_starves() {
     (policy.at, policy.plan) = (Some(NOW), vec![reclaim(blocks[3])]);
     ftl.on_timer(NOW);
     let id = ftl.take_ready().expect("the plan");
-    assert!(matches!(ftl.advance(id, NOW), Action::Read(_)));
+    let mut steps = Steps::default();
+    assert_eq!(steps.verb(&mut ftl, id, NOW), Verb::Read);
     assert!(ftl.trim(Lpn::from_u32(15), NOW));
     assert!(!ftl.has_ready(), "the block is no candidate");
-    assert!(matches!(ftl.advance(id, NOW), Action::Wait));
+    assert_eq!(steps.next(&mut ftl, id, NOW), Next::Wait);
     assert!(ftl.has_ready(), "garbage collection");
     ftl.settle(NOW);
     assert_eq!((ftl.blocks().state(blocks[3]), ftl.running_jobs()), (State::Free, 0));
@@ -614,7 +617,7 @@ fn ahead() -> (Drive, JobId) {
         assert!(ftl.trim(Lpn::from_u32(lpn), NOW));
     }
     let id = ftl.take_ready().expect("three blocks are free");
-    assert_eq!((ftl.advance(id, NOW), ftl.job(id).background), (Action::Yield, true));
+    assert_eq!((ftl.next(id, NOW), ftl.job(id).background), (Next::Yield, true));
     assert_eq!((ftl.take_promoted(), ftl.take_ready()), (None, None));
     (ftl, id)
 }
@@ -635,7 +638,7 @@ fn a_collector_goes_before_the_host_when_its_work_is_more_than_the_room_is_worth
     assert_eq!((ftl.take_promoted(), ftl.job(id).background), (None, true));
     write(&mut ftl, 2, Prio::Normal);
     assert_eq!((ftl.take_promoted(), ftl.job(id).background), (Some(id), false));
-    assert!(matches!(ftl.advance(id, NOW), Action::Read(_)));
+    assert_eq!(Steps::default().verb(&mut ftl, id, NOW), Verb::Read);
 }
 
 /// A collector has opened a block for the last page of its victim, and one is left free. It needs that no
@@ -654,8 +657,9 @@ fn the_last_block_is_lent_where_collection_does_without_it() {
         }
         let free = |ftl: &Drive| ftl.free_blocks(PlaneId::from_u32(0));
         let id = ftl.take_ready().expect("two blocks are free");
-        while !matches!(ftl.advance(id, NOW), Action::Read(_)) {}
-        assert!(matches!(ftl.advance(id, NOW), Action::Program { .. }));
+        let mut steps = Steps::default();
+        while !matches!(steps.next(&mut ftl, id, NOW), Next::Start(_)) {}
+        assert_eq!(steps.verb(&mut ftl, id, NOW), Verb::Program);
         for lpn in [9, 10, 11] {
             write(&mut ftl, lpn, Prio::Normal);
         }
@@ -663,8 +667,8 @@ fn the_last_block_is_lent_where_collection_does_without_it() {
         let (waiting, idle) = (Waiting::nothing(1), BitSet::new(1));
         let given = ftl.write(Lpn::from_u32(12), Prio::Normal, &waiting, &idle, NOW);
         assert_eq!((given.is_some(), free(&ftl)), (paced, usize::from(!paced)));
-        assert!(matches!(ftl.advance(id, NOW), Action::Erase(_)));
-        ftl.advance(id, NOW);
+        assert_eq!(steps.verb(&mut ftl, id, NOW), Verb::Erase);
+        steps.next(&mut ftl, id, NOW);
         assert_eq!(free(&ftl), if paced { 1 } else { 2 });
     }
 }
@@ -677,10 +681,11 @@ fn a_collector_has_no_pace_where_others_than_the_host_need_space() {
     (policy.at, policy.plan) = (Some(NOW), vec![reclaim(BlockId::from_u32(3))]);
     ftl.on_timer(NOW);
     let refresh = ftl.take_ready().expect("the plan");
-    assert!(matches!(ftl.advance(refresh, NOW), Action::Read(_)));
-    assert!(matches!(ftl.advance(refresh, NOW), Action::Program { .. }));
+    let mut steps = Steps::default();
+    assert_eq!(steps.verb(&mut ftl, refresh, NOW), Verb::Read);
+    assert_eq!(steps.verb(&mut ftl, refresh, NOW), Verb::Program);
     assert_eq!((ftl.take_promoted(), ftl.job(id).background), (Some(id), false));
-    assert!(matches!(ftl.advance(id, NOW), Action::Read(_)));
+    assert_eq!(Steps::default().verb(&mut ftl, id, NOW), Verb::Read);
 }
 
 /// Where there is no time nothing is urgent: a collector for idle time that became so is not left over.
@@ -804,8 +809,9 @@ fn what_is_programmed_together_has_the_finest_level_of_all() {
         let mut ftl = halves(8, Asking(asked));
         let lpns = [0, 1].map(Lpn::from_u32);
         let (waiting, idle) = (Waiting::nothing(1), BitSet::new(1));
-        let first = ftl.write_unit(&lpns, Prio::Normal, &waiting, &idle, NOW).expect("room");
-        let slots = [first, Ppn::from_u32(first.as_u32() + 1)];
+        let program = ftl.write_unit(&lpns, Prio::Normal, &waiting, &idle, NOW).expect("room");
+        let slots: Vec<Ppn> = program.slots.expect("slots").iter().collect();
+        let slots: [Ppn; 2] = slots.try_into().expect("two slots");
         for (lpn, slot) in lpns.into_iter().zip(slots) {
             let circumstances = || WriteCtx {
                 now: NOW,

@@ -2,7 +2,7 @@
 //! refused, and so are forged ones, unless a drive can be in the state that they say.
 
 use crate::support::{
-    Drive, Fault, Needs, SMALL, Scenario, Seen, builtin, main_phase, small_config, sweep,
+    Drive, Fault, Needs, SMALL, Scenario, Seen, builtin, host_done, main_phase, small_config, sweep,
 };
 use ftl::{Ftl, Lpn, State, Waiting, seal};
 use kernel::{BitSet, Prio, Rng, Time};
@@ -406,15 +406,15 @@ fn a_drive_with_work_on_its_way_is_not_saved() {
     let (waiting, mut idle) = (Waiting::nothing(dies), BitSet::new(dies));
     (0..dies).for_each(|d| idle.set(d));
     let lpn = Lpn::from_u32(0);
-    let ppn = ftl.write(lpn, Prio::Normal, &waiting, &idle, Time::ZERO).expect("room for a page");
+    let program = ftl.write(lpn, Prio::Normal, &waiting, &idle, Time::ZERO).expect("room");
     assert!(!ftl.can_be_saved(), "a program is on its way");
-    let tag = nand::Tag::of(nand::Source::Host);
-    ftl.program_done(lpn, ppn, Versions::stamp(0, 2), tag, Time::ZERO);
+    host_done(&mut ftl, lpn, Versions::stamp(0, 2), &program, Time::ZERO);
     ftl.settle(Time::ZERO);
     assert!(ftl.can_be_saved());
-    let ppn = ftl.read(lpn, Time::ZERO).expect("it was written");
+    let read = ftl.read(lpn, Prio::Normal, Time::ZERO).expect("it was written");
     assert!(!ftl.can_be_saved(), "a read is on its way");
-    ftl.read_done(ppn);
+    let found = host_done(&mut ftl, lpn, Versions::stamp(0, 3), &read, Time::ZERO);
+    assert_eq!(found, Some(Versions::stamp(0, 2)));
     assert!(ftl.can_be_saved());
 }
 

@@ -14,13 +14,14 @@
 
 use crate::{BlockId, Geometry, Layouts, Mode, PageRange, Ppn, Store};
 use kernel::{Idx, IndexVec};
+use std::ops::Deref;
 
 /// A thousandth of a program/erase cycle.
 const CYCLE: u32 = 1_000;
 
-/// All blocks of a drive.
+/// The state of all blocks of a drive, whatever data lie in them.
 #[derive(Clone, Debug)]
-pub struct Array<S> {
+pub struct BlockStates {
     geometry: Geometry,
     layouts: Layouts,
     /// The next slot that may be programmed; below it, slots are written (or skipped).
@@ -31,26 +32,25 @@ pub struct Array<S> {
     wear: IndexVec<BlockId, u32>,
     /// Wear that this life will have cost beyond a plain cycle, in thousandths.
     surcharge: IndexVec<BlockId, u16>,
+}
+
+/// All blocks of a drive: their state and what is stored in them.
+#[derive(Clone, Debug)]
+pub struct Array<S> {
+    state: BlockStates,
     store: S,
 }
 
-impl<S: Store> Array<S> {
-    /// A fresh array: every block erased, nothing worn.
-    pub fn new(geometry: Geometry, layouts: Layouts) -> Self {
-        let blocks = geometry.blocks();
-        let store = S::new(&geometry, &layouts);
-        Self {
-            geometry,
-            layouts,
-            next: IndexVec::filled(0, blocks),
-            mode: IndexVec::filled(Mode::Full, blocks),
-            erases: IndexVec::filled(0, blocks),
-            wear: IndexVec::filled(0, blocks),
-            surcharge: IndexVec::filled(0, blocks),
-            store,
-        }
+/// Everything that can be asked of the blocks is asked of their state.
+impl<S> Deref for Array<S> {
+    type Target = BlockStates;
+    #[inline(always)]
+    fn deref(&self) -> &BlockStates {
+        &self.state
     }
+}
 
+impl BlockStates {
     /// The drive's geometry.
     #[inline]
     pub fn geometry(&self) -> &Geometry {
@@ -80,84 +80,6 @@ impl<S: Store> Array<S> {
         }
     }
 
-    /// Programs one slot of a plain block: the common case, kept apart from [`Self::program_slot`].
-    /// Where a command programs several, the first stands for it: those that follow it are programmed
-    /// with it, and get their data, if there are any for them, before anything else happens.
-    #[inline]
-    pub fn program(&mut self, ppn: Ppn, data: S::Page) {
-        let (block, slot) = self.geometry.split(ppn);
-        let unit = self.geometry.slots_per_program();
-        let next = &mut self.next[block];
-        if unit == 1 {
-            if slot < *next {
-                self.foul(block, "a page was programmed again, or out of order");
-            }
-            *next = slot + 1;
-        } else {
-            let rest = slot % unit;
-            let begins = rest == 0 && slot >= *next;
-            if begins {
-                *next = slot + unit;
-            } else if rest == 0 || slot - rest + unit != *next {
-                self.foul(block, "a page was programmed again, out of order, or in part");
-            }
-        }
-        self.store.write(ppn, data);
-    }
-
-    /// Programs slots of a plain block one after the other, from one on.
-    pub fn program_next(
-        &mut self,
-        block: BlockId,
-        slot: u32,
-        pages: impl ExactSizeIterator<Item = S::Page>,
-    ) {
-        let end = slot + pages.len() as u32;
-        if slot < self.next[block] || end > self.geometry.pages_per_block() {
-            self.foul(block, "a page was programmed again, or out of order");
-        }
-        self.next[block] = end;
-        for (slot, data) in (slot..).zip(pages) {
-            self.store.write(self.geometry.ppn(block, slot), data);
-        }
-    }
-
-    /// Gives a slot of a plain block its data: the command of one before it has programmed it.
-    #[inline]
-    pub fn program_along(&mut self, ppn: Ppn, data: S::Page) {
-        debug_assert!(self.is_written(ppn));
-        self.store.write(ppn, data);
-    }
-
-    /// Programs one slot, whatever the block's mode; returns the pages that this programs: none, if
-    /// they are programmed already with another slot of the same command.
-    pub fn program_slot(&mut self, ppn: Ppn, data: S::Page) -> PageRange {
-        let (block, slot) = self.geometry.split(ppn);
-        let mode = self.mode[block];
-        if !self.layouts.is_slot(mode, slot) {
-            self.foul(block, "a page that is no slot of this mode was programmed");
-        }
-        let pages = self.layouts.program(mode, slot);
-        let row = self.geometry.slots_per_page();
-        let (rest, end) = (slot % row, pages.end() * row);
-        let begins = rest == 0 && pages.first * row >= self.next[block];
-        if !begins && (rest == 0 || self.next[block] != end) {
-            self.foul(block, "a page was programmed again, or out of order");
-        }
-        self.next[block] = end;
-        self.store.write(ppn, data);
-        if begins { pages } else { PageRange::new(pages.first, 0) }
-    }
-
-    /// Reads one slot.
-    #[inline]
-    pub fn read(&self, ppn: Ppn) -> S::Page {
-        if !self.is_written(ppn) {
-            self.foul(self.geometry.block_of(ppn), "an unwritten page was read");
-        }
-        self.store.read(ppn)
-    }
-
     /// Whether the slot has been programmed (a slot skipped on the way counts as written).
     #[inline]
     pub fn is_written(&self, ppn: Ppn) -> bool {
@@ -175,54 +97,6 @@ impl<S: Store> Array<S> {
     #[cold]
     fn is_kept(&self, block: BlockId, slot: u32) -> bool {
         self.layouts.is_kept(self.mode[block], slot)
-    }
-
-    /// Erases a block into `mode`, which starts its next life.
-    pub fn erase(&mut self, block: BlockId, mode: Mode) {
-        if mode == Mode::Wom2 {
-            self.foul(block, "an erased block was to begin with a second generation");
-        }
-        self.next[block] = 0;
-        self.mode[block] = mode;
-        self.erases[block] += 1;
-        self.wear[block] += CYCLE + u32::from(self.surcharge[block]);
-        self.surcharge[block] = 0;
-        self.store.erase(block, mode);
-    }
-
-    /// Sets the mode of a block that is erased and not yet written.
-    pub fn set_mode(&mut self, block: BlockId, mode: Mode) {
-        if self.next[block] != 0 || mode == Mode::Wom2 {
-            self.foul(block, "the mode of a block in use was changed");
-        }
-        self.mode[block] = mode;
-        self.store.set_mode(block, mode);
-    }
-
-    /// Begins the second generation on a block whose first generation is complete.
-    pub fn begin_second_generation(&mut self, block: BlockId) {
-        if self.mode[block] != Mode::Wom1 || self.next_slot(block).is_some() {
-            self.foul(block, "a second generation needs a complete first one");
-        }
-        self.mode[block] = Mode::Wom2;
-        self.next[block] = 0;
-        self.store.begin_second_generation(block);
-    }
-
-    /// In-place reprogramming of a written full-density block into a low-density one.
-    /// `surcharge`: extra wear of this life, in thousandths of a cycle.
-    pub fn reprogram_to_low(&mut self, block: BlockId, surcharge: u16) {
-        let next = self.next[block];
-        if self.mode[block] != Mode::Full || next == 0 {
-            self.foul(block, "in-place reprogramming needs a written full-density block");
-        }
-        let row = self.geometry.slots_per_page();
-        if next / row % 3 == 2 && next < self.geometry.pages_per_block() {
-            self.next[block] = next + row;
-        }
-        self.mode[block] = Mode::Low;
-        self.surcharge[block] += surcharge;
-        self.store.reprogram_to_low(block);
     }
 
     /// The next slot that can be programmed, `None` when the block is complete.
@@ -263,27 +137,6 @@ impl<S: Store> Array<S> {
         self.wear[block] + CYCLE + u32::from(self.surcharge[block])
     }
 
-    /// Puts a block into the state in which a fast path (filling, a saved state) left it: its
-    /// first `pages` pages programmed, in plain mode.
-    pub fn adopt(&mut self, block: BlockId, pages: u32) {
-        assert!(pages <= self.geometry.pages_per_block());
-        self.next[block] = pages;
-        self.mode[block] = Mode::Full;
-        self.store.erase(block, Mode::Full);
-    }
-
-    /// Puts data into a slot of an adopted block.
-    #[inline]
-    pub fn adopt_data(&mut self, ppn: Ppn, data: S::Page) {
-        self.store.write(ppn, data);
-    }
-
-    /// Forgets all wear: what preconditioning did does not count.
-    pub fn reset_wear(&mut self) {
-        self.erases.as_mut_slice().fill(0);
-        self.wear.as_mut_slice().fill(0);
-    }
-
     #[cold]
     #[inline(never)]
     fn foul(&self, block: BlockId, what: &str) -> ! {
@@ -296,6 +149,177 @@ impl<S: Store> Array<S> {
             self.geometry.pages_per_block(),
             self.erases[block],
         );
+    }
+}
+
+impl<S: Store> Array<S> {
+    /// A fresh array: every block erased, nothing worn.
+    pub fn new(geometry: Geometry, layouts: Layouts) -> Self {
+        let blocks = geometry.blocks();
+        let store = S::new(&geometry, &layouts);
+        let state = BlockStates {
+            geometry,
+            layouts,
+            next: IndexVec::filled(0, blocks),
+            mode: IndexVec::filled(Mode::Full, blocks),
+            erases: IndexVec::filled(0, blocks),
+            wear: IndexVec::filled(0, blocks),
+            surcharge: IndexVec::filled(0, blocks),
+        };
+        Self { state, store }
+    }
+
+    /// The state of the blocks.
+    #[inline]
+    pub fn state(&self) -> &BlockStates {
+        &self.state
+    }
+
+    /// Programs one slot of a plain block: the common case, kept apart from [`Self::program_slot`].
+    /// Where a command programs several, the first stands for it: those that follow it are programmed
+    /// with it, and get their data, if there are any for them, before anything else happens.
+    #[inline]
+    pub fn program(&mut self, ppn: Ppn, data: S::Page) {
+        let (block, slot) = self.geometry.split(ppn);
+        let unit = self.geometry.slots_per_program();
+        let next = &mut self.state.next[block];
+        if unit == 1 {
+            if slot < *next {
+                self.foul(block, "a page was programmed again, or out of order");
+            }
+            *next = slot + 1;
+        } else {
+            let rest = slot % unit;
+            let begins = rest == 0 && slot >= *next;
+            if begins {
+                *next = slot + unit;
+            } else if rest == 0 || slot - rest + unit != *next {
+                self.foul(block, "a page was programmed again, out of order, or in part");
+            }
+        }
+        self.store.write(ppn, data);
+    }
+
+    /// Programs slots of a plain block one after the other, from one on.
+    pub fn program_next(
+        &mut self,
+        block: BlockId,
+        slot: u32,
+        pages: impl ExactSizeIterator<Item = S::Page>,
+    ) {
+        let end = slot + pages.len() as u32;
+        if slot < self.state.next[block] || end > self.geometry.pages_per_block() {
+            self.foul(block, "a page was programmed again, or out of order");
+        }
+        self.state.next[block] = end;
+        for (slot, data) in (slot..).zip(pages) {
+            self.store.write(self.geometry.ppn(block, slot), data);
+        }
+    }
+
+    /// Gives a slot of a plain block its data: the command of one before it has programmed it.
+    #[inline]
+    pub fn program_along(&mut self, ppn: Ppn, data: S::Page) {
+        debug_assert!(self.is_written(ppn));
+        self.store.write(ppn, data);
+    }
+
+    /// Programs one slot, whatever the block's mode; returns the pages that this programs: none, if
+    /// they are programmed already with another slot of the same command.
+    pub fn program_slot(&mut self, ppn: Ppn, data: S::Page) -> PageRange {
+        let (block, slot) = self.geometry.split(ppn);
+        let mode = self.state.mode[block];
+        if !self.layouts.is_slot(mode, slot) {
+            self.foul(block, "a page that is no slot of this mode was programmed");
+        }
+        let pages = self.layouts.program(mode, slot);
+        let row = self.geometry.slots_per_page();
+        let (rest, end) = (slot % row, pages.end() * row);
+        let begins = rest == 0 && pages.first * row >= self.state.next[block];
+        if !begins && (rest == 0 || self.state.next[block] != end) {
+            self.foul(block, "a page was programmed again, or out of order");
+        }
+        self.state.next[block] = end;
+        self.store.write(ppn, data);
+        if begins { pages } else { PageRange::new(pages.first, 0) }
+    }
+
+    /// Reads one slot.
+    #[inline]
+    pub fn read(&self, ppn: Ppn) -> S::Page {
+        if !self.is_written(ppn) {
+            self.foul(self.geometry.block_of(ppn), "an unwritten page was read");
+        }
+        self.store.read(ppn)
+    }
+
+    /// Erases a block into `mode`, which starts its next life.
+    pub fn erase(&mut self, block: BlockId, mode: Mode) {
+        if mode == Mode::Wom2 {
+            self.foul(block, "an erased block was to begin with a second generation");
+        }
+        self.state.next[block] = 0;
+        self.state.mode[block] = mode;
+        self.state.erases[block] += 1;
+        self.state.wear[block] += CYCLE + u32::from(self.state.surcharge[block]);
+        self.state.surcharge[block] = 0;
+        self.store.erase(block, mode);
+    }
+
+    /// Sets the mode of a block that is erased and not yet written.
+    pub fn set_mode(&mut self, block: BlockId, mode: Mode) {
+        if self.state.next[block] != 0 || mode == Mode::Wom2 {
+            self.foul(block, "the mode of a block in use was changed");
+        }
+        self.state.mode[block] = mode;
+        self.store.set_mode(block, mode);
+    }
+
+    /// Begins the second generation on a block whose first generation is complete.
+    pub fn begin_second_generation(&mut self, block: BlockId) {
+        if self.state.mode[block] != Mode::Wom1 || self.next_slot(block).is_some() {
+            self.foul(block, "a second generation needs a complete first one");
+        }
+        self.state.mode[block] = Mode::Wom2;
+        self.state.next[block] = 0;
+        self.store.begin_second_generation(block);
+    }
+
+    /// In-place reprogramming of a written full-density block into a low-density one.
+    /// `surcharge`: extra wear of this life, in thousandths of a cycle.
+    pub fn reprogram_to_low(&mut self, block: BlockId, surcharge: u16) {
+        let next = self.state.next[block];
+        if self.state.mode[block] != Mode::Full || next == 0 {
+            self.foul(block, "in-place reprogramming needs a written full-density block");
+        }
+        let row = self.geometry.slots_per_page();
+        if next / row % 3 == 2 && next < self.geometry.pages_per_block() {
+            self.state.next[block] = next + row;
+        }
+        self.state.mode[block] = Mode::Low;
+        self.state.surcharge[block] += surcharge;
+        self.store.reprogram_to_low(block);
+    }
+
+    /// Puts a block into the state in which a fast path (filling, a saved state) left it: its
+    /// first `pages` pages programmed, in plain mode.
+    pub fn adopt(&mut self, block: BlockId, pages: u32) {
+        assert!(pages <= self.geometry.pages_per_block());
+        self.state.next[block] = pages;
+        self.state.mode[block] = Mode::Full;
+        self.store.erase(block, Mode::Full);
+    }
+
+    /// Puts data into a slot of an adopted block.
+    #[inline]
+    pub fn adopt_data(&mut self, ppn: Ppn, data: S::Page) {
+        self.store.write(ppn, data);
+    }
+
+    /// Forgets all wear: what preconditioning did does not count.
+    pub fn reset_wear(&mut self) {
+        self.state.erases.as_mut_slice().fill(0);
+        self.state.wear.as_mut_slice().fill(0);
     }
 }
 

@@ -147,7 +147,6 @@ impl Mode {
 
 /// What a die does.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-#[repr(u8)]
 pub enum Verb {
     /// Sense pages and send them out.
     Read,
@@ -155,8 +154,14 @@ pub enum Verb {
     Program,
     /// Erase a block.
     Erase,
-    /// Program written pages in place, raising levels only.
-    Reprogram,
+    /// Reprogram a block in place, which raises levels only: read its wordlines, but for the top pages
+    /// that are known, and program the top page of each.
+    Reprogram {
+        /// Programmed wordlines of the block.
+        wordlines: u16,
+        /// Top pages that need not be read: they have just been copied.
+        known: u16,
+    },
 }
 
 /// One command to a die: what it does, for whom, and what that takes. Its planes work together, so

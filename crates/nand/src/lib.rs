@@ -7,6 +7,7 @@ mod command;
 mod energy;
 mod geometry;
 mod layout;
+mod operation;
 mod order;
 mod range;
 mod soft;
@@ -16,13 +17,14 @@ mod timing;
 pub mod cells;
 pub mod physics;
 
-pub use array::Array;
+pub use array::{Array, BlockStates};
 pub use command::{BySource, Command, Level, Mode, Source, Tag, Verb};
 pub use energy::Energies;
 pub use geometry::{
     BlockId, ChannelId, DieId, Geometry, GeometryError, PlaneId, Ppn, Shape, Units,
 };
 pub use layout::{Layout, Layouts, SlotSpan};
+pub use operation::{Op, OpView, Operation, Outcome, Route, Slots, Waited};
 pub use order::PageOrder;
 pub use range::PageRange;
 pub use soft::SoftReads;

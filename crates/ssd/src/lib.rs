@@ -13,6 +13,7 @@ pub mod sim;
 mod clock;
 mod device;
 mod host;
+mod ops;
 mod precondition;
 mod progress;
 mod result;

@@ -6,7 +6,7 @@ use crate::{
 };
 use kernel::{Dur, Prio, Rng, Time};
 use nand::physics::Recovery;
-use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, PlaneId, Ppn, Tag};
+use nand::{BlockId, DieId, Geometry, Layouts, Level, Mode, OpView, PlaneId, Ppn, Tag, Waited};
 use std::sync::Arc;
 
 /// The circumstances of one page program, known when it is dispatched.
@@ -337,40 +337,6 @@ pub trait Wear: Watch {
     fn active(&self) -> bool;
     /// Asked after every erase that garbage collection or refresh caused.
     fn balance(&mut self, balance: &Balance<'_>, plan: &mut Plan);
-}
-
-/// One kind of waiting operation on a die: the first of its lane.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct OpView {
-    /// What it does.
-    pub op: Op,
-    /// How urgent it is.
-    pub prio: Prio,
-    /// The order in which operations (or the jobs they belong to) came to the die.
-    pub seq: u64,
-}
-
-/// How long an operation has waited.
-#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
-pub struct Waited {
-    /// When it began to wait, for the die or for what it needed before: a block, say. An operation of a
-    /// job: when the job asked for it.
-    pub since: Time,
-    /// Host reads that the die has begun since this came first of all but reads; 0 for reads, and for
-    /// what came later than another that is no read.
-    pub passed: u32,
-}
-
-/// The lanes of a die, by what waits in them.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-#[repr(u8)]
-pub enum Op {
-    /// A host read.
-    Read,
-    /// A host write.
-    Write,
-    /// A foreground job: garbage collection, wear levelling, refresh.
-    Job,
 }
 
 /// Family **order**: which flash operation goes next on a free die?

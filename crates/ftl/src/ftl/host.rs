@@ -1,16 +1,30 @@
 //! What the host does to the drive: reads, writes, trims; and who is told of it.
 
-use super::job::Condition;
+use super::job::{Condition, JobId};
 use crate::{
     Access, Cost, Ftl, FtlView, Interests, Kit, Load, Lpn, Placement, Plan, ReadDisturb, Role,
     StreamId, Waiting, Watch, WriteCtx,
 };
 use kernel::{BitSet, Idx, Prio, Time};
-use nand::{BlockId, Level, Ppn, Source, Store, Tag};
+use nand::{BlockId, Level, Mode, Operation, Outcome, Ppn, Slots, Source, Store, Tag, Verb};
+
+/// Whose operation is concluded.
+#[derive(Copy, Clone, Debug)]
+pub enum Of<D> {
+    /// The host's, or the write buffer's.
+    Host {
+        /// The page.
+        lpn: Lpn,
+        /// The data that a program writes.
+        data: D,
+    },
+    /// A job's.
+    Job(JobId),
+}
 
 impl<K: Kit> Ftl<K> {
-    /// Gives a host write its slot and points the map there. The caller programs the slot and then
-    /// calls [`Ftl::program_done`]. `None`: no plane that may take the page has room; it must wait
+    /// Gives a host write its slot and points the map there. Returns the program, which comes back through
+    /// [`Ftl::concluded`]. `None`: no plane that may take the page has room; it must wait
     /// until [`Ftl::take_freed`] says so.
     #[inline]
     pub fn write(
@@ -20,15 +34,15 @@ impl<K: Kit> Ftl<K> {
         waiting: &Waiting,
         idle: &BitSet,
         now: Time,
-    ) -> Option<Ppn> {
+    ) -> Option<Operation> {
         let (ppn, block, slot) = self.place(lpn, 1, prio, waiting, idle, now)?;
         self.bind_host(lpn, ppn, block, slot, now);
-        Some(ppn)
+        Some(self.host_operation(Verb::Program, Slots::one(ppn), prio))
     }
 
     /// The same for different pages that one command programs, at most
-    /// [`Ftl::slots_per_program`]: their slots follow one another from the one that is returned.
-    /// [`Ftl::program_done`] is called for each in this order.
+    /// [`Ftl::slots_per_program`]: their slots follow one another. [`Ftl::concluded`] is called for each in
+    /// this order, with an operation on its slot alone.
     pub fn write_unit(
         &mut self,
         lpns: &[Lpn],
@@ -36,14 +50,33 @@ impl<K: Kit> Ftl<K> {
         waiting: &Waiting,
         idle: &BitSet,
         now: Time,
-    ) -> Option<Ppn> {
+    ) -> Option<Operation> {
         let pages = lpns.len() as u32;
         let (first, block, slot) = self.place(lpns[0], pages, prio, waiting, idle, now)?;
         self.space.pad(pages, Source::Host);
         for (slot, &lpn) in (slot..).zip(lpns) {
             self.bind_host(lpn, self.space.geometry.ppn(block, slot), block, slot, now);
         }
-        Some(first)
+        Some(self.host_operation(Verb::Program, Slots::run(first, pages), prio))
+    }
+
+    /// An operation of the host on slots of a block.
+    #[inline(always)] // every operation of the host comes by
+    fn host_operation(&self, verb: Verb, slots: Slots, prio: Prio) -> Operation {
+        let (mode, level) = self.as_it_is(slots.first);
+        let tag = Tag { prio, ..Tag::of(Source::Host) };
+        Operation { mode, ..Operation::new(verb, Some(slots), tag, level) }
+    }
+
+    /// The mode and the level that a slot has now.
+    #[inline(always)] // as `host_operation`
+    pub(crate) fn as_it_is(&self, ppn: Ppn) -> (Mode, Level) {
+        let mode = if self.space.plain {
+            Mode::Full
+        } else {
+            self.space.array().mode(self.space.geometry.block_of(ppn))
+        };
+        (mode, self.level_of(ppn))
     }
 
     /// The slots of one command for so many pages, of which `lpn` is the first.
@@ -153,11 +186,11 @@ impl<K: Kit> Ftl<K> {
         }
     }
 
-    /// Lets in a host read: where the page lies. Its block is not erased before
-    /// [`Ftl::read_done`]. The page must not be [`Ftl::barred`].
+    /// Lets in a host read; `None`: the page lies nowhere. Its block is not erased before
+    /// [`Ftl::concluded`]. The page must not be [`Ftl::barred`].
     #[inline(always)] // every read of the host comes by
-    pub fn read(&mut self, lpn: Lpn, now: Time) -> Option<Ppn> {
-        let ppn = self.read_along(lpn)?;
+    pub fn read(&mut self, lpn: Lpn, prio: Prio, now: Time) -> Option<Operation> {
+        let ppn = self.pin(lpn)?;
         if self.reads.are_counted() {
             let block = self.space.geometry.block_of(ppn);
             let at_limit = self.reads.count(block, self.space.array().mode(block));
@@ -165,24 +198,96 @@ impl<K: Kit> Ftl<K> {
                 self.watch_read(ppn, block, at_limit, now);
             }
         }
-        Some(ppn)
+        Some(self.host_operation(Verb::Read, Slots::one(ppn), prio))
     }
 
     /// The same for a page that is read with another of its physical page, which was let in: that is
     /// one read of the block.
     #[inline]
-    pub fn read_along(&mut self, lpn: Lpn) -> Option<Ppn> {
+    pub fn read_along(&mut self, lpn: Lpn, prio: Prio) -> Option<Operation> {
+        let ppn = self.pin(lpn)?;
+        Some(self.host_operation(Verb::Read, Slots::one(ppn), prio))
+    }
+
+    /// A flash read of a page that the map does not know (`unmapped-read = "flash"`).
+    pub fn read_unmapped(&self, prio: Prio) -> Operation {
+        let tag = Tag { prio, ..Tag::of(Source::Host) };
+        Operation::new(Verb::Read, None, tag, self.policies.cost.initial())
+    }
+
+    /// Where a page lies that is about to be read: its block is not erased before that is done.
+    #[inline(always)] // as `read`
+    fn pin(&mut self, lpn: Lpn) -> Option<Ppn> {
         let ppn = self.find(lpn)?;
         self.space.blocks.pin(self.space.geometry.block_of(ppn));
         Some(ppn)
     }
 
-    /// The read of a host page is done; returns what the cells hold.
+    /// Brings an operation that begins up to date: since it was built, its block may have been
+    /// reprogrammed, and the level of its page decided.
+    pub fn bring_up_to_date(&self, operation: &mut Operation) {
+        if let (Verb::Read | Verb::Program, Some(slot)) = (operation.verb, operation.slot()) {
+            (operation.mode, operation.level) = self.as_it_is(slot);
+        }
+    }
+
+    /// Whether all pages are programmed at one level and each lies in a page of its own: no operation needs
+    /// [`Ftl::bring_up_to_date`].
     #[inline]
-    pub fn read_done(&mut self, ppn: Ppn) -> <K::Store as Store>::Page {
-        let data = self.space.read(ppn, Source::Host);
-        self.unpin(ppn);
-        data
+    pub fn is_uniform(&self) -> bool {
+        self.levels.constant.is_some() && self.space.plain
+    }
+
+    /// Takes an operation back that was carried out. Returns what a read of the host found.
+    ///
+    /// # Panics
+    ///
+    /// It has failed: what then is to be done is not decided yet.
+    #[inline(always)] // every operation comes by
+    pub fn concluded(
+        &mut self,
+        of: Of<<K::Store as Store>::Page>,
+        operation: &Operation,
+        outcome: Outcome,
+        now: Time,
+    ) -> Option<<K::Store as Store>::Page> {
+        if outcome == Outcome::Failed {
+            self.failed(operation);
+        }
+        match of {
+            Of::Job(id) => self.job_concluded(id, operation, now),
+            Of::Host { lpn, data } => match (operation.verb, operation.slot()) {
+                (Verb::Program, Some(ppn)) => {
+                    self.program_done(lpn, ppn, data, operation.tag, now);
+                }
+                (Verb::Read, Some(ppn)) => {
+                    let found = self.space.read(ppn, Source::Host);
+                    self.unpin(ppn);
+                    return Some(found);
+                }
+                (Verb::Read, None) => self.space.counts.read[Source::Host] += 1,
+                _ => unreachable!("the host reads and programs pages"),
+            },
+        }
+        None
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn failed(&self, operation: &Operation) -> ! {
+        let &Operation { verb, tag, .. } = operation;
+        let place = operation.slot().map_or_else(
+            || "a page without a place".to_owned(),
+            |ppn| {
+                let (block, slot) = self.space.geometry.split(ppn);
+                format!("slot {slot} of block {block}")
+            },
+        );
+        panic!(
+            "the die reports that an operation failed, and the FTL has no answer to that: {verb:?} of {place} \
+             for {}",
+            tag.source.name()
+        );
     }
 
     /// A read of a slot has come back.
@@ -194,14 +299,9 @@ impl<K: Kit> Ftl<K> {
         }
     }
 
-    /// A flash read of a page that the map does not know (`unmapped-read = "flash"`).
-    pub fn unmapped_read_done(&mut self) {
-        self.space.counts.read[Source::Host] += 1;
-    }
-
     /// A slot has been programmed.
     #[inline]
-    pub fn program_done(
+    pub(crate) fn program_done(
         &mut self,
         lpn: Lpn,
         ppn: Ppn,

@@ -4,13 +4,13 @@
 mod schemes;
 mod steps;
 
-use crate::support::{Mix, Plain, Traditional, policies_of};
+use crate::support::{Mix, Plain, Steps, Traditional, host_done, policies_of};
 use ftl::{
-    Action, Config, Dest, FreePick, Ftl, FtlView, GcMarks, Hold, Interests, Lpn, Pages, Plan, Pool,
+    Config, Dest, FreePick, Ftl, FtlView, GcMarks, Hold, Interests, Lpn, Next, Pages, Plan, Pool,
     ReadDisturb, Role, State, Step, StreamId, StreamSpec, Watch,
 };
-use kernel::{Bytes, Time};
-use nand::{BlockId, Geometry, Layout, Layouts, Mode, Shape, Source, Tag};
+use kernel::{Bytes, Prio, Time};
+use nand::{BlockId, Geometry, Layout, Layouts, Mode, Shape, Source, Tag, Verb};
 use policies::{PolicySet, ReadDisturbPolicy};
 use serde_json::{Value, json};
 use std::ops::Range;
@@ -160,32 +160,33 @@ impl Scene {
         self.ftl.check().expect("a sound drive");
     }
 
-    /// The same, step by step: what was done. `during` is told how many actions there were so far.
+    /// The same, step by step: what was done. `during` is told how many there were so far.
     fn follow(
         &mut self,
         steps: Vec<Step>,
         mut during: impl FnMut(&mut Self, usize),
-    ) -> Vec<Action> {
+    ) -> Vec<Next> {
         self.ftl.policies.read_disturb.plan = steps;
         self.ftl.on_timer(Time::ZERO);
         let id = self.ftl.take_ready().expect("the plan");
-        let mut actions = Vec::new();
+        let (mut steps, mut done) = (Steps::default(), Vec::new());
         loop {
-            during(self, actions.len());
-            match self.ftl.advance(id, Time::ZERO) {
-                Action::Done => break,
-                action => actions.push(action),
+            during(self, done.len());
+            match steps.next(&mut self.ftl, id, Time::ZERO) {
+                Next::Done => break,
+                next => done.push(next),
             }
         }
         self.ftl.check().expect("a sound drive");
-        actions
+        done
     }
 
     /// The host reads a page so often.
     fn read(&mut self, lpn: u32, times: u32) {
         for _ in 0..times {
-            let ppn = self.ftl.read(Lpn::from_u32(lpn), Time::ZERO).expect("it was written");
-            self.ftl.read_done(ppn);
+            let lpn = Lpn::from_u32(lpn);
+            let read = self.ftl.read(lpn, Prio::Normal, Time::ZERO).expect("it was written");
+            host_done(&mut self.ftl, lpn, 0, &read, Time::ZERO);
         }
     }
 

@@ -12,6 +12,13 @@ fn reprogram(n: u32, keep_reads: bool) -> Step {
     Step::Reprogram { block: block(n), surcharge: 300, role: LOW, keep_reads }
 }
 
+/// The operation that a job wanted: what, and in which block.
+fn started(next: Next) -> (Verb, BlockId) {
+    let Next::Start(operation) = next else { panic!("the job wanted {next:?}") };
+    let slot = operation.slot().expect("an operation of a job has a place");
+    (operation.verb, BlockId::from_u32(slot.as_u32() / 6))
+}
+
 /// Of two wordlines all six pages are read, but for the top ones that have just been copied, and the
 /// top ones are written.
 #[test]
@@ -24,8 +31,9 @@ fn reprogramming_reads_what_it_does_not_know() {
         let copies = copied.len();
         let steps = vec![copy(0, &copied, Dest::Stream(REFRESHED)), reprogram(0, copies == 1)];
         let actions = s.follow(steps, |_, _| {});
-        let expected = Action::Reprogram { block: block(0), wordlines: 2, known };
-        assert_eq!((actions.len(), actions.last()), (2 * copies + 1, Some(&expected)));
+        let verb = Verb::Reprogram { wordlines: 2, known };
+        let last = actions.last().copied();
+        assert_eq!((actions.len(), last.map(started)), (2 * copies + 1, Some((verb, block(0)))));
         let c = s.ftl.counts();
         assert_eq!((c.reprogram, c.reprogrammed_pages, c.dropped), (1, 2, 0));
         assert_eq!(c.read[Source::Refresh], copies as u64 + 3 * 2 - u64::from(known));
@@ -44,7 +52,9 @@ fn reprogramming_reads_what_it_does_not_know() {
         s.write(12..12 + pages);
         s.trim([14]);
         let actions = s.follow(vec![Step::Seal(block(2)), reprogram(2, false)], |_, _| {});
-        assert_eq!(actions, [Action::Reprogram { block: block(2), wordlines, known: 0 }]);
+        let verb = Verb::Reprogram { wordlines, known: 0 };
+        let done: Vec<_> = actions.into_iter().map(started).collect();
+        assert_eq!(done, [(verb, block(2))]);
         assert_eq!(s.ftl.counts().sealed, u64::from(6 - pages));
     }
 }
@@ -62,16 +72,18 @@ fn reprogramming_is_for_complete_blocks() {
     assert_eq!(actions.len(), 1, "it has guard levels already");
     // Reads on their way to the pages that it loses are waited for.
     let mut s = plain();
-    let read = s.ftl.read(Lpn::from_u32(2), Time::ZERO).expect("it was written");
+    let page = Lpn::from_u32(2);
+    let read = s.ftl.read(page, Prio::Normal, Time::ZERO).expect("it was written");
     s.trim([2, 5]);
     let mut waits = 0;
     let actions = s.follow(vec![reprogram(0, false)], |s, done| {
         if done == 1 {
-            s.ftl.read_done(read);
+            host_done(&mut s.ftl, page, 0, &read, Time::ZERO);
             waits += s.ftl.take_ready().iter().len();
         }
     });
-    assert!(matches!(actions[..], [Action::Wait, Action::Reprogram { .. }]), "{actions:?}");
+    let [Next::Wait, reprograms] = actions[..] else { panic!("{actions:?}") };
+    assert!(matches!(started(reprograms).0, Verb::Reprogram { .. }));
     assert_eq!(waits, 1);
 }
 
@@ -113,7 +125,8 @@ fn a_plan_is_about_the_blocks_as_they_were() {
     let id = s.ftl.take_ready().expect("the plan");
     let job = s.ftl.job(id);
     assert_eq!((job.hold, job.background, job.tag), (Hold::Die, false, Tag::of(Source::Refresh)));
-    assert!(matches!(s.ftl.advance(id, Time::ZERO), Action::Read(_)));
+    let mut steps = Steps::default();
+    assert_eq!(steps.verb(&mut s.ftl, id, Time::ZERO), Verb::Read);
     assert_eq!((s.ftl.blocks().role(block(0)), s.state(1)), (LOW, State::Moving));
     assert_eq!(s.ftl.running_jobs(), 1);
     // Meanwhile block 0 is reclaimed by somebody else, and written anew.
@@ -121,7 +134,7 @@ fn a_plan_is_about_the_blocks_as_they_were() {
     s.ftl.on_timer(Time::ZERO);
     s.ftl.settle(Time::ZERO);
     assert_eq!(s.state(0), State::Free);
-    while s.ftl.advance(id, Time::ZERO) != Action::Done {}
+    while steps.next(&mut s.ftl, id, Time::ZERO) != Next::Done {}
     assert_eq!((s.ftl.blocks().role(block(0)), s.state(1)), (REGULAR, State::Free));
     assert_eq!(s.ftl.running_jobs(), 0);
 }

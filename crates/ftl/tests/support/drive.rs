@@ -6,10 +6,13 @@
 //! wrote last. Every read is compared with the map as it was when the read was asked for.
 
 use ftl::{
-    Access, AccessKind, Action, Ftl, JobId, Kit, Lpn, Placement, Policies, State, Waiting, WriteCtx,
+    Access, AccessKind, Ftl, JobId, Kit, Lpn, Next, Of, Placement, Policies, State, Waiting, WriteCtx,
 };
 use kernel::{BitSet, Idx, Prio, Rng, Time};
-use nand::{BlockId, BySource, DieId, Level, Mode, PlaneId, Ppn, Source, Store, Tag};
+use nand::{
+    BlockId, BySource, DieId, Level, Mode, Operation, Outcome, PlaneId, Ppn, Slots, Source, Store, Tag,
+    Verb,
+};
 use std::collections::VecDeque;
 
 /// What went wrong, in words.
@@ -51,20 +54,21 @@ enum Work {
     Program {
         lpn: Lpn,
         data: u64,
-        prio: Prio,
+        operation: Operation,
     },
     /// Pages that one command programs: which of `Drive::units`.
-    Unit(usize, Prio),
+    Unit(usize, Operation),
     /// `held`: its block is pinned until then.
     Read {
         lpn: Lpn,
+        operation: Operation,
         expected: u64,
         held: bool,
     },
     /// A job that may start or go on.
     Start(JobId),
-    /// An action of a job.
-    Job(JobId, Action),
+    /// An operation of a job.
+    Job(JobId, Operation),
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -357,7 +361,8 @@ where
         } else {
             self.ftl.write_unit(lpns, prio, waiting, &idle, now)
         };
-        let Some(ppn) = given else { return false };
+        let Some(operation) = given else { return false };
+        let ppn = operation.slot();
         let mut unit = Vec::new();
         for &lpn in lpns {
             let data = self.next_data(lpn);
@@ -366,10 +371,10 @@ where
         }
         if self.unit() == 1 {
             let (lpn, data) = unit[0];
-            self.push(Some(ppn), Work::Program { lpn, data, prio });
+            self.push(ppn, Work::Program { lpn, data, operation });
         } else {
             self.units.push(unit);
-            self.push(Some(ppn), Work::Unit(self.units.len() - 1, prio));
+            self.push(ppn, Work::Unit(self.units.len() - 1, operation));
         }
         self.fruitless = 0;
         true
@@ -389,20 +394,21 @@ where
     fn let_in(&mut self, lpn: Lpn) -> Result<(), Fault> {
         let expected = self.truth[lpn.index()];
         let now = self.now();
-        let found = self.ftl.read(lpn, now);
+        let found = self.ftl.read(lpn, Prio::Normal, now);
         ensure!(
             found.is_some() == (expected != 0),
             "the plain map has version {expected:#x} of page {lpn}, the FTL has it at {found:?}"
         );
-        let Some(ppn) = found else {
+        let Some(operation) = found else {
             self.seen.unmapped_reads += 1;
             return Ok(());
         };
+        let ppn = operation.slot().expect("a mapped page has a place");
         self.serve(ppn)?;
         let held = !self.sabotage.unpinned_reads || !self.ftl.array().is_written(ppn);
-        self.push(Some(ppn), Work::Read { lpn, expected, held });
+        self.push(Some(ppn), Work::Read { lpn, operation, expected, held });
         if !held {
-            self.ftl.read_done(ppn);
+            self.conclude_host(lpn, 0, &operation);
         }
         Ok(())
     }
@@ -491,11 +497,11 @@ where
             ensure!(self.jobs_may_wait, "the read of page {lpn} waits in vain\n{}", self.drawing());
             return Ok(());
         }
-        let place = self.ftl.read(lpn, now);
-        if let Some(ppn) = place {
+        let read = self.ftl.read(lpn, Prio::Normal, now);
+        if let Some(ppn) = read.and_then(|read| read.slot()) {
             self.serve(ppn)?;
         }
-        let found = place.map_or(0, |ppn| self.ftl.read_done(ppn));
+        let found = read.and_then(|read| self.conclude_host(lpn, 0, &read)).unwrap_or(0);
         self.seen.reads += 1;
         ensure!(found == expected, "page {lpn} reads {found:#x}, and {expected:#x} was written");
         Ok(())
@@ -522,11 +528,8 @@ where
         let geometry = self.ftl.geometry();
         let die = match (ppn, work) {
             (Some(ppn), _) => geometry.die_of(geometry.block_of(ppn)),
-            (None, Work::Job(_, Action::Erase(b) | Action::Reprogram { block: b, .. })) => {
-                geometry.die_of(b)
-            }
-            (None, Work::Start(id) | Work::Job(id, _)) => self.ftl.job(id).home,
-            (None, _) => unreachable!("host operations have slots"),
+            (None, Work::Start(id)) => self.ftl.job(id).home,
+            (None, _) => unreachable!("operations have places"),
         };
         if matches!(work, Work::Program { .. } | Work::Unit(..) | Work::Read { .. }) {
             self.host_pending += 1;
@@ -536,10 +539,11 @@ where
     }
 
     fn program_block(&self, p: &Pending) -> Option<BlockId> {
-        let programs = matches!(
-            p.work,
-            Work::Program { .. } | Work::Unit(..) | Work::Job(_, Action::Program { .. })
-        );
+        let programs = match p.work {
+            Work::Program { .. } | Work::Unit(..) => true,
+            Work::Job(_, operation) => operation.verb == Verb::Program,
+            Work::Read { .. } | Work::Start(_) => false,
+        };
         p.ppn.filter(|_| programs).map(|ppn| self.ftl.geometry().block_of(ppn))
     }
 
@@ -720,103 +724,113 @@ where
     fn finish(&mut self, done: &Pending) -> Result<(), Fault> {
         let now = self.now();
         match done.work {
-            Work::Program { lpn, data, prio } => {
+            Work::Program { lpn, data, operation } => {
                 let ppn = done.ppn.expect("a program has a slot");
-                let tag = Tag { source: Source::Host, demand: Source::Host, prio };
-                self.decide_level(lpn, ppn, tag, None);
+                self.decide_level(lpn, ppn, operation.tag, None);
                 self.program_pages(ppn)?;
-                self.ftl.program_done(lpn, ppn, data, tag, now);
+                self.conclude_host(lpn, data, &operation);
                 self.seen.program[Source::Host] += 1;
             }
-            Work::Unit(at, prio) => {
+            Work::Unit(at, operation) => {
                 let first = done.ppn.expect("a program has a slot");
-                let tag = Tag { source: Source::Host, demand: Source::Host, prio };
                 let unit = std::mem::take(&mut self.units[at]);
                 let place = |i: usize| Ppn::from_u32(first.as_u32() + i as u32);
                 for (i, (lpn, _)) in unit.iter().enumerate() {
-                    self.decide_level(*lpn, place(i), tag, None);
+                    self.decide_level(*lpn, place(i), operation.tag, None);
                 }
                 self.program_pages(first)?;
                 for (i, (lpn, data)) in unit.iter().enumerate() {
-                    self.ftl.program_done(*lpn, place(i), *data, tag, now);
+                    let slots = Some(Slots::one(place(i)));
+                    self.conclude_host(*lpn, *data, &Operation { slots, ..operation });
                 }
                 self.seen.padding += (self.unit() - unit.len()) as u64;
                 self.seen.program[Source::Host] += self.unit() as u64;
             }
-            Work::Read { lpn, expected, held } => {
+            Work::Read { lpn, operation, expected, held } => {
                 let ppn = done.ppn.expect("a read has a slot");
-                ensure!(self.ftl.read_pages(ppn).count > 0, "reading slot {ppn} senses no page");
+                ensure!(self.reads_pages(ppn), "reading slot {ppn} senses no page");
                 self.seen.reads += 1;
                 self.seen.read[Source::Host] += 1;
                 if self.ftl.map().lookup(lpn) != Some(ppn) {
                     self.seen.pinned += 1;
                 }
-                let found = if held { self.ftl.read_done(ppn) } else { self.ftl.array().read(ppn) };
+                let found = if held {
+                    self.conclude_host(lpn, 0, &operation).expect("a read finds something")
+                } else {
+                    self.ftl.array().read(ppn)
+                };
                 ensure!(
                     found == expected,
                     "page {lpn} reads {found:#x} from slot {ppn}, and {expected:#x} was written"
                 );
             }
             Work::Start(id) => self.advance(id),
-            Work::Job(id, action) => {
+            Work::Job(id, operation) => {
                 let tag = self.ftl.job(id).tag;
-                match action {
-                    Action::Read(ppn) => {
-                        ensure!(self.ftl.read_pages(ppn).count > 0, "slot {ppn} has no page");
-                        let asked = u64::from(self.ftl.job(id).asks());
-                        self.seen.read[tag.source] += asked;
-                        self.seen.along += asked - 1;
+                ensure!(operation.tag.source == tag.source, "{operation:?} of a job for {tag:?}");
+                let slots = operation.slots.expect("an operation of a job has a place");
+                let count = slots.iter().count() as u64;
+                match operation.verb {
+                    Verb::Read => {
+                        ensure!(self.reads_pages(slots.first), "{slots:?} have no page");
+                        self.seen.read[tag.source] += count;
+                        self.seen.along += count - 1;
                     }
-                    Action::Program { ppn, lpn } => {
+                    Verb::Program => {
                         let unit = self.unit() as u64;
-                        let copies = if unit == 1 { 1 } else { self.ftl.job(id).copies() };
-                        for nth in 0..copies {
+                        for (slot, nth) in slots.iter().zip(0..) {
                             let from = self.ftl.job(id).copied_from(nth);
                             let stored = from.map(|p| self.ftl.level_of(p));
-                            let slot = Ppn::from_u32(ppn.as_u32() + nth);
-                            let page = self.ftl.map().owner(slot).unwrap_or(lpn);
+                            let page = self.ftl.map().owner(slot).expect("a copy has a page");
                             self.decide_level(page, slot, tag, stored);
                         }
-                        self.program_pages(ppn)?;
-                        self.seen.padding += unit - u64::from(copies);
+                        self.program_pages(slots.first)?;
+                        self.seen.padding += unit - count;
                         self.seen.program[tag.source] += unit;
                     }
-                    Action::Erase(_) => {
+                    Verb::Erase => {
                         let planes = self.ftl.geometry().units().planes;
                         self.seen.erase[tag.source] += u64::from(planes);
                     }
-                    Action::Reprogram { block, wordlines, known } => {
-                        ensure!(wordlines > 0, "block {block} has nothing to reprogram");
+                    Verb::Reprogram { wordlines, known } => {
+                        ensure!(wordlines > 0, "{slots:?} have nothing to reprogram");
                         let slots = u64::from(self.ftl.geometry().slots_per_page());
                         self.seen.read[tag.source] += u64::from(3 * wordlines - known) * slots;
                     }
-                    Action::Yield | Action::Wait | Action::Done => {
-                        unreachable!("nothing that can be on its way")
-                    }
                 }
+                self.ftl.concluded(Of::Job(id), &operation, Outcome::Done, now);
                 self.advance(id);
             }
         }
         Ok(())
     }
 
+    fn conclude_host(&mut self, lpn: Lpn, data: u64, operation: &Operation) -> Option<u64> {
+        let now = self.now();
+        self.ftl.concluded(Of::Host { lpn, data }, operation, Outcome::Done, now)
+    }
+
     fn advance(&mut self, id: JobId) {
         let now = self.now();
-        match self.ftl.advance(id, now) {
-            Action::Done => {}
-            Action::Yield => self.push(None, Work::Start(id)),
-            Action::Wait => self.seen.waits += 1,
-            action @ (Action::Read(ppn) | Action::Program { ppn, .. }) => {
-                self.push(Some(ppn), Work::Job(id, action));
-            }
-            action @ (Action::Erase(_) | Action::Reprogram { .. }) => {
-                self.push(None, Work::Job(id, action));
-            }
+        match self.ftl.next(id, now) {
+            Next::Done => {}
+            Next::Yield => self.push(None, Work::Start(id)),
+            Next::Wait => self.seen.waits += 1,
+            Next::Start(operation) => self.push(operation.slot(), Work::Job(id, operation)),
         }
     }
 
+    /// Whether reading a slot senses pages.
+    fn reads_pages(&self, ppn: Ppn) -> bool {
+        let (block, slot) = self.ftl.geometry().split(ppn);
+        let array = self.ftl.array();
+        array.layouts().read(array.mode(block), slot).count > 0
+    }
+
     fn program_pages(&self, ppn: Ppn) -> Result<(), Fault> {
-        let pages = self.ftl.program_pages(ppn);
+        let (block, slot) = self.ftl.geometry().split(ppn);
+        let array = self.ftl.array();
+        let pages = array.layouts().program(array.mode(block), slot);
         let all = self.ftl.geometry().pages_per_block();
         ensure!(pages.count > 0 && pages.end() <= all, "slot {ppn} programs pages {pages:?}");
         Ok(())
@@ -934,7 +948,7 @@ where
         }
         let holds = |p: &&Pending| match p.work {
             Work::Read { held, .. } => held,
-            Work::Job(_, Action::Read(_)) => true,
+            Work::Job(_, operation) => operation.verb == Verb::Read,
             _ => false,
         };
         let reads = self.pending.iter().filter(holds).count();

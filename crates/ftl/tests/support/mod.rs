@@ -5,6 +5,7 @@ mod drive;
 mod kit;
 mod scenario;
 mod small;
+mod steps;
 
 pub(crate) use drive::{Drive, Fault, Sabotage, Seen, Taste};
 pub(crate) use kit::small_config;
@@ -14,3 +15,4 @@ pub(crate) use kit::{
 };
 pub(crate) use scenario::{Needs, Pattern, Scenario, main_phase, run, sweep, work};
 pub(crate) use small::SMALL;
+pub(crate) use steps::{Steps, host_done};

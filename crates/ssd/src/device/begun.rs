@@ -4,14 +4,14 @@
 //! of a run those that are under way are counted once more, and taken off.
 
 use super::die::Phase;
-use super::{Device, DeviceStats, NONE, Owner, PageCounts, PageOp, Work};
-use ftl::{Ftl, Kit};
+use super::{Device, DeviceStats, PageCounts};
+use crate::ops::NONE;
 use kernel::{Idx, Time};
-use nand::DieId;
+use nand::{BlockStates, DieId};
 
 impl Device {
     /// Takes what is under way off the counts: on dies, in their second registers, or interrupted.
-    pub(crate) fn forget_begun<K: Kit>(&mut self, ftl: &Ftl<K>, now: Time) {
+    pub(crate) fn forget_begun(&mut self, states: &BlockStates, now: Time) {
         let begun: Vec<(DieId, u32)> = (0..self.dies.len())
             .map(DieId::new)
             .flat_map(|die| self.under_way(die).map(move |op| (die, op)))
@@ -21,23 +21,16 @@ impl Device {
         let mut cells = self.cells.take();
         for (die, op) in begun {
             match &mut cells {
-                Some(cells) if self.asks_cells(ftl, op) => {
+                Some(cells) if self.asks_cells(op) => {
                     let attempts = cells.forget(die, op);
-                    self.count_attempts(ftl, op, &attempts);
+                    self.count_attempts(op, &attempts);
                 }
-                _ => drop(self.command(ftl, op, now)),
+                _ => drop(self.command(states, op, now)),
             }
         }
         self.cells = cells;
         let under_way = std::mem::replace(&mut self.stats, all);
         self.stats.take_off(&under_way);
-    }
-
-    /// Whether the cells decide how long an operation takes: a read, but for one whose data stay in the die.
-    fn asks_cells<K: Kit>(&self, ftl: &Ftl<K>, op: u32) -> bool {
-        let PageOp { owner, work, .. } = self.ops[op];
-        let stays = matches!(owner, Owner::Job(id) if self.copyback && ftl.job(id).stays);
-        work == Work::Read && !stays
     }
 
     /// The first operation of each command that a die has begun.

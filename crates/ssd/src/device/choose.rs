@@ -2,12 +2,12 @@
 
 use super::die::{Heads, LaneId, PAUSED, PAUSED_LANE, Phase, READS};
 use super::register::{LOADED, LOADED_LANE};
-use super::{Device, NONE, Owner, PageOp, Work};
+use super::Device;
 use crate::clock::{Actor, Clock};
 use crate::config::MultiPlane;
-use ftl::{Op, OpView, Waited};
-use kernel::Idx;
-use nand::{Array, DieId, Ppn, Store};
+use crate::ops::{NONE, Owner, PageOp};
+use kernel::{Idx, Prio};
+use nand::{BlockStates, DieId, Op, OpView, Ppn, Verb, Waited};
 
 const IDLE: u8 = 1 << LaneId::Idle as u8;
 
@@ -108,12 +108,12 @@ impl Device {
     /// How the order policy sees an operation that is not in a lane.
     pub(super) fn view(&self, op: u32) -> OpView {
         let o = &self.ops[op];
-        let kind = match (o.owner, o.work) {
-            (Owner::Job(_), _) => Op::Job,
-            (_, Work::Read) => Op::Read,
-            _ => Op::Write,
+        let (op, prio) = match (o.owner, o.operation.verb) {
+            (Owner::Job(_), _) => (Op::Job, Prio::Normal),
+            (_, Verb::Read) => (Op::Read, o.prio()),
+            _ => (Op::Write, o.prio()),
         };
-        OpView { op: kind, prio: o.prio, seq: o.seq }
+        OpView { op, prio, seq: o.seq }
     }
 
     /// How long an operation has waited.
@@ -156,35 +156,35 @@ impl Device {
     /// the place before it, and what can share its array time is chained to it. Returns the
     /// operation that starts.
     #[inline(always)] // from two places, of which one is never hot
-    pub(crate) fn make_ready<S: Store>(
+    pub(crate) fn make_ready(
         &mut self,
-        array: &Array<S>,
+        states: &BlockStates,
         die: DieId,
         lane: usize,
         op: u32,
     ) -> u32 {
-        let (lane, op) = self.in_block_order(array, die, lane, op);
+        let (lane, op) = self.in_block_order(states, die, lane, op);
         if !self.ops[op].is_of_job() {
             self.dies[die].end_waits(&mut self.ops, op);
         }
         if self.multi_plane != MultiPlane::Off {
-            self.gather(array, die, lane, op);
+            self.gather(states, die, lane, op);
         }
         op
     }
 
     /// Pages of a block are programmed in order, and several jobs may write one block.
     #[inline]
-    fn in_block_order<S: Store>(
+    fn in_block_order(
         &mut self,
-        array: &Array<S>,
+        states: &BlockStates,
         die: DieId,
         lane: usize,
         op: u32,
     ) -> (usize, u32) {
         // Host writes come in order; only jobs in idle time write to the same blocks.
         let shared = lane >= LaneId::Job as usize || self.dies[die].mask & IDLE != 0;
-        if !shared || self.is_next(array, op) {
+        if !shared || self.is_next(states, op) {
             return (lane, op);
         }
         self.first_of_block(die, lane, op)
@@ -193,10 +193,13 @@ impl Device {
     /// Whether an operation may go before all others of its die: programs of a block keep the order
     /// of its pages.
     #[inline]
-    pub(crate) fn is_next<S: Store>(&self, array: &Array<S>, op: u32) -> bool {
-        let PageOp { work: Work::Program, ppn, .. } = self.ops[op] else { return true };
-        let (block, slot) = self.geometry.split(ppn.expect("a program has a slot"));
-        array.next_page(block) == slot
+    pub(crate) fn is_next(&self, states: &BlockStates, op: u32) -> bool {
+        let o = &self.ops[op];
+        if !o.programs() {
+            return true;
+        }
+        let (block, slot) = self.geometry.split(o.slot().expect("a program has a slot"));
+        states.next_page(block) == slot
     }
 
     /// The program of the least slot of the same block that waits on this die, and its lane; `op`
@@ -204,23 +207,23 @@ impl Device {
     #[cold]
     fn first_of_block(&mut self, die: DieId, lane: usize, op: u32) -> (usize, u32) {
         let geometry = &self.geometry;
-        let ppn = self.ops[op].ppn.expect("a program has a slot");
+        let ppn = self.ops[op].slot().expect("a program has a slot");
         let block = geometry.block_of(ppn);
         let d = &mut self.dies[die];
         d.line_up(&mut self.ops);
         let mut first: Option<(usize, Ppn)> = None;
         for (at, waiting) in d.lanes.iter().enumerate() {
             for o in waiting.iter(&self.ops) {
-                let Some(slot) = o.ppn else { continue };
+                let Some(slot) = o.slot() else { continue };
                 let earlier = slot < first.map_or(ppn, |(_, least)| least);
-                if o.work == Work::Program && earlier && geometry.block_of(slot) == block {
+                if o.programs() && earlier && geometry.block_of(slot) == block {
                     first = Some((at, slot));
                 }
             }
         }
         let Some((from, slot)) = first else { return (lane, op) };
         d.insert(&mut self.ops, lane, op);
-        let wanted = |o: &PageOp| o.ppn == Some(slot) && o.work == Work::Program;
+        let wanted = |o: &PageOp| o.slot() == Some(slot) && o.programs();
         let taken = d.take_all(&mut self.ops, from, wanted);
         let [first] = taken[..] else { unreachable!("a slot is programmed once") };
         (from, first)
@@ -229,33 +232,37 @@ impl Device {
     /// Takes from the lane what can share the array time of `op`: the same kind of operation on
     /// other planes, as long as the lane's order is kept, and that of each block's pages.
     #[inline(never)]
-    fn gather<S: Store>(&mut self, array: &Array<S>, die: DieId, lane: usize, op: u32) {
-        let work = self.ops[op].work;
+    fn gather(&mut self, states: &BlockStates, die: DieId, lane: usize, op: u32) {
+        let verb = self.ops[op].operation.verb;
         // Planes that are programmed together are so without looking for it.
-        let fixed = work == Work::Program && self.geometry.units().planes > 1;
+        let fixed = verb == Verb::Program && self.geometry.units().planes > 1;
         if fixed || !self.ops[op].may_share() {
             return;
         }
         let geometry = &self.geometry;
-        let place = |o: &PageOp| geometry.split(o.ppn.expect("what may share has a slot"));
+        let place = |o: &PageOp| geometry.split(o.slot().expect("what may share has a slot"));
         let plane_bit = |o: &PageOp| {
-            1_u32 << geometry.flash_plane_of(o.ppn.expect("what may share has a slot"))
+            1_u32 << geometry.flash_plane_of(o.slot().expect("what may share has a slot"))
         };
         // Only a re-write in idle time can hold a place before a host write in the same block.
-        let contested = self.dies[die].mask & IDLE != 0 && work == Work::Program;
+        let contested = self.dies[die].mask & IDLE != 0 && verb == Verb::Program;
         let mut last = op;
         let (_, slot) = place(&self.ops[op]);
         let mut planes = plane_bit(&self.ops[op]);
         for _ in 1..geometry.flash().planes_per_die {
             let head = self.dies[die].lanes[lane].head;
-            if head == NONE || self.ops[head].work != work || !self.ops[head].may_share() {
+            if head == NONE {
+                break;
+            }
+            let waiting = &self.ops[head];
+            if waiting.operation.verb != verb || !waiting.may_share() {
                 break;
             }
             let (block, at) = place(&self.ops[head]);
             let bit = plane_bit(&self.ops[head]);
             let (page, other) = (geometry.page_of(slot), geometry.page_of(at));
             let aligned = self.multi_plane == MultiPlane::Any || page == other;
-            let overtakes = contested && array.next_page(block) != at;
+            let overtakes = contested && states.next_page(block) != at;
             if planes & bit != 0 || !aligned || overtakes {
                 break;
             }
@@ -268,7 +275,7 @@ impl Device {
         }
         if last != op {
             // The slots that one command works on, for the referee to see together.
-            array.check_command(self.ops.chain(op).filter_map(|op| op.ppn));
+            states.check_command(self.ops.chain(op).filter_map(PageOp::slot));
         }
     }
 }

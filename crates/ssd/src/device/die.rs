@@ -1,9 +1,9 @@
 //! Dies: what runs, what waits, and how long each source has kept them busy.
 
-use super::lane::{Lane, NONE, Ops, PageOp, Spent};
-use ftl::{Op, OpView};
+use super::lane::Lane;
+use crate::ops::{NONE, Ops, PageOp, Spent};
 use kernel::{Dur, Prio, Time};
-use nand::{Command, Source, Verb};
+use nand::{Command, Op, OpView, Source, Verb};
 use std::collections::BTreeMap;
 
 /// The lanes of a die, in the order of `Die::lanes`.
@@ -364,7 +364,7 @@ impl Die {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{Owner, Work};
+    use crate::ops::Owner;
     use kernel::Rng;
     use std::collections::BTreeMap;
 
@@ -411,7 +411,7 @@ mod tests {
                 };
                 if model.keys().all(|(_, other)| *other != place) {
                     let new =
-                        PageOp::new(Owner::Host(0), Work::Read, Prio::Normal, None, Time::ZERO);
+                        PageOp::new(Owner::Host(0), Verb::Read, Prio::Normal, None, Time::ZERO);
                     let id = ops.add(PageOp { seq: place, ..new });
                     die.insert(&mut ops, lane, id);
                     model.insert((lane, place), id);

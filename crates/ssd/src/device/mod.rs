@@ -3,7 +3,7 @@
 //! A page operation costs one event; a read over a modelled bus two, because its transfer can only
 //! be scheduled when the data is there. Commands and programs have their turn on the channel fixed
 //! when they start: nothing can come between. The device knows no host, no map and no policy: it is
-//! told what to start, and hands over a list of what is done.
+//! given operations to carry out, and hands over a list of those that are done, with their outcomes.
 
 mod begun;
 mod cells;
@@ -20,17 +20,17 @@ mod time;
 pub(crate) use cells::{CellCounts, Cells, effective, steps};
 pub(crate) use channel::Channel;
 pub(crate) use die::{Die, LANES, LaneId};
-pub(crate) use lane::{Lane, NONE, Ops, Owner, PageOp, Spent, Work};
+pub(crate) use lane::Lane;
 pub(crate) use register::Turned;
 pub(crate) use suspend::{SUSPEND, Suspends};
 
 use crate::clock::{Actor, Clock};
 use crate::config::{ChannelFirst, Drive, MultiPlane};
+use crate::ops::{NONE, Ops, Owner};
 use crate::server::assert_within;
 use die::{Passed, Phase};
-use ftl::{Cost, JobId, Kit, Lpn, Order, Policies, Queues, Waiting};
-use kernel::{BitSet, Dur, Idx, IndexVec, Prio, Time, TimeSum};
-use nand::{Bus, ChannelId, Command, DieId, Geometry, Ppn, Timing, Units, Verb};
+use kernel::{BitSet, Dur, Idx, IndexVec, Time, TimeSum};
+use nand::{Bus, ChannelId, Command, DieId, Geometry, Layouts, Timing, Units, Verb};
 use register::Registers;
 use rustc_hash::FxHashSet;
 use suspend::Suspension;
@@ -71,24 +71,18 @@ pub(crate) struct Device {
     geometry: Geometry,
     pub(crate) dies: IndexVec<DieId, Die>,
     pub(crate) channels: IndexVec<ChannelId, Channel>,
-    /// Host page operations waiting or running, by die.
-    pub(crate) waiting: Waiting,
-    pub(crate) waiting_total: u32,
     /// Dies that do nothing.
     pub(crate) idle: BitSet,
-    /// The order of arrival at the dies.
-    seq: u64,
-    /// The place of each running job in that order.
-    job_places: Vec<u64>,
     timing: Timing,
-    /// A command reads and programs single pages, each is mapped as a whole, and how long that takes
-    /// depends on its type and level alone (and, for reads, on the cells, where they are modelled).
+    /// Where slots lie in each mode.
+    layouts: Layouts,
+    /// A command reads and programs single pages, each is mapped as a whole, its data go over the channel,
+    /// and how long that takes depends on its type and level alone (and, for reads, on the cells, where
+    /// they are modelled).
     plain: bool,
     /// Data goes over a channel before commands.
     data_first: bool,
-    /// Collection moves pages inside their planes.
-    copyback: bool,
-    /// Of each die, the raw bit error rate of what was read so last.
+    /// Where pages are moved inside their planes: of each die, the raw bit error rate of what was read so last.
     copied_rber: Vec<f32>,
     multi_plane: MultiPlane,
     /// For each die the reads that went before others, if the order of operations depends on it.
@@ -103,8 +97,6 @@ pub(crate) struct Device {
     first_come: bool,
     /// Present where dies have a second register.
     registers: Option<Box<Registers>>,
-    /// The waiting operations that the cost policy looks at.
-    pub(crate) queues: Queues,
     /// Program time of a block after so many cycles, as a share of the fresh one; beyond the last
     /// it stays. `None`: it does not change.
     by_wear: Option<Vec<f64>>,
@@ -125,24 +117,23 @@ pub(crate) struct Finished {
     pub(crate) owner: Owner,
 }
 
-/// What an operation that is done was.
-#[derive(Copy, Clone)]
-pub(crate) struct Done {
-    pub(crate) owner: Owner,
-    pub(crate) work: Work,
-    pub(crate) modify: bool,
-    pub(crate) rides: bool,
-    pub(crate) lpn: Option<Lpn>,
-    pub(crate) ppn: Option<Ppn>,
-    pub(crate) prio: Prio,
-    pub(crate) seq: u64,
+/// What of the policies a device has to know.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Manner {
+    /// Every read and every program takes the time of its cheapest level.
+    pub(crate) ideal: bool,
+    /// What came first is always served first.
+    pub(crate) first_come: bool,
+    /// The order of operations goes by how long they have waited.
+    pub(crate) watches_waits: bool,
 }
 
 impl Device {
     /// The device of a drive on which nothing runs.
-    pub(crate) fn new<K: Kit>(drive: &Drive, policies: &Policies<K>) -> Self {
-        let (cost, order) = (&policies.cost, &policies.order);
-        let (geometry, ideal) = (drive.geometry, cost.is_ideal());
+    pub(crate) fn new(drive: &Drive, layouts: &Layouts, manner: Manner) -> Self {
+        let Manner { ideal, first_come, watches_waits } = manner;
+        let geometry = drive.geometry;
+        let copyback = drive.ftl.copyback.is_some();
         let by_wear = program_by_wear(drive);
         let dies = geometry.dies();
         let mut idle = BitSet::new(dies);
@@ -152,26 +143,21 @@ impl Device {
             geometry,
             dies: IndexVec::filled(Die::new(), dies),
             channels: IndexVec::filled(Channel::default(), geometry.channels()),
-            waiting: Waiting::nothing(dies),
-            waiting_total: 0,
             idle,
-            seq: 0,
-            job_places: Vec::new(),
             timing: if ideal { drive.timing.ideal() } else { drive.timing.clone() },
-            plain: geometry.units() == Units::PAGE && by_wear.is_none(),
-            copyback: drive.ftl.copyback.is_some(),
-            copied_rber: vec![0.0; if drive.ftl.copyback.is_some() { dies } else { 0 }],
+            layouts: layouts.clone(),
+            plain: geometry.units() == Units::PAGE && by_wear.is_none() && !copyback,
+            copied_rber: vec![0.0; if copyback { dies } else { 0 }],
             data_first: drive.channel_first == ChannelFirst::Data,
             multi_plane: drive.ftl.multi_plane,
             suspension: drive
                 .suspend
                 .map(|settings| Box::new(Suspension::new(settings, drive.timing.erase, dies))),
             attends: drive.suspend.is_some() || drive.cache.is_some(),
-            apart: drive.suspend.is_some() || drive.cache.is_some() || order.watches_waits(),
-            first_come: order.is_first_come(),
+            apart: drive.suspend.is_some() || drive.cache.is_some() || watches_waits,
+            first_come,
             registers: drive.cache.map(|cached| Box::new(Registers::new(cached, dies))),
-            passed: if order.watches_waits() { vec![Passed::default(); dies] } else { Vec::new() },
-            queues: cost.queues(),
+            passed: if watches_waits { vec![Passed::default(); dies] } else { Vec::new() },
             by_wear,
             cells: Cells::of(drive, ideal),
             unread: None,
@@ -207,49 +193,6 @@ impl Device {
     }
 
     // ── Arrival ─────────────────────────────────────────────────────────────────────────────────
-
-    /// The next place in the order of arrival.
-    #[inline]
-    fn next_place(&mut self) -> u64 {
-        self.seq += 1;
-        self.seq
-    }
-
-    /// Gives a job the next place in that order, which it keeps from one operation to the next.
-    #[inline]
-    pub(crate) fn place_job(&mut self, id: JobId) -> u64 {
-        let seq = self.next_place();
-        let at = id.as_u32() as usize;
-        if self.job_places.len() <= at {
-            self.job_places.resize(at + 1, 0);
-        }
-        self.job_places[at] = seq;
-        seq
-    }
-
-    /// The place that a job has.
-    #[inline]
-    pub(crate) fn place_of(&self, id: JobId) -> u64 {
-        self.job_places[id.as_u32() as usize]
-    }
-
-    /// A host operation, and its group, is on its way to a die from now on.
-    #[inline(always)]
-    pub(crate) fn expect(&mut self, die: DieId, op: u32) {
-        self.expect_one(die, op);
-        let mut at = self.ops.also(op);
-        while at != NONE {
-            self.expect_one(die, at);
-            at = self.ops.also(at);
-        }
-    }
-
-    #[inline(always)]
-    fn expect_one(&mut self, die: DieId, op: u32) {
-        self.waiting.add(die);
-        self.waiting_total += 1;
-        self.ops[op].seq = self.next_place();
-    }
 
     /// Whether an operation that comes now can start at once. Where those of one instant may share
     /// the array they are gathered first.
@@ -425,22 +368,6 @@ impl Device {
             at = op.next;
         }
         owner
-    }
-
-    /// Takes the first operation off a list of what is done. Returns what it was, and the rest.
-    #[inline]
-    pub(crate) fn take_done(&mut self, first: u32) -> (Done, u32) {
-        let op = &mut self.ops[first];
-        let rest = std::mem::replace(&mut op.next, NONE);
-        let &mut PageOp { owner, work, modify, rides, lpn, ppn, prio, seq, .. } = op;
-        (Done { owner, work, modify, rides, lpn, ppn, prio, seq }, rest)
-    }
-
-    /// A host operation is off its die.
-    #[inline]
-    pub(crate) fn leave(&mut self, die: DieId) {
-        self.waiting.remove(die);
-        self.waiting_total -= 1;
     }
 
     /// Whether the die waits to choose.

@@ -8,12 +8,12 @@
 //! register waits for the channel, or behind the die.
 
 use super::die::{LANES, Phase, READS};
-use super::{Device, Finished, NONE, Work};
+use super::{Device, Finished};
 use crate::clock::{Actor, Clock};
 use crate::config::Cache;
-use ftl::{OpView, Waited};
+use crate::ops::NONE;
 use kernel::{Dur, IndexVec, Time};
-use nand::{Command, DieId, Source, Verb};
+use nand::{Command, DieId, OpView, Source, Verb, Waited};
 
 /// The place of a program whose data is in the register, behind the lanes.
 pub(super) const LOADED_LANE: usize = LANES + 1;
@@ -174,7 +174,7 @@ impl Device {
         }
         let lane = self.next_lane_apart(die, pick)?;
         let head = self.dies[die].lanes.get(lane)?.head;
-        (self.ops[head].work == Work::Program).then_some(lane)
+        self.ops[head].programs().then_some(lane)
     }
 
     /// The first operation of the program that a die carries out, if it does.

@@ -10,12 +10,12 @@
 //! loop. It is left alone where it would be done by the time the die could read.
 
 use super::die::{PAUSED, PAUSED_LANE, Phase};
-use super::{Device, NONE};
+use super::Device;
 use crate::clock::{Actor, Clock};
 use crate::config::{Interruptible, Suspend};
-use ftl::{OpView, Waited};
+use crate::ops::NONE;
 use kernel::{Dur, IndexVec, Time, TimeSum};
-use nand::{Command, DieId, Source, Verb};
+use nand::{Command, DieId, OpView, Source, Verb, Waited};
 
 /// Whose time it is while a die pauses a command or takes it up again: nobody's. In accounts of time it
 /// has the place of the map's pages, since no drive keeps its map in flash: a place of its own would cost
@@ -82,7 +82,7 @@ impl Suspension {
         match verb {
             Verb::Program => self.settings.operations != Interruptible::Erases,
             Verb::Erase => self.settings.operations != Interruptible::Programs,
-            Verb::Read | Verb::Reprogram => false,
+            Verb::Read | Verb::Reprogram { .. } => false,
         }
     }
 }

@@ -1,121 +1,36 @@
 //! What a command takes: the array time of reads, programs, erases and reprogramming, by level, page
 //! type, wear and errors; and the pages that cross the channel.
 
+use super::Device;
 use super::cells::{Attempts, Sensed, Target};
-use super::{Device, NONE, Ops, Owner, PageOp, Work};
 use crate::config::{Drive, ProgramSpeed};
-use ftl::{Cost, Ftl, Job, JobId, Kit};
+use crate::ops::{NONE, Owner, PageOp};
 use kernel::{Dur, Idx, Time};
 use nand::physics::program_time_factor;
-use nand::{Command, Level, Mode, Ppn, Source, Units, Verb};
+use nand::{
+    BlockStates, Command, Level, Mode, Operation, PageRange, Ppn, Route, Source, Units, Verb,
+};
 
 impl Device {
     /// The same as [`Device::command`] where one page that is one mapping unit is all there is to it: most
     /// commands of most drives. `None`: it is something else.
     #[inline(always)] // every command comes by
-    pub(crate) fn plain_command<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32) -> Option<Command> {
-        if !self.plain || self.copyback {
+    pub(crate) fn plain_command(&mut self, op: u32) -> Option<Command> {
+        let PageOp { operation, next, .. } = &self.ops[op];
+        if !self.plain || *next != NONE || operation.mode != Mode::Full {
             return None;
         }
-        self.one_page(ftl, op)
-    }
-
-    /// The command for an operation, and those chained to it, that starts now. The levels of
-    /// programs are decided.
-    pub(crate) fn command<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, now: Time) -> Command {
-        let source = source_of(ftl, self.ops[op].owner);
-        if self.copyback
-            && let Owner::Job(id) = self.ops[op].owner
-            && let Some(command) = self.copy_inside(ftl, ftl.job(id), op, source, now)
-        {
-            return command;
-        }
-        if self.plain
-            && let Some(command) = self.one_page(ftl, op)
-        {
-            return command;
-        }
-        match self.ops[op].work {
-            Work::Read if self.cells.is_some() => self.soft_read(ftl, op, source, now),
-            Work::Read => self.read(ftl, op, source),
-            Work::Program => self.program(ftl, op, source),
-            Work::Erase(_) => Command::new(Verb::Erase, source, self.timing.erase),
-            Work::Reprogram(wordlines, known) => {
-                let time = self.reprogram_time(source, wordlines.into(), known.into());
-                Command::new(Verb::Reprogram, source, time)
-            }
-            Work::Turn => unreachable!("a job's turn is no flash operation"),
-        }
-    }
-
-    /// The read of a move inside a plane, and every program of a job: of what stays in the die, and of what
-    /// crosses the channel, with what has to come out of the register before. `None`: it is none of these.
-    #[cold]
-    fn copy_inside<K: Kit, D>(
-        &mut self,
-        ftl: &Ftl<K>,
-        job: &Job<D>,
-        op: u32,
-        source: Source,
-        now: Time,
-    ) -> Option<Command> {
-        let (work, slot) = (self.ops[op].work, self.ops[op].ppn?);
-        let die = self.geometry.die_of_slot(slot).index();
-        match work {
-            Work::Read if job.stays => {
-                let mut command = self.read(ftl, op, source);
-                self.stats.unsent[source as usize] += u64::from(command.pages_out);
-                command.pages_out = 0;
-                if let Some(cells) = &mut self.cells {
-                    let block = self.geometry.block_of(slot);
-                    let (level, guarded) =
-                        (ftl.level_of(slot), ftl.array().mode(block) == Mode::Low);
-                    let page_type =
-                        self.geometry.type_of_page(ftl.read_pages(slot).iter().next().unwrap_or(0));
-                    let target = Target { slot, block, page_type, level, guarded, units: 1 };
-                    self.copied_rber[die] = cells.sense(&target, now);
-                }
-                Some(command)
-            }
-            Work::Program => {
-                let mut command = self.program(ftl, op, source);
-                if job.stays {
-                    self.stats.stayed[source as usize] += 1;
-                    command.pages_in = 0;
-                    if let Some(cells) = &mut self.cells {
-                        cells.inherit(
-                            slot,
-                            self.geometry.slots_per_program(),
-                            self.copied_rber[die],
-                        );
-                    }
-                } else {
-                    command.pages_in += job.comes_out;
-                }
-                Some(command)
-            }
-            _ => None,
-        }
-    }
-
-    /// The command for one page that is one mapping unit, if that is all there is to it.
-    #[inline(always)]
-    fn one_page<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32) -> Option<Command> {
-        let PageOp { owner, work, ppn, next, .. } = self.ops[op];
-        let slot = ppn?;
-        let page_type = self.geometry.page_type(ftl.page_of(slot)?);
-        if next != NONE {
-            return None;
-        }
-        let (source, level) = (source_of(ftl, owner), ftl.level_of(slot));
-        match work {
-            Work::Read if self.cells.is_none() => {
+        let &Operation { verb, tag, level, .. } = operation;
+        let (slot, source) = (operation.slot()?, tag.source);
+        let page_type = self.geometry.page_type(self.geometry.split(slot).1);
+        match verb {
+            Verb::Read if self.cells.is_none() => {
                 self.stats.read_by_level[level as usize] += 1;
                 self.stats.sensed[source as usize][level as usize][page_type] += 1;
                 let time = self.timing.read(level, page_type);
                 Some(Command { pages_out: 1, ..Command::new(Verb::Read, source, time) })
             }
-            Work::Program => {
+            Verb::Program => {
                 self.stats.program_by_level[level as usize] += 1;
                 let time = self.page_time(page_type, level, source, 1);
                 Some(Command { pages_in: 1, ..Command::new(Verb::Program, source, time) })
@@ -124,24 +39,58 @@ impl Device {
         }
     }
 
-    /// Reading a chain of slots: planes sense together.
+    /// The command for an operation, and those chained to it, that starts now.
+    pub(crate) fn command(&mut self, states: &BlockStates, op: u32, now: Time) -> Command {
+        let Operation { verb, tag, .. } = self.ops[op].operation;
+        let source = tag.source;
+        match verb {
+            Verb::Read if self.cells.is_some() && self.asks_cells(op) => {
+                self.soft_read(op, source, now)
+            }
+            Verb::Read => self.read(op, source, now),
+            Verb::Program => self.program(states, op, source),
+            Verb::Erase => Command::new(verb, source, self.timing.erase),
+            Verb::Reprogram { wordlines, known } => {
+                let time = self.reprogram_time(source, wordlines.into(), known.into());
+                Command::new(verb, source, time)
+            }
+        }
+    }
+
+    /// Whether cells, where they are modelled, decide how long an operation takes: a read whose data leave
+    /// the die.
+    pub(super) fn asks_cells(&self, op: u32) -> bool {
+        let Operation { verb, route, .. } = self.ops[op].operation;
+        verb == Verb::Read && route != Route::Stays
+    }
+
+    /// The pages that reading a slot of a block in a mode senses.
+    #[inline]
+    fn read_pages(&self, slot: Ppn, mode: Mode) -> PageRange {
+        let slot = self.geometry.split(slot).1;
+        if mode == Mode::Full {
+            return PageRange::new(self.geometry.page_of(slot), 1);
+        }
+        self.layouts.read(mode, slot)
+    }
+
+    /// Reading a chain of slots: planes sense together. Data that stay in the die cross no channel.
     #[inline(never)]
-    fn read<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source) -> Command {
+    fn read(&mut self, op: u32, source: Source, now: Time) -> Command {
         let (mut longest, mut out) = (Dur::ZERO, 0);
         let per_page = self.geometry.units().per_page;
         let mut at = op;
         while at != NONE {
-            let slot = self.ops[at].ppn;
-            let asks = Asks::of(&self.ops, ftl, at);
-            let (pages, whole) = asks.pages(ftl, per_page);
-            let units = asks.units;
-            let level = slot.map_or_else(|| ftl.policies.cost.initial(), |slot| ftl.level_of(slot));
-            self.stats.read_by_level[level as usize] += u64::from(pages);
+            let Operation { slots, mode, level, .. } = self.ops[at].operation;
+            let asked = Asked::by(self, at);
+            let (units, (planes, whole)) = (asked.units(), asked.planes());
+            self.stats.read_by_level[level as usize] += u64::from(planes);
+            let pages = slots.map(|slots| self.read_pages(slots.first, mode));
             let sensed = &mut self.stats.sensed[source as usize][level as usize];
             let mut time = Dur::ZERO;
             let mut sense = |page_type: usize| {
-                sensed[page_type] += u64::from(pages);
-                self.stats.unsent[source as usize] += u64::from(pages * per_page - units);
+                sensed[page_type] += u64::from(planes);
+                self.stats.unsent[source as usize] += u64::from(planes * per_page - units);
                 time += if whole {
                     self.timing.read(level, page_type)
                 } else {
@@ -149,46 +98,67 @@ impl Device {
                 };
                 out += units;
             };
-            match slot.map(|slot| (slot, ftl.page_of(slot))) {
-                Some((_, Some(page))) => sense(self.geometry.page_type(page)),
-                Some((slot, None)) => {
-                    let pages = ftl.read_pages(slot).iter();
-                    pages.for_each(|page| sense(self.geometry.type_of_page(page)));
+            match pages {
+                Some(pages) => {
+                    pages.iter().for_each(|page| sense(self.geometry.type_of_page(page)));
                 }
                 None => sense(0),
             }
             longest = longest.max(time);
             at = self.ops[at].next;
         }
+        if self.ops[op].operation.route == Route::Stays {
+            self.stats.unsent[source as usize] += u64::from(out);
+            out = 0;
+            self.keep_errors(op, now);
+        }
         Command { pages_out: out, ..Command::new(Verb::Read, source, longest) }
     }
 
-    /// The same where errors decide how finely pages are sensed: as long as the longest.
+    /// A page is read and stays in the die: nobody corrects its errors.
+    #[cold]
+    fn keep_errors(&mut self, op: u32, now: Time) {
+        let Operation { slots, mode, level, .. } = self.ops[op].operation;
+        let slot = slots.expect("a page that stays in the die has a place").first;
+        let page = self.read_pages(slot, mode).iter().next().unwrap_or(0);
+        if let Some(cells) = &mut self.cells {
+            let (block, page_type) =
+                (self.geometry.block_of(slot), self.geometry.type_of_page(page));
+            let guarded = mode == Mode::Low;
+            let target = Target { slot, block, page_type, level, guarded, units: 1 };
+            self.copied_rber[self.geometry.die_of(block).index()] = cells.sense(&target, now);
+        }
+    }
+
+    /// Reading where errors decide how finely pages are sensed: as long as the longest.
     #[inline(never)]
-    fn soft_read<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source, now: Time) -> Command {
-        let Some(cells) = &mut self.cells else { unreachable!("there is a model of the cells") };
+    fn soft_read(&mut self, op: u32, source: Source, now: Time) -> Command {
         let mut begun = false;
         let (mut plain, mut longest, mut extra, mut out) = (Dur::ZERO, Dur::ZERO, 0, 0);
-        let per_page = self.geometry.units().per_page;
+        let Units { per_page, planes: of_block, .. } = self.geometry.units();
         let mut at = op;
         while at != NONE {
-            let asks = Asks::of(&self.ops, ftl, at);
+            let PageOp { owner, modify, operation: Operation { slots, mode, level, .. }, .. } =
+                self.ops[at];
+            let asked = Asked::by(self, at);
+            let pages = slots.map(|slots| self.read_pages(slots.first, mode));
+            let Some(cells) = &mut self.cells else { unreachable!("the cells are modelled") };
             let unsent = &mut self.stats.unsent[source as usize];
             let counts = &mut self.stats.sensed[source as usize];
-            let sensed = if let Some(slot) = self.ops[at].ppn {
-                let level = ftl.level_of(slot);
-                self.stats.read_by_level[level as usize] += 1;
+            self.stats.read_by_level[level as usize] += 1;
+            let sensed = if let (Some(slots), Some(pages)) = (slots, pages) {
+                let slot = slots.first;
                 let block = self.geometry.block_of(slot);
                 if !std::mem::replace(&mut begun, true) {
                     cells.begin(self.geometry.die_of(block), op);
                 }
-                let guarded = ftl.array().mode(block) == Mode::Low;
+                let guarded = mode == Mode::Low;
                 let failed = cells.counts().uncorrectable[source as usize];
                 let mut sensed = Sensed::default();
-                for page in ftl.read_pages(slot).iter() {
+                for page in pages.iter() {
                     let page_type = self.geometry.type_of_page(page);
                     let mut planes = Sensed::default();
-                    for units in (0..asks.planes).map(|plane| asks.of_plane(ftl, plane)) {
+                    for units in (0..of_block).map(|plane| asked.of_plane(plane)) {
                         let target = Target { slot, block, page_type, level, guarded, units };
                         if units > 0 {
                             let read = cells.read(&target, source, now, counts);
@@ -197,22 +167,21 @@ impl Device {
                         }
                     }
                     sensed = sensed.then(planes);
-                    out += asks.units;
+                    out += asked.units();
                 }
                 if let Some(unread) = &mut self.unread
                     && cells.counts().uncorrectable[source as usize] > failed
-                    && matches!(self.ops[at].owner, Owner::Host(_))
-                    && !self.ops[at].modify
+                    && matches!(owner, Owner::Host(_))
+                    && !modify
                 {
                     unread.insert(at);
                 }
                 sensed
             } else {
                 // There is nothing that could be wrong.
-                self.stats.read_by_level[ftl.policies.cost.initial() as usize] += 1;
                 counts[0][0] += 1;
-                *unsent += u64::from(per_page - asks.units);
-                out += asks.units;
+                *unsent += u64::from(per_page - asked.units());
+                out += asked.units();
                 cells.nothing()
             };
             plain = plain.max(sensed.plain);
@@ -225,18 +194,16 @@ impl Device {
     }
 
     /// Counts the reads of a command, without asking the cells again.
-    pub(super) fn count_attempts<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, all: &[Attempts]) {
+    pub(super) fn count_attempts(&mut self, op: u32, all: &[Attempts]) {
         let per_page = self.geometry.units().per_page;
         let mut at = op;
         while at != NONE {
-            let PageOp { owner, ppn, next, .. } = self.ops[at];
-            let level = ppn.map_or_else(|| ftl.policies.cost.initial(), |slot| ftl.level_of(slot));
+            let PageOp { operation: Operation { slots, tag, level, .. }, next, .. } = self.ops[at];
             self.stats.read_by_level[level as usize] += 1;
-            if ppn.is_none() {
-                let source = source_of(ftl, owner) as usize;
+            if slots.is_none() {
+                let source = tag.source as usize;
                 self.stats.sensed[source][0][0] += 1;
-                self.stats.unsent[source] +=
-                    u64::from(per_page - Asks::of(&self.ops, ftl, at).units);
+                self.stats.unsent[source] += u64::from(per_page - Asked::by(self, at).units());
             }
             at = next;
         }
@@ -248,38 +215,51 @@ impl Device {
         }
     }
 
-    /// Programming a chain of slots.
+    /// Programming a chain of slots. Data that stay in the die cross no channel; what a register holds
+    /// of another page leaves it first.
     #[inline(never)]
-    fn program<K: Kit>(&mut self, ftl: &Ftl<K>, op: u32, source: Source) -> Command {
+    fn program(&mut self, states: &BlockStates, op: u32, source: Source) -> Command {
         let (mut longest, mut pages_in) = (Dur::ZERO, 0);
         let unit = self.geometry.slots_per_program();
         let mut at = op;
         while at != NONE {
-            let slot = self.ops[at].ppn.expect("a program has a slot");
-            let level = ftl.level_of(slot);
+            let Operation { slots, mode, level, .. } = self.ops[at].operation;
+            let slot = slots.expect("a program has a slot").first;
             let Units { pages, planes, .. } = self.geometry.units();
             self.stats.program_by_level[level as usize] += u64::from(pages * planes);
-            let (mut time, before, pages) = match ftl.page_of(slot) {
-                Some(slot) => {
-                    // The pages of one wordline: the cells pass the levels of all of them.
-                    let first = self.geometry.page_of(slot);
-                    let mut time = Dur::ZERO;
-                    for page in first..first + pages {
-                        let page_type = self.geometry.type_of_page(page);
-                        time += self.program_time(page_type, level, source);
-                    }
-                    (time, Dur::ZERO, unit)
+            let (mut time, before, pages) = if mode == Mode::Full {
+                // The pages of one wordline: the cells pass the levels of all of them.
+                let first = self.geometry.page_of(self.geometry.split(slot).1);
+                let mut time = Dur::ZERO;
+                for page in first..first + pages {
+                    let page_type = self.geometry.type_of_page(page);
+                    time += self.program_time(page_type, level, source);
                 }
-                None => self.slot_time(ftl, slot, level, source),
+                (time, Dur::ZERO, unit)
+            } else {
+                self.slot_time(slot, mode, level, source)
             };
             if let Some(factors) = &self.by_wear {
-                let cycles = ftl.array().wear()[self.geometry.block_of(slot)] / 1_000;
+                let cycles = states.wear()[self.geometry.block_of(slot)] / 1_000;
                 let factor = factors[(cycles as usize).min(factors.len() - 1)];
                 time = Dur::ns((time.as_ns() as f64 * factor).round() as u64);
             }
             pages_in += pages;
             longest = longest.max(time + before);
             at = self.ops[at].next;
+        }
+        let Operation { route, slots, .. } = self.ops[op].operation;
+        match route {
+            Route::Channel => {}
+            Route::RegisterOut => pages_in += unit,
+            Route::Stays => {
+                pages_in = 0;
+                self.stats.stayed[source as usize] += 1;
+                if let (Some(cells), Some(slots)) = (&mut self.cells, slots) {
+                    let die = self.geometry.die_of_slot(slots.first);
+                    cells.inherit(slots.first, unit, self.copied_rber[die.index()]);
+                }
+            }
         }
         Command { pages_in, ..Command::new(Verb::Program, source, longest) }
     }
@@ -302,20 +282,13 @@ impl Device {
     /// and how many there are. A second generation is written over cells that must be known: those
     /// whose value stays must stay as they are.
     #[cold]
-    fn slot_time<K: Kit>(
-        &mut self,
-        ftl: &Ftl<K>,
-        slot: Ppn,
-        level: Level,
-        source: Source,
-    ) -> (Dur, Dur, u32) {
-        let again = ftl.array().mode(self.geometry.block_of(slot)) == Mode::Wom2;
-        let pages = ftl.program_pages(slot);
+    fn slot_time(&mut self, slot: Ppn, mode: Mode, level: Level, source: Source) -> (Dur, Dur, u32) {
+        let pages = self.layouts.program(mode, self.geometry.split(slot).1);
         let (mut time, mut before) = (Dur::ZERO, Dur::ZERO);
         for page in pages.iter() {
             let page_type = self.geometry.type_of_page(page);
             time += self.program_time(page_type, level, source);
-            if again {
+            if mode == Mode::Wom2 {
                 self.stats.read_by_level[level as usize] += 1;
                 self.stats.sensed[source as usize][level as usize][page_type] += 1;
                 before += self.timing.read(level, page_type);
@@ -341,52 +314,47 @@ impl Device {
     }
 }
 
-/// Who asks for an operation of this owner.
-#[inline(always)]
-fn source_of<K: Kit>(ftl: &Ftl<K>, owner: Owner) -> Source {
-    match owner {
-        Owner::Job(id) => ftl.job(id).tag.source,
-        Owner::Host(_) | Owner::Buffer(_) => Source::Host,
-    }
-}
-
-/// What a read asks for.
-struct Asks {
-    /// Mapping units, with its group.
-    units: u32,
-    /// The planes that it may ask, which work together; several only for a job.
+/// The mapping units that a read and its group ask of a page in each plane of its block.
+struct Asked {
+    /// Bit 0: the first unit of the page in the first plane; the planes follow one another.
+    bits: u64,
+    per_page: u32,
     planes: u32,
-    job: Option<JobId>,
 }
 
-impl Asks {
+impl Asked {
     #[inline]
-    fn of<K: Kit>(ops: &Ops, ftl: &Ftl<K>, op: u32) -> Self {
-        match ops[op].owner {
-            Owner::Job(id) => {
-                let planes = ftl.geometry().units().planes;
-                Self { units: ftl.job(id).asks(), planes, job: Some(id) }
-            }
-            Owner::Host(_) | Owner::Buffer(_) => {
-                Self { units: ops.group(op).count() as u32, planes: 1, job: None }
-            }
-        }
+    fn by(device: &Device, op: u32) -> Self {
+        let (geometry, ops) = (&device.geometry, &device.ops);
+        let Units { per_page, planes, .. } = geometry.units();
+        let of = |op: u32| {
+            // A page without a place is read alone, like the first unit of one.
+            ops[op].operation.slots.map_or(1, |slots| {
+                slots.bits() << (geometry.split(slots.first).1 % geometry.slots_per_page())
+            })
+        };
+        let bits = ops.group(op).fold(0, |bits, op| bits | of(op));
+        Self { bits, per_page, planes }
     }
 
-    /// Mapping units of one plane.
+    /// All units.
     #[inline]
-    fn of_plane<K: Kit>(&self, ftl: &Ftl<K>, plane: u32) -> u32 {
-        match self.job {
-            Some(id) if self.planes > 1 => ftl.job(id).asks_of(ftl.geometry(), plane),
-            _ => self.units,
-        }
+    fn units(&self) -> u32 {
+        self.bits.count_ones()
     }
 
-    /// How many pages it reads, and whether any as a whole.
-    fn pages<K: Kit>(&self, ftl: &Ftl<K>, per_page: u32) -> (u32, bool) {
-        let asked = (0..self.planes).map(|plane| self.of_plane(ftl, plane));
-        asked.fold((0, false), |(pages, whole), n| {
-            (pages + u32::from(n > 0), whole || n == per_page)
+    /// Those of one plane.
+    #[inline]
+    fn of_plane(&self, plane: u32) -> u32 {
+        let page = u64::MAX >> (u64::BITS - self.per_page);
+        (self.bits >> (plane * self.per_page) & page).count_ones()
+    }
+
+    /// In how many planes something is read, and whether it is a whole page in any.
+    fn planes(&self) -> (u32, bool) {
+        let asked = (0..self.planes).map(|plane| self.of_plane(plane));
+        asked.fold((0, false), |(planes, whole), n| {
+            (planes + u32::from(n > 0), whole || n == self.per_page)
         })
     }
 }

@@ -4,7 +4,7 @@
 //! in its cell: what made the slowest slow is a sum over the last cells.
 
 use super::InFront;
-use crate::device::Spent;
+use crate::ops::Spent;
 use kernel::{Dur, TimeSum};
 use std::iter::Sum;
 use std::ops::AddAssign;

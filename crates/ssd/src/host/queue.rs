@@ -2,7 +2,7 @@
 //! what is counted of them.
 
 use super::{Barrier, ByLatency, InFront};
-use crate::device::{NONE, Spent};
+use crate::ops::{NONE, Spent};
 use kernel::{Dur, Histogram, Prio, Time, TimeSum};
 use std::collections::VecDeque;
 use workload::{Op, Request};

@@ -4,7 +4,7 @@
 //! A page that is written over there, or given up, never reaches flash; its operation rides along, and
 //! is done with the others. A tray is *sealed* when it is full or due; what it lacks then is padding.
 
-use crate::device::Ops;
+use crate::ops::Ops;
 use ftl::Lpn;
 use kernel::Time;
 
@@ -135,8 +135,9 @@ impl Trays {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{Owner, PageOp, Work};
+    use crate::ops::{Owner, PageOp};
     use kernel::Prio;
+    use nand::Verb;
 
     #[test]
     fn the_fullest_is_the_first_with_most_pages() {
@@ -144,7 +145,7 @@ mod tests {
         let mut lay = |trays: &mut Trays, at: usize, page: u32| {
             let lpn = Lpn::from_u32(page);
             let op =
-                PageOp::new(Owner::Host(0), Work::Program, Prio::Normal, Some(lpn), Time::ZERO);
+                PageOp::new(Owner::Host(0), Verb::Program, Prio::Normal, Some(lpn), Time::ZERO);
             let op = ops.add(op);
             trays.add(at, lpn, op, &mut ops)
         };

@@ -10,8 +10,9 @@ mod series;
 mod snapshots;
 
 use crate::config::Recording;
-use crate::device::{Channel, Die, SUSPEND, Spent};
+use crate::device::{Channel, Die, SUSPEND};
 use crate::host::{InFront, Inside, Stats};
+use crate::ops::Spent;
 use ftl::{Ftl, Kit};
 use kernel::{Dur, Time, TimeSum};
 use nand::Source;

@@ -1,8 +1,8 @@
 //! A row for each completed request.
 
 use super::{Column, PARTS, Values, part_names, parts_ns};
-use crate::device::Spent;
 use crate::host::{Class, InFront, Inside};
+use crate::ops::Spent;
 use kernel::Dur;
 
 /// What is kept of a request.

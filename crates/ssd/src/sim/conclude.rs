@@ -2,10 +2,11 @@
 
 use super::Sim;
 use super::jobs::Stepped;
-use crate::device::{Done, Finished, LaneId, NONE, Owner, PageOp, Turned, Work};
-use ftl::{JobId, Kit};
+use crate::device::{Finished, LaneId, Turned};
+use crate::ops::{Done, NONE, Owner, PageOp};
+use ftl::{JobId, Kit, Of};
 use kernel::Prio;
-use nand::{DieId, Ppn, Source, Store, Tag};
+use nand::{DieId, Ppn, Store, Verb};
 use std::ops::Range;
 
 impl<K: Kit> Sim<K> {
@@ -57,7 +58,7 @@ impl<K: Kit> Sim<K> {
     fn conclude_operations(&mut self, die: DieId, mut op: u32) {
         // 3. One operation after the other: the FTL takes note of it, then whose it was.
         while op != NONE {
-            let (done, rest) = self.device.take_done(op);
+            let (done, rest) = self.device.ops.take_done(op);
             self.conclude_operation(die, op, done);
             op = rest;
         }
@@ -73,7 +74,7 @@ impl<K: Kit> Sim<K> {
         // 3. The FTL takes note, and says what the job does next.
         let slots = self.slots_looked_for(op);
         let awaited = self.waits.awaits_refresh() && self.are_awaited(&slots);
-        let stepped = self.step_job(die, id, op);
+        let stepped = self.step_job(die, id, op, true);
         for slot in slots {
             self.waits.note_programmed(&mut self.device.ops, die, Ppn::from_u32(slot));
         }
@@ -107,30 +108,27 @@ impl<K: Kit> Sim<K> {
     /// One operation is done that is no job's.
     #[inline(always)] // from one place
     fn conclude_operation(&mut self, die: DieId, op: u32, done: Done) {
-        let Done { owner, work, modify, rides, lpn, ppn, prio, seq } = done;
-        self.device.leave(die);
-        if rides {
-            // Others of its group have done the rest.
-        } else if work == Work::Program {
-            let (lpn, ppn) = (lpn.expect("a page"), ppn.expect("a slot"));
-            let tag = Tag { source: Source::Host, demand: Source::Host, prio };
-            let data = K::Store::stamp(lpn.as_u32(), seq);
-            self.ftl.program_done(lpn, ppn, data, tag, self.clock.now);
-            if self.waits.awaits_programs() {
-                self.waits.note_programmed(&mut self.device.ops, die, ppn);
-            }
-        } else if let Some(ppn) = ppn {
+        let Done { owner, operation, outcome, modify, rides, lpn, seq } = done;
+        self.leave(die);
+        if !rides {
             let lpn = lpn.expect("a page");
-            let data = self.ftl.read_done(ppn);
-            if modify {
+            let data = K::Store::stamp(lpn.as_u32(), seq);
+            let of = Of::Host { lpn, data };
+            let found = self.ftl.concluded(of, &operation, outcome, self.clock.now);
+            if operation.verb == Verb::Program {
+                if self.waits.awaits_programs()
+                    && let Some(ppn) = operation.slot()
+                {
+                    self.waits.note_programmed(&mut self.device.ops, die, ppn);
+                }
+            } else if modify {
                 return self.modify(op);
+            } else if let Some(data) = found {
+                assert!(
+                    K::Store::is_of(data, lpn.as_u32()),
+                    "the read of page {lpn} got another page's data from {operation:?}"
+                );
             }
-            assert!(
-                K::Store::is_of(data, lpn.as_u32()),
-                "the read of page {lpn} got another page's data from slot {ppn}"
-            );
-        } else {
-            self.ftl.unmapped_read_done();
         }
         self.page_done(op, owner);
     }
@@ -153,7 +151,7 @@ impl<K: Kit> Sim<K> {
     #[cold]
     fn unpark(&mut self, die: DieId) {
         while let Some(op) = self.waits.release_programmed() {
-            let high = self.device.ops[op].prio == Prio::High;
+            let high = self.device.ops[op].prio() == Prio::High;
             let lane = if high { LaneId::ReadHigh } else { LaneId::Read };
             self.device.insert(die, lane, op);
         }
@@ -165,8 +163,8 @@ impl<K: Kit> Sim<K> {
         if !self.waits.awaits_programs() && !self.waits.awaits_refresh() {
             return 0..0;
         }
-        let PageOp { work, ppn, .. } = self.device.ops[op];
-        let first = ppn.filter(|_| work == Work::Program).map(Ppn::as_u32);
+        let o = &self.device.ops[op];
+        let first = o.slot().filter(|_| o.programs()).map(Ppn::as_u32);
         first.map_or(0..0, |first| first..first + self.ftl.slots_per_program())
     }
 
@@ -187,25 +185,25 @@ impl<K: Kit> Sim<K> {
     fn age_cells(&mut self, mut op: u32) {
         let now = self.clock.now;
         while op != NONE {
-            let PageOp { owner, work, ppn, next, .. } = self.device.ops[op];
+            let PageOp { owner, operation, next, .. } = self.device.ops[op];
             op = next;
             let Some(cells) = &mut self.device.cells else { return };
-            match work {
-                Work::Program => {
+            let Some(first) = operation.slot() else { continue };
+            match operation.verb {
+                Verb::Program => {
                     // A job's operation stands for all that its command programs.
                     let whole = matches!(owner, Owner::Job(_));
                     let slots = if whole { self.ftl.slots_per_program() } else { 1 };
-                    if let Some(first) = ppn {
-                        cells.programmed(first, slots, now);
-                    }
+                    cells.programmed(first, slots, now);
                 }
-                Work::Erase(block) => {
+                Verb::Erase => {
+                    let block = self.ftl.geometry().block_of(first);
                     let array = self.ftl.array();
                     let (erases, wear) = (array.erases()[block] + 1, array.wear_after_erase(block));
                     let healed = cells.erased(block, erases, wear, now);
                     self.ftl.set_healed(healed);
                 }
-                Work::Read | Work::Reprogram(..) | Work::Turn => {}
+                Verb::Read | Verb::Reprogram { .. } => {}
             }
         }
         while let Some(block) = self.device.cells.as_mut().and_then(|cells| cells.take_failed()) {

@@ -2,10 +2,11 @@
 
 use super::Sim;
 use super::jobs::Stepped;
-use crate::device::{LANES, LaneId, NONE, Owner, PageOp, Work};
+use crate::device::{LANES, LaneId};
+use crate::ops::{NONE, Owner, PageOp};
 use ftl::{Hold, Kit, Lpn, OpView, Order, Queues, Waited, WriteCtx};
 use kernel::Idx;
-use nand::{DieId, Ppn, Source, Tag};
+use nand::{DieId, Ppn, Slots, Source, Tag};
 
 /// Waiting operations of other requests are counted up to this many.
 const COUNTED: usize = 64;
@@ -14,17 +15,42 @@ impl<K: Kit> Sim<K> {
     /// A host operation comes to a die.
     #[inline(always)]
     pub(super) fn enqueue(&mut self, die: DieId, lane: LaneId, op: u32) {
-        self.device.expect(die, op);
+        self.expect(die, op);
         self.join(die, lane, op);
     }
 
+    /// A host operation, and its group, is on its way to a die from now on.
+    #[inline(always)]
+    pub(super) fn expect(&mut self, die: DieId, op: u32) {
+        self.expect_one(die, op);
+        let mut at = self.device.ops.also(op);
+        while at != NONE {
+            self.expect_one(die, at);
+            at = self.device.ops.also(at);
+        }
+    }
+
+    #[inline(always)]
+    fn expect_one(&mut self, die: DieId, op: u32) {
+        self.waiting.add(die);
+        self.waiting_total += 1;
+        self.device.ops[op].seq = self.device.ops.next_place();
+    }
+
+    /// A host operation is off its die.
+    #[inline]
+    pub(super) fn leave(&mut self, die: DieId) {
+        self.waiting.remove(die);
+        self.waiting_total -= 1;
+    }
+
     #[inline(never)]
-    pub(super) fn enqueue_late(&mut self, die: DieId, lane: LaneId, op: u32) {
+    pub(super) fn enqueue_out_of_line(&mut self, die: DieId, lane: LaneId, op: u32) {
         self.enqueue(die, lane, op);
     }
 
     #[inline(never)]
-    pub(super) fn join_late(&mut self, die: DieId, lane: LaneId, op: u32) {
+    pub(super) fn join_out_of_line(&mut self, die: DieId, lane: LaneId, op: u32) {
         self.join(die, lane, op);
     }
 
@@ -60,7 +86,7 @@ impl<K: Kit> Sim<K> {
     /// A job's next operation starts on the die that chooses, unless something is to go before it.
     #[inline(always)] // from one place
     pub(super) fn continue_job(&mut self, die: DieId, op: u32) {
-        if self.device.is_first(die, op) && self.device.is_next(self.ftl.array(), op) {
+        if self.device.is_first(die, op) && self.device.is_next(self.ftl.array().state(), op) {
             self.begin(die, op);
         } else {
             self.device.insert(die, LaneId::Job, op);
@@ -84,8 +110,7 @@ impl<K: Kit> Sim<K> {
             let job = match next {
                 Some(lane) => {
                     let op = self.device.pop(die, lane);
-                    let PageOp { owner: Owner::Job(id), work: Work::Turn, .. } =
-                        self.device.ops[op]
+                    let PageOp { owner: Owner::Job(id), turn: true, .. } = self.device.ops[op]
                     else {
                         return self.begin_from(die, lane, op);
                     };
@@ -94,7 +119,7 @@ impl<K: Kit> Sim<K> {
                 None => self.idle_work(die),
             };
             let Some((id, op)) = job else { return self.device.rest(&mut self.clock, die) };
-            match self.step_job_late(die, id, op) {
+            match self.step_job_out_of_line(die, id, op) {
                 Stepped::Began => return,
                 Stepped::InHand(op) => self.device.insert(die, LaneId::Job, op),
                 Stepped::Away => {}
@@ -106,7 +131,7 @@ impl<K: Kit> Sim<K> {
     /// Starts an operation that was taken from a lane of a die.
     #[inline(always)] // from one place
     fn begin_from(&mut self, die: DieId, lane: usize, op: u32) {
-        let op = self.device.make_ready(self.ftl.array(), die, lane, op);
+        let op = self.device.make_ready(self.ftl.array().state(), die, lane, op);
         self.begin(die, op);
     }
 
@@ -120,9 +145,9 @@ impl<K: Kit> Sim<K> {
     /// Starts an operation (and those chained to it) on a die that is free or chooses.
     #[inline(always)]
     pub(super) fn begin(&mut self, die: DieId, op: u32) {
-        self.decide(die, op);
+        self.bring_up_to_date(die, op);
         // Not one command from both: that would be put together in memory and copied from there.
-        match self.device.plain_command(&self.ftl, op) {
+        match self.device.plain_command(op) {
             Some(command) => self.device.start(&mut self.clock, die, op, command),
             None => self.begin_apart(die, op),
         }
@@ -131,15 +156,29 @@ impl<K: Kit> Sim<K> {
     /// The same of what is more than one page, when its levels are decided.
     #[inline(never)]
     fn begin_apart(&mut self, die: DieId, op: u32) {
-        let command = self.device.command(&self.ftl, op, self.clock.now);
+        let command = self.device.command(self.ftl.array().state(), op, self.clock.now);
         self.device.start(&mut self.clock, die, op, command);
     }
 
-    /// Decides the levels of an operation that begins, if it is a program and levels differ.
+    /// Operations that begin know what was decided since they were built: levels, which are decided now
+    /// for programs, and modes.
     #[inline(always)] // from two places, of which one is never hot
-    fn decide(&mut self, die: DieId, op: u32) {
-        if self.ftl.constant_level().is_none() && self.device.ops[op].work == Work::Program {
+    fn bring_up_to_date(&mut self, die: DieId, op: u32) {
+        if !self.ftl.is_uniform() {
+            self.bring_chain_up_to_date(die, op);
+        }
+    }
+
+    #[inline(never)]
+    fn bring_chain_up_to_date(&mut self, die: DieId, op: u32) {
+        if self.ftl.constant_level().is_none() && self.device.ops[op].programs() {
             self.decide_levels(die, op);
+        }
+        let mut at = op;
+        while at != NONE {
+            let PageOp { operation, next, .. } = &mut self.device.ops[at];
+            self.ftl.bring_up_to_date(operation);
+            at = *next;
         }
     }
 
@@ -157,34 +196,25 @@ impl<K: Kit> Sim<K> {
         let pick = |heads: &[OpView], waits: &[Waited]| order.pick_by_waits(heads, waits, now);
         let Some(lane) = self.device.next_to_load(die, pick) else { return };
         let op = self.device.pop(die, lane);
-        let op = self.device.make_ready(self.ftl.array(), die, lane, op);
-        self.decide(die, op);
-        let command = self.device.command(&self.ftl, op, self.clock.now);
+        let op = self.device.make_ready(self.ftl.array().state(), die, lane, op);
+        self.bring_up_to_date(die, op);
+        let command = self.device.command(self.ftl.array().state(), op, self.clock.now);
         self.device.load(&mut self.clock, die, op, command);
     }
 
-    /// Decides the levels of a chain of programs.
-    #[inline(never)]
+    /// Decides the levels of a chain of programs: those of groups page by page, of a job's operation by its
+    /// slots.
     fn decide_levels(&mut self, die: DieId, mut op: u32) {
-        let unit = self.ftl.slots_per_program();
         while op != NONE {
-            let PageOp { owner, ppn, next, .. } = self.device.ops[op];
-            let first = ppn.expect("a program has a slot");
-            if unit == 1 {
-                self.decide_level(die, owner, self.device.ops[op].lpn, first, 0);
-            } else if let Owner::Job(id) = owner {
-                for nth in 0..self.ftl.job(id).copies() {
-                    self.decide_level(die, owner, None, Ppn::from_u32(first.as_u32() + nth), nth);
+            let PageOp { owner, next, .. } = self.device.ops[op];
+            let mut at = op;
+            while at != NONE {
+                let PageOp { lpn, operation, .. } = self.device.ops[at];
+                let slots = operation.slots.into_iter().flat_map(Slots::iter);
+                for (slot, nth) in slots.zip(0..) {
+                    self.decide_level(die, owner, lpn, slot, nth);
                 }
-            } else {
-                let mut at = op;
-                while at != NONE {
-                    let PageOp { lpn, ppn, .. } = self.device.ops[at];
-                    if let Some(slot) = ppn {
-                        self.decide_level(die, owner, lpn, slot, 0);
-                    }
-                    at = self.device.ops.also(at);
-                }
+                at = self.device.ops.also(at);
             }
             op = next;
         }
@@ -200,7 +230,7 @@ impl<K: Kit> Sim<K> {
         };
         let lpn = lpn.or_else(|| self.ftl.map().owner(slot));
         let lpn = lpn.expect("what is programmed has an owner");
-        let queues = self.device.queues;
+        let queues = self.queues;
         let (device, waits) = (&self.device, &self.waits);
         // A policy asks for a few at most, so counting stops early.
         let others = |dies: &mut dyn Iterator<Item = usize>| {

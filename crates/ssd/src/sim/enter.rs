@@ -2,20 +2,21 @@
 //! controller, the link, the buffer, the lock of its page, the map, a slot.
 //!
 //! The steps from there on are inlined into the loop over a request's pages. Whoever takes one of them
-//! elsewhere calls its `…_late`, which does the same.
+//! elsewhere calls it by its name with `_out_of_line`, which does the same.
 
 use super::Sim;
 use super::wait::Condition;
 use crate::clock::Actor;
 use crate::config::{PendingRead, UnmappedRead};
-use crate::device::{LaneId, Owner, PageOp, Spent, Work};
+use crate::device::LaneId;
 use crate::host::{
     Arrived, Buffer, COMMAND, Class, Data, Flush, Front, Inside, Parts, Passed, Safe, Transfer,
     Write,
 };
+use crate::ops::{Owner, PageOp, Spent};
 use ftl::{Access, AccessKind, Kit, Lpn};
 use kernel::{Bytes, Dur, Prio, Time};
-use nand::{DieId, Ppn, Source};
+use nand::{DieId, Ppn, Source, Verb};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -121,9 +122,10 @@ impl<K: Kit> Sim<K> {
         let (from, to) = self.extent(op);
         let (now, bytes) = (self.clock.now, Bytes::new(to - from));
         let front = self.front.as_mut().expect("a link");
-        match self.device.ops[op].work {
-            Work::Program => front.bring(op, bytes, now),
-            _ => front.send(op, bytes, now),
+        if self.device.ops[op].programs() {
+            front.bring(op, bytes, now);
+        } else {
+            front.send(op, bytes, now);
         }
         self.plan_port();
     }
@@ -152,9 +154,9 @@ impl<K: Kit> Sim<K> {
             self.start_jobs();
             return;
         }
-        let (kind, work) = match class {
-            Class::Write => (AccessKind::Write, Work::Program),
-            _ => (AccessKind::Read, Work::Read),
+        let (kind, verb) = match class {
+            Class::Write => (AccessKind::Write, Verb::Program),
+            _ => (AccessKind::Read, Verb::Read),
         };
         self.requests.get_mut(id).left = (last - first + 1) as u32;
         self.splits = self.parts_of_pages && class == Class::Read;
@@ -163,7 +165,7 @@ impl<K: Kit> Sim<K> {
             let lpn = Lpn::from_u32(page as u32);
             let whole = offset <= page * size && end >= (page + 1) * size;
             self.observe(lpn, kind, prio);
-            let new = PageOp::new(Owner::Host(id), work, prio, Some(lpn), self.clock.now);
+            let new = PageOp::new(Owner::Host(id), verb, prio, Some(lpn), self.clock.now);
             let partial = class == Class::Write && !whole;
             if partial {
                 self.requests.stats.partial_bounds |= offset | end;
@@ -172,7 +174,7 @@ impl<K: Kit> Sim<K> {
             if carries {
                 self.carry(op);
             } else if self.buffer.is_none() {
-                self.enter(op, lpn, work);
+                self.enter(op, lpn, verb);
             } else {
                 self.enter_page(op);
             }
@@ -190,7 +192,7 @@ impl<K: Kit> Sim<K> {
     /// A page operation of a request goes to the buffer, if there is one, or on to the FTL.
     fn enter_page(&mut self, op: u32) {
         if self.buffer.is_none() {
-            self.enter_late(op);
+            self.enter_out_of_line(op);
         } else {
             let (from, to) = self.extent(op);
             self.enter_buffer(op, self.lpn_of(op), from, to);
@@ -232,7 +234,7 @@ impl<K: Kit> Sim<K> {
 
     #[inline]
     fn observe(&mut self, lpn: Lpn, kind: AccessKind, prio: Prio) {
-        let (now, waiting_device) = (self.clock.now, self.device.waiting_total);
+        let (now, waiting_device) = (self.clock.now, self.waiting_total);
         self.ftl.host_access(|| Access { now, kind, lpn, prio, waiting_device });
     }
 
@@ -247,13 +249,13 @@ impl<K: Kit> Sim<K> {
     }
 
     #[inline(never)]
-    pub(super) fn page_done_late(&mut self, op: u32) {
+    pub(super) fn page_done_out_of_line(&mut self, op: u32) {
         self.page_done(op, self.device.ops[op].owner);
     }
 
     #[cold]
     fn page_ready(&mut self, op: u32) {
-        if self.device.ops[op].work == Work::Read && self.has_link() {
+        if !self.device.ops[op].programs() && self.has_link() {
             self.carry(op);
         } else {
             self.page_carried(op);
@@ -272,10 +274,10 @@ impl<K: Kit> Sim<K> {
     /// A host page operation is done; with the last one its request is.
     #[inline(always)] // into the loop over what a command has done
     fn page_answered(&mut self, op: u32, owner: Owner) {
-        let PageOp { work, spent: Spent { queue, .. }, .. } = &self.device.ops[op];
-        if *work == Work::Program {
+        let o = &self.device.ops[op];
+        if o.programs() {
             let longest = &mut self.waits.stats.gc_longest;
-            *longest = queue[Source::Gc as usize].max(*longest);
+            *longest = o.spent.queue[Source::Gc as usize].max(*longest);
         }
         match owner {
             Owner::Host(id) => {
@@ -356,16 +358,16 @@ impl<K: Kit> Sim<K> {
     }
 
     #[inline(never)]
-    fn enter_late(&mut self, op: u32) {
-        self.enter(op, self.lpn_of(op), self.device.ops[op].work);
+    fn enter_out_of_line(&mut self, op: u32) {
+        self.enter(op, self.lpn_of(op), self.device.ops[op].operation.verb);
     }
 
     /// A host page operation reaches the FTL.
     #[inline(always)] // into the loop over the pages of a request
-    fn enter(&mut self, op: u32, lpn: Lpn, work: Work) {
+    fn enter(&mut self, op: u32, lpn: Lpn, verb: Verb) {
         if self.waits.is_locked(lpn) {
             self.park(op, Condition::Page(lpn));
-        } else if work == Work::Program {
+        } else if verb == Verb::Program {
             self.enter_write(op, lpn);
         } else {
             self.enter_read(op, lpn);
@@ -373,7 +375,7 @@ impl<K: Kit> Sim<K> {
     }
 
     #[inline(never)]
-    fn read_late(&mut self, op: u32, lpn: Lpn) {
+    fn read_out_of_line(&mut self, op: u32, lpn: Lpn) {
         self.enter_read(op, lpn);
     }
 
@@ -386,14 +388,15 @@ impl<K: Kit> Sim<K> {
             self.await_refresh(op);
             return;
         }
-        let PageOp { prio, modify, .. } = self.device.ops[op];
+        let PageOp { ref operation, modify, .. } = self.device.ops[op];
+        let prio = operation.tag.prio;
         let lane = if prio == Prio::High { LaneId::ReadHigh } else { LaneId::Read };
         self.requests.stats.host_page_reads += u64::from(!modify);
         if self.pending_read == PendingRead::Memory && self.is_on_its_way(lpn) {
             self.read_memory(op);
             return;
         }
-        let Some(ppn) = self.ftl.read(lpn, self.clock.now) else {
+        let Some(operation) = self.ftl.read(lpn, prio, self.clock.now) else {
             self.requests.stats.unmapped_reads += 1;
             if self.unmapped_read == UnmappedRead::Zero {
                 self.answer_from_memory(op);
@@ -403,10 +406,12 @@ impl<K: Kit> Sim<K> {
             let geometry = self.ftl.geometry();
             let (lpn, parts) = (lpn.as_u32(), geometry.slots_per_page());
             let die = DieId::from_u32((lpn / parts + lpn % parts) % geometry.dies() as u32);
-            self.enqueue_late(die, lane, op);
+            self.device.ops[op].operation = self.ftl.read_unmapped(prio);
+            self.enqueue_out_of_line(die, lane, op);
             return;
         };
-        self.device.ops[op].ppn = Some(ppn);
+        self.device.ops[op].operation = operation;
+        let ppn = operation.slot().expect("the page has a place");
         let (block, slot) = self.ftl.geometry().split(ppn);
         if self.watch.unmet.as_ref().is_some_and(|fresh| fresh.has(&self.ftl, block, slot)) {
             self.watch.unmet = None;
@@ -424,7 +429,7 @@ impl<K: Kit> Sim<K> {
 
     /// A read waits for the program of its page.
     pub(super) fn await_program(&mut self, op: u32, die: DieId) {
-        self.device.expect(die, op);
+        self.expect(die, op);
         self.device.begin_wait(die, op, self.clock.now);
         self.park(op, Condition::Program(die));
     }
@@ -482,7 +487,7 @@ impl<K: Kit> Sim<K> {
                 self.modify(op);
                 continue;
             }
-            self.read_late(op, lpn);
+            self.read_out_of_line(op, lpn);
         }
         if !self.waits.awaits_refresh() {
             self.ftl.await_limits(false);
@@ -496,9 +501,9 @@ impl<K: Kit> Sim<K> {
             // Read-modify-write: nobody else touches the page in between.
             self.waits.lock(lpn);
             let o = &mut self.device.ops[op];
-            (o.work, o.modify) = (Work::Read, true);
+            (o.operation.verb, o.modify) = (Verb::Read, true);
             self.requests.stats.rmw_reads += 1;
-            self.read_late(op, lpn);
+            self.read_out_of_line(op, lpn);
             return;
         }
         self.place_write(op, lpn);
@@ -509,12 +514,13 @@ impl<K: Kit> Sim<K> {
     pub(super) fn modify(&mut self, op: u32) {
         let lpn = self.lpn_of(op);
         let o = &mut self.device.ops[op];
-        (o.work, o.modify, o.partial, o.ppn) = (Work::Program, false, false, None);
+        (o.operation.verb, o.operation.slots) = (Verb::Program, None);
+        (o.modify, o.partial) = (false, false);
         let mut waiters = self.waits.unlock(lpn);
-        self.place_late(op, lpn);
+        self.place_out_of_line(op, lpn);
         while let Some(waiter) = waiters.pop_front() {
             self.device.ops[waiter].end_wait(Source::Host, self.clock.now);
-            self.enter_late(waiter);
+            self.enter_out_of_line(waiter);
             if !waiters.is_empty() && self.waits.is_locked(lpn) {
                 // It reads before it writes: the others go on waiting, where they are.
                 self.waits.keep(lpn, waiters);
@@ -524,7 +530,7 @@ impl<K: Kit> Sim<K> {
     }
 
     #[inline(never)]
-    fn place_late(&mut self, op: u32, lpn: Lpn) {
+    fn place_out_of_line(&mut self, op: u32, lpn: Lpn) {
         self.place_write(op, lpn);
     }
 
@@ -543,13 +549,13 @@ impl<K: Kit> Sim<K> {
         if self.trays.are_used() {
             return self.place_group(op);
         }
-        let prio = self.device.ops[op].prio;
-        let (waiting, idle) = (&self.device.waiting, &self.device.idle);
-        let Some(ppn) = self.ftl.write(lpn, prio, waiting, idle, self.clock.now) else {
+        let prio = self.device.ops[op].prio();
+        let (waiting, idle) = (&self.waiting, &self.device.idle);
+        let Some(operation) = self.ftl.write(lpn, prio, waiting, idle, self.clock.now) else {
             return false;
         };
-        self.device.ops[op].ppn = Some(ppn);
-        self.send_write(op, ppn);
+        self.device.ops[op].operation = operation;
+        self.send_write(op, operation.slot().expect("a write has its slot"));
         true
     }
 
@@ -580,11 +586,11 @@ impl<K: Kit> Sim<K> {
         let page = self.ftl.geometry().page_size().get();
         let bytes = Bytes::new(to - from);
         let buffer = self.buffer.as_mut().expect("a buffer");
-        if self.device.ops[op].work == Work::Read {
+        if !self.device.ops[op].programs() {
             if buffer.read(lpn, Parts::touched(from, to, page)) {
                 self.transfer(op, None, bytes);
             } else {
-                self.enter_late(op);
+                self.enter_out_of_line(op);
             }
             return;
         }
@@ -601,7 +607,7 @@ impl<K: Kit> Sim<K> {
         let (lpn, o) = (self.lpn_of(op), &self.device.ops[op]);
         let Owner::Host(id) = o.owner else { unreachable!("the host writes") };
         let &Inside { forced, stretch, token, .. } = self.requests.get(id);
-        let write = Write { lpn, parts: data.parts, prio: o.prio, forced, stretch, token };
+        let write = Write { lpn, parts: data.parts, prio: o.prio(), forced, stretch, token };
         let buffer = self.buffer.as_mut().expect("a buffer");
         let placed = buffer.write(write, came_before)?;
         if placed.new && buffer.is_volatile() {
@@ -658,14 +664,14 @@ impl<K: Kit> Sim<K> {
     }
 
     fn transferred(&mut self, op: u32, place: Option<u32>) {
-        let Some(place) = place else { return self.page_done_late(op) };
+        let Some(place) = place else { return self.page_done_out_of_line(op) };
         let stretch = self.requests.barrier.current();
         let buffer = self.buffer.as_mut().expect("it has a place");
         let volatile = buffer.is_volatile();
         let (done, arrived) = buffer.arrived(place, op, stretch);
         let spent = self.device.ops[op].spent;
         if done {
-            self.page_done_late(op);
+            self.page_done_out_of_line(op);
         }
         match arrived {
             Arrived::Stays => {}
@@ -695,9 +701,9 @@ impl<K: Kit> Sim<K> {
     fn send(&mut self, flush: Flush) {
         let owner = Owner::Buffer(flush.place);
         let now = self.clock.now;
-        let new = PageOp::new(owner, Work::Program, flush.prio, Some(flush.lpn), now);
+        let new = PageOp::new(owner, Verb::Program, flush.prio, Some(flush.lpn), now);
         let op = self.device.ops.add(PageOp { partial: flush.partial, ..new });
-        self.enter_late(op);
+        self.enter_out_of_line(op);
     }
 
     /// The host asks for everything written so far to survive a loss of power.
@@ -744,7 +750,7 @@ impl<K: Kit> Sim<K> {
         }
         if let Some(write) = flushed.owed {
             self.device.ops[write].spent.then(&spent);
-            self.page_done_late(write);
+            self.page_done_out_of_line(write);
         }
         if volatile && self.requests.barrier.leave(flushed.stretch) {
             self.end_flushes(&spent);

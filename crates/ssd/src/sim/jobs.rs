@@ -2,8 +2,9 @@
 
 use super::Sim;
 use crate::clock::Actor;
-use crate::device::{LaneId, Owner, Work};
-use ftl::{Action, Hold, JobId, Kit};
+use crate::device::LaneId;
+use crate::ops::{Owner, PageOp};
+use ftl::{Hold, JobId, Kit, Next, Of};
 use kernel::Idx;
 use nand::DieId;
 
@@ -30,7 +31,7 @@ impl<K: Kit> Sim<K> {
     #[inline(never)]
     fn start_ready(&mut self) {
         while let Some(id) = self.ftl.take_ready() {
-            let seq = self.device.place_job(id);
+            let seq = self.device.ops.place_job(id);
             let die = self.ftl.job(id).home;
             let op = self.device.ops.add_job(id, seq, self.clock.now);
             self.device.insert(die, self.lane_of(id), op);
@@ -46,48 +47,48 @@ impl<K: Kit> Sim<K> {
     }
 
     #[inline(never)]
-    pub(super) fn step_job_late(&mut self, here: DieId, id: JobId, op: u32) -> Stepped {
-        self.step_job(here, id, op)
+    pub(super) fn step_job_out_of_line(&mut self, here: DieId, id: JobId, op: u32) -> Stepped {
+        self.step_job(here, id, op, false)
     }
 
-    /// Asks a job, whose operation `op` is over, for its next action. If that is on `here`, which chooses,
-    /// it may start; otherwise it is queued where it belongs.
+    /// Asks a job for its next operation, which takes the place of `op` and may start if it is on `here`,
+    /// which chooses; otherwise it is queued where it belongs. `done`: `op` was an operation and is over;
+    /// otherwise it was the job's turn.
     #[inline(always)] // from what follows when a command is done
-    pub(super) fn step_job(&mut self, here: DieId, id: JobId, op: u32) -> Stepped {
+    pub(super) fn step_job(&mut self, here: DieId, id: JobId, op: u32, done: bool) -> Stepped {
         let (lane, hold) = (self.lane_of(id), self.ftl.job(id).hold);
-        let action = self.ftl.advance(id, self.clock.now);
-        let geometry = self.ftl.geometry();
-        let (die, work, ppn) = match action {
-            Action::Done | Action::Wait => {
+        if done {
+            let PageOp { operation, outcome, .. } = &self.device.ops[op];
+            self.ftl.concluded(Of::Job(id), operation, *outcome, self.clock.now);
+        }
+        let operation = match self.ftl.next(id, self.clock.now) {
+            Next::Start(operation) => operation,
+            Next::Done | Next::Wait => {
                 self.device.ops.remove(op);
                 return Stepped::Away;
             }
-            Action::Yield => {
+            Next::Yield => {
                 // Behind everything that waits here now. This die is choosing: it finds the job,
                 // which may have become work for idle time.
-                let seq = self.device.place_job(id);
-                self.device.ops.follow(op, Work::Turn, None, seq, self.clock.now);
+                let seq = self.device.ops.place_job(id);
+                self.device.ops.follow(op, None, seq, self.clock.now);
                 self.device.insert(here, self.lane_of(id), op);
                 return Stepped::Away;
             }
-            Action::Read(ppn) => (geometry.die_of_slot(ppn), Work::Read, Some(ppn)),
-            Action::Program { ppn, .. } => (geometry.die_of_slot(ppn), Work::Program, Some(ppn)),
-            Action::Erase(block) => (geometry.die_of(block), Work::Erase(block), None),
-            Action::Reprogram { block, wordlines, known } => {
-                (geometry.die_of(block), Work::Reprogram(wordlines as u16, known as u16), None)
-            }
         };
+        let place = operation.slot().expect("an operation of a job has a place");
+        let die = self.ftl.geometry().die_of_slot(place);
         let seq = match hold {
-            Hold::Nothing => self.device.place_job(id),
-            Hold::Place | Hold::Die => self.device.place_of(id),
+            Hold::Nothing => self.device.ops.place_job(id),
+            Hold::Place | Hold::Die => self.device.ops.place_of(id),
         };
-        self.device.ops.follow(op, work, ppn, seq, self.clock.now);
+        self.device.ops.follow(op, Some(&operation), seq, self.clock.now);
         if die != here {
-            self.join_late(die, lane, op);
+            self.join_out_of_line(die, lane, op);
             return Stepped::Away;
         }
         let chooses = self.device.is_choosing(here);
-        let first = hold == Hold::Die && chooses && self.device.is_next(self.ftl.array(), op);
+        let first = hold == Hold::Die && chooses && self.device.is_next(self.ftl.array().state(), op);
         if first || self.device.is_unasked(here) {
             self.begin(here, op);
             return Stepped::Began;
@@ -105,7 +106,7 @@ impl<K: Kit> Sim<K> {
             return None;
         }
         let id = self.ftl.idle_job(die)?;
-        let seq = self.device.place_job(id);
+        let seq = self.device.ops.place_job(id);
         Some((id, self.device.ops.add_job(id, seq, self.clock.now)))
     }
 

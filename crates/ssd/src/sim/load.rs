@@ -4,11 +4,12 @@
 use super::Sim;
 use super::wait::Condition;
 use crate::clock::Actor;
-use crate::device::{LaneId, NONE, Owner};
+use crate::device::LaneId;
 use crate::host::Buffer;
+use crate::ops::{NONE, Owner};
 use ftl::{Kit, Lpn};
 use kernel::Prio;
-use nand::{DieId, Ppn, Source};
+use nand::{DieId, Operation, Ppn, Slots, Source};
 
 /// A read that is about to go to its die, where it waits for others of its physical page.
 #[derive(Copy, Clone)]
@@ -41,7 +42,7 @@ impl<K: Kit> Sim<K> {
     pub(super) fn load(&mut self, op: u32, lpn: Lpn) {
         let o = &mut self.device.ops[op];
         o.since = self.clock.now;
-        let (owner, high) = (o.owner, o.prio == Prio::High && self.ftl.separates_urgent());
+        let (owner, high) = (o.owner, o.prio() == Prio::High && self.ftl.separates_urgent());
         let at = self.tray_of(lpn).unwrap_or_else(|| {
             let apart = if high { self.ftl.trays() } else { 0 };
             self.ftl.tray_of(lpn) + apart
@@ -120,7 +121,7 @@ impl<K: Kit> Sim<K> {
             self.device.ops.line_up(first);
             let mut op = first;
             while op != NONE {
-                let (done, rest) = self.device.take_done(op);
+                let (done, rest) = self.device.ops.take_done(op);
                 self.page_done(op, done.owner);
                 op = rest;
             }
@@ -132,19 +133,21 @@ impl<K: Kit> Sim<K> {
     /// Gives the pages of a group their slots; the first operation stands for all from then on.
     pub(super) fn place_group(&mut self, first: u32) -> bool {
         let ops = &self.device.ops;
-        let prio = ops[first].prio;
+        let prio = ops[first].prio();
         let pages = ops.group(first).map(|op| &ops[op]).filter(|o| !o.rides);
         self.lpns.clear();
         self.lpns.extend(pages.filter_map(|o| o.lpn));
-        let (waiting, idle) = (&self.device.waiting, &self.device.idle);
+        let (waiting, idle) = (&self.waiting, &self.device.idle);
         let given = self.ftl.write_unit(&self.lpns, prio, waiting, idle, self.clock.now);
-        let Some(ppn) = given else { return false };
+        let Some(operation) = given else { return false };
+        let slots = operation.slots.expect("a write has its slots");
         let mut next = first;
-        for i in 0..self.lpns.len() as u32 {
-            self.device.ops[next].ppn = Some(Ppn::from_u32(ppn.as_u32() + i));
+        for slot in slots.iter() {
+            self.device.ops[next].operation =
+                Operation { slots: Some(Slots::one(slot)), ..operation };
             next = self.device.ops.also(next);
         }
-        self.send_write(first, ppn);
+        self.send_write(first, slots.first);
         true
     }
 
@@ -164,13 +167,15 @@ impl<K: Kit> Sim<K> {
         let geometry = self.ftl.geometry();
         let page = |ppn: Ppn| ppn.as_u32() / geometry.units().per_page;
         let ops = &self.device.ops;
-        let same = |r: &&Reading| ops[r.op].ppn.is_some_and(|other| page(other) == page(ppn));
+        let same = |r: &&Reading| ops[r.op].slot().is_some_and(|other| page(other) == page(ppn));
         let Some(&Reading { op: first, .. }) = self.readings.iter().rev().find(same) else {
             return false;
         };
-        self.ftl.read_along(lpn);
+        let prio = self.device.ops[op].prio();
         let ops = &mut self.device.ops;
-        ops[op].ppn = Some(ppn);
+        if let Some(operation) = self.ftl.read_along(lpn, prio) {
+            ops[op].operation = operation;
+        }
         ops.join(first, op);
         true
     }
@@ -187,7 +192,7 @@ impl<K: Kit> Sim<K> {
             if pending {
                 self.await_program(op, die);
             } else {
-                self.enqueue_late(die, lane, op);
+                self.enqueue_out_of_line(die, lane, op);
             }
         }
         self.readings.clear();

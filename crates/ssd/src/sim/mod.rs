@@ -13,6 +13,8 @@ mod enter;
 mod jobs;
 mod left;
 mod load;
+#[cfg(test)]
+mod tests;
 mod wait;
 mod watch;
 
@@ -27,12 +29,12 @@ pub use crate::host::{
 
 use crate::clock::{Actor, Clock};
 use crate::config::{Drive, Host, PendingRead, Recording, UnmappedRead};
-use crate::device::{Cells, Device};
+use crate::device::{Cells, Device, Manner};
 use crate::host::{Buffer, ClosedLoop, Feeder, Front, Inside, Interface, Requests, Trays};
 use crate::progress::{Interrupted, Progress, Stage};
 use crate::record::Sink;
 use crate::server::assert_within;
-use ftl::{Ftl, Kit, Lpn, Throttle};
+use ftl::{Cost, Ftl, Kit, Lpn, Order, Queues, Throttle, Waiting};
 use kernel::{Dur, Idx, Time, TimeSum};
 use load::Reading;
 use nand::PlaneId;
@@ -92,6 +94,11 @@ pub struct Sim<K: Kit> {
     waits: Waits,
     ftl: Ftl<K>,
     device: Device,
+    /// Page operations of the host on their way to dies, waiting or running, by die and all together.
+    waiting: Waiting,
+    waiting_total: u32,
+    /// The waiting operations that the cost policy looks at.
+    queues: Queues,
     /// Pushes the requests of [`Sim::run`], which has it meanwhile.
     feeder: Option<Feeder>,
     watch: Watch,
@@ -103,7 +110,8 @@ impl<K: Kit> Sim<K> {
         if let Some(limit) = drive.ftl.copyback {
             ftl.copy_back(limit as u8);
         }
-        let geometry = ftl.geometry();
+        let geometry = *ftl.geometry();
+        let (cost, order) = (&ftl.policies.cost, &ftl.policies.order);
         let trays = ftl.trays() * (1 + usize::from(ftl.separates_urgent()));
         let trays = Trays::new(trays, ftl.slots_per_program());
         let buffer = Buffer::new(&drive.buffer, geometry.page_size());
@@ -125,7 +133,18 @@ impl<K: Kit> Sim<K> {
             front,
             buffer,
             waits: Waits::new(geometry.dies(), by_page),
-            device: Device::new(drive, &ftl.policies),
+            device: Device::new(
+                drive,
+                ftl.array().layouts(),
+                Manner {
+                    ideal: cost.is_ideal(),
+                    first_come: order.is_first_come(),
+                    watches_waits: order.watches_waits(),
+                },
+            ),
+            waiting: Waiting::nothing(geometry.dies()),
+            waiting_total: 0,
+            queues: cost.queues(),
             feeder: Some(Feeder::new(&drive.host)),
             watch: Watch::new(&ftl),
             ftl,
@@ -358,7 +377,7 @@ impl<K: Kit> Sim<K> {
     /// No operation waits for a die or runs on one.
     #[cold]
     fn is_at_rest(&self) -> bool {
-        self.device.waiting_total == 0
+        self.waiting_total == 0
             && self.device.ops.live() as usize
                 == self.waits.apart() + self.trays.held() + self.owing()
             && !self.ftl.has_ready()
@@ -375,7 +394,7 @@ impl<K: Kit> Sim<K> {
     /// The run has not come to its end.
     pub(crate) fn finish(&mut self) {
         self.device.sum_up(self.clock.now);
-        self.device.forget_begun(&self.ftl, self.clock.now);
+        self.device.forget_begun(self.ftl.array().state(), self.clock.now);
         if let Some(front) = &self.front {
             front.check_busy(self.clock.now);
         }

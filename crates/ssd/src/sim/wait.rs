@@ -5,8 +5,9 @@
 //! again. A wait ends with [`Waits::release`] or one of its kin, which books the time.
 
 use super::barred::Barred;
-use crate::device::{Lane, NONE, Ops, PageOp};
+use crate::device::Lane;
 use crate::host::Data;
+use crate::ops::{NONE, Ops, PageOp};
 use ftl::Lpn;
 use kernel::{Dur, IndexVec, Time};
 use nand::{DieId, Ppn, Source};
@@ -125,7 +126,7 @@ impl Waits {
             Condition::Program(die) => {
                 self.stats.program += 1;
                 self.program_operations += 1;
-                let slot = ops[op].ppn.expect("a page on its way has a slot");
+                let slot = ops[op].slot().expect("a page on its way has a slot");
                 self.programs[die].entry(slot).or_insert(Lane::EMPTY).push(ops, op);
             }
         }

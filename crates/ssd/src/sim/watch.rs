@@ -4,8 +4,9 @@
 use super::Sim;
 use super::wait::Waits;
 use crate::config::Recording;
-use crate::device::{Device, Spent};
+use crate::device::Device;
 use crate::host::{InFront, Inside, Requests};
+use crate::ops::Spent;
 use crate::progress::Interrupted;
 use crate::record::{Look, Recorder, Sink};
 use ftl::{Counts, Ftl, Kit};

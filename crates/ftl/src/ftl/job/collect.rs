@@ -1,7 +1,7 @@
 //! Garbage collection: which block is reclaimed next, and for whom.
 
 use super::pace::Need;
-use super::{Action, JobId, Leaving, Task, Then};
+use super::{JobId, Leaving, Next, Task, Then};
 use crate::{
     Config, Dest, Ftl, FtlView, Kit, PlaneView, RESERVE, ReadDisturb, Role, StreamId, Victim,
 };
@@ -55,7 +55,7 @@ impl Victims {
 
 impl<K: Kit> Ftl<K> {
     /// Chooses the next block that a collector empties, or ends it. `None`: it has one.
-    pub(super) fn next_victim(&mut self, id: JobId, now: Time) -> Option<Action> {
+    pub(super) fn next_victim(&mut self, id: JobId, now: Time) -> Option<Next> {
         let job = self.jobs.get(id);
         let (plane, tag) = (job.plane, job.tag);
         let mut chosen = None;
@@ -80,7 +80,7 @@ impl<K: Kit> Ftl<K> {
                 self.jobs.pace.relax(plane);
                 self.plan_pace(plane);
             }
-            return Some(Action::Done);
+            return Some(Next::Done);
         };
         let dest = if self.space.blocks.role(victim) == Role::REGULAR {
             Dest::Stream(StreamId::GC)
@@ -107,13 +107,13 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// A collector lets others go first before it goes on with a victim.
-    pub(super) fn give_way(&mut self, id: JobId) -> Action {
+    pub(super) fn give_way(&mut self, id: JobId) -> Next {
         let (job, gc) = (self.jobs.get(id), self.config.gc);
         let spare = gc.one_by_one && !self.space.is_short(job.plane, gc.start);
         if spare {
             self.jobs.set_background(id, true);
         }
-        Action::Yield
+        Next::Yield
     }
 
     // ── The pace ────────────────────────────────────────────────────────────────────────────────

@@ -61,7 +61,7 @@ impl<K: Kit> Ftl<K> {
         let job = self.jobs.get_mut(id);
         job.hold = Hold::Place;
         job.stays &= inside && next;
-        job.comes_out = if job.stays { 0 } else { unit };
+        job.comes_out = !job.stays;
         let stays = job.stays;
         if let Some(copyback) = &mut self.jobs.copyback
             && stays
@@ -74,11 +74,10 @@ impl<K: Kit> Ftl<K> {
     /// What was read is not to be moved after all.
     #[cold]
     pub(super) fn leaves_the_register(&mut self, id: JobId) {
-        let unit = self.space.unit();
         let job = self.jobs.get_mut(id);
         job.hold = Hold::Place;
         job.stays = false;
-        job.comes_out = if job.load.is_empty() { 0 } else { unit };
+        job.comes_out = !job.load.is_empty();
     }
 
     /// A block has been erased: what it will hold has not been moved.

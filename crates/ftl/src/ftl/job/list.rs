@@ -1,13 +1,14 @@
 //! The running jobs, those whose turn it is, and those that wait; how they come about, and how they
 //! are run without time.
 
-use super::{Action, Collect, Copyback, Doing, Job, JobId, Load, Pace, Page, Task};
+use super::{After, Collect, Copyback, Job, JobId, Load, Next, Pace, Page, Task};
+use crate::ftl::Of;
 use crate::{
     Balance, Cost, Counts, Dest, Ftl, FtlView, Hold, Interests, Kit, Plan, PlaneView, State, Step,
     StreamId, Wear,
 };
 use kernel::{IndexVec, Prio, Time};
-use nand::{BlockId, DieId, Geometry, PlaneId, Source, Tag};
+use nand::{BlockId, DieId, Geometry, Outcome, PlaneId, Source, Tag};
 use slab::Slab;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -68,11 +69,11 @@ impl<D> Jobs<D> {
 
     /// A job that has not begun.
     pub(super) fn job(&self, task: Task, tag: Tag, plane: PlaneId) -> Job<D> {
-        let (home, doing) = (self.geometry.die_of_plane(plane), Doing::Nothing);
+        let (home, after) = (self.geometry.die_of_plane(plane), After::Nothing);
         let load = Load::default();
         let (hold, background) = (Hold::Place, false);
-        let (waits, stays, comes_out) = (false, false, 0);
-        Job { tag, plane, home, background, waits, hold, stays, comes_out, doing, task, load }
+        let (waits, stays, comes_out) = (false, false, false);
+        Job { tag, plane, home, background, waits, hold, stays, comes_out, after, task, load }
     }
 
     pub(super) fn add(&mut self, job: Job<D>) -> JobId {
@@ -138,14 +139,14 @@ impl<D> Jobs<D> {
     }
 
     #[cold]
-    pub(super) fn park(&mut self, job: JobId, until: Condition) -> Action {
+    pub(super) fn park(&mut self, job: JobId, until: Condition) -> Next {
         self.parkings += 1;
         if let Condition::Space(plane) = until {
             self.press(plane);
         }
         self.get_mut(job).waits = true;
         self.parked.entry(until).or_default().push(job);
-        Action::Wait
+        Next::Wait
     }
 
     /// A condition holds: the jobs that wait for it are ready.
@@ -356,8 +357,12 @@ impl<K: Kit> Ftl<K> {
     pub fn run_job(&mut self, id: JobId, now: Time) {
         let limit = 100 * self.space.geometry.pages();
         for _ in 0..limit {
-            if matches!(self.advance(id, now), Action::Done | Action::Wait) {
-                return;
+            match self.next(id, now) {
+                Next::Done | Next::Wait => return,
+                Next::Yield => {}
+                Next::Start(operation) => {
+                    self.concluded(Of::Job(id), &operation, Outcome::Done, now);
+                }
             }
         }
         let job = self.jobs.get(id);

@@ -6,10 +6,10 @@
 //! the next victim is given back, with what it still holds.
 
 use super::plan::At;
-use super::{Action, Collect, Condition, Doing, JobId, Leaving, Task, Then};
+use super::{After, Collect, Condition, JobId, Leaving, Next, Task, Then};
 use crate::{Cost, Dest, Ftl, FtlView, Kit, Lpn, Pages, StreamId};
 use kernel::Time;
-use nand::{BlockId, Ppn, Source};
+use nand::{BlockId, Operation, Ppn, Slots, Source};
 
 /// So many slots before they are read, the map entries of their pages are asked for: a block of many
 /// pages has more of them than a cache holds.
@@ -17,8 +17,6 @@ pub(super) const AHEAD: u32 = 256;
 
 /// The tray of a job, and what of it is being programmed.
 pub(super) struct Load<D> {
-    /// The slots that are being read, from the first of them on: a bit each.
-    pub(super) asked: u64,
     /// Pages that were read, in the order in which they were: the slots that they leave.
     read: Vec<(Ppn, D)>,
     /// The same while a whole page is programmed from the register in which it was read.
@@ -31,7 +29,7 @@ pub(super) struct Load<D> {
 
 impl<D> Default for Load<D> {
     fn default() -> Self {
-        Self { asked: 0, read: Vec::new(), apart: Vec::new(), sealed: Vec::new(), owed: Vec::new() }
+        Self { read: Vec::new(), apart: Vec::new(), sealed: Vec::new(), owed: Vec::new() }
     }
 }
 
@@ -49,10 +47,6 @@ impl<D> Load<D> {
     /// How many blocks do.
     pub(super) fn owed(&self) -> usize {
         self.owed.len()
-    }
-
-    pub(super) fn copies(&self) -> u32 {
-        self.sealed.len() as u32
     }
 
     /// What waits makes way for a page that is programmed by itself.
@@ -85,7 +79,7 @@ impl Leaving {
 impl<K: Kit> Ftl<K> {
     /// Begins to read those of a page's slots that leave, from the first of them on: one sensing in each
     /// plane of the block.
-    pub(super) fn load_page(&mut self, id: JobId, block: BlockId, slot: u32, to: Dest) -> Action {
+    pub(super) fn load_page(&mut self, id: JobId, block: BlockId, slot: u32, to: Dest) -> Next {
         let geometry = self.space.geometry;
         let row = geometry.slots_per_page();
         let end = slot - slot % row + row;
@@ -95,53 +89,61 @@ impl<K: Kit> Ftl<K> {
         let leaves = |s: &u32| self.map.is_valid(block, *s) && pages.has(*s);
         let slots = (slot..end).filter(leaves).fold(0_u64, |all, s| all | 1 << (s - slot));
         if self.has_pace(id) && self.is_ahead(id, slots.count_ones()) {
-            return Action::Yield;
+            return Next::Yield;
         }
         if self.jobs.copyback.is_some() {
             self.stays(id, geometry.ppn(block, slot), slots.count_ones());
         }
-        let action = self.read_page(id, geometry.ppn(block, slot), to);
-        if let Action::Read(from) = action {
+        let slots = Slots::of_page(geometry.ppn(block, slot), slots);
+        let next = self.read_slots(id, slots, After::Load { to });
+        if let Next::Start(_) = next {
             self.map.prefetch_owners(block, slot + AHEAD..end + AHEAD);
-            let job = self.jobs.get_mut(id);
-            job.doing = Doing::Loading { from, to };
-            job.load.asked = slots;
-            if let Some(pages) = job.task.pages() {
+            if let Some(pages) = self.jobs.get_mut(id).task.pages() {
                 pages.cursor = end;
             }
         }
-        action
+        next
     }
 
     /// Slots of a page have been read.
-    pub(super) fn loaded(&mut self, id: JobId, from: Ppn, to: Dest, now: Time) -> Option<Action> {
+    pub(super) fn loaded(&mut self, id: JobId, operation: &Operation, to: Dest) {
+        let slots = operation.slots.expect("a page that is moved has a place");
         let stays = self.jobs.copyback.is_some() && self.jobs.get(id).stays;
         let job = self.jobs.get_mut(id);
-        job.doing = Doing::Nothing;
+        job.after = After::Loaded { from: slots.first, to };
         if let Task::Plan(run) = &mut job.task {
             run.copied += 1;
         }
-        let mut slots = job.load.asked;
         if stays {
             job.load.set_apart();
         }
-        while slots != 0 {
-            let ppn = Ppn::from_u32(from.as_u32() + slots.trailing_zeros());
-            slots &= slots - 1;
+        for ppn in slots.iter() {
             let data = self.space.read(ppn, job.tag.source);
             job.load.read.push((ppn, data));
         }
-        self.unpin(from);
-        let action = self.program_load(id, to, false, now);
-        if stays {
-            self.jobs.get_mut(id).load.put_back();
+        self.unpin(slots.first);
+    }
+
+    /// What was read is programmed, if that is enough for a command. `None`: the task goes on.
+    pub(super) fn program_loaded(
+        &mut self,
+        id: JobId,
+        from: Ppn,
+        to: Dest,
+        now: Time,
+    ) -> Option<Next> {
+        let stays = self.jobs.copyback.is_some() && self.jobs.get(id).stays;
+        let next = self.program_load(id, to, false, now);
+        if !stays {
+            return next;
         }
-        match action {
-            Some(Action::Program { ppn, .. }) if stays => self.copies_back(id, from, ppn),
-            _ if stays => self.leaves_the_register(id),
-            _ => {}
-        }
-        action
+        self.jobs.get_mut(id).load.put_back();
+        let Some(Next::Start(Operation { slots: Some(slots), .. })) = next else {
+            self.leaves_the_register(id);
+            return next;
+        };
+        self.copies_back(id, from, slots.first);
+        Some(self.program(id, slots))
     }
 
     /// Programs what is in the tray, if that is enough for a command or the `last`; what of it was
@@ -152,9 +154,9 @@ impl<K: Kit> Ftl<K> {
         to: Dest,
         last: bool,
         now: Time,
-    ) -> Option<Action> {
+    ) -> Option<Next> {
         let (job, unit) = (self.jobs.get_mut(id), self.space.unit() as usize);
-        job.doing = Doing::Nothing;
+        job.after = After::Nothing;
         if job.load.read.len() < unit && !last {
             return None;
         }
@@ -179,8 +181,8 @@ impl<K: Kit> Ftl<K> {
         }
         let job = self.jobs.get_mut(id);
         (job.load.read, job.load.sealed) = (read, sealed);
-        job.doing = Doing::Writing { to: to_ppn };
-        Some(Action::Program { ppn: to_ppn, lpn: first })
+        job.after = After::Written;
+        Some(self.program(id, Slots::run(to_ppn, pages as u32)))
     }
 
     /// All pages of a block have been read that leave it. `None`: the task goes on.
@@ -191,7 +193,7 @@ impl<K: Kit> Ftl<K> {
         to: Dest,
         then: Then,
         now: Time,
-    ) -> Option<Action> {
+    ) -> Option<Next> {
         self.drop_stale(id);
         let job = self.jobs.get_mut(id);
         if job.load.is_empty() {
@@ -220,7 +222,7 @@ impl<K: Kit> Ftl<K> {
 
     /// A block that is owed and whose pages have all left is erased. `None`: there is none.
     #[cold]
-    pub(super) fn free_owed(&mut self, id: JobId) -> Option<Action> {
+    pub(super) fn free_owed(&mut self, id: JobId) -> Option<Next> {
         self.drop_stale(id);
         let geometry = self.space.geometry;
         let load = &mut self.jobs.get_mut(id).load;
@@ -237,8 +239,8 @@ impl<K: Kit> Ftl<K> {
     /// No block is owed any more, and the next victim has begun to leave. Whether that goes on: not if
     /// enough are free without it.
     #[cold]
-    pub(super) fn goes_on(&mut self, id: JobId) -> Option<Action> {
-        self.jobs.get_mut(id).doing = Doing::Nothing;
+    pub(super) fn goes_on(&mut self, id: JobId) -> Option<Next> {
+        self.jobs.get_mut(id).after = After::Nothing;
         if self.wants_more(id) {
             return Some(self.give_way(id));
         }
@@ -255,14 +257,14 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// There is no next victim for the last pages of a block: they are programmed as they are.
-    pub(super) fn pad_load(&mut self, id: JobId, now: Time) -> Option<Action> {
+    pub(super) fn pad_load(&mut self, id: JobId, now: Time) -> Option<Next> {
         self.program_load(id, Dest::Stream(StreamId::GC), true, now)
     }
 
     /// What a command of the job programmed is there.
     pub(super) fn written(&mut self, id: JobId, to: Ppn, now: Time) {
         let job = self.jobs.get_mut(id);
-        job.doing = Doing::Nothing;
+        job.after = After::Nothing;
         let (tag, mut sealed) = (job.tag, std::mem::take(&mut job.load.sealed));
         self.jobs.counts.moved[tag.source] += sealed.len() as u64;
         self.space.pad(sealed.len() as u32, tag.source);
@@ -272,13 +274,13 @@ impl<K: Kit> Ftl<K> {
 
     /// There are no slots for the pages in the tray: as [`Ftl::without_slot`].
     #[cold]
-    fn without_slots(&mut self, id: JobId, to: Dest) -> Option<Action> {
+    fn without_slots(&mut self, id: JobId, to: Dest) -> Option<Next> {
         let geometry = self.space.geometry;
         let job = self.jobs.get_mut(id);
         let plane = job.plane;
         let mut given_back = None;
         match &mut job.task {
-            Task::Collect(_) => job.doing = Doing::Sealing { to },
+            Task::Collect(_) => job.after = After::Seal { to },
             Task::Plan(run) => {
                 let first = job.load.read.drain(..).map(|(from, _)| geometry.split(from).1).min();
                 match &mut run.at {
@@ -309,7 +311,7 @@ impl<K: Kit> Ftl<K> {
         id: JobId,
         next: Option<Lpn>,
         now: Time,
-    ) -> Option<Action> {
+    ) -> Option<Next> {
         let job = self.jobs.get(id);
         let (home, begun) = (job.home, !job.load.is_empty());
         let mut next = next;
@@ -323,16 +325,13 @@ impl<K: Kit> Ftl<K> {
         self.jobs.get_mut(id).task = Task::Rewrite(next);
         let to = Dest::Stream(StreamId::HOST);
         let Some(from) = next.and_then(|lpn| self.find(lpn)) else {
-            return if begun { self.program_load(id, to, true, now) } else { Some(Action::Done) };
+            return if begun { self.program_load(id, to, true, now) } else { Some(Next::Done) };
         };
-        let action = self.read_page(id, from, to);
-        if action != Action::Wait {
-            let job = self.jobs.get_mut(id);
-            job.task = Task::Rewrite(None);
-            job.doing = Doing::Loading { from, to };
-            job.load.asked = 1;
+        let next = self.read_slots(id, Slots::one(from), After::Load { to });
+        if next != Next::Wait {
+            self.jobs.get_mut(id).task = Task::Rewrite(None);
         }
-        Some(action)
+        Some(next)
     }
 
     /// Whether a page waits in the job's tray: a policy may want again what is not written yet.

@@ -1,10 +1,10 @@
 //! Jobs: work of the FTL's own that takes several flash operations.
 //!
-//! A job is a state machine. The driver carries out the [`Action`] it asks for and calls
-//! [`Ftl::advance`] again when that is done; between two actions anything may happen (the host may
-//! overwrite the page being moved, another job may take the space), so each step looks anew. Its
-//! task says what it is about and how far it has come; beside it stands the operation that the
-//! driver carries out for it, with all that is needed when that is done.
+//! A job is a state machine. [`Ftl::next`] says what it wants, the driver carries the operation out, and
+//! [`Ftl::concluded`] takes it back with its outcome. Between two operations anything may happen (the host
+//! may overwrite the page being moved, another job may take the space), so each step looks anew. Its
+//! task says what it is about and how far it has come; beside it stands what follows when the operation
+//! under way is done, as far as the operation does not say it.
 
 mod collect;
 mod copyback;
@@ -22,7 +22,9 @@ pub(crate) use pace::Pace;
 use crate::{Coding, Dest, Ftl, FtlView, Hold, Kit, Lpn, Map, NextLife, Pages, StreamId};
 use collect::Collect;
 use kernel::{Time, newtype_index};
-use nand::{BlockId, DieId, Geometry, Mode, PlaneId, Ppn, Source, Store, Tag};
+use nand::{
+    BlockId, DieId, Level, Mode, Operation, PlaneId, Ppn, Route, Slots, Source, Store, Tag, Verb,
+};
 use plan::{At, Run, Squeeze};
 
 type Page<K> = <<K as Kit>::Store as Store>::Page;
@@ -32,31 +34,11 @@ newtype_index! {
     JobId;
 }
 
-/// What a job wants done next.
+/// What a job wants next.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Action {
-    /// Read this slot; with it [`Job::asks`] says how many of its page.
-    Read(Ppn),
-    /// Program this slot with the copy of a logical page; with it those that one command programs,
-    /// which follow it.
-    Program {
-        /// The slot.
-        ppn: Ppn,
-        /// The page.
-        lpn: Lpn,
-    },
-    /// Erase this block.
-    Erase(BlockId),
-    /// Reprogram this block in place: read its wordlines, but for the top pages that are known
-    /// because they were just copied, and program the top page of each.
-    Reprogram {
-        /// The block.
-        block: BlockId,
-        /// Its programmed wordlines.
-        wordlines: u32,
-        /// Top pages that need not be read.
-        known: u32,
-    },
+pub enum Next {
+    /// This operation is carried out, and comes back through [`Ftl::concluded`].
+    Start(Operation),
     /// A block is reclaimed and another is needed: whoever waits goes first, then ask again.
     Yield,
     /// Nothing now: the job comes back through [`Ftl::take_ready`](crate::Ftl::take_ready).
@@ -121,28 +103,31 @@ impl Leaving {
     }
 }
 
-/// The operation that is carried out for a job.
+/// What follows when the operation of a job is done, or, where none is under way, what comes next.
 #[derive(Copy, Clone)]
-enum Doing<D> {
-    /// None: the task says what comes next.
+enum After<D> {
+    /// The task says what comes next.
     Nothing,
-    /// A page is being read, to be written elsewhere.
-    Reading { from: Ppn, to: Dest },
-    /// None: the page that was read needs a slot.
-    Placing { from: Ppn, to: Dest, data: D },
-    /// A page is being programmed.
-    Programming { lpn: Lpn, from: Ppn, to: Ppn, data: D },
-    /// Slots of a page, in all planes of its block, are being read, to be written elsewhere: from one on
-    /// those that the load says.
-    Loading { from: Ppn, to: Dest },
-    /// None: the pages that were read need slots.
-    Sealing { to: Dest },
-    /// Pages are being programmed by one command.
-    Writing { to: Ppn },
-    /// A block is being erased, for whoever needs the space.
-    Erasing { block: BlockId, mode: Mode, needed_by: Source },
-    /// A block is being reprogrammed; some of its pages were known.
-    Reprogramming { squeeze: Squeeze, known: u32 },
+    /// The page that is being read is to be written elsewhere.
+    Move { to: Dest },
+    /// The page that was read needs a slot.
+    Place { from: Ppn, to: Dest, data: D },
+    /// The page that is being programmed is there.
+    Moved { lpn: Lpn, from: Ppn, data: D },
+    /// The slots that are being read, of a page in all planes of its block, are to be written elsewhere.
+    Load { to: Dest },
+    /// They were read, from one on.
+    Loaded { from: Ppn, to: Dest },
+    /// The pages that were read need slots.
+    Seal { to: Dest },
+    /// The pages that one command programs are there.
+    Written,
+    /// The block that is being erased is free, for whoever needs the space.
+    Free { needed_by: Source },
+    /// The next victim has begun to leave: whether that goes on is to be decided.
+    Decide,
+    /// The block that is being reprogrammed has lost its pages.
+    Squeezed(Squeeze),
 }
 
 /// A running job.
@@ -159,10 +144,10 @@ pub struct Job<D> {
     /// How it shares its die.
     pub hold: Hold,
     /// What it reads, or programs, stays in the die on the way.
-    pub stays: bool,
-    /// Slots in a register that the channel has to take out before what it programs.
-    pub comes_out: u32,
-    doing: Doing<D>,
+    stays: bool,
+    /// A register holds a page that the channel has to take out before what the job programs.
+    comes_out: bool,
+    after: After<D>,
     task: Task,
     /// Pages that were read, where one command programs several.
     load: Load<D>,
@@ -172,57 +157,42 @@ impl<D> Job<D> {
     /// The slot that the page being programmed came from; where one command programs several, that of
     /// the `nth`.
     pub fn copied_from(&self, nth: u32) -> Option<Ppn> {
-        match self.doing {
-            Doing::Programming { from, .. } => Some(from),
-            Doing::Writing { .. } => self.load.came_from(nth),
+        match self.after {
+            After::Moved { from, .. } => Some(from),
+            After::Written => self.load.came_from(nth),
             _ => None,
         }
     }
 
-    /// How many pages a command programs for it, where that may be several.
-    pub fn copies(&self) -> u32 {
-        self.load.copies()
-    }
-
-    /// How many slots it reads.
-    pub fn asks(&self) -> u32 {
-        if let Doing::Loading { .. } = self.doing { self.load.asked.count_ones() } else { 1 }
-    }
-
-    /// How many slots it reads of the page of one of the planes, which are read together. Asked where
-    /// a command works in several planes, of a job that reads.
-    pub fn asks_of(&self, geometry: &Geometry, plane: u32) -> u32 {
-        let per_page = geometry.units().per_page;
-        let Doing::Loading { from, .. } = self.doing else {
-            unreachable!("a job that reads in several planes fills its load")
+    /// An operation that it wants, in a block of this mode.
+    fn operation(&self, verb: Verb, slots: Slots, mode: Mode, level: Level) -> Operation {
+        let route = match verb {
+            Verb::Read | Verb::Program if self.stays => Route::Stays,
+            Verb::Program if self.comes_out => Route::RegisterOut,
+            _ => Route::Channel,
         };
-        // Bit 0 is the first slot of the page in the first plane.
-        let slots =
-            u128::from(self.load.asked) << (geometry.split(from).1 % geometry.slots_per_page());
-        let page = (1 << per_page) - 1;
-        (slots >> (plane * per_page) & page).count_ones()
+        Operation { verb, slots: Some(slots), route, tag: self.tag, mode, level }
     }
 }
 
 impl<K: Kit> Ftl<K> {
-    /// Takes note that the last action of job `id` is done (or that the job starts, or was woken),
-    /// and says what it does next.
-    pub fn advance(&mut self, id: JobId, now: Time) -> Action {
-        if let Some(action) = self.conclude(id, now) {
-            return action;
+    /// What a job wants next, when it starts, goes on, or the operation that it wanted is concluded.
+    pub fn next(&mut self, id: JobId, now: Time) -> Next {
+        if let Some(next) = self.go_on_after(id, now) {
+            return next;
         }
         loop {
             let job = self.jobs.get_mut(id);
-            job.doing = Doing::Nothing;
+            job.after = After::Nothing;
             let job = if job.load.owes() {
-                if let Some(action) = self.free_owed(id) {
-                    return action;
+                if let Some(next) = self.free_owed(id) {
+                    return next;
                 }
                 self.jobs.get_mut(id)
             } else {
                 job
             };
-            let action = match job.task.pages() {
+            let next = match job.task.pages() {
                 None => self.go_on(id, now),
                 Some(pages) => {
                     let &mut Leaving { block, then, dest, .. } = pages;
@@ -237,70 +207,67 @@ impl<K: Kit> Ftl<K> {
                             pages.cursor = slot;
                             let from = self.space.geometry.ppn(block, slot);
                             if self.has_pace(id) && self.is_ahead(id, 1) {
-                                return Action::Yield;
+                                return Next::Yield;
                             }
                             if self.jobs.copyback.is_some() {
                                 self.stays(id, from, 1);
                             }
-                            return self.read_page(id, from, dest);
+                            let after = After::Move { to: dest };
+                            return self.read_slots(id, Slots::one(from), after);
                         }
                     }
                 }
             };
-            if let Some(action) = action {
-                if action == Action::Done {
+            if let Some(next) = next {
+                if next == Next::Done {
                     self.jobs.remove(id);
                 }
-                return action;
+                return next;
             }
         }
     }
 
     /// What a task does that has no pages to move. `None`: it has now.
     #[inline(never)]
-    fn go_on(&mut self, id: JobId, now: Time) -> Option<Action> {
+    fn go_on(&mut self, id: JobId, now: Time) -> Option<Next> {
         match self.jobs.get_mut(id).task {
             Task::Collect(_) => self.next_victim(id, now),
             Task::Plan(ref mut run) => {
                 let mut run = std::mem::take(run);
-                let action = self.follow(id, &mut run, now);
+                let next = self.follow(id, &mut run, now);
                 self.jobs.get_mut(id).task = Task::Plan(run);
-                action
+                next
             }
             Task::Rewrite(lpn) if self.space.unit() > 1 => self.rewrite_several(id, lpn, now),
             Task::Rewrite(lpn) => Some(self.rewrite(id, lpn)),
         }
     }
 
-    /// What follows from the operation that is done. `None`: the task goes on.
+    /// Takes note that the operation of a job is done.
     #[inline(always)] // from one place; every page that moves comes by twice
-    fn conclude(&mut self, id: JobId, now: Time) -> Option<Action> {
+    pub(super) fn job_concluded(&mut self, id: JobId, operation: &Operation, now: Time) {
         let job = self.jobs.get_mut(id);
-        let (tag, plane) = (job.tag, job.plane);
-        let (from, to, data) = match job.doing {
-            Doing::Nothing => return None,
-            Doing::Reading { from, to } => {
+        let tag = job.tag;
+        let first = operation.slot().expect("an operation of a job has a place");
+        match job.after {
+            After::Move { to } => {
                 if let Task::Plan(run) = &mut job.task {
                     run.copied += 1;
                 }
-                let data = self.space.read(from, tag.source);
-                self.unpin(from);
-                (from, to, data)
+                let data = self.space.read(first, tag.source);
+                self.unpin(first);
+                self.jobs.get_mut(id).after = After::Place { from: first, to, data };
             }
-            Doing::Placing { from, to, data } => (from, to, data),
-            Doing::Programming { lpn, to, data, .. } => {
+            After::Moved { lpn, data, .. } => {
+                job.after = After::Nothing;
                 self.jobs.counts.moved[tag.source] += 1;
-                self.program_done(lpn, to, data, tag, now);
-                return None;
+                self.program_done(lpn, first, data, tag, now);
             }
-            Doing::Loading { from, to } => return self.loaded(id, from, to, now),
-            Doing::Sealing { to } => return self.program_load(id, to, false, now),
-            Doing::Writing { to } => {
-                self.written(id, to, now);
-                return None;
-            }
-            Doing::Erasing { block, mode, needed_by } => {
-                self.space.erase(block, mode, tag.source);
+            After::Load { to } => self.loaded(id, operation, to),
+            After::Written => self.written(id, first, now),
+            After::Free { needed_by } => {
+                let block = self.space.geometry.block_of(first);
+                self.space.erase(block, operation.mode, tag.source);
                 if self.jobs.copyback.is_some() {
                     self.forget_copies(block);
                 }
@@ -311,15 +278,53 @@ impl<K: Kit> Ftl<K> {
                 self.balance(block, tag, now);
                 let job = self.jobs.get_mut(id);
                 let begun = matches!(job.task, Task::Collect(Collect::Empty(_)));
-                return if begun && !job.load.owes() { self.goes_on(id) } else { None };
+                let decides = begun && !job.load.owes();
+                job.after = if decides { After::Decide } else { After::Nothing };
             }
-            Doing::Reprogramming { squeeze, known } => {
-                self.reprogrammed(squeeze, known, tag.source, now);
-                return None;
+            After::Squeezed(squeeze) => {
+                job.after = After::Nothing;
+                self.reprogrammed(squeeze, operation.verb, tag.source, now);
             }
-        };
+            After::Nothing
+            | After::Place { .. }
+            | After::Loaded { .. }
+            | After::Seal { .. }
+            | After::Decide => unreachable!("no operation of this job is under way"),
+        }
+    }
+
+    /// What follows at once upon what the last operation of a job came to. `None`: the task goes on.
+    #[inline(always)] // as `job_concluded`
+    fn go_on_after(&mut self, id: JobId, now: Time) -> Option<Next> {
+        match self.jobs.get(id).after {
+            After::Nothing => None,
+            After::Place { from, to, data } => self.place_page(id, from, to, data, now),
+            After::Loaded { from, to } => self.program_loaded(id, from, to, now),
+            After::Seal { to } => self.program_load(id, to, false, now),
+            After::Decide => self.goes_on(id),
+            After::Move { .. }
+            | After::Moved { .. }
+            | After::Load { .. }
+            | After::Written
+            | After::Free { .. }
+            | After::Squeezed(_) => unreachable!("the operation of this job is under way"),
+        }
+    }
+
+    /// Gives a page that was read its slot. `None`: it is dropped.
+    #[inline(always)] // as `job_concluded`
+    fn place_page(
+        &mut self,
+        id: JobId,
+        from: Ppn,
+        to: Dest,
+        data: Page<K>,
+        now: Time,
+    ) -> Option<Next> {
         let (block, slot) = self.space.geometry.split(from);
-        let stays = self.jobs.copyback.is_some() && self.jobs.get(id).stays;
+        let job = self.jobs.get(id);
+        let (tag, plane) = (job.tag, job.plane);
+        let stays = self.jobs.copyback.is_some() && job.stays;
         if !self.map.is_valid(block, slot) {
             // The host was faster: the copy is stale.
             self.jobs.counts.dropped += 1;
@@ -336,31 +341,42 @@ impl<K: Kit> Ftl<K> {
             self.copies_back(id, from, ppn);
         }
         self.commit_move(lpn, from, ppn, tag, now);
-        self.jobs.get_mut(id).doing = Doing::Programming { lpn, from, to: ppn, data };
-        Some(Action::Program { ppn, lpn })
+        self.jobs.get_mut(id).after = After::Moved { lpn, from, data };
+        Some(self.program(id, Slots::one(ppn)))
+    }
+
+    /// The program that a job wants.
+    #[inline(always)] // as `job_concluded`
+    fn program(&self, id: JobId, slots: Slots) -> Next {
+        let (mode, level) = self.as_it_is(slots.first);
+        Next::Start(self.jobs.get(id).operation(Verb::Program, slots, mode, level))
     }
 
     /// Begins to write a page anew, unless nothing maps it; `None`: it was written, or dropped.
-    fn rewrite(&mut self, id: JobId, lpn: Option<Lpn>) -> Action {
-        let Some(from) = lpn.and_then(|lpn| self.find(lpn)) else { return Action::Done };
-        let action = self.read_page(id, from, Dest::Stream(StreamId::HOST));
-        if action != Action::Wait {
+    fn rewrite(&mut self, id: JobId, lpn: Option<Lpn>) -> Next {
+        let Some(from) = lpn.and_then(|lpn| self.find(lpn)) else { return Next::Done };
+        let to = Dest::Stream(StreamId::HOST);
+        let next = self.read_slots(id, Slots::one(from), After::Move { to });
+        if next != Next::Wait {
             self.jobs.get_mut(id).task = Task::Rewrite(None);
         }
-        action
+        next
     }
 
-    /// Begins to read a page that is to be written elsewhere, or waits: it may still be on its way to
-    /// the cells, in a block that is not closed.
+    /// Begins to read slots of a page that are to be written elsewhere, or waits: they may still be on their
+    /// way to the cells, in a block that is not closed.
     #[inline(always)] // every page that moves comes by
-    fn read_page(&mut self, id: JobId, from: Ppn, to: Dest) -> Action {
+    fn read_slots(&mut self, id: JobId, slots: Slots, after: After<Page<K>>) -> Next {
+        let from = slots.first;
         let block = self.space.geometry.block_of(from);
         if !self.space.array().is_written(from) {
             return self.jobs.park(id, Condition::Program(block));
         }
-        self.jobs.get_mut(id).doing = Doing::Reading { from, to };
         self.space.blocks.pin(block);
-        Action::Read(from)
+        let (mode, level) = self.as_it_is(from);
+        let job = self.jobs.get_mut(id);
+        job.after = after;
+        Next::Start(job.operation(Verb::Read, slots, mode, level))
     }
 
     /// Takes a block whose pages are to leave, so that it can be erased, out of the candidates.
@@ -404,12 +420,12 @@ impl<K: Kit> Ftl<K> {
 
     /// There is no slot for a page that was read. `None`: it is dropped.
     #[cold]
-    fn without_slot(&mut self, id: JobId, from: Ppn, to: Dest, data: Page<K>) -> Option<Action> {
+    fn without_slot(&mut self, id: JobId, from: Ppn, to: Dest, data: Page<K>) -> Option<Next> {
         let job = self.jobs.get_mut(id);
         let plane = job.plane;
-        job.doing = Doing::Nothing;
+        job.after = After::Nothing;
         match &mut job.task {
-            Task::Collect(_) => job.doing = Doing::Placing { from, to, data },
+            Task::Collect(_) => job.after = After::Place { from, to, data },
             // The block may be erased meanwhile, so what was read is no longer worth anything.
             Task::Plan(run) => {
                 if let At::Pages(Leaving {
@@ -467,7 +483,7 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// The last page has left a block. `None`: the task goes on at once.
-    fn emptied(&mut self, id: JobId, block: BlockId, then: Then, now: Time) -> Option<Action> {
+    fn emptied(&mut self, id: JobId, block: BlockId, then: Then, now: Time) -> Option<Next> {
         if then != Then::Stay && self.space.blocks.pins(block) > 0 {
             return Some(self.jobs.park(id, Condition::Pins(block)));
         }
@@ -489,7 +505,7 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// Begins to erase a block that is empty.
-    fn erase(&mut self, id: JobId, block: BlockId, needed_by: Source) -> Action {
+    fn erase(&mut self, id: JobId, block: BlockId, needed_by: Source) -> Next {
         let mode = match self.next_life(block) {
             NextLife::Erase(mode) => mode,
             NextLife::SecondGeneration => Mode::Wom1, // it could have had one, and was not to
@@ -500,8 +516,10 @@ impl<K: Kit> Ftl<K> {
             let (plane, unit) = (self.jobs.get(id).plane, self.space.unit());
             self.jobs.pace.spend(plane, unit);
         }
-        self.jobs.get_mut(id).doing = Doing::Erasing { block, mode, needed_by };
-        Action::Erase(block)
+        let slots = Slots::one(self.space.geometry.ppn(block, 0));
+        let job = self.jobs.get_mut(id);
+        job.after = After::Free { needed_by };
+        Next::Start(job.operation(Verb::Erase, slots, mode, Level::default()))
     }
 
     /// A free block in the plane, or in any where pages may go to any.

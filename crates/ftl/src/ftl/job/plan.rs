@@ -1,9 +1,9 @@
 //! Running the steps of a plan.
 
-use super::{Action, Condition, Doing, Job, JobId, Leaving, Task, Then};
+use super::{After, Condition, Job, JobId, Leaving, Next, Task, Then};
 use crate::{Dest, Ftl, FtlView, Kit, Plan, ReadDisturb, Role, State, Step};
 use kernel::{Prio, Time};
-use nand::{BlockId, Mode, Source, Tag};
+use nand::{BlockId, Level, Mode, Slots, Source, Tag, Verb};
 
 /// Pages of a wordline of a block that can be reprogrammed to low density.
 const BITS: u32 = 3;
@@ -57,7 +57,7 @@ impl<K: Kit> Ftl<K> {
 
     /// Goes on with a plan. `None`: pages are to move.
     #[inline(never)]
-    pub(super) fn follow(&mut self, id: JobId, run: &mut Run, now: Time) -> Option<Action> {
+    pub(super) fn follow(&mut self, id: JobId, run: &mut Run, now: Time) -> Option<Next> {
         loop {
             let wait = match run.at {
                 At::Pages(_) => return None,
@@ -66,8 +66,8 @@ impl<K: Kit> Ftl<K> {
                 }
                 At::Squeeze(squeeze) => {
                     run.at = At::Next;
-                    if let Some(action) = self.squeeze(id, squeeze, run.copied) {
-                        return Some(action);
+                    if let Some(next) = self.squeeze(id, squeeze, run.copied) {
+                        return Some(next);
                     }
                     None
                 }
@@ -77,7 +77,7 @@ impl<K: Kit> Ftl<K> {
                     None
                 }
                 At::Next => {
-                    let Some((step, life)) = run.steps.pop() else { return Some(Action::Done) };
+                    let Some((step, life)) = run.steps.pop() else { return Some(Next::Done) };
                     if self.space.array().erases()[step_block(&step)] != life {
                         continue; // it was reclaimed since, and is another block now
                     }
@@ -172,14 +172,17 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// A block that is to lose pages in place is ready. `None`: it is kept as it is.
-    fn squeeze(&mut self, id: JobId, squeeze: Squeeze, copied: u32) -> Option<Action> {
+    fn squeeze(&mut self, id: JobId, squeeze: Squeeze, copied: u32) -> Option<Next> {
         let block = squeeze.block;
         let view = FtlView::of(&self.space, &self.map, &self.reads);
         if self.may_squeeze(block) && self.policies.read_disturb.may_reprogram(&view, block) {
             let wordlines = self.wordlines(block);
             let known = copied.min(wordlines);
-            self.jobs.get_mut(id).doing = Doing::Reprogramming { squeeze, known };
-            return Some(Action::Reprogram { block, wordlines, known });
+            let verb = Verb::Reprogram { wordlines: wordlines as u16, known: known as u16 };
+            let slots = Slots::one(self.space.geometry.ppn(block, 0));
+            let job = self.jobs.get_mut(id);
+            job.after = After::Squeezed(squeeze);
+            return Some(Next::Start(job.operation(verb, slots, Mode::Low, Level::Medium)));
         }
         self.jobs.counts.dropped += 1;
         self.give_back(block);
@@ -187,13 +190,16 @@ impl<K: Kit> Ftl<K> {
     }
 
     #[inline(never)]
-    pub(super) fn reprogrammed(&mut self, done: Squeeze, known: u32, source: Source, now: Time) {
+    pub(super) fn reprogrammed(&mut self, done: Squeeze, verb: Verb, source: Source, now: Time) {
         let Squeeze { block, surcharge, role, keep_reads } = done;
+        let Verb::Reprogram { known, .. } = verb else {
+            unreachable!("a block that loses pages in place is reprogrammed")
+        };
         assert!(self.may_squeeze(block), "block {block} was to lose pages that were not copied");
         let wordlines = self.wordlines(block);
         self.space.reprogram(block, surcharge, role, wordlines);
         let slots = u64::from(self.space.geometry.slots_per_page());
-        self.space.counts.read[source] += u64::from(BITS * wordlines - known) * slots;
+        self.space.counts.read[source] += u64::from(BITS * wordlines - u32::from(known)) * slots;
         self.note_relief(block);
         if keep_reads {
             self.reads.relieved |= self.reads.are_counted();

@@ -3,11 +3,12 @@
 mod copyback;
 mod suspend;
 
-use super::{Device, LaneId, Owner, PageOp, Work};
+use super::{Device, LaneId, Manner};
 use crate::clock::Clock;
 use crate::config::{Drive, Interruptible, Suspend, chip_drive};
+use crate::ops::{Owner, PageOp};
 use kernel::{Bytes, Dur, Prio, Rng, Time};
-use nand::{BlockId, Bus, DieId, Geometry, Shape, Timing};
+use nand::{Bus, DieId, Geometry, Shape, Timing, Verb};
 
 const READ: Dur = Dur::us(50);
 const PROGRAM: Dur = Dur::us(600);
@@ -29,7 +30,8 @@ fn device(dies: u32, bus: Bus, suspend: Option<Suspend>) -> (Device, Clock) {
     let timing = Timing::uniform(READ, PROGRAM, ERASE, bus);
     let chip = chip_drive("a-slc2").expect("a built-in chip");
     let drive = Drive { geometry, timing, suspend, ..chip };
-    let device = Device::new(&drive, &drive.policies.build());
+    let manner = Manner { ideal: false, first_come: true, watches_waits: false };
+    let device = Device::new(&drive, &drive.policies.layouts(&geometry), manner);
     let clock = Clock::new(geometry.dies(), false);
     (device, clock)
 }
@@ -45,12 +47,11 @@ const FREE: Suspend = Suspend {
 };
 
 /// An operation of the host that has just come.
-fn operation(device: &mut Device, work: Work, now: Time) -> u32 {
-    device.ops.add(PageOp::new(Owner::Host(0), work, Prio::Normal, None, now))
+fn operation(device: &mut Device, verb: Verb, now: Time) -> u32 {
+    device.ops.add(PageOp::new(Owner::Host(0), verb, Prio::Normal, None, now))
 }
 
 const DIE: DieId = DieId::from_u32(0);
-const BLOCK: BlockId = BlockId::from_u32(0);
 
 /// A job's operation that came first need not pass through a lane, unless something may stand before all lanes:
 /// what a die that can be interrupted had to leave, for one.
@@ -62,7 +63,7 @@ fn who_comes_first_is_asked_of_the_lanes_alone_where_nothing_stands_before_them(
     (plain.first_come, interruptible.first_come) = (false, false);
     assert!(!plain.goes_by_arrival() && !interruptible.goes_by_arrival());
     let [early, op, late] = [3, 5, 7].map(|seq| {
-        let op = operation(&mut plain, Work::Read, Time::ZERO);
+        let op = operation(&mut plain, Verb::Read, Time::ZERO);
         plain.ops[op].seq = seq;
         op
     });
@@ -83,10 +84,10 @@ fn what_came_first_goes_first_whatever_its_lane() {
     for _ in 0..100 {
         let mut came: Vec<u64> = (0..=rng.below(12).into()).collect();
         rng.shuffle(&mut came);
-        let idle = operation(&mut device, Work::Read, Time::ZERO);
+        let idle = operation(&mut device, Verb::Read, Time::ZERO);
         device.insert(DIE, LaneId::Idle, idle);
         for &seq in &came {
-            let op = operation(&mut device, Work::Read, Time::ZERO);
+            let op = operation(&mut device, Verb::Read, Time::ZERO);
             device.ops[op].seq = seq + 1;
             device.insert(DIE, lanes[rng.below(5) as usize], op);
         }

@@ -19,12 +19,12 @@ use policies::OrderPolicy;
 use serde_json::Map;
 
 const SERVICE: [Dur; 3] = [READ, PROGRAM, ERASE];
-const WORK: [Work; 3] = [Work::Read, Work::Program, Work::Erase(BLOCK)];
 const LANE: [LaneId; 3] = [LaneId::Read, LaneId::Write, LaneId::Write];
 const VERB: [Verb; 3] = [Verb::Read, Verb::Program, Verb::Erase];
 
-fn class_of(work: Work) -> usize {
-    WORK.iter().position(|w| *w == work).expect("one of three")
+fn class_of(device: &Device, op: u32) -> usize {
+    let verb = device.ops[op].operation.verb;
+    VERB.iter().position(|v| *v == verb).expect("one of three")
 }
 
 /// One operation that is done.
@@ -68,9 +68,9 @@ impl OneDie {
 
     fn arrive(&mut self, class: usize, at: Time) {
         self.clock.now = at;
-        let op = operation(&mut self.device, WORK[class], at);
+        let op = operation(&mut self.device, VERB[class], at);
         let Self { device, clock, order, .. } = self;
-        device.expect(DIE, op);
+        device.ops[op].seq = device.ops.next_place();
         device.queue(clock, DIE, LANE[class], op);
         if class == 0 && device.suspends() {
             device.interrupt(clock, DIE, op, |runs, waited, read| {
@@ -98,7 +98,7 @@ impl OneDie {
 
     fn note(&mut self, op: u32, at: Time) {
         let o = &self.device.ops[op];
-        let (class, stay) = (class_of(o.work), at - o.since);
+        let (class, stay) = (class_of(&self.device, op), at - o.since);
         // Nothing of the time is lost, however often it was interrupted.
         let own = (SERVICE[class], self.channel);
         assert_eq!((o.spent.array, o.spent.bus), own);
@@ -122,7 +122,7 @@ impl OneDie {
             Some(lane) => {
                 let op = device.pop(DIE, lane);
                 device.dies[DIE].end_waits(&mut device.ops, op);
-                let class = class_of(device.ops[op].work);
+                let class = class_of(device, op);
                 let command = Command::new(VERB[class], Source::Host, SERVICE[class]);
                 device.start(clock, DIE, op, command);
             }
@@ -375,7 +375,7 @@ fn only_what_is_said_is_interrupted() {
 #[should_panic(expected = "50000 ns of suspends that took 0 ns")]
 fn the_place_of_suspends_is_nobody_elses() {
     let (mut device, mut clock) = device(1, Bus::Included, None);
-    let op = operation(&mut device, Work::Read, Time::ZERO);
+    let op = operation(&mut device, Verb::Read, Time::ZERO);
     device.start(&mut clock, DIE, op, Command::new(Verb::Read, Source::Map, READ));
     clock.now = us(50);
     device.act(&mut clock, DIE);

@@ -1,0 +1,43 @@
+//! Jobs and host operations step by step: what an operation came to is told when the next is asked for.
+
+use ftl::{Ftl, JobId, Kit, Lpn, Next, Of};
+use kernel::Time;
+use nand::{Operation, Outcome, Store, Verb};
+use std::collections::BTreeMap;
+
+/// The operations of jobs that are under way.
+#[derive(Default)]
+pub(crate) struct Steps(BTreeMap<u32, Operation>);
+
+impl Steps {
+    /// The operation of a job is done, if one is under way; what the job wants next.
+    pub(crate) fn next<K: Kit>(&mut self, ftl: &mut Ftl<K>, id: JobId, now: Time) -> Next {
+        if let Some(operation) = self.0.remove(&id.as_u32()) {
+            ftl.concluded(Of::Job(id), &operation, Outcome::Done, now);
+        }
+        let next = ftl.next(id, now);
+        if let Next::Start(operation) = next {
+            self.0.insert(id.as_u32(), operation);
+        }
+        next
+    }
+
+    /// The same, where it must want an operation: which.
+    pub(crate) fn verb<K: Kit>(&mut self, ftl: &mut Ftl<K>, id: JobId, now: Time) -> Verb {
+        match self.next(ftl, id, now) {
+            Next::Start(operation) => operation.verb,
+            next => panic!("the job wants {next:?}"),
+        }
+    }
+}
+
+/// The host's operation on a page is done; what a read found.
+pub(crate) fn host_done<K: Kit>(
+    ftl: &mut Ftl<K>,
+    lpn: Lpn,
+    data: <K::Store as Store>::Page,
+    operation: &Operation,
+    now: Time,
+) -> Option<<K::Store as Store>::Page> {
+    ftl.concluded(Of::Host { lpn, data }, operation, Outcome::Done, now)
+}

@@ -1,0 +1,150 @@
+//! A flash operation as a value: whoever decides on one builds it, a device carries it out and returns it
+//! with its outcome.
+
+use crate::{Level, Mode, Ppn, Source, Tag, Verb};
+use kernel::{Prio, Time};
+
+/// The slots of one operation: those from `first` on that lie in its page or its program unit.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Slots {
+    /// The first slot.
+    pub first: Ppn,
+    /// Slots from the first to the last, both included.
+    span: u16,
+    /// Slots between them that are left out; bit `n` stands for the `n`th after the first.
+    holes: u64,
+}
+
+impl Slots {
+    /// A single slot.
+    #[inline]
+    pub const fn one(first: Ppn) -> Self {
+        Self { first, span: 1, holes: 0 }
+    }
+
+    /// `count` slots that follow one another.
+    #[inline]
+    pub const fn run(first: Ppn, count: u32) -> Self {
+        Self { first, span: count as u16, holes: 0 }
+    }
+
+    /// The first slot and others of its page: bit `n` stands for the `n`th after the first.
+    ///
+    /// # Panics
+    ///
+    /// Bit 0 is not set.
+    #[inline]
+    pub const fn of_page(first: Ppn, bits: u64) -> Self {
+        assert!(bits & 1 == 1, "the first slot is one of them");
+        let span = u64::BITS - bits.leading_zeros();
+        Self { first, span: span as u16, holes: !bits & u64::MAX >> (u64::BITS - span) }
+    }
+
+    /// The slots of one page, as [`Slots::of_page`] takes them.
+    #[inline]
+    pub const fn bits(self) -> u64 {
+        debug_assert!(self.span as u32 <= u64::BITS);
+        u64::MAX >> (u64::BITS - self.span as u32) & !self.holes
+    }
+
+    /// One after the other.
+    #[inline]
+    pub fn iter(self) -> impl Iterator<Item = Ppn> {
+        let is_in = move |n: &u32| *n >= u64::BITS || self.holes >> n & 1 == 0;
+        let first = self.first.as_u32();
+        (0..u32::from(self.span)).filter(is_in).map(move |n| Ppn::from_u32(first + n))
+    }
+}
+
+/// The way of the data of an operation.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Route {
+    /// Over the channel.
+    Channel,
+    /// The data stay in the die: a read leaves them in the page register, a program takes them from there.
+    Stays,
+    /// A read left data in the page register, and they are not programmed from there: they leave it over
+    /// the channel before the data of this program enter.
+    RegisterOut,
+}
+
+/// A flash operation.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Operation {
+    /// What is done.
+    pub verb: Verb,
+    /// Where. Of a block as a whole, its first slot; `None`: a read of a page that has no place, which takes
+    /// the time of a page.
+    pub slots: Option<Slots>,
+    /// The way of the data.
+    pub route: Route,
+    /// The source, who made it necessary, and how urgent it is.
+    pub tag: Tag,
+    /// The mode of the block; of an erase, the mode that the block has next.
+    pub mode: Mode,
+    /// The level at which the page was programmed, or is.
+    pub level: Level,
+}
+
+impl Operation {
+    /// An operation over the channel on pages of a plain block.
+    #[inline]
+    pub const fn new(verb: Verb, slots: Option<Slots>, tag: Tag, level: Level) -> Self {
+        Self { verb, slots, route: Route::Channel, tag, mode: Mode::Full, level }
+    }
+
+    /// The first of its slots.
+    #[inline]
+    pub fn slot(&self) -> Option<Ppn> {
+        self.slots.map(|slots| slots.first)
+    }
+
+    /// The source.
+    #[inline]
+    pub fn source(&self) -> Source {
+        self.tag.source
+    }
+}
+
+/// What came of an operation.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It was carried out.
+    Done,
+    /// The die reports that it could not be carried out.
+    Failed,
+}
+
+/// One kind of waiting operation on a die: the first of its lane.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct OpView {
+    /// What it does.
+    pub op: Op,
+    /// How urgent it is.
+    pub prio: Prio,
+    /// The order in which operations (or the jobs they belong to) came to the die.
+    pub seq: u64,
+}
+
+/// How long an operation has waited.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub struct Waited {
+    /// When it began to wait, for the die or for what it needed before: a block, say. An operation of a
+    /// job: when the job asked for it.
+    pub since: Time,
+    /// Host reads that the die has begun since this came first of all but reads; 0 for reads, and for
+    /// what came later than another that is no read.
+    pub passed: u32,
+}
+
+/// The lanes of a die, by what waits in them.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum Op {
+    /// A host read.
+    Read,
+    /// A host write.
+    Write,
+    /// A foreground job: garbage collection, wear levelling, refresh.
+    Job,
+}

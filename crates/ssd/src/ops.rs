@@ -1,0 +1,402 @@
+//! Page operations: flash operations with whose they are, and where their time went.
+
+use ftl::{JobId, Lpn};
+use kernel::{Dur, Prio, Time};
+use nand::{Level, Operation, Outcome, Ppn, Source, Tag, Verb};
+
+/// The end of a chain of operations.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Whose operation it is: who is told when it is done.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Owner {
+    /// A request of the host.
+    Host(u32),
+    /// A place of the write buffer, whose page goes to flash.
+    Buffer(u32),
+    /// A job of the FTL.
+    Job(JobId),
+}
+
+/// Where the time of one page operation went. Waits are in nanoseconds and kept as differences of the
+/// die's running totals, so the sums may wrap on the way and are right at the end. All of it lies between
+/// the arrival of one request and its end.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Spent {
+    /// Waiting behind operations of each source.
+    pub(crate) queue: [u64; 6],
+    /// On the channel, or waiting for it.
+    pub(crate) bus: Dur,
+    /// In the array.
+    pub(crate) array: Dur,
+    /// Sensing and sending beyond a plain read, to correct errors.
+    pub(crate) ecc: Dur,
+    /// On the way into or out of the write buffer, or waiting for it.
+    pub(crate) buffer: Dur,
+}
+
+impl Spent {
+    /// What an operation waited behind for `waited` ns, until this one made way: this one, which
+    /// took the end of that time, and what it had waited behind itself, in proportion.
+    pub(crate) fn behind(&self, waited: Dur) -> Self {
+        let waited = waited.as_ns();
+        let mut spent = Self::default();
+        let buffer = self.buffer.as_ns();
+        let queued = self.queue.iter().sum::<u64>() + buffer;
+        let own = self.bus + self.array + self.ecc;
+        let before = waited.saturating_sub(own.as_ns()).min(queued);
+        let mut rest = waited;
+        if before > 0 {
+            let mut share = |theirs: u64| {
+                let ours = (u128::from(theirs) * u128::from(before) / u128::from(queued)) as u64;
+                rest -= ours;
+                ours
+            };
+            spent.queue = self.queue.map(&mut share);
+            spent.buffer = Dur::ns(share(buffer));
+        }
+        spent.queue[Source::Host as usize] += rest;
+        spent
+    }
+
+    /// Adds what came after.
+    pub(crate) fn then(&mut self, later: &Self) {
+        for (sum, ns) in self.queue.iter_mut().zip(later.queue) {
+            *sum += ns;
+        }
+        self.bus += later.bus;
+        self.array += later.array;
+        self.ecc += later.ecc;
+        self.buffer += later.buffer;
+    }
+}
+
+/// One page operation, waiting or running.
+#[derive(Clone, Debug)]
+pub(crate) struct PageOp {
+    pub(crate) owner: Owner,
+    /// The flash operation. Before the FTL has said where, only its verb and how urgent it is.
+    pub(crate) operation: Operation,
+    /// What came of it.
+    pub(crate) outcome: Outcome,
+    /// No operation yet: a job has not started, or was woken, and is asked when its turn comes.
+    pub(crate) turn: bool,
+    /// Only a part of the page is written.
+    pub(crate) partial: bool,
+    /// The read of a read-modify-write; the write follows.
+    pub(crate) modify: bool,
+    /// A write whose page was written over or given up before it had a slot: it is done with the others
+    /// of its group.
+    pub(crate) rides: bool,
+    /// The next of its lane, of the operations merged with it, or of the free list.
+    pub(crate) next: u32,
+    pub(crate) lpn: Option<Lpn>,
+    /// The order in which it came to its die.
+    pub(crate) seq: u64,
+    /// When a wait outside the dies began.
+    pub(crate) since: Time,
+    pub(crate) spent: Spent,
+}
+
+impl PageOp {
+    /// An operation of the host, or of the write buffer, that has just come.
+    pub(crate) fn new(owner: Owner, verb: Verb, prio: Prio, lpn: Option<Lpn>, now: Time) -> Self {
+        let tag = Tag { prio, ..Tag::of(Source::Host) };
+        Self {
+            owner,
+            operation: Operation::new(verb, None, tag, Level::Medium),
+            outcome: Outcome::Done,
+            turn: false,
+            partial: false,
+            modify: false,
+            rides: false,
+            next: NONE,
+            lpn,
+            seq: 0,
+            since: now,
+            spent: Spent::default(),
+        }
+    }
+
+    /// How urgent it is.
+    #[inline(always)]
+    pub(crate) fn prio(&self) -> Prio {
+        self.operation.tag.prio
+    }
+
+    /// Where it reads or writes: the first slot, where the FTL has said so.
+    #[inline(always)]
+    pub(crate) fn slot(&self) -> Option<Ppn> {
+        self.operation.slot()
+    }
+
+    /// Whether it programs, or is going to.
+    #[inline(always)]
+    pub(crate) fn programs(&self) -> bool {
+        self.operation.verb == Verb::Program
+    }
+
+    /// A wait since `since` is over; it was for `cause`.
+    #[inline]
+    pub(crate) fn end_wait(&mut self, cause: Source, now: Time) {
+        let sum = &mut self.spent.queue[cause as usize];
+        *sum = sum.wrapping_add((now - self.since).as_ns());
+    }
+
+    /// Whether it is a job's: nobody waits for that one, and nobody asks for its account of time.
+    #[inline(always)]
+    pub(crate) fn is_of_job(&self) -> bool {
+        matches!(self.owner, Owner::Job(_))
+    }
+
+    /// Whether it may share its array time with others of its kind: plain reads and writes of the
+    /// host, and what the write buffer sends.
+    #[inline]
+    pub(crate) fn may_share(&self) -> bool {
+        let host = !matches!(self.owner, Owner::Job(_));
+        host && !self.modify && self.operation.slots.is_some()
+    }
+}
+
+/// What an operation that is done was, and what came of it.
+#[derive(Copy, Clone)]
+pub(crate) struct Done {
+    pub(crate) owner: Owner,
+    pub(crate) operation: Operation,
+    pub(crate) outcome: Outcome,
+    pub(crate) modify: bool,
+    pub(crate) rides: bool,
+    pub(crate) lpn: Option<Lpn>,
+    pub(crate) seq: u64,
+}
+
+/// All page operations of the drive in one slab; it grows to the most ever in flight.
+#[derive(Default)]
+pub(crate) struct Ops {
+    slots: Vec<PageOp>,
+    /// The next of each operation's group: the pages that one program command writes, or the units of
+    /// one physical page that a request reads. The first stands for all. A column of its own, as far
+    /// as there were groups: most drives have none.
+    groups: Vec<u32>,
+    free: u32,
+    live: u32,
+    /// The order of arrival at the dies.
+    seq: u64,
+    /// The place of each running job in that order.
+    job_places: Vec<u64>,
+}
+
+impl Ops {
+    pub(crate) fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            groups: Vec::new(),
+            free: NONE,
+            live: 0,
+            seq: 0,
+            job_places: Vec::new(),
+        }
+    }
+
+    // ── The order of arrival ────────────────────────────────────────────────────────────────────
+
+    /// The next place in the order of arrival.
+    #[inline]
+    pub(crate) fn next_place(&mut self) -> u64 {
+        self.seq += 1;
+        self.seq
+    }
+
+    /// Gives a job the next place in that order, which it keeps from one operation to the next.
+    #[inline]
+    pub(crate) fn place_job(&mut self, id: JobId) -> u64 {
+        let seq = self.next_place();
+        let at = id.as_u32() as usize;
+        if self.job_places.len() <= at {
+            self.job_places.resize(at + 1, 0);
+        }
+        self.job_places[at] = seq;
+        seq
+    }
+
+    /// The place that a job has.
+    #[inline]
+    pub(crate) fn place_of(&self, id: JobId) -> u64 {
+        self.job_places[id.as_u32() as usize]
+    }
+
+    // ── Operations ──────────────────────────────────────────────────────────────────────────────
+
+    #[inline]
+    pub(crate) fn add(&mut self, op: PageOp) -> u32 {
+        self.live += 1;
+        if self.free == NONE {
+            self.slots.push(op);
+            return self.slots.len() as u32 - 1;
+        }
+        let id = self.free;
+        self.free = self.slots[id as usize].next;
+        self.slots[id as usize] = op;
+        id
+    }
+
+    /// Adds the turn of a job, at the job's place in the order of arrival.
+    #[inline]
+    pub(crate) fn add_job(&mut self, job: JobId, seq: u64, now: Time) -> u32 {
+        let new = PageOp::new(Owner::Job(job), Verb::Read, Prio::Normal, None, now);
+        self.add(PageOp { turn: true, seq, ..new })
+    }
+
+    /// An operation of a job is over: in its place comes the next one of that job, in no lane yet; `None`: its
+    /// turn to be asked for one.
+    #[inline]
+    pub(crate) fn follow(&mut self, id: u32, next: Option<&Operation>, seq: u64, now: Time) {
+        let op = &mut self[id];
+        debug_assert!(op.is_of_job() && op.next == NONE);
+        op.turn = next.is_none();
+        match next {
+            Some(operation) => op.operation = *operation,
+            None => (op.operation.verb, op.operation.slots) = (Verb::Read, None),
+        }
+        op.outcome = Outcome::Done;
+        op.seq = seq;
+        op.since = now;
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, id: u32) {
+        self.live -= 1;
+        self.slots[id as usize].next = self.free;
+        self.free = id;
+    }
+
+    /// Takes the first operation off a list of what is done. Returns what it was, and the rest.
+    #[inline]
+    pub(crate) fn take_done(&mut self, first: u32) -> (Done, u32) {
+        let op = &mut self[first];
+        let rest = std::mem::replace(&mut op.next, NONE);
+        let &mut PageOp { owner, operation, outcome, modify, rides, lpn, seq, .. } = op;
+        (Done { owner, operation, outcome, modify, rides, lpn, seq }, rest)
+    }
+
+    /// An operation and those chained to it.
+    pub(crate) fn chain(&self, first: u32) -> impl Iterator<Item = &PageOp> {
+        let some = |id: u32| (id != NONE).then_some(id);
+        std::iter::successors(some(first), move |&id| some(self[id].next)).map(|id| &self[id])
+    }
+
+    /// The next operation of a group.
+    #[inline(always)]
+    pub(crate) fn also(&self, op: u32) -> u32 {
+        self.groups.get(op as usize).map_or(NONE, |next| *next)
+    }
+
+    /// Lets another operation be the next of a group.
+    pub(crate) fn set_also(&mut self, op: u32, next: u32) {
+        let at = op as usize;
+        if self.groups.len() <= at {
+            self.groups.resize(at + 1, NONE);
+        }
+        self.groups[at] = next;
+    }
+
+    /// The operations of a group, the first of which this is.
+    pub(crate) fn group(&self, first: u32) -> impl Iterator<Item = u32> {
+        let some = |id: u32| (id != NONE).then_some(id);
+        std::iter::successors(some(first), move |&id| some(self.also(id)))
+    }
+
+    /// Adds an operation to a group, behind the first.
+    pub(crate) fn join(&mut self, first: u32, op: u32) {
+        self.set_also(op, self.also(first));
+        self.set_also(first, op);
+    }
+
+    /// The group of an operation becomes the next of what runs with it.
+    #[cold]
+    pub(crate) fn line_up(&mut self, first: u32) {
+        let rest = self[first].next;
+        let mut last = first;
+        loop {
+            let next = self.also(last);
+            if next == NONE {
+                break;
+            }
+            self.set_also(last, NONE);
+            self[last].next = next;
+            last = next;
+        }
+        self[last].next = rest;
+    }
+
+    /// A die reports that these operations have failed, when they are over.
+    #[cfg(test)]
+    pub(crate) fn fail(&mut self, which: impl Fn(&PageOp) -> bool) {
+        let failing = self.slots.iter_mut().filter(|op| which(op));
+        failing.for_each(|op| op.outcome = Outcome::Failed);
+    }
+
+    pub(crate) fn live(&self) -> u32 {
+        self.live
+    }
+}
+
+impl std::ops::Index<u32> for Ops {
+    type Output = PageOp;
+    #[inline(always)]
+    fn index(&self, id: u32) -> &PageOp {
+        &self.slots[id as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Ops {
+    #[inline(always)]
+    fn index_mut(&mut self, id: u32) -> &mut PageOp {
+        &mut self.slots[id as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program of 100 ns, with 50 on the bus and 30 for errors, that had waited 400 behind garbage
+    /// collection and 200 behind wear levelling: of 300 ns that somebody waited for it 180 are the
+    /// host's own, and 120 are shared by what it waited for.
+    #[test]
+    fn who_waits_for_an_operation_waits_for_what_it_waited_for() {
+        let mut spent =
+            Spent { bus: Dur::ns(50), array: Dur::ns(100), ecc: Dur::ns(30), ..Spent::default() };
+        spent.queue[Source::Gc as usize] = 400;
+        spent.queue[Source::Wear as usize] = 200;
+        let queue = |waited| {
+            let spent = spent.behind(Dur::ns(waited));
+            assert_eq!((spent.bus, spent.array, spent.ecc), (Dur::ZERO, Dur::ZERO, Dur::ZERO));
+            [Source::Host, Source::Gc, Source::Wear].map(|source| spent.queue[source as usize])
+        };
+        assert_eq!(queue(300), [180, 80, 40]);
+        assert_eq!(queue(181), [181, 0, 0]);
+        assert_eq!(queue(180), [180, 0, 0]);
+        // All that it waited, and something before it.
+        assert_eq!(queue(800), [200, 400, 200]);
+        // A nanosecond cannot be shared, but one source can have it.
+        spent.queue[Source::Wear as usize] = 0;
+        assert_eq!(spent.behind(Dur::ns(181)).queue[Source::Gc as usize], 1);
+    }
+
+    /// What took a read-modify-write is what took its read and then its program, each by its name.
+    #[test]
+    fn what_came_after_is_added_by_name() {
+        let of = |n: u64| Spent {
+            queue: std::array::from_fn(|source| n * (source as u64 + 1)),
+            bus: Dur::ns(100 * n),
+            array: Dur::ns(200 * n),
+            ecc: Dur::ns(300 * n),
+            buffer: Dur::ns(400 * n),
+        };
+        let mut sum = of(1);
+        sum.then(&of(10));
+        let parts = |s: &Spent| (s.queue, s.bus, s.array, s.ecc, s.buffer);
+        assert_eq!(parts(&sum), parts(&of(11)));
+    }
+}
