@@ -1,13 +1,11 @@
 //! When policies are asked, and what becomes of their plans: by hand, on one plane of eight blocks of
 //! four pages.
 
-use crate::support::{
-    Mix, Plain, SMALL, Steps, Traditional, host_done, policies_of, small_config,
-};
+use crate::support::{Mix, Plain, SMALL, Steps, Traditional, host_done, policies_of, small_config};
 use ftl::{
-    Coding, Config, Cost, Dest, Ftl, FtlView, GcMarks, Hold, Interests, JobId, Lpn,
-    Next, NextLife, Plan, PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Waiting,
-    Watch, WriteCtx,
+    Coding, Config, Cost, Dest, Ftl, FtlView, GcMarks, Hold, Interests, JobId, Lpn, Next, NextLife,
+    Plan, PlaneView, ReadDisturb, Role, State, Step, StreamId, StreamSpec, Waiting, Watch,
+    WriteCtx,
 };
 use kernel::{BitSet, Idx, Prio, Rng, Time};
 use nand::{

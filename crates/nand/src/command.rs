@@ -147,6 +147,7 @@ impl Mode {
 
 /// What a die does.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[repr(u8)]
 pub enum Verb {
     /// Sense pages and send them out.
     Read,
@@ -156,12 +157,7 @@ pub enum Verb {
     Erase,
     /// Reprogram a block in place, which raises levels only: read its wordlines, but for the top pages
     /// that are known, and program the top page of each.
-    Reprogram {
-        /// Programmed wordlines of the block.
-        wordlines: u16,
-        /// Top pages that need not be read: they have just been copied.
-        known: u16,
-    },
+    Reprogram,
 }
 
 /// One command to a die: what it does, for whom, and what that takes. Its planes work together, so

@@ -40,6 +40,12 @@ impl Slots {
         Self { first, span: span as u16, holes: !bits & u64::MAX >> (u64::BITS - span) }
     }
 
+    /// How many there are.
+    #[inline]
+    pub const fn count(self) -> u32 {
+        self.span as u32 - self.holes.count_ones()
+    }
+
     /// The slots of one page, as [`Slots::of_page`] takes them.
     #[inline]
     pub const fn bits(self) -> u64 {
@@ -73,9 +79,12 @@ pub enum Route {
 pub struct Operation {
     /// What is done.
     pub verb: Verb,
-    /// Where. Of a block as a whole, its first slot; `None`: a read of a page that has no place, which takes
-    /// the time of a page.
+    /// Where. Of an erase, the first slot of the block; of a reprogramming, as many slots from that on as the
+    /// block has programmed wordlines. `None`: a read of a page that has no place, which takes the time
+    /// of a page.
     pub slots: Option<Slots>,
+    /// Of a reprogramming: top pages that need not be read, because they have just been copied.
+    pub known: u16,
     /// The way of the data.
     pub route: Route,
     /// The source, who made it necessary, and how urgent it is.
@@ -90,7 +99,7 @@ impl Operation {
     /// An operation over the channel on pages of a plain block.
     #[inline]
     pub const fn new(verb: Verb, slots: Option<Slots>, tag: Tag, level: Level) -> Self {
-        Self { verb, slots, route: Route::Channel, tag, mode: Mode::Full, level }
+        Self { verb, slots, known: 0, route: Route::Channel, tag, mode: Mode::Full, level }
     }
 
     /// The first of its slots.

@@ -161,11 +161,7 @@ impl Scene {
     }
 
     /// The same, step by step: what was done. `during` is told how many there were so far.
-    fn follow(
-        &mut self,
-        steps: Vec<Step>,
-        mut during: impl FnMut(&mut Self, usize),
-    ) -> Vec<Next> {
+    fn follow(&mut self, steps: Vec<Step>, mut during: impl FnMut(&mut Self, usize)) -> Vec<Next> {
         self.ftl.policies.read_disturb.plan = steps;
         self.ftl.on_timer(Time::ZERO);
         let id = self.ftl.take_ready().expect("the plan");

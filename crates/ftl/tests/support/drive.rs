@@ -6,12 +6,13 @@
 //! wrote last. Every read is compared with the map as it was when the read was asked for.
 
 use ftl::{
-    Access, AccessKind, Ftl, JobId, Kit, Lpn, Next, Of, Placement, Policies, State, Waiting, WriteCtx,
+    Access, AccessKind, Ftl, JobId, Kit, Lpn, Next, Of, Placement, Policies, State, Waiting,
+    WriteCtx,
 };
 use kernel::{BitSet, Idx, Prio, Rng, Time};
 use nand::{
-    BlockId, BySource, DieId, Level, Mode, Operation, Outcome, PlaneId, Ppn, Slots, Source, Store, Tag,
-    Verb,
+    BlockId, BySource, DieId, Level, Mode, Operation, Outcome, PlaneId, Ppn, Slots, Source, Store,
+    Tag, Verb,
 };
 use std::collections::VecDeque;
 
@@ -792,10 +793,11 @@ where
                         let planes = self.ftl.geometry().units().planes;
                         self.seen.erase[tag.source] += u64::from(planes);
                     }
-                    Verb::Reprogram { wordlines, known } => {
-                        ensure!(wordlines > 0, "{slots:?} have nothing to reprogram");
+                    Verb::Reprogram => {
+                        ensure!(count > 0, "{slots:?} have nothing to reprogram");
                         let slots = u64::from(self.ftl.geometry().slots_per_page());
-                        self.seen.read[tag.source] += u64::from(3 * wordlines - known) * slots;
+                        let read = 3 * count - u64::from(operation.known);
+                        self.seen.read[tag.source] += read * slots;
                     }
                 }
                 self.ftl.concluded(Of::Job(id), &operation, Outcome::Done, now);

@@ -1,8 +1,8 @@
 //! Which of the operations that wait for a die goes next, and what goes with it.
 
+use super::Device;
 use super::die::{Heads, LaneId, PAUSED, PAUSED_LANE, Phase, READS};
 use super::register::{LOADED, LOADED_LANE};
-use super::Device;
 use crate::clock::{Actor, Clock};
 use crate::config::MultiPlane;
 use crate::ops::{NONE, Owner, PageOp};

@@ -9,8 +9,8 @@
 //! the die, since it went on it must have had `min-progress` in the array, and an erase in loops ends the
 //! loop. It is left alone where it would be done by the time the die could read.
 
-use super::die::{PAUSED, PAUSED_LANE, Phase};
 use super::Device;
+use super::die::{PAUSED, PAUSED_LANE, Phase};
 use crate::clock::{Actor, Clock};
 use crate::config::{Interruptible, Suspend};
 use crate::ops::NONE;
@@ -82,7 +82,7 @@ impl Suspension {
         match verb {
             Verb::Program => self.settings.operations != Interruptible::Erases,
             Verb::Erase => self.settings.operations != Interruptible::Programs,
-            Verb::Read | Verb::Reprogram { .. } => false,
+            Verb::Read | Verb::Reprogram => false,
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::ops::{NONE, Owner, PageOp};
 use kernel::{Dur, Idx, Time};
 use nand::physics::program_time_factor;
 use nand::{
-    BlockStates, Command, Level, Mode, Operation, PageRange, Ppn, Route, Source, Units, Verb,
+    BlockStates, Command, Level, Mode, Operation, PageRange, Ppn, Route, Slots, Source, Units, Verb,
 };
 
 impl Device {
@@ -41,7 +41,7 @@ impl Device {
 
     /// The command for an operation, and those chained to it, that starts now.
     pub(crate) fn command(&mut self, states: &BlockStates, op: u32, now: Time) -> Command {
-        let Operation { verb, tag, .. } = self.ops[op].operation;
+        let Operation { verb, slots, known, tag, .. } = self.ops[op].operation;
         let source = tag.source;
         match verb {
             Verb::Read if self.cells.is_some() && self.asks_cells(op) => {
@@ -50,7 +50,8 @@ impl Device {
             Verb::Read => self.read(op, source, now),
             Verb::Program => self.program(states, op, source),
             Verb::Erase => Command::new(verb, source, self.timing.erase),
-            Verb::Reprogram { wordlines, known } => {
+            Verb::Reprogram => {
+                let wordlines = slots.map_or(0, Slots::count);
                 let time = self.reprogram_time(source, wordlines.into(), known.into());
                 Command::new(verb, source, time)
             }
@@ -282,7 +283,13 @@ impl Device {
     /// and how many there are. A second generation is written over cells that must be known: those
     /// whose value stays must stay as they are.
     #[cold]
-    fn slot_time(&mut self, slot: Ppn, mode: Mode, level: Level, source: Source) -> (Dur, Dur, u32) {
+    fn slot_time(
+        &mut self,
+        slot: Ppn,
+        mode: Mode,
+        level: Level,
+        source: Source,
+    ) -> (Dur, Dur, u32) {
         let pages = self.layouts.program(mode, self.geometry.split(slot).1);
         let (mut time, mut before) = (Dur::ZERO, Dur::ZERO);
         for page in pages.iter() {

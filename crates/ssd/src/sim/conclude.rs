@@ -203,7 +203,7 @@ impl<K: Kit> Sim<K> {
                     let healed = cells.erased(block, erases, wear, now);
                     self.ftl.set_healed(healed);
                 }
-                Verb::Read | Verb::Reprogram { .. } => {}
+                Verb::Read | Verb::Reprogram => {}
             }
         }
         while let Some(block) = self.device.cells.as_mut().and_then(|cells| cells.take_failed()) {

@@ -88,7 +88,8 @@ impl<K: Kit> Sim<K> {
             return Stepped::Away;
         }
         let chooses = self.device.is_choosing(here);
-        let first = hold == Hold::Die && chooses && self.device.is_next(self.ftl.array().state(), op);
+        let first =
+            hold == Hold::Die && chooses && self.device.is_next(self.ftl.array().state(), op);
         if first || self.device.is_unasked(here) {
             self.begin(here, op);
             return Stepped::Began;

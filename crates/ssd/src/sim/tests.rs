@@ -72,9 +72,8 @@ fn an_operation_that_fails_comes_back_to_the_ftl_as_failed() {
         (true, Verb::Erase, "Erase of slot 0 of block", "for gc"),
     ];
     for (of_job, verb, what, source) in cases {
-        let said = until_it_fails(|op| {
-            op.is_of_job() == of_job && !op.turn && op.operation.verb == verb
-        });
+        let said =
+            until_it_fails(|op| op.is_of_job() == of_job && !op.turn && op.operation.verb == verb);
         assert!(said.contains("the die reports that an operation failed"), "{said}");
         assert!(said.contains(what) && said.ends_with(source), "{verb:?}, {source}: {said}");
     }

@@ -171,7 +171,7 @@ impl<D> Job<D> {
             Verb::Program if self.comes_out => Route::RegisterOut,
             _ => Route::Channel,
         };
-        Operation { verb, slots: Some(slots), route, tag: self.tag, mode, level }
+        Operation { verb, slots: Some(slots), known: 0, route, tag: self.tag, mode, level }
     }
 }
 
@@ -283,7 +283,7 @@ impl<K: Kit> Ftl<K> {
             }
             After::Squeezed(squeeze) => {
                 job.after = After::Nothing;
-                self.reprogrammed(squeeze, operation.verb, tag.source, now);
+                self.reprogrammed(squeeze, operation.known, tag.source, now);
             }
             After::Nothing
             | After::Place { .. }

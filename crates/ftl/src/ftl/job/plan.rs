@@ -3,7 +3,7 @@
 use super::{After, Condition, Job, JobId, Leaving, Next, Task, Then};
 use crate::{Dest, Ftl, FtlView, Kit, Plan, ReadDisturb, Role, State, Step};
 use kernel::{Prio, Time};
-use nand::{BlockId, Level, Mode, Slots, Source, Tag, Verb};
+use nand::{BlockId, Level, Mode, Operation, Slots, Source, Tag, Verb};
 
 /// Pages of a wordline of a block that can be reprogrammed to low density.
 const BITS: u32 = 3;
@@ -178,11 +178,11 @@ impl<K: Kit> Ftl<K> {
         if self.may_squeeze(block) && self.policies.read_disturb.may_reprogram(&view, block) {
             let wordlines = self.wordlines(block);
             let known = copied.min(wordlines);
-            let verb = Verb::Reprogram { wordlines: wordlines as u16, known: known as u16 };
-            let slots = Slots::one(self.space.geometry.ppn(block, 0));
+            let slots = Slots::run(self.space.geometry.ppn(block, 0), wordlines);
             let job = self.jobs.get_mut(id);
             job.after = After::Squeezed(squeeze);
-            return Some(Next::Start(job.operation(verb, slots, Mode::Low, Level::Medium)));
+            let operation = job.operation(Verb::Reprogram, slots, Mode::Low, Level::Medium);
+            return Some(Next::Start(Operation { known: known as u16, ..operation }));
         }
         self.jobs.counts.dropped += 1;
         self.give_back(block);
@@ -190,11 +190,8 @@ impl<K: Kit> Ftl<K> {
     }
 
     #[inline(never)]
-    pub(super) fn reprogrammed(&mut self, done: Squeeze, verb: Verb, source: Source, now: Time) {
+    pub(super) fn reprogrammed(&mut self, done: Squeeze, known: u16, source: Source, now: Time) {
         let Squeeze { block, surcharge, role, keep_reads } = done;
-        let Verb::Reprogram { known, .. } = verb else {
-            unreachable!("a block that loses pages in place is reprogrammed")
-        };
         assert!(self.may_squeeze(block), "block {block} was to lose pages that were not copied");
         let wordlines = self.wordlines(block);
         self.space.reprogram(block, surcharge, role, wordlines);
