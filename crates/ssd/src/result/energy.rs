@@ -1,24 +1,22 @@
 //! From counts of operations to energy: the part of the report that multiplies.
 
-use super::sections::of_sources;
 use crate::config::Drive;
 use crate::device::{CellCounts, DeviceStats, PageCounts};
 use ftl::Counts;
 use kernel::TimeSum;
 use nand::{Energies, Level, Source, Timing};
-use serde_json::{Value, json};
 
 /// Joules of a run, by operation, source and page type.
 pub(crate) struct EnergyUse {
-    read: f64,
-    program: f64,
-    erase: f64,
-    reprogram: f64,
-    transfer: Option<f64>,
-    idle: Option<f64>,
-    by_source: [f64; 6],
+    pub(super) read: f64,
+    pub(super) program: f64,
+    pub(super) erase: f64,
+    pub(super) reprogram: f64,
+    pub(super) transfer: Option<f64>,
+    pub(super) idle: Option<f64>,
+    pub(super) by_source: [f64; 6],
     /// Sensing and programming, by page type.
-    by_type: [[f64; 4]; 2],
+    pub(super) by_type: [[f64; 4]; 2],
 }
 
 impl EnergyUse {
@@ -115,36 +113,10 @@ impl EnergyUse {
         Some(Self { read, program, erase, reprogram, transfer, idle, by_source, by_type })
     }
 
-    fn total(&self) -> f64 {
+    /// The sum; what the drive does not give is not in it.
+    pub(super) fn total(&self) -> f64 {
         let operations = self.read + self.program + self.erase + self.reprogram;
         operations + self.transfer.unwrap_or(0.0) + self.idle.unwrap_or(0.0)
-    }
-
-    /// `energy_joules`: by operation. What the drive does not give is null, and not in the total.
-    pub(crate) fn by_operation(&self) -> Value {
-        json!({
-            "read": self.read,
-            "program": self.program,
-            "erase": self.erase,
-            "reprogram": self.reprogram,
-            "transfer": self.transfer,
-            "idle": self.idle,
-            "total": self.total(),
-        })
-    }
-
-    /// `energy_split`: the operations and transfers by source, sensing and programming by page
-    /// type, and all of it for each byte that the host read or wrote.
-    pub(crate) fn split(&self, bits_per_cell: u32, host_bytes: u64) -> Value {
-        let types = bits_per_cell as usize;
-        json!({
-            "source": of_sources(|s| self.by_source[s as usize]),
-            "page_type": {
-                "read": self.by_type[0][..types],
-                "program": self.by_type[1][..types],
-            },
-            "per_host_byte": (host_bytes > 0).then(|| self.total() / host_bytes as f64),
-        })
     }
 }
 
