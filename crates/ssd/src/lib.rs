@@ -30,7 +30,7 @@ pub use {kernel, nand::physics, policies, workload};
 pub use config::{ConfigError, Drive, Layers};
 pub use precondition::{Preconditioned, precondition};
 pub use presets::presets;
-pub use result::{Report, Timing, shape};
+pub use result::{Report, Timing, result_shape};
 pub use run::{
     NoCache, Planned, RunError, StateCache, capacity, ftl_of, generator, generator_alone, memory,
     open_session, planned, run, run_recorded,

@@ -31,7 +31,7 @@ const SCHEMA: &str = "floatgate.run/2";
 /// The declaration of results as JSON: `schema`; `sections`, the keys with their meaning, unit and
 /// shape; the `tables` and lists of `names` that shapes refer to; the codes of `warnings`, with the
 /// numbers that each puts in doubt.
-pub fn shape() -> Value {
+pub fn result_shape() -> Value {
     let mut value = sections::shape();
     value["schema"] = SCHEMA.into();
     value["warnings"] = sections::warnings::declared();

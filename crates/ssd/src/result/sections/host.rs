@@ -78,8 +78,9 @@ table! {
         bytes: u64, "bytes";
         /// Their latency. All values are 0 without requests.
         latency_ns: Latency, "ns";
-        /// The mean latency by cause. The parts add up to `latency_ns.mean`.
-        delay_ns_by_cause: Causes, "ns";
+        /// The mean latency by cause. The parts add up to `latency_ns.mean`. Null in results of the
+        /// first versions.
+        delay_ns_by_cause: Causes, "ns", later null;
         /// The slowest requests, which show why p99 is high. Null in results of earlier versions.
         slowest: Slowest, later null;
     }
