@@ -55,7 +55,7 @@ test: $(EXTENSION) ## Run every test of the Rust crates and of the Python packag
 lint: $(EXTENSION) ## Check format, lints, types and type stubs
 	@# `cargo fmt` does not see modules that a list declares through a macro.
 	cargo fmt --all --check
-	rustfmt --check $(shell find crates/policies/src crates/workload/src -name '*.rs')
+	rustfmt --check $(shell find crates/policies/src crates/workload/src crates/ssd/src/result -name '*.rs')
 	cargo clippy --workspace --all-targets --profile fast -- -D warnings
 	@# The fuzzers are a workspace of their own, so nothing else notices that they no longer build.
 	cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
@@ -114,6 +114,10 @@ screenshots: $(EXTENSION) ## Picture every page, narrow to wide, light and dark;
 .PHONY: papers
 papers: $(EXTENSION) ## Run every study's quick form, and renew docs/papers.md
 	$(BIN)/python scripts/papers.py
+
+.PHONY: pages
+pages: $(EXTENSION) ## Rewrite the parts of docs/ that come from the declaration of results
+	$(BIN)/python scripts/pages.py
 
 .PHONY: schema
 schema: ## Rewrite the JSON schema of drive files

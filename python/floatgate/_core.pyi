@@ -56,6 +56,7 @@ __all__ = [
     "read_us",
     "reprogram_wear",
     "resolve",
+    "result_shape",
     "run",
     "schema",
     "serve",

@@ -82,7 +82,7 @@ impl Names for Demands {
             since: Since::Start,
         };
         let names = DEMANDS.into_iter().map(name).chain([total()]);
-        NameList { of: "demand", names: names.collect() }
+        NameList { of: "demand or total", names: names.collect() }
     }
 }
 
@@ -144,7 +144,7 @@ impl Names for Families {
             name: family.name(),
             about: family.question(),
             since: match family {
-                Family::Arbitration => Since::LaterNull,
+                Family::Arbitration => Since::LaterZero,
                 _ => Since::Start,
             },
         };

@@ -112,25 +112,25 @@ table! {
     /// The mean time of a request by cause. A cause that the drive does not have is 0.
     struct Causes {
         /// Held back by the throttle.
-        throttle: f64;
+        throttle: f64, "ns";
         /// Waiting for a die, behind operations of each source.
-        queue: Each<Sources, f64>;
+        queue: Each<Sources, f64>, "ns";
         /// On the channel, or waiting for it.
-        bus: f64;
+        bus: f64, "ns";
         /// In the flash array, for the time of a plain read, a program or an erase.
-        array: f64;
+        array: f64, "ns";
         /// Sensing and transfers beyond a plain read, to correct errors.
-        ecc: f64;
+        ecc: f64, "ns";
         /// Into or out of the write buffer, or waiting for it.
-        buffer: f64, later 0;
+        buffer: f64, "ns", later 0;
         /// On the link to the host, or waiting for it.
-        link: f64, later 0;
+        link: f64, "ns", later 0;
         /// In the controller, or waiting for one of its cores.
-        controller: f64, later 0;
+        controller: f64, "ns", later 0;
         /// While a die suspends or resumes an operation.
-        suspend: f64, later 0;
+        suspend: f64, "ns", later 0;
         /// Reading the map from flash. No drive does this yet.
-        map: f64, later 0;
+        map: f64, "ns", later 0;
     }
 }
 

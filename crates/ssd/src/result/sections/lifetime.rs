@@ -146,10 +146,9 @@ table! {
 }
 
 table! {
-    /// A life in cycles, bytes and years. Each is null where `why` has a reason, and where rest heals
-    /// everything.
+    /// A life in cycles, bytes and years.
     struct Life {
-        /// Program/erase cycles of a block.
+        /// Program/erase cycles of a block. Null without a limit.
         cycles: Option<f64>, "cycles";
         /// The bytes that the host can write. Null where `why` has a reason.
         tbw_bytes: Option<f64>, "bytes";

@@ -23,11 +23,11 @@ table! {
     /// How erases are spread over the blocks.
     struct Erases {
         /// The least.
-        min: Option<u32>;
+        min: u32;
         /// The mean.
         mean: f64;
         /// The most.
-        max: Option<u32>;
+        max: u32;
         /// The standard deviation.
         stddev: f64;
     }
@@ -37,11 +37,11 @@ table! {
     /// How cycles are spread over the blocks.
     struct Cycles {
         /// The least.
-        min: Option<f64>;
+        min: f64;
         /// The mean.
         mean: f64;
         /// The most.
-        max: Option<f64>;
+        max: f64;
         /// The standard deviation.
         stddev: f64;
     }
@@ -53,13 +53,12 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
     Wear {
         erases: {
             let [mean, stddev] = spread(erases, 1.0);
-            let (min, max) = ends(erases);
+            let [min, max] = ends(erases);
             Erases { min, mean, max, stddev }
         },
         effective: {
             let [mean, stddev] = spread(thousandths, 1e-3);
-            let (min, max) = ends(thousandths);
-            let [min, max] = [min, max].map(|end| end.map(|n| f64::from(n) * 1e-3));
+            let [min, max] = ends(thousandths).map(|n| f64::from(n) * 1e-3);
             Cycles { min, mean, max, stddev }
         },
     }
@@ -73,6 +72,8 @@ fn spread(column: &[u32], unit: f64) -> [f64; 2] {
     [mean * unit, square.sqrt() * unit]
 }
 
-fn ends(column: &[u32]) -> (Option<u32>, Option<u32>) {
-    (column.iter().min().copied(), column.iter().max().copied())
+/// The least and the greatest of a column.
+fn ends(column: &[u32]) -> [u32; 2] {
+    let (least, greatest) = (column.iter().min(), column.iter().max());
+    [least, greatest].map(|end| *end.expect("a drive has blocks"))
 }
