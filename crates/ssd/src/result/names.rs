@@ -23,7 +23,7 @@ impl Names for Sources {
         let known = Source::ALL.into_iter().map(|source| (source.name(), meaning(source)));
         let names = known.chain(TO_COME).map(|(name, about)| {
             let first = OF_THE_FIRST.contains(&name);
-            Name { name, about, since: if first { Since::Start } else { Since::LaterZero } }
+            Name { key: name, about, since: if first { Since::Start } else { Since::LaterZero } }
         });
         NameList { of: "source", names: names.collect() }
     }
@@ -52,7 +52,7 @@ impl Names for SourcesAndTotal {
 }
 
 fn total() -> Name {
-    Name { name: "total", about: "The sum of all others.", since: Since::Start }
+    Name { key: "total", about: "The sum of all others.", since: Since::Start }
 }
 
 /// A value for each source.
@@ -77,7 +77,7 @@ const DEMANDS: [Source; 5] =
 impl Names for Demands {
     fn list() -> NameList {
         let name = |source: Source| Name {
-            name: source.name(),
+            key: source.name(),
             about: meaning(source),
             since: Since::Start,
         };
@@ -97,7 +97,7 @@ pub(crate) struct Levels;
 impl Names for Levels {
     fn list() -> NameList {
         let name = |level: Level| Name {
-            name: level.name(),
+            key: level.name(),
             about: match level {
                 Level::High => "Programmed in fine steps: slow to write, quick to read.",
                 Level::Medium => "The usual steps.",
@@ -120,7 +120,7 @@ pub(crate) struct Operations;
 impl Names for Operations {
     fn list() -> NameList {
         let operation = |class: Class| Name {
-            name: class.name(),
+            key: class.name(),
             about: match class {
                 Class::Read => "Reads.",
                 Class::Write => "Writes.",
@@ -141,7 +141,7 @@ pub(crate) struct Families;
 impl Names for Families {
     fn list() -> NameList {
         let name = |family: Family| Name {
-            name: family.name(),
+            key: family.name(),
             about: family.question(),
             since: match family {
                 Family::Arbitration => Since::LaterZero,

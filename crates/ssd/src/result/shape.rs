@@ -71,7 +71,7 @@ pub(crate) struct NameList {
 
 /// One of them.
 pub(crate) struct Name {
-    pub(crate) name: &'static str,
+    pub(crate) key: &'static str,
     pub(crate) about: &'static str,
     pub(crate) since: Since,
 }
@@ -183,7 +183,7 @@ impl<N: Names, T: Entry> Entry for Each<N, T> {
         let names = N::list().names;
         assert_eq!(names.len(), self.0.len(), "there is a value for each {}", N::list().of);
         let pairs = names.into_iter().zip(self.0);
-        pairs.map(|(name, value)| (name.name.to_owned(), value.value())).collect()
+        pairs.map(|(name, value)| (name.key.to_owned(), value.value())).collect()
     }
 }
 
@@ -308,7 +308,7 @@ impl Written {
             Shape::Each(list, inside) => {
                 let value = inner("each", list.of, inside);
                 let names = list.names.into_iter().map(
-                    |n| json!({ "name": n.name, "about": n.about, "since": n.since.written() }),
+                    |n| json!({ "name": n.key, "about": n.about, "since": n.since.written() }),
                 );
                 self.names.insert(list.of, names.collect());
                 value

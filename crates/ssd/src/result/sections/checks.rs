@@ -102,7 +102,7 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
         host_plus_moves: moves,
         padding: counts.padding.total(),
         mapped,
-        valid: valid.into(),
+        valid,
         little_law_error: little,
         passed: (!ended).then_some(true),
     }

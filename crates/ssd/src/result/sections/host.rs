@@ -24,17 +24,17 @@ table! {
     /// The requests of a run.
     struct Host {
         /// Reads.
-        read: Requests;
+        read: OfOperation;
         /// Writes.
-        write: Requests;
+        write: OfOperation;
         /// Trims, by which the host discards data. Their bytes are the addresses that they discard.
-        trim: Requests;
+        trim: OfOperation;
         /// Flushes, after which all earlier writes survive a loss of power.
-        flush: Requests, later 0;
+        flush: OfOperation, later 0;
         /// All operations. Their bytes are those of reads and writes.
-        all: Requests;
+        all: OfOperation;
         /// The requests of high priority, by operation. Null if there were none.
-        high: Option<Each<Operations, Requests>>;
+        high: Option<Each<Operations, OfOperation>>;
         /// The requests of each [flow](flows.md). Null for a workload that is one flow.
         flows: Option<ByName<Flows, OfFlow>>, later null;
     }
@@ -51,15 +51,15 @@ table! {
     /// The requests of one flow.
     struct OfFlow {
         /// Reads.
-        read: Requests;
+        read: OfOperation;
         /// Writes.
-        write: Requests;
+        write: OfOperation;
         /// Trims.
-        trim: Requests;
+        trim: OfOperation;
         /// Flushes.
-        flush: Requests;
+        flush: OfOperation;
         /// All operations.
-        all: Requests;
+        all: OfOperation;
         /// The share of the flow for an arbiter that uses weights.
         weight: u32;
         /// The most requests of the flow inside the drive. Null without a limit of its own.
@@ -71,7 +71,7 @@ table! {
 
 table! {
     /// Requests of one operation.
-    struct Requests {
+    struct OfOperation {
         /// Requests that completed.
         requests: u64, "requests";
         /// Their bytes.
@@ -170,7 +170,7 @@ fn of_flow(flow: &Flow, counts: &[ClassStats; 4]) -> (String, OfFlow) {
 }
 
 /// Requests by operation, and all of them.
-fn operations(classes: &[ClassStats; 4]) -> [Requests; 5] {
+fn operations(classes: &[ClassStats; 4]) -> [OfOperation; 5] {
     let [read, write, trim, flush] = Class::ALL.map(|class| {
         let of = &classes[class as usize];
         requests(&[of], of.bytes)
@@ -181,7 +181,7 @@ fn operations(classes: &[ClassStats; 4]) -> [Requests; 5] {
 }
 
 /// Requests of some classes together, and their bytes.
-fn requests(of: &[&ClassStats], bytes: u64) -> Requests {
+fn requests(of: &[&ClassStats], bytes: u64) -> OfOperation {
     let mut times = Histogram::new();
     for c in of {
         times.merge(&c.latency);
@@ -189,7 +189,7 @@ fn requests(of: &[&ClassStats], bytes: u64) -> Requests {
     let delays = |ns: u64| of.iter().map(|c| c.delays.since(ns)).sum::<Delays>();
     let p99 = times.quantile_ns(0.99);
     let (all, slowest) = (delays(0), delays(p99));
-    Requests {
+    OfOperation {
         requests: all.requests,
         bytes,
         latency_ns: latency(&times),
