@@ -343,10 +343,10 @@ impl Told {
         };
         Self {
             levels: LevelTimes {
-                program: drive.timing.program.each_ref().map(mean),
-                read: drive.timing.read.each_ref().map(mean),
+                program: drive.timing.program.map(mean),
+                read: drive.timing.read.map(mean),
             },
-            program: drive.timing.program[nand::Level::Medium as usize],
+            program: drive.timing.program[nand::Level::Medium],
             life: life_of(drive),
         }
     }

@@ -76,6 +76,20 @@ pub(crate) struct Name {
     pub(crate) since: Since,
 }
 
+impl Name {
+    /// A name that all results have.
+    pub(crate) const fn new(key: &'static str, about: &'static str) -> Self {
+        Self { key, about, since: Since::Start }
+    }
+}
+
+impl Since {
+    /// Of a count: it is zero in earlier results, unless it was there from the start.
+    pub(crate) const fn unless(start: bool) -> Self {
+        if start { Self::Start } else { Self::LaterZero }
+    }
+}
+
 /// A list of names, as a type.
 pub(crate) trait Names {
     fn list() -> NameList;
@@ -87,6 +101,11 @@ pub(crate) trait Entry: Sized {
 
     fn value(self) -> Value;
 
+    /// The keys that a field of this type adds to its table: mostly one.
+    fn keys(field: Field) -> Vec<Field> {
+        vec![field]
+    }
+
     /// Puts it into a table under its key.
     fn put(self, key: &str, into: &mut Map<String, Value>) {
         into.insert(key.to_owned(), self.value());
@@ -94,6 +113,7 @@ pub(crate) trait Entry: Sized {
 }
 
 impl Kind {
+    /// Never null, never missing.
     pub(crate) fn of(shape: Shape) -> Self {
         Self { shape, nullable: false, optional: false }
     }
@@ -165,16 +185,16 @@ impl<T: Entry> Entry for Only<T> {
 }
 
 /// A value for each name of the list `N`, in its order.
-pub(crate) struct Each<N, T>(Vec<T>, PhantomData<N>);
+pub(crate) struct Listed<N, T>(Vec<T>, PhantomData<N>);
 
-impl<N: Names, T: Entry> Each<N, T> {
+impl<N: Names, T: Entry> Listed<N, T> {
     /// The values, in the order of the list.
     pub(crate) fn new(values: impl IntoIterator<Item = T>) -> Self {
         Self(values.into_iter().collect(), PhantomData)
     }
 }
 
-impl<N: Names, T: Entry> Entry for Each<N, T> {
+impl<N: Names, T: Entry> Entry for Listed<N, T> {
     fn kind() -> Kind {
         Kind::of(Shape::Each(N::list(), Box::new(T::kind().shape)))
     }
@@ -184,6 +204,35 @@ impl<N: Names, T: Entry> Entry for Each<N, T> {
         assert_eq!(names.len(), self.0.len(), "there is a value for each {}", N::list().of);
         let pairs = names.into_iter().zip(self.0);
         pairs.map(|(name, value)| (name.key.to_owned(), value.value())).collect()
+    }
+}
+
+/// A value for each name of a list, as keys of the table itself.
+pub(crate) struct Flat<N, T>(pub(crate) Listed<N, T>);
+
+impl<N: Names, T: Entry> Entry for Flat<N, T> {
+    fn kind() -> Kind {
+        Listed::<N, T>::kind()
+    }
+
+    fn value(self) -> Value {
+        self.0.value()
+    }
+
+    fn keys(field: Field) -> Vec<Field> {
+        let key = |Name { key, about, since }| Field {
+            name: key,
+            unit: field.unit,
+            about,
+            kind: T::kind(),
+            since,
+        };
+        N::list().names.into_iter().map(key).collect()
+    }
+
+    fn put(self, _: &str, into: &mut Map<String, Value>) {
+        let Value::Object(mut all) = self.value() else { unreachable!("a list has names") };
+        into.append(&mut all);
     }
 }
 
@@ -228,13 +277,17 @@ macro_rules! table {
         impl $crate::result::shape::Entry for $table {
             fn kind() -> $crate::result::shape::Kind {
                 fn fields() -> Vec<$crate::result::shape::Field> {
-                    vec![$($crate::result::shape::Field {
-                        name: stringify!($field),
-                        unit: concat!($($unit)?),
-                        about: concat!($($about),+),
-                        kind: <$type as $crate::result::shape::Entry>::kind(),
-                        since: $crate::result::shape::since!($($since)?),
-                    },)+]
+                    let mut fields = Vec::new();
+                    $(fields.extend(<$type as $crate::result::shape::Entry>::keys(
+                        $crate::result::shape::Field {
+                            name: stringify!($field),
+                            unit: concat!($($unit)?),
+                            about: concat!($($about),+),
+                            kind: <$type as $crate::result::shape::Entry>::kind(),
+                            since: $crate::result::shape::since!($($since)?),
+                        },
+                    ));)+
+                    fields
                 }
                 $crate::result::shape::Kind::of($crate::result::shape::Shape::Table(
                     $crate::result::shape::Table {

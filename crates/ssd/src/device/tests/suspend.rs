@@ -14,7 +14,7 @@ use crate::device::die::PAUSED_LANE;
 use crate::sim::Actor;
 use ftl::Order;
 use kernel::Rng;
-use nand::{Command, Source, Verb};
+use nand::{Cause, Command, Source, Verb};
 use policies::OrderPolicy;
 use serde_json::Map;
 
@@ -101,9 +101,10 @@ impl OneDie {
         let (class, stay) = (class_of(o.work), at - o.since);
         // Nothing of the time is lost, however often it was interrupted.
         let own = (SERVICE[class], self.channel);
-        assert_eq!((o.spent.array, o.spent.bus), own);
-        assert_eq!(Dur::ns(o.spent.queue.iter().sum()) + own.0 + own.1, stay);
-        let suspend = Dur::ns(o.spent.queue[super::super::SUSPEND as usize]);
+        let of = |cause| Dur::ns(o.spent.causes[cause]);
+        assert_eq!((of(Cause::Array), of(Cause::Bus)), own);
+        assert_eq!(Dur::ns(o.spent.sum()), stay);
+        let suspend = of(Cause::Suspend);
         self.done.push(Done { class, at, stay, suspend });
         self.device.ops.remove(op);
     }

@@ -73,13 +73,13 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
         let used = e.used_before + programs;
         law(!plain || used == pages_in_use(ftl) + erased, "pages programmed = in use + erased");
     }
-    let latencies: TimeSum = stats.classes.iter().map(|c| c.latency.sum()).sum();
-    let parts: TimeSum = stats.classes.iter().map(|c| c.delays.all().total()).sum();
+    let latencies: TimeSum = stats.classes.values().map(|c| c.latency.sum()).sum();
+    let parts: TimeSum = stats.classes.values().map(|c| c.delays.all().total()).sum();
     law(latencies == parts, "the parts of latency add up");
-    let same = stats.classes.iter().all(|c| c.delays.since(0) == c.delays.all());
+    let same = stats.classes.values().all(|c| c.delays.since(0) == c.delays.all());
     law(same, "delays by latency make up the whole");
-    for (at, whole) in stats.classes.iter().enumerate().filter(|_| !stats.flows.is_empty()) {
-        let flows = || stats.flows.iter().map(|flow| &flow[at]);
+    for (class, whole) in stats.classes.iter().filter(|_| !stats.flows.is_empty()) {
+        let flows = || stats.flows.iter().map(|flow| &flow[class]);
         let mut latency = Histogram::default();
         flows().for_each(|f| latency.merge(&f.latency));
         let [requests, bytes] = [|f: &ClassStats| f.requests, |f: &ClassStats| f.bytes]

@@ -2,10 +2,11 @@
 
 use super::About;
 use crate::result::evidence::Evidence;
-use crate::result::names::{Sources, of_sources};
-use crate::result::shape::{Each, table};
+use crate::result::names::{Sources, listed};
+use crate::result::shape::{Listed, table};
 use crate::sim::Class;
 use ftl::Kit;
+use nand::Source;
 
 pub(crate) const ABOUT: About = About::section(
     "The same energy in other ways: by source, by page type, and for each byte of the host. Null \
@@ -18,7 +19,7 @@ table! {
     /// Energy in other ways than by operation.
     struct EnergySplit {
         /// Operations and transfers, by source.
-        source: Each<Sources, f64>, "J";
+        source: Listed<Sources, f64>, "J";
         /// Sensing and programming, by page type.
         page_type: PageTypes, "J";
         /// All energy for each byte that the host read or wrote. Null without such bytes.
@@ -38,14 +39,13 @@ table! {
 
 pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
     let types = e.drive.geometry.shape().bits_per_cell as usize;
-    let [read, write] =
-        [Class::Read, Class::Write].map(|class| e.stats.classes[class as usize].bytes);
+    let [read, write] = [Class::Read, Class::Write].map(|class| e.stats.classes[class].bytes);
     let host_bytes = read + write;
     e.energy.map(|energy| EnergySplit {
-        source: of_sources(|s| energy.by_source[s as usize]),
+        source: listed(|source: Source| energy.by_source[source]),
         page_type: PageTypes {
-            read: energy.by_type[0][..types].to_vec(),
-            program: energy.by_type[1][..types].to_vec(),
+            read: energy.read_by_type[..types].to_vec(),
+            program: energy.program_by_type[..types].to_vec(),
         },
         per_host_byte: (host_bytes > 0).then(|| energy.total() / host_bytes as f64),
     })

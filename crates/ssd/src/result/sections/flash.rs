@@ -3,11 +3,11 @@
 use super::About;
 use crate::config::Pace;
 use crate::result::evidence::Evidence;
-use crate::result::names::{Demands, Levels, SourcesAndTotal, by_demand, by_level, by_source};
-use crate::result::shape::{Each, table};
+use crate::result::names::{Demands, Levels, SourcesAndTotal, by_demand, by_source, listed};
+use crate::result::shape::{Listed, table};
 use crate::sim::Class;
 use ftl::Kit;
-use nand::{BySource, Source};
+use nand::Level;
 
 pub(crate) const ABOUT: About = About::section(
     "Operations of the flash until the end of the run, by source. A page is a mapping unit.",
@@ -15,7 +15,7 @@ pub(crate) const ABOUT: About = About::section(
 
 pub(crate) type Value = Flash;
 
-type BySources = Each<SourcesAndTotal, u64>;
+type BySources = Listed<SourcesAndTotal, u64>;
 
 table! {
     /// Operations of the flash.
@@ -31,7 +31,7 @@ table! {
         /// Pages reprogrammed in place.
         reprogram: BySources, "pages";
         /// Blocks that garbage collection erased, by the source whose writes needed the space.
-        gc_erase_by_demand: Each<Demands, u64>, "blocks";
+        gc_erase_by_demand: Listed<Demands, u64>, "blocks";
         /// The time of a page operation in flash.
         page_latency_ns: PageLatency, "ns";
         /// Pages read by the host that hold nothing.
@@ -80,9 +80,9 @@ table! {
     /// Page operations by cost level.
     struct ByLevel {
         /// Pages read, by the level at which they were programmed.
-        read: Each<Levels, u64>;
+        read: Listed<Levels, u64>;
         /// Pages programmed.
-        program: Each<Levels, u64>;
+        program: Listed<Levels, u64>;
     }
 }
 
@@ -101,10 +101,8 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
     let (device, waits) = (e.sim.device_stats(), e.sim.wait_stats());
     let per_page = u64::from(drive.geometry.units().per_page);
     let paced = drive.ftl.gc.pace == Pace::PerWrite;
-    let mut reprogram = BySource::default();
-    reprogram[Source::Refresh] = counts.reprogrammed_pages;
     let page = |class: Class| {
-        let p = stats.pages[class as usize];
+        let p = stats.pages[class];
         MeanOf { mean: p.latency.mean_ns(p.count) }
     };
     Flash {
@@ -112,27 +110,27 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
         program: by_source(&counts.program),
         padding: by_source(&counts.padding),
         erase: by_source(&counts.erase),
-        reprogram: by_source(&reprogram),
+        reprogram: by_source(&counts.reprogrammed_pages),
         gc_erase_by_demand: by_demand(&counts.gc_erase_by_demand),
         page_latency_ns: PageLatency { read: page(Class::Read), write: page(Class::Write) },
         unmapped_reads: stats.unmapped_reads,
         pending_reads: stats.pending_reads,
         by_level: ByLevel {
-            read: by_level(&device.read_by_level),
-            program: by_level(&device.program_by_level),
+            read: listed(|level: Level| device.read_by_level[level]),
+            program: listed(|level: Level| device.program_by_level[level]),
         },
         rmw_reads: stats.rmw_reads,
         skipped_pages: counts.skipped,
         space_wait_max_ns: paced.then_some(waits.space_longest),
         gc_wait_max_ns: waits.gc_longest,
         suspends: drive.suspend.map(|_| Suspends {
-            program: by_source(&BySource(device.suspends.program)),
-            erase: by_source(&BySource(device.suspends.erase)),
+            program: by_source(&device.suspends.program),
+            erase: by_source(&device.suspends.erase),
         }),
         copybacks: drive
             .ftl
             .copyback
-            .map(|_| by_source(&BySource(device.stayed.map(|pages| pages * per_page)))),
-        uncorrectable: e.sim.cells().map_or(0, |c| c.counts().uncorrectable.iter().sum()),
+            .map(|_| by_source(&device.stayed.map(|pages| pages * per_page))),
+        uncorrectable: e.sim.cells().map_or(0, |c| c.counts().uncorrectable.total()),
     }
 }

@@ -1,15 +1,18 @@
 //! The requests of the host: how many there were, how long they took, and why.
 
 use super::About;
-use crate::device::SUSPEND;
 use crate::host::{ClassStats, Delays, begin_of_cell};
 use crate::result::evidence::Evidence;
-use crate::result::names::{Operations, Sources, of_sources};
-use crate::result::shape::{ByName, Called, Each, table};
+use crate::result::names::{Operations, Sources, listed, names};
+use crate::result::shape::{
+    ByName, Called, Entry, Field, Flat, Kind, Listed, Name, Shape, Since, Table, table,
+};
 use crate::sim::Class;
 use ftl::Kit;
-use kernel::{Histogram, TimeSum};
-use nand::Source;
+use kernel::Histogram;
+use nand::{Cause, Each, Part, Parts, Source};
+use serde_json::{Map, Value as Json};
+use std::iter;
 use workload::Flow;
 
 pub(crate) const ABOUT: About = About::section(
@@ -23,18 +26,10 @@ pub(crate) type Value = Host;
 table! {
     /// The requests of a run.
     struct Host {
-        /// Reads.
-        read: OfOperation;
-        /// Writes.
-        write: OfOperation;
-        /// Trims, by which the host discards data. Their bytes are the addresses that they discard.
-        trim: OfOperation;
-        /// Flushes, after which all earlier writes survive a loss of power.
-        flush: OfOperation, later 0;
-        /// All operations. Their bytes are those of reads and writes.
-        all: OfOperation;
+        /// The operations.
+        operations: Flat<Operations, OfOperation>;
         /// The requests of high priority, by operation. Null if there were none.
-        high: Option<Each<Operations, OfOperation>>;
+        high: Option<Listed<Operations, OfOperation>>;
         /// The requests of each [flow](flows.md). Null for a workload that is one flow.
         flows: Option<ByName<Flows, OfFlow>>, later null;
     }
@@ -50,16 +45,8 @@ impl Called for Flows {
 table! {
     /// The requests of one flow.
     struct OfFlow {
-        /// Reads.
-        read: OfOperation;
-        /// Writes.
-        write: OfOperation;
-        /// Trims.
-        trim: OfOperation;
-        /// Flushes.
-        flush: OfOperation;
-        /// All operations.
-        all: OfOperation;
+        /// The operations.
+        operations: Flat<Operations, OfOperation>;
         /// The share of the flow for an arbiter that uses weights.
         weight: u32;
         /// The most requests of the flow inside the drive. Null without a limit of its own.
@@ -108,29 +95,60 @@ table! {
     }
 }
 
-table! {
-    /// The mean time of a request by cause. A cause that the drive does not have is 0.
-    struct Causes {
-        /// Held back by the throttle.
-        throttle: f64, "ns";
-        /// Waiting for a die, behind operations of each source.
-        queue: Each<Sources, f64>, "ns";
-        /// On the channel, or waiting for it.
-        bus: f64, "ns";
-        /// In the flash array, for the time of a plain read, a program or an erase.
-        array: f64, "ns";
-        /// Sensing and transfers beyond a plain read, to correct errors.
-        ecc: f64, "ns";
-        /// Into or out of the write buffer, or waiting for it.
-        buffer: f64, "ns", later 0;
-        /// On the link to the host, or waiting for it.
-        link: f64, "ns", later 0;
-        /// In the controller, or waiting for one of its cores.
-        controller: f64, "ns", later 0;
-        /// While a die suspends or resumes an operation.
-        suspend: f64, "ns", later 0;
-        /// Reading the map from flash. No drive does this yet.
-        map: f64, "ns", later 0;
+/// The mean time of a request, by cause.
+pub(crate) struct Causes(Parts<f64>);
+
+/// The causes of `floatgate.run/1`. Earlier results lack all others.
+const OF_THE_FIRST: [&str; 4] = ["throttle", "bus", "array", "ecc"];
+
+impl Causes {
+    fn fields() -> Vec<Field> {
+        let field = |name: Name| Field {
+            name: name.key,
+            unit: "ns",
+            about: name.about,
+            kind: f64::kind(),
+            since: Since::unless(OF_THE_FIRST.contains(&name.key)),
+        };
+        let queue = || Field {
+            name: "queue",
+            unit: "ns",
+            about: "Waiting for a die, behind operations of each source.",
+            kind: Listed::<Sources, f64>::kind(),
+            since: Since::Start,
+        };
+        let before_queue = |name: &str| name == Part::BEFORE_QUEUE.name();
+        let fields = names::<Cause>().flat_map(|name| {
+            let queue = before_queue(name.key).then(queue);
+            iter::once(field(name)).chain(queue)
+        });
+        fields.collect()
+    }
+}
+
+impl Entry for Causes {
+    fn kind() -> Kind {
+        Kind::of(Shape::Table(Table {
+            name: "Causes",
+            about: "The mean time of a request by cause. A cause that the drive does not have is 0.",
+            fields: Self::fields,
+        }))
+    }
+
+    fn value(self) -> Json {
+        let Parts { queue, causes } = self.0;
+        let mut queue = Some(listed::<Sources, Source, f64>(|source| queue[source]));
+        let mut all = Map::new();
+        for field in Self::fields() {
+            let known = Cause::ALL.into_iter().find(|cause| cause.name() == field.name);
+            let value = match (known, field.name) {
+                (Some(cause), _) => causes[cause].value(),
+                (None, "queue") => queue.take().expect("it stands there once").value(),
+                (None, _) => 0.0.value(),
+            };
+            all.insert(field.name.to_owned(), value);
+        }
+        all.into()
     }
 }
 
@@ -147,37 +165,32 @@ table! {
 }
 
 pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
-    let [read, write, trim, flush, all] = operations(&e.stats.classes);
     let flows = e.about.flows.iter().zip(&e.stats.flows);
     let flows: Vec<_> = flows.map(|(flow, counts)| of_flow(flow, counts)).collect();
     Host {
-        read,
-        write,
-        trim,
-        flush,
-        all,
-        high: e.stats.urgent.as_deref().map(|urgent| Each::new(operations(urgent))),
+        operations: Flat(operations(&e.stats.classes)),
+        high: e.stats.urgent.as_deref().map(operations),
         flows: (!flows.is_empty()).then(|| ByName::new(flows)),
     }
 }
 
-fn of_flow(flow: &Flow, counts: &[ClassStats; 4]) -> (String, OfFlow) {
-    let [read, write, trim, flush, all] = operations(counts);
-    let (weight, queue_depth) = (flow.weight, flow.depth);
-    let region_bytes = vec![flow.region.0, flow.region.1];
-    let of = OfFlow { read, write, trim, flush, all, weight, queue_depth, region_bytes };
+fn of_flow(flow: &Flow, counts: &Each<Class, ClassStats>) -> (String, OfFlow) {
+    let of = OfFlow {
+        operations: Flat(operations(counts)),
+        weight: flow.weight,
+        queue_depth: flow.depth,
+        region_bytes: vec![flow.region.0, flow.region.1],
+    };
     (flow.name.clone(), of)
 }
 
 /// Requests by operation, and all of them.
-fn operations(classes: &[ClassStats; 4]) -> [OfOperation; 5] {
-    let [read, write, trim, flush] = Class::ALL.map(|class| {
-        let of = &classes[class as usize];
-        requests(&[of], of.bytes)
-    });
+fn operations(classes: &Each<Class, ClassStats>) -> Listed<Operations, OfOperation> {
     // Trims have addresses and carry no data: their bytes are none of the drive's throughput.
-    let data = classes[Class::Read as usize].bytes + classes[Class::Write as usize].bytes;
-    [read, write, trim, flush, requests(&classes.each_ref(), data)]
+    let data = classes[Class::Read].bytes + classes[Class::Write].bytes;
+    let all = requests(&classes.values().collect::<Vec<_>>(), data);
+    let each = classes.values().map(|class| requests(&[class], class.bytes));
+    Listed::new(each.chain([all]))
 }
 
 /// Requests of some classes together, and their bytes.
@@ -204,21 +217,7 @@ fn requests(of: &[&ClassStats], bytes: u64) -> OfOperation {
 
 /// The mean delay of a request, by cause.
 fn causes(delays: &Delays) -> Causes {
-    let n = delays.requests;
-    let mean = |sum: TimeSum| sum.mean_ns(n);
-    let waits = |s: Source| mean(delays.queue[s as usize]);
-    Causes {
-        throttle: mean(delays.throttle),
-        queue: of_sources(|s| if s == SUSPEND { 0.0 } else { waits(s) }),
-        bus: mean(delays.bus),
-        array: mean(delays.array),
-        ecc: mean(delays.ecc),
-        buffer: mean(delays.buffer),
-        link: mean(delays.link),
-        controller: mean(delays.controller),
-        suspend: waits(SUSPEND),
-        map: 0.0,
-    }
+    Causes(delays.parts.map(|sum| sum.mean_ns(delays.requests)))
 }
 
 fn latency(times: &Histogram) -> Latency {

@@ -11,15 +11,15 @@ use crate::config::{Drive, HostMode, Recovery};
 use crate::device::{CellCounts, DeviceStats, effective, steps};
 use crate::result::evidence::Evidence;
 use crate::result::names::{SourcesAndTotal, by_source};
-use crate::result::shape::{ByName, Called, Each, Name, NameList, Names, Only, Since, table};
+use crate::result::shape::{ByName, Called, Listed, Name, NameList, Names, Only, table};
 use crate::result::steady::Verdict;
 use crate::run::capacity;
-use crate::sim::{Sim, Stats};
+use crate::sim::{self, Sim, Stats};
 use crate::years::Years;
 use ftl::{Cost, Ftl, Kit};
 use kernel::IndexVec;
 use nand::physics::{Cell, Codeword, YEAR_SECONDS, drive_writes_per_day, programmable_bytes};
-use nand::{BlockId, BySource, Level};
+use nand::{BlockId, Level};
 
 pub(crate) const ABOUT: About = About::section(
     "The life of the drive at the write rate and the write amplification of the run. Null unless \
@@ -50,7 +50,7 @@ table! {
         /// The drive at the end of its rated cycles. Null without a model of the cells.
         end_of_life: Option<EndOfLife>;
         /// The requirements of JESD218 for each class of drives. Null without a model of the cells.
-        jesd218: Option<Each<JedecClasses, JedecClass>>;
+        jesd218: Option<Listed<JedecClasses, JedecClass>>;
         /// The limits of the life where it is not one number. Null where `why` is null, or if the
         /// host wrote nothing. Present only in results of `floatgate lifetime`.
         range: Only<Option<Range>>;
@@ -92,7 +92,7 @@ table! {
         /// The greatest raw bit error rate. Null without a model of the cells.
         worst_rber: Option<f64>;
         /// Pages that could not be corrected. Null without a model of the cells.
-        uncorrectable_pages: Option<Each<SourcesAndTotal, u64>>, "pages";
+        uncorrectable_pages: Option<Listed<SourcesAndTotal, u64>>, "pages";
         /// The expected number of codewords that cannot be corrected. Null without a model of the
         /// cells.
         expected_uncorrectable_codewords: Option<f64>, "codewords";
@@ -213,8 +213,7 @@ pub(crate) struct JedecClasses;
 
 impl Names for JedecClasses {
     fn list() -> NameList {
-        let name =
-            |class: &Class| Name { name: class.name, about: class.about, since: Since::Start };
+        let name = |class: &Class| Name::new(class.name, class.about);
         NameList { of: "class", names: CLASSES.iter().map(name).collect() }
     }
 }
@@ -326,13 +325,13 @@ impl Cells {
         let r = &drive.reliability;
         let (code, corrected) = r.code();
         let volts = steps(drive);
-        let all: u64 = stats.program_by_level.iter().sum();
+        let all = stats.program_by_level.total();
         let written = if all == 0 {
-            vec![(volts[initial as usize], 1.0)]
+            vec![(volts[initial], 1.0)]
         } else {
             let share = |n: u64| n as f64 / all as f64;
-            let levels = volts.into_iter().zip(stats.program_by_level.map(share));
-            levels.filter(|(_, share)| *share > 0.0).collect()
+            let levels = stats.program_by_level.iter().filter(|(_, n)| **n > 0);
+            levels.map(|(level, n)| (volts[level], share(*n))).collect()
         };
         Self {
             cell: r.cell(&drive.geometry),
@@ -383,7 +382,7 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
         modelled.map(|_| Cells::of(drive, sim.ftl().policies.cost.initial(), sim.device_stats()));
     let rated = f64::from(r.endurance);
     let seconds = sim.now().as_secs_f64();
-    let written = stats.classes[1].bytes as f64;
+    let written = stats.classes[sim::Class::Write].bytes as f64;
     let programmed = e.counts.program.total() as f64 * drive.geometry.page_size().get() as f64;
     let waf = (written > 0.0).then(|| programmed / written);
     let all = All::of(drive, written);
@@ -545,8 +544,8 @@ fn part(drive: &Drive, years: &Years) -> Part {
 
 /// What JESD218 asks of each class of drive, and whether cells hold it at their rated cycles and at
 /// those that they will have at the target.
-fn classes(cells: &Cells, rated: f64, at_target: Option<f64>) -> Each<JedecClasses, JedecClass> {
-    Each::new(CLASSES.iter().map(|class| {
+fn classes(cells: &Cells, rated: f64, at_target: Option<f64>) -> Listed<JedecClasses, JedecClass> {
+    Listed::new(CLASSES.iter().map(|class| {
         let end_of_life = cells.uber(rated, class.retention_hours);
         let at_target = at_target.map(|n| cells.uber(n, class.retention_hours));
         JedecClass {
@@ -596,11 +595,11 @@ fn from_run<K: Kit>(e: &Evidence<'_, K>, verdict: &Verdict, reads: Option<&CellC
         pages_read_by_sensings: reads.map(|reads| sensings(drive, reads)),
         failed_attempts: reads.map(|r| r.failed_attempts),
         worst_rber: reads.map(|r| f64::from(r.worst_rber)),
-        uncorrectable_pages: reads.map(|r| by_source(&BySource(r.uncorrectable))),
+        uncorrectable_pages: reads.map(|r| by_source(&r.uncorrectable)),
         expected_uncorrectable_codewords: reads.map(|r| r.expected_failures),
         bits_read,
         uber: reads.zip(bits_read).and_then(uber),
-        host_bytes_written: e.stats.classes[1].bytes,
+        host_bytes_written: e.stats.classes[sim::Class::Write].bytes,
     }
 }
 
@@ -652,7 +651,7 @@ pub(super) fn warn<K: Kit>(drive: &Drive, stats: &Stats, sim: &Sim<K>, put: Tell
             ),
         );
     }
-    let lost: u64 = counts.uncorrectable.iter().sum();
+    let lost: u64 = counts.uncorrectable.total();
     if lost > 0 {
         put(
             codes::UNCORRECTABLE,
@@ -661,7 +660,7 @@ pub(super) fn warn<K: Kit>(drive: &Drive, stats: &Stats, sim: &Sim<K>, put: Tell
     }
     let most = sim.ftl().array().wear().as_slice().iter().max().copied().unwrap_or(0);
     let used = (f64::from(r.initial_cycles) + f64::from(most) * 1e-3) / f64::from(r.endurance);
-    if stats.classes[1].requests > 0 && used < 0.01 {
+    if stats.classes[sim::Class::Write].requests > 0 && used < 0.01 {
         put(
             codes::ENDURANCE_FAR,
             format!(

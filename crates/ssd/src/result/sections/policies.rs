@@ -3,7 +3,7 @@
 use super::About;
 use crate::result::evidence::Evidence;
 use crate::result::names::Families;
-use crate::result::shape::{Each, table};
+use crate::result::shape::{Listed, table};
 use ftl::{Cost, Kit, ReadDisturb, Throttle};
 use nand::Source;
 use policies::Family;
@@ -14,7 +14,7 @@ pub(crate) const ABOUT: About = About::section(
      family has the same name in all of them.",
 );
 
-pub(crate) type Value = Each<Families, Policy>;
+pub(crate) type Value = Listed<Families, Policy>;
 
 table! {
     /// A policy in a run.
@@ -32,7 +32,7 @@ table! {
 
 pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
     let families = Family::ALL.into_iter().zip(e.counters);
-    Each::new(families.map(|(family, own)| {
+    Listed::new(families.map(|(family, own)| {
         let (name, params) = e.drive.policies.get(family);
         let mut counters = counted(e, family, name);
         for &(counter, n) in own {

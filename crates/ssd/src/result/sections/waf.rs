@@ -15,7 +15,7 @@ pub(crate) const ABOUT: About = About::number(
 pub(crate) type Value = Option<f64>;
 
 pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
-    let written = e.stats.classes[Class::Write as usize].bytes;
+    let written = e.stats.classes[Class::Write].bytes;
     let programmed = e.counts.program.total() * e.drive.geometry.page_size().get();
     (written > 0).then(|| programmed as f64 / written as f64)
 }
