@@ -132,6 +132,12 @@ mod _core {
         lists::policies().to_string()
     }
 
+    /// The lists of names by which results count, as JSON.
+    #[pyfunction]
+    fn accounts() -> String {
+        lists::accounts().to_string()
+    }
+
     /// The catalogue of traces, and which of them lie in or below `folders`, as JSON.
     #[pyfunction]
     fn traces(folders: Vec<PathBuf>) -> PyResult<String> {

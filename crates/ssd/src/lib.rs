@@ -3,6 +3,7 @@
 //! Everything is a value: a drive comes in as text, a workload as a reader, a result goes out as
 //! JSON. Files, terminals and clocks belong to the rim.
 
+mod accounts;
 pub mod bench;
 pub mod config;
 pub mod fast_forward;
@@ -27,6 +28,7 @@ pub const BUILD: &str = concat!("sha256:", env!("FLOATGATE_SOURCES"));
 /// What the rim may use of the crates below.
 pub use {kernel, nand::physics, policies, workload};
 
+pub use accounts::accounts;
 pub use config::{ConfigError, Drive, Layers};
 pub use precondition::{Preconditioned, precondition};
 pub use presets::presets;
