@@ -47,8 +47,7 @@ demo: $(EXTENSION) ## Set up, reproduce AGCR (FAST 2016) in its quick form, name
 .PHONY: test
 test: $(EXTENSION) ## Run every test of the Rust crates and of the Python package
 	cargo test --workspace --profile fast
-	$(if $(REAL),cargo test -p floatgate-ssd --profile fast --test main real:: -- --ignored)
-	$(if $(REAL),cargo test -p floatgate-workload --profile fast --lib tests::real -- --ignored)
+	$(if $(REAL),cargo test --workspace --profile fast --lib --test main real:: -- --ignored)
 	$(BIN)/pytest -n auto --dist loadfile
 
 .PHONY: lint
@@ -56,7 +55,7 @@ lint: $(EXTENSION) ## Check format, lints, types and type stubs
 	@# `cargo fmt` does not see modules that a list declares through a macro.
 	cargo fmt --all --check
 	rustfmt --check $(shell find crates/policies/src crates/workload/src -name '*.rs')
-	cargo clippy --workspace --all-targets --profile fast -- -D warnings
+	cargo clippy --workspace --all-targets --features floatgate-ssd/bench,floatgate-ldpc/bench --profile fast -- -D warnings
 	@# The fuzzers are a workspace of their own, so nothing else notices that they no longer build.
 	cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
 	$(BIN)/ruff format --check
@@ -68,13 +67,13 @@ lint: $(EXTENSION) ## Check format, lints, types and type stubs
 .PHONY: verify
 verify: $(EXTENSION) ## Compare with theory and with the papers at full length (long)
 	cargo test -p floatgate-ssd --profile release --features verify
-	cargo test -p floatgate-ftl --profile fast --test main units:: -- --ignored
-	cargo test -p floatgate-live --profile fast --features verify
+	cargo test --workspace --profile fast --test main units:: -- --ignored
+	cargo test --workspace --profile fast --features floatgate-live/verify --test main -- power:: served::
 	$(BIN)/pytest -m verify
 
 .PHONY: bench
 bench: ## Measure simulated page operations per second (wall clock)
-	cargo bench -p floatgate-ssd
+	cargo bench -p floatgate-ssd --features bench
 
 .PHONY: bench-count
 bench-count: ## Count instructions per page operation (needs no quiet machine)
@@ -104,7 +103,7 @@ mutants: $(BIN)/python ## Change our own code in N places, which SEED picks; wha
 
 .PHONY: golden
 golden: ## Rewrite the golden results; review the difference, say why in CHANGELOG
-	FLOATGATE_BLESS=1 cargo test -p floatgate-ssd --profile fast --test main -- golden:: sixty::
+	FLOATGATE_BLESS=1 cargo test --workspace --profile fast --test main -- golden:: sixty::
 
 .PHONY: screenshots
 screenshots: $(EXTENSION) ## Picture every page, narrow to wide, light and dark; renew the one in README
@@ -117,7 +116,7 @@ papers: $(EXTENSION) ## Run every study's quick form, and renew docs/papers.md
 
 .PHONY: schema
 schema: ## Rewrite the JSON schema of drive files
-	FLOATGATE_BLESS=1 cargo test -p floatgate-ssd --profile fast --test main config::presets::the_schema
+	FLOATGATE_BLESS=1 cargo test --workspace --profile fast --test main config::presets::the_schema
 
 ##@ Ship
 
