@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use ssd::policies;
 use ssd::workload::{ColumnPlace, ColumnRole, ColumnUnit, Columns, Format, Pattern};
 
-use crate::parquet;
+use crate::open::parquet;
 
 /// Every generator of workloads: its name, and what it makes.
 pub(crate) fn generators() -> Vec<(&'static str, &'static str)> {

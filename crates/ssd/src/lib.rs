@@ -11,13 +11,15 @@ pub mod presets;
 pub mod record;
 pub mod sim;
 
+mod clock;
 mod device;
 mod host;
-
 mod precondition;
+mod progress;
 mod result;
 mod run;
 mod server;
+mod session;
 mod years;
 
 /// The digest of the sources that this engine is built from (`build.rs`): its crates without their
@@ -29,13 +31,14 @@ pub const BUILD: &str = concat!("sha256:", env!("FLOATGATE_SOURCES"));
 pub use {kernel, nand::physics, policies, workload};
 
 pub use accounts::accounts;
-pub use config::{ConfigError, Drive, Layers};
+pub use config::{ConfigError, Drive, Layers, Years, capacity};
 pub use precondition::{Preconditioned, precondition};
 pub use presets::presets;
+pub use progress::{Progress, Stage};
 pub use result::{Report, Timing};
 pub use run::{
-    NoCache, Planned, RunError, StateCache, capacity, ftl_of, generator, generator_alone, memory,
+    NoCache, Planned, RunError, StateCache, ftl_of, generator, generator_alone, memory,
     open_session, planned, run, run_recorded,
 };
-pub use sim::{Progress, Session, Stage, Standing, WaitStats, WornOut};
-pub use years::Years;
+pub use session::{Session, Standing, WornOut};
+pub use sim::WaitStats;

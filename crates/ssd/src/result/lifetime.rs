@@ -7,11 +7,9 @@
 
 use super::sections::named;
 use super::steady::{Steadiness, Verdict};
-use crate::config::{Drive, HostMode, Recovery};
+use crate::config::{Drive, HostMode, Recovery, Years, capacity};
 use crate::device::{CellCounts, DeviceStats, effective, steps};
-use crate::run::capacity;
 use crate::sim::{self, Sim, Stats};
-use crate::years::Years;
 use ftl::{Cost, Counts, Ftl, Kit};
 use kernel::IndexVec;
 use nand::physics::{Cell, Codeword, YEAR_SECONDS, drive_writes_per_day, programmable_bytes};

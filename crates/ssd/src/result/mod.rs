@@ -13,10 +13,9 @@ use crate::config::{Drive, Word};
 use crate::device::Cells;
 use crate::host::ClassStats;
 use crate::precondition::Preconditioned;
-use crate::run::pages_in_use;
 use crate::sim::{Class, Sim, Stats, WaitStats};
 use energy::EnergyUse;
-use ftl::{Counts, Kit};
+use ftl::{Counts, Ftl, Kit};
 use kernel::{Histogram, TimeSum};
 use lifetime::lifetime;
 use sections::{buffer, capacity_of, end, flash, host, policies_of, spread, work_left};
@@ -233,4 +232,9 @@ fn check<K: Kit>(
         "little_law_error": little,
         "passed": (!ended).then_some(true),
     })
+}
+
+/// Programmed pages in all blocks.
+pub(crate) fn pages_in_use<K: Kit>(ftl: &Ftl<K>) -> u64 {
+    ftl.geometry().block_ids().map(|b| u64::from(ftl.array().next_page(b))).sum()
 }

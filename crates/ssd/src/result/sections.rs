@@ -1,9 +1,8 @@
 //! The parts of a result that only divide what was counted, and what each policy did.
 
-use crate::config::{Drive, Pace};
+use crate::config::{Drive, Pace, capacity};
 use crate::device::Cells;
 use crate::host::{ClassStats, Delays, begin_of_cell};
-use crate::run::capacity;
 use crate::sim::{Class, DeviceStats, Sim, Stats, WaitStats, WorkLeft};
 use ftl::{Cost, Counts, Ftl, Kit, ReadDisturb, State, Throttle};
 use kernel::Histogram;

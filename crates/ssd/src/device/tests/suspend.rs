@@ -9,9 +9,9 @@
 //! `(2E[D] + λ_r E[D²]) / 2(1 + λ_r E[D])` (Welch, *Operations Research* 12, 1964).
 
 use super::*;
+use crate::clock::Actor;
 use crate::device::LaneId;
 use crate::device::die::{PAUSED_LANE, Phase};
-use crate::sim::Actor;
 use ftl::Order;
 use kernel::{Rng, TimeSum};
 use nand::{Cause, Command, Each, Source, Verb};
