@@ -1,7 +1,7 @@
 //! Columns that only some drives keep: the level at which each page was programmed, and the host's
 //! reads of each block.
 
-use crate::{Cost, Lpn};
+use crate::Lpn;
 use kernel::Idx;
 use nand::{BlockId, Each, Level, Mode, Packed, Ppn};
 
@@ -13,11 +13,10 @@ pub(crate) struct Levels {
 }
 
 impl Levels {
-    /// `pages` pages, all at the policy's first level.
-    pub(crate) fn new(pages: usize, cost: &impl Cost) -> Self {
-        let constant = cost.constant();
+    /// `pages` pages, all at the level `initial`; `constant`: they stay there.
+    pub(crate) fn new(pages: usize, constant: Option<Level>, initial: Level) -> Self {
         let pages = if constant.is_some() { 0 } else { pages };
-        Self { constant, packed: Packed::filled(cost.initial(), pages) }
+        Self { constant, packed: Packed::filled(initial, pages) }
     }
 
     #[inline]

@@ -77,6 +77,32 @@ impl Part {
             Self::Cause(cause) => format!("{}_ns", cause.name()),
         }
     }
+
+    /// The keys of results that lead to it: `queue.gc`.
+    pub fn path(self) -> String {
+        match self {
+            Self::Queue(source) => format!("queue.{}", source.name()),
+            Self::Cause(cause) => cause.name().to_owned(),
+        }
+    }
+
+    /// Words for people.
+    pub fn label(self) -> String {
+        match self {
+            Self::Queue(source) => format!("waiting behind {}", source.label()),
+            Self::Cause(cause) => cause.label().to_owned(),
+        }
+    }
+
+    /// One sentence that says which time it is.
+    pub fn about(self) -> String {
+        match self {
+            Self::Queue(source) => {
+                format!("Waiting behind flash operations of the source `{}`.", source.name())
+            }
+            Self::Cause(cause) => cause.about().to_owned(),
+        }
+    }
 }
 
 /// A value for each part of the time of requests; mostly time.

@@ -6,19 +6,19 @@
 //! with a length of its own, or an index that somebody computes, cannot be written.
 //!
 //! ```compile_fail,E0605
-//! let place = nand::Source::Gc as usize; // non-primitive cast
+//! let place = floatgate_nand::Source::Gc as usize; // non-primitive cast
 //! ```
 //! ```compile_fail,E0605
-//! let place = nand::Level::Low as u8;
+//! let place = floatgate_nand::Level::Low as u8;
 //! ```
 //! ```compile_fail,E0605
-//! let place = nand::Mode::Full as usize;
+//! let place = floatgate_nand::Mode::Full as usize;
 //! ```
 //! ```compile_fail,E0605
-//! let place = nand::Cause::Array as usize;
+//! let place = floatgate_nand::Cause::Array as usize;
 //! ```
 //! ```
-//! use nand::{Each, Source};
+//! use floatgate_nand::{Each, Source};
 //! let mut erases = Each::<Source, u64>::default();
 //! erases[Source::Gc] += 2;
 //! assert_eq!((erases[Source::Gc], erases.sum()), (2, 2));
@@ -77,7 +77,7 @@ pub enum Never {}
 /// `reserved` has names for which results have a place already.
 ///
 /// ```
-/// nand::keys! {
+/// floatgate_nand::keys! {
 ///     /// What weather it is.
 ///     pub enum Weather {
 ///         /// The sun shines.
@@ -88,7 +88,7 @@ pub enum Never {}
 ///     default Fair;
 ///     reserved "snow";
 /// }
-/// use nand::Key;
+/// use floatgate_nand::Key;
 /// assert_eq!(Weather::ALL.map(Weather::name), ["fair", "rain"]);
 /// assert_eq!((Weather::Wet.label(), Weather::Wet.about()), ("raining", "It rains."));
 /// assert_eq!((Weather::default(), <Weather as Key>::RESERVED), (Weather::Fair, &["snow"][..]));

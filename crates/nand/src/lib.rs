@@ -10,6 +10,7 @@ mod energy;
 mod geometry;
 mod layout;
 mod order;
+mod range;
 mod soft;
 mod store;
 mod timing;
@@ -25,8 +26,9 @@ pub use energy::Energies;
 pub use geometry::{
     BlockId, ChannelId, DieId, Geometry, GeometryError, PlaneId, Ppn, Shape, Units,
 };
-pub use layout::{Layout, Layouts, PageRange, SlotSpan};
+pub use layout::{Layout, Layouts, SlotSpan};
 pub use order::PageOrder;
+pub use range::PageRange;
 pub use soft::SoftReads;
 pub use store::{Nothing, Store, Versions};
 pub use timing::{Bus, Segments, Timing};

@@ -24,9 +24,9 @@ pub(crate) use lane::{Lane, NONE, Ops, Owner, PageOp, Spent, Work, behind};
 pub(crate) use register::Turned;
 pub(crate) use suspend::Suspends;
 
+use crate::clock::{Actor, Clock};
 use crate::config::{ChannelFirst, Drive, MultiPlane};
 use crate::server::assert_within;
-use crate::sim::{Actor, Clock};
 use die::{Passed, Phase};
 use ftl::{Cost, JobId, Kit, Lpn, Order, Policies, Queues, Waiting};
 use kernel::{BitSet, Dur, Idx, IndexVec, Prio, Time, TimeSum};

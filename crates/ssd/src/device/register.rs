@@ -9,8 +9,8 @@
 
 use super::die::{LANES, Phase, READS};
 use super::{Device, Finished, NONE, Work};
+use crate::clock::{Actor, Clock};
 use crate::config::Cache;
-use crate::sim::{Actor, Clock};
 use ftl::{OpView, Waited};
 use kernel::{Dur, IndexVec, Time};
 use nand::{Cause, Command, DieId, Source, Verb};

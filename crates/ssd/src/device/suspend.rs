@@ -11,8 +11,8 @@
 
 use super::die::{PAUSED, PAUSED_LANE, Phase};
 use super::{Device, NONE};
+use crate::clock::{Actor, Clock};
 use crate::config::{Interruptible, Suspend};
-use crate::sim::{Actor, Clock};
 use ftl::{OpView, Waited};
 use kernel::{Dur, IndexVec, Time, TimeSum};
 use nand::{Cause, Command, DieId, Each, Source, Verb};

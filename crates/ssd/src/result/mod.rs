@@ -17,6 +17,7 @@ use crate::sim::{Sim, WaitStats};
 use energy::EnergyUse;
 use evidence::Evidence;
 use ftl::Kit;
+pub(crate) use sections::checks::pages_in_use;
 use sections::end::WorkLeft;
 use sections::timing::Speed;
 use sections::warnings::of_work_left;

@@ -4,8 +4,9 @@
 //! The steps from there on are inlined into the loop over a request's pages. Whoever takes one of them
 //! elsewhere calls its `…_late`, which does the same.
 
+use super::Sim;
 use super::wait::Condition;
-use super::{Actor, Sim};
+use crate::clock::Actor;
 use crate::config::{PendingRead, UnmappedRead};
 use crate::device::{LaneId, Owner, PageOp, Spent, Work, behind};
 use crate::host::{

@@ -1,11 +1,12 @@
 //! What is watched of a run and changes nothing in it: the record, marks along the way, whether a
 //! read met what the run wrote, and when the drive's life ended.
 
+use super::Sim;
 use super::wait::Waits;
-use super::{Interrupted, Sim};
 use crate::config::Recording;
 use crate::device::{Device, Spent};
 use crate::host::{Inside, Requests};
+use crate::progress::Interrupted;
 use crate::record::{Look, Recorder, Sink};
 use ftl::{Counts, Ftl, Kit};
 use kernel::{BitSet, Idx, Time};
@@ -103,7 +104,7 @@ impl<K: Kit> Sim<K> {
     }
 
     /// Hands over the end of the record.
-    pub(super) fn end_record(&mut self) -> Result<(), Interrupted> {
+    pub(crate) fn end_record(&mut self) -> Result<(), Interrupted> {
         let Some(recorder) = self.watch.recorder.take() else { return Ok(()) };
         self.watch.row_end = Time::MAX;
         if recorder

@@ -1,9 +1,9 @@
 //! How much a drive holds.
 
 use super::About;
+use crate::config::capacity;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
-use crate::run::capacity;
 use ftl::{Kit, State};
 use nand::Mode;
 

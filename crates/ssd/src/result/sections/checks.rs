@@ -4,8 +4,7 @@ use super::About;
 use crate::host::ClassStats;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
-use crate::run::pages_in_use;
-use ftl::Kit;
+use ftl::{Ftl, Kit};
 use kernel::{Histogram, TimeSum};
 
 pub(crate) const ABOUT: About =
@@ -106,4 +105,9 @@ pub(crate) fn of<K: Kit>(e: &Evidence<'_, K>) -> Value {
         little_law_error: little,
         passed: (!ended).then_some(true),
     }
+}
+
+/// Programmed pages in all blocks.
+pub(crate) fn pages_in_use<K: Kit>(ftl: &Ftl<K>) -> u64 {
+    ftl.geometry().block_ids().map(|b| u64::from(ftl.array().next_page(b))).sum()
 }

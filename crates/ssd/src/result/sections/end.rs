@@ -1,9 +1,9 @@
 //! How and when a run ended.
 
 use super::About;
+use crate::config::capacity;
 use crate::result::evidence::Evidence;
 use crate::result::shape::table;
-use crate::run::capacity;
 use crate::sim::WorkLeft as Left;
 use ftl::Kit;
 

@@ -7,15 +7,13 @@
 
 use super::About;
 use super::warnings::{Tell, codes};
-use crate::config::{Drive, HostMode, Recovery};
+use crate::config::{Drive, HostMode, Recovery, Years, capacity};
 use crate::device::{CellCounts, DeviceStats, effective, steps};
 use crate::result::evidence::Evidence;
 use crate::result::names::{SourcesAndTotal, by_source};
 use crate::result::shape::{ByName, Called, Listed, Name, NameList, Names, Only, table};
 use crate::result::steady::Verdict;
-use crate::run::capacity;
 use crate::sim::{self, Sim, Stats};
-use crate::years::Years;
 use ftl::{Cost, Ftl, Kit};
 use kernel::IndexVec;
 use nand::physics::{Cell, Codeword, YEAR_SECONDS, drive_writes_per_day, programmable_bytes};
