@@ -33,7 +33,7 @@ MAY_USE = {
 }
 KNOWS_PYTHON = {"pyo3", "numpy"}
 TARGETS = """setup demo test lint verify bench bench-count bench-peers fuzz roam mutants
-    golden papers screenshots schema docs wheel clean"""
+    golden papers screenshots schema docs wheel sdist clean"""
 
 
 @pytest.fixture(scope="module")
