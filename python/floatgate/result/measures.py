@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import sqrt
+from statistics import fmean, stdev
 from typing import NamedTuple, NoReturn
 
 from floatgate.hints import hint, nearest
@@ -245,6 +247,48 @@ def peers(comparison: Comparison) -> list[list[int]]:
     return list(groups.values())
 
 
+def combinations(comparison: Comparison) -> list[list[int]]:
+    """The runs that differ in their seed alone, in the order of the first of them.
+
+    Where nothing else varies, every run is a combination of its own.
+    """
+    if not [n for n, of in comparison.varied.items() if n != "seed" and len(of) > 1]:
+        return [[i] for i in range(len(comparison.runs))]
+    groups: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for i, variant in enumerate(comparison.variants):
+        key = tuple((name, value) for name, value in variant.items() if name != "seed")
+        groups.setdefault(key, []).append(i)
+    return list(groups.values())
+
+
+_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+"""Quantiles of Student's t for a two-sided 95 % interval, for 1 to 9 degrees of freedom."""
+
+
+def half_width(values: Sequence[float]) -> float:
+    """Half of the 95 % confidence interval of a mean, by Student's t (Student 1908).
+
+    From 10 degrees of freedom on, the quantile is the expansion of Fisher and Cornish (1960), with
+    an error below 1e-4 of it there.
+
+    >>> half_width([1.0, 2.0, 3.0])  # 4.303 / sqrt(3)
+    2.484...
+    >>> half_width([5.0])
+    0.0
+    """
+    if len(values) < 2:
+        return 0.0
+    free = len(values) - 1
+    if free <= len(_T):
+        t = _T[free - 1]
+    else:
+        z = 1.959964
+        first, second = z**3 + z, 5 * z**5 + 16 * z**3 + 3 * z
+        third = 3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z
+        t = z + first / (4 * free) + second / (96 * free**2) + third / (384 * free**3)
+    return t * stdev(values) / sqrt(len(values))
+
+
 def best(measure: Measure, values: Mapping[int, float | None]) -> list[int]:
     """What reads the same is equally good; nothing is best if all are, or one has no value."""
     if measure.more_is_better is None:
@@ -294,24 +338,31 @@ def warnings(comparison: Comparison) -> Iterator[tuple[str, str, list[Mapping[st
 
 
 class Cell(NamedTuple):
-    """A measure of one run as a page shows it."""
+    """A measure of one run, or of the runs of one combination, as a page shows it."""
 
     shown: str
+    """The number; of several runs their mean, and the half-width of its 95 % interval."""
     value: float | None
     change: str
-    """The difference to the first run with the same workload."""
+    """The difference to the first one with the same workload."""
     best: bool
 
 
 def columns(
-    comparison: Comparison, first: Sequence[str] = ()
+    comparison: Comparison, first: Sequence[str] = (), groups: Sequence[Sequence[int]] = ()
 ) -> Iterator[tuple[str, list[tuple[Measure, list[Cell]]]]]:
-    """The tables of a page: a title, and by measure a cell for each run.
+    """The tables of a page: a title, and by measure a cell for each group of runs.
 
-    What no run has is left out, unless it is named among what is looked at `first`.
+    A measure that no run has is left out, unless it is named among those looked at `first`.
+
+    Args:
+        comparison: The runs.
+        first: Names of the measures that stand ahead of the others.
+        groups: The runs of each row, by their numbers; by default each run has a row of its own.
     """
+    rows = groups or [[i] for i in range(len(comparison.runs))]
     for title, measures in [*tables(first), *_flows(comparison.runs), *_others(comparison.runs)]:
-        shown = [(m, _cells(m, comparison)) for m in measures]
+        shown = [(m, _cells(m, comparison, rows)) for m in measures]
         kept = [(m, cells) for m, cells in shown if m.key in first or any(c.value for c in cells)]
         if kept:
             yield title, kept
@@ -358,15 +409,30 @@ def _of_flow(name: str, key: str) -> Callable[[Result], float | None]:
     return of
 
 
-def _cells(measure: Measure, comparison: Comparison) -> list[Cell]:
-    values = [measure.of(run) for run in comparison.runs]
+def _cells(measure: Measure, comparison: Comparison, groups: Sequence[Sequence[int]]) -> list[Cell]:
+    values = [mean_of(measure, [comparison.runs[i] for i in group]) for group in groups]
     changes, marked = [""] * len(values), set[int]()
-    for first, *others in peers(comparison):
-        for i in others:
-            changes[i] = change(values[first], values[i])
-        if not any(doubts(measure.key, comparison.runs[i]) for i in (first, *others)):
-            marked |= {*best(measure, {i: values[i] for i in (first, *others)})}
-    return [
-        Cell("-" if v is None else measure.show(v), v, changes[i], i in marked)
-        for i, v in enumerate(values)
-    ]
+    workloads: dict[str | None, list[int]] = {}
+    for at, group in enumerate(groups):
+        workloads.setdefault(comparison.variants[group[0]].get("workload"), []).append(at)
+    for first, *others in workloads.values():
+        for at in others:
+            changes[at] = change(values[first], values[at])
+        beside = [i for at in (first, *others) for i in groups[at]]
+        if not any(doubts(measure.key, comparison.runs[i]) for i in beside):
+            marked |= {*best(measure, {at: values[at] for at in (first, *others)})}
+    cells = []
+    for at, (group, value) in enumerate(zip(groups, values, strict=True)):
+        shown = "-" if value is None else measure.show(value)
+        if len(group) > 1 and value is not None:
+            each = [number for i in group if (number := measure.of(comparison.runs[i])) is not None]
+            shown += f" ±{measure.show(float(f'{half_width(each):.2g}'))}"
+        cells.append(Cell(shown, value, changes[at], at in marked))
+    return cells
+
+
+def mean_of(measure: Measure, runs: Sequence[Result]) -> float | None:
+    """The mean over runs; None if one of them has no such number."""
+    values = [measure.of(run) for run in runs]
+    known = [value for value in values if value is not None]
+    return fmean(known) if known and len(known) == len(values) else None

@@ -27,6 +27,16 @@ pub use arrivals::Arrivals;
 pub use config::{Generator, Pattern};
 pub use sizes::{Share, Size};
 
+/// Whoever writes a percentage is told the share.
+fn expected_share(found: f64) -> String {
+    let share = "a share from 0 to 1";
+    if found > 1.0 && found <= 100.0 {
+        format!("{share}: {found} % is {}", found / 100.0)
+    } else {
+        share.to_owned()
+    }
+}
+
 /// Shares closer than this are equal: what adding a few decimal fractions can lose.
 const ROUNDING: f64 = 1e-9;
 
@@ -100,7 +110,7 @@ impl Generator {
         let (trim, fua) = (self.trim_share, self.fua_share);
         for (key, share) in [("read-share", read), ("trim-share", trim), ("fua-share", fua)] {
             if !(0.0..=1.0).contains(&share) {
-                return Err(bad(key, format!("a share of {share}"), "a share from 0 to 1"));
+                return Err(bad(key, format!("a share of {share}"), &expected_share(share)));
             }
         }
         if read + trim > 1.0 + ROUNDING {
