@@ -121,8 +121,9 @@ papers: ready-to-develop ## Run every study's quick form, and renew docs/papers.
 	$(BIN)/python scripts/papers.py
 
 .PHONY: schema
-schema: ## Rewrite the JSON schema of drive files
+schema: $(BIN)/python ## Rewrite the JSON schema of drive files, and since when each key is there
 	FLOATGATE_BLESS=1 cargo test --workspace --profile fast --test main config::presets::the_schema
+	@$(BIN)/python scripts/since.py
 
 ##@ Ship
 
