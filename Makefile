@@ -125,8 +125,9 @@ pages: ready-to-develop ## Rewrite the parts of docs/ that come from the declara
 	$(BIN)/python scripts/pages.py
 
 .PHONY: schema
-schema: ## Rewrite the JSON schema of drive files
+schema: $(BIN)/python ## Rewrite the JSON schema of drive files, and since when each key is there
 	FLOATGATE_BLESS=1 cargo test --workspace --profile fast --test main config::presets::the_schema
+	@$(BIN)/python scripts/since.py
 
 ##@ Ship
 

@@ -90,12 +90,13 @@ def pytest_runtest_makereport(
 
 def dearest(reports: Iterable[pytest.TestReport], most: int) -> list[tuple[str, float]]:
     """The files whose tests took most processor time, with their seconds."""
-    files: Counter[str] = Counter()
+    files: dict[str, float] = {}
     for report in reports:
         for name, seconds in report.user_properties:
             if name == "processor" and isinstance(seconds, float):
-                files[report.nodeid.partition("::")[0]] += seconds
-    return files.most_common(most)
+                file = report.nodeid.partition("::")[0]
+                files[file] = files.get(file, 0.0) + seconds
+    return sorted(files.items(), key=lambda each: -each[1])[:most]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

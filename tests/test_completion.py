@@ -91,12 +91,12 @@ def test_bash_completes_on_both_sides_of_the_equals_sign(command: str, tmp_path:
         shell = ["bash", "-c", BASH, "bash", *words]
         done = subprocess.run(shell, capture_output=True, text=True, check=True, env=environment)
         assert done.stdout.splitlines() == expected, typed
-    for words, first in {
+    for asked, first in {
         ("run", "modern-t"): "modern-tlc",
         ("run", "agcr", "zip"): "zipf",
         ("drives", "c-m"): "c-mlc64",
         ("policies", "vic"): "victim",
     }.items():
-        shell = ["bash", "-c", BASH, "bash", "floatgate", *words]
+        shell = ["bash", "-c", BASH, "bash", "floatgate", *asked]
         done = subprocess.run(shell, capture_output=True, text=True, check=True, env=environment)
-        assert done.stdout.splitlines()[0] == first, words
+        assert done.stdout.splitlines()[0] == first, asked

@@ -28,7 +28,7 @@ def actionlint() -> Path:
 
 
 def problems(tool: Path, *files: Path) -> str:
-    command = [tool, "-no-color", "-oneline", *files]
+    command = [str(tool), "-no-color", "-oneline", *map(str, files)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr
     return done.stdout
