@@ -35,7 +35,7 @@ MAY_USE = {
 }
 KNOWS_PYTHON = {"pyo3", "numpy"}
 TARGETS = """setup demo test lint verify bench bench-count bench-peers fuzz roam mutants
-    golden papers screenshots schema docs wheel clean"""
+    golden pages papers screenshots schema docs wheel sdist clean"""
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +63,27 @@ def test_crates_use_only_what_stands_below_them(crates: dict[str, Any]) -> None:
             else:
                 assert used not in KNOWS_PYTHON or name == "python", f"{name} must not know {used}"
     assert edges >= 10
+
+
+def features(*words: str) -> set[tuple[str, str]]:
+    """Packages, with the features that a selection of packages asks of each."""
+    command = ["cargo", "tree", "--offline", "--locked", "--prefix=none", "--no-dedupe"]
+    command += ["--format={p}\t{f}", *words]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    lines = [line.partition("\t") for line in listed.splitlines() if line]
+    return {(package, named) for package, _, named in lines}
+
+
+def test_make_setup_and_make_test_compile_each_crate_once(crates: dict[str, Any]) -> None:
+    """A crate with other features is another build of it, and of every crate that uses it."""
+    extension = features("--package=floatgate-python", "--edges=normal,build")
+    tests = features("--workspace", "--edges=normal,build,dev")
+    assert len(extension) >= 50
+    assert not extension - tests, "tests add features, or take some away"
+    # One package by itself has the features of its own dependencies only.
+    commands = re.findall(r"\bcargo .*--profile fast.*", (ROOT / "Makefile").read_text())
+    assert len(commands) >= 4
+    assert not [command for command in commands if " --workspace " not in command]
 
 
 def test_every_crate_has_the_lints_and_facts_of_the_workspace(crates: dict[str, Any]) -> None:

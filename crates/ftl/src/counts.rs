@@ -1,29 +1,29 @@
 //! What an FTL counts.
 
-use nand::BySource;
+use nand::{Each, Source};
 
 /// What the FTL has done so far. Pages, except erases: blocks of the flash.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 pub struct Counts {
     /// Slots read, by source.
-    pub read: BySource<u64>,
+    pub read: Each<Source, u64>,
     /// Slots programmed, by source; with those that hold no data.
-    pub program: BySource<u64>,
+    pub program: Each<Source, u64>,
     /// Of these, the ones that hold none, because a command programs more than there was.
-    pub padding: BySource<u64>,
+    pub padding: Each<Source, u64>,
     /// Blocks erased, by source.
-    pub erase: BySource<u64>,
+    pub erase: Each<Source, u64>,
     /// Erases by garbage collection, by who needed the space. Where refreshes take and give back
     /// space, that is not whoever happened to come when there was little: see `Space::needed_by`.
-    pub gc_erase_by_demand: BySource<u64>,
+    pub gc_erase_by_demand: Each<Source, u64>,
     /// Pages moved, by source: copies that are programmed.
-    pub moved: BySource<u64>,
+    pub moved: Each<Source, u64>,
     /// Host pages given a slot.
     pub host_pages: u64,
     /// Blocks reprogrammed in place.
     pub reprogram: u64,
-    /// Pages programmed by that, one for each wordline.
-    pub reprogrammed_pages: u64,
+    /// Pages programmed by that, one for each wordline, by source.
+    pub reprogrammed_pages: Each<Source, u64>,
     /// Slots given up in blocks that were completed before they were full.
     pub sealed: u64,
     /// Blocks that began a second generation instead of being erased.

@@ -17,7 +17,7 @@ use crate::{
     PageChoice, Placement, Policies, ReadDisturb, StreamId, StreamSpec, Watch, Wear,
 };
 use job::{Jobs, Pace, Victims};
-use nand::{Array, Geometry, Mode, PlaneId, Store};
+use nand::{Array, Each, Geometry, PlaneId, Store};
 use stage::Staged;
 use std::io::{self, Read, Write};
 
@@ -84,7 +84,7 @@ impl<K: Kit> Ftl<K> {
         if !demands.plain {
             geometry.block_ids().for_each(|b| array.set_mode(b, policies.coding.first_life(b)));
         }
-        let limits = Mode::ALL.map(|m| policies.read_disturb.limit(m).unwrap_or(u32::MAX));
+        let limits = Each::from_fn(|m| policies.read_disturb.limit(m).unwrap_or(u32::MAX));
         Self {
             space: Space::new(&config, array, demands),
             map: Map::new(&geometry, config.logical_pages),

@@ -132,6 +132,12 @@ mod _core {
         lists::policies().to_string()
     }
 
+    /// The lists of names by which results count, as JSON.
+    #[pyfunction]
+    fn accounts() -> String {
+        lists::accounts().to_string()
+    }
+
     /// The catalogue of traces, and which of them lie in or below `folders`, as JSON.
     #[pyfunction]
     fn traces(folders: Vec<PathBuf>) -> PyResult<String> {
@@ -177,6 +183,13 @@ mod _core {
     #[pyfunction]
     fn schema() -> String {
         ssd::config::schema().to_string()
+    }
+
+    /// What a result consists of, as JSON: its sections, their fields with unit and meaning, and the
+    /// codes of its warnings.
+    #[pyfunction]
+    fn result_shape() -> String {
+        ssd::result_shape().to_string()
     }
 
     /// A drive as a run would have it: as a drive file (TOML), and as JSON with the source of each

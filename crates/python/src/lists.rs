@@ -42,6 +42,11 @@ pub(crate) fn columns(text: &str) -> Result<Vec<NamedColumn>, String> {
     Ok(columns.list().iter().map(one).collect())
 }
 
+/// Every list of names by which results count.
+pub(crate) fn accounts() -> Value {
+    ssd::accounts()
+}
+
 /// Every policy, in the order of the list that registers them.
 pub(crate) fn policies() -> Value {
     let all = policies::all().map(|p| {

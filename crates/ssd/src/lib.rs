@@ -3,6 +3,7 @@
 //! Everything is a value: a drive comes in as text, a workload as a reader, a result goes out as
 //! JSON. Files, terminals and clocks belong to the rim.
 
+mod accounts;
 pub mod bench;
 pub mod config;
 pub mod fast_forward;
@@ -30,11 +31,12 @@ pub const BUILD: &str = concat!("sha256:", env!("FLOATGATE_SOURCES"));
 /// What the rim may use of the crates below.
 pub use {kernel, nand::physics, policies, workload};
 
+pub use accounts::accounts;
 pub use config::{ConfigError, Drive, Layers, Years, capacity};
 pub use precondition::{Preconditioned, precondition};
 pub use presets::presets;
 pub use progress::{Progress, Stage};
-pub use result::{Report, Timing};
+pub use result::{Report, Timing, result_shape};
 pub use run::{
     NoCache, Planned, RunError, StateCache, ftl_of, generator, generator_alone, memory,
     open_session, planned, run, run_recorded,

@@ -25,13 +25,13 @@ impl Device {
         let page_type = self.geometry.page_type(self.geometry.split(slot).1);
         match verb {
             Verb::Read if self.cells.is_none() => {
-                self.stats.read_by_level[level as usize] += 1;
-                self.stats.sensed[source as usize][level as usize][page_type] += 1;
+                self.stats.read_by_level[level] += 1;
+                self.stats.sensed[source][level][page_type] += 1;
                 let time = self.timing.read(level, page_type);
                 Some(Command { pages_out: 1, ..Command::new(Verb::Read, source, time) })
             }
             Verb::Program => {
-                self.stats.program_by_level[level as usize] += 1;
+                self.stats.program_by_level[level] += 1;
                 let time = self.page_time(page_type, level, source, 1);
                 Some(Command { pages_in: 1, ..Command::new(Verb::Program, source, time) })
             }
@@ -85,13 +85,13 @@ impl Device {
             let Operation { slots, mode, level, .. } = self.ops[at].operation;
             let asked = Asked::by(self, at);
             let (units, (planes, whole)) = (asked.units(), asked.planes());
-            self.stats.read_by_level[level as usize] += u64::from(planes);
+            self.stats.read_by_level[level] += u64::from(planes);
             let pages = slots.map(|slots| self.read_pages(slots.first, mode));
-            let sensed = &mut self.stats.sensed[source as usize][level as usize];
+            let sensed = &mut self.stats.sensed[source][level];
             let mut time = Dur::ZERO;
             let mut sense = |page_type: usize| {
                 sensed[page_type] += u64::from(planes);
-                self.stats.unsent[source as usize] += u64::from(planes * per_page - units);
+                self.stats.unsent[source] += u64::from(planes * per_page - units);
                 time += if whole {
                     self.timing.read(level, page_type)
                 } else {
@@ -109,7 +109,7 @@ impl Device {
             at = self.ops[at].next;
         }
         if self.ops[op].operation.route == Route::Stays {
-            self.stats.unsent[source as usize] += u64::from(out);
+            self.stats.unsent[source] += u64::from(out);
             out = 0;
             self.keep_errors(op, now);
         }
@@ -144,9 +144,9 @@ impl Device {
             let asked = Asked::by(self, at);
             let pages = slots.map(|slots| self.read_pages(slots.first, mode));
             let Some(cells) = &mut self.cells else { unreachable!("the cells are modelled") };
-            let unsent = &mut self.stats.unsent[source as usize];
-            let counts = &mut self.stats.sensed[source as usize];
-            self.stats.read_by_level[level as usize] += 1;
+            let unsent = &mut self.stats.unsent[source];
+            let attempts = &mut self.stats.attempts[source];
+            self.stats.read_by_level[level] += 1;
             let sensed = if let (Some(slots), Some(pages)) = (slots, pages) {
                 let slot = slots.first;
                 let block = self.geometry.block_of(slot);
@@ -154,7 +154,7 @@ impl Device {
                     cells.begin(self.geometry.die_of(block), op);
                 }
                 let guarded = mode == Mode::Low;
-                let failed = cells.counts().uncorrectable[source as usize];
+                let failed = cells.counts().uncorrectable[source];
                 let mut sensed = Sensed::default();
                 for page in pages.iter() {
                     let page_type = self.geometry.type_of_page(page);
@@ -162,7 +162,7 @@ impl Device {
                     for units in (0..of_block).map(|plane| asked.of_plane(plane)) {
                         let target = Target { slot, block, page_type, level, guarded, units };
                         if units > 0 {
-                            let read = cells.read(&target, source, now, counts);
+                            let read = cells.read(&target, source, now, attempts);
                             *unsent += u64::from((per_page - units) * read.attempts);
                             planes = planes.beside(read);
                         }
@@ -171,7 +171,7 @@ impl Device {
                     out += asked.units();
                 }
                 if let Some(unread) = &mut self.unread
-                    && cells.counts().uncorrectable[source as usize] > failed
+                    && cells.counts().uncorrectable[source] > failed
                     && matches!(owner, Owner::Host(_))
                     && !modify
                 {
@@ -180,7 +180,7 @@ impl Device {
                 sensed
             } else {
                 // There is nothing that could be wrong.
-                counts[0][0] += 1;
+                attempts[0][0] += 1;
                 *unsent += u64::from(per_page - asked.units());
                 out += asked.units();
                 cells.nothing()
@@ -200,18 +200,18 @@ impl Device {
         let mut at = op;
         while at != NONE {
             let PageOp { operation: Operation { slots, tag, level, .. }, next, .. } = self.ops[at];
-            self.stats.read_by_level[level as usize] += 1;
+            self.stats.read_by_level[level] += 1;
             if slots.is_none() {
-                let source = tag.source as usize;
-                self.stats.sensed[source][0][0] += 1;
+                let source = tag.source;
+                self.stats.attempts[source][0][0] += 1;
                 self.stats.unsent[source] += u64::from(per_page - Asked::by(self, at).units());
             }
             at = next;
         }
         for &Attempts { source, steps: (first, last), page_type, units, .. } in all {
             for step in first..=last {
-                self.stats.sensed[source as usize][usize::from(step)][usize::from(page_type)] += 1;
-                self.stats.unsent[source as usize] += u64::from(per_page - units);
+                self.stats.attempts[source][usize::from(step)][usize::from(page_type)] += 1;
+                self.stats.unsent[source] += u64::from(per_page - units);
             }
         }
     }
@@ -227,7 +227,7 @@ impl Device {
             let Operation { slots, mode, level, .. } = self.ops[at].operation;
             let slot = slots.expect("a program has a slot").first;
             let Units { pages, planes, .. } = self.geometry.units();
-            self.stats.program_by_level[level as usize] += u64::from(pages * planes);
+            self.stats.program_by_level[level] += u64::from(pages * planes);
             let (mut time, before, pages) = if mode == Mode::Full {
                 // The pages of one wordline: the cells pass the levels of all of them.
                 let first = self.geometry.page_of(self.geometry.split(slot).1);
@@ -255,7 +255,7 @@ impl Device {
             Route::RegisterOut => pages_in += unit,
             Route::Stays => {
                 pages_in = 0;
-                self.stats.stayed[source as usize] += 1;
+                self.stats.stayed[source] += 1;
                 if let (Some(cells), Some(slots)) = (&mut self.cells, slots) {
                     let die = self.geometry.die_of_slot(slots.first);
                     cells.inherit(slots.first, unit, self.copied_rber[die.index()]);
@@ -275,7 +275,7 @@ impl Device {
     /// The same, in so many planes.
     #[inline(always)]
     fn page_time(&mut self, page_type: usize, level: Level, source: Source, planes: u64) -> Dur {
-        self.stats.programmed[source as usize][level as usize][page_type] += planes;
+        self.stats.programmed[source][level][page_type] += planes;
         self.timing.program(level, page_type)
     }
 
@@ -296,8 +296,8 @@ impl Device {
             let page_type = self.geometry.type_of_page(page);
             time += self.program_time(page_type, level, source);
             if mode == Mode::Wom2 {
-                self.stats.read_by_level[level as usize] += 1;
-                self.stats.sensed[source as usize][level as usize][page_type] += 1;
+                self.stats.read_by_level[level] += 1;
+                self.stats.sensed[source][level][page_type] += 1;
                 before += self.timing.read(level, page_type);
             }
         }
@@ -313,8 +313,8 @@ impl Device {
         for page_type in 0..=top {
             let reads = if page_type == top { wordlines - known } else { wordlines };
             let planes = u64::from(self.geometry.units().planes);
-            self.stats.sensed[source as usize][level as usize][page_type] += reads * planes;
-            self.stats.read_by_level[level as usize] += reads * planes;
+            self.stats.sensed[source][level][page_type] += reads * planes;
+            self.stats.read_by_level[level] += reads * planes;
             time += self.timing.read(level, page_type) * reads;
         }
         time

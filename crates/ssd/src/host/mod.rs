@@ -22,7 +22,7 @@ pub use buffer::BufferCounts;
 pub(crate) use buffer::{Arrived, Buffer, Data, Flush, Parts, Write};
 pub(crate) use delays::begin_of_cell;
 pub use delays::{ByLatency, Delays};
-pub(crate) use front::{COMMAND, Front, InFront, Passed};
+pub(crate) use front::{COMMAND, Front, Passed};
 pub(crate) use interface::Interface;
 pub(crate) use port::Transfer;
 pub use queue::{Class, ClassStats, Completion, Safe, Stats};

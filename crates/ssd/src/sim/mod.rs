@@ -525,7 +525,7 @@ impl<K: Kit> Sim<K> {
 
     /// Pages that a read found past what the code corrects; none, where the cells are not modelled.
     pub fn uncorrectable_reads(&self) -> u64 {
-        self.cells().map_or(0, |cells| cells.counts().uncorrectable.iter().sum())
+        self.cells().map_or(0, |cells| cells.counts().uncorrectable.total())
     }
 
     /// What an arbiter between flows counted.

@@ -5,7 +5,7 @@ use super::Sim;
 use super::wait::Waits;
 use crate::config::Recording;
 use crate::device::Device;
-use crate::host::{InFront, Inside, Requests};
+use crate::host::{Inside, Requests};
 use crate::ops::Spent;
 use crate::progress::Interrupted;
 use crate::record::{Look, Recorder, Sink};
@@ -62,13 +62,6 @@ impl Watch {
     /// Whether whoever takes the record has had enough.
     pub(super) fn is_stopped(&self) -> bool {
         self.recorder.as_ref().is_some_and(|r| r.is_stopped())
-    }
-
-    /// What the request spent in front that is about to leave.
-    pub(super) fn in_front(&mut self, front: InFront) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.front = front;
-        }
     }
 
     /// A request is about to leave.

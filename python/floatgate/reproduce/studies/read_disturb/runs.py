@@ -12,7 +12,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from floatgate.reproduce.study import Measure, Result, quotient
-from floatgate.result.values import SOURCES
 
 MS = 10**6
 
@@ -51,7 +50,7 @@ def _rising(folder: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             own=refreshes,
             refresh=refreshes + pl.col("gc_erase_blocks_for_refresh"),
             wear=pl.col("flash_erase_wear_blocks"),
-            all=pl.sum_horizontal(f"flash_erase_{source}_blocks" for source in SOURCES),
+            all=pl.sum_horizontal(pl.col("^flash_erase_.*_blocks$")),
             reads=pl.col("read_requests"),
             read_ns=pl.col("read_latency_sum_ns"),
             end=pl.col("start_ns") + pl.col("width_ns"),
@@ -166,11 +165,6 @@ def cycle_wear(run: Result) -> float | None:
 
 spread = quotient("wear.effective.stddev", "wear.effective.mean")
 """The standard deviation of the effective cycles of all blocks, by their mean."""
-
-
-def memory(run: Result) -> float | None:
-    """What the scheme keeps in memory for 128 GiB of flash, in bytes."""
-    return _over(run.policies["read-disturb"].dram_bytes * 2**37, run.capacity.physical_bytes)
 
 
 def _over(above: float, below: float) -> float | None:
