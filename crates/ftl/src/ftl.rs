@@ -7,7 +7,6 @@ mod lookup;
 mod place;
 mod stage;
 
-pub use host::Of;
 pub use job::{Job, JobId, Next};
 
 use crate::columns::{Levels, Reads};

@@ -21,7 +21,7 @@ mod waiting;
 #[path = "../tests/support/small.rs"]
 mod small;
 
-pub use crate::ftl::{Ftl, Job, JobId, Next, Of};
+pub use crate::ftl::{Ftl, Job, JobId, Next};
 pub use ask::*;
 pub use config::{Config, GcMarks};
 pub use counts::Counts;

@@ -1,6 +1,6 @@
 //! What the host does to the drive: reads, writes, trims; and who is told of it.
 
-use super::job::{Condition, JobId};
+use super::job::Condition;
 use crate::{
     Access, Cost, Ftl, FtlView, Interests, Kit, Load, Lpn, Placement, Plan, ReadDisturb, Role,
     StreamId, Waiting, Watch, WriteCtx,
@@ -8,25 +8,11 @@ use crate::{
 use kernel::{BitSet, Idx, Prio, Time};
 use nand::{BlockId, Level, Mode, Operation, Outcome, Ppn, Slots, Source, Store, Tag, Verb};
 
-/// Whose operation is concluded.
-#[derive(Copy, Clone, Debug)]
-pub enum Of<D> {
-    /// The host's, or the write buffer's.
-    Host {
-        /// The page.
-        lpn: Lpn,
-        /// The data that a program writes.
-        data: D,
-    },
-    /// A job's.
-    Job(JobId),
-}
-
 impl<K: Kit> Ftl<K> {
     /// Gives a host write its slot and points the map there. Returns the program, which comes back through
     /// [`Ftl::concluded`]. `None`: no plane that may take the page has room; it must wait
     /// until [`Ftl::take_freed`] says so.
-    #[inline]
+    #[inline(always)] // every write of the host comes by
     pub fn write(
         &mut self,
         lpn: Lpn,
@@ -238,15 +224,17 @@ impl<K: Kit> Ftl<K> {
         self.levels.constant.is_some() && self.space.plain
     }
 
-    /// Takes an operation back that was carried out. Returns what a read of the host found.
+    /// Takes an operation on a page of the host, or of the write buffer, back that was carried out. `data`:
+    /// what a program has written. Returns what a read has found.
     ///
     /// # Panics
     ///
     /// It has failed: what then is to be done is not decided yet.
-    #[inline(always)] // every operation comes by
+    #[inline(always)] // every operation of the host comes by
     pub fn concluded(
         &mut self,
-        of: Of<<K::Store as Store>::Page>,
+        lpn: Lpn,
+        data: <K::Store as Store>::Page,
         operation: &Operation,
         outcome: Outcome,
         now: Time,
@@ -254,27 +242,22 @@ impl<K: Kit> Ftl<K> {
         if outcome == Outcome::Failed {
             self.failed(operation);
         }
-        match of {
-            Of::Job(id) => self.job_concluded(id, operation, now),
-            Of::Host { lpn, data } => match (operation.verb, operation.slot()) {
-                (Verb::Program, Some(ppn)) => {
-                    self.program_done(lpn, ppn, data, operation.tag, now);
-                }
-                (Verb::Read, Some(ppn)) => {
-                    let found = self.space.read(ppn, Source::Host);
-                    self.unpin(ppn);
-                    return Some(found);
-                }
-                (Verb::Read, None) => self.space.counts.read[Source::Host] += 1,
-                _ => unreachable!("the host reads and programs pages"),
-            },
+        match (operation.verb, operation.slot()) {
+            (Verb::Program, Some(ppn)) => self.program_done(lpn, ppn, data, operation.tag, now),
+            (Verb::Read, Some(ppn)) => {
+                let found = self.space.read(ppn, Source::Host);
+                self.unpin(ppn);
+                return Some(found);
+            }
+            (Verb::Read, None) => self.space.counts.read[Source::Host] += 1,
+            _ => unreachable!("the host reads and programs pages"),
         }
         None
     }
 
     #[cold]
     #[inline(never)]
-    fn failed(&self, operation: &Operation) -> ! {
+    pub(super) fn failed(&self, operation: &Operation) -> ! {
         let &Operation { verb, tag, .. } = operation;
         let place = operation.slot().map_or_else(
             || "a page without a place".to_owned(),

@@ -6,8 +6,7 @@
 //! wrote last. Every read is compared with the map as it was when the read was asked for.
 
 use ftl::{
-    Access, AccessKind, Ftl, JobId, Kit, Lpn, Next, Of, Placement, Policies, State, Waiting,
-    WriteCtx,
+    Access, AccessKind, Ftl, JobId, Kit, Lpn, Next, Placement, Policies, State, Waiting, WriteCtx,
 };
 use kernel::{BitSet, Idx, Prio, Rng, Time};
 use nand::{
@@ -796,8 +795,8 @@ where
                         self.seen.read[tag.source] += read * slots;
                     }
                 }
-                self.ftl.concluded(Of::Job(id), &operation, Outcome::Done, now);
-                self.advance(id);
+                let next = self.ftl.job_concluded(id, &operation, Outcome::Done, now);
+                self.follow(id, next);
             }
         }
         Ok(())
@@ -805,12 +804,17 @@ where
 
     fn conclude_host(&mut self, lpn: Lpn, data: u64, operation: &Operation) -> Option<u64> {
         let now = self.now();
-        self.ftl.concluded(Of::Host { lpn, data }, operation, Outcome::Done, now)
+        self.ftl.concluded(lpn, data, operation, Outcome::Done, now)
     }
 
     fn advance(&mut self, id: JobId) {
         let now = self.now();
-        match self.ftl.next(id, now) {
+        let next = self.ftl.next(id, now);
+        self.follow(id, next);
+    }
+
+    fn follow(&mut self, id: JobId, next: Next) {
+        match next {
             Next::Done => {}
             Next::Yield => self.push(None, Work::Start(id)),
             Next::Wait => self.seen.waits += 1,

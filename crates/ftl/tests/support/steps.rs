@@ -1,6 +1,6 @@
 //! Jobs and host operations step by step: what an operation came to is told when the next is asked for.
 
-use ftl::{Ftl, JobId, Kit, Lpn, Next, Of};
+use ftl::{Ftl, JobId, Kit, Lpn, Next};
 use kernel::Time;
 use nand::{Operation, Outcome, Store, Verb};
 use std::collections::BTreeMap;
@@ -12,10 +12,10 @@ pub(crate) struct Steps(BTreeMap<u32, Operation>);
 impl Steps {
     /// The operation of a job is done, if one is under way; what the job wants next.
     pub(crate) fn next<K: Kit>(&mut self, ftl: &mut Ftl<K>, id: JobId, now: Time) -> Next {
-        if let Some(operation) = self.0.remove(&id.as_u32()) {
-            ftl.concluded(Of::Job(id), &operation, Outcome::Done, now);
-        }
-        let next = ftl.next(id, now);
+        let next = match self.0.remove(&id.as_u32()) {
+            Some(operation) => ftl.job_concluded(id, &operation, Outcome::Done, now),
+            None => ftl.next(id, now),
+        };
         if let Next::Start(operation) = next {
             self.0.insert(id.as_u32(), operation);
         }
@@ -39,5 +39,5 @@ pub(crate) fn host_done<K: Kit>(
     operation: &Operation,
     now: Time,
 ) -> Option<<K::Store as Store>::Page> {
-    ftl.concluded(Of::Host { lpn, data }, operation, Outcome::Done, now)
+    ftl.concluded(lpn, data, operation, Outcome::Done, now)
 }

@@ -4,7 +4,7 @@ use super::Sim;
 use super::jobs::Stepped;
 use crate::device::{Finished, LaneId, Turned};
 use crate::ops::{Done, NONE, Owner, PageOp};
-use ftl::{JobId, Kit, Of};
+use ftl::{JobId, Kit};
 use kernel::Prio;
 use nand::{DieId, Ppn, Store, Verb};
 use std::ops::Range;
@@ -113,8 +113,7 @@ impl<K: Kit> Sim<K> {
         if !rides {
             let lpn = lpn.expect("a page");
             let data = K::Store::stamp(lpn.as_u32(), seq);
-            let of = Of::Host { lpn, data };
-            let found = self.ftl.concluded(of, &operation, outcome, self.clock.now);
+            let found = self.ftl.concluded(lpn, data, &operation, outcome, self.clock.now);
             if operation.verb == Verb::Program {
                 if self.waits.awaits_programs()
                     && let Some(ppn) = operation.slot()

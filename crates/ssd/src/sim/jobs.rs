@@ -4,7 +4,7 @@ use super::Sim;
 use crate::clock::Actor;
 use crate::device::LaneId;
 use crate::ops::{Owner, PageOp};
-use ftl::{Hold, JobId, Kit, Next, Of};
+use ftl::{Hold, JobId, Kit, Next};
 use kernel::Idx;
 use nand::DieId;
 
@@ -57,11 +57,14 @@ impl<K: Kit> Sim<K> {
     #[inline(always)] // from what follows when a command is done
     pub(super) fn step_job(&mut self, here: DieId, id: JobId, op: u32, done: bool) -> Stepped {
         let (lane, hold) = (self.lane_of(id), self.ftl.job(id).hold);
-        if done {
+        let now = self.clock.now;
+        let next = if done {
             let PageOp { operation, outcome, .. } = &self.device.ops[op];
-            self.ftl.concluded(Of::Job(id), operation, *outcome, self.clock.now);
-        }
-        let operation = match self.ftl.next(id, self.clock.now) {
+            self.ftl.job_concluded(id, operation, *outcome, now)
+        } else {
+            self.ftl.next(id, now)
+        };
+        let operation = match next {
             Next::Start(operation) => operation,
             Next::Done | Next::Wait => {
                 self.device.ops.remove(op);

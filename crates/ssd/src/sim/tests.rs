@@ -66,7 +66,7 @@ fn until_it_fails(fails: impl Fn(&PageOp) -> bool) -> String {
 fn an_operation_that_fails_comes_back_to_the_ftl_as_failed() {
     let cases = [
         (false, Verb::Program, "Program of slot", "for host"),
-        (false, Verb::Read, "Read of slot", "for host"),
+        (false, Verb::Read, "Read of ", "for host"),
         (true, Verb::Read, "Read of slot", "for gc"),
         (true, Verb::Program, "Program of slot", "for gc"),
         (true, Verb::Erase, "Erase of slot 0 of block", "for gc"),

@@ -2,7 +2,6 @@
 //! are run without time.
 
 use super::{After, Collect, Copyback, Job, JobId, Load, Next, Pace, Page, Task};
-use crate::ftl::Of;
 use crate::{
     Balance, Cost, Counts, Dest, Ftl, FtlView, Hold, Interests, Kit, Plan, PlaneView, State, Step,
     StreamId, Wear,
@@ -356,14 +355,13 @@ impl<K: Kit> Ftl<K> {
     /// pages as it wins.
     pub fn run_job(&mut self, id: JobId, now: Time) {
         let limit = 100 * self.space.geometry.pages();
+        let mut next = self.next(id, now);
         for _ in 0..limit {
-            match self.next(id, now) {
+            next = match next {
                 Next::Done | Next::Wait => return,
-                Next::Yield => {}
-                Next::Start(operation) => {
-                    self.concluded(Of::Job(id), &operation, Outcome::Done, now);
-                }
-            }
+                Next::Yield => self.next(id, now),
+                Next::Start(operation) => self.job_concluded(id, &operation, Outcome::Done, now),
+            };
         }
         let job = self.jobs.get(id);
         let (tag, plane) = (job.tag, job.plane);

@@ -105,12 +105,13 @@ impl<K: Kit> Ftl<K> {
         next
     }
 
-    /// Slots of a page have been read.
-    pub(super) fn loaded(&mut self, id: JobId, operation: &Operation, to: Dest) {
-        let slots = operation.slots.expect("a page that is moved has a place");
+    /// Slots of a page have been read. They are programmed, if that is enough for a command. `None`: the task
+    /// goes on.
+    pub(super) fn loaded(&mut self, id: JobId, slots: Slots, to: Dest, now: Time) -> Option<Next> {
+        let from = slots.first;
         let stays = self.jobs.copyback.is_some() && self.jobs.get(id).stays;
         let job = self.jobs.get_mut(id);
-        job.after = After::Loaded { from: slots.first, to };
+        job.after = After::Nothing;
         if let Task::Plan(run) = &mut job.task {
             run.copied += 1;
         }
@@ -121,18 +122,7 @@ impl<K: Kit> Ftl<K> {
             let data = self.space.read(ppn, job.tag.source);
             job.load.read.push((ppn, data));
         }
-        self.unpin(slots.first);
-    }
-
-    /// What was read is programmed, if that is enough for a command. `None`: the task goes on.
-    pub(super) fn program_loaded(
-        &mut self,
-        id: JobId,
-        from: Ppn,
-        to: Dest,
-        now: Time,
-    ) -> Option<Next> {
-        let stays = self.jobs.copyback.is_some() && self.jobs.get(id).stays;
+        self.unpin(from);
         let next = self.program_load(id, to, false, now);
         if !stays {
             return next;

@@ -1,7 +1,7 @@
 //! Jobs: work of the FTL's own that takes several flash operations.
 //!
 //! A job is a state machine. [`Ftl::next`] says what it wants, the driver carries the operation out, and
-//! [`Ftl::concluded`] takes it back with its outcome. Between two operations anything may happen (the host
+//! [`Ftl::job_concluded`] takes it back with its outcome and says what comes next. Between two operations anything may happen (the host
 //! may overwrite the page being moved, another job may take the space), so each step looks anew. Its
 //! task says what it is about and how far it has come; beside it stands what follows when the operation
 //! under way is done, as far as the operation does not say it.
@@ -23,7 +23,8 @@ use crate::{Coding, Dest, Ftl, FtlView, Hold, Kit, Lpn, Map, NextLife, Pages, St
 use collect::Collect;
 use kernel::{Time, newtype_index};
 use nand::{
-    BlockId, DieId, Level, Mode, Operation, PlaneId, Ppn, Route, Slots, Source, Store, Tag, Verb,
+    BlockId, DieId, Level, Mode, Operation, Outcome, PlaneId, Ppn, Route, Slots, Source, Store,
+    Tag, Verb,
 };
 use plan::{At, Run, Squeeze};
 
@@ -37,7 +38,7 @@ newtype_index! {
 /// What a job wants next.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// This operation is carried out, and comes back through [`Ftl::concluded`].
+    /// This operation is carried out, and comes back through [`Ftl::job_concluded`].
     Start(Operation),
     /// A block is reclaimed and another is needed: whoever waits goes first, then ask again.
     Yield,
@@ -116,16 +117,12 @@ enum After<D> {
     Moved { lpn: Lpn, from: Ppn, data: D },
     /// The slots that are being read, of a page in all planes of its block, are to be written elsewhere.
     Load { to: Dest },
-    /// They were read, from one on.
-    Loaded { from: Ppn, to: Dest },
     /// The pages that were read need slots.
     Seal { to: Dest },
     /// The pages that one command programs are there.
     Written,
     /// The block that is being erased is free, for whoever needs the space.
     Free { needed_by: Source },
-    /// The next victim has begun to leave: whether that goes on is to be decided.
-    Decide,
     /// The block that is being reprogrammed has lost its pages.
     Squeezed(Squeeze),
 }
@@ -176,11 +173,44 @@ impl<D> Job<D> {
 }
 
 impl<K: Kit> Ftl<K> {
-    /// What a job wants next, when it starts, goes on, or the operation that it wanted is concluded.
-    pub fn next(&mut self, id: JobId, now: Time) -> Next {
-        if let Some(next) = self.go_on_after(id, now) {
-            return next;
+    /// Takes an operation of a job back that was carried out. Returns what the job wants next.
+    ///
+    /// # Panics
+    ///
+    /// It has failed: what then is to be done is not decided yet.
+    pub fn job_concluded(
+        &mut self,
+        id: JobId,
+        operation: &Operation,
+        outcome: Outcome,
+        now: Time,
+    ) -> Next {
+        if outcome == Outcome::Failed {
+            self.failed(operation);
         }
+        let next = self.conclude(id, operation, now);
+        next.unwrap_or_else(|| self.go_on(id, now))
+    }
+
+    /// What a job wants next that starts, goes on after it gave way, or has what it waited for.
+    pub fn next(&mut self, id: JobId, now: Time) -> Next {
+        let next = match self.jobs.get(id).after {
+            After::Nothing => None,
+            After::Place { from, to, data } => self.place_page(id, from, to, data, now),
+            After::Seal { to } => self.program_load(id, to, false, now),
+            After::Move { .. }
+            | After::Moved { .. }
+            | After::Load { .. }
+            | After::Written
+            | After::Free { .. }
+            | After::Squeezed(_) => unreachable!("the operation of this job is under way"),
+        };
+        next.unwrap_or_else(|| self.go_on(id, now))
+    }
+
+    /// What a job wants next by its task.
+    #[inline(always)] // every page that moves comes by
+    fn go_on(&mut self, id: JobId, now: Time) -> Next {
         loop {
             let job = self.jobs.get_mut(id);
             job.after = After::Nothing;
@@ -193,7 +223,7 @@ impl<K: Kit> Ftl<K> {
                 job
             };
             let next = match job.task.pages() {
-                None => self.go_on(id, now),
+                None => self.go_on_without_pages(id, now),
                 Some(pages) => {
                     let &mut Leaving { block, then, dest, .. } = pages;
                     match pages.next(&self.map) {
@@ -229,7 +259,7 @@ impl<K: Kit> Ftl<K> {
 
     /// What a task does that has no pages to move. `None`: it has now.
     #[inline(never)]
-    fn go_on(&mut self, id: JobId, now: Time) -> Option<Next> {
+    fn go_on_without_pages(&mut self, id: JobId, now: Time) -> Option<Next> {
         match self.jobs.get_mut(id).task {
             Task::Collect(_) => self.next_victim(id, now),
             Task::Plan(ref mut run) => {
@@ -243,12 +273,13 @@ impl<K: Kit> Ftl<K> {
         }
     }
 
-    /// Takes note that the operation of a job is done.
+    /// What follows from the operation that is done. `None`: the task goes on.
     #[inline(always)] // from one place; every page that moves comes by twice
-    pub(super) fn job_concluded(&mut self, id: JobId, operation: &Operation, now: Time) {
+    fn conclude(&mut self, id: JobId, operation: &Operation, now: Time) -> Option<Next> {
         let job = self.jobs.get_mut(id);
         let tag = job.tag;
-        let first = operation.slot().expect("an operation of a job has a place");
+        let slots = operation.slots.expect("an operation of a job has a place");
+        let first = slots.first;
         match job.after {
             After::Move { to } => {
                 if let Task::Plan(run) = &mut job.task {
@@ -256,15 +287,18 @@ impl<K: Kit> Ftl<K> {
                 }
                 let data = self.space.read(first, tag.source);
                 self.unpin(first);
-                self.jobs.get_mut(id).after = After::Place { from: first, to, data };
+                self.place_page(id, first, to, data, now)
             }
             After::Moved { lpn, data, .. } => {
-                job.after = After::Nothing;
                 self.jobs.counts.moved[tag.source] += 1;
                 self.program_done(lpn, first, data, tag, now);
+                None
             }
-            After::Load { to } => self.loaded(id, operation, to),
-            After::Written => self.written(id, first, now),
+            After::Load { to } => self.loaded(id, slots, to, now),
+            After::Written => {
+                self.written(id, first, now);
+                None
+            }
             After::Free { needed_by } => {
                 let block = self.space.geometry.block_of(first);
                 self.space.erase(block, operation.mode, tag.source);
@@ -278,41 +312,20 @@ impl<K: Kit> Ftl<K> {
                 self.balance(block, tag, now);
                 let job = self.jobs.get_mut(id);
                 let begun = matches!(job.task, Task::Collect(Collect::Empty(_)));
-                let decides = begun && !job.load.owes();
-                job.after = if decides { After::Decide } else { After::Nothing };
+                if begun && !job.load.owes() { self.goes_on(id) } else { None }
             }
             After::Squeezed(squeeze) => {
-                job.after = After::Nothing;
                 self.reprogrammed(squeeze, operation.known, tag.source, now);
+                None
             }
-            After::Nothing
-            | After::Place { .. }
-            | After::Loaded { .. }
-            | After::Seal { .. }
-            | After::Decide => unreachable!("no operation of this job is under way"),
-        }
-    }
-
-    /// What follows at once upon what the last operation of a job came to. `None`: the task goes on.
-    #[inline(always)] // as `job_concluded`
-    fn go_on_after(&mut self, id: JobId, now: Time) -> Option<Next> {
-        match self.jobs.get(id).after {
-            After::Nothing => None,
-            After::Place { from, to, data } => self.place_page(id, from, to, data, now),
-            After::Loaded { from, to } => self.program_loaded(id, from, to, now),
-            After::Seal { to } => self.program_load(id, to, false, now),
-            After::Decide => self.goes_on(id),
-            After::Move { .. }
-            | After::Moved { .. }
-            | After::Load { .. }
-            | After::Written
-            | After::Free { .. }
-            | After::Squeezed(_) => unreachable!("the operation of this job is under way"),
+            After::Nothing | After::Place { .. } | After::Seal { .. } => {
+                unreachable!("no operation of this job is under way")
+            }
         }
     }
 
     /// Gives a page that was read its slot. `None`: it is dropped.
-    #[inline(always)] // as `job_concluded`
+    #[inline(always)] // as `conclude`
     fn place_page(
         &mut self,
         id: JobId,
@@ -346,7 +359,7 @@ impl<K: Kit> Ftl<K> {
     }
 
     /// The program that a job wants.
-    #[inline(always)] // as `job_concluded`
+    #[inline(always)] // as `conclude`
     fn program(&self, id: JobId, slots: Slots) -> Next {
         let (mode, level) = self.as_it_is(slots.first);
         Next::Start(self.jobs.get(id).operation(Verb::Program, slots, mode, level))
