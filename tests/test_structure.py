@@ -108,12 +108,17 @@ def test_no_module_of_a_crate_leads_to_itself() -> None:
     assert edges >= 140
 
 
-def rows(heading: str) -> dict[str, set[str]]:
-    """The rows of a table of ARCHITECTURE.md: names of the first column, and of the second."""
+def section(heading: str) -> Iterator[str]:
+    """The lines of the table of ARCHITECTURE.md that begins so."""
     text = (ROOT / "ARCHITECTURE.md").read_text()
     lines = text[text.index(heading) :].splitlines()[2:]
+    return itertools.takewhile(lambda line: line.startswith("|"), lines)
+
+
+def rows(heading: str) -> dict[str, set[str]]:
+    """The rows of a table of ARCHITECTURE.md: names of the first column, and of the second."""
     found: dict[str, set[str]] = {}
-    for line in itertools.takewhile(lambda line: line.startswith("|"), lines):
+    for line in section(heading):
         first, second = line.split("|")[1:3]
         for name in re.findall(r"`(\w+)`", first):
             assert name not in found
@@ -129,6 +134,33 @@ def test_architecture_says_who_uses_whom() -> None:
     named = [name for cell in first for name in re.findall(r"`(\w+)`", cell)]
     assert [name for name in LAYERS if name in named] == named
     assert set(LAYERS) - set(named) == {"__main__"}
+
+
+def test_parts_of_a_drive_name_none_of_what_architecture_says() -> None:
+    ssd = Crate(RUST["ssd"])
+    graph = ssd.graph()
+    seen = set()
+    for line in section("| part | module |"):
+        _, _, module, _, none, _ = (cell.strip() for cell in line.split("|"))
+        if not (name := module.strip("`")) or not none:
+            continue
+        banned = set(re.findall(r"\w+", none)) & (MAY_USE.keys() | graph.keys())
+        used = MAY_USE["ftl"] if name == "crate" else graph[name] | ssd.crates(name)
+        assert banned, name
+        assert not banned & used, f"{name} names {banned & used}"
+        seen.add(name)
+    assert seen == {"clock", "host", "crate", "device", "ops"}
+
+
+def test_the_device_is_compiled_once() -> None:
+    """It is generic over no policy, and over nothing that policies decide, as what cells store."""
+    for path in sorted((ROOT / "crates" / "ssd" / "src" / "device").glob("*.rs")):
+        code = without_tests(path.read_text())
+        found = re.search(r"(?<!::)\b(Kit|Policies|Ftl|Store|Array|Builtin)\b", code)
+        assert not found, f"{path.name} names {found[0]}"
+        generics = re.findall(r"\bfn \w+<([^>]*)>|^(?:pub\S* )?(?:struct|impl|enum)<([^>]*)>", code)
+        types = [g for pair in generics for g in pair if g and not g.startswith("'")]
+        assert not types, f"{path.name} is generic over {types}"
 
 
 def test_a_policy_knows_its_family_alone() -> None:
