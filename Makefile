@@ -52,7 +52,7 @@ test: $(EXTENSION) ## Run every test of the Rust crates and of the Python packag
 	$(BIN)/pytest -n auto --dist loadfile
 
 .PHONY: lint
-lint: $(EXTENSION) ## Check format, lints, types and type stubs
+lint: $(EXTENSION) ## Check format, lints, types, type stubs and English
 	@# `cargo fmt` does not see modules that a list declares through a macro.
 	cargo fmt --all --check
 	rustfmt --check $(shell find crates/policies/src crates/workload/src -name '*.rs')
@@ -64,6 +64,7 @@ lint: $(EXTENSION) ## Check format, lints, types and type stubs
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest floatgate._core
 	$(BIN)/python scripts/licences.py > /dev/null
+	$(BIN)/python scripts/prose.py
 
 .PHONY: verify
 verify: $(EXTENSION) ## Compare with theory and with the papers at full length (long)
