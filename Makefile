@@ -117,8 +117,9 @@ papers: $(EXTENSION) ## Run every study's quick form, and renew docs/papers.md
 	$(BIN)/python scripts/papers.py
 
 .PHONY: schema
-schema: ## Rewrite the JSON schema of drive files
+schema: ## Rewrite the JSON schema of drive files, and the table of their keys
 	FLOATGATE_BLESS=1 cargo test -p floatgate-ssd --profile fast --test config schema
+	PYTHONPATH=scripts $(BIN)/python -m docsite --keys docs/reference/drive-files.md
 
 ##@ Ship
 

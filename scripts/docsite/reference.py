@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 
 import floatgate
 from floatgate.reproduce.runner import known
+
+
+SCHEMA = Path(__file__).resolve().parent.parent.parent / "schema" / "drive.json"
 
 
 def cli() -> str:
@@ -20,7 +25,7 @@ def cli() -> str:
     lines = [
         "# The command line",
         "",
-        "Every command has `--help`, which says what stands here.",
+        "This page lists every command with its arguments and options, as `--help` prints them.",
         "",
     ]
     for path, command in _commands(app.group("floatgate"), ["floatgate"]):
@@ -31,7 +36,7 @@ def cli() -> str:
         usage = " ".join([*path, *(_metavar(a) for a in arguments), "[OPTIONS]"])
         lines += ["```text", usage, "```", ""]
         if parameters:
-            lines += ["| parameter | what |", "|---|---|"]
+            lines += ["| parameter | meaning |", "|---|---|"]
             for parameter in parameters:
                 lines.append(f"| {_names(parameter)} | {_cell(_help(parameter))} |")
             lines.append("")
@@ -72,7 +77,7 @@ def _cell(text: str) -> str:
 
 def python() -> str:
     """Every public name of the package, with its signature and its words."""
-    lines = ["# Python", "", "What `import floatgate` offers.", ""]
+    lines = ["# Python", "", "This page lists every public name of `import floatgate`.", ""]
     for name in floatgate.__all__:
         value = getattr(floatgate, name)
         lines += _documented(f"floatgate.{name}", value)
@@ -132,17 +137,21 @@ def _google(doc: str) -> list[str]:
 
 
 def drive_files() -> str:
-    """Every key of a drive file, from its schema."""
+    """Every key of a drive file, from its schema: the text of docs/reference/drive-files.md."""
     lines = [
-        "# Drive files",
+        "# Every key of a drive file",
         "",
-        "Every key of a drive file (TOML), and so of `--set KEY=VALUE`. `floatgate config schema`",
-        "prints the same as a JSON schema, for editors.",
-        "",
-        "| key | what | default |",
-        "|---|---|---|",
+        "This table lists every key of a drive file (TOML), which is also a key of `--set KEY=VALUE`.",
+        "`make schema` generates it. `floatgate config schema` prints the same as a JSON schema, for",
+        "editors; `floatgate config show DRIVE` prints the values of a drive.",
     ]
-    for path, entry in _keys(floatgate.schema()):
+    section = None
+    for path, entry in _keys(json.loads(SCHEMA.read_text(encoding="utf-8"))):
+        head = path.partition(".")[0] if "." in path else ""
+        if head != section:
+            section = head
+            title = f"`[{head}]`" if head else "The drive as a whole"
+            lines += ["", f"## {title}", "", "| key | meaning | default |", "|---|---|---|"]
         default = f"`{entry['default']}`" if "default" in entry else ""
         lines.append(f"| `{path}` | {_cell(entry.get('description', ''))} | {_cell(default)} |")
     return "\n".join(lines) + "\n"
@@ -152,12 +161,15 @@ def _keys(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Mapp
     for key, entry in schema.get("properties", {}).items():
         if "properties" in entry:
             yield from _keys(entry, f"{path}{key}.")
-        else:
-            yield f"{path}{key}", entry
+            continue
+        yield f"{path}{key}", entry
+        for choice in entry.get("anyOf", ()):
+            yield from _keys(choice, f"{path}{key}.")
 
 
 def experiments() -> str:
-    """What `floatgate reproduce` makes."""
-    lines = ["# Published results, made again", "", "| `floatgate reproduce` | what |", "|---|---|"]
+    """The studies of `floatgate reproduce`."""
+    lines = ["# Included studies", "", "This page lists the studies that `floatgate reproduce NAME`"]
+    lines += ["repeats.", "", "| name | study |", "|---|---|"]
     lines += [f"| `{name}` | {_cell(each.title)} |" for name, each in known().items()]
     return "\n".join(lines) + "\n"
