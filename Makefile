@@ -47,7 +47,7 @@ demo: $(EXTENSION) ## Set up, reproduce AGCR (FAST 2016) in its quick form, name
 .PHONY: test
 test: $(EXTENSION) ## Run every test of the Rust crates and of the Python package
 	cargo test --workspace --profile fast
-	$(if $(REAL),cargo test -p floatgate-ssd --profile fast --test real -- --ignored)
+	$(if $(REAL),cargo test -p floatgate-ssd --profile fast --test main real:: -- --ignored)
 	$(if $(REAL),cargo test -p floatgate-workload --profile fast --lib tests::real -- --ignored)
 	$(BIN)/pytest -n auto --dist loadfile
 
@@ -69,7 +69,7 @@ lint: $(EXTENSION) ## Check format, lints, types, type stubs and English
 .PHONY: verify
 verify: $(EXTENSION) ## Compare with theory and with the papers at full length (long)
 	cargo test -p floatgate-ssd --profile release --features verify
-	cargo test -p floatgate-ftl --profile fast --test units -- --ignored
+	cargo test -p floatgate-ftl --profile fast --test main units:: -- --ignored
 	cargo test -p floatgate-live --profile fast --features verify
 	$(BIN)/pytest -m verify
 
@@ -105,7 +105,7 @@ mutants: $(BIN)/python ## Change our own code in N places, which SEED picks; wha
 
 .PHONY: golden
 golden: ## Rewrite the golden results; review the difference, say why in CHANGELOG
-	FLOATGATE_BLESS=1 cargo test -p floatgate-ssd --profile fast --test golden --test sixty
+	FLOATGATE_BLESS=1 cargo test -p floatgate-ssd --profile fast --test main -- golden:: sixty::
 
 .PHONY: screenshots
 screenshots: $(EXTENSION) ## Picture every page, narrow to wide, light and dark; renew the one in README
@@ -118,7 +118,7 @@ papers: $(EXTENSION) ## Run every study's quick form, and renew docs/papers.md
 
 .PHONY: schema
 schema: ## Rewrite the JSON schema of drive files, and the table of their keys
-	FLOATGATE_BLESS=1 cargo test -p floatgate-ssd --profile fast --test config schema
+	FLOATGATE_BLESS=1 cargo test -p floatgate-ssd --profile fast --test main config::presets::the_schema
 	PYTHONPATH=scripts $(BIN)/python -m docsite --keys docs/reference/drive-files.md
 
 ##@ Ship

@@ -105,12 +105,14 @@ def test_all_of_it_runs(tree: Path) -> None:
         if {"new", "into"} & words(step).keys():
             take(step, tree)
     # Every victim over a model of the FTL; every cost policy, and every policy, on drives.
-    cargo(tree, "test", "-p", "floatgate-ftl", "--test", "model")
-    cargo(tree, "test", "-p", "floatgate-ssd", "--test", "cost", "--test", "options")
+    cargo(tree, "test", "-p", "floatgate-ftl", "--test", "main", "model::")
     (tree / "crates/ssd/tests/extended.rs").write_text(KEY)
-    cargo(tree, "test", "-p", "floatgate-ssd", "--test", "extended")
+    with (tree / "crates/ssd/tests/main.rs").open("a") as modules:
+        modules.write("mod extended;\n")
+    modules_of = ("cost::", "options::", "extended::")
+    cargo(tree, "test", "-p", "floatgate-ssd", "--test", "main", "--", *modules_of)
     # The schema follows when it is asked to, and the tests of drive files know the key.
-    schema = ("--test", "config", "the_schema_is")
+    schema = ("--test", "main", "config::presets::the_schema_is")
     cargo(tree, "test", "-p", "floatgate-ssd", *schema, FLOATGATE_BLESS="1")
     assert '"side-by-side"' in (tree / "schema/drive.json").read_text()
 

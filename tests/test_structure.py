@@ -72,6 +72,39 @@ def test_every_crate_has_the_lints_and_facts_of_the_workspace(crates: dict[str, 
             assert manifest["package"][key] == {"workspace": True}, f"{name}: {key}"
 
 
+def included(file: Path, folder: Path) -> set[Path]:
+    """A source file and every file that its `mod` lines include; submodules lie in `folder`."""
+    found = {file}
+    line = re.compile(
+        r'(?:^#\[path = "(?P<path>.+)"\]\n)?^(?:pub(?:\(.+\))? )?mod (?P<name>\w+);', re.M
+    )
+    for module in line.finditer(file.read_text()):
+        name = module["name"]
+        places = [(folder / f"{name}.rs", folder / name), (folder / name / "mod.rs", folder / name)]
+        if module["path"]:
+            place = (file.parent / module["path"]).resolve()
+            places = [(place, place.parent)]
+        for place, inside in places:
+            if place.exists():
+                found |= included(place, inside)
+    return found
+
+
+def test_every_file_of_tests_is_compiled_into_one_of_few_binaries(crates: dict[str, Any]) -> None:
+    """`autotests = false` compiles no file by itself: one that no `mod` names tests nothing."""
+    binaries, files = 0, 0
+    for name, package in crates.items():
+        folder = Path(package["manifest_path"]).parent / "tests"
+        roots = [Path(t["src_path"]) for t in package["targets"] if "test" in t["kind"]]
+        compiled = {file for root in roots for file in included(root, root.parent)}
+        left = set(folder.rglob("*.rs")) - compiled
+        assert not left, f"{name}: no `mod` names {sorted(p.name for p in left)}"
+        binaries += len(roots)
+        files += len(compiled)
+    assert files >= 60
+    assert binaries <= 6, "each binary links every library: add a module to `main.rs` instead"
+
+
 def test_the_space_of_a_drive_asks_no_policy() -> None:
     rooms = sorted((ROOT / "crates" / "ftl" / "src" / "space").glob("*.rs"))
     assert len(rooms) >= 6

@@ -2,10 +2,7 @@
 //! makes up.
 //! For those against read disturb see `plans`.
 
-extern crate floatgate_ftl as ftl;
-
-mod support;
-
+use crate::support::{Mix, NoRefresh, Plain, SMALL, builtin, policies_of, small_config};
 use ftl::{
     Balance, Cost, Dest, Ftl, FtlView, Life, Load, Lpn, Op, OpView, Order, Placement, Plan,
     PlaneView, State, Step, StreamId, Victim, Waiting, Watch, Wear, WriteCtx,
@@ -15,7 +12,6 @@ use nand::{BlockId, DieId, Geometry, Level, PlaneId, Ppn, Shape, Source, Tag, Ve
 use policies::{BuiltinWith, PolicySet};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use support::{Mix, NoRefresh, Plain, SMALL, builtin, policies_of, small_config};
 
 type Drive = Ftl<BuiltinWith<Versions>>;
 

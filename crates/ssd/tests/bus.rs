@@ -1,8 +1,6 @@
 //! Whose turn it is on a channel: a few operations, and times by hand.
 
-mod common;
-
-use common::{class_of, drive, read, serve};
+use crate::common::{class_of, drive, read, serve};
 use floatgate_ssd::sim::Sim;
 use floatgate_ssd::{Drive, ftl_of};
 use ftl::{FtlView, Interests, Lpn, Plan, PlaneView, Role, Step, Victim, Watch};

@@ -3,10 +3,8 @@
 
 #![allow(clippy::float_cmp, reason = "what must be exact is compared exactly")]
 
-mod common;
-
-use common::{
-    class_of, close, count, drive_of, generate, number, read, serve, try_drive, warnings,
+use crate::common::{
+    self, class_of, close, count, drive_of, generate, number, read, serve, try_drive, warnings,
 };
 use floatgate_ssd::Drive;
 use kernel::Rng;

@@ -2,9 +2,7 @@
 //! policies, so a new one without an effect fails here. What counts is what a run shows: the
 //! configuration that it echoes is left aside, and rows are counted.
 
-mod common;
-
-use common::{PAGE, bytes, read, try_drive, urgent, write};
+use crate::common::{PAGE, bytes, read, try_drive, urgent, write};
 use floatgate_ssd::config::schema;
 use floatgate_ssd::{Drive, NoCache, generator, run_recorded};
 use kernel::{Dur, Rng};

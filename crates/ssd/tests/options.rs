@@ -2,9 +2,7 @@
 //! has a workload on which its values are told apart by what the drive did. What exactly a value
 //! makes a policy choose is in the policy's own tests, and in `choices.rs`.
 
-mod common;
-
-use common::{PAGE, bytes, drive, urgent};
+use crate::common::{PAGE, bytes, drive, urgent};
 use floatgate_ssd::record::{Sink, Table};
 use floatgate_ssd::{Drive, NoCache, generator, run_recorded};
 use kernel::{Dur, Rng};

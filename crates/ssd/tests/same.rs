@@ -1,9 +1,7 @@
 //! Unchanged? Correct? Equal inputs give equal results bit for bit, whatever runs beside them; and
 //! what is read is what was written, with every mechanism of the drive at work.
 
-mod common;
-
-use common::{Class, class_of, count, drive, generate, urgent, without_timing};
+use crate::common::{self, Class, class_of, count, drive, generate, urgent, without_timing};
 use floatgate_ssd::sim::{Sim, Turn};
 use floatgate_ssd::{Drive, ftl_of, generator, precondition};
 use ftl::{Cost, FtlView, Interests, Lpn, Policies, Watch, WriteCtx};

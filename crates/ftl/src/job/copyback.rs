@@ -36,7 +36,12 @@ impl<K: Kit> Ftl<K> {
     #[cold]
     pub(super) fn stays(&mut self, id: JobId, from: Ppn, slots: u32) {
         let Some(copyback) = &self.jobs.copyback else { return };
-        let allowed = copyback.times[from] < copyback.limit && slots == self.space.unit();
+        let whole = copyback.times[from] < copyback.limit && slots == self.space.unit();
+        // The plane has lent its last block, as what the victim before left fits the open one. It comes
+        // back when that is programmed, so nothing goes ahead of it.
+        let job = self.jobs.get(id);
+        let behind = job.load.owes() && self.space.free_blocks(job.plane) == 0;
+        let allowed = whole && !behind;
         let job = self.jobs.get_mut(id);
         job.stays = allowed && matches!(job.task, Task::Collect(_));
         if job.stays {

@@ -152,6 +152,8 @@ pub(crate) struct Feeder {
     closed: Vec<ClosedLoop>,
     /// Some closed loop may ask.
     closed_due: bool,
+    /// The workload has no more requests than those of closed loops.
+    ended: bool,
     /// The closed loops go on, although all else was pushed.
     closing: bool,
     /// Queues of flows, in the place of all this.
@@ -175,6 +177,7 @@ impl Feeder {
             backlog: open.then(|| Box::new(Backlog::new())),
             closed: Vec::new(),
             closed_due: false,
+            ended: false,
             closing: false,
             arbiter: None,
         }
@@ -242,10 +245,12 @@ impl Feeder {
         self.due = false;
         sim.wake_at(None);
         let Some(next) = self.inbox.peek(source)? else {
-            if self.closed.is_empty() {
-                sim.close();
-            } else {
-                (self.closing, self.closed_due) = (true, true);
+            if !std::mem::replace(&mut self.ended, true) {
+                if self.closed.is_empty() {
+                    sim.close();
+                } else {
+                    (self.closing, self.closed_due) = (true, true);
+                }
             }
             return Ok(());
         };
@@ -378,7 +383,7 @@ impl Feeder {
             while self.due && self.places > 0 {
                 let Some(request) = self.inbox.peek(source)? else {
                     self.due = false;
-                    return Ok(());
+                    break;
                 };
                 self.inbox.take();
                 self.push_open(sim, &request);
@@ -391,12 +396,16 @@ impl Feeder {
                 }
                 self.post_arrival(sim, source)?;
             }
+            if self.closed_due {
+                // The drive answered at once, or nothing but the closed loops is left.
+                continue;
+            }
             let waits = self.mode == HostMode::ThinkTime && self.places > 0 && !self.due;
             if !waits || sim.wakes_at().is_some() {
                 return Ok(());
             }
             self.post_arrival(sim, source)?;
-            if !self.due {
+            if !self.due && !self.closed_due {
                 return Ok(());
             }
         }

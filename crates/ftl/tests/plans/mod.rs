@@ -1,14 +1,10 @@
 //! What the schemes against read disturb plan, and what becomes of the steps of a plan: by hand, on one
 //! plane of ten blocks of six pages. That data survives their plans is in `disturb.rs`.
 
-extern crate floatgate_ftl as ftl;
-
 mod schemes;
 mod steps;
 
-#[path = "../support/mod.rs"]
-mod support;
-
+use crate::support::{Mix, Plain, Traditional, policies_of};
 use ftl::{
     Action, Config, Dest, FreePick, Ftl, FtlView, GcMarks, Hold, Interests, Lpn, Pages, Plan, Pool,
     ReadDisturb, Role, State, Step, StreamId, StreamSpec, Watch,
@@ -18,7 +14,6 @@ use nand::{BlockId, Geometry, Layout, Layouts, Mode, Shape, Source, Tag};
 use policies::{PolicySet, ReadDisturbPolicy};
 use serde_json::{Value, json};
 use std::ops::Range;
-use support::{Mix, Plain, Traditional, policies_of};
 
 const REGULAR: Role = Role::REGULAR;
 const MONITOR: Role = Role(1);

@@ -1,17 +1,16 @@
 //! Four policies that exist to be thrown away: each leans on a mechanism that a family of techniques
 //! needs, and each, alone and with the others, must leave the plain map's answers as they are.
 
-extern crate floatgate_ftl as ftl;
-
 mod halved;
 mod partly;
 mod rewriter;
 mod squeezed;
 mod twice;
 
-#[path = "../support/mod.rs"]
-mod support;
-
+use crate::support::{
+    Fault, Mix, Needs, NoRefresh, Plain, Scenario, Seen, Traditional, policies_of, policies_over,
+    run, sweep,
+};
 use ftl::{Coding, Cost, Ftl, Pool, ReadDisturb, State, StreamId, Watch};
 use halved::Halved;
 use kernel::Idx;
@@ -22,10 +21,6 @@ use rewriter::Rewriter;
 use squeezed::Squeezed;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use support::{
-    Fault, Mix, Needs, NoRefresh, Plain, Scenario, Seen, Traditional, policies_of, policies_over,
-    run, sweep,
-};
 use twice::Twice;
 
 /// What the policies say they did, summed over all seeds.
