@@ -385,10 +385,6 @@ def commands_in(document: str) -> list[str]:
 
 
 def test_the_commands_of_the_readme_work(floatgate: Floatgate, tmp_path: Path) -> None:
-    files = re.findall(r"```toml\n(# (\S+)\n.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert files
-    for text, name in files:
-        (tmp_path / name).write_text(text)
     commands = commands_in("README.md")
     assert len(commands) >= 5
     for command in commands:

@@ -14,7 +14,6 @@ import click
 import floatgate
 from floatgate.reproduce.runner import known
 
-
 SCHEMA = Path(__file__).resolve().parent.parent.parent / "schema" / "drive.json"
 
 
@@ -141,9 +140,9 @@ def drive_files() -> str:
     lines = [
         "# Every key of a drive file",
         "",
-        "This table lists every key of a drive file (TOML), which is also a key of `--set KEY=VALUE`.",
-        "`make schema` generates it. `floatgate config schema` prints the same as a JSON schema, for",
-        "editors; `floatgate config show DRIVE` prints the values of a drive.",
+        "This page lists every key of a drive file (TOML), and so of `--set KEY=VALUE`. It is made",
+        "by `make schema`. `floatgate config schema` prints it as a JSON schema, for editors.",
+        "`floatgate config show DRIVE` prints the values of a drive.",
     ]
     section = None
     for path, entry in _keys(json.loads(SCHEMA.read_text(encoding="utf-8"))):
@@ -169,7 +168,11 @@ def _keys(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Mapp
 
 def experiments() -> str:
     """The studies of `floatgate reproduce`."""
-    lines = ["# Included studies", "", "This page lists the studies that `floatgate reproduce NAME`"]
+    lines = [
+        "# Included studies",
+        "",
+        "This page lists the studies that `floatgate reproduce NAME`",
+    ]
     lines += ["repeats.", "", "| name | study |", "|---|---|"]
     lines += [f"| `{name}` | {_cell(each.title)} |" for name, each in known().items()]
     return "\n".join(lines) + "\n"

@@ -375,7 +375,7 @@ ERRORS: Mapping[str, Mistake] = {
     "trace::format": Mistake(
         "The lines of a file look like none of the formats of traces that are known.",
         "Name the format (--format), or for a table of your own its columns (--columns): "
-        "docs/traces.md has all of them.",
+        "docs/reference/trace-formats.md describes each.",
     ),
     "trace::record": Mistake(
         "A line or record of a trace is not of its format.",
@@ -399,7 +399,7 @@ ERRORS: Mapping[str, Mistake] = {
     ),
     "policy::failed": Mistake(
         "A policy written in Python raised an error, or gave an answer that it may not give.",
-        "The traceback above the message shows its line; docs/policies-in-python.md says what may "
+        "The traceback above the message shows its line; docs/extending.md says what may "
         "be answered.",
     ),
 }
