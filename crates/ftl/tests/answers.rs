@@ -372,7 +372,7 @@ impl Cost for Levelled {
     }
 }
 
-/// Levels are packed, four to a byte.
+/// Levels are packed, several to a byte.
 #[test]
 fn levels_of_neighbours_do_not_touch() {
     let set = PolicySet::resolve(&[], None).expect("the default policies");
@@ -381,7 +381,7 @@ fn levels_of_neighbours_do_not_touch() {
     let mut decide = |slot: u32, level: Level| {
         let w = WriteCtx {
             now: Time::ZERO,
-            lpn: Lpn::from_u32(level as u32),
+            lpn: Lpn::from_u32(Level::ALL.iter().position(|l| *l == level).unwrap() as u32),
             die: DieId::from_u32(0),
             tag: Tag::of(Source::Host),
             stored: None,

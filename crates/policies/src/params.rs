@@ -1,6 +1,5 @@
 //! Parameters of policies: declared once, checked once.
 
-use crate::info::Family;
 use kernel::{Dur, nearest};
 use serde_json::{Map, Value};
 
@@ -66,7 +65,7 @@ pub struct Params(Map<String, Value>);
 impl Params {
     /// Checks what was given against the declarations and fills in the defaults.
     pub(crate) fn check(
-        family: Family,
+        family: &str,
         policy: &str,
         declared: &[ParamInfo],
         given: &Map<String, Value>,
@@ -74,7 +73,7 @@ impl Params {
     ) -> Self {
         let mut error = |key: &str, message: String, suggestion: Option<String>| {
             errors.push(PolicyError {
-                family: family.name().to_owned(),
+                family: family.to_owned(),
                 name: policy.to_owned(),
                 key: Some(key.to_owned()),
                 message,

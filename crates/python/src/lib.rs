@@ -14,6 +14,7 @@ mod convert;
 mod describe;
 mod error;
 mod files;
+mod finder;
 mod forward;
 mod known;
 mod ldpc;
@@ -23,7 +24,6 @@ mod located;
 mod memory;
 mod open;
 mod outside;
-mod parquet;
 mod physics;
 mod policy;
 mod stopwatch;
@@ -130,6 +130,12 @@ mod _core {
     #[pyfunction]
     fn policies() -> String {
         lists::policies().to_string()
+    }
+
+    /// The lists of names by which results count, as JSON.
+    #[pyfunction]
+    fn accounts() -> String {
+        lists::accounts().to_string()
     }
 
     /// The catalogue of traces, and which of them lie in or below `folders`, as JSON.

@@ -20,8 +20,12 @@ use ssd::{Drive, Layers, RunError};
 
 use crate::error::{self, InputError, WorkloadError, code, of_drive, of_run, of_trace};
 use crate::files;
-use crate::outside::{Finder, Outside};
-use crate::parquet::{self, Opener};
+use crate::finder::Finder;
+use crate::outside::Outside;
+
+pub(crate) mod parquet;
+
+use parquet::Opener;
 
 /// A whole number that an argument says.
 pub(crate) struct Whole(u64);

@@ -1,12 +1,13 @@
 //! One run: a resolved drive, a workload, and out comes a report.
 
-use crate::config::{Age, Drive, Fill, Foreground, HostMode, Pace, before_run};
+use crate::config::{Age, Drive, Fill, Foreground, HostMode, Load, Pace, before_run, capacity};
 use crate::host::Tenants;
 use crate::precondition::{Checkpoints, Preconditioned, Standing, precondition, resumably};
+use crate::progress::{Interrupted, Progress, Stage};
 use crate::record::Sink;
-use crate::result::{Report, report};
-use crate::sim::{Interrupted, Progress, Session, Sim, Stage};
-use crate::years::Load;
+use crate::result::{Report, pages_in_use, report};
+use crate::session::Session;
+use crate::sim::Sim;
 use ftl::{
     Config, Cost, Ftl, Future, GcMarks, Kit, LevelTimes, Life, PageChoice, Policies, Throttle,
     Watch, Wear,
@@ -120,11 +121,6 @@ fn generator_within(
     Ok(Box::new(generator.with_span(largest, drive.seed)?))
 }
 
-/// The bytes that a drive exports.
-pub fn capacity(drive: &Drive) -> Bytes {
-    Bytes::new(u64::from(drive.logical_pages) * drive.geometry.page_size().get())
-}
-
 /// The FTL of a drive, empty.
 pub fn ftl_of<K: Kit>(drive: &Drive, policies: Policies<K>) -> Ftl<K> {
     let config = Config {
@@ -181,7 +177,8 @@ pub fn run_recorded(
         return Err(RunError::Stopped);
     }
     let mut arbiter = drive.policies.arbiter();
-    let tenants = Tenants::of(&drive.host, workload.about(), arbiter.merges())?;
+    let tenants = Tenants::of(&drive.host, workload.about(), arbiter.merges())
+        .map_err(RunError::Generator)?;
     let Flows { open, closed } = tenants.heard(workload.flows()?);
     let mut source = Observed { inner: open, alignment: Alignment::new() };
     let mut sim = Sim::new(drive, ftl);
@@ -343,10 +340,10 @@ impl Told {
         };
         Self {
             levels: LevelTimes {
-                program: drive.timing.program.each_ref().map(mean),
-                read: drive.timing.read.each_ref().map(mean),
+                program: drive.timing.program.map(mean),
+                read: drive.timing.read.map(mean),
             },
-            program: drive.timing.program[nand::Level::Medium as usize],
+            program: drive.timing.program[nand::Level::Medium],
             life: life_of(drive),
         }
     }
@@ -428,11 +425,6 @@ fn closed_if_untimed(drive: &Drive, about: &About) -> Drive {
         drive.host.mode = HostMode::QueueDepth;
     }
     drive
-}
-
-/// Programmed pages in all blocks.
-pub(crate) fn pages_in_use<K: Kit>(ftl: &Ftl<K>) -> u64 {
-    ftl.geometry().block_ids().map(|b| u64::from(ftl.array().next_page(b))).sum()
 }
 
 /// Preconditions an empty drive, or finds it preconditioned.

@@ -96,6 +96,6 @@ fn reprogramming_has_no_turn_to_pass_on() {
     let script = vec![read(0, 1), read(2_295_000, 1), read(2_296_000, 2), read(2_322_000, 18)];
     let list = List::new("list", script).expect("it is in order");
     sim.run(&mut *list.open().expect("a list opens"), None, &mut |_| true).expect("it ends");
-    assert_eq!(sim.ftl().counts().reprogrammed_pages, 2);
+    assert_eq!(sim.ftl().counts().reprogrammed_pages.total(), 2);
     assert_eq!(sim.stats().end_ns, 2_357_000);
 }

@@ -360,7 +360,7 @@ fn a_loss_of_power_finds_what_was_told_while_programs_are_interrupted() {
     // Every page is written once, in an order of its own, and others are read meanwhile.
     let (mut told, mut cuts, mut step) = (Vec::new(), 0, 0);
     let interrupted =
-        |sim: &Sim<BuiltinWith<Versions>>| sim.device_stats().suspends.program.iter().sum::<u64>();
+        |sim: &Sim<BuiltinWith<Versions>>| sim.device_stats().suspends.program.total();
     let mut seen = 0;
     while cuts < 1_500 {
         step += 1;

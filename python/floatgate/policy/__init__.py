@@ -117,8 +117,7 @@ class Policy:
     channel `d % drive.channels`. A page is what one map entry covers: a physical page, or one of
     `drive.units_per_page` parts of it. One command programs `drive.units_per_program` pages. Times
     are simulated, in ns from the beginning of the run, and 0 while the drive is preconditioned.
-    Levels are `high`, `medium` and `low`; sources `host`, `gc`, `wear`, `refresh`, `rewrite` and
-    `map`.
+    Levels and sources have the names that results use; `docs/results.md` lists them.
 
     >>> class Counting(Policy):
     ...     def __init__(self) -> None:

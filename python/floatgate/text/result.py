@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from floatgate.result.answers import FEW, amplification, answer, called
+from floatgate.result.answers import FEW, amplification, answer
 from floatgate.result.run import Result
-from floatgate.result.values import OPERATIONS, SOURCES, data, delays, slowest
+from floatgate.result.values import OPERATIONS, called, data, delays, slowest
 from floatgate.text import explained
 from floatgate.words import (
     BOLD,
@@ -182,7 +182,9 @@ def _flash(result: Result, style: Style) -> str:
     flash = result.flash
     kinds = [k for k in ("read", "program", "reprogram") if flash[k].total or k != "reprogram"]
     kinds.append("erase")
-    sources = [s for s in SOURCES if s in ("host", "gc") or any(flash[k][s] for k in kinds)]
+    often = ("host", "gc")
+    sources = [s for s in flash.program if s in often or any(flash[k][s] for k in kinds)]
+    sources.remove("total")
     body = ""
     for form in (number, short):
         rows = [["", *sources, "total"]]

@@ -24,7 +24,7 @@ use crate::info::{Family, PolicyInfo};
 use crate::params::{Kind, ParamInfo, Params};
 use ftl::{Access, AccessKind, Cost, FtlView, Interests, LevelTimes, Lpn, Queues, Watch, WriteCtx};
 use kernel::IndexVec;
-use nand::{DieId, Geometry, Level, Source};
+use nand::{DieId, Each, Geometry, Level, Source};
 
 /// The entry in the list.
 pub const INFO: PolicyInfo = PolicyInfo {
@@ -125,8 +125,8 @@ pub struct Expected {
     /// As a fraction.
     rewrite_gain: f64,
     /// In ns.
-    program: [f64; 3],
-    read: [f64; 3],
+    program: Each<Level, f64>,
+    read: Each<Level, f64>,
     pages: IndexVec<Lpn, Life>,
     chances: [[Chance; READS]; KINDS],
     /// Reads to be expected in each state; brought up to date now and then.
@@ -137,7 +137,7 @@ pub struct Expected {
     /// Reads by which a copy is moved on, to be expected of each.
     moves: f64,
     queue: Rewrites,
-    levels: [u64; 3],
+    levels: Each<Level, u64>,
 }
 
 /// Accesses between two updates of the expectations.
@@ -148,8 +148,8 @@ pub(crate) fn new(params: &Params) -> Expected {
         form: if params.word("bits") == "3" { NARROW } else { WHOLE },
         initial: super::level_of(params.word("initial-level")),
         rewrite_gain: params.int("rewrite-gain") as f64 / 100.0,
-        program: [0.0; 3],
-        read: [0.0; 3],
+        program: Each::default(),
+        read: Each::default(),
         pages: IndexVec::filled(Life::default(), 0),
         chances: [[Chance::default(); READS]; KINDS],
         reads: [[0.0; READS]; KINDS],
@@ -157,7 +157,7 @@ pub(crate) fn new(params: &Params) -> Expected {
         copies: [0; 2],
         moves: 0.0,
         queue: Rewrites::default(),
-        levels: [0; 3],
+        levels: Each::default(),
     };
     new.update();
     new
@@ -218,8 +218,7 @@ impl Watch for Expected {
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {
-        let [high, medium, low] = self.levels.map(|n| n as f64);
-        let mut all = vec![("high_writes", high), ("medium_writes", medium), ("low_writes", low)];
+        let mut all = super::written(&self.levels);
         all.extend(self.queue.counters());
         all
     }
@@ -243,7 +242,7 @@ impl Cost for Expected {
         self.count_copy(w.tag.source != Source::Host);
         let reads = self.reads_of(self.pages[w.lpn]) + self.moves;
         let waiting = 1.0 + f64::from(w.waiting_die);
-        let total = |l: Level| self.program[l as usize] * waiting + self.read[l as usize] * reads;
+        let total = |l: Level| self.program[l] * waiting + self.read[l] * reads;
         let level = match w.tag.source {
             Source::Rewrite => Level::High,
             _ => Level::ALL
@@ -251,7 +250,7 @@ impl Cost for Expected {
                 .min_by(|a, b| total(*a).total_cmp(&total(*b)))
                 .expect("three levels"),
         };
-        self.levels[level as usize] += 1;
+        self.levels[level] += 1;
         level
     }
 
@@ -278,9 +277,9 @@ impl Cost for Expected {
                 self.visit(next);
                 self.pages[access.lpn] = next;
                 let Some(stored) = stored.filter(|level| *level != Level::High) else { return };
-                let (slow, quick) = (self.read[stored as usize], self.read[Level::High as usize]);
+                let (slow, quick) = (self.read[stored], self.read[Level::High]);
                 let saved = self.reads_of(next) * (slow - quick);
-                let own = slow + self.program[Level::High as usize];
+                let own = slow + self.program[Level::High];
                 if saved > own * self.rewrite_gain {
                     self.queue.ask(access.lpn);
                 }
@@ -376,11 +375,14 @@ mod tests {
         let level_after = |moved: bool| {
             let mut policy = new(set.get(Family::Cost).1);
             policy.pages = IndexVec::filled(Life::new(3, 0), 1);
-            let us = |n: [u64; 3]| n.map(kernel::Dur::us);
-            policy.learn_times(&LevelTimes {
-                program: us([800, 600, 450]),
-                read: us([70, 170, 310]),
-            });
+            let us = |high, medium, low| {
+                Each::from_fn(|level| match level {
+                    Level::High => kernel::Dur::us(high),
+                    Level::Medium => kernel::Dur::us(medium),
+                    Level::Low => kernel::Dur::us(low),
+                })
+            };
+            policy.learn_times(&LevelTimes { program: us(800, 600, 450), read: us(70, 170, 310) });
             // A life that had one read has one again.
             policy.reads[3][0] = 1.0;
             let mut write = |source| {

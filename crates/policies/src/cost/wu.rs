@@ -84,7 +84,7 @@ impl Cost for Wu {
     }
 
     fn learn_times(&mut self, times: &LevelTimes) {
-        self.program = times.program[Level::High as usize];
+        self.program = times.program[Level::High];
     }
 
     fn level(&mut self, w: &WriteCtx) -> Level {

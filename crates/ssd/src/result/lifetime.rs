@@ -5,17 +5,15 @@
 //! Terms are those of JESD218: TBW in bytes of 10^12 to the terabyte, drive writes per day, UBER,
 //! retention at the end of the rated cycles.
 
-use super::sections::of_sources;
+use super::sections::named;
 use super::steady::{Steadiness, Verdict};
-use crate::config::{Drive, HostMode, Recovery};
+use crate::config::{Drive, HostMode, Recovery, Years, capacity};
 use crate::device::{CellCounts, DeviceStats, effective, steps};
-use crate::run::capacity;
-use crate::sim::{Sim, Stats};
-use crate::years::Years;
+use crate::sim::{self, Sim, Stats};
 use ftl::{Cost, Counts, Ftl, Kit};
 use kernel::IndexVec;
 use nand::physics::{Cell, Codeword, YEAR_SECONDS, drive_writes_per_day, programmable_bytes};
-use nand::{BlockId, Level};
+use nand::{BlockId, Level, Source};
 use serde_json::{Map, Value, json};
 
 const HOUR: f64 = 3600.0;
@@ -52,13 +50,13 @@ impl Cells {
         let r = &drive.reliability;
         let (code, corrected) = r.code();
         let volts = steps(drive);
-        let all: u64 = stats.program_by_level.iter().sum();
+        let all = stats.program_by_level.total();
         let written = if all == 0 {
-            vec![(volts[initial as usize], 1.0)]
+            vec![(volts[initial], 1.0)]
         } else {
             let share = |n: u64| n as f64 / all as f64;
-            let levels = volts.into_iter().zip(stats.program_by_level.map(share));
-            levels.filter(|(_, share)| *share > 0.0).collect()
+            let levels = stats.program_by_level.iter().filter(|(_, n)| **n > 0);
+            levels.map(|(level, n)| (volts[level], share(*n))).collect()
         };
         Self {
             cell: r.cell(&drive.geometry),
@@ -117,7 +115,7 @@ pub(crate) fn lifetime<K: Kit>(
         modelled.map(|_| Cells::of(drive, sim.ftl().policies.cost.initial(), sim.device_stats()));
     let rated = f64::from(r.endurance);
     let seconds = sim.now().as_secs_f64();
-    let written = stats.classes[1].bytes as f64;
+    let written = stats.classes[sim::Class::Write].bytes as f64;
     let programmed = counts.program.total() as f64 * drive.geometry.page_size().get() as f64;
     let waf = (written > 0.0).then(|| programmed / written);
     let all = All::of(drive, written);
@@ -341,13 +339,13 @@ fn simulated<K: Kit>(
         "expected_uncorrectable_codewords": null,
         "bits_read": null,
         "uber": null,
-        "host_bytes_written": stats.classes[1].bytes,
+        "host_bytes_written": stats.classes[sim::Class::Write].bytes,
     });
     if let Some(reads) = reads {
         let pages: u64 = reads.read_by_step.iter().sum();
         let bits = pages as f64 * drive.geometry.page_size().get() as f64 * 8.0;
-        let mut uncorrectable = of_sources(|s| reads.uncorrectable[s as usize]);
-        uncorrectable.insert("total".into(), reads.uncorrectable.iter().sum::<u64>().into());
+        let mut uncorrectable = named(|source: Source| reads.uncorrectable[source]);
+        uncorrectable.insert("total".into(), reads.uncorrectable.total().into());
         let by_cells = [
             ("effective_cycles", json!({ "mean": effective_mean, "max": effective_most })),
             ("rest_hours", rest_hours(sim).into()),
@@ -422,7 +420,7 @@ pub(crate) fn warn<K: Kit>(
             ),
         );
     }
-    let lost: u64 = counts.uncorrectable.iter().sum();
+    let lost: u64 = counts.uncorrectable.total();
     if lost > 0 {
         put(
             "uncorrectable",
@@ -431,7 +429,7 @@ pub(crate) fn warn<K: Kit>(
     }
     let most = sim.ftl().array().wear().as_slice().iter().max().copied().unwrap_or(0);
     let used = (f64::from(r.initial_cycles) + f64::from(most) * 1e-3) / f64::from(r.endurance);
-    if stats.classes[1].requests > 0 && used < 0.01 {
+    if stats.classes[sim::Class::Write].requests > 0 && used < 0.01 {
         put(
             "endurance-far",
             format!(

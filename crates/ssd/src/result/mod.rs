@@ -13,10 +13,9 @@ use crate::config::{Drive, Word};
 use crate::device::Cells;
 use crate::host::ClassStats;
 use crate::precondition::Preconditioned;
-use crate::run::pages_in_use;
 use crate::sim::{Class, Sim, Stats, WaitStats};
 use energy::EnergyUse;
-use ftl::{Counts, Kit};
+use ftl::{Counts, Ftl, Kit};
 use kernel::{Histogram, TimeSum};
 use lifetime::lifetime;
 use sections::{buffer, capacity_of, end, flash, host, policies_of, spread, work_left};
@@ -86,11 +85,11 @@ pub(crate) fn report<K: Kit>(
     let asked = drive.years.as_ref().map_or(drive, |years| &years.whole);
     let end_ns = sim.end().as_ns();
     let page_bytes = drive.geometry.page_size().get();
-    let written = stats.classes[Class::Write as usize].bytes;
+    let written = stats.classes[Class::Write].bytes;
     let programs = counts.program.total();
     let reads = sim.cells().map(Cells::counts);
     let energy = EnergyUse::of(drive, &counts, sim.device_stats(), reads, sim.now().as_secs_f64());
-    let host_bytes = stats.classes[Class::Read as usize].bytes + written;
+    let host_bytes = stats.classes[Class::Read].bytes + written;
     let ratio = |n: u64, d: u64| if d == 0 { Value::Null } else { json!(n as f64 / d as f64) };
     let mut value = json!({
         "schema": "floatgate.run/2",
@@ -200,13 +199,13 @@ fn check<K: Kit>(
         let used = used_before + programs;
         law(!plain || used == pages_in_use(ftl) + erased, "pages programmed = in use + erased");
     }
-    let latencies: TimeSum = stats.classes.iter().map(|c| c.latency.sum()).sum();
-    let parts: TimeSum = stats.classes.iter().map(|c| c.delays.all().total()).sum();
+    let latencies: TimeSum = stats.classes.values().map(|c| c.latency.sum()).sum();
+    let parts: TimeSum = stats.classes.values().map(|c| c.delays.all().total()).sum();
     law(latencies == parts, "the parts of latency add up");
-    let same = stats.classes.iter().all(|c| c.delays.since(0) == c.delays.all());
+    let same = stats.classes.values().all(|c| c.delays.since(0) == c.delays.all());
     law(same, "delays by latency make up the whole");
-    for (at, whole) in stats.classes.iter().enumerate().filter(|_| !stats.flows.is_empty()) {
-        let flows = || stats.flows.iter().map(|flow| &flow[at]);
+    for (class, whole) in stats.classes.iter().filter(|_| !stats.flows.is_empty()) {
+        let flows = || stats.flows.iter().map(|flow| &flow[class]);
         let mut latency = Histogram::default();
         flows().for_each(|f| latency.merge(&f.latency));
         let [requests, bytes] = [|f: &ClassStats| f.requests, |f: &ClassStats| f.bytes]
@@ -233,4 +232,9 @@ fn check<K: Kit>(
         "little_law_error": little,
         "passed": (!ended).then_some(true),
     })
+}
+
+/// Programmed pages in all blocks.
+pub(crate) fn pages_in_use<K: Kit>(ftl: &Ftl<K>) -> u64 {
+    ftl.geometry().block_ids().map(|b| u64::from(ftl.array().next_page(b))).sum()
 }

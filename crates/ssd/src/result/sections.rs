@@ -1,13 +1,12 @@
 //! The parts of a result that only divide what was counted, and what each policy did.
 
-use crate::config::{Drive, Pace};
-use crate::device::{Cells, SUSPEND};
+use crate::config::{Drive, Pace, capacity};
+use crate::device::Cells;
 use crate::host::{ClassStats, Delays, begin_of_cell};
-use crate::run::capacity;
 use crate::sim::{Class, DeviceStats, Sim, Stats, WaitStats, WorkLeft};
 use ftl::{Cost, Counts, Ftl, Kit, ReadDisturb, State, Throttle};
-use kernel::{Histogram, TimeSum};
-use nand::{BySource, Level, Mode, Source};
+use kernel::Histogram;
+use nand::{Cause, Each, Key, Level, Mode, Part, Source, reserved};
 use policies::Family;
 use serde_json::{Map, Value, json};
 use workload::Flow;
@@ -53,7 +52,7 @@ pub(super) fn work_left(left: WorkLeft) -> Value {
 pub(super) fn host(stats: &Stats, flows: &[Flow]) -> Value {
     let mut all = classes(&stats.classes);
     all["high"] = stats.urgent.as_deref().map_or(Value::Null, classes);
-    let of = |(flow, counts): (&Flow, &[ClassStats; 4])| {
+    let of = |(flow, counts): (&Flow, &Each<Class, ClassStats>)| {
         let mut value = classes(counts);
         value["weight"] = flow.weight.into();
         value["queue_depth"] = flow.depth.into();
@@ -66,15 +65,12 @@ pub(super) fn host(stats: &Stats, flows: &[Flow]) -> Value {
 }
 
 /// Requests by what they do, and all of them.
-fn classes(classes: &[ClassStats; 4]) -> Value {
-    let by_name = Class::ALL.map(|c| {
-        let of = &classes[c as usize];
-        (c.name().to_owned(), class(&[of], of.bytes))
-    });
+fn classes(classes: &Each<Class, ClassStats>) -> Value {
+    let mut all = named(|c: Class| class(&[&classes[c]], classes[c].bytes));
     // Trims have addresses and carry no data: their bytes are none of the drive's throughput.
-    let data = classes[Class::Read as usize].bytes + classes[Class::Write as usize].bytes;
-    let all = ("all".to_owned(), class(&classes.each_ref(), data));
-    by_name.into_iter().chain([all]).collect()
+    let data = classes[Class::Read].bytes + classes[Class::Write].bytes;
+    all.insert("all".to_owned(), class(&classes.values().collect::<Vec<_>>(), data));
+    all.into()
 }
 
 /// Requests of some classes together, and their bytes.
@@ -101,22 +97,16 @@ fn class(of: &[&ClassStats], bytes: u64) -> Value {
 
 /// The mean delay of a request, by cause.
 fn means(delays: &Delays) -> Value {
-    let n = delays.requests;
-    let mean = |sum: TimeSum| sum.mean_ns(n);
-    let waits = |s: Source| mean(delays.queue[s as usize]);
-    let queue = of_sources(|s| if s == SUSPEND { 0.0 } else { waits(s) });
-    json!({
-        "throttle": mean(delays.throttle),
-        "queue": queue,
-        "bus": mean(delays.bus),
-        "array": mean(delays.array),
-        "ecc": mean(delays.ecc),
-        "buffer": mean(delays.buffer),
-        "link": mean(delays.link),
-        "controller": mean(delays.controller),
-        "suspend": waits(SUSPEND),
-        "map": 0.0,
-    })
+    let parts = delays.parts.map(|sum| sum.mean_ns(delays.requests));
+    let mut means = Map::new();
+    for (name, mean) in named(|cause: Cause| parts.causes[cause]) {
+        let before_queue = name == Part::BEFORE_QUEUE.name();
+        means.insert(name, mean);
+        if before_queue {
+            means.insert("queue".to_owned(), named(|source: Source| parts.queue[source]).into());
+        }
+    }
+    means.into()
 }
 
 fn latency(h: &Histogram) -> Value {
@@ -127,27 +117,23 @@ fn latency(h: &Histogram) -> Value {
     })
 }
 
-/// Sources that `floatgate.run/2` has a place for and that no drive has yet: moves out of an SLC
-/// cache, and parity.
-const TO_COME: [&str; 2] = ["fold", "parity"];
-
-/// A value of each source, by name.
-pub(super) fn of_sources<T: Into<Value> + Default>(
-    value: impl Fn(Source) -> T,
+/// A value of each key, by name; nothing for names that results have a place for and nobody has yet.
+pub(super) fn named<K: Key, T: Into<Value> + Default>(
+    value: impl Fn(K) -> T,
 ) -> Map<String, Value> {
-    let known = Source::ALL.into_iter().map(|s| (s.name(), value(s)));
-    let to_come = TO_COME.into_iter().map(|name| (name, T::default()));
+    let known = K::ALL.iter().map(|key| (key.name(), value(*key)));
+    let to_come = reserved::<K>().map(|name| (name, T::default()));
     known.chain(to_come).map(|(name, value)| (name.to_owned(), value.into())).collect()
 }
 
-fn by_source(counts: &BySource<u64>) -> Value {
-    let mut map = of_sources(|s| counts[s]);
+fn by_source(counts: &Each<Source, u64>) -> Value {
+    let mut map = named(|source: Source| counts[source]);
     map.insert("total".into(), counts.total().into());
     map.into()
 }
 
-fn by_level(counts: &[u64; 3]) -> Value {
-    Level::ALL.into_iter().map(|l| (l.name().to_owned(), json!(counts[l as usize]))).collect()
+fn by_level(counts: &Each<Level, u64>) -> Value {
+    named(|level: Level| counts[level]).into()
 }
 
 pub(super) fn flash(
@@ -161,16 +147,13 @@ pub(super) fn flash(
     let per_page = u64::from(drive.geometry.units().per_page);
     let paced = drive.ftl.gc.pace == Pace::PerWrite;
     let demand = &counts.gc_erase_by_demand;
+    // Collection is never what makes collection necessary.
+    let who = demand.iter().filter(|(source, _)| *source != Source::Gc);
     let mut demands: Map<String, Value> =
-        [Source::Host, Source::Wear, Source::Refresh, Source::Rewrite, Source::Map]
-            .into_iter()
-            .map(|s| (s.name().to_owned(), demand[s].into()))
-            .collect();
+        who.map(|(source, erases)| (source.name().to_owned(), (*erases).into())).collect();
     demands.insert("total".into(), demand.total().into());
-    let mut reprogram = BySource::default();
-    reprogram[Source::Refresh] = counts.reprogrammed_pages;
     let page = |class: Class| {
-        let p = stats.pages[class as usize];
+        let p = stats.pages[class];
         json!({ "mean": p.latency.mean_ns(p.count) })
     };
     json!({
@@ -178,7 +161,7 @@ pub(super) fn flash(
         "program": by_source(&counts.program),
         "padding": by_source(&counts.padding),
         "erase": by_source(&counts.erase),
-        "reprogram": by_source(&reprogram),
+        "reprogram": by_source(&counts.reprogrammed_pages),
         "gc_erase_by_demand": demands,
         "page_latency_ns": { "read": page(Class::Read), "write": page(Class::Write) },
         "unmapped_reads": stats.unmapped_reads,
@@ -192,13 +175,13 @@ pub(super) fn flash(
         "space_wait_max_ns": paced.then_some(waits.space_longest),
         "gc_wait_max_ns": waits.gc_longest,
         "suspends": drive.suspend.map(|_| json!({
-            "program": by_source(&BySource(device.suspends.program)),
-            "erase": by_source(&BySource(device.suspends.erase)),
+            "program": by_source(&device.suspends.program),
+            "erase": by_source(&device.suspends.erase),
         })),
         "copybacks": drive.ftl.copyback.map(|_| {
-            by_source(&BySource(device.stayed.map(|pages| pages * per_page)))
+            by_source(&device.stayed.map(|pages| pages * per_page))
         }),
-        "uncorrectable": cells.map_or(0, |c| c.counts().uncorrectable.iter().sum::<u64>()),
+        "uncorrectable": cells.map_or(0, |c| c.counts().uncorrectable.total()),
     })
 }
 

@@ -139,7 +139,7 @@ impl<'a> Steadiness<'a> {
         sim: &Sim<K>,
     ) -> Self {
         let size = drive.geometry.page_size().get();
-        let written = stats.classes[Class::Write as usize].bytes;
+        let written = stats.classes[Class::Write].bytes;
         let pages = counts.host_pages as f64;
         let load = drive.years.as_ref().and_then(|years| years.load);
         Self {

@@ -136,7 +136,7 @@ pub(super) fn add_work_left(warnings: &mut Value, left: WorkLeft, drive: &Drive,
 }
 
 fn read_nothing_written<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
-    let of = |class: Class| e.stats.classes[class as usize].requests;
+    let of = |class: Class| e.stats.classes[class].requests;
     if of(Class::Write) > 0 && of(Class::Read) > 0 && !e.sim.read_what_it_wrote() {
         tell(
             "no-read-of-written",
@@ -148,7 +148,7 @@ fn read_nothing_written<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
 }
 
 fn buffer_never_filled<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
-    let writes = &e.stats.classes[Class::Write as usize];
+    let writes = &e.stats.classes[Class::Write];
     if let Some(buffer) = e.sim.buffer()
         && buffer.most < buffer.places
         && writes.requests > 0
@@ -337,7 +337,7 @@ fn misaligned<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
 }
 
 fn few_samples(stats: &Stats, class: Class, name: &str, tell: Tell<'_>) {
-    let latency = &stats.classes[class as usize].latency;
+    let latency = &stats.classes[class].latency;
     let n = latency.count();
     if n > 0 && n < SAMPLES_BEHIND * 10_000 {
         let trusted = match n {

@@ -5,10 +5,10 @@ use std::fmt;
 
 use kernel::{Bytes, Dur};
 
-use super::cascade::{Bursts, HOURS, Levels};
-use super::profile::{Class, LARGEST_SPAN, Profile, SCHEMA, SizeShare, Stream};
-use super::{MODEL, VERSION};
-use crate::catalogue::{Entry, Kind, Quantity as Q};
+use super::{Entry, Kind, Quantity as Q};
+use crate::standin::{
+    Bursts, Class, HOURS, LARGEST_SPAN, Levels, MODEL, Profile, SCHEMA, SizeShare, Stream, VERSION,
+};
 
 const PAGE: f64 = 4096.0;
 /// Table II of the read-disturb paper counts whole pages of this size.
@@ -19,13 +19,13 @@ const TRAFFIC_PAGE: f64 = 32768.0;
 // medians, rounded, of the traces that the model is judged on (docs/measured/stand-ins.md).
 
 /// Reads on read-only pages.
-pub(super) const READS_ON_READ_ONLY: f64 = 0.85;
+pub(crate) const READS_ON_READ_ONLY: f64 = 0.85;
 /// Writes on write-only pages.
-pub(super) const WRITES_ON_WRITE_ONLY: f64 = 0.91;
+pub(crate) const WRITES_ON_WRITE_ONLY: f64 = 0.91;
 /// Bytes of a request.
-pub(super) const MEAN_SIZE: f64 = 15e3;
+pub(crate) const MEAN_SIZE: f64 = 15e3;
 /// Touches of a page that is written, in all of a trace.
-pub(super) const WRITES_PER_PAGE: f64 = 28.0;
+pub(crate) const WRITES_PER_PAGE: f64 = 28.0;
 /// Touches of a page that is only read.
 const READS_PER_PAGE: f64 = 2.0;
 /// The touched share of the span.
@@ -344,7 +344,7 @@ fn make_stream(
 /// Sizes with a mean: multiples of a sector up to 4 KiB for means below it, powers of two from
 /// 4 KiB to 64 KiB (512 KiB for means above 32 KiB) otherwise, shares falling (or rising) by one
 /// factor from each to the next.
-pub(super) fn sizes(mean: f64) -> Vec<SizeShare> {
+pub(crate) fn sizes(mean: f64) -> Vec<SizeShare> {
     let of: Vec<u64> = if mean < PAGE {
         (1..=8).map(|i| 512 * i).collect()
     } else {

@@ -5,11 +5,12 @@
 //! depend on when its arrival was planned, and here nobody plans it. And the last request must be the
 //! last thing that the drive is told, because a run goes on differently once nothing more can come.
 
-use super::{Completion, PROGRESS_EVERY, Progress, Safe, Sim, Stage, Turn};
 use crate::config::Drive;
 use crate::precondition::Preconditioned;
+use crate::progress::{Progress, Stage};
 use crate::record::Sink;
 use crate::result::{Report, report};
+use crate::sim::{Completion, PROGRESS_EVERY, Safe, Sim, Turn};
 use kernel::{Dur, Time, TimeSum};
 use nand::Source;
 use policies::Builtin;
@@ -102,17 +103,16 @@ impl Session {
         let (least, most) = ends.expect("a drive has blocks");
         let spare = geometry.pages() as u64 - u64::from(self.drive.logical_pages);
         let lost = counts.retired * u64::from(geometry.pages_per_block());
-        let now = sim.now();
         Standing {
             programs: (counts.program[Source::Host], counts.program.total()),
             page_bytes: geometry.page_size().get(),
             erases: (least, mean(erases), most),
             wear: mean(wear) * 1e-3,
-            die_busy: sim.device.busy_until(now),
+            die_busy: sim.die_time(),
             dies: geometry.dies(),
             free_blocks: geometry.plane_ids().map(|plane| ftl.free_blocks(plane)).sum(),
             spare_lost: (lost as f64 / spare as f64).min(1.0),
-            inside: sim.requests.occupancy_until(now),
+            inside: sim.occupancy(),
         }
     }
 
@@ -173,8 +173,7 @@ impl Session {
     fn take_in(&mut self, request: &Request, token: u32) {
         let at = request.at;
         self.alignment.observe(&[*request]);
-        let inside = self.sim.inside();
-        self.sim.feeder.as_mut().expect("nothing else runs").note_arrival(at, inside);
+        self.sim.note_arrival(at);
         self.sim.submit(request, token);
         (self.arrived, self.moved) = (Some(at), false);
         self.collect();
@@ -207,10 +206,7 @@ impl Session {
     }
 
     fn turn(&mut self, until: Option<Time>) -> Turn {
-        let served = self.sim.requests.stats.served;
-        if served >= self.mark_at {
-            self.mark_at = served + self.sim.watch.course.mark(&self.sim.ftl.counts());
-        }
+        self.mark_at = self.sim.mark(self.mark_at);
         self.moved = true;
         let turn = self.sim.advance(until);
         self.collect();
@@ -232,7 +228,7 @@ impl Session {
         self.sim.close();
         let mut report_at = 0;
         loop {
-            let (done, now) = (self.sim.requests.stats.served, self.sim.now());
+            let (done, now) = (self.sim.stats().served, self.sim.now());
             if done >= report_at {
                 report_at = done + PROGRESS_EVERY;
                 progress(Progress { stage: Stage::Running, done, total: None, now });

@@ -11,8 +11,8 @@ use ssd::workload::{
     TraceError, Workload, open_table,
 };
 
+use super::How;
 use crate::error::{InternalError, of_trace};
-use crate::open::How;
 
 /// What the format is called.
 pub(crate) const FORMAT: &str = "parquet";

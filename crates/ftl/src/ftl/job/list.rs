@@ -7,7 +7,7 @@ use crate::{
     StreamId, Wear,
 };
 use kernel::{IndexVec, Prio, Time};
-use nand::{BlockId, DieId, Geometry, PlaneId, Source, Tag};
+use nand::{BlockId, DieId, Each, Geometry, PlaneId, Source, Tag};
 use slab::Slab;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -30,7 +30,7 @@ pub(crate) struct Jobs<D> {
     /// Those that wait for each condition, in the order in which they came.
     parked: BTreeMap<Condition, Vec<JobId>>,
     /// How many work in each plane for each source.
-    working: IndexVec<PlaneId, [u32; 6]>,
+    working: IndexVec<PlaneId, Each<Source, u32>>,
     /// How often a job has waited.
     pub(super) parkings: u64,
     /// Background jobs of policies that have not started, by die.
@@ -54,7 +54,7 @@ impl<D> Jobs<D> {
             ready: VecDeque::new(),
             promoted: Vec::new(),
             parked: BTreeMap::new(),
-            working: IndexVec::filled([0; 6], geometry.planes()),
+            working: IndexVec::filled(Each::default(), geometry.planes()),
             parkings: 0,
             idle: IndexVec::filled(VecDeque::new(), geometry.dies()),
             idle_total: 0,
@@ -76,7 +76,7 @@ impl<D> Jobs<D> {
     }
 
     pub(super) fn add(&mut self, job: Job<D>) -> JobId {
-        self.working[job.plane][job.tag.source as usize] += 1;
+        self.working[job.plane][job.tag.source] += 1;
         JobId::from_u32(self.running.insert(job) as u32)
     }
 
@@ -84,7 +84,7 @@ impl<D> Jobs<D> {
     #[inline]
     pub(super) fn remove(&mut self, id: JobId) {
         let job = self.running.remove(id.as_u32() as usize);
-        self.working[job.plane][job.tag.source as usize] -= 1;
+        self.working[job.plane][job.tag.source] -= 1;
         // Its number will be another job's.
         self.demote(id);
     }
@@ -116,7 +116,7 @@ impl<D> Jobs<D> {
 
     /// Whether one works in the plane for `source`.
     pub(super) fn at_work(&self, plane: PlaneId, source: Source) -> bool {
-        self.working[plane][source as usize] > 0
+        self.working[plane][source] > 0
     }
 
     // ── Whose turn it is ────────────────────────────────────────────────────────────────────────

@@ -1,6 +1,6 @@
 //! What the host does to the drive: reads, writes, trims; and who is told of it.
 
-use crate::job::Condition;
+use super::job::Condition;
 use crate::{
     Access, Cost, Ftl, FtlView, Interests, Kit, Load, Lpn, Placement, Plan, ReadDisturb, Role,
     StreamId, Waiting, Watch, WriteCtx,

@@ -191,7 +191,7 @@ impl<K: Kit> Ftl<K> {
         let Squeeze { block, surcharge, role, keep_reads } = done;
         assert!(self.may_squeeze(block), "block {block} was to lose pages that were not copied");
         let wordlines = self.wordlines(block);
-        self.space.reprogram(block, surcharge, role, wordlines);
+        self.space.reprogram(block, surcharge, role, wordlines, source);
         let slots = u64::from(self.space.geometry.slots_per_page());
         self.space.counts.read[source] += u64::from(BITS * wordlines - known) * slots;
         self.note_relief(block);
