@@ -70,7 +70,7 @@ METAPHORS = {
 RULES: tuple[tuple[str, re.Pattern[str], str], ...] = (
     (
         "opening",
-        re.compile(rf"^(?:{OPENERS})\b(?!.*\?[\"')\]]*$)", re.DOTALL),
+        re.compile(rf"^(?:{OPENERS})\b(?!.*\?)", re.DOTALL),
         "name the subject first, or ask a question",
     ),
     (

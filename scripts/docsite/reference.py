@@ -6,15 +6,13 @@ import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import click
 
 import floatgate
 from floatgate.reproduce.runner import known
-
-SCHEMA = Path(__file__).resolve().parent.parent.parent / "schema" / "drive.json"
+from since import SCHEMA, SINCE
 
 
 def cli() -> str:
@@ -145,14 +143,24 @@ def drive_files() -> str:
         "`floatgate config show DRIVE` prints the values of a drive.",
     ]
     section = None
+    since = json.loads(SINCE.read_text(encoding="utf-8"))["since"]
     for path, entry in _keys(json.loads(SCHEMA.read_text(encoding="utf-8"))):
         head = path.partition(".")[0] if "." in path else ""
         if head != section:
             section = head
             title = f"`[{head}]`" if head else "The drive as a whole"
-            lines += ["", f"## {title}", "", "| key | meaning | default |", "|---|---|---|"]
+            lines += [
+                "",
+                f"## {title}",
+                "",
+                "| key | meaning | default | since |",
+                "|---|---|---|---|",
+            ]
         default = f"`{entry['default']}`" if "default" in entry else ""
-        lines.append(f"| `{path}` | {_cell(entry.get('description', ''))} | {_cell(default)} |")
+        meaning = _cell(entry.get("description", ""))
+        # A key within a table that may also be a word came with that table.
+        version = since.get(path) or since[path.rpartition(".")[0]]
+        lines.append(f"| `{path}` | {meaning} | {_cell(default)} | {version} |")
     return "\n".join(lines) + "\n"
 
 
