@@ -159,9 +159,16 @@ def drive_files() -> str:
         default = f"`{entry['default']}`" if "default" in entry else ""
         meaning = _cell(entry.get("description", ""))
         # A key within a table that may also be a word came with that table.
-        version = since.get(path) or since[path.rpartition(".")[0]]
+        version = next(since[above] for above in _up(path) if above in since)
         lines.append(f"| `{path}` | {meaning} | {_cell(default)} | {version} |")
     return "\n".join(lines) + "\n"
+
+
+def _up(path: str) -> Iterator[str]:
+    """The path and what is above it, nearest first."""
+    while path:
+        yield path
+        path = path.rpartition(".")[0]
 
 
 def _keys(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
