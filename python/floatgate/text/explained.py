@@ -140,7 +140,7 @@ WARNINGS: Mapping[str, Explained] = {
     "not-repeatable": Explained(
         "A policy written in Python was given as an object. The result says its name, and cannot "
         "say its code.",
-        "Name it by its module (`py:module.Class`), so that the run can be made again.",
+        "Name it by its module (`py:module.Class`), so that the run can be repeated.",
     ),
     "cells-not-modelled": Explained(
         "The drive file sets the age of its cells, and the model of the cells is off.",
