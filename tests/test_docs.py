@@ -1,6 +1,7 @@
 """The documentation: commands that are marked run as they stand, and the site is whole."""
 
 import html.parser
+import json
 import os
 import re
 import subprocess
@@ -92,6 +93,25 @@ def test_the_first_page_of_the_readme_is_what_its_command_prints(floatgate: Floa
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(page.text)
     assert "p99 2.06 ms" in page.text, "an SSD at work: not all percentiles are one"
+
+
+def test_the_readme_counts_the_claims_that_the_studies_judge() -> None:
+    studies = json.loads((ROOT / "python/floatgate/reproduce/verdicts.json").read_text())["studies"]
+    count = {
+        verdict: sum(study["full"][verdict] for study in studies.values())
+        for verdict in ("reproduced", "direction", "differs")
+    }
+    found = re.search(
+        r"\*\*(\d+) of (\d+)\*\* claims .* Another (\d+) have the right direction, and "
+        r"(\d+)\s+differ",
+        (ROOT / "README.md").read_text(),
+        re.DOTALL,
+    )
+    assert found
+    said = dict(
+        zip(("reproduced", "all", "direction", "differs"), map(int, found.groups()), strict=True)
+    )
+    assert said == count | {"all": sum(count.values())}
 
 
 def test_every_name_of_the_crates_exists() -> None:
