@@ -5,6 +5,7 @@
 MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
+ON_LINUX := $(filter Linux,$(shell uname -s))
 # What stands in .venv: the builder, the packages of runs and reports, floatgate itself, the packages of tests.
 BUILDER := .venv/.builder
 PACKAGES := .venv/.packages
@@ -55,10 +56,10 @@ test: ready-to-develop ## Run every test of the Rust crates and of the Python pa
 	$(BIN)/pytest -n auto --dist loadfile
 
 .PHONY: lint
-lint: ready-to-develop ## Check format, lints, types and type stubs
+lint: ready-to-develop ## Check format, lints, types and type stubs; BENCH=1: instructions as well
 	@# `cargo fmt` does not see modules that a list declares through a macro.
 	cargo fmt --all --check
-	rustfmt --check $(shell find crates/policies/src crates/workload/src -name '*.rs')
+	rustfmt --check $(shell find crates/policies/src crates/workload/src crates/ssd/src/result -name '*.rs')
 	cargo clippy --workspace --all-targets --features floatgate-ssd/bench,floatgate-ldpc/bench --profile fast -- -D warnings
 	@# The fuzzers are a workspace of their own, so nothing else notices that they no longer build.
 	cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
@@ -67,6 +68,7 @@ lint: ready-to-develop ## Check format, lints, types and type stubs
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest floatgate._core
 	$(BIN)/python scripts/licences.py > /dev/null
+	$(if $(BENCH),scripts/bench-count --baseline)
 
 .PHONY: verify
 verify: ready-to-develop ## Compare with theory and with the papers at full length (long)
@@ -80,8 +82,8 @@ bench: ## Measure simulated page operations per second (wall clock)
 	cargo bench -p floatgate-ssd --features bench
 
 .PHONY: bench-count
-bench-count: ## Count instructions per page operation (needs no quiet machine)
-	@scripts/bench-count
+bench-count: ## Count instructions per page operation; BASELINE=1 compares, STORE=1 commits to them
+	@scripts/bench-count $(if $(BASELINE),--baseline) $(if $(STORE),--store)
 
 .PHONY: bench-peers
 bench-peers: wheel ## Run the same jobs beside MQSIM=program and SSDSIM=program, which you built
@@ -118,9 +120,14 @@ screenshots: ready-to-develop ## Picture every page, narrow to wide, light and d
 papers: ready-to-develop ## Run every study's quick form, and renew docs/papers.md
 	$(BIN)/python scripts/papers.py
 
+.PHONY: pages
+pages: ready-to-develop ## Rewrite the parts of docs/ that come from the declaration of results
+	$(BIN)/python scripts/pages.py
+
 .PHONY: schema
-schema: ## Rewrite the JSON schema of drive files
+schema: $(BIN)/python ## Rewrite the JSON schema of drive files, and since when each key is there
 	FLOATGATE_BLESS=1 cargo test --workspace --profile fast --test main config::presets::the_schema
+	@$(BIN)/python scripts/since.py
 
 ##@ Ship
 
@@ -130,8 +137,14 @@ docs: ready-to-develop ## Build the site of the documentation, and the pages of 
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 .PHONY: wheel
-wheel: $(BUILDER) ## Build an optimised wheel into dist/
-	$(BIN)/maturin build --out dist
+wheel: $(BUILDER) ## Build an optimised wheel into dist/, for every Linux since 2014
+	@scripts/ensure-rust
+	$(if $(ON_LINUX),@$(PIP) ziglang)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --out dist $(if $(ON_LINUX),--zig --compatibility manylinux2014)
+
+.PHONY: sdist
+sdist: $(BUILDER) ## Build a source distribution into dist/
+	$(BIN)/maturin sdist --out dist
 
 .PHONY: clean
 clean: ## Remove everything that was built; results stay

@@ -52,6 +52,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "docs/experiments.md",
         "docs/cluster.md",
         "docs/security.md",
+        "docs/stability.md",
         "docs/results.md",
         "docs/reports.md",
         "docs/view.md",

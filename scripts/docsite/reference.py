@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,6 +12,7 @@ import click
 
 import floatgate
 from floatgate.reproduce.runner import known
+from since import SINCE
 
 
 def cli() -> str:
@@ -139,12 +141,14 @@ def drive_files() -> str:
         "Every key of a drive file (TOML), and so of `--set KEY=VALUE`. `floatgate config schema`",
         "prints the same as a JSON schema, for editors.",
         "",
-        "| key | what | default |",
-        "|---|---|---|",
+        "| key | what | default | since |",
+        "|---|---|---|---|",
     ]
+    since = json.loads(SINCE.read_text())["since"]
     for path, entry in _keys(floatgate.schema()):
         default = f"`{entry['default']}`" if "default" in entry else ""
-        lines.append(f"| `{path}` | {_cell(entry.get('description', ''))} | {_cell(default)} |")
+        what = _cell(entry.get("description", ""))
+        lines.append(f"| `{path}` | {what} | {_cell(default)} | {since[path]} |")
     return "\n".join(lines) + "\n"
 
 

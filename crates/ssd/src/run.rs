@@ -3,6 +3,7 @@
 use crate::config::{Age, Drive, Fill, Foreground, HostMode, Load, Pace, before_run, capacity};
 use crate::host::Tenants;
 use crate::precondition::{Checkpoints, Preconditioned, Standing, precondition, resumably};
+use crate::presets::presets;
 use crate::progress::{Interrupted, Progress, Stage};
 use crate::record::Sink;
 use crate::result::{Report, pages_in_use, report};
@@ -109,6 +110,12 @@ fn generator_within(
     largest: Bytes,
 ) -> Result<Box<dyn Workload>, RunError> {
     let Some(known) = Pattern::from_name(pattern) else {
+        if presets().iter().any(|(name, _)| *name == pattern) {
+            return Err(RunError::Unknown(format!(
+                "`{pattern}` is a drive, and stands in the place of a workload, such as random-write; \
+                 several drives are compared with `floatgate compare DRIVE,{pattern} WORKLOAD`"
+            )));
+        }
         let hint = kernel::hint(pattern, Pattern::ALL.iter().map(|p| p.name()));
         return Err(RunError::Unknown(format!(
             "`{pattern}` is neither a file nor a generator; {hint}"

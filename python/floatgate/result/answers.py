@@ -65,7 +65,12 @@ def slow_because(host: Mapping[str, Any]) -> str:
     '75 % waiting behind gc'
     """
     found = largest(slowest(host))
-    return f"{100 * found[1]:.0f} % {called(found[0])}" if found else ""
+    return because(*found) if found else ""
+
+
+def because(cause: str, share: float) -> str:
+    """A cause of slow requests with its share of their time."""
+    return f"{100 * share:.0f} % {called(cause)}"
 
 
 def _why(host: Mapping[str, Any]) -> str:

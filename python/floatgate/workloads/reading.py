@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable
@@ -103,7 +104,10 @@ class Reading(TypedDict, total=False):
 
 
 def takes_reading(function: Callable[P, R]) -> Callable[P, R]:
-    """A function whose `**reading` is a `Reading`: signature and docstring have each key."""
+    """A function whose `**reading` is a `Reading`: signature and docstring have each key.
+
+    An argument that the function does not have is an error that names the nearest one.
+    """
     signature = inspect.signature(function)
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     keys, said = [], ""
@@ -112,9 +116,21 @@ def takes_reading(function: Callable[P, R]) -> Callable[P, R]:
         keyword = inspect.Parameter.KEYWORD_ONLY
         keys.append(inspect.Parameter(key, keyword, default=default, annotation=kind.__origin__))
         said += f"\n\\1{key}: {kind.__metadata__[0].help}"
-    function.__signature__ = signature.replace(parameters=[*own, *keys])  # type: ignore[attr-defined]
-    function.__doc__ = re.sub(r"(?m)^( *)\*\*reading: .*$", rf"\g<0>{said}", function.__doc__ or "")
-    return function
+    names = [*(parameter.name for parameter in own), *Reading.__annotations__]
+
+    @functools.wraps(function)
+    def checked(*arguments: P.args, **options: P.kwargs) -> R:
+        if unknown := [name for name in options if name not in names]:
+            raise TypeError(_unexpected(function.__name__, unknown[0], names))
+        return function(*arguments, **options)
+
+    checked.__signature__ = signature.replace(parameters=[*own, *keys])  # type: ignore[attr-defined]
+    checked.__doc__ = re.sub(r"(?m)^( *)\*\*reading: .*$", rf"\g<0>{said}", function.__doc__ or "")
+    return checked
+
+
+def _unexpected(function: str, name: str, names: Iterable[str]) -> str:
+    return f"{function}() got an unexpected keyword argument `{name}`; {hint(name, names)}"
 
 
 def how_to_read(**reading: Unpack[Reading]) -> engine.Reading:

@@ -27,6 +27,16 @@ pub use arrivals::Arrivals;
 pub use config::{Generator, Pattern};
 pub use sizes::{Share, Size};
 
+/// Whoever writes a percentage is told the share.
+fn expected_share(found: f64) -> String {
+    let share = "a share from 0 to 1";
+    if found > 1.0 && found <= 100.0 {
+        format!("{share}: {found} % is {}", found / 100.0)
+    } else {
+        share.to_owned()
+    }
+}
+
 /// Shares closer than this are equal: what adding a few decimal fractions can lose.
 const ROUNDING: f64 = 1e-9;
 
@@ -76,6 +86,10 @@ impl Generator {
             let expected = "it for stand-ins of traces; a generator goes by its number of requests";
             return Err(bad("requests", found, expected));
         }
+        if let Some(share) = self.created_reads {
+            let found = format!("`created-reads = {share}` for {}", self.pattern.name());
+            return Err(bad("created-reads", found, "it for stand-ins of traces"));
+        }
         let size = self.size.clone().unwrap_or_else(|| self.pattern.size());
         let sizes = SizePicker::new(&size).map_err(|found| {
             bad("size", found, "sizes from 1 B to 1 GiB with shares that add up to 1")
@@ -100,7 +114,7 @@ impl Generator {
         let (trim, fua) = (self.trim_share, self.fua_share);
         for (key, share) in [("read-share", read), ("trim-share", trim), ("fua-share", fua)] {
             if !(0.0..=1.0).contains(&share) {
-                return Err(bad(key, format!("a share of {share}"), "a share from 0 to 1"));
+                return Err(bad(key, format!("a share of {share}"), &expected_share(share)));
             }
         }
         if read + trim > 1.0 + ROUNDING {
