@@ -59,7 +59,7 @@ test: ready-to-develop ## Run every test of the Rust crates and of the Python pa
 lint: ready-to-develop ## Check format, lints, types and type stubs; BENCH=1: instructions as well
 	@# `cargo fmt` does not see modules that a list declares through a macro.
 	cargo fmt --all --check
-	rustfmt --check $(shell find crates/policies/src crates/workload/src -name '*.rs')
+	rustfmt --check $(shell find crates/policies/src crates/workload/src crates/ssd/src/result -name '*.rs')
 	cargo clippy --workspace --all-targets --features floatgate-ssd/bench,floatgate-ldpc/bench --profile fast -- -D warnings
 	@# The fuzzers are a workspace of their own, so nothing else notices that they no longer build.
 	cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
@@ -119,6 +119,10 @@ screenshots: ready-to-develop ## Picture every page, narrow to wide, light and d
 .PHONY: papers
 papers: ready-to-develop ## Run every study's quick form, and renew docs/papers.md
 	$(BIN)/python scripts/papers.py
+
+.PHONY: pages
+pages: ready-to-develop ## Rewrite the parts of docs/ that come from the declaration of results
+	$(BIN)/python scripts/pages.py
 
 .PHONY: schema
 schema: $(BIN)/python ## Rewrite the JSON schema of drive files, and since when each key is there

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from floatgate.report.model import Finding, Sheet
-from floatgate.report.verdicts import counts, sentence
+from floatgate.report.verdicts import counts, headline
 from floatgate.reproduce.runner import MEASURED, Reproduction, known, prepared, reproduce, verdicts
 from walk import not_carried
 
@@ -30,7 +30,7 @@ def quick(name: str, tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
     full = papers.named(papers.kept().get(name, {}).get("claims", papers.claims(made)))
     new = [claim for claim in papers.named(papers.claims(made)) if claim not in full]
     assert not new, f"run `python scripts/papers.py --full {name}`: {new}"
-    first = sentence(made.report.tables), made.report.says
+    first = headline(made.report)
     page = " ".join(unescape(made.page.read_text()).split())
     assert all(first), "the page begins with its verdicts and what matters"
     assert f"<b>{first[0]}</b> {first[1]}" in page

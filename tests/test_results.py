@@ -152,7 +152,7 @@ def test_folders_without_results(tmp_path: Path) -> None:
     with pytest.raises(fg.InputError, match="no results here"):
         query("SELECT 1", tmp_path)
     (tmp_path / "result.json").write_text("[]")
-    with pytest.raises(fg.InputError, match="no result of a run"):
+    with pytest.raises(fg.InputError, match="not the result of a run"):
         fg.results(tmp_path)
 
 

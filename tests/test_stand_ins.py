@@ -45,6 +45,27 @@ def test_every_output_marks_a_stand_in(floatgate: Floatgate) -> None:
         assert "SmartGC" in workload["stand_in"]["fitted_to"]
 
 
+def test_reads_of_created_pages_are_set_and_measured(floatgate: Floatgate) -> None:
+    set_ = ("--set", "workload.requests=200000", "--set", "workload.created-reads=0.2")
+    done = floatgate("trace", "describe", "msr:hm_0", *set_, "--json")
+    assert done.returncode == 0, done.stderr
+    value = json.loads(done.stdout)
+    assert value["characters"]["reads_on_created"] == pytest.approx(0.2, abs=0.04)
+    assert any("20 % of the reads on read-only" in note for note in value["workload"]["notes"])
+    # Without the setting there are none, and a note says that they are assumed away.
+    plain = floatgate("trace", "describe", "msr:hm_0", *set_[:2], "--json")
+    value = json.loads(plain.stdout)
+    assert value["characters"]["reads_on_created"] < 0.02
+    assert any("created in the run" in note for note in value["workload"]["notes"])
+    for setting in ("workload.created-reads=0.95", "workload.created-reads=-0.1"):
+        done = floatgate("run", "agcr", "msr:hm_0", *CUT, "--set", setting)
+        assert done.returncode == 2
+        assert "created-reads" in done.stderr
+    done = floatgate("run", "agcr", "zipf", "--set", "workload.created-reads=0.1")
+    assert done.returncode == 2
+    assert "stand-ins" in done.stderr
+
+
 def test_the_list_says_what_runs_as_a_stand_in_and_what_is_missing() -> None:
     traces = {trace["name"]: trace for trace in api.traces([])["traces"]}
     assert traces["msr:hm_0"]["stand_in_lacks"] is None

@@ -35,7 +35,7 @@ MAY_USE = {
 }
 KNOWS_PYTHON = {"pyo3", "numpy"}
 TARGETS = """setup demo test lint verify bench bench-count bench-peers fuzz roam mutants
-    golden papers screenshots schema docs wheel sdist clean"""
+    golden pages papers screenshots schema docs wheel sdist clean"""
 
 
 @pytest.fixture(scope="module")

@@ -56,6 +56,7 @@ __all__ = [
     "read_us",
     "reprogram_wear",
     "resolve",
+    "result_shape",
     "run",
     "schema",
     "serve",
@@ -505,6 +506,7 @@ def bench(
     finder: Finder,
 ) -> str | None: ...
 def schema() -> str: ...
+def result_shape() -> str: ...
 def traces(folders: Sequence[str]) -> str: ...
 def resolve(
     drive: str, *, set: Sequence[str], policy: Sequence[str], seed: int | None, finder: Finder

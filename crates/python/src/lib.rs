@@ -185,6 +185,13 @@ mod _core {
         ssd::config::schema().to_string()
     }
 
+    /// What a result consists of, as JSON: its sections, their fields with unit and meaning, and the
+    /// codes of its warnings.
+    #[pyfunction]
+    fn result_shape() -> String {
+        ssd::result_shape().to_string()
+    }
+
     /// A drive as a run would have it: as a drive file (TOML), and as JSON with the source of each
     /// setting.
     #[pyfunction]

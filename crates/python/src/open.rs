@@ -524,10 +524,10 @@ fn seeded(drive: &Drive, depth: u32, nth: usize) -> Cow<'_, Drive> {
     Cow::Owned(drive)
 }
 
-/// How long a stand-in is to be, and its seed. The other settings are those of generators.
+/// How long a stand-in is to be, what is set of its reads, and its seed. The other settings are those of generators.
 fn length(drive: &Drive, name: &str) -> PyResult<(Length, u64)> {
     let said = &drive.workload.generator;
-    let taken = ["requests", "duration", "seed"];
+    let taken = ["requests", "duration", "created-reads", "seed"];
     if let Some(other) = said.keys().find(|key| !taken.contains(&key.as_str())) {
         return Err(WorkloadError::new_err(format!(
             "{name}: `workload.{other}` is for generators; a stand-in takes {}",
@@ -536,7 +536,11 @@ fn length(drive: &Drive, name: &str) -> PyResult<(Length, u64)> {
     }
     let duration = said.get("duration").and_then(Value::as_str);
     let duration = duration.map(|text| text.parse::<Dur>().expect("the configuration is checked"));
-    let length = Length { requests: said.get("requests").and_then(Value::as_u64), duration };
+    let length = Length {
+        requests: said.get("requests").and_then(Value::as_u64),
+        duration,
+        created_reads: said.get("created-reads").and_then(Value::as_f64),
+    };
     Ok((length, said.get("seed").and_then(Value::as_u64).unwrap_or(drive.seed)))
 }
 

@@ -35,7 +35,7 @@ pub use config::{ConfigError, Drive, Layers, Years, capacity};
 pub use precondition::{Preconditioned, precondition};
 pub use presets::presets;
 pub use progress::{Progress, Stage};
-pub use result::{Report, Timing};
+pub use result::{Report, Timing, result_shape};
 pub use run::{
     NoCache, Planned, RunError, StateCache, ftl_of, generator, generator_alone, memory,
     open_session, planned, run, run_recorded,

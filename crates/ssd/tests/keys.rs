@@ -257,7 +257,7 @@ impl Runs {
 // ── Keys of drive files ─────────────────────────────────────────────────────────────────────────
 
 /// Keys that no run shows, and why they are there.
-const UNSEEN: [(&str, &str); 8] = [
+const UNSEEN: [(&str, &str); 9] = [
     ("schema", "says which files this version reads; another one is refused"),
     ("name", "what results call the drive: provenance, pages, reports"),
     ("summary", "the line that lists of drives show"),
@@ -267,6 +267,11 @@ const UNSEEN: [(&str, &str); 8] = [
     (
         "workload.duration",
         "ends stand-ins, which `tests/test_stand_ins.py` sees; a generator \
+                           refuses it",
+    ),
+    (
+        "workload.created-reads",
+        "is a share of a stand-in's reads, which `tests/test_stand_ins.py` sees; a generator \
                            refuses it",
     ),
     ("base", "brings the keys of another file: `config/inherit.rs`"),

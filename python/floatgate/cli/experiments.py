@@ -214,7 +214,7 @@ def reproduce(
 ) -> None:
     """Make published results again, and a page that puts both side by side."""
     from floatgate.cli.progress import RunsProgress
-    from floatgate.report.verdicts import RULE, counts, sentence, verdict
+    from floatgate.report.verdicts import RULE, counts, headline, in_words, verdict
     from floatgate.reproduce import claims
     from floatgate.reproduce.runner import known, measurements, verdicts
     from floatgate.reproduce.runner import reproduce as make
@@ -231,7 +231,8 @@ def reproduce(
         for n, title in titles.items():
             print(f"{n:<{width}}  {title}")
             for form, of in became.get(n, {}).items():
-                if said := ", ".join(f"{count} {word}" for word, count in of.items() if count):
+                groups = ((group, in_words(counted)) for group, counted in of.items())
+                if said := "; ".join(f"{group}: {words}" for group, words in groups if words):
                     print(f"{'':<{width}}  {form} form, without traces: {said}")
         return
     if name in measurements():
@@ -277,8 +278,6 @@ def reproduce(
             print(failed, file=sys.stderr)
     else:
         parts = [made.report.title]
-        if said := sentence(made.report.tables):
-            parts.append(fill(" ".join(filter(None, (said, made.report.says, RULE))), 78))
         parts += map(claims.table_text, made.report.tables)
         if any(row.stand_in for table in made.report.tables for row in table.rows):
             parts.append(fill(f"[stand-in]: {made.report.doubt}.", 78))
@@ -286,6 +285,9 @@ def reproduce(
             parts.append("Outside its tolerance:\n" + "\n".join(f"  {m}" for m in made.missed))
         if failed:
             parts.append(failed)
+        found, became_of = headline(made.report)
+        if became_of:
+            parts += [fill(found, 78)] * bool(found) + [fill(f"{became_of} {RULE}", 78)]
         parts.append(f"Report: {made.page}")
         print("\n\n".join(parts))
     sys.exit(made.report.runs.exit_code)

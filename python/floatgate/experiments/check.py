@@ -14,7 +14,7 @@ from floatgate.experiments.errors import Mistake, Text
 from floatgate.experiments.toml import Path as At
 from floatgate.experiments.toml import inline
 from floatgate.hints import hint
-from floatgate.report.verdicts import is_relation
+from floatgate.report.verdicts import KINDS, is_relation
 from floatgate.result.folder import CHOICES
 from floatgate.workloads.reading import Reading
 
@@ -92,11 +92,12 @@ PUBLISHED = {
     "least": TABLE,
     "span": NUMBERS,
     "kind": TEXT,
+    "fact": TEXT,
 }
 OF_PUBLISHED = {
     "form": ("value", "change", "ratio", "speed-up"),
     "over": ("mean", "median", "least", "most", "sum"),
-    "kind": ("output", "input", "check"),
+    "kind": tuple(KINDS),
 }
 PLOT = {"kind": TEXT, "title": TEXT, "measure": TEXT, "x": TEXT, "by": TEXT, "published": ""}
 CASE = {

@@ -34,8 +34,8 @@ class Published(NamedTuple):
     stand-ins of traces are never taken together. Runs that have less than `least` of something (a
     path of the result: the least number there) are left out, and a number beyond `span` is none.
     `value` may be a relation (`at most 0.01`). `tolerance` is a share of it within which ours is
-    to lie. `kind` is `output` of the model, an `input` given to it, or a `check` against a formula.
-    A statement has a `text` and no `measure`.
+    to lie. `kind` is one of `floatgate.report.verdicts.KINDS`. Claims of one `fact` are readings of
+    one number or relation, which counts once. A statement has a `text` and no `measure`.
     """
 
     what: str
@@ -53,6 +53,7 @@ class Published(NamedTuple):
     least: Mapping[str, float] = {}
     span: Sequence[float] = ()
     kind: str = "output"
+    fact: str = ""
 
 
 class Planned(NamedTuple):

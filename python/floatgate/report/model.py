@@ -14,11 +14,11 @@ class Finding(NamedTuple):
 
     `where` is the place in the publication (`Table 2`, `Fig. 7`). A statement that is no number
     stands as a text. `unit` is one of the units of `floatgate.result.measures`, and empty for plain
-    numbers. `stand_in` marks what came from stand-ins of traces that are not at hand. `kind` is
-    `output` of the model, `input` that was given to it or fitted and can only agree, or a `check`
-    of runs against a formula rather than a claim of the publication. `band` says how far
-    ours may be from the published number, as a share of it: see `floatgate.report.verdicts`.
-    `runs` are the names of the runs that ours was measured by, `by` those of what is no run: the
+    numbers. `stand_in` marks what came from stand-ins of traces that are not at hand. `kind` is one
+    of `floatgate.report.verdicts.KINDS`. `band` says how far ours may be from the published number,
+    as a share of it: see `floatgate.report.verdicts`. Rows of one `fact` show one number or relation
+    of the publication under several readings; without a fact a row is one. `change` names the change
+    of policy that turns the row to `differs`. `runs` are the names of the runs that ours was measured by, `by` those of what is no run: the
     first says whether it is a life, a bench, a chip of the library, the description of a workload,
     its demand, or a formula.
     """
@@ -34,6 +34,8 @@ class Finding(NamedTuple):
     band: float | None = None
     runs: Sequence[Mapping[str, str]] = ()
     by: Sequence[Mapping[str, str]] = ()
+    fact: str = ""
+    change: str = ""
 
 
 class Table(NamedTuple):

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from floatgate.report.model import Finding, Table
+from floatgate.report.model import Finding, Report, Table
 
 REPRODUCED, DIRECTION, DIFFERS = "reproduced", "direction", "differs"
 MISSING = "not measured here"
+VERDICTS = (REPRODUCED, DIRECTION, DIFFERS, MISSING)
+
+KINDS: Mapping[str, str] = {
+    "output": "a result of the model",
+    "input": "given to the model or fitted, so that it can only agree",
+    "follows": "computed from the inputs of the study without a run, and demanded equal",
+    "check": "a row that no change of policy can undo, or a run beside a formula",
+    "beyond": "what the publication does not claim",
+}
+"""The kinds of rows. Only outputs are counted as facts."""
 
 BAND = 0.1
 """How far a number may be from the published one, as a share of it, where nothing else is said."""
+
+EQUAL = 0.01
+"""The same for a number that follows from the inputs: the rounding of what was printed."""
 
 POINTS = 0.05
 """The same for shares and changes, which are compared by their difference."""
@@ -23,7 +37,7 @@ FACTOR = 3.0
 RULE = (
     f"{REPRODUCED.capitalize()}: within {100 * BAND:g} % of what was published, shares and changes "
     f"within {100 * POINTS:g} points, or as a row says; {DIRECTION}: the same sign, and within a "
-    f"factor of {FACTOR:g}."
+    f"factor of {FACTOR:g}. A fact counts once, with the weakest verdict of its readings."
 )
 
 _RELATION = re.compile(r"(at most|below|at least|above) ([\d.]+)( %)?")
@@ -39,23 +53,43 @@ def verdict(finding: Finding) -> str:
     ['reproduced', 'direction', 'differs']
     >>> [verdict(Finding("re-writes", "", "at most 1 %", ours, "share")) for ours in (0.01, 0.02)]
     ['reproduced', 'differs']
+    >>> [verdict(Finding("memory", "", 4.0, ours, kind="follows")) for ours in (4.01, 4.3)]
+    ['reproduced', 'differs']
     """
     published, ours = finding.published, finding.ours
-    if published is None or finding.kind == "input":
+    if published is None or finding.kind in ("input", "beyond"):
         return ""
     if ours is None:
         return MISSING
     if isinstance(published, str) or isinstance(ours, str):
         held = _holds(str(published), ours)
         return "" if held is None else REPRODUCED if held else DIFFERS
-    band = abs(published) * (BAND if finding.band is None else finding.band)
-    if finding.unit == "share" and finding.band is None:
+    follows = finding.kind == "follows"
+    usual = EQUAL if follows else BAND
+    band = abs(published) * (usual if finding.band is None else finding.band)
+    if finding.unit == "share" and finding.band is None and not follows:
         band = POINTS
     # A number that lies on the end of the band, but for rounding, lies within.
     if abs(ours - published) <= band * (1 + 1e-9):
         return REPRODUCED
-    alike = ours * published > 0 and 1 / FACTOR <= ours / published <= FACTOR
+    alike = not follows and ours * published > 0 and 1 / FACTOR <= ours / published <= FACTOR
     return DIRECTION if alike else DIFFERS
+
+
+def judged(finding: Finding) -> str:
+    """The verdict of a row in a word or two: of what is no claim, also its kind.
+
+    >>> judged(Finding("a", "", 1.0, 1.0, kind="follows")), judged(Finding("a", "", "y", "x"))
+    ('follows', 'in words')
+    >>> judged(Finding("a", "", 1.0, 2.0, kind="follows")), judged(Finding("a", "", 1.0, 2.0))
+    ('differs', 'direction')
+    """
+    found = verdict(finding)
+    if finding.kind == "output":
+        return found or ("in words" if finding.published is not None else "")
+    if finding.kind == "follows" and found in (DIFFERS, MISSING):
+        return found
+    return finding.kind
 
 
 def _holds(published: str, ours: float | str) -> bool | None:
@@ -80,10 +114,56 @@ def is_relation(text: str) -> bool:
     return _holds(text, 0.0) is not None
 
 
-def counts(tables: Sequence[Table]) -> dict[str, int]:
-    """How many claims have each verdict, all four in order; inputs and checks are no claims."""
-    found = Counter(verdict(row) for row in _of(tables, "output"))
-    return {name: found[name] for name in (REPRODUCED, DIRECTION, DIFFERS, MISSING)}
+class Fact(NamedTuple):
+    """A number or a relation of a publication, with the rows that show it under each reading."""
+
+    name: str
+    rows: Sequence[Finding]
+
+    @property
+    def is_number(self) -> bool:
+        """Whether a number was published, rather than a relation."""
+        return isinstance(self.rows[0].published, int | float)
+
+    @property
+    def verdict(self) -> str:
+        """The weakest verdict of the readings that were measured."""
+        found = {verdict(row) for row in self.rows}
+        return next(each for each in (DIFFERS, DIRECTION, REPRODUCED, MISSING, "") if each in found)
+
+
+def facts(tables: Sequence[Table], kind: str = "output") -> list[Fact]:
+    """The facts of one kind that a verdict can judge, in the order of their first rows.
+
+    >>> rows = [Finding("a", "", 1.0, 1.0, fact="f"), Finding("b", "", 1.0, 2.0, fact="f")]
+    >>> [(fact.name, fact.verdict) for fact in facts([Table("T", rows)])]
+    [('f', 'direction')]
+    """
+    found: dict[tuple[str, ...], list[Finding]] = {}
+    for table in tables:
+        for row in table.rows:
+            if row.kind == kind and verdict(row):
+                key = (row.fact,) if row.fact else (table.title, row.where, row.what)
+                found.setdefault(key, []).append(row)
+    return [Fact(rows[0].fact or rows[0].what, rows) for rows in found.values()]
+
+
+def counts(tables: Sequence[Table]) -> dict[str, dict[str, int]]:
+    """How many facts have each verdict, `numbers` and `relations` apart, all four in order.
+
+    `follows` has how many rows follow from the inputs, and how many of them are not equal.
+    """
+    found = {"numbers": Counter[str](), "relations": Counter[str]()}
+    for fact in facts(tables):
+        found["numbers" if fact.is_number else "relations"][fact.verdict] += 1
+    counted = {group: {name: of[name] for name in VERDICTS} for group, of in found.items()}
+    equal = [fact.verdict == REPRODUCED for fact in facts(tables, "follows")]
+    return counted | {"follows": {"equal": sum(equal), DIFFERS: len(equal) - sum(equal)}}
+
+
+def headline(report: Report) -> tuple[str, str]:
+    """What a report begins with, and a command ends with: the finding, then what became of facts."""
+    return report.says, sentence(report.tables)
 
 
 def _of(tables: Sequence[Table], kind: str) -> Iterator[Finding]:
@@ -91,47 +171,51 @@ def _of(tables: Sequence[Table], kind: str) -> Iterator[Finding]:
 
 
 def sentence(tables: Sequence[Table]) -> str:
-    """What became of all claims, in words; empty if there are none.
+    """What became of all facts, in words; empty if there are none.
 
     >>> rows = [Finding("a", "", 1.0, 1.0), Finding("b", "", 1.0, 9.0, stand_in=True)]
     >>> sentence([Table("T", rows)])
-    'Of 2 published claims 1 is reproduced and 1 differs; 1 of the 2 rests on stand-ins of traces.'
+    '2 published numbers: 1 reproduced, 1 differs. 1 of the 2 rests on stand-ins of traces.'
+    >>> sentence([Table("T", [Finding("a", "", "above 1", 2.0), Finding("b", "", "above 1", 0.5)])])
+    '2 published relations: 1 reproduced, 1 differs.'
     >>> sentence([Table("T", [Finding("a", "", 1.0, 1.0, kind="check")])])
-    '1 of 1 checks against formulas holds.'
+    '1 of 1 checks holds.'
+    >>> sentence([Table("T", [Finding("a", "", 1.0, 1.0, kind="follows")])])
+    '1 of 1 that follow from the inputs is equal.'
     """
-    claims = _claims(tables)
-    checks = [verdict(row) == REPRODUCED for row in _of(tables, "check")]
-    if checks:
-        holds = "holds" if sum(checks) == 1 else "hold"
-        claims += f"{sum(checks)} of {len(checks)} checks against formulas {holds}. "
-    return claims.rstrip()
-
-
-def _claims(tables: Sequence[Table]) -> str:
-    number = counts(tables)
-    total = sum(number.values())
-    if not total:
-        return ""
-    said = {
-        REPRODUCED: "{} {is} reproduced",
-        DIRECTION: "{} {holds} in direction",
-        DIFFERS: "{} {differs}",
-        MISSING: "{} {is} not measured here",
-    }
-    parts = [_said(words, number[name]) for name, words in said.items() if number[name]]
-    listed = " and ".join([*([", ".join(parts[:-1])] if parts[:-1] else []), parts[-1]])
-    doubted = sum(row.stand_in and bool(verdict(row)) for row in _of(tables, "output"))
-    rests = "rests" if doubted == 1 else "rest"
-    doubt = f"; {doubted} of the {total} {rests} on stand-ins of traces" if doubted else ""
-    claims = "claim" if total == 1 else "claims"
+    found = counts(tables)
+    parts = [
+        f"{total} published {group if total > 1 else group[:-1]}: {in_words(found[group])}."
+        for group in ("numbers", "relations")
+        if (total := sum(found[group].values()))
+    ]
+    every = facts(tables)
+    doubted = sum(any(row.stand_in for row in fact.rows) for fact in every)
+    if doubted:
+        rests = "rests" if doubted == 1 else "rest"
+        parts.append(f"{doubted} of the {len(every)} {rests} on stand-ins of traces.")
     words = sum(row.published is not None and not verdict(row) for row in _of(tables, "output"))
-    more = f" {words} more {'are' if words > 1 else 'is'} in words that no rule judges." * (
-        words > 0
+    if words:
+        are = "are" if words > 1 else "is"
+        parts.append(f"{words} more {are} in words that no rule judges.")
+    if total := sum(found["follows"].values()):
+        equal = found["follows"]["equal"]
+        are = "is" if equal == 1 else "are"
+        parts.append(f"{equal} of {total} that follow from the inputs {are} equal.")
+    checks = [verdict(row) for row in _of(tables, "check")]
+    checks = [each for each in checks if each not in ("", MISSING)]
+    if checks:
+        held = sum(each != DIFFERS for each in checks)
+        parts.append(f"{held} of {len(checks)} checks {'holds' if held == 1 else 'hold'}.")
+    return " ".join(parts)
+
+
+def in_words(counted: Mapping[str, int]) -> str:
+    """Such counts in words, without those that are none.
+
+    >>> in_words({"reproduced": 3, "direction": 0, "differs": 1})
+    '3 reproduced, 1 differs'
+    """
+    return ", ".join(
+        f"{n} {'differ' if word == DIFFERS and n > 1 else word}" for word, n in counted.items() if n
     )
-    return f"Of {total} published {claims} {listed}{doubt}.{more} "
-
-
-def _said(words: str, n: int) -> str:
-    one = n == 1
-    verbs = {"is": "is" if one else "are", "holds": "holds" if one else "hold"}
-    return words.format(n, differs="differs" if one else "differ", **verbs)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from floatgate.experiments import Experiment, Published
 from floatgate.report.model import Curve, Finding, Plot, Point, Report, Sheet, Table
-from floatgate.report.verdicts import verdict
+from floatgate.report.verdicts import judged
 from floatgate.result import measures
 from floatgate.result.comparison import Comparison
 from floatgate.result.run import Result
@@ -151,7 +151,9 @@ class Evidence:
     def finding(self, claim: Published) -> Iterator[Finding]:
         """Rows for a claim: one, or one for real traces and one for stand-ins if it takes both."""
         if claim.text:
-            yield Finding(claim.what, claim.source, claim.text, None, note=claim.note)
+            yield Finding(
+                claim.what, claim.source, claim.text, None, note=claim.note, fact=claim.fact
+            )
             return
         pairs = self.pairs(claim)
         both = {taken.stand_in for taken, *_ in pairs}
@@ -169,6 +171,7 @@ class Evidence:
                 claim.kind,
                 claim.tolerance,
                 [each.names for each in used],
+                fact=claim.fact,
             )
 
     def values(self, claim: Published) -> list[float]:
@@ -401,13 +404,18 @@ def misses(experiment: Experiment, comparison: Comparison) -> list[str]:
 def beyond(rows: Iterable[Finding]) -> list[str]:
     """Of some rows those with a band that ours is beyond, in words."""
     return [
-        f"{row.what}: {shown(row.ours, row.unit)}, published {shown(row.published, row.unit)}"
+        miss(row)
         for row in rows
         if row.band is not None
         and isinstance(row.ours, int | float)
         and isinstance(row.published, int | float)
         and abs(row.ours - row.published) > row.band * abs(row.published)
     ]
+
+
+def miss(row: Finding) -> str:
+    """A number that is not where it should be, in words."""
+    return f"{row.what}: {shown(row.ours, row.unit)}, published {shown(row.published, row.unit)}"
 
 
 def _plots(experiment: Experiment, comparison: Comparison) -> Iterator[Plot]:
@@ -454,7 +462,7 @@ def table_text(table: Table) -> str:
                 shown(row.published, row.unit),
                 shown(row.ours, row.unit),
                 _difference(row),
-                verdict(row),
+                judged(row),
             )
         )
     widths = [max(len(row[i]) for row in rows) for i in range(5)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,8 +15,10 @@ from floatgate.engine import InputError
 from floatgate.experiments import Published
 from floatgate.hints import hint
 from floatgate.mistakes import UnknownNameError
-from floatgate.report.model import Report
+from floatgate.report.model import Report, Table
+from floatgate.report.verdicts import DIFFERS, verdict
 from floatgate.reproduce import claims
+from floatgate.reproduce.changes import changed, changes_of, marked
 from floatgate.reproduce.studies import ldpc
 from floatgate.reproduce.study import Analysis, Study
 from floatgate.result.comparison import Comparison
@@ -32,7 +34,7 @@ PAGE = "report.html"
 MEASURED = "measured.json"
 """Beside the runs of a study: what else its claims rest on, by name (`Analysis.measured`)."""
 VERDICTS = Path(__file__).parent / "verdicts.json"
-"""What became of the claims of each study, by form, as of the version it names."""
+"""What became of the facts of each study, by form, as of the version it names."""
 
 
 class Reproduction(NamedTuple):
@@ -55,13 +57,17 @@ def known() -> dict[str, Experiment]:
     return dict(sorted(found.items()))
 
 
-def verdicts() -> dict[str, dict[str, dict[str, int]]]:
-    """By the name of a study and its form, `quick` or `full`: how many claims have which verdict.
+Counts = Mapping[str, Mapping[str, int]]
+"""As `floatgate.report.verdicts.counts` gives them."""
+
+
+def verdicts() -> dict[str, dict[str, Counts]]:
+    """By the name of a study and its form, `quick` or `full`: how many facts have which verdict.
 
     Both without any trace at hand.
     """
     text = VERDICTS.read_text(encoding="utf-8")
-    stored: dict[str, dict[str, dict[str, int]]] = json.loads(text)["studies"]
+    stored: dict[str, dict[str, Counts]] = json.loads(text)["studies"]
     return stored
 
 
@@ -82,6 +88,7 @@ def reproduce(
     workers: int | None = None,
     executor: Executor | None = None,
     progress: Callable[[Standing], object] | None = None,
+    policies: Mapping[str, str] | None = None,
 ) -> Reproduction:
     """Makes a published result again, and a report that puts both side by side.
 
@@ -93,6 +100,8 @@ def reproduce(
         workers: As for `floatgate.sweep`; likewise `executor` and `progress`.
         executor: Where to run instead of on this machine.
         progress: Called some ten times a second with how far all runs have come.
+        policies: Policies to run in the place of others, both as texts: what a change of
+            `changes.toml` says. The rows then show what the change does to them.
 
     Raises:
         InputError: There is no such experiment, a run could not start, or all runs failed.
@@ -103,7 +112,7 @@ def reproduce(
         raise UnknownNameError(f"`{name}` is nothing that can be reproduced; {help}")
     experiment = experiments[name].quick() if quick else experiments[name]
     folder = Path(out) if out is not None else Path("floatgate-results") / name
-    experiment = prepared(experiment, traces, folder)
+    experiment = prepared(changed(experiment, policies or {}), traces, folder)
     comparison = sweep(
         experiment,
         out=folder,
@@ -115,7 +124,7 @@ def reproduce(
     if not comparison.runs:
         raise InputError(f"no run of `{name}` gave a result\n{failures(comparison)}")
     whole = experiment.with_other_traces(traces)
-    study = Study(whole, traces, quick=quick, workers=workers)
+    study = Study(whole, traces, quick=quick, workers=workers, policies=policies)
     return _reported(experiment, comparison, study, folder)
 
 
@@ -125,7 +134,9 @@ def _reported(
     analysis = analysed(experiment.name, comparison, study)
     # A short form has no runs for some rows and columns.
     sheets = [sheet.without_empty_columns() for sheet in analysis.sheets if sheet.rows]
+    changes = changes_of(experiment.folder)
     tables = [table for table in analysis.tables if table.rows]
+    tables = marked(tables, changes, quick=study.quick)
     own = ("values", "curves")
     plots = [plot for plot in analysis.plots if plot.kind not in own or plot.values or plot.curves]
     report = claims.report_of(experiment, comparison, tables, plots, sheets)
@@ -134,10 +145,16 @@ def _reported(
     page = folder / PAGE
     claims.save(report, page)
     pages.write(folder / MEASURED, json.dumps([*analysis.measured], indent=1) + "\n")
-    # What a publication has as an output of a model has a verdict of its own.
-    checks = (row for table in tables for row in table.rows if row.kind != "output")
-    missed = [*claims.misses(experiment, comparison), *analysis.missed, *claims.beyond(checks)]
+    missed = [*claims.misses(experiment, comparison), *analysis.missed, *_missed(analysis.tables)]
     return Reproduction(report, page, missed)
+
+
+def _missed(tables: Sequence[Table]) -> list[str]:
+    """What is no result of a model and does not lie in its band, or does not follow as it should."""
+    rows = [row for table in tables for row in table.rows if row.kind not in ("output", "beyond")]
+    unequal = [row for row in rows if row.kind == "follows" and verdict(row) == DIFFERS]
+    return [*claims.beyond(row for row in rows if row.kind != "follows"),
+            *map(claims.miss, unequal)]  # fmt: skip
 
 
 def analysed(name: str, comparison: Comparison, study: Study) -> Analysis:

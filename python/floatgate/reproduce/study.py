@@ -63,7 +63,7 @@ class Study:
     """What an analysis may ask for besides its evidence, the runs.
 
     `experiment` is the one that was run, `quick` says whether this is its quick form, and `workers`
-    how many cores there are to use.
+    how many cores there are to use. `policies` are those that take the place of others.
     """
 
     def __init__(
@@ -73,7 +73,9 @@ class Study:
         *,
         quick: bool = False,
         workers: int | None = None,
+        policies: Mapping[str, str] | None = None,
     ) -> None:
+        self._policies = policies or {}
         self.experiment = experiment
         self.quick = quick
         self.workers = workers or cores()
@@ -100,6 +102,10 @@ class Study:
         reading: Any = {"traces": self._traces} | planned.reading | {"first": None}
         drive, name = str(planned.part.drive), str(planned.part.workload)
         return demand_per_second(drive, name, set=planned.part.set, progress=progress, **reading)
+
+    def policy(self, text: str) -> str:
+        """The policy that is run where the study asks for this one."""
+        return self._policies.get(text, text)
 
     def others(self) -> dict[str, str]:
         """The traces at hand that have no name in the catalogue: their paths by file names."""

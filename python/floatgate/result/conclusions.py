@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from floatgate.result.comparison import Comparison
-from floatgate.result.doubts import WHY, doubts, remedy
+from floatgate.result.doubts import doubts, remedy, why
 from floatgate.result.measures import Measure, change, find, peers
 from floatgate.result.names import label, where
 
@@ -87,7 +87,7 @@ def conclusions(comparison: Comparison, asked: Sequence[str] = ()) -> Iterator[s
         runs = next(each for each in peers(comparison) if most[0] in each)
         every = "every run" if len(most) == len(runs) else f"{len(most)} of {len(runs)} runs"
         said = f"{work}: " if work else ""
-        said += f"no verdict on {_listed(list(measures))}: {WHY[code]} in {every} [{code}]"
+        said += f"no verdict on {_listed(list(measures))}: {why(code)} in {every} [{code}]"
         do = remedy(code, [comparison.runs[i] for i in most])
         yield f"{said}; {do}" if do else said
 

@@ -7,16 +7,18 @@ dots between its keys: `host.write.latency_ns.p99`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import sqrt
 from statistics import fmean, stdev
 from typing import NamedTuple, NoReturn
 
 from floatgate.hints import hint, nearest
 from floatgate.mistakes import UnknownNameError
+from floatgate.result import declared
 from floatgate.result.comparison import Comparison
 from floatgate.result.doubts import doubts
 from floatgate.result.run import Result
+from floatgate.result.values import flat
 from floatgate.words import duration, number, short, size
 
 
@@ -157,15 +159,14 @@ def could_be(names: Sequence[str]) -> None:
     Raises:
         InputError: A name is no short one, and no path of a result begins like that.
     """
-    from floatgate.result.shape import sample
-
+    known = {each.name for each in declared.sections()}
     for name in names:
-        if name not in MEASURES and name.partition(".")[0] not in sample():
-            _refuse(name, sample())
+        if name not in MEASURES and name.partition(".")[0] not in known:
+            _refuse(name, declared.numbers())
 
 
-def _refuse(name: str, data: Mapping[str, object]) -> NoReturn:
-    near = nearest(name, [*MEASURES, *_paths(data)])
+def _refuse(name: str, paths: Iterable[str]) -> NoReturn:
+    near = nearest(name, [*MEASURES, *paths])
     said = hint(name, near or MEASURES)
     raise UnknownNameError(f"`{name}` is no measure, and no number of these results; {said}")
 
@@ -182,7 +183,7 @@ def find(name: str, runs: Sequence[Result] = ()) -> Measure:
     if name in MEASURES:
         return MEASURES[name]
     if runs and all(lookup(run, name) is None for run in runs):
-        _refuse(name, runs[0].data)
+        _refuse(name, _paths(runs[0].data))
     unit = unit_of(name)
     waits = unit == "ns" and name.startswith(("host.", "flash."))
     return Measure(name, name, lambda run: lookup(run, name), unit, False if waits else None)
@@ -217,41 +218,25 @@ def lookup(run: Result, path: str) -> float | None:
         if not isinstance(value, Mapping) or key not in value:
             return None
         value = value[key]
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number else None  # type: ignore[arg-type]
+    return float(value) if _is_number(value) else None  # type: ignore[arg-type]
 
 
 def unit_of(path: str) -> str:
-    """The unit that the keys of a result say by their endings.
+    """The unit of the number at a path of a result, as a key of `UNITS`.
 
     >>> unit_of("host.read.delay_ns_by_cause.queue.gc"), unit_of("capacity.free_blocks")
     ('ns', '')
     """
-    for key in reversed(path.split(".")):
-        if key.endswith("_ns") or "_ns_" in key:
-            return "ns"
-        if key == "bytes" or key.endswith("_bytes"):
-            return "bytes"
-        if key.endswith("_seconds"):
-            return "s"
-        if key.endswith("_joules"):
-            return "J"
-        if key in ("over_provisioning", "spare_factor"):
-            return "share"
-        if key in ("waf", "waf_pages"):
-            return "x"
-    return ""
+    found = declared.at(path)
+    return found[0] if found and found[0] in UNITS else ""
 
 
-def _paths(value: Mapping[str, object], above: str = "") -> list[str]:
-    paths = []
-    for key, inner in value.items():
-        path = f"{above}{key}"
-        if isinstance(inner, Mapping):
-            paths += _paths(inner, f"{path}.")
-        elif isinstance(inner, int | float) and not isinstance(inner, bool):
-            paths.append(path)
-    return paths
+def _paths(value: Mapping[str, object]) -> list[str]:
+    return [path for path, found in flat(value) if _is_number(found)]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def peers(comparison: Comparison) -> list[list[int]]:
@@ -376,7 +361,7 @@ def columns(
         groups: The runs of each row, by their numbers; by default each run has a row of its own.
     """
     rows = groups or [[i] for i in range(len(comparison.runs))]
-    for title, measures in [*tables(first), *_flows(comparison.runs)]:
+    for title, measures in [*tables(first), *_flows(comparison.runs), *_others(comparison.runs)]:
         shown = [(m, _cells(m, comparison, rows)) for m in measures]
         kept = [(m, cells) for m, cells in shown if m.key in first or any(c.value for c in cells)]
         if kept:
@@ -393,6 +378,27 @@ def _flows(runs: Sequence[Result]) -> list[tuple[str, list[Measure]]]:
         for key, said in wanted
     ]
     return [("Flows: latency from arrival to completion", measures)] if measures else []
+
+
+def _others(runs: Sequence[Result]) -> list[tuple[str, list[Measure]]]:
+    """A table of the numbers of each section that has no form of its own."""
+    found = []
+    for section in declared.others():
+        every = (flat(run.data.get(section.name), section.name) for run in runs)
+        paths = dict.fromkeys(path for each in every for path, value in each if _is_number(value))
+        measures = [find(path)._replace(title=within(path)) for path in paths]
+        if measures:
+            found.append((section.name, measures))
+    return found
+
+
+def within(path: str) -> str:
+    """The path of a field within its section; that of a section which is a single number.
+
+    >>> within("capacity.free_blocks"), within("waf")
+    ('free_blocks', 'waf')
+    """
+    return path.partition(".")[2] or path
 
 
 def _of_flow(name: str, key: str) -> Callable[[Result], float | None]:

@@ -17,10 +17,10 @@ from floatgate.hints import hint
 from floatgate.mistakes import FileError
 from floatgate.policy.permission import code_allowed, named
 from floatgate.result.comparison import Comparison
+from floatgate.result.declared import beside
 from floatgate.result.files import prepare_folder, reason, replace
 from floatgate.result.lists import SWEEP
 from floatgate.result.measures import MEASURES
-from floatgate.result.shape import sample
 from floatgate.runs.batch import Checked, Standing, carry_out, check, together
 from floatgate.runs.workers.pool import Executor, Job, finished
 from floatgate.workloads.catalogue import Folders, trace_folders
@@ -303,25 +303,9 @@ def _check_measures(experiment: experiments.Experiment) -> None:
         return
     mistakes = []
     for path, name in unknown:
-        known = _paths_beside(sample(), name)
+        known = beside(name)
         if known is not None:
             message = f"`{name}` is not a number of a result"
             mistakes.append(Mistake(path, message, hint(name, [*MEASURES, *known])))
     if mistakes:
         raise experiment.source.error(mistakes)
-
-
-def _paths_beside(sample: Mapping[str, Any], name: str) -> list[str] | None:
-    """None if there may be such a number, otherwise the paths that there are instead."""
-    value: Any = sample
-    path = ""
-    for key in name.split("."):
-        if value is None or path.startswith(("policies.", "provenance.config.")):
-            return None  # What it has depends on the drive.
-        if not isinstance(value, Mapping) or key not in value:
-            inside = value if isinstance(value, Mapping) else {}
-            return [f"{path}{each}" for each in inside]
-        value, path = value[key], f"{path}{key}."
-    if isinstance(value, Mapping):
-        return [f"{path}{each}" for each in value]
-    return None

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from floatgate.result import declared
 from floatgate.result.answers import FEW, amplification, answer
+from floatgate.result.measures import UNITS, unit_of, within
 from floatgate.result.run import Result
-from floatgate.result.values import OPERATIONS, called, data, delays, slowest
+from floatgate.result.values import OPERATIONS, called, data, delays, flat, slowest
 from floatgate.text import explained
 from floatgate.words import (
     BOLD,
@@ -40,6 +42,7 @@ def page(result: Result, *, colour: bool = False) -> str:
         _flash(result, style),
         _drive(result, style),
         _cells(result, style),
+        *_others(result, style),
         _policies(result, style),
         _notes(result, style),
         warnings(result, style, changing=False),
@@ -289,6 +292,34 @@ def _cells(result: Result, style: Style) -> str:
     from floatgate.text.cells import simulated
 
     return simulated(result, style)
+
+
+def _others(result: Result, style: Style) -> list[str]:
+    """The sections that have no form of their own, field by field."""
+    shown = []
+    for each in declared.others():
+        value = result.data.get(each.name)
+        if value is None:
+            continue
+        rows = {within(path): _field(path, v) for path, v in flat(value, each.name, lists=True)}
+        width = max(map(len, rows), default=0)
+        lines = [hanging(f"{name:<{width}}  ", field) for name, field in rows.items()]
+        body = "\n".join([wrapped(each.about), *lines])
+        shown.append(section(each.name, body, style))
+    return shown
+
+
+def _field(path: str, value: object) -> str:
+    """A value of a section with its unit, for a table."""
+    if value is None:
+        return "-"
+    if not _is_number(value):
+        return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    assert isinstance(value, int | float)
+    if unit := unit_of(path):
+        return UNITS[unit].show(value)
+    found = declared.at(path)
+    return f"{number(value)} {found[0] if found else ''}".strip()
 
 
 def _policies(result: Result, style: Style) -> str:

@@ -484,6 +484,9 @@ settings! {
         requests: Option<NonZeroU64>,
         /// Stand-ins: only requests before this, such as "1h".
         duration: Option<Dur>,
+        /// Stand-ins: the share of the reads that go to read-only pages which the stand-in itself has
+        /// written before, 0 to 1.
+        created_reads: Option<f64>,
         /// Generators: the size of a request, such as "4KiB", or a list of { size, share }.
         size: Option<Any>,
         /// Generators: random addresses are multiples of this.

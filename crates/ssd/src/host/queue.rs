@@ -15,9 +15,9 @@ nand::keys! {
         Read = "read";
         /// Writes.
         Write = "write";
-        /// Deallocations.
+        /// Trims. Their bytes are the addresses that they discard.
         Trim = "trim";
-        /// Flushes.
+        /// Flushes: all earlier writes then survive a loss of power.
         Flush = "flush";
     }
 }

@@ -1,27 +1,25 @@
 //! From counts of operations to energy: the part of the report that multiplies.
 
-use super::sections::named;
 use crate::config::Drive;
 use crate::device::{CellCounts, DeviceStats};
 use ftl::Counts;
 use kernel::{Energy, TimeSum};
 use nand::{Each, Energies, Level, Source, Timing};
-use serde_json::{Value, json};
 
 /// Joules of a run, by operation, source and page type.
 #[derive(Default)]
 pub(crate) struct EnergyUse {
-    read: f64,
-    program: f64,
-    erase: f64,
-    reprogram: f64,
+    pub(super) read: f64,
+    pub(super) program: f64,
+    pub(super) erase: f64,
+    pub(super) reprogram: f64,
     /// `None`: the drive does not say what it takes.
-    transfer: Option<f64>,
-    idle: Option<f64>,
-    by_source: Each<Source, f64>,
+    pub(super) transfer: Option<f64>,
+    pub(super) idle: Option<f64>,
+    pub(super) by_source: Each<Source, f64>,
     /// Sensing.
-    read_by_type: [f64; 4],
-    program_by_type: [f64; 4],
+    pub(super) read_by_type: [f64; 4],
+    pub(super) program_by_type: [f64; 4],
 }
 
 /// Pages of one type: the type, how many, and the joules of each.
@@ -113,36 +111,10 @@ impl EnergyUse {
         self.by_source[source] += joules;
     }
 
-    fn total(&self) -> f64 {
+    /// The sum. What the drive does not give is not in it.
+    pub(super) fn total(&self) -> f64 {
         let operations = self.read + self.program + self.erase + self.reprogram;
         operations + self.transfer.unwrap_or(0.0) + self.idle.unwrap_or(0.0)
-    }
-
-    /// `energy_joules`: by operation. What the drive does not give is null, and not in the total.
-    pub(crate) fn by_operation(&self) -> Value {
-        json!({
-            "read": self.read,
-            "program": self.program,
-            "erase": self.erase,
-            "reprogram": self.reprogram,
-            "transfer": self.transfer,
-            "idle": self.idle,
-            "total": self.total(),
-        })
-    }
-
-    /// `energy_split`: the operations and transfers by source, sensing and programming by page
-    /// type, and all of it for each byte that the host read or wrote.
-    pub(crate) fn split(&self, bits_per_cell: u32, host_bytes: u64) -> Value {
-        let types = bits_per_cell as usize;
-        json!({
-            "source": named(|source: Source| self.by_source[source]),
-            "page_type": {
-                "read": self.read_by_type[..types],
-                "program": self.program_by_type[..types],
-            },
-            "per_host_byte": (host_bytes > 0).then(|| self.total() / host_bytes as f64),
-        })
     }
 }
 

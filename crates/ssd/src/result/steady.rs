@@ -4,6 +4,7 @@
 //! leaves behind, collection must have been seen often enough for a mean, and write amplification
 //! must have been level.
 
+use super::sections::warnings::{Tell, codes};
 use crate::config::{Age, Drive};
 use crate::precondition::Preconditioned;
 use crate::sim::{Class, Sim, Stats, Stretch};
@@ -361,10 +362,10 @@ impl<'a> Steadiness<'a> {
         }
     }
 
-    pub(crate) fn warn(&self, put: &mut dyn FnMut(&str, String)) {
+    pub(super) fn warn(&self, put: Tell<'_>) {
         if self.whole.host_pages > 0 && self.whole.reclaimed == 0 {
             put(
-                "gc-never-ran",
+                codes::GC_NEVER_RAN,
                 format!(
                     "garbage collection never ran, so write amplification and wear say nothing \
                      about the long run: {}",
@@ -386,7 +387,7 @@ impl<'a> Steadiness<'a> {
             } else {
                 "ageing stopped before garbage collection ran".to_owned()
             };
-            put("not-steady", text);
+            put(codes::NOT_STEADY, text);
         }
         let Some(halves) = self.halves else { return };
         let goes_on = self.age == Age::Workload && self.goes_on();
@@ -401,7 +402,7 @@ impl<'a> Steadiness<'a> {
                 Age::Workload => "the workload is not the same all along, or the run is too short",
             };
             put(
-                "waf-not-steady",
+                codes::WAF_NOT_STEADY,
                 format!("write amplification was still moving: {} ({why})", self.moved(halves)),
             );
         }

@@ -8,6 +8,7 @@ use kernel::{Bytes, Dur};
 use super::{Entry, Kind, Quantity as Q};
 use crate::standin::{
     Bursts, Class, HOURS, LARGEST_SPAN, Levels, MODEL, Profile, SCHEMA, SizeShare, Stream, VERSION,
+    coarse,
 };
 
 const PAGE: f64 = 4096.0;
@@ -119,7 +120,12 @@ pub fn published(entry: &Entry, given: Given) -> Result<Profile, Missing> {
     if daily {
         figures.assume("a daily cycle");
     }
-    figures.assume("bursts, sequential runs and re-use");
+    let alike = figures.get(Q::AlikeHalfHours);
+    figures.assume(match alike {
+        Some(_) => "finer bursts, sequential runs and re-use",
+        None => "bursts (not fitted), sequential runs and re-use",
+    });
+    figures.assume("no reads of read-only pages created in the run");
     let stream = |op: usize, share: f64, new: f64, interleaved: bool| {
         let requests = load.counts[op] * share;
         (requests >= 1.0).then(|| {
@@ -157,7 +163,8 @@ pub fn published(entry: &Entry, given: Given) -> Result<Profile, Missing> {
         writes: writes.round() as u64,
         span: Bytes::new(pages.span as u64),
         gap_pages: ((pages.span / PAGE - whole).max(0.0) / begun).min(1e3).round(),
-        bursts: bursts(load.seconds, daily),
+        created_reads: 0.0,
+        bursts: bursts(load.seconds, daily, alike),
         read_only: class(stream(0, 1.0 - ir, pages.read_only, false), None),
         write_only: class(None, stream(1, 1.0 - iw, pages.write_only, false)),
         interleaved: class(
@@ -374,8 +381,9 @@ pub(crate) fn sizes(mean: f64) -> Vec<SizeShare> {
         .collect()
 }
 
-/// By the length of the halves; rounded means of the traces that the model is judged on.
-fn bursts(seconds: f64, daily: bool) -> Bursts {
+/// By the length of the halves: rounded means of the traces that the model is judged on. `alike`:
+/// the share of half hours that are like the one before, to which coarse levels are fitted.
+fn bursts(seconds: f64, daily: bool, alike: Option<f64>) -> Bursts {
     let mut bursts = Bursts::default();
     if daily {
         // Hour 0 begins with the trace; where in the day that is, nobody says.
@@ -402,6 +410,9 @@ fn bursts(seconds: f64, daily: bool) -> Bursts {
             [0.3, 0.3, 0.6]
         };
         add(|b| &mut b.busy, busy);
+    }
+    if let Some(share) = alike {
+        coarse::fit(&mut bursts, seconds, share);
     }
     bursts
 }

@@ -46,6 +46,8 @@ pub enum Quantity {
     Devices,
     /// Write amplification on the drive of the paper that says it.
     Waf,
+    /// Half hours in which less than 30 % more or less is written than in the one before, 0 to 1.
+    AlikeHalfHours,
 }
 
 /// How a figure is written.
@@ -60,7 +62,7 @@ enum Form {
 
 impl Quantity {
     /// Every quantity, in the order in which it is shown.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Requests,
         Self::Reads,
         Self::Writes,
@@ -80,6 +82,7 @@ impl Quantity {
         Self::Span,
         Self::Devices,
         Self::Waf,
+        Self::AlikeHalfHours,
     ];
 
     /// The key in the catalogue's files.
@@ -104,6 +107,7 @@ impl Quantity {
             Self::Span => "span",
             Self::Devices => "devices",
             Self::Waf => "waf",
+            Self::AlikeHalfHours => "alike-half-hours",
         }
     }
 
@@ -126,7 +130,7 @@ impl Quantity {
             | Self::PagesWritten
             | Self::Addresses
             | Self::Devices => Form::Count,
-            Self::ReadShare | Self::ReadShareOfBytes => Form::Share,
+            Self::ReadShare | Self::ReadShareOfBytes | Self::AlikeHalfHours => Form::Share,
             Self::Waf => Form::Factor,
             Self::Duration => Form::Time,
             Self::MeanSize
@@ -155,6 +159,7 @@ impl Quantity {
                 | Self::MeanRead
                 | Self::MeanWrite
                 | Self::WrittenPerHour
+                | Self::AlikeHalfHours
         )
     }
 

@@ -73,6 +73,9 @@ pub struct Characters {
     pub writes: OfClasses,
     /// Share of the reads that go to read-only pages: Observation 1, "more than 85 % on average".
     pub reads_on_read_only: Option<f64>,
+    /// Share of the reads that go to read-only pages which the workload itself writes before it
+    /// reads them. Only their cost depends on a policy for writes.
+    pub reads_on_created: Option<f64>,
     /// Share of the writes that go to write-only pages: Observation 2, "more than 91 %".
     pub writes_on_write_only: Option<f64>,
     /// Share of all touches on interleaved pages: Observation 3, "only a small part".
@@ -112,6 +115,8 @@ pub struct Window {
 pub(super) struct Sums {
     footprint: Footprint,
     characters: Characters,
+    /// Reads of read-only pages whose first touch is a write.
+    created: u64,
     right: [u64; 3],
 }
 
@@ -125,6 +130,9 @@ impl Sums {
         footprint.both_pages += u64::from(reads > 0 && writes > 0);
         footprint.read_first_pages += u64::from(page.first_was_read());
         let class = page.class();
+        if class == Class::ReadOnly && !page.first_was_read() {
+            self.created += reads;
+        }
         self.characters.pages.add(class, 1);
         self.characters.reads.add(class, reads);
         self.characters.writes.add(class, writes);
@@ -140,12 +148,13 @@ impl Sums {
         page_bytes: u64,
         touches: [u64; 2],
     ) -> (Footprint, Characters, Identification) {
-        let Self { mut footprint, mut characters, right } = self;
+        let Self { mut footprint, mut characters, created, right } = self;
         let Characters { mut pages, mut reads, mut writes, .. } = characters;
         let (first, all) = (footprint.pages, reads.all() + writes.all());
         footprint.writes_per_written_page = share(writes.all(), footprint.written_pages);
         footprint.overwrites = share(writes.all() - footprint.written_pages, writes.all());
         characters.reads_on_read_only = share(reads.read_only, reads.all());
+        characters.reads_on_created = share(created, reads.all());
         characters.writes_on_write_only = share(writes.write_only, writes.all());
         characters.on_interleaved = share(reads.interleaved + writes.interleaved, all);
         characters.minority = share(reads.write_only + writes.read_only, all);

@@ -309,6 +309,22 @@ fn characters_by_hand() {
     assert_eq!(i.windows[0].accuracy, Some(0.75));
 }
 
+/// Twenty reads of a page after its one write make it read-only, and created here. A page that was read
+/// first, one with too few reads, and one that is only written are none.
+#[test]
+fn created_pages_by_hand() {
+    let reads = |page: u32, n: usize| vec![format!("R{page}"); n].join(" ");
+    let text = [
+        format!("W1 {}", reads(1, 20)),
+        format!("R2 W2 {}", reads(2, 19)),
+        format!("W3 {}", reads(3, 19)),
+        "W4 W4".into(),
+    ];
+    let d = usual(pages(&text.join(" ")));
+    assert_eq!(d.characters.reads_on_created, Some(20.0 / 59.0));
+    assert_eq!(usual(pages("W1 W1")).characters.reads_on_created, None);
+}
+
 /// The example of AGCR's Figure 3(c): a page with interleaved accesses is at times taken for
 /// something else, and less so by a longer window.
 #[test]

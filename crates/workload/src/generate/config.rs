@@ -126,6 +126,10 @@ pub struct Generator {
     /// Stand-ins only: see [`Length`](crate::standin::Length). A generator goes by `requests`.
     #[serde(default, with = "text", skip_serializing_if = "Option::is_none")]
     pub duration: Option<Dur>,
+    /// Stand-ins only: the share of the reads that go to read-only pages which they have written
+    /// before, see [`Length`](crate::standin::Length).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_reads: Option<f64>,
     /// Size of a request, `"4KiB"`, or a list of sizes with shares that add up to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
@@ -183,6 +187,7 @@ impl Generator {
             pattern,
             requests: a_million(),
             duration: None,
+            created_reads: None,
             size: None,
             align: None,
             span: None,

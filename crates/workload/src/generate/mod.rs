@@ -86,6 +86,10 @@ impl Generator {
             let expected = "it for stand-ins of traces; a generator goes by its number of requests";
             return Err(bad("requests", found, expected));
         }
+        if let Some(share) = self.created_reads {
+            let found = format!("`created-reads = {share}` for {}", self.pattern.name());
+            return Err(bad("created-reads", found, "it for stand-ins of traces"));
+        }
         let size = self.size.clone().unwrap_or_else(|| self.pattern.size());
         let sizes = SizePicker::new(&size).map_err(|found| {
             bad("size", found, "sizes from 1 B to 1 GiB with shares that add up to 1")

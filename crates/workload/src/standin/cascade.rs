@@ -192,7 +192,7 @@ impl Cascade {
 }
 
 /// A share `p` favoured by `m`: (1 + m) / 2 where `p` is a half, and 0 and 1 stay what they are.
-fn favoured(p: f64, m: f64) -> f64 {
+pub(super) fn favoured(p: f64, m: f64) -> f64 {
     let (one, other) = (p * (1.0 + m), (1.0 - p) * (1.0 - m));
     one / (one + other)
 }

@@ -268,6 +268,7 @@ impl Fitter {
             writes: counts[WRITE],
             span: Bytes::new(span),
             gap_pages: (gap * 10.0).round() / 10.0,
+            created_reads: 0.0,
             bursts: self.measure.finish(),
             read_only,
             write_only,

@@ -9,11 +9,14 @@
 //!   own. A request goes where the one after an earlier request of the same address went, or on
 //!   with a sequential run, or where an earlier one had gone some number of requests ago, or to
 //!   pages that none has touched (`stream.rs`).
+//! * *Created*: a share of the reads goes to pages that the stand-in itself writes (`created.rs`).
 //! * *How large*: sizes come from the distributions of what starts and of what goes on.
 //!
 //! `docs/measured/stand-ins.md` says how far a simulator can tell a stand-in from its trace.
 
 mod cascade;
+pub(crate) mod coarse;
+mod created;
 mod draw;
 mod fit;
 mod place;
@@ -28,7 +31,9 @@ use kernel::{Dur, Prio, Rng, Time};
 use sha2::{Digest, Sha256};
 
 use self::cascade::Cascade;
-use self::place::{SECTOR, Space};
+use self::created::Created;
+use self::draw::Draw;
+use self::place::{PAGE_SECTORS, SECTOR, Space};
 use self::stream::{Pages, READ, WRITE};
 use crate::error::{Spot, detail};
 use crate::{About, BATCH, Op, Request, Source, StandIn, TraceError, Workload};
@@ -46,15 +51,16 @@ pub const VERSION: &str = "1";
 /// No stand-in is longer: two centuries keep nanoseconds in 63 bits.
 const LONGEST_NS: u64 = 200 * 365 * 86_400 * 1_000_000_000;
 
-/// How long a stand-in is to be. What is not said is as the profile has it; a shorter one is the
-/// beginning of the whole, a longer one goes on with the profile's span again and again, on the
-/// same pages.
+/// What a stand-in is to be like. Without a value it is as the profile has it. A shorter one is the
+/// beginning of the whole. A longer one repeats the profile's span, on the same pages.
 #[derive(Copy, Clone, Default, PartialEq, Debug)]
 pub struct Length {
     /// At most so many requests.
     pub requests: Option<u64>,
     /// Only requests before this.
     pub duration: Option<Dur>,
+    /// The share of the reads that go to read-only pages which the stand-in itself writes before.
+    pub created_reads: Option<f64>,
 }
 
 /// A stand-in with nothing left open.
@@ -73,6 +79,17 @@ impl Profile {
             let name: Arc<str> = self.stands_for.as_str().into();
             TraceError::Parameter(detail(&name, Spot::Whole, found, expected, hint))
         };
+        if let Some(created_reads) = length.created_reads {
+            let most = self.read_only.reads.as_ref().map_or(0.0, |reads| reads.share);
+            if !(0.0..=most).contains(&created_reads) {
+                let found = format!("`created-reads = {created_reads}`");
+                let expected =
+                    format!("0 to {most:.4}, the share of its reads that go to read-only pages");
+                return Err(fail(found, &expected, "set `workload.created-reads`"));
+            }
+            let whole = Self { created_reads, ..self.clone() };
+            return whole.workload(Length { created_reads: None, ..length }, seed);
+        }
         self.check()
             .map_err(|found| fail(found, "a profile as `floatgate trace fit` makes it", ""))?;
         if length.requests == Some(0) {
@@ -103,6 +120,12 @@ impl Profile {
             notes.push(format!(
                 "requests of the first {duration}; the profile has {}",
                 self.duration
+            ));
+        }
+        if self.created_reads > 0.0 {
+            notes.push(format!(
+                "assumed: {} % of the reads on read-only pages created in the run",
+                100.0 * self.created_reads
             ));
         }
         if !self.assumed.is_empty() {
@@ -136,6 +159,15 @@ impl Profile {
         Ok(Box::new(Made { about, profile, requests, until_ns, seed }))
     }
 
+    /// The pages that are created in the run, if reads go to some. Its share is of the reads that
+    /// go to read-only pages.
+    fn created(&self, rng: Rng) -> Option<Created> {
+        let reads = self.read_only.reads.as_ref().filter(|_| self.created_reads > 0.0)?;
+        let pages = |size: &SizeShare| (size.0.div_ceil(4096) as u32 * PAGE_SECTORS as u32, size.1);
+        let sizes: Vec<(u32, f64)> = reads.sizes.iter().map(pages).collect();
+        Some(Created::new(self.created_reads / reads.share, Draw::new(&sizes), rng))
+    }
+
     fn space(&self) -> Space {
         let streams = self.classes().into_iter().flat_map(|(_, c)| [&c.reads, &c.writes]);
         let largest = streams.flatten().map(Stream::largest).max().unwrap_or(4096);
@@ -163,6 +195,7 @@ impl Workload for Made {
                 Choose::new(classes.map(|c| c.writes.as_ref())),
             ],
             classes: classes.map(|class| Pages::new(class, &profile)),
+            created: profile.created(stream("stand-in/created")),
             space: profile.space(),
             kinds: stream("stand-in/classes"),
             places: stream("stand-in/places"),
@@ -218,6 +251,7 @@ struct Making {
     cascade: Cascade,
     first_ns: Option<u64>,
     choices: [Choose; 2],
+    created: Option<Created>,
     classes: [Pages; 3],
     space: Space,
     kinds: Rng,
@@ -253,7 +287,11 @@ impl Source for Making {
             self.left -= 1;
             let op = if read { READ } else { WRITE };
             let class = self.choices[op].next(&mut self.kinds);
-            let (at, len) = self.classes[class].next(op, &mut self.places, &mut self.space);
+            let may = !read || class == READ;
+            let created = self.created.as_mut().filter(|_| may);
+            let (at, len) = created
+                .and_then(|created| created.next(read, &mut self.space))
+                .unwrap_or_else(|| self.classes[class].next(op, &mut self.places, &mut self.space));
             batch.push(Request {
                 at: Time::from_ns(at_ns),
                 offset: at * SECTOR,

@@ -47,6 +47,10 @@ pub struct Profile {
     /// Mean distance between pieces of the address space that are begun one after the other,
     /// beyond their own length, in pages of 4 KiB.
     pub gap_pages: f64,
+    /// Share of the reads that go to read-only pages which the stand-in itself writes before,
+    /// among those of `read-only.reads`.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub created_reads: f64,
     /// When requests arrive.
     pub bursts: Bursts,
     /// Pages that are read.
@@ -123,6 +127,11 @@ pub struct Stream {
 #[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SizeShare(pub u64, pub f64);
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_none(share: &f64) -> bool {
+    *share == 0.0
+}
 
 fn to_text<T: ToString, S: Serializer>(value: &T, out: S) -> Result<S::Ok, S::Error> {
     out.serialize_str(&value.to_string())
@@ -207,6 +216,15 @@ impl Profile {
             format!("a `span` of {}; expected 1 MiB to 2 TiB", self.span),
         );
         need((0.0..1e9).contains(&self.gap_pages), format!("`gap-pages` is {}", self.gap_pages));
+        let most = self.read_only.reads.as_ref().map_or(0.0, |reads| reads.share);
+        need(
+            (0.0..=most).contains(&self.created_reads),
+            format!(
+                "`created-reads` is {}; expected 0 to {most}, the share of the reads on read-only \
+                 pages",
+                self.created_reads
+            ),
+        );
         let b = &self.bursts;
         let lists = [&b.quiet, &b.busy].map(|l| [&l.reads, &l.writes, &l.together]).concat();
         need(

@@ -15,7 +15,7 @@ fn requests(profile: &Profile, length: Length, seed: u64) -> Vec<Request> {
 }
 
 fn first(requests: u64) -> Length {
-    Length { requests: Some(requests), duration: None }
+    Length { requests: Some(requests), ..Length::default() }
 }
 
 fn described(profile: &Profile) -> Description {
@@ -71,13 +71,72 @@ fn a_cut_stand_in_is_the_beginning_of_the_whole() {
     assert_eq!(whole.len() as u64, profile.reads + profile.writes);
     assert_eq!(requests(&profile, first(9_000), 3), whole[..9_000]);
     let half = Dur::ns(profile.duration.as_ns() / 2);
-    let until = Length { requests: None, duration: Some(half) };
+    let until = Length { duration: Some(half), ..Length::default() };
     let within = whole.iter().take_while(|r| r.at.as_ns() < half.as_ns()).count();
     assert!(within > 0 && within < whole.len());
     assert_eq!(requests(&profile, until, 3), whole[..within]);
     // Both bounds hold.
-    let both = Length { requests: Some(100), duration: Some(half) };
+    let both = Length { requests: Some(100), ..until };
     assert_eq!(requests(&profile, both, 3), whole[..100]);
+}
+
+/// The share of reads on pages that the stand-in creates is measured by the independent definition of
+/// `describe`, and all other shares stay as they are.
+#[test]
+fn created_pages_take_the_share_of_the_reads_that_is_asked_for() {
+    for name in ["msr:hm_0", "msr:usr_2"] {
+        let plain = smaller(profile(name), 300_000);
+        assert!(plain.assumed.iter().any(|a| a.contains("created in the run")));
+        let before = described(&plain).characters;
+        assert!(before.reads_on_created.unwrap() < 0.06, "{name}: {before:?}");
+        for share in [0.3] {
+            let made = Profile { created_reads: share, ..plain.clone() };
+            let after = described(&made).characters;
+            let own = before.reads_on_created.unwrap();
+            let (found, least) = (after.reads_on_created.unwrap(), share * (1.0 - own));
+            assert!((least - 0.03..share + own + 0.03).contains(&found), "{name}: {found}");
+            let of_reads = [before, after].map(|c| c.reads_on_read_only.unwrap());
+            assert!((of_reads[0] - of_reads[1]).abs() < 0.03, "{name}: {of_reads:?}");
+            let set = Length { created_reads: Some(share), ..Length::default() };
+            assert_eq!(requests(&plain, set, 3), requests(&made, Length::default(), 3));
+        }
+        let none = Length { created_reads: Some(0.0), ..Length::default() };
+        assert_eq!(requests(&plain, none, 3), requests(&plain, Length::default(), 3));
+    }
+    for share in [-0.1, 0.9, f64::NAN] {
+        let set = Length { created_reads: Some(share), ..Length::default() };
+        let error = profile("msr:hm_0").workload(set, 1).err().unwrap().to_string();
+        assert!(error.contains("created-reads") && error.contains("0 to 0.85"), "{error}");
+    }
+}
+
+/// READY's Figure 4 of exchange is met, by a stand-in and not only by the fit; a trace without such a
+/// figure keeps what is assumed, and says so.
+#[test]
+fn coarse_bursts_are_fitted_where_a_figure_says_how_even_demand_is() {
+    let exchange = profile("msps:exchange");
+    assert!((coarse::alike(&exchange.bursts, 86_400.0) - 0.85).abs() < 0.01);
+    let alike = |profile: &Profile, seed| {
+        let mut epochs = vec![0.0; (profile.duration.as_secs_f64() / 1800.0) as usize];
+        for r in requests(profile, Length::default(), seed).iter().filter(|r| r.op == Op::Write) {
+            let epoch = (r.at.as_secs_f64() / 1800.0) as usize;
+            if let Some(bytes) = epochs.get_mut(epoch) {
+                *bytes += f64::from(r.len);
+            }
+        }
+        let like = |w: &&[f64]| (w[1] - w[0]).abs() < 0.3 * w[0];
+        epochs.windows(2).filter(like).count() as f64 / (epochs.len() - 1) as f64
+    };
+    let mut small = smaller(exchange, 400_000);
+    let mean = |profile: &Profile| (1..=12).map(|seed| alike(profile, seed)).sum::<f64>() / 12.0;
+    assert!((mean(&small) - 0.85).abs() < 0.05, "{}", mean(&small));
+    for levels in [&mut small.bursts.quiet, &mut small.bursts.busy] {
+        levels.writes[..7].fill(0.35);
+    }
+    assert!(mean(&small) < 0.5, "without the fit it is not");
+    let msnfs = profile("msps:msnfs");
+    assert_eq!(msnfs.bursts.quiet.writes[..6], [0.35; 6]);
+    assert!(msnfs.assumed.iter().any(|a| a.contains("not fitted")), "{:?}", msnfs.assumed);
 }
 
 #[test]

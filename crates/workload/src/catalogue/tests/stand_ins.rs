@@ -6,7 +6,7 @@ use crate::standin::Length;
 use crate::trace::drain;
 use crate::{ReadOptions, TraceError, Workload};
 
-const FIRST: Length = Length { requests: Some(3_000), duration: None };
+const FIRST: Length = Length { requests: Some(3_000), duration: None, created_reads: None };
 
 fn open(name: &str, folders: &[&Folder], length: Length) -> Result<Box<dyn Workload>, TraceError> {
     let folders: Vec<_> = folders.iter().map(|f| f.0.clone()).collect();
@@ -84,7 +84,11 @@ fn servers_write_as_much_as_is_published() {
 fn too_little_published_says_what_is_missing_and_where_the_trace_is() {
     refused("msr:rsrch_1", &["how many requests", "are reads", "iotta", "rsrch_1.csv"]);
     refused("mango:build", &["nobody has published", "workload.requests=N", "workload.duration"]);
-    let given = Length { requests: Some(2_000), duration: Some(kernel::Dur::secs(60)) };
+    let given = Length {
+        requests: Some(2_000),
+        duration: Some(kernel::Dur::secs(60)),
+        ..Length::default()
+    };
     let build = open("mango:build", &[], given).unwrap();
     assert_eq!(drain(&mut *build.open().unwrap()).unwrap().len(), 2_000);
     let options = ReadOptions { devices: vec!["0".into()], ..ReadOptions::default() };

@@ -88,10 +88,11 @@ def _itself(each: Benched) -> Mapping[str, Any]:
 
 def _row(
     of: Sequence[Benched], what: str, where: str, published: float | str | None,
-    ours: float | str | None, kind: str = OUT, note: str = "", unit: str = "",
+    ours: float | str | None, kind: str = OUT, note: str = "", unit: str = "", fact: str = "",
 ) -> Finding:  # fmt: skip
     by = [each.names for each in of]
-    return Finding(f"{what} [{kind}]", where, published, ours, unit, note=note, kind=kind, by=by)
+    return Finding(f"{what} [{kind}]", where, published, ours, unit, note=note, kind=kind, by=by,
+                   fact=fact)  # fmt: skip
 
 
 def _of_kind(chips: Sequence[Benched], slc: bool) -> list[Benched]:
@@ -311,7 +312,8 @@ def _programs(chips: Sequence[Benched]) -> Iterator[Finding]:
     mlc, slc = _of_kind(chips, False), _of_kind(chips, True)
     for each in mlc:
         onset = each.found["program_disturb"]["first_reprogram_with_errors"]
-        yield _row([each], f"{each.name}, first reprogram with errors", "Fig. 8", 1.0, onset)
+        yield _row([each], f"{each.name}, first reprogram with errors", "Fig. 8", 1.0, onset,
+                   fact="MLC, first reprogram with errors")  # fmt: skip
     steps = [max(b - a for a, b in pairwise(curve)) / curve[-1]
              for curve in map(_by_reprograms, mlc)]  # fmt: skip
     yield _row(mlc, "MLC, share of the errors that one reprogram brings", "Fig. 8", "above 0.5",
@@ -323,7 +325,8 @@ def _programs(chips: Sequence[Benched]) -> Iterator[Finding]:
         agree = _as_in_the_text(each)
         what = f"{each.name}, pages that disturb what the text names"
         note = "the same pages, no fewer and no more"
-        yield _row([each], what, "3.5", 1.0, agree, OUT, note, "share")
+        yield _row([each], what, "3.5", 1.0, agree, OUT, note, "share",
+                   "pages that disturb what the text names")  # fmt: skip
     safe = [
         fmean(not others for others in each.found["program_disturb"]["disturbed_pages"])
         for each in mlc

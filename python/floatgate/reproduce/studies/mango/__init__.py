@@ -138,7 +138,7 @@ def _figure_13() -> Iterator[Published]:
         full = fill if fill == "full" else f"{100 * float(fill):g} % full"
         for what, measure, value, more in claims:
             yield Published(f"{what}, {full}", measure, value, where, BASELINE, "share", "Fig. 13",
-                            least=LEAST, **more)  # fmt: skip
+                            least=LEAST, fact=f"netbook: {what}", **more)  # fmt: skip
 
 
 _change = partial(column, against=BASELINE, least=LEAST)

@@ -167,11 +167,6 @@ spread = quotient("wear.effective.stddev", "wear.effective.mean")
 """The standard deviation of the effective cycles of all blocks, by their mean."""
 
 
-def memory(run: Result) -> float | None:
-    """What the scheme keeps in memory for 128 GiB of flash, in bytes."""
-    return _over(run.policies["read-disturb"].dram_bytes * 2**37, run.capacity.physical_bytes)
-
-
 def _over(above: float, below: float) -> float | None:
     """A ratio; None by nothing."""
     return above / below if below else None

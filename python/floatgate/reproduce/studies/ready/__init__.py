@@ -13,19 +13,24 @@ from floatgate.reproduce.study import Analysis, Evidence, Experiment, Published,
 def claims(_experiment: Experiment) -> Iterator[Published]:
     """What is said of runs; the rest is said of lives."""
     yield from map(life.amplification, TRACES)
+    yield life.idle_times()
 
 
 def analyse(evidence: Evidence, study: Study) -> Analysis:
     """The tables, plots and sheets of the report."""
-    stand_ins = {taken.names["workload"]: taken.stand_in for taken in evidence.runs}
+    traces = evidence.of({"workload": [trace.name for trace in TRACES]})
+    stand_ins = {taken.names["workload"]: taken.stand_in for taken in traces}
     frames = in_threads(study.workers, study.demand, stand_ins)
     demands = dict(zip(stand_ins, frames, strict=True))
     doubted = {name for name, doubt in stand_ins.items() if doubt}
-    lives = Lives(demands, doubted, whole=not study.quick, workers=study.workers)
+    lives = Lives(
+        demands, doubted, whole=not study.quick, workers=study.workers, policy=study.policy
+    )
     lives.make(headline(trace, name) for trace in lives.traces for name in CONFIGURATIONS)
     figure_10 = life.figure_10(lives)
     tables = [
-        life.figure_1(), speed.figure_4(lives), life.table_1(evidence, lives), figure_10,
+        life.figure_1(), speed.figure_4(lives), life.assumptions(evidence, study.policy),
+        life.table_1(evidence, lives), figure_10,
         life.table_2(lives), speed.figure_11(lives), speed.figure_12(lives), speed.table_3(lives),
         speed.figure_13(lives), speed.figure_14(lives),
     ]  # fmt: skip

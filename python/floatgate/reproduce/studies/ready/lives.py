@@ -40,15 +40,16 @@ class Lives:
 
     The engine works with the interpreter released, so that threads are enough. `whole` lives have
     the whole demand of a trace second by second; others an hour of it, at the rate of Table 1,
-    minute by minute. `demands` are the traces' own.
+    minute by minute. `demands` are the traces' own. `policy` says which throttle is run where one is
+    asked for.
     """
 
     def __init__(
         self, demands: Mapping[str, pl.DataFrame], stand_ins: AbstractSet[str] = frozenset(), *,
-        whole: bool, workers: int,
+        whole: bool, workers: int, policy: Callable[[str], str] = str,
     ) -> None:  # fmt: skip
         self.demands, self.stand_ins, self.whole = demands, stand_ins, whole
-        self._workers = workers
+        self._workers, self._policy = workers, policy
         self._steps = {
             name: demand if whole else _by_minute(_at_rate(name, demand))
             for name, demand in demands.items()
@@ -68,7 +69,7 @@ class Lives:
     def finding(
         self, needs: str | Sequence[str], what: str, where: str, published: float | str | None,
         ours: Callable[..., float | None], unit: str = "", note: str = "", *,
-        kind: str = "output", whole: bool = False,
+        kind: str = "output", whole: bool = False, fact: str = "",
     ) -> Finding:  # fmt: skip
         """A row measured on the traces that it `needs`: on the `whole` of them, or an hour."""
         traces = [needs] if isinstance(needs, str) else needs
@@ -83,7 +84,7 @@ class Lives:
         by = [question.names for question in self._asked] or [{"demand": name} for name in traces]
         return Finding(what, where, published, number, unit,
                        measured and not self.stand_ins.isdisjoint(traces), note, kind,
-                       by=by if measured else ())  # fmt: skip
+                       by=by if measured else (), fact=fact)  # fmt: skip
 
     def measured(self) -> Iterator[Mapping[str, Any]]:
         """Every demand and life, and what it says of itself."""
@@ -141,7 +142,7 @@ class Lives:
         return self.get(headline(trace, configuration))
 
     def _live(self, question: Question, progress: Progress) -> FastForward:
-        step, policy = None if self.whole else "1min", question.policy
+        step, policy = None if self.whole else "1min", self._policy(question.policy)
         if step is not None and policy != "none":
             policy = f"{policy}:period={step}"
         return fast_forward(

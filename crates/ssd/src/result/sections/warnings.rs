@@ -1,16 +1,125 @@
-//! Where a number should not be trusted, or a setting could not matter: a list, in the order of the
-//! result. A new warning is a function and its place in [`rules`].
+//! Numbers that should not be trusted, and settings that could not matter: a list, in the order of
+//! the result. A new warning is a code in [`codes`], a function, and its place in [`rules`].
 
-use super::lifetime;
-use super::steady::Steadiness;
+use super::{About, lifetime};
 use crate::config::{Drive, HostMode, MOST_UNITS};
 use crate::host::Overload;
-use crate::sim::{Class, Sim, Stats, WorkLeft};
-use ftl::{Counts, Kit};
+use crate::result::evidence::Evidence;
+use crate::result::shape::{Entry, table};
+use crate::sim::{Class, Stats, WorkLeft};
+use ftl::Kit;
 use kernel::{Bytes, Time, TimeSum};
 use policies::{Family, Wanted};
-use serde_json::{Value, json};
-use workload::{About, Alignment};
+use serde_json::{Value as Json, json};
+
+pub(crate) const ABOUT: About = About::section(
+    "Numbers that should not be trusted, and settings that could not matter in this run.",
+);
+
+pub(crate) type Value = Vec<Warning>;
+
+table! {
+    /// A warning.
+    struct Warning {
+        /// The code, for `floatgate explain CODE`.
+        code: &'static str;
+        /// The warning.
+        text: String;
+    }
+}
+
+/// The numbers of a run that a warning puts in doubt: no run may be called better by them.
+#[derive(Copy, Clone)]
+pub(crate) enum Doubt {
+    None,
+    /// All numbers.
+    Everything,
+    /// Latencies and rates of the host.
+    Host,
+    /// All numbers but those of the host.
+    Flash,
+    /// Latencies of reads.
+    Reads,
+    /// Requests per second.
+    Rate,
+    /// Percentiles and means that too few requests or pages are behind.
+    Few,
+}
+
+impl Doubt {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Everything => "everything",
+            Self::Host => "host",
+            Self::Flash => "flash",
+            Self::Reads => "reads",
+            Self::Rate => "rate",
+            Self::Few => "few",
+        }
+    }
+}
+
+/// A kind of warning.
+#[derive(Copy, Clone)]
+pub(crate) struct Code {
+    name: &'static str,
+    doubt: Doubt,
+    /// The reason for the doubt, as a part of a sentence.
+    reason: &'static str,
+}
+
+/// Declares the codes of warnings, and the list of them all.
+macro_rules! codes {
+    ($($code:ident: $name:literal, $doubt:ident $(, $reason:literal)?;)+) => {
+        /// Every code of a warning, with the numbers that it puts in doubt and the reason.
+        pub(crate) mod codes {
+            use super::{Code, Doubt};
+
+            $(pub(crate) const $code: Code =
+                Code { name: $name, doubt: Doubt::$doubt, reason: concat!($($reason)?) };)+
+
+            pub(super) const ALL: &[Code] = &[$($code),+];
+        }
+    };
+}
+
+codes! {
+    WAF_NOT_STEADY: "waf-not-steady", Everything, "write amplification was still moving";
+    NOT_STEADY: "not-steady", Everything, "ageing stopped before write amplification was flat";
+    NO_TIME: "no-time", Everything, "the run took no time";
+    OVERLOADED: "overloaded", Host, "requests arrived faster than the drive serves them";
+    GC_NEVER_RAN: "gc-never-ran", Flash, "garbage collection never ran";
+    UNMAPPED_READS: "unmapped-reads", Reads, "reads met pages that hold nothing";
+    BUFFER_DRAINED: "buffer-drained", Rate,
+        "the rate includes the time in which the write buffer emptied";
+    FEW_SAMPLES: "few-samples", Few, "too few requests";
+    SMALL_BUFFER: "small-buffer", None;
+    IDLE_POLICY: "idle-policy", None;
+    NO_READ_OF_WRITTEN: "no-read-of-written", None;
+    BUFFER_NEVER_FILLED: "buffer-never-filled", None;
+    NOT_REPEATABLE: "not-repeatable", None;
+    VICTIM_OVERRIDDEN: "victim-overridden", None;
+    CELLS_NOT_MODELLED: "cells-not-modelled", None;
+    ERRORS_NEVER_MATTERED: "errors-never-mattered", None;
+    UNCORRECTABLE: "uncorrectable", None;
+    ENDURANCE_FAR: "endurance-far", None;
+    RECOVERY_EXTRAPOLATED: "recovery-extrapolated", None;
+    PARTIAL_WRITES: "partial-writes", None;
+    QUEUE_LIMIT: "queue-limit", None;
+    CLOSED_LOOP: "closed-loop", None;
+    MISALIGNED: "misaligned", None;
+    WORK_LEFT: "work-left", None;
+}
+
+/// The codes, as JSON.
+pub(crate) fn declared() -> Json {
+    let code = |code: &Code| {
+        let Code { name, doubt, reason } = *code;
+        json!({ "code": name, "doubt": doubt.name(), "reason": reason })
+    };
+    codes::ALL.iter().map(code).collect()
+}
 
 /// The run counts to its last program; above this share of it for the write buffer alone, after the
 /// last request was done, its rates are no longer what the host saw.
@@ -23,19 +132,8 @@ const SHARE_OF_WORK_LEFT: f64 = 0.01;
 /// Latency above which percentiles cannot be trusted is one with fewer samples behind it.
 const SAMPLES_BEHIND: u64 = 10;
 
-/// What a warning may look at.
-pub(super) struct Evidence<'a, K: Kit> {
-    pub(super) drive: &'a Drive,
-    pub(super) about: &'a About,
-    pub(super) alignment: &'a Alignment,
-    pub(super) steadiness: &'a Steadiness<'a>,
-    pub(super) counts: &'a Counts,
-    pub(super) stats: &'a Stats,
-    pub(super) sim: &'a Sim<K>,
-}
-
 /// Takes a warning: its code and its text.
-type Tell<'a> = &'a mut dyn FnMut(&str, String);
+pub(crate) type Tell<'a> = &'a mut dyn FnMut(Code, String);
 
 /// Tells what it finds in the evidence: nothing, mostly.
 type Rule<K> = fn(&Evidence<'_, K>, Tell<'_>);
@@ -63,37 +161,39 @@ fn rules<K: Kit>() -> [Rule<K>; 18] {
     ]
 }
 
-/// Every warning of a run.
-pub(super) fn warnings<K: Kit>(evidence: &Evidence<'_, K>) -> Value {
+/// Every warning of a run, but for the work that it left: the drive has yet to do that.
+pub(crate) fn of<K: Kit>(evidence: &Evidence<'_, K>) -> Value {
     listed(|tell| rules().into_iter().for_each(|rule| rule(evidence, tell)))
 }
 
-/// Warnings as results have them.
 fn listed(all: impl FnOnce(Tell<'_>)) -> Value {
     let mut list = Vec::new();
-    all(&mut |code, text| list.push(json!({ "code": code, "text": text })));
-    Value::Array(list)
+    all(&mut |code, text| list.push(Warning { code: code.name, text }));
+    list
 }
 
 impl Drive {
     /// What is known before a run: where a setting changes nothing in it, or holds the rest of the
     /// drive back. A list, as results have it.
-    pub fn warnings(&self) -> Value {
-        listed(|tell| of_the_drive(self, tell))
+    pub fn warnings(&self) -> Json {
+        listed(|tell| of_the_drive(self, tell)).value()
     }
 
     /// What a fast-forward that simulates nothing warns of.
-    pub(crate) fn warnings_unsimulated(&self) -> Value {
-        listed(|tell| self.unasked().into_iter().for_each(|text| tell("idle-policy", text)))
+    pub(crate) fn warnings_unsimulated(&self) -> Json {
+        let unasked = |tell: Tell<'_>| {
+            self.unasked().into_iter().for_each(|text| tell(codes::IDLE_POLICY, text));
+        };
+        listed(unasked).value()
     }
 }
 
 fn of_the_drive(drive: &Drive, tell: Tell<'_>) {
     if let Some(text) = drive.small_buffer() {
-        tell("small-buffer", text);
+        tell(codes::SMALL_BUFFER, text);
     }
     for text in drive.idle_policies() {
-        tell("idle-policy", text);
+        tell(codes::IDLE_POLICY, text);
     }
 }
 
@@ -112,34 +212,35 @@ fn policies_without_requests<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
             Wanted::Flows if one_flow => "all requests were of one flow",
             Wanted::Urgent | Wanted::Flows => continue,
         };
-        tell("idle-policy", format!("`{name}` changed nothing in this run: {why}"));
+        tell(codes::IDLE_POLICY, format!("`{name}` changed nothing in this run: {why}"));
     }
 }
 
-/// Adds a warning to those of a run that left more work than its dies can do in passing.
-pub(super) fn add_work_left(warnings: &mut Value, left: WorkLeft, drive: &Drive, end: Time) {
-    let Value::Array(all) = warnings else { unreachable!("warnings are a list") };
-    let mut tell = |code: &str, text: String| all.push(json!({ "code": code, "text": text }));
+/// The warning of a run that left more work than its dies can do in passing.
+pub(crate) fn of_work_left(left: WorkLeft, drive: &Drive, end: Time) -> Value {
     let seconds = left.die_time.as_secs_f64();
     let had = end.as_secs_f64() * drive.geometry.dies() as f64;
-    if seconds > SHARE_OF_WORK_LEFT * had {
-        tell(
-            "work-left",
-            format!(
-                "when the run ended, the drive still had to move {} pages and erase {} blocks. That \
-                 took another {seconds:.3} s of die time, and the run had {had:.3} s. It is not counted: \
-                 write amplification is too low, and the drive cannot sustain these rates",
-                left.moves, left.erases,
-            ),
-        );
-    }
+    listed(|tell| {
+        if seconds > SHARE_OF_WORK_LEFT * had {
+            tell(
+                codes::WORK_LEFT,
+                format!(
+                    "when the run ended, the drive still had to move {} pages and erase {} blocks. \
+                     That took another {seconds:.3} s of die time, and the run had {had:.3} s. It is \
+                     not counted: write amplification is too low, and the drive cannot sustain these \
+                     rates",
+                    left.moves, left.erases,
+                ),
+            );
+        }
+    })
 }
 
 fn read_nothing_written<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     let of = |class: Class| e.stats.classes[class].requests;
     if of(Class::Write) > 0 && of(Class::Read) > 0 && !e.sim.read_what_it_wrote() {
         tell(
-            "no-read-of-written",
+            codes::NO_READ_OF_WRITTEN,
             "no read met a page that was written during the run: where and how pages are written \
              could not matter to a read, other than by waiting"
                 .into(),
@@ -155,7 +256,7 @@ fn buffer_never_filled<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     {
         let took = writes.latency.sum() > TimeSum::ZERO;
         tell(
-            "buffer-never-filled",
+            codes::BUFFER_NEVER_FILLED,
             format!(
                 "the write buffer never filled: {} of its {} pages were taken at most, so no \
                  write ever waited for flash{}",
@@ -175,7 +276,7 @@ fn buffer_drained<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     let (drain, end) = (e.sim.drain().as_secs_f64(), e.sim.end().as_secs_f64());
     if drain > SHARE_OF_DRAINING * end {
         tell(
-            "buffer-drained",
+            codes::BUFFER_DRAINED,
             format!(
                 "the last request was done after {:.3} s, and the write buffer was empty after \
                  {end:.3} s: the run counts to its last program, so requests and bytes per second \
@@ -189,7 +290,7 @@ fn buffer_drained<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
 fn no_time<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     if e.sim.end() == Time::ZERO && e.stats.served > 0 {
         tell(
-            "no-time",
+            codes::NO_TIME,
             "the run took no time, as no request needed flash: it has no rates, and nothing can be \
              said about years (see precondition.fill and ftl.unmapped-read)"
                 .into(),
@@ -200,7 +301,7 @@ fn no_time<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
 fn not_repeatable<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     for (family, name) in e.drive.policies.unrepeatable() {
         tell(
-            "not-repeatable",
+            codes::NOT_REPEATABLE,
             format!(
                 "the policy `{}={name}` ran from memory, not from a file as it is now: the \
                  configuration alone cannot make this result again, and the state before the run \
@@ -215,7 +316,7 @@ fn victim_overridden<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     if e.counts.overridden > 0 {
         let (name, _) = e.drive.policies.get(Family::Victim);
         tell(
-            "victim-overridden",
+            codes::VICTIM_OVERRIDDEN,
             format!(
                 "{} times `{name}` chose so many blocks in a row that free nothing that the block \
                  with the most to gain was taken in its place",
@@ -229,7 +330,7 @@ fn unmapped_reads<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     let stats = e.stats;
     if stats.host_page_reads > 0 && stats.unmapped_reads * 100 > stats.host_page_reads {
         tell(
-            "unmapped-reads",
+            codes::UNMAPPED_READS,
             format!(
                 "{:.1} % of the page reads met pages that hold nothing (see precondition.fill and \
                  ftl.unmapped-read)",
@@ -258,7 +359,7 @@ fn partial_writes<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
         format!("they begin and end at multiples of {}", Bytes::new(unit))
     };
     tell(
-        "partial-writes",
+        codes::PARTIAL_WRITES,
         format!(
             "{share:.1} % of the page writes were read-modify-writes: the host wrote a part of {}, \
              and the rest had to be read; {advice}",
@@ -270,7 +371,7 @@ fn partial_writes<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
 fn queue_limit<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     if e.stats.limited > 0 {
         tell(
-            "queue-limit",
+            codes::QUEUE_LIMIT,
             format!(
                 "{} requests arrived while {} were inside the drive, and waited outside",
                 e.stats.limited, e.drive.host.queue_limit
@@ -281,7 +382,7 @@ fn queue_limit<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
 
 fn overloaded<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     if let Some(over) = e.sim.overload() {
-        tell("overloaded", could_not_keep_up(&over));
+        tell(codes::OVERLOADED, could_not_keep_up(&over));
     }
 }
 
@@ -310,7 +411,7 @@ fn closed_loop<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     let asked_again = !e.about.timed && e.about.closed.is_empty();
     if e.drive.host.mode == HostMode::QueueDepth && asked_again {
         tell(
-            "closed-loop",
+            codes::CLOSED_LOOP,
             format!(
                 "the workload has no arrival times: a request arrives as one of the {} places in \
                  the queue becomes free (host.mode = \"queue-depth\")",
@@ -325,7 +426,7 @@ fn misaligned<K: Kit>(e: &Evidence<'_, K>, tell: Tell<'_>) {
     let (aligned, total) = (e.alignment.aligned(), e.alignment.total());
     if shift > 0 && best * 2 > total && best > aligned {
         tell(
-            "misaligned",
+            codes::MISALIGNED,
             format!(
                 "{:.0} % of the requests start {} bytes past a 4 KiB boundary; `--set \
                  workload.shift={shift}B` would align them",
@@ -347,7 +448,7 @@ fn few_samples(stats: &Stats, class: Class, name: &str, tell: Tell<'_>) {
             _ => "nothing above p99.9",
         };
         tell(
-            "few-samples",
+            codes::FEW_SAMPLES,
             format!("{n} {name}: {trusted} has {SAMPLES_BEHIND} samples beyond it"),
         );
     }

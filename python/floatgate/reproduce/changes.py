@@ -1,0 +1,85 @@
+"""Changes of policies that undo what a study reproduces: the proof that its rows can fail.
+
+A study lists them in `changes.toml`: what each change is called, which policies it puts in the place
+of others, and which rows then have to differ. A row that agrees although no change can undo it says
+nothing of a policy, so it becomes a check.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from floatgate.experiments import Experiment
+from floatgate.report.model import Finding, Table
+from floatgate.report.verdicts import DIRECTION, REPRODUCED, verdict
+
+FILE = "changes.toml"
+
+
+class Change(NamedTuple):
+    """Policies by the text of those whose place they take, and the rows that this turns.
+
+    `turns` has facts, or rows by what they are about, that are to differ in every form of the study
+    that measures them; those of `turns_full` do so in the full form.
+    """
+
+    name: str
+    policies: Mapping[str, str]
+    turns: Sequence[str] = ()
+    turns_full: Sequence[str] = ()
+
+    def turns_row(self, row: Finding, *, quick: bool) -> bool:
+        """Whether a row is to differ under the change."""
+        names = self.turns if quick else [*self.turns, *self.turns_full]
+        return row.what in names or (bool(row.fact) and row.fact in names)
+
+
+def changes_of(folder: Path) -> list[Change]:
+    """The changes that the study in a folder lists; none if it has no such file."""
+    file = folder / FILE
+    if not file.is_file():
+        return []
+    listed = tomllib.loads(file.read_text(encoding="utf-8"))["change"]
+    return [Change(**{key.replace("-", "_"): value for key, value in each.items()})
+            for each in listed]  # fmt: skip
+
+
+def marked(tables: Sequence[Table], changes: Sequence[Change], *, quick: bool) -> list[Table]:
+    """The tables with the change that turns each row; rows that agree and have none are checks."""
+
+    def rows(table: Table) -> Iterator[Finding]:
+        for row in table.rows:
+            change = next((c.name for c in changes if c.turns_row(row, quick=quick)), "")
+            if row.kind != "output" or verdict(row) not in (REPRODUCED, DIRECTION):
+                yield row
+            elif change:
+                yield row._replace(change=change)
+            else:
+                yield row._replace(kind="check")
+
+    return [table._replace(rows=[*rows(table)]) for table in tables]
+
+
+def changed(experiment: Experiment, policies: Mapping[str, str]) -> Experiment:
+    """The experiment with other policies under the labels that it has."""
+    if not policies:
+        return experiment
+    data = deepcopy(experiment.data)
+    for block in [data, *data.get("runs", ())]:
+        for part in (block, block.get("quick") or {}):
+            for family, choices in part.get("policy", {}).items():
+                part["policy"][family] = _others(choices, policies)
+    keys = {key.replace("-", "_"): value for key, value in data.items() if key != "schema"}
+    return type(experiment)(folder=experiment.folder, **keys)
+
+
+def _others(choices: Any, policies: Mapping[str, str]) -> Any:
+    """The choices of a family, each under its label, with the policies that take their place."""
+    if isinstance(choices, str):
+        return {choices: policies[choices]} if choices in policies else choices
+    named = choices if isinstance(choices, Mapping) else {text: text for text in choices}
+    return {label: policies.get(text, text) for label, text in named.items()}
