@@ -187,7 +187,7 @@ def _flash(result: Result, style: Style) -> str:
     kinds.append("erase")
     often = ("host", "gc")
     sources = [s for s in flash.program if s in often or any(flash[k][s] for k in kinds)]
-    sources.remove("total")
+    sources = [source for source in sources if source != "total"]  # Zero, if nothing happened.
     body = ""
     for form in (number, short):
         rows = [["", *sources, "total"]]
