@@ -656,7 +656,7 @@ fn the_last_block_is_lent_where_collection_does_without_it() {
         let free = |ftl: &Drive| ftl.free_blocks(PlaneId::from_u32(0));
         let id = ftl.take_ready().expect("two blocks are free");
         let mut steps = Steps::default();
-        while !matches!(steps.next(&mut ftl, id, NOW), Next::Start(_)) {}
+        while !matches!(steps.next(&mut ftl, id, NOW), Next::Start) {}
         assert_eq!(steps.verb(&mut ftl, id, NOW), Verb::Program);
         for lpn in [9, 10, 11] {
             write(&mut ftl, lpn, Prio::Normal);

@@ -10,7 +10,7 @@ use ftl::{
     ReadDisturb, Role, State, Step, StreamId, StreamSpec, Watch,
 };
 use kernel::{Bytes, Prio, Time};
-use nand::{BlockId, Geometry, Layout, Layouts, Mode, Shape, Source, Tag, Verb};
+use nand::{BlockId, Geometry, Layout, Layouts, Mode, Operation, Shape, Source, Tag, Verb};
 use policies::{PolicySet, ReadDisturbPolicy};
 use serde_json::{Value, json};
 use std::ops::Range;
@@ -160,8 +160,8 @@ impl Scene {
         self.ftl.check().expect("a sound drive");
     }
 
-    /// The same, step by step: what was done. `during` is told how many there were so far.
-    fn follow(&mut self, steps: Vec<Step>, mut during: impl FnMut(&mut Self, usize)) -> Vec<Next> {
+    /// The same, step by step: the operations, none for a wait. `during` is told how many there were so far.
+    fn follow(&mut self, steps: Vec<Step>, mut during: impl FnMut(&mut Self, usize)) -> Vec<Option<Operation>> {
         self.ftl.policies.read_disturb.plan = steps;
         self.ftl.on_timer(Time::ZERO);
         let id = self.ftl.take_ready().expect("the plan");
@@ -170,7 +170,7 @@ impl Scene {
             during(self, done.len());
             match steps.next(&mut self.ftl, id, Time::ZERO) {
                 Next::Done => break,
-                next => done.push(next),
+                _ => done.push(steps.under_way(id)),
             }
         }
         self.ftl.check().expect("a sound drive");

@@ -13,8 +13,8 @@ fn reprogram(n: u32, keep_reads: bool) -> Step {
 }
 
 /// The operation that a job wanted: what, in which block, on how many slots, of which so many are known.
-fn started(next: Next) -> (Verb, BlockId, u32, u16) {
-    let Next::Start(operation) = next else { panic!("the job wanted {next:?}") };
+fn started(operation: Option<Operation>) -> (Verb, BlockId, u32, u16) {
+    let operation = operation.expect("the job does not wait");
     let slots = operation.slots.expect("an operation of a job has a place");
     let block = BlockId::from_u32(slots.first.as_u32() / 6);
     (operation.verb, block, slots.count(), operation.known)
@@ -83,7 +83,7 @@ fn reprogramming_is_for_complete_blocks() {
             waits += s.ftl.take_ready().iter().len();
         }
     });
-    let [Next::Wait, reprograms] = actions[..] else { panic!("{actions:?}") };
+    let [None, reprograms] = actions[..] else { panic!("{actions:?}") };
     assert_eq!(started(reprograms).0, Verb::Reprogram);
     assert_eq!(waits, 1);
 }

@@ -818,7 +818,10 @@ where
             Next::Done => {}
             Next::Yield => self.push(None, Work::Start(id)),
             Next::Wait => self.seen.waits += 1,
-            Next::Start(operation) => self.push(operation.slot(), Work::Job(id, operation)),
+            Next::Start => {
+                let operation = *self.ftl.job(id).operation();
+                self.push(operation.slot(), Work::Job(id, operation));
+            }
         }
     }
 

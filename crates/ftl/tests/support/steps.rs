@@ -16,18 +16,21 @@ impl Steps {
             Some(operation) => ftl.job_concluded(id, &operation, Outcome::Done, now),
             None => ftl.next(id, now),
         };
-        if let Next::Start(operation) = next {
-            self.0.insert(id.as_u32(), operation);
+        if next == Next::Start {
+            self.0.insert(id.as_u32(), *ftl.job(id).operation());
         }
         next
     }
 
+    /// The operation of a job that is under way.
+    pub(crate) fn under_way(&self, id: JobId) -> Option<Operation> {
+        self.0.get(&id.as_u32()).copied()
+    }
+
     /// The same, where it must want an operation: which.
     pub(crate) fn verb<K: Kit>(&mut self, ftl: &mut Ftl<K>, id: JobId, now: Time) -> Verb {
-        match self.next(ftl, id, now) {
-            Next::Start(operation) => operation.verb,
-            next => panic!("the job wants {next:?}"),
-        }
+        assert_eq!(self.next(ftl, id, now), Next::Start);
+        self.0[&id.as_u32()].verb
     }
 }
 

@@ -129,7 +129,7 @@ impl Device {
     }
 
     /// Whether a die is about to choose, and nothing waits for it.
-    #[inline]
+    #[inline(always)] // every command comes by
     pub(crate) fn is_unasked(&self, die: DieId) -> bool {
         self.dies[die].mask == 0 && self.is_choosing(die)
     }

@@ -64,8 +64,8 @@ impl<K: Kit> Sim<K> {
         } else {
             self.ftl.next(id, now)
         };
-        let operation = match next {
-            Next::Start(operation) => operation,
+        match next {
+            Next::Start => {}
             Next::Done | Next::Wait => {
                 self.device.ops.remove(op);
                 return Stepped::Away;
@@ -79,13 +79,14 @@ impl<K: Kit> Sim<K> {
                 return Stepped::Away;
             }
         };
+        let operation = self.ftl.job(id).operation();
         let place = operation.slot().expect("an operation of a job has a place");
         let die = self.ftl.geometry().die_of_slot(place);
         let seq = match hold {
             Hold::Nothing => self.device.ops.place_job(id),
             Hold::Place | Hold::Die => self.device.ops.place_of(id),
         };
-        self.device.ops.follow(op, Some(&operation), seq, self.clock.now);
+        self.device.ops.follow(op, Some(operation), seq, self.clock.now);
         if die != here {
             self.join_out_of_line(die, lane, op);
             return Stepped::Away;

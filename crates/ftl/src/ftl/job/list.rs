@@ -7,7 +7,7 @@ use crate::{
     StreamId, Wear,
 };
 use kernel::{IndexVec, Prio, Time};
-use nand::{BlockId, DieId, Each, Geometry, Outcome, PlaneId, Source, Tag};
+use nand::{BlockId, DieId, Each, Geometry, Level, Operation, Outcome, PlaneId, Source, Tag, Verb};
 use slab::Slab;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -70,9 +70,23 @@ impl<D> Jobs<D> {
     pub(super) fn job(&self, task: Task, tag: Tag, plane: PlaneId) -> Job<D> {
         let (home, after) = (self.geometry.die_of_plane(plane), After::Nothing);
         let load = Load::default();
+        let operation = Operation::new(Verb::Read, None, tag, Level::Medium);
         let (hold, background) = (Hold::Place, false);
         let (waits, stays, comes_out) = (false, false, false);
-        Job { tag, plane, home, background, waits, hold, stays, comes_out, after, task, load }
+        Job {
+            tag,
+            plane,
+            home,
+            background,
+            waits,
+            hold,
+            stays,
+            comes_out,
+            operation,
+            after,
+            task,
+            load,
+        }
     }
 
     pub(super) fn add(&mut self, job: Job<D>) -> JobId {
@@ -360,7 +374,10 @@ impl<K: Kit> Ftl<K> {
             next = match next {
                 Next::Done | Next::Wait => return,
                 Next::Yield => self.next(id, now),
-                Next::Start(operation) => self.job_concluded(id, &operation, Outcome::Done, now),
+                Next::Start => {
+                    let operation = *self.jobs.get(id).operation();
+                    self.job_concluded(id, &operation, Outcome::Done, now)
+                }
             };
         }
         let job = self.jobs.get(id);

@@ -9,7 +9,7 @@ use super::plan::At;
 use super::{After, Collect, Condition, JobId, Leaving, Next, Task, Then};
 use crate::{Cost, Dest, Ftl, FtlView, Kit, Lpn, Pages, StreamId};
 use kernel::Time;
-use nand::{BlockId, Operation, Ppn, Slots, Source};
+use nand::{BlockId, Ppn, Slots, Source};
 
 /// So many slots before they are read, the map entries of their pages are asked for: a block of many
 /// pages has more of them than a cache holds.
@@ -96,7 +96,7 @@ impl<K: Kit> Ftl<K> {
         }
         let slots = Slots::of_page(geometry.ppn(block, slot), slots);
         let next = self.read_slots(id, slots, After::Load { to });
-        if let Next::Start(_) = next {
+        if next == Next::Start {
             self.map.prefetch_owners(block, slot + AHEAD..end + AHEAD);
             if let Some(pages) = self.jobs.get_mut(id).task.pages() {
                 pages.cursor = end;
@@ -128,10 +128,11 @@ impl<K: Kit> Ftl<K> {
             return next;
         }
         self.jobs.get_mut(id).load.put_back();
-        let Some(Next::Start(Operation { slots: Some(slots), .. })) = next else {
+        if next != Some(Next::Start) {
             self.leaves_the_register(id);
             return next;
-        };
+        }
+        let slots = self.jobs.get(id).operation.slots.expect("a program has its slots");
         self.copies_back(id, from, slots.first);
         Some(self.program(id, slots))
     }

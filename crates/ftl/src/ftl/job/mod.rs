@@ -38,8 +38,9 @@ newtype_index! {
 /// What a job wants next.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// This operation is carried out, and comes back through [`Ftl::job_concluded`].
-    Start(Operation),
+    /// The operation that [`Job::operation`] says is carried out, and comes back through
+    /// [`Ftl::job_concluded`].
+    Start,
     /// A block is reclaimed and another is needed: whoever waits goes first, then ask again.
     Yield,
     /// Nothing now: the job comes back through [`Ftl::take_ready`](crate::Ftl::take_ready).
@@ -144,6 +145,8 @@ pub struct Job<D> {
     stays: bool,
     /// A register holds a page that the channel has to take out before what the job programs.
     comes_out: bool,
+    /// The operation that it has wanted last.
+    operation: Operation,
     after: After<D>,
     task: Task,
     /// Pages that were read, where one command programs several.
@@ -161,14 +164,23 @@ impl<D> Job<D> {
         }
     }
 
-    /// An operation that it wants, in a block of this mode.
-    fn operation(&self, verb: Verb, slots: Slots, mode: Mode, level: Level) -> Operation {
+    /// The operation that it has wanted last.
+    #[inline(always)] // every operation of a job comes by
+    pub fn operation(&self) -> &Operation {
+        &self.operation
+    }
+
+    /// It wants an operation on slots of a block in this mode.
+    #[inline(always)] // every operation of a job comes by
+    fn want(&mut self, verb: Verb, slots: Slots, mode: Mode, level: Level) -> Next {
         let route = match verb {
             Verb::Read | Verb::Program if self.stays => Route::Stays,
             Verb::Program if self.comes_out => Route::RegisterOut,
             _ => Route::Channel,
         };
-        Operation { verb, slots: Some(slots), known: 0, route, tag: self.tag, mode, level }
+        let (tag, slots) = (self.tag, Some(slots));
+        self.operation = Operation { verb, slots, known: 0, route, tag, mode, level };
+        Next::Start
     }
 }
 
@@ -360,9 +372,9 @@ impl<K: Kit> Ftl<K> {
 
     /// The program that a job wants.
     #[inline(always)] // as `conclude`
-    fn program(&self, id: JobId, slots: Slots) -> Next {
+    fn program(&mut self, id: JobId, slots: Slots) -> Next {
         let (mode, level) = self.as_it_is(slots.first);
-        Next::Start(self.jobs.get(id).operation(Verb::Program, slots, mode, level))
+        self.jobs.get_mut(id).want(Verb::Program, slots, mode, level)
     }
 
     /// Begins to write a page anew, unless nothing maps it; `None`: it was written, or dropped.
@@ -389,7 +401,7 @@ impl<K: Kit> Ftl<K> {
         let (mode, level) = self.as_it_is(from);
         let job = self.jobs.get_mut(id);
         job.after = after;
-        Next::Start(job.operation(Verb::Read, slots, mode, level))
+        job.want(Verb::Read, slots, mode, level)
     }
 
     /// Takes a block whose pages are to leave, so that it can be erased, out of the candidates.
@@ -532,7 +544,7 @@ impl<K: Kit> Ftl<K> {
         let slots = Slots::one(self.space.geometry.ppn(block, 0));
         let job = self.jobs.get_mut(id);
         job.after = After::Free { needed_by };
-        Next::Start(job.operation(Verb::Erase, slots, mode, Level::default()))
+        job.want(Verb::Erase, slots, mode, Level::default())
     }
 
     /// A free block in the plane, or in any where pages may go to any.

@@ -3,7 +3,7 @@
 use super::{After, Condition, Job, JobId, Leaving, Next, Task, Then};
 use crate::{Dest, Ftl, FtlView, Kit, Plan, ReadDisturb, Role, State, Step};
 use kernel::{Prio, Time};
-use nand::{BlockId, Level, Mode, Operation, Slots, Source, Tag, Verb};
+use nand::{BlockId, Level, Mode, Slots, Source, Tag, Verb};
 
 /// Pages of a wordline of a block that can be reprogrammed to low density.
 const BITS: u32 = 3;
@@ -181,8 +181,9 @@ impl<K: Kit> Ftl<K> {
             let slots = Slots::run(self.space.geometry.ppn(block, 0), wordlines);
             let job = self.jobs.get_mut(id);
             job.after = After::Squeezed(squeeze);
-            let operation = job.operation(Verb::Reprogram, slots, Mode::Low, Level::Medium);
-            return Some(Next::Start(Operation { known: known as u16, ..operation }));
+            let next = job.want(Verb::Reprogram, slots, Mode::Low, Level::Medium);
+            job.operation.known = known as u16;
+            return Some(next);
         }
         self.jobs.counts.dropped += 1;
         self.give_back(block);
