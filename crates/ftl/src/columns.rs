@@ -9,6 +9,8 @@ use nand::{BlockId, Each, Level, Mode, Packed, Ppn};
 pub(crate) struct Levels {
     /// That of all pages, if levels do not vary.
     pub(crate) constant: Option<Level>,
+    /// That of an operation until it begins.
+    pub(crate) usual: Level,
     packed: Packed<Level>,
 }
 
@@ -16,7 +18,11 @@ impl Levels {
     /// `pages` pages, all at the level `initial`; `constant`: they stay there.
     pub(crate) fn new(pages: usize, constant: Option<Level>, initial: Level) -> Self {
         let pages = if constant.is_some() { 0 } else { pages };
-        Self { constant, packed: Packed::filled(initial, pages) }
+        Self {
+            constant,
+            usual: constant.unwrap_or(initial),
+            packed: Packed::filled(initial, pages),
+        }
     }
 
     #[inline]

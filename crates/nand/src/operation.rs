@@ -89,9 +89,9 @@ pub struct Operation {
     pub route: Route,
     /// The source, who made it necessary, and how urgent it is.
     pub tag: Tag,
-    /// The mode of the block; of an erase, the mode that the block has next.
+    /// The mode of the block, known when the operation begins; of an erase, the mode that the block has next.
     pub mode: Mode,
-    /// The level at which the page was programmed, or is.
+    /// The level at which the page was programmed, or is, known when the operation begins.
     pub level: Level,
 }
 

@@ -6,7 +6,7 @@ use crate::{
     StreamId, Waiting, Watch, WriteCtx,
 };
 use kernel::{BitSet, Idx, Prio, Time};
-use nand::{BlockId, Level, Mode, Operation, Outcome, Ppn, Slots, Source, Store, Tag, Verb};
+use nand::{BlockId, Level, Operation, Outcome, Ppn, Slots, Source, Store, Tag, Verb};
 
 impl<K: Kit> Ftl<K> {
     /// Gives a host write its slot and points the map there. Returns the program, which comes back through
@@ -49,20 +49,8 @@ impl<K: Kit> Ftl<K> {
     /// An operation of the host on slots of a block.
     #[inline(always)] // every operation of the host comes by
     fn host_operation(&self, verb: Verb, slots: Slots, prio: Prio) -> Operation {
-        let (mode, level) = self.as_it_is(slots.first);
         let tag = Tag { prio, ..Tag::of(Source::Host) };
-        Operation { mode, ..Operation::new(verb, Some(slots), tag, level) }
-    }
-
-    /// The mode and the level that a slot has now.
-    #[inline(always)] // as `host_operation`
-    pub(crate) fn as_it_is(&self, ppn: Ppn) -> (Mode, Level) {
-        let mode = if self.space.plain {
-            Mode::Full
-        } else {
-            self.space.array().mode(self.space.geometry.block_of(ppn))
-        };
-        (mode, self.level_of(ppn))
+        Operation::new(verb, Some(slots), tag, self.levels.usual)
     }
 
     /// The slots of one command for so many pages, of which `lpn` is the first.
@@ -209,11 +197,12 @@ impl<K: Kit> Ftl<K> {
         Some(ppn)
     }
 
-    /// Brings an operation that begins up to date: since it was built, its block may have been
-    /// reprogrammed, and the level of its page decided.
+    /// Gives an operation that begins the mode of its block and the level of its page, which are known only
+    /// now: the block may have been reprogrammed since the operation was built.
     pub fn bring_up_to_date(&self, operation: &mut Operation) {
         if let (Verb::Read | Verb::Program, Some(slot)) = (operation.verb, operation.slot()) {
-            (operation.mode, operation.level) = self.as_it_is(slot);
+            operation.mode = self.space.array().mode(self.space.geometry.block_of(slot));
+            operation.level = self.level_of(slot);
         }
     }
 

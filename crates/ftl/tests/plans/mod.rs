@@ -161,7 +161,11 @@ impl Scene {
     }
 
     /// The same, step by step: the operations, none for a wait. `during` is told how many there were so far.
-    fn follow(&mut self, steps: Vec<Step>, mut during: impl FnMut(&mut Self, usize)) -> Vec<Option<Operation>> {
+    fn follow(
+        &mut self,
+        steps: Vec<Step>,
+        mut during: impl FnMut(&mut Self, usize),
+    ) -> Vec<Option<Operation>> {
         self.ftl.policies.read_disturb.plan = steps;
         self.ftl.on_timer(Time::ZERO);
         let id = self.ftl.take_ready().expect("the plan");

@@ -64,21 +64,10 @@ impl<K: Kit> Sim<K> {
         } else {
             self.ftl.next(id, now)
         };
-        match next {
-            Next::Start => {}
-            Next::Done | Next::Wait => {
-                self.device.ops.remove(op);
-                return Stepped::Away;
-            }
-            Next::Yield => {
-                // Behind everything that waits here now. This die is choosing: it finds the job,
-                // which may have become work for idle time.
-                let seq = self.device.ops.place_job(id);
-                self.device.ops.follow(op, None, seq, self.clock.now);
-                self.device.insert(here, self.lane_of(id), op);
-                return Stepped::Away;
-            }
-        };
+        if next != Next::Start {
+            self.pause_job(here, id, op, next);
+            return Stepped::Away;
+        }
         let operation = self.ftl.job(id).operation();
         let place = operation.slot().expect("an operation of a job has a place");
         let die = self.ftl.geometry().die_of_slot(place);
@@ -103,6 +92,18 @@ impl<K: Kit> Sim<K> {
         }
         self.device.insert(here, lane, op);
         Stepped::Away
+    }
+
+    /// A job wants no operation now. One that gives way goes behind everything that waits here now: this die
+    /// is choosing, and finds it, also where it has become work for idle time.
+    #[inline(never)]
+    fn pause_job(&mut self, here: DieId, id: JobId, op: u32, next: Next) {
+        if next != Next::Yield {
+            return self.device.ops.remove(op);
+        }
+        let seq = self.device.ops.place_job(id);
+        self.device.ops.follow(op, None, seq, self.clock.now);
+        self.device.insert(here, self.lane_of(id), op);
     }
 
     /// What a die that has nothing else to do may do for the FTL: a job, and its operation.

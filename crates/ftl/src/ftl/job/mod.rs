@@ -170,7 +170,8 @@ impl<D> Job<D> {
         &self.operation
     }
 
-    /// It wants an operation on slots of a block in this mode.
+    /// It wants an operation on slots of a block. Mode and level are the usual ones until it begins, but for an
+    /// erase, which says the mode that follows.
     #[inline(always)] // every operation of a job comes by
     fn want(&mut self, verb: Verb, slots: Slots, mode: Mode, level: Level) -> Next {
         let route = match verb {
@@ -373,8 +374,7 @@ impl<K: Kit> Ftl<K> {
     /// The program that a job wants.
     #[inline(always)] // as `conclude`
     fn program(&mut self, id: JobId, slots: Slots) -> Next {
-        let (mode, level) = self.as_it_is(slots.first);
-        self.jobs.get_mut(id).want(Verb::Program, slots, mode, level)
+        self.jobs.get_mut(id).want(Verb::Program, slots, Mode::Full, self.levels.usual)
     }
 
     /// Begins to write a page anew, unless nothing maps it; `None`: it was written, or dropped.
@@ -398,10 +398,9 @@ impl<K: Kit> Ftl<K> {
             return self.jobs.park(id, Condition::Program(block));
         }
         self.space.blocks.pin(block);
-        let (mode, level) = self.as_it_is(from);
         let job = self.jobs.get_mut(id);
         job.after = after;
-        job.want(Verb::Read, slots, mode, level)
+        job.want(Verb::Read, slots, Mode::Full, self.levels.usual)
     }
 
     /// Takes a block whose pages are to leave, so that it can be erased, out of the candidates.
