@@ -619,7 +619,7 @@ def test_what_is_no_result_is_refused_and_nothing_is_written(
     assert not (tmp_path / "page.html").exists()
     for words, says in (
         (("-o", "empty"), "empty: this is a folder"),
-        (("-o", "no/page.html"), "no writable folder"),
+        (("-o", "no/page.html"), "not a writable folder"),
         (
             ("--figures", "f", "--format", "png"),
             "`png` is not a format of figures; there are svg, pdf",
