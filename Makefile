@@ -62,7 +62,7 @@ lint: ready-to-develop ## Check format, lints, types, English; BENCH=1: instruct
 	rustfmt --check $(shell find crates/policies/src crates/workload/src crates/ssd/src/result -name '*.rs')
 	cargo clippy --workspace --all-targets --features floatgate-ssd/bench,floatgate-ldpc/bench --profile fast -- -D warnings
 	@# The fuzzers are a workspace of their own, so nothing else notices that they no longer build.
-	cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
+	cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir target --profile fast
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
