@@ -96,7 +96,7 @@ def _errors() -> dict[str, dict[str, float]]:
 
 
 def expectation() -> str:
-    """What to expect of a run with a stand-in, in a sentence."""
+    """The expected error of a run with a stand-in, in a sentence."""
     named = {
         "waf": "WAF",
         "host.read.latency_ns.mean": "mean read latency",
