@@ -1,6 +1,6 @@
 //! Dies: what runs, what waits, and how long each source has kept them busy.
 
-use super::lane::{Lane, NONE, Ops, PageOp, Spent};
+use super::lane::{Lane, NONE, Ops, PageOp, Spent, less, more};
 use ftl::{Op, OpView};
 use kernel::{Dur, Prio, Time};
 use nand::{Cause, Command, Each, Source, Verb};
@@ -356,14 +356,13 @@ impl Die {
     pub(super) fn begin_wait(&self, spent: &mut Spent, now: Time) {
         let Busy { by_source, suspend } = &self.busy;
         for (s, b) in spent.queue.values_mut().zip(by_source.values()) {
-            *s = s.wrapping_sub(b.as_ns());
+            less(s, *b);
         }
         let suspended = &mut spent.causes[Cause::Suspend];
-        *suspended = suspended.wrapping_sub(suspend.as_ns());
+        less(suspended, *suspend);
         if self.phase != Phase::Idle {
-            let elapsed = (now - self.started).as_ns();
             let s = self.works_for().map_or(suspended, |source| &mut spent.queue[source]);
-            *s = s.wrapping_sub(elapsed);
+            less(s, now - self.started);
         }
     }
 
@@ -372,10 +371,9 @@ impl Die {
     pub(super) fn end_wait(&self, spent: &mut Spent) {
         let Busy { by_source, suspend } = &self.busy;
         for (s, b) in spent.queue.values_mut().zip(by_source.values()) {
-            *s = s.wrapping_add(b.as_ns());
+            more(s, *b);
         }
-        let suspended = &mut spent.causes[Cause::Suspend];
-        *suspended = suspended.wrapping_add(suspend.as_ns());
+        more(&mut spent.causes[Cause::Suspend], *suspend);
     }
 
     /// The same of an operation and its group.

@@ -33,25 +33,36 @@ pub(crate) enum Work {
     Turn,
 }
 
-/// Where the time of one page operation went, in ns. Waits are kept as differences of the die's running
-/// totals, so the sums may wrap on the way and are right at the end. All of it lies between the arrival of
-/// one request and its end.
-pub(crate) type Spent = Parts<u64>;
+/// Where the time of one page operation went. Waits are kept as differences of the die's running totals
+/// ([`more`], [`less`]), so they may wrap on the way and are right at the end. All of it lies between the
+/// arrival of one request and its end.
+pub(crate) type Spent = Parts<Dur>;
+
+/// Adds a time to one that may have wrapped.
+#[inline(always)]
+pub(super) fn more(of: &mut Dur, time: Dur) {
+    *of = Dur::ns(of.as_ns().wrapping_add(time.as_ns()));
+}
+
+/// Takes a time off another, which may wrap.
+#[inline(always)]
+pub(super) fn less(of: &mut Dur, time: Dur) {
+    *of = Dur::ns(of.as_ns().wrapping_sub(time.as_ns()));
+}
 
 /// The time of what waited `waited` for an operation that spent its time like this: the operation itself
 /// took the end of that time, and what it had waited behind has the rest, in proportion.
 pub(crate) fn behind(spent: &Spent, waited: Dur) -> Spent {
     const WAITS: [Cause; 2] = [Cause::Suspend, Cause::Buffer];
     const OWN: [Cause; 3] = [Cause::Bus, Cause::Array, Cause::Ecc];
-    let waited = waited.as_ns();
-    let mut account = Spent::default();
-    let queued = spent.queue.total() + WAITS.map(|cause| spent.causes[cause]).iter().sum::<u64>();
-    let own = OWN.map(|cause| spent.causes[cause]).iter().sum::<u64>();
-    let before = waited.saturating_sub(own).min(queued);
-    let mut rest = waited;
+    let sum = |causes: &[Cause]| causes.iter().map(|cause| spent.causes[*cause]).sum::<Dur>();
+    let queued = spent.queue.sum::<Dur>() + sum(&WAITS);
+    let before = waited.as_ns().saturating_sub(sum(&OWN).as_ns()).min(queued.as_ns());
+    let (mut account, mut rest) = (Spent::default(), waited);
     if before > 0 {
-        let mut share = |theirs: u64| {
-            let ours = (u128::from(theirs) * u128::from(before) / u128::from(queued)) as u64;
+        let mut share = |theirs: Dur| {
+            let part = u128::from(theirs.as_ns()) * u128::from(before);
+            let ours = Dur::ns((part / u128::from(queued.as_ns())) as u64);
             rest -= ours;
             ours
         };
@@ -109,8 +120,7 @@ impl PageOp {
     /// A wait since `since` is over; it was for `cause`.
     #[inline]
     pub(crate) fn end_wait(&mut self, cause: Source, now: Time) {
-        let sum = &mut self.spent.queue[cause];
-        *sum = sum.wrapping_add((now - self.since).as_ns());
+        more(&mut self.spent.queue[cause], now - self.since);
     }
 
     /// Whether it is a job's: nobody waits for that one, and nobody asks for its account of time.
@@ -355,15 +365,15 @@ mod tests {
     #[test]
     fn who_waits_for_an_operation_waits_for_what_it_waited_for() {
         let mut spent = Spent::default();
-        spent.causes[Cause::Bus] = 50;
-        spent.causes[Cause::Array] = 100;
-        spent.causes[Cause::Ecc] = 30;
-        spent.queue[Source::Gc] = 400;
-        spent.queue[Source::Wear] = 200;
+        spent.causes[Cause::Bus] = Dur::ns(50);
+        spent.causes[Cause::Array] = Dur::ns(100);
+        spent.causes[Cause::Ecc] = Dur::ns(30);
+        spent.queue[Source::Gc] = Dur::ns(400);
+        spent.queue[Source::Wear] = Dur::ns(200);
         let queue = |waited| {
             let account = behind(&spent, Dur::ns(waited));
-            assert_eq!(account.sum::<u64>(), waited);
-            [Source::Host, Source::Gc, Source::Wear].map(|source| account.queue[source])
+            assert_eq!(account.sum::<Dur>(), Dur::ns(waited));
+            [Source::Host, Source::Gc, Source::Wear].map(|source| account.queue[source].as_ns())
         };
         assert_eq!(queue(300), [180, 80, 40]);
         assert_eq!(queue(181), [181, 0, 0]);
@@ -371,8 +381,8 @@ mod tests {
         // All that it waited, and something before it.
         assert_eq!(queue(800), [200, 400, 200]);
         // A nanosecond cannot be shared, but one source can have it.
-        spent.queue[Source::Wear] = 0;
-        assert_eq!(behind(&spent, Dur::ns(181)).queue[Source::Gc], 1);
+        spent.queue[Source::Wear] = Dur::ns(0);
+        assert_eq!(behind(&spent, Dur::ns(181)).queue[Source::Gc], Dur::ns(1));
     }
 
     /// Whoever waited for a buffer or a suspend has the others wait for these too: of 600 ns, 180 are the
@@ -380,13 +390,14 @@ mod tests {
     #[test]
     fn waits_that_are_behind_no_source_are_shared_too() {
         let mut spent = Spent::default();
-        spent.causes[Cause::Array] = 180;
-        spent.causes[Cause::Suspend] = 300;
-        spent.causes[Cause::Buffer] = 200;
-        spent.queue[Source::Gc] = 100;
+        spent.causes[Cause::Array] = Dur::ns(180);
+        spent.causes[Cause::Suspend] = Dur::ns(300);
+        spent.causes[Cause::Buffer] = Dur::ns(200);
+        spent.queue[Source::Gc] = Dur::ns(100);
         let account = behind(&spent, Dur::ns(600));
         let causes = [Cause::Suspend, Cause::Buffer].map(|cause| account.causes[cause]);
-        assert_eq!((causes, account.queue[Source::Gc]), ([210, 140], 70));
-        assert_eq!((account.queue[Source::Host], account.sum::<u64>()), (180, 600));
+        assert_eq!(causes, [210, 140].map(Dur::ns));
+        let queue = [Source::Gc, Source::Host].map(|source| account.queue[source]);
+        assert_eq!((queue, account.sum()), ([70, 180].map(Dur::ns), Dur::ns(600)));
     }
 }

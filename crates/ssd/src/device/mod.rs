@@ -423,9 +423,9 @@ impl Device {
                 self.ops.line_up(at);
             }
             let op = &mut self.ops[at];
-            op.spent.causes[Cause::Array] += array.as_ns();
-            op.spent.causes[Cause::Bus] += bus.as_ns();
-            op.spent.causes[Cause::Ecc] += corrected.as_ns();
+            op.spent.causes[Cause::Array] += array;
+            op.spent.causes[Cause::Bus] += bus;
+            op.spent.causes[Cause::Ecc] += corrected;
             at = op.next;
         }
         owner

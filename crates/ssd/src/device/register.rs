@@ -8,6 +8,7 @@
 //! register waits for the channel, or behind the die.
 
 use super::die::{LANES, Phase, READS};
+use super::lane::more;
 use super::{Device, Finished, NONE, Work};
 use crate::clock::{Actor, Clock};
 use crate::config::Cache;
@@ -193,10 +194,9 @@ impl Device {
         let d = &mut self.dies[die];
         d.mask |= LOADED;
         // Its wait has ended, and what runs was part of it.
-        let (source, ran) = (d.command.source, (started - d.started).as_ns());
+        let (source, ran) = (d.command.source, started - d.started);
         self.of_command(op, |device, op| {
-            let sum = &mut device.ops[op].spent.queue[source];
-            *sum = sum.wrapping_add(ran);
+            more(&mut device.ops[op].spent.queue[source], ran);
         });
         clock.plan(Actor::Register(die), end);
     }
@@ -245,7 +245,7 @@ impl Device {
                 self.register(die).state = State::Loaded;
                 self.of_command(op, |device, op| {
                     let spent = &mut device.ops[op].spent;
-                    spent.causes[Cause::Bus] += (now - started).as_ns();
+                    spent.causes[Cause::Bus] += now - started;
                     device.dies[die].begin_wait(spent, now);
                 });
                 if self.dies[die].phase == Phase::Asking {

@@ -184,8 +184,8 @@ impl Device {
         let pause = s.settings.pause;
         self.of_command(op, |device, op| {
             let spent = &mut device.ops[op].spent;
-            spent.causes[Cause::Array] += done.as_ns();
-            spent.causes[Cause::Bus] += (ran - done).as_ns();
+            spent.causes[Cause::Array] += done;
+            spent.causes[Cause::Bus] += ran - done;
             device.dies[die].begin_wait(spent, now);
         });
         clock.plan(Actor::Die(die), now + pause);

@@ -12,12 +12,12 @@ const FINE: u32 = 5;
 /// So many cells hold every latency there is.
 const CELLS: usize = ((64 - FINE as usize) + 1) << FINE;
 
-/// One cell: how many requests, their latencies together, and where their time went, in ns.
+/// One cell: how many requests, their latencies together in ns, and where their time went.
 #[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
 struct Cell {
     requests: u64,
     latency: u64,
-    parts: Parts<u64>,
+    parts: Parts<Dur>,
 }
 
 /// Requests, and where their time went.
@@ -38,7 +38,7 @@ impl Delays {
 
 impl From<Cell> for Delays {
     fn from(cell: Cell) -> Self {
-        Self { requests: cell.requests, parts: cell.parts.map(|ns| TimeSum::ns((*ns).into())) }
+        Self { requests: cell.requests, parts: cell.parts.map(|time| TimeSum::from(*time)) }
     }
 }
 
@@ -71,7 +71,7 @@ impl Default for ByLatency {
 
 impl ByLatency {
     #[inline]
-    pub(super) fn add(&mut self, latency: Dur, spent: &Parts<u64>) {
+    pub(super) fn add(&mut self, latency: Dur, spent: &Parts<Dur>) {
         let latency = latency.as_ns();
         self.make_room(latency);
         for cell in [&mut self.total, &mut self.cells[cell_of(latency)]] {
@@ -146,12 +146,12 @@ mod tests {
     }
 
     /// An account of time that is all a request's.
-    fn spent(of: &[(Part, u64)]) -> Parts<u64> {
+    fn spent(of: &[(Part, u64)]) -> Parts<Dur> {
         let mut spent = Parts::default();
         for (part, ns) in of {
             match *part {
-                Part::Queue(source) => spent.queue[source] += ns,
-                Part::Cause(cause) => spent.causes[cause] += ns,
+                Part::Queue(source) => spent.queue[source] += Dur::ns(*ns),
+                Part::Cause(cause) => spent.causes[cause] += Dur::ns(*ns),
             }
         }
         spent

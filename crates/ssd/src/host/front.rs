@@ -34,11 +34,11 @@ pub(crate) enum Passed {
 /// what it is, and when it came.
 type OnItsWay = Reverse<(Time, u64, Passed, Time)>;
 
-/// Time of a command in ns.
+/// Time of a command.
 #[derive(Copy, Clone, Default)]
 struct OfCommand {
-    controller: u64,
-    link: u64,
+    controller: Dur,
+    link: Dur,
 }
 
 /// The controller and the link of a drive that has one of them.
@@ -50,8 +50,8 @@ pub(crate) struct Front {
     came: u64,
     /// By request.
     commands: Vec<OfCommand>,
-    /// By page operation: the time of its data on the link, in ns.
-    data: Vec<u64>,
+    /// By page operation: the time of its data on the link.
+    data: Vec<Dur>,
 }
 
 /// The cores.
@@ -138,10 +138,10 @@ impl Front {
     /// The first of all is through now.
     pub(crate) fn pass(&mut self) -> Passed {
         let Reverse((at, _, what, came)) = self.on_their_way.pop().expect("something is planned");
-        let took = (at - came).as_ns();
+        let took = at - came;
         match what {
             Passed::Command(id) => {
-                *place(&mut self.commands, id) = OfCommand { controller: took, link: 0 };
+                *place(&mut self.commands, id) = OfCommand { controller: took, link: Dur::ZERO };
             }
             Passed::Bare(id) => place(&mut self.commands, id).link = took,
             Passed::In(op) | Passed::Out(op) => *place(&mut self.data, op) = took,
@@ -163,7 +163,7 @@ impl Front {
     }
 
     /// Adds what a request spent before its pages to the account of its time. Returns how much it is.
-    pub(crate) fn book(&self, id: u32, spent: &mut Spent) -> u64 {
+    pub(crate) fn book(&self, id: u32, spent: &mut Spent) -> Dur {
         let OfCommand { controller, link } =
             self.commands.get(id as usize).copied().unwrap_or_default();
         spent.causes[Cause::Controller] += controller;

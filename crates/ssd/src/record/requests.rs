@@ -67,7 +67,7 @@ impl Requests {
         ];
         // Most drives have most parts never.
         for part in Part::all() {
-            let ns = each(rows, |row| *row.spent.of(part));
+            let ns = each(rows, |row| row.spent.of(part).as_ns());
             let never = ns.iter().all(|ns| *ns == 0);
             let values = if never { Values::Zeros(rows.len()) } else { Values::U64(ns) };
             columns.push(Column::new(part.column(), values));

@@ -275,7 +275,7 @@ impl<K: Kit> Sim<K> {
         let PageOp { work, spent: Spent { queue, .. }, .. } = &self.device.ops[op];
         if *work == Work::Program {
             let longest = &mut self.waits.stats.gc_longest;
-            *longest = queue[Source::Gc].max(*longest);
+            *longest = queue[Source::Gc].as_ns().max(*longest);
         }
         match owner {
             Owner::Host(id) => {
@@ -317,8 +317,9 @@ impl<K: Kit> Sim<K> {
     fn complete(&mut self, id: u32, mut spent: Spent) {
         let request = self.requests.get(id);
         let &Inside { class, stretch, outside, throttle, .. } = request;
+        let outside = Dur::ns(outside);
         spent.queue[Source::Host] += outside;
-        spent.causes[Cause::Throttle] = throttle;
+        spent.causes[Cause::Throttle] = Dur::ns(throttle);
         if self.apart {
             self.complete_apart(id, &mut spent);
         }
@@ -345,10 +346,11 @@ impl<K: Kit> Sim<K> {
     fn end_flushes(&mut self, last: &Spent) {
         while let Some(flush) = self.requests.barrier.take_done() {
             let request = self.requests.get(flush);
-            let front = self.front.as_deref().map_or(0, |f| f.book(flush, &mut Spent::default()));
-            let before = request.outside + front;
-            let waited = (self.clock.now - request.arrived).as_ns() - before;
-            self.complete(flush, behind(last, Dur::ns(waited)));
+            let front =
+                self.front.as_deref().map_or(Dur::ZERO, |f| f.book(flush, &mut Spent::default()));
+            let before = Dur::ns(request.outside) + front;
+            let waited = self.clock.now - request.arrived - before;
+            self.complete(flush, behind(last, waited));
         }
     }
 
@@ -652,12 +654,12 @@ impl<K: Kit> Sim<K> {
         match transfer {
             Transfer::Command { id, since } => {
                 let mut spent = Spent::default();
-                spent.causes[Cause::Buffer] = (self.clock.now - since).as_ns();
+                spent.causes[Cause::Buffer] = self.clock.now - since;
                 self.complete(id, spent);
             }
             Transfer::Data { op, place } => {
                 let o = &mut self.device.ops[op];
-                o.spent.causes[Cause::Buffer] += (self.clock.now - o.since).as_ns();
+                o.spent.causes[Cause::Buffer] += self.clock.now - o.since;
                 self.transferred(op, place);
             }
         }

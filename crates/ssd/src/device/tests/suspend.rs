@@ -103,9 +103,9 @@ impl OneDie {
         let (class, stay) = (class_of(o.work), at - o.since);
         // Nothing of the time is lost, however often it was interrupted.
         let own = (SERVICE[class], self.channel);
-        let of = |cause| Dur::ns(o.spent.causes[cause]);
+        let of = |cause| o.spent.causes[cause];
         assert_eq!((of(Cause::Array), of(Cause::Bus)), own);
-        assert_eq!(Dur::ns(o.spent.sum()), stay);
+        assert_eq!(o.spent.sum::<Dur>(), stay);
         let suspend = of(Cause::Suspend);
         self.done.push(Done { class, at, stay, suspend });
         self.device.ops.remove(op);
