@@ -186,8 +186,8 @@ def _flash(result: Result, style: Style) -> str:
     kinds = [k for k in ("read", "program", "reprogram") if flash[k].total or k != "reprogram"]
     kinds.append("erase")
     often = ("host", "gc")
-    sources = [s for s in flash.program if s in often or any(flash[k][s] for k in kinds)]
-    sources = [source for source in sources if source != "total"]  # Zero, if nothing happened.
+    known = [s for s in flash.program if s != "total"]
+    sources = [s for s in known if s in often or any(flash[k][s] for k in kinds)]
     body = ""
     for form in (number, short):
         rows = [["", *sources, "total"]]
