@@ -166,7 +166,7 @@ fn span(workload: &dyn Workload) -> Result<u64, TraceError> {
     }
 }
 
-/// What all have in common, or `mixed`.
+/// The common value of all, or `mixed`.
 fn common<'a>(mut formats: impl Iterator<Item = &'a str>) -> String {
     let first = formats.next().unwrap_or_default();
     if formats.all(|format| format == first) { first.into() } else { "mixed".into() }

@@ -99,7 +99,7 @@ impl How {
         group * self.of + (x ^ (x >> 31)) % self.of
     }
 
-    /// What of a request is in the part; `None`: nothing.
+    /// The piece of a request in the part; `None`: nothing.
     #[inline]
     fn part(self, request: &Request, flushes: &mut u64) -> Option<Request> {
         if !request.has_extent() {

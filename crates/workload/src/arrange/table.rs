@@ -20,12 +20,12 @@ pub trait ColumnTable: Send + Sync {
     /// From the first row on.
     fn open(&self) -> Result<Box<dyn Pieces>, TraceError>;
 
-    /// What messages call a device.
+    /// The name of a device in messages.
     fn device(&self, number: u32) -> String {
         number.to_string()
     }
 
-    /// What a process is called.
+    /// The name of a process.
     fn process(&self, number: u32) -> String {
         number.to_string()
     }
@@ -65,7 +65,7 @@ pub struct Rows<'a> {
 pub struct Facts {
     /// Rows.
     pub requests: u64,
-    /// Where the last address ends.
+    /// The end of the last address.
     pub span: u64,
     /// Whether the requests bear times.
     pub timed: bool,
@@ -75,7 +75,7 @@ pub struct Facts {
     pub stand_in: Option<StandIn>,
     /// Its flows, if it has several.
     pub flows: Vec<Flow>,
-    /// What is to be said of it.
+    /// Notes about it.
     pub notes: Vec<String>,
 }
 
@@ -269,7 +269,7 @@ fn survey(
     Ok((facts, regions, whose))
 }
 
-/// What every row must be.
+/// The rules for every row.
 struct Check {
     name: Arc<str>,
     done: u64,
@@ -330,7 +330,7 @@ impl Check {
         Ok(())
     }
 
-    /// What is wrong in the first row in which something is.
+    /// The mistake in the first wrong row.
     #[cold]
     fn fault(&self, rows: &Rows<'_>) -> TraceError {
         let mut latest = self.latest;
@@ -457,7 +457,7 @@ impl TableSource {
                 _ => rows.flow.filter(|_| *flows > 0),
             };
             for (r, who) in ready.iter_mut().zip(who.unwrap_or_default()) {
-                // What states its flows has their places.
+                // A table that states its flows has their places.
                 r.flow = if promised.is_some() { *who as u8 } else { whose.flow(*who) };
             }
             if several {

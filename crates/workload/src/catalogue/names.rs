@@ -10,7 +10,7 @@ pub struct Pattern {
     sought: String,
 }
 
-/// Where a pattern has the time at which a file starts.
+/// The place of a file's start time in a pattern.
 const START: &str = "{start}";
 
 /// Compressed files are read as they are; so are names with these endings.
@@ -18,7 +18,7 @@ const READ: [&str; 4] = ["", ".gz", ".zst", ".xz"];
 /// Compressed files that must be unpacked first.
 const NOT_READ: [&str; 2] = [".bz2", ".zip"];
 
-/// What the name of a file says.
+/// The facts in the name of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Name {
     /// When the file starts, for traces of many files.

@@ -1,11 +1,11 @@
-//! What is known of a trace: figures, each with where it stands.
+//! Facts of a trace: figures, each with its source.
 
 use std::fmt;
 use std::str::FromStr;
 
 use kernel::{Bytes, Dur};
 
-/// What a figure measures.
+/// The quantity of a figure.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Quantity {
     /// Requests in all.
@@ -217,7 +217,7 @@ impl CitationKind {
     }
 }
 
-/// Where figures stand.
+/// The source of figures.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Citation {
     /// How they are known.
@@ -226,7 +226,7 @@ pub struct Citation {
     pub text: String,
 }
 
-/// What one source says of one trace.
+/// The statement of one source about one trace.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Statement {
     /// Where it stands.
@@ -238,7 +238,7 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// What it says of a quantity, for the trace as a whole.
+    /// Its value of a quantity, for the trace as a whole.
     pub fn figure(&self, quantity: Quantity) -> Option<f64> {
         if self.of.is_some() && quantity.adds_up() {
             return None;
@@ -273,7 +273,7 @@ pub(super) fn known(statements: &[Statement], quantity: Quantity) -> Option<Know
     Some(Known { value, source, otherwise: said.filter(differs).collect() })
 }
 
-/// What follows from the other figures of a statement.
+/// Figures that follow from the others of a statement.
 fn derived(s: &Statement, quantity: Quantity) -> Option<(f64, Citation)> {
     use Quantity as Q;
     let get = |q| s.figure(q);

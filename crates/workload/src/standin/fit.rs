@@ -87,7 +87,7 @@ impl Ratio {
     }
 }
 
-/// What was seen of a class.
+/// The observations of a class.
 #[derive(Default)]
 struct Seen {
     streams: [Ops; 2],
@@ -100,7 +100,7 @@ struct Seen {
     growth: Vec<(u64, u64)>,
 }
 
-/// What was seen of the reads or the writes of a class.
+/// The observations of the reads or the writes of a class.
 #[derive(Default)]
 struct Ops {
     requests: u64,

@@ -1,4 +1,4 @@
-//! Where in the address space the pages of a stand-in lie.
+//! The places of a stand-in's pages in the address space.
 //!
 //! The span is cut into extents. A class takes extents as it needs them, scattered over the span,
 //! so that the classes lie between each other; within an extent its pages lie in the order in which
@@ -22,7 +22,7 @@ pub(super) struct Space {
     touched: Vec<u64>,
 }
 
-/// Where a class goes on.
+/// The next place of a class.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Lanes {
     /// First free sector and end of the extent; the one used last at the end.

@@ -73,7 +73,7 @@ const LOOKS: usize = 3;
 /// The touched pages may be so far ahead of their growth before runs are kept off new ones.
 const SLACK: f64 = 1.05;
 
-/// Where the runs of a stream ended, the latest first.
+/// The ends of the runs of a stream, the latest first.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Runs {
     ends: [u64; RUNS],
@@ -81,7 +81,7 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// Which of the runs ended at `at`.
+    /// The run that ended at `at`.
     pub(super) fn find(&self, at: u64) -> Option<usize> {
         self.ends[..self.known].iter().position(|&end| end == at)
     }
