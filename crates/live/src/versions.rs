@@ -100,7 +100,7 @@ impl Versions {
         waiting.insert(at, newer);
     }
 
-    /// What waits of the pages that a range touches goes where `gone` says so.
+    /// Waiting data of the pages that a range touches go where `gone` says so.
     fn forget(&mut self, offset: u64, len: u64, gone: impl Fn(&Newer) -> bool) {
         let range = (offset / self.page) as u32..(offset + len).div_ceil(self.page) as u32;
         let touched: Vec<u32> = if range.len() > self.newer.len() {

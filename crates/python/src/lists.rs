@@ -17,7 +17,7 @@ pub(crate) fn formats() -> Vec<(&'static str, &'static str)> {
     read_here.chain([(parquet::FORMAT, parquet::SUMMARY)]).collect()
 }
 
-/// What it holds, its name or number, the unit in nanoseconds or bytes, and words for operations
+/// Its content, its name or number, the unit in nanoseconds or bytes, and words for operations
 /// with their numbers.
 pub(crate) type NamedColumn = (&'static str, String, Option<u64>, Option<Vec<(String, usize)>>);
 

@@ -143,7 +143,7 @@ pub(crate) fn run<T: Send + 'static>(
     }
 }
 
-/// What is being done before `work` says it: a workload is gone through before it is used.
+/// The activity before `work` says it: a workload is gone through before it is used.
 fn opening(read: &Tally) -> Option<Progress> {
     let done = read.records();
     (done > 0).then_some(Progress { stage: "opening", done, total: None, now_ns: 0 })

@@ -1,5 +1,5 @@
-//! Shadow blocks: a few read-hot pages each, and nothing else. What `redftl` and
-//! `read-leveling` share.
+//! Shadow blocks: a few read-hot pages each, and nothing else. Both `redftl` and
+//! `read-leveling` use them.
 
 use super::identify::Identifier;
 use super::{

@@ -133,7 +133,7 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// What may be done in the rest of the current period.
+    /// The bytes that may be programmed in the rest of the current period.
     #[inline]
     pub fn grant(&self) -> Grant {
         match self {

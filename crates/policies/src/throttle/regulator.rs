@@ -1,7 +1,7 @@
 //! Dynamic throttling as a state machine over periods: predicts the demand of the next epoch, sets
 //! the delay of its writes, and keeps what is programmed within the epoch's capacity (READY 3).
 //!
-//! It knows no clock. Whoever drives it says what was programmed in a period and that the period
+//! It knows no clock. Its driver says what was programmed in a period and that the period
 //! is over: an event loop through [`Gate`](super::Gate), or a fluid model of whole years. All bytes
 //! are bytes programmed, whoever caused them.
 

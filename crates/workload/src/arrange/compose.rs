@@ -363,7 +363,7 @@ impl Composition {
         Ok(Box::new(Named::new(Box::new(merged), about)))
     }
 
-    /// What the flow of each part is called: what the part says, or its workload, with the number of
+    /// The name of each part's flow: what the part says, or its workload, with the number of
     /// the part where that would be the name of two. One part alone is no flow.
     fn names(&self, opened: &[Box<dyn Workload>]) -> Vec<Option<String>> {
         let said = self.parts.iter().map(|(_, part)| part.flow.as_deref());

@@ -85,7 +85,7 @@ impl Steps {
         *self == Self::default()
     }
 
-    /// What is to be done, in the order in which it is; `None` if that is nothing.
+    /// The changes, in the order in which they apply; `None` if that is nothing.
     pub fn said(&self) -> Option<String> {
         let parts = [
             self.slice.map(|slice| format!("slice={slice}")),

@@ -1,5 +1,5 @@
 //! Tables: requests that come as columns of plain numbers, a piece of some thousand rows at a time.
-//! Whoever reads the file that holds them is outside; here rows are checked and become requests.
+//! The reader of the file is outside; here rows are checked and become requests.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -55,12 +55,12 @@ pub struct Rows<'a> {
     pub prio: Option<&'a [u8]>,
     /// The number of the device; `None`: there is only one.
     pub device: Option<&'a [u32]>,
-    /// Whose request it is: a place in [`Facts::flows`] where the table states them, otherwise the
+    /// The owner of the request: a place in [`Facts::flows`] where the table states them, otherwise the
     /// number of a process; `None`: nobody says.
     pub flow: Option<&'a [u32]>,
 }
 
-/// What a table written by floatgate says of itself, so that it need not be gone through first.
+/// The metadata of a table written by floatgate, so that it need not be gone through first.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Facts {
     /// Rows.

@@ -127,7 +127,7 @@ impl Workload for AddressWrap {
     }
 
     fn endless(&self) -> Option<Box<dyn Source>> {
-        // What is packed by first touch has places for the requests that were seen.
+        // A packing by first touch has places for the requests that were seen.
         let packed = self.how.rule == OutOfRange::Compact;
         if packed { None } else { self.inner.endless().map(|inner| self.folded(inner)) }
     }

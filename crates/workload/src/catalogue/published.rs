@@ -136,7 +136,7 @@ pub fn published(entry: &Entry, given: Given) -> Result<Profile, Missing> {
     let class =
         |reads: Option<Stream>, writes: Option<Stream>| Class { growth: GROWTH, reads, writes };
     let (ir, iw) = (pages.interleaved_reads, pages.interleaved_writes);
-    // Who touches an interleaved page first: whoever touches it more often.
+    // An interleaved page is first touched by its more frequent operation.
     let (tr, tw) = (touches[0] * ir, touches[1] * iw);
     let by_reads = if tr + tw > 0.0 { tr / (tr + tw) } else { 0.0 };
     let whole = pages.all();

@@ -229,7 +229,7 @@ pub struct Citation {
 /// The statement of one source about one trace.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Statement {
-    /// Where it stands.
+    /// Its source.
     pub source: Citation,
     /// The part of the trace that it is about; `None`: all of it.
     pub of: Option<String>,
@@ -252,16 +252,16 @@ impl Statement {
 pub struct Known {
     /// The figure, in requests, bytes, seconds or as a fraction.
     pub value: f64,
-    /// Where it stands, or where that stands from which it is computed.
+    /// Its source, or the source of the figures that it is computed from.
     pub source: Citation,
-    /// What other sources say instead, where they differ by more than 1 %.
+    /// Values of other sources, where they differ by more than 1 %.
     pub otherwise: Vec<(f64, Citation)>,
 }
 
 /// Sources rarely agree to the last digit; they contradict each other beyond this.
 const AGREEMENT: f64 = 0.01;
 
-/// What the statements say of a quantity: the first that gives it is believed. What no source
+/// The value of a quantity by the statements: the first that gives it is believed. What no source
 /// says is computed where it follows from what one of them does.
 pub(super) fn known(statements: &[Statement], quantity: Quantity) -> Option<Known> {
     let mut said = statements.iter().filter_map(|s| {

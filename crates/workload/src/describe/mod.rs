@@ -6,7 +6,7 @@
 //! touches it once. Trims are counted as requests and touch nothing. Flushes are counted apart, and
 //! everything but the span is said of the requests between them.
 //!
-//! What is said of pages is exact as long as a record of every page fits the memory that is
+//! Page measures are exact as long as a record of every page fits the memory that is
 //! allowed ([`Options::new`]). From there on it rests on a sample of the address space
 //! ([`Sampling`]), and everything else stays exact.
 

@@ -135,7 +135,7 @@ mod tests {
         page
     }
 
-    /// What a window calls a touch, from the definition: the touch and up to `window - 1` before
+    /// The prediction of a window, from the definition: the touch and up to `window - 1` before
     /// it, all of one kind or not.
     fn called(ops: &[Op], at: usize, window: usize) -> Class {
         let seen = &ops[(at + 1).saturating_sub(window)..=at];

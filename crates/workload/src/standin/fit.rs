@@ -91,7 +91,7 @@ impl Ratio {
 #[derive(Default)]
 struct Seen {
     streams: [Ops; 2],
-    /// Where the latest request that began at a sector stands: its stream and number.
+    /// The place of the latest request that began at a sector: its stream and number.
     starts: HashMap<u64, (usize, u64)>,
     /// Pages of the class, by who is the first to touch them.
     touched: [u64; 2],

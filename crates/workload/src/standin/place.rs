@@ -60,7 +60,7 @@ impl Space {
     /// Room for a request to pages that nothing has touched, `gap` pages beyond the last one of
     /// its lane, beginning `begin` sectors into a page: its first sector.
     pub(super) fn fresh(&mut self, lanes: &mut Lanes, gap: u64, begin: u64, len: u64) -> u64 {
-        // What was used longest ago is least likely to be gone on with.
+        // The least recently used is least likely to continue.
         let (mut free, mut end) =
             if lanes.lanes.len() < LANES { self.take() } else { lanes.lanes.remove(0) };
         let mut at = (free + gap * PAGE_SECTORS).next_multiple_of(PAGE_SECTORS) + begin;

@@ -91,7 +91,7 @@ pub struct Stream {
     pub follow: f64,
     /// Otherwise: how often it begins where one of the last eight sequential runs ended.
     pub proceed: f64,
-    /// Which of them: that of the latest request, the one before, …
+    /// The choice among them: that of the latest request, the one before, …
     pub runs: Vec<f64>,
     /// Otherwise: how often it goes to pages that none has touched, instead of where an earlier
     /// request of the class had gone.
@@ -110,7 +110,7 @@ pub struct Stream {
     pub follow_sizes: Vec<SizeShare>,
     /// Sizes of requests that go on with a run.
     pub run_sizes: Vec<SizeShare>,
-    /// Where in a page of 4 KiB requests to untouched pages begin, by sectors of 512 bytes.
+    /// The beginning of requests to untouched pages in a page of 4 KiB, by sectors of 512 bytes.
     pub begins: Vec<f64>,
     /// Of the requests that begin where an earlier one of the class began: how often the latest
     /// of these was a read.

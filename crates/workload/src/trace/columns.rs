@@ -37,7 +37,7 @@ pub enum Place {
 pub enum Role {
     /// Arrival, in a unit; `None`: it is not said.
     Time(Option<Unit>),
-    /// What a request does, in words of the table's own if they are said.
+    /// The operation of a request, in words of the table's own if they are said.
     Op(Option<Spelling>),
     /// The first byte, in units of so many bytes; `None`: it is not said.
     Offset(Option<u64>),
@@ -178,7 +178,7 @@ impl FromStr for Columns {
     }
 }
 
-/// One part, such as `size=5:sectors`. What stands behind the last colon of a name belongs to the
+/// One part, such as `size=5:sectors`. The text after the last colon of a name belongs to the
 /// name, if it is nothing else.
 fn one(key: &str, value: &str) -> Result<(Place, Role), String> {
     let (name, detail) = match value.rsplit_once(':') {
@@ -279,7 +279,7 @@ impl Columns {
         })
     }
 
-    /// What is wrong with the unit of the time column, which is said once: here or on its own.
+    /// A mistake in the unit of the time column, which is said once: here or on its own.
     pub(crate) fn time_fault(&self, unit: Option<TimeUnit>) -> Option<&'static str> {
         match (self.has_time(), self.unit(), unit) {
             (true, None, None) => Some("the time has no unit"),

@@ -446,7 +446,7 @@ impl Parser for Csv {
         self.separator
     }
 
-    /// Where columns are named the first line is read, not passed over.
+    /// If columns are named, the first line is read, not passed over.
     fn may_have_names(&self) -> bool {
         !self.roles.is_empty()
     }

@@ -74,7 +74,7 @@ pub(crate) struct Fields<'a, const SEPARATOR: u8> {
     mark: Mark,
 }
 
-/// What stood behind the decimal mark of a number, or of several: as bits, which are quickly put
+/// The digits after the decimal mark of a number, or of several: as bits, which are quickly put
 /// together.
 #[derive(Copy, Clone, Default, Debug)]
 pub(crate) struct Mark(u64);

@@ -44,10 +44,10 @@ impl Visit for Cuts {
     }
 }
 
-/// What its records say, a table's by the columns that were named.
+/// The content of its records, a table's by the columns that were named.
 pub(super) struct Holds<'a>(pub(super) Option<&'a Columns>);
 
-/// What records of a format say.
+/// The content of records of a format.
 #[derive(Copy, Clone)]
 pub(super) struct Held {
     /// They are events, of which one stands for the request.

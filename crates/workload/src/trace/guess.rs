@@ -122,7 +122,7 @@ const UNITS: [(&str, &[&str]); 4] = [
     ("ns", &["ns", "nsec", "nanosecond", "nanoseconds"]),
 ];
 
-/// What to say of lines in which no format is found, and of the comment before them; `None`: they
+/// The hint for lines in which no format is found, and of the comment before them; `None`: they
 /// are no table.
 pub(super) fn columns(comment: Option<&[u8]>, lines: &[&[u8]]) -> Option<String> {
     let first = lines.first()?;
@@ -158,7 +158,7 @@ pub(super) fn columns(comment: Option<&[u8]>, lines: &[&[u8]]) -> Option<String>
     Some(said(&of_values(&rows)?, "what its columns hold"))
 }
 
-/// What to say of a table whose columns have these names, of which `values` gives some of one's
+/// The hint for a table whose columns have these names, of which `values` gives some of one's
 /// values; `None`: they suggest nothing.
 pub fn suggest_columns(names: &[String], values: &dyn Fn(usize) -> Vec<String>) -> Option<String> {
     of_names(names, values).map(|columns| said(&columns, "the names of its columns"))

@@ -79,7 +79,7 @@ impl Compression {
     }
 }
 
-/// What to say behind a file that is not there: the one beside it that was meant.
+/// The hint for a file that is not there: the one beside it that was meant.
 pub fn file_hint(path: &Path) -> String {
     let folder = path.parent().unwrap_or(Path::new(""));
     let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };

@@ -58,7 +58,7 @@ const MOST_KINDS: usize = 256;
 /// The most that are named to the user.
 const KINDS_SHOWN: usize = 3;
 
-/// What the columns of an event hold, from the one behind its kind on, up to the last that is
+/// The content of an event's columns, from the one behind its kind on, up to the last that is
 /// needed.
 type Layout = Vec<Role>;
 
@@ -107,7 +107,7 @@ fn published(op: Op) -> Layout {
     all
 }
 
-/// What a line of the header says of the columns of its operation.
+/// The statement of a header line about the columns of its operation.
 fn layout(fields: &mut Fields<'_, COMMA>, op: Op) -> Result<Layout, Box<Fault>> {
     let mut layout = Layout::new();
     loop {

@@ -54,7 +54,7 @@ impl Last {
     }
 }
 
-/// What a request begins with: from the lowest bit on its operation (3), whether address and length
+/// The beginning of a request: from the lowest bit on its operation (3), whether address and length
 /// are in sectors (1), and of time, address and length how many bytes they have (4 each).
 #[derive(Copy, Clone)]
 struct Head(u16);

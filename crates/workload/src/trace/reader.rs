@@ -99,7 +99,7 @@ impl Regions {
     }
 }
 
-/// Who asked: a process, or the device where flows go by that, and its addresses on each device.
+/// The source: a process, or the device where flows go by that, and its addresses on each device.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Tenants {
     /// `((who, device), first byte, end)`, ascending.

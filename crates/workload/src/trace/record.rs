@@ -43,7 +43,7 @@ impl Raw {
 pub(crate) trait Parser: Sized + Send + 'static {
     /// The name of the format on the command line and in results.
     const NAME: &str;
-    /// What the format holds, in a few words.
+    /// The content of the format, in a few words.
     const SUMMARY: &str;
     /// Whether its records are events, of which one stands for the request (`--event`).
     const EVENTS: bool = false;
@@ -124,7 +124,7 @@ pub(crate) trait Parser: Sized + Send + 'static {
         None
     }
 
-    /// What only this format has to say of the records read so far, in words for the user;
+    /// The remarks of only this format about the records read so far, in words for the user;
     /// `regions` has the devices of the requests.
     fn notes(&self, _regions: &Regions) -> Vec<String> {
         Vec::new()
@@ -171,7 +171,7 @@ pub(crate) fn most(op: Op) -> u64 {
     if op == Op::Trim { FARTHEST } else { MOST }
 }
 
-/// What one request may have of the size of a record that is larger than [`LONGEST`]. Systems pass
+/// The share of one request in the size of a record that is larger than [`LONGEST`]. Systems pass
 /// on a trim in one piece that they would cut as a write.
 #[cold]
 pub(crate) fn piece(op: Op, len: u64) -> u64 {

@@ -30,7 +30,7 @@ pub(crate) enum Known {
 }
 
 impl Known {
-    /// What to say of other formats, where a record cannot be meant.
+    /// The hint about other formats, where a record cannot be meant.
     pub(crate) fn hint(self) -> &'static str {
         match self {
             Self::Said => "without `--format` the content of the file tells the format",
@@ -116,7 +116,7 @@ fn best(
     (most, fits[best[0]].1, best.into_iter().map(|i| Format::ALL[i]).collect())
 }
 
-/// What to do with a file that would read with other bytes between its columns; `None`: it would
+/// The hint for a file that would read with other bytes between its columns; `None`: it would
 /// not.
 fn with_other_separators(head: &[u8], whole: bool, options: &ReadOptions) -> Option<String> {
     const OTHERS: [(u8, u8, &str, &str); 3] = [
