@@ -56,18 +56,19 @@ test: ready-to-develop ## Run every test of the Rust crates and of the Python pa
 	$(BIN)/pytest -n auto --dist loadfile
 
 .PHONY: lint
-lint: ready-to-develop ## Check format, lints, types and type stubs; BENCH=1: instructions as well
+lint: ready-to-develop ## Check format, lints, types, English; BENCH=1: instructions as well
 	@# `cargo fmt` does not see modules that a list declares through a macro.
 	cargo fmt --all --check
 	rustfmt --check $(shell find crates/policies/src crates/workload/src crates/ssd/src/result -name '*.rs')
 	cargo clippy --workspace --all-targets --features floatgate-ssd/bench,floatgate-ldpc/bench --profile fast -- -D warnings
 	@# The fuzzers are a workspace of their own, so nothing else notices that they no longer build.
-	cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
+	cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir target --profile fast
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest floatgate._core
 	$(BIN)/python scripts/licences.py > /dev/null
+	$(BIN)/python scripts/prose.py
 	$(if $(BENCH),scripts/bench-count --baseline)
 
 .PHONY: verify
@@ -125,9 +126,10 @@ pages: ready-to-develop ## Rewrite the parts of docs/ that come from the declara
 	$(BIN)/python scripts/pages.py
 
 .PHONY: schema
-schema: $(BIN)/python ## Rewrite the JSON schema of drive files, and since when each key is there
+schema: $(BIN)/python ## Rewrite the JSON schema of drive files, and the table of their keys
 	FLOATGATE_BLESS=1 cargo test --workspace --profile fast --test main config::presets::the_schema
 	@$(BIN)/python scripts/since.py
+	PYTHONPATH=scripts $(BIN)/python -m docsite --keys docs/reference/drive-files.md
 
 ##@ Ship
 

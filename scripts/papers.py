@@ -2,10 +2,10 @@
 
 `python scripts/papers.py [--full NAME ...] [--runs DIR]` runs the quick form of every study, and
 the full one of those named, without any trace at hand; it checks that each claim rests on what it
-names. It writes `docs/papers.md` (figure, claim, and its verdict in both forms),
+names. It writes `docs/papers.md` (each fact, and its verdict in both forms),
 `python/floatgate/reproduce/verdicts.json`, which `floatgate reproduce` lists, and beside itself
-`papers.json`: what the full forms gave, and a digest of what they ran. A full form that is stopped
-goes on with the same `--runs`.
+`papers.json`: the rows of the full forms, and a digest of what they ran. A full form that is
+stopped is resumed with the same `--runs`.
 """
 
 import argparse
@@ -13,13 +13,15 @@ import hashlib
 import json
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from floatgate.engine import version
-from floatgate.report.model import Finding
-from floatgate.report.verdicts import RULE, counts, verdict
+from floatgate.report.model import Finding, Table
+from floatgate.report.verdicts import KINDS, RULE, Fact, counts, facts, in_words
+from floatgate.reproduce.changes import FILE as CHANGES
 from floatgate.reproduce.claims import shown
 from floatgate.reproduce.runner import FILE, VERDICTS, Reproduction, known, prepared, reproduce
 from floatgate.text.comparison import failures
@@ -41,9 +43,6 @@ DOCUMENTS = {
     "Laws of garbage collection": ("gc-laws",),
 }
 
-Claim = tuple[str, str, str]
-"""The title of its table, where the publication has it, what it is about."""
-
 
 def main() -> None:
     """Runs the studies and writes the files."""
@@ -55,16 +54,15 @@ def main() -> None:
         runs = asked.runs or Path(folder)
         quick = {name: made(name, runs, quick=True) for name in known()}
         full = {name: made(name, runs, quick=False) for name in asked.full}
-    stored, old = kept(), json.loads(VERDICTS.read_text())["studies"]
+    stored = kept()
     for name, each in full.items():
-        stored[name] = {"plan": plan(name), "claims": claims(each)}
+        stored[name] = {"plan": plan(name), "rows": rows(each.report.tables)}
     FULL.write_text(text(stored))
     became = {
         name: {"quick": counts(each.report.tables)}
-        | ({"full": counts(full[name].report.tables)} if name in full else {})
+        | ({"full": counts(tables(stored[name]["rows"]))} if name in stored else {})
         for name, each in quick.items()
     }
-    became = {name: {**old.get(name, {}), **forms} for name, forms in became.items()}
     VERDICTS.write_text(json.dumps({"version": version(), "studies": became}, indent=1) + "\n")
     PAGE.write_text("\n".join(page(quick, stored, became)) + "\n")
 
@@ -100,91 +98,134 @@ def plan(name: str) -> str:
     ]  # fmt: skip
     digest = hashlib.sha256(json.dumps(runs).encode())
     for path in sorted(experiment.folder.rglob("*.toml")):
-        if path.name != FILE:
+        if path.name not in (FILE, CHANGES):
             digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
 def text(stored: Mapping[str, Any]) -> str:
-    """The file, a claim on each line."""
+    """The file, a row on each line."""
     studies = []
     for name, each in sorted(stored.items()):
-        rows = ",\n  ".join(json.dumps(claim, ensure_ascii=False) for claim in each["claims"])
-        studies.append(f'"{name}": {{"plan": "{each["plan"]}", "claims": [\n  {rows}\n]}}')
+        lines = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in each["rows"])
+        studies.append(f'"{name}": {{"plan": "{each["plan"]}", "rows": [\n  {lines}\n]}}')
     return "{\n" + ",\n".join(studies) + "\n}\n"
 
 
-def claims(found: Reproduction) -> list[list[str]]:
-    """What a page says of each claim: its name, what was published, mark, ours, verdict."""
+KEPT = ("what", "where", "published", "ours", "unit", "stand_in", "kind", "band", "fact", "change")
+"""What is stored of a row, where it is not as usual."""
+
+
+def rows(found: Sequence[Table]) -> list[dict[str, Any]]:
+    """What is stored of each row for which something was published, with the title of its table."""
+    usual = Finding("", "", None, None)
     return [
-        [table.title, row.where, row.what, shown(row.published, row.unit), "\\*" * row.stand_in,
-         shown(row.ours, row.unit) or "—", judged(row)]
-        for table in found.report.tables
+        {"table": table.title}
+        | {key: value for key in KEPT if (value := getattr(row, key)) != getattr(usual, key)}
+        for table in found
         for row in table.rows
         if row.published is not None
-    ]  # fmt: skip
+    ]
 
 
-def named(rows: Iterable[Sequence[str]]) -> dict[Claim, Sequence[str]]:
-    """Such rows by claim."""
-    return {(title, where, what): row for row in rows for title, where, what, *_ in [row]}
-
-
-def judged(row: Finding) -> str:
-    """The verdict of a row in a word or two."""
-    return row.kind if row.kind != "output" else verdict(row) or "in words"
+def tables(stored: Sequence[Mapping[str, Any]]) -> list[Table]:
+    """The tables of such rows."""
+    found: dict[str, list[Finding]] = {}
+    for row in stored:
+        usual = Finding(row.get("what", ""), row.get("where", ""), row["published"], None)
+        own = {key: value for key, value in row.items() if key in KEPT}
+        found.setdefault(row["table"], []).append(usual._replace(**own))
+    return [Table(title, each) for title, each in found.items()]
 
 
 def page(
     quick: Mapping[str, Reproduction],
     stored: Mapping[str, Any],
-    became: Mapping[str, Mapping[str, Mapping[str, int]]],
+    became: Mapping[str, Mapping[str, Mapping[str, Mapping[str, int]]]],
 ) -> Iterator[str]:
     """The lines of the page."""
-    yield "# Papers: figure, claim, verdict"
+    yield "# Papers: each published fact and its verdict"
     yield ""
     yield (
-        "Every published number and statement that a study looks at, and what became of it in the "
-        "quick form and in the full one, which is the evidence. `python scripts/papers.py` makes "
-        "this page from the studies' claims, without any trace at hand: what rests on a stand-in "
-        "of a trace is marked \\*. " + RULE + " `input`: given to the model, or fitted, so that "
-        "it can only agree. `check`: runs beside a formula."
+        "You can look up here what floatgate reproduces of each paper. The full form of a study is "
+        "the evidence; the quick form takes a minute. No trace was at hand: a fact that rests on a "
+        "stand-in of a trace is marked \\*. `python scripts/papers.py` writes this page."
+    )
+    yield ""
+    yield RULE
+    yield ""
+    yield "Only outputs of the model are counted as facts. The other rows of the reports are:"
+    yield ""
+    yield from (f"* `{kind}`: {means};" for kind, means in KINDS.items() if kind != "output")
+    yield ""
+    yield (
+        "*Undone by* names the change of a policy that turns the fact to `differs` (a test applies "
+        "each). A row that agrees and that no listed change undoes is a `check`."
     )
     for document, names in DOCUMENTS.items():
         yield ""
         yield f"## {document}"
         for name in names:
-            yield ""
-            yield f"`floatgate reproduce {name}`: {said(became[name])}."
-            yield ""
-            yield "| where | claim | published | quick | verdict | full | verdict |"
-            yield "|---|---|---|---|---|---|---|"
-            yield from lines(claims(quick[name]), stored.get(name, {}).get("claims", []))
+            yield from _of_study(name, quick[name], stored.get(name), became[name])
 
 
-def said(forms: Mapping[str, Mapping[str, int]]) -> str:
-    """How many claims have which verdict in each form."""
-    words = {
-        form: ", ".join(f"{n} {word}" for word, n in of.items() if n) or "checks only"
-        for form, of in forms.items()
-    }
-    return "; ".join(f"{form} form, {of}" for form, of in words.items())
+def _of_study(
+    name: str,
+    quick: Reproduction,
+    stored: Mapping[str, Any] | None,
+    became: Mapping[str, Mapping[str, Mapping[str, int]]],
+) -> Iterator[str]:
+    """What the page has of a study."""
+    full = tables(stored["rows"]) if stored else []
+    yield ""
+    yield f"`floatgate reproduce {name}`"
+    yield ""
+    yield from (f"* {form} form: {said(of)}." for form, of in became.items())
+    others = Counter(row.kind for table in full for row in table.rows)
+    listed = ", ".join(f"{n} `{kind}`" for kind, n in others.items() if kind != "output")
+    if listed:
+        yield f"* other rows of the full form: {listed}."
+    found = [*lines(quick.report.tables, full)]
+    if found:
+        yield ""
+        yield "| where | fact | published | full | verdict | quick | verdict | undone by |"
+        yield "|---|---|---|---|---|---|---|---|"
+        yield from found
 
 
-def lines(quick: Iterable[Sequence[str]], full: Iterable[Sequence[str]]) -> Iterator[str]:
-    """A line for each claim with both forms side by side; what one form lacks stays empty."""
-    forms = named(quick), named(full)
-    for title, where, what in {**forms[1], **forms[0]}:
-        rows = [form.get((title, where, what)) for form in forms]
-        of = f" ({title.partition(': ')[2]})" if "against Li" in title else ""
-        there = [row for row in rows if row]
-        published, mark = there[-1][3], max(row[4] for row in there)
-        cells = [where or title.partition(":")[0], f"{what}{of} {mark}".rstrip(), published]
-        for row in rows:
-            # A formula of a smaller drive has another number.
-            other = f" against {row[3]}" if row and row[3] != published else ""
-            cells += [row[5] + other, row[6]] if row else ["", ""]
+def said(of: Mapping[str, Mapping[str, int]]) -> str:
+    """How many facts of a form have which verdict."""
+    words = {group: in_words(counted) for group, counted in of.items()}
+    return "; ".join(f"{group}: {each}" for group, each in words.items() if each) or "checks only"
+
+
+def lines(quick: Sequence[Table], full: Sequence[Table]) -> Iterator[str]:
+    """A line for each fact, with both forms side by side; what a form lacks stays empty."""
+    forms = [{fact.name: fact for fact in facts(form)} for form in (full, quick)]
+    for name in {**forms[0], **forms[1]}:
+        both = [form.get(name) for form in forms]
+        there = [fact for fact in both if fact]
+        row = there[0].rows[0]
+        mark = " \\*" * any(each.stand_in for fact in there for each in fact.rows)
+        cells = [row.where, f"{name}{mark}", shown(row.published, row.unit)]
+        for fact in both:
+            cells += [values(fact), fact.verdict] if fact else ["", ""]
+        cells.append(next((each.change for fact in there for each in fact.rows if each.change), ""))
         yield f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def values(fact: Fact) -> str:
+    """Ours of a fact: a number, or the span of its readings where they differ.
+
+    Only readings that show the published number itself are in the span.
+    """
+    first = fact.rows[0]
+    same = [row for row in fact.rows if row.published == first.published and row.ours is not None]
+    numbers = sorted({float(row.ours) for row in same if isinstance(row.ours, int | float)})
+    if not numbers:
+        return "—" if not same else str(same[0].ours)
+    ends = [shown(number, first.unit) for number in (numbers[0], numbers[-1])]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
 if __name__ == "__main__":

@@ -77,6 +77,8 @@ what = "a statement"
 text = "as expected"
 """
 
+ROOT = Path(__file__).parent.parent
+
 
 def test_a_file_names_its_runs() -> None:
     experiment = Experiment.parse(WHOLE)
@@ -420,15 +422,16 @@ def test_what_is_written_is_what_is_read() -> None:
 def test_the_examples_of_the_documentation_are_right(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = (Path(__file__).parent.parent / "docs" / "experiments.md").read_text()
+    text = (ROOT / "docs/experiments.md").read_text()
     monkeypatch.chdir(tmp_path)
     files = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     runs = [len(prepare(Experiment.parse(file, "docs"), out="out").plans) for file in files]
     assert runs == [2 * 3 * 2, 2 * 2 + 2 * 3]
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     exec(compile(code, "docs", "exec"), {})
+    keys = (ROOT / "docs/reference/experiments.md").read_text()
     for key in (*BLOCK, *READING, "title", "prose", "record", "measures", "plots", "published"):
-        assert re.search(rf"[`\[.]{key}[`\].]", text), f"`{key}` is not in the documentation"
+        assert re.search(rf"[`\[.]{key}[`\].]", keys), f"`{key}` is not in the reference"
 
 
 def test_other_traces_stand_ahead_of_workloads_above_the_blocks(

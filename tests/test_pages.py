@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from floatgate import Comparison, Result
 from floatgate.result import declared
 from floatgate.result.declared import Field
+from floatgate.result.measures import columns
 
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "scripts"))
@@ -104,3 +106,35 @@ def test_a_key_has_the_unit_of_its_ending() -> None:
                 assert field.unit == unit, place
                 seen += 1
     assert seen > 20
+
+
+def test_a_section_without_a_form_of_its_own_is_shown_field_by_field(
+    monkeypatch: pytest.MonkeyPatch, result: Result
+) -> None:
+    known = declared._declared()
+    fields = [
+        Field("pages", "Lucky pages.", unit="pages", shape=declared.Shape("count")),
+        Field("wait_ns", "Their wait.", unit="ns", shape=declared.Shape("number")),
+        Field("patron", "The patron.", shape=declared.Shape("text")),
+    ]
+    new = Field("luck", "The luck of the drive.", shape=declared.Shape("table", "Luck"))
+    tables = {**known.tables, "Luck": declared.Table("Luck.", fields)}
+    more = known._replace(sections=[*known.sections, new], tables=tables)
+    monkeypatch.setattr(declared, "_declared", lambda: more)
+    assert "luck" not in str(result), "a result of before has none"
+    result.data["luck"] = {"pages": 7, "wait_ns": 1500.0, "patron": "Fortuna"}
+    shown = str(result).partition("luck\n")[2].partition("\n\n")[0]
+    assert shown.split("\n") == [
+        "  The luck of the drive.",
+        "  pages    7 pages",
+        "  wait_ns  1.50 us",
+        "  patron   Fortuna",
+    ]
+    comparison = Comparison([result], [{}])
+    titles = {title: [m.key for m, _ in shown] for title, shown in columns(comparison)}
+    assert titles["luck"] == ["luck.pages", "luck.wait_ns"]
+    assert [str(value) for value in result.luck.values()] == ["7", "1500.0", "Fortuna"]
+
+
+def test_sections_with_a_form_of_their_own_exist() -> None:
+    assert {section.name for section in declared.sections()} >= declared.OWN_FORM

@@ -622,7 +622,7 @@ def test_what_is_no_result_is_refused_and_nothing_is_written(
         (("-o", "no/page.html"), "no writable folder"),
         (
             ("--figures", "f", "--format", "png"),
-            "`png` is no format of figures; there are svg, pdf",
+            "`png` is not a format of figures; there are svg, pdf",
         ),
         (("--format", "svg"), "--figure, --columns and --format are for files: add --figures DIR"),
         (("--figures", "f", "--columns", "3"), "a figure is 1 or 2 columns wide, not 3"),

@@ -83,7 +83,18 @@ def test_make_setup_and_make_test_compile_each_crate_once(crates: dict[str, Any]
     # One package by itself has the features of its own dependencies only.
     commands = re.findall(r"\bcargo .*--profile fast.*", (ROOT / "Makefile").read_text())
     assert len(commands) >= 4
-    assert not [command for command in commands if " --workspace " not in command]
+    single = [command for command in commands if " --workspace " not in command]
+    assert [command.split()[1] for command in single] == ["check"], "fuzz is another workspace"
+
+
+def test_the_fuzzers_share_what_lint_has_compiled() -> None:
+    ours, fuzz = (
+        tomllib.loads((ROOT / path).read_text())["profile"]
+        for path in ("Cargo.toml", "fuzz/Cargo.toml")
+    )
+    usual = {"debug-assertions": False, "panic": "unwind"}
+    whole = [usual | each["release"] | each["fast"] for each in (ours, fuzz)]
+    assert whole[0] == whole[1]
 
 
 def test_every_crate_has_the_lints_and_facts_of_the_workspace(crates: dict[str, Any]) -> None:

@@ -32,6 +32,7 @@ __all__ = [
     "Waiting",
     "WorkloadError",
     "Write",
+    "accounts",
     "bench",
     "chips",
     "columns",

@@ -55,7 +55,7 @@ def drive_facts(name: str) -> dict[str, Any]:
         InputError: There is no such drive.
     """
     if name not in drives():
-        raise UnknownNameError(f"`{name}` is not a drive that comes along; {hint(name, drives())}")
+        raise UnknownNameError(f"`{name}` is not a built-in drive; {hint(name, drives())}")
     resolved = engine.resolve(name, set=(), policy=(), seed=None, finder=Finder())
     found = json.loads(resolved[1])
     config, shape = found["config"], found["config"]["geometry"]

@@ -51,7 +51,7 @@ for _name, _place, _line in [
     (
         "lifetime",
         "lifetime:lifetime",
-        "Say how long DRIVE lasts under WORKLOAD, and what makes it last: TBW, DWPD, years.",
+        "Compute how long DRIVE lasts under WORKLOAD: TBW, DWPD, years.",
     ),
     (
         "sweep",
@@ -66,7 +66,7 @@ for _name, _place, _line in [
     (
         "reproduce",
         "experiments:reproduce",
-        "Make published results again, and a page that puts both side by side.",
+        "Reproduce published results, on a page that compares both.",
     ),
     (
         "report",
@@ -116,7 +116,7 @@ for _name, _place, _line in [
     (
         "explain",
         "lists:explain",
-        "Say what the CODE of a warning or error means and what to do; without one, all of them.",
+        "Explain the CODE of a warning or error; without one, all of them.",
     ),
     (
         "init",

@@ -116,9 +116,9 @@ def compare(
 ) -> None:
     """Run every combination of the values given, and show the results side by side.
 
-    Wherever one value can stand, so can a list with commas; a comma within quotes or brackets
-    belongs to its value. Every run is checked before the first starts, and each result is stored
-    as soon as it is there. What is stored is not made again when the command is repeated.
+    Give any option a comma-separated list; a comma within quotes or brackets belongs to its
+    value. Every run is checked before the first starts, and each result is stored
+    as soon as it is there. Stored results are reused if you repeat the command.
     """
     from floatgate.cli.progress import RunsProgress
     from floatgate.runs.variants import expand, folder_name

@@ -36,14 +36,16 @@ def explain(
         str | None, Argument(help="The word in brackets.", completes=completion.code)
     ] = None,
 ) -> None:
-    """Say what the CODE of a warning or error means and what to do; without one, all of them."""
+    """Explain the CODE of a warning or error; without one, all of them."""
     from floatgate.text import explained
 
     print(explained.page(code, colour=colour_wanted()))
 
 
 def init(
-    folder: Annotated[Path, Argument(metavar="DIR", help="Where; by default here.")] = Path(),
+    folder: Annotated[
+        Path, Argument(metavar="DIR", help="By default the current folder.")
+    ] = Path(),
 ) -> None:
     """Write a drive, a workload, an experiment and a policy to start from, with comments."""
     from floatgate import starter
@@ -83,7 +85,7 @@ def chips(
         option(metavar="N", help="Blocks of each sample on the bench; by default 16."),
     ] = None,
     seed: Annotated[
-        int | None, option(metavar="N", help="What the bench draws from; by default 1.")
+        int | None, option(metavar="N", help="The seed of the bench; by default 1.")
     ] = None,
     as_json: Json = False,
 ) -> None:

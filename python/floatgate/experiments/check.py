@@ -265,7 +265,7 @@ def _published(published: Mapping[str, Any], path: At) -> Iterator[Mistake]:
             yield Mistake(path, f"a published number needs `{key}`", help)
     for key, choices in OF_PUBLISHED.items():
         if published.get(key, choices[0]) not in choices:
-            message = f"`{published[key]}` is no `{key}` of a published number"
+            message = f"`{published[key]}` is not a `{key}` of a published number"
             help = hint(str(published[key]), choices)
             yield Mistake((*path, key), message, help)
     value = published.get("value", 0)

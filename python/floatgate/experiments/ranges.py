@@ -53,7 +53,7 @@ def expand(given: Mapping[str, Any]) -> list[int | float | str]:
     """
     for key in given:
         if key not in KEYS:
-            raise RangeError(f"`{key}` is no part of a range (these are {', '.join(KEYS)})", key)
+            raise RangeError(f"`{key}` is not a part of a range (these are {', '.join(KEYS)})", key)
     if "to" not in given:
         raise RangeError("a range needs `to`, where it ends")
     first, last = _number("from", given["from"]), _number("to", given["to"])

@@ -41,7 +41,7 @@ def fast_forward(
     """Advances a new drive under a workload that repeats to the life that is asked for.
 
     The throttle works as in a run, period by period; what is held back comes later (host mode
-    `shifted`), in the same order. Wear is the mean of all blocks. `docs/throttling.md` says what
+    `shifted`), in the same order. Wear is the mean of all blocks. `docs/fast-forward.md` says what
     is exact and how far a life in every detail is from it.
 
     >>> import floatgate

@@ -191,7 +191,7 @@ def range_of(text: str) -> tuple[int, int]:
     match numbers:
         case [int(offset), int(size)] if size > 0:
             return offset, size
-    raise InputError(f"`{text}` is no range of bytes; OFFSET:SIZE is one, such as 1MiB:4KiB")
+    raise InputError(f"`{text}` is not a range of bytes; OFFSET:SIZE is one, such as 1MiB:4KiB")
 
 
 def _bytes_of(text: str) -> int | None:

@@ -264,7 +264,7 @@ class Throttle(Policy, ABC):
 class ReadDisturb(Policy, ABC):
     """Family read-disturb: what moves where when a block nears its read limit?
 
-    Modes that hold less (`low`) are not at hand here: see docs/policies-in-python.md.
+    Modes that hold less (`low`) are not at hand here: see docs/extending.md.
 
     >>> class Refresh(ReadDisturb):
     ...     def limit(self, mode: str) -> int:

@@ -18,10 +18,11 @@ from floatgate.report.model import Finding, Report
 from floatgate.report.names import Names
 from floatgate.report.plots import draw
 from floatgate.report.toml import as_toml, common, without
+from floatgate.result import declared
 from floatgate.result.answers import answer
 from floatgate.result.comparison import Comparison
 from floatgate.result.conclusions import conclusions
-from floatgate.result.measures import UNITS, change, columns, warnings
+from floatgate.result.measures import UNITS, change, columns, is_number, warnings, within
 from floatgate.result.names import brief, label, where
 from floatgate.result.run import Result
 from floatgate.result.values import flat
@@ -67,6 +68,7 @@ def parts(report: Report) -> dict[str, Any]:
         "measures": _measures(report, names),
         "ids": [run.run_id for run in names.runs],
         "ends": _ends(report.runs, names),
+        "words": _words(names),
         "warnings": [
             (text, code, where(some, report.runs.variants) + more)
             for text, code, some, more in warnings(report.runs)
@@ -318,6 +320,21 @@ def _ends(comparison: Comparison, names: Names) -> list[tuple[str, str]]:
             reason = f": {end.reason}" if end.reason else ""
             ends.append((label(variant), f"{end.state} at {duration(end.at_ns)}{reason}"))
     return ends
+
+
+def _words(names: Names) -> list[tuple[str, list[tuple[str, str]]]]:
+    """What sections without a form of their own have besides numbers, by section and run."""
+    found = []
+    for section in declared.others():
+        lines = []
+        for name, run in zip(names.labels, names.runs, strict=True):
+            fields = flat(run.data.get(section.name), section.name, lists=True)
+            told = [f"{within(path)} {json.dumps(v)}" for path, v in fields if not is_number(v)]
+            if told and run.data.get(section.name) is not None:
+                lines.append((name, "; ".join(told)))
+        if lines:
+            found.append((section.name, lines))
+    return found
 
 
 def _differing(names: Names, rows: Sequence[Mapping[str, str]]) -> list[tuple[str, list[Any]]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from floatgate.report.model import Finding, Report, Table
@@ -40,6 +41,12 @@ RULE = (
     f"factor of {FACTOR:g}. A fact counts once, with the weakest verdict of its readings."
 )
 
+HOLDS: Mapping[str, Callable[[float, float], bool]] = {
+    "at most": operator.le,
+    "below": operator.lt,
+    "at least": operator.ge,
+    "above": operator.gt,
+}
 _RELATION = re.compile(r"(at most|below|at least|above) ([\d.]+)( %)?")
 _SPAN = re.compile(r"([\d.]+) to ([\d.]+)( %)?")
 
@@ -52,6 +59,8 @@ def verdict(finding: Finding) -> str:
     >>> [verdict(Finding("reads", "", -0.54, ours, "share")) for ours in (-0.5, -0.2, 0.1)]
     ['reproduced', 'direction', 'differs']
     >>> [verdict(Finding("re-writes", "", "at most 1 %", ours, "share")) for ours in (0.01, 0.02)]
+    ['reproduced', 'differs']
+    >>> [verdict(Finding("reads", "", "below 0", ours, "share")) for ours in (-0.1, 0.0)]
     ['reproduced', 'differs']
     >>> [verdict(Finding("memory", "", 4.0, ours, kind="follows")) for ours in (4.01, 4.3)]
     ['reproduced', 'differs']
@@ -98,7 +107,7 @@ def _holds(published: str, ours: float | str) -> bool | None:
         return True if ours == published else None
     if (said := _RELATION.fullmatch(published)) is not None:
         bound = float(said[2]) / (100 if said[3] else 1)
-        return ours <= bound if said[1] in ("at most", "below") else ours >= bound
+        return HOLDS[said[1]](ours, bound)
     if (said := _SPAN.fullmatch(published)) is not None:
         scale = 100 if said[3] else 1
         return float(said[1]) / scale <= ours <= float(said[2]) / scale

@@ -23,7 +23,7 @@ FILE = "changes.toml"
 class Change(NamedTuple):
     """Policies by the text of those whose place they take, and the rows that this turns.
 
-    `turns` has facts, or rows by what they are about, that are to differ in every form of the study
+    A key such as `victim=` names a family of which the study says nothing. `turns` has facts, or rows by what they are about, that are to differ in every form of the study
     that measures them; those of `turns_full` do so in the full form.
     """
 
@@ -71,15 +71,30 @@ def changed(experiment: Experiment, policies: Mapping[str, str]) -> Experiment:
     data = deepcopy(experiment.data)
     for block in [data, *data.get("runs", ())]:
         for part in (block, block.get("quick") or {}):
-            for family, choices in part.get("policy", {}).items():
-                part["policy"][family] = _others(choices, policies)
+            for settings in _settings(part):
+                for family, choices in settings.get("policy", {}).items():
+                    settings["policy"][family] = _others(choices, policies)
+    new = {key[:-1]: text for key, text in policies.items() if key.endswith("=")}
+    if new:
+        data["policy"] = {**data.get("policy", {}), **new}
     keys = {key.replace("-", "_"): value for key, value in data.items() if key != "schema"}
     return type(experiment)(folder=experiment.folder, **keys)
+
+
+def _settings(part: Mapping[str, Any]) -> Iterator[Any]:
+    """A part of an experiment, and the cases that it lists."""
+    yield part
+    for cases in part.get("cases", {}).values():
+        yield from cases.values()
 
 
 def _others(choices: Any, policies: Mapping[str, str]) -> Any:
     """The choices of a family, each under its label, with the policies that take their place."""
     if isinstance(choices, str):
-        return {choices: policies[choices]} if choices in policies else choices
+        return policies.get(choices, choices)
     named = choices if isinstance(choices, Mapping) else {text: text for text in choices}
-    return {label: policies.get(text, text) for label, text in named.items()}
+    labels: dict[str, list[str]] = {}
+    for label, text in named.items():
+        labels.setdefault(policies.get(text, text), []).append(label)
+    # One run stands for all labels that come to one policy.
+    return {" = ".join(same): text for text, same in labels.items()}

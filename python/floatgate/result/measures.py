@@ -218,7 +218,7 @@ def lookup(run: Result, path: str) -> float | None:
         if not isinstance(value, Mapping) or key not in value:
             return None
         value = value[key]
-    return float(value) if _is_number(value) else None  # type: ignore[arg-type]
+    return float(value) if is_number(value) else None  # type: ignore[arg-type]
 
 
 def unit_of(path: str) -> str:
@@ -232,10 +232,11 @@ def unit_of(path: str) -> str:
 
 
 def _paths(value: Mapping[str, object]) -> list[str]:
-    return [path for path, found in flat(value) if _is_number(found)]
+    return [path for path, found in flat(value) if is_number(found)]
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether a value of a result is a number: true and false are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -385,7 +386,7 @@ def _others(runs: Sequence[Result]) -> list[tuple[str, list[Measure]]]:
     found = []
     for section in declared.others():
         every = (flat(run.data.get(section.name), section.name) for run in runs)
-        paths = dict.fromkeys(path for each in every for path, value in each if _is_number(value))
+        paths = dict.fromkeys(path for each in every for path, value in each if is_number(value))
         measures = [find(path)._replace(title=within(path)) for path in paths]
         if measures:
             found.append((section.name, measures))

@@ -140,7 +140,7 @@ WARNINGS: Mapping[str, Explained] = {
     "not-repeatable": Explained(
         "A policy written in Python was given as an object. The result says its name, and cannot "
         "say its code.",
-        "Name it by its module (`py:module.Class`), so that the run can be made again.",
+        "Name it by its module (`py:module.Class`), so that the run can be repeated.",
     ),
     "cells-not-modelled": Explained(
         "The drive file sets the age of its cells, and the model of the cells is off.",
@@ -375,7 +375,7 @@ ERRORS: Mapping[str, Mistake] = {
     "trace::format": Mistake(
         "The lines of a file look like none of the formats of traces that are known.",
         "Name the format (--format), or for a table of your own its columns (--columns): "
-        "docs/traces.md has all of them.",
+        "docs/reference/trace-formats.md describes each.",
     ),
     "trace::record": Mistake(
         "A line or record of a trace is not of its format.",
@@ -399,7 +399,7 @@ ERRORS: Mapping[str, Mistake] = {
     ),
     "policy::failed": Mistake(
         "A policy written in Python raised an error, or gave an answer that it may not give.",
-        "The traceback above the message shows its line; docs/policies-in-python.md says what may "
+        "The traceback above the message shows its line; docs/extending.md says what may "
         "be answered.",
     ),
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from floatgate.result import declared
 from floatgate.result.answers import FEW, amplification, answer
-from floatgate.result.measures import UNITS, unit_of, within
+from floatgate.result.measures import UNITS, is_number, unit_of, within
 from floatgate.result.run import Result
 from floatgate.result.values import OPERATIONS, called, data, delays, flat, slowest
 from floatgate.text import explained
@@ -186,8 +186,8 @@ def _flash(result: Result, style: Style) -> str:
     kinds = [k for k in ("read", "program", "reprogram") if flash[k].total or k != "reprogram"]
     kinds.append("erase")
     often = ("host", "gc")
-    known = [s for s in flash.program if s != "total"]
-    sources = [s for s in known if s in often or any(flash[k][s] for k in kinds)]
+    sources = [s for s in flash.program if s in often or any(flash[k][s] for k in kinds)]
+    sources = [source for source in sources if source != "total"]  # Zero, if nothing happened.
     body = ""
     for form in (number, short):
         rows = [["", *sources, "total"]]
@@ -313,7 +313,7 @@ def _field(path: str, value: object) -> str:
     """A value of a section with its unit, for a table."""
     if value is None:
         return "-"
-    if not _is_number(value):
+    if not is_number(value):
         return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     assert isinstance(value, int | float)
     if unit := unit_of(path):
@@ -329,17 +329,13 @@ def _policies(result: Result, style: Style) -> str:
             continue  # "none" does nothing
         params = ", ".join(f"{key} {value}" for key, value in policy["params"].items())
         counters = "; ".join(
-            f"{key.replace('_', ' ')} {number(value) if _is_number(value) else value}"
+            f"{key.replace('_', ' ')} {number(value) if is_number(value) else value}"
             for key, value in policy["counters"].items()
         )
         what = policy["name"] + (f" ({params})" if params else "")
         what += f": {counters}" if counters else ""
         lines.append(hanging(f"{family:<13} ", what))
     return section("Policies", "\n".join(lines), style) if lines else ""
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _checks(result: Result, style: Style) -> str:

@@ -39,7 +39,7 @@ def _unknown(catalogue: Mapping[str, Any], name: str, publishers: Sequence[str])
     near = complete or nearest(name, [*groups, *publishers, *names])
     hint = f"; did you mean `{near[0]}`?" if near else ""
     return (
-        f"`{name}` is no group ({', '.join(groups)}), no publisher ({', '.join(publishers)}) "
+        f"`{name}` is not a group ({', '.join(groups)}), no publisher ({', '.join(publishers)}) "
         f"and no trace of the catalogue{hint}"
     )
 

@@ -84,7 +84,7 @@ def flows(named: Mapping[str, str] | Iterable[str]) -> str:
 def _pair(text: str) -> tuple[str, str]:
     name, is_one, workload = text.partition("=")
     if not is_one or not name.strip() or not workload:
-        raise InputError(f"`{text}` is no flow; expected NAME=WORKLOAD[:KEY=VALUE]...")
+        raise InputError(f"`{text}` is not a flow; expected NAME=WORKLOAD[:KEY=VALUE]...")
     return name, workload
 
 

@@ -421,7 +421,7 @@ def _look(path: str) -> tuple[dict[str, pl.DataType], dict[str, str]]:
     if not os.path.exists(path):
         raise WorkloadError(f"{path}: there is no such file; {file_hint(path)}")
     if not os.path.isfile(path):
-        raise WorkloadError(f"{path}: this is no file; expected one Parquet file")
+        raise WorkloadError(f"{path}: this is not a file; expected one Parquet file")
     try:
         check_pages(Path(path))
         return dict(pl.read_parquet_schema(path)), pl.read_parquet_metadata(path)

@@ -57,7 +57,7 @@ class Reading(TypedDict, total=False):
         str | None,
         Option(
             "MAP",
-            "What a table's columns hold, by number or name: "
+            "The content of a table's columns, by number or name: "
             "time=1:us,op=2,offset=lba:sectors,size=4.",
         ),
     ]
@@ -77,14 +77,14 @@ class Reading(TypedDict, total=False):
     ]
     flow_by: Annotated[
         str | None,
-        Option("COLUMN", "Whose requests are a flow of their own: each device's or process's."),
+        Option("COLUMN", "Make each device or each process a flow of its own."),
     ]
     skip_bad: Annotated[bool, Option("", "Count records that cannot be read, and go on.", bool)]
     traces: Annotated[
         Folders,
         Option(
             "DIR",
-            "Where traces of the catalogue lie; by default FLOATGATE_TRACES.",
+            "Folders of published traces; by default FLOATGATE_TRACES.",
             list[Path],
         ),
     ]
@@ -92,15 +92,13 @@ class Reading(TypedDict, total=False):
         str | None,
         Option("FROM..TO", "Only this stretch of the workload's time: 10min..2h, 10min.."),
     ]
-    first: Annotated[int | None, Option("N", "Only so many requests.", int, 1)]
+    first: Annotated[int | None, Option("N", "Only the first N requests.", int, 1)]
     footprint: Annotated[
         float | None,
         Option("FACTOR", "Move extents of 1 MiB to this part of their number: 0.5.", float),
     ]
-    speed: Annotated[
-        float | None, Option("FACTOR", "Let requests arrive so many times as fast.", float)
-    ]
-    repeat: Annotated[int | None, Option("N", "The workload so many times in a row.", int, 1)]
+    speed: Annotated[float | None, Option("FACTOR", "Speed up arrivals by FACTOR.", float)]
+    repeat: Annotated[int | None, Option("N", "Repeat the workload N times.", int, 1)]
 
 
 def takes_reading(function: Callable[P, R]) -> Callable[P, R]:

@@ -36,7 +36,7 @@ def describe(
 ) -> Description:
     """Describes a workload: mix, sizes, rate, order, and what its pages see.
 
-    `docs/describe.md` defines every measure.
+    `docs/reference/measures.md` defines every measure.
 
     Args:
         workload: A trace file, a trace of the catalogue such as `msr:hm_0`, the name of a

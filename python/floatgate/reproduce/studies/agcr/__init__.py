@@ -265,7 +265,7 @@ def _accesses(character: str) -> Callable[[Taken], str]:
 
     def share(taken: Taken) -> str:
         counters = taken.run.policies.cost.counters
-        accesses = sum(counters[f"{name}_accesses"] for name in names)
+        accesses = sum(counters.get(f"{name}_accesses", 0) for name in names)
         return f"{100 * counters[f'{character}_accesses'] / accesses:.0f} %" if accesses else ""
 
     return share

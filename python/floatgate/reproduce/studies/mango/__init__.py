@@ -46,13 +46,13 @@ def analyse(evidence: Evidence, _study: Study) -> Analysis:
 
 
 def _says(tables: Sequence[Table]) -> str:
-    quicker = numbers(tables, "swap writes, times as quick")
+    quicker = numbers(tables, "swap writes, speed-up")
     battery = [numbers(tables, f"energy on battery, mean, {how}") for how in ("full", "50 % full")]
     if not (quicker and all(battery)):
         return ""
     full, half = (percent(min(each.values())) for each in battery)
     return (
-        f"Urgent swap writes are {min(quicker.values()):.2f} times as quick; what a netbook takes "
+        f"Urgent swap writes are {1 + min(quicker.values()):.2f} times as quick; what a netbook takes "
         f"on battery changes by {full} on a full drive and by {half} on one half full, in the mean."
     )
 
@@ -112,9 +112,8 @@ def passed_over(run: Result) -> float | None:
 def _figure_12() -> Iterator[Published]:
     where = {"workload": SWAP, "page-choice": "Mango"} | HEADLINE
     claims: tuple[tuple[str, str, float | str, dict[str, Any]], ...] = (
-        # How many times as quick: the baseline's latency over Mango's.
-        ("swap writes, times as quick, mean", URGENT, 1.5,
-         {"where": where | BASELINE, "against": {"page-choice": "Mango"}, "form": "ratio"}),
+        # 1.5 times as quick: as a speed-up, which is nothing where both are the same.
+        ("swap writes, speed-up, mean", URGENT, 0.5, {"form": "speed-up", "unit": "share"}),
         ("swap writes, latency, best", URGENT, -0.44, {"over": "least"}),
         ("energy, mean", ENERGY, "at most 0.05", {"unit": "share"} | _LITTLE),
         ("wear, mean", WEAR, 0.03, _SIGNED),

@@ -95,7 +95,7 @@ def idle_times() -> Published:
 
 def assumptions(evidence: Evidence, policy: Callable[[str], str]) -> Table:
     """What is said in 3.3 and 3.4."""
-    throttle = f"{policy('dynamic')}:period=1h:target=60d"
+    throttle = policy("dynamic:period=1h:target=60d")
     burst = [5e9 * 3600] * 48 + [0.0] * (58 * 24)
     life = fast_forward(
         "ready-128g",

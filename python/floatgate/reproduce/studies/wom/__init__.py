@@ -191,7 +191,7 @@ def _operations(run: Result) -> float:
 
 
 def _second_passes(run: Result) -> float | None:
-    second = run.policies.coding.counters["second_generations"]
+    second = run.policies.coding.counters.get("second_generations", 0)
     reclaimed = second + run.flash.erase.total
     return float(second / reclaimed) if reclaimed else None
 
