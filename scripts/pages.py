@@ -236,7 +236,7 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
 
 
 def renewed(page: str, text: str) -> str:
-    """A page with its parts made again.
+    """A page with its parts renewed.
 
     Raises:
         ValueError: A mark is not there.
