@@ -51,7 +51,7 @@ METAPHORS = {
     r"\b[Rr]ooms\b|\b(?:[Aa]|[Tt]he) room\b": "module or part",
     r"\b[Hh]alls?\b": "module",
     r"\b[Tt]rays?\b": "program buffer",
-    r"\b[Bb]ooks\b": "accounts or checks",
+    r"\b(?:[Tt]he|[Ii]ts) books\b": "accounts or checks",
     r"\b[Rr]eferees?\b": "the rules of the array",
     r"\b[Tt]ired\b": "near end of life",
     r"\b(?:come|comes|came|brings?) along\b": "is included",
