@@ -1,4 +1,8 @@
-"""The word that was meant, where one is not known."""
+"""The word that was meant, where one is not known.
+
+This is the likeness of the standard library, and not the distance by which the engine finds words: the
+command line corrects its own words before the engine is loaded, and several may be equally near.
+"""
 
 from __future__ import annotations
 
