@@ -1,7 +1,7 @@
 """The word that was meant, where one is not known.
 
-This is the likeness of the standard library, and not the distance by which the engine finds words: the
-command line corrects its own words before the engine is loaded, and several may be equally near.
+It uses the likeness of the standard library, not the distance of the engine. The command line
+corrects its own words before the engine is loaded, and several words may be equally near.
 """
 
 from __future__ import annotations
