@@ -257,11 +257,16 @@ def read(path: str, source: str) -> list[Finding]:
 
 def files() -> list[str]:
     """The files of the project that hold prose."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    if (ROOT / ".git").exists():
+        command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True)
+        names = done.stdout.split("\0")
+    else:
+        names = [p.name for p in ROOT.glob("*.md")]
+        names += [str(p.relative_to(ROOT)) for f in FOLDERS for p in (ROOT / f).rglob("*.*")]
     return sorted(
         name
-        for name in listed.split("\0")
+        for name in names
         if Path(name).suffix in READERS
         and (name.startswith(FOLDERS) or "/" not in name)
         and name not in GENERATED

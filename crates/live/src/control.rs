@@ -1,4 +1,4 @@
-//! What a running drive is asked and told beside its data: a line of JSON each way.
+//! Commands and answers of a running drive beside its data: a line of JSON each way.
 
 use crate::core::Core;
 use crate::listen::SocketStream;
@@ -8,14 +8,14 @@ use ssd::sim::Class;
 use std::io::{ErrorKind, Read, Write};
 use std::time::Duration;
 
-/// What answers say that they are.
+/// The schema of answers.
 pub(crate) const SCHEMA: &str = "floatgate.live/1";
 /// A line is no longer than this.
 const LONGEST: usize = 4096;
 /// Spare below this share of what there was, in percent, is a warning.
 const SPARE_THRESHOLD: u64 = 10;
 
-/// What is asked.
+/// The command.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum ControlRequest {
     Status,

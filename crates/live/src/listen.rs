@@ -1,4 +1,4 @@
-//! Where clients come from: a Unix socket that nobody else may open, or an address.
+//! The source of clients: a Unix socket that nobody else may open, or an address.
 
 use rustix::fs::{Mode, chmod};
 use rustix::net::{
@@ -11,7 +11,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Where a server can be reached.
+/// The address of a server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Address {
     /// The path of a Unix socket.
@@ -34,7 +34,7 @@ pub(crate) enum SocketStream {
 /// The longest path of a Unix socket, in bytes: the system has 108, and the last is zero.
 const LONGEST: usize = 107;
 
-/// What the system says, without the number of the error.
+/// The message of the system, without the number of the error.
 pub(crate) fn said(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
@@ -103,7 +103,7 @@ impl Listener {
         }
     }
 
-    /// Where the control socket is, if nobody has said so.
+    /// The default place of the control socket.
     pub(crate) fn beside(&self) -> PathBuf {
         match self {
             Self::Unix { path, .. } => {

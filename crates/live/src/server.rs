@@ -24,7 +24,7 @@ const MOST_CLIENTS: usize = 64;
 /// A connection may have so many bytes inside and unsent before its next command is taken: one command
 /// of the greatest size.
 const MOST_BYTES: u64 = 32 << 20;
-/// A command counts as so many bytes at least.
+/// The least number of bytes that a command counts as.
 const LEAST_BYTES: u64 = 4096;
 /// A wait for something to do ends after so long, to look whether the server is to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -68,7 +68,7 @@ impl Client {
         !self.deaf && !self.broken && held < MOST_BYTES
     }
 
-    /// What it asked for and the drive has not taken in is refused, as the server ends.
+    /// Requests that the drive has not accepted are refused, as the server ends.
     fn refuse_the_rest(&mut self, export: &Export) {
         while !self.deaf {
             match self.decoder.next(export, &mut self.out) {
@@ -114,7 +114,7 @@ impl Client {
     }
 }
 
-/// What came of a read from a socket.
+/// The result of a read from a socket.
 enum Heard {
     Something(usize),
     Nothing,
@@ -152,7 +152,7 @@ pub(crate) struct Server<'a> {
     clients: Slab<Client>,
     lines: Slab<Line>,
     number: u32,
-    /// Whose command came in last.
+    /// The client of the last command.
     latest: usize,
     stop: &'a AtomicBool,
     punctual: Punctuality,
@@ -163,7 +163,7 @@ pub(crate) struct Server<'a> {
     started: Instant,
 }
 
-/// Who a place in the list of what is polled belongs to.
+/// The owner of a place in the list of polled sockets.
 #[derive(Copy, Clone)]
 enum Place {
     Listener,
@@ -258,7 +258,7 @@ impl<'a> Server<'a> {
         awaited.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
     }
 
-    /// Simulated time goes on. Those who were waited for have not asked.
+    /// Simulated time goes on. The awaited clients have not asked.
     fn note_expired(&mut self) {
         if self.in_vain {
             return;
@@ -280,7 +280,7 @@ impl<'a> Server<'a> {
             self.lines.iter().filter(|(_, line)| waiting(line)).map(|(key, _)| key).collect();
         let patience = if pending.is_empty() { self.patience() } else { Duration::ZERO };
         let (mut places, mut fds) = (Vec::new(), Vec::new());
-        // Where there is no room for more, others wait outside.
+        // If there is no room for more, others wait outside.
         if self.clients.len() < MOST_CLIENTS {
             places.push(Place::Listener);
             fds.push(PollFd::new(&self.listener, PollFlags::IN));
@@ -393,7 +393,7 @@ impl<'a> Server<'a> {
             Heard::Nothing => false,
             Heard::End => {
                 client.deaf = true;
-                // What it asked for is done all the same; nobody takes the answer.
+                // Its requests are carried out all the same; nobody takes the answer.
                 client.broken = true;
                 false
             }
@@ -579,7 +579,7 @@ impl<'a> Server<'a> {
     fn hear_line(&mut self, key: usize) {
         self.lines[key].send();
         for _ in 0..LINES {
-            // Whoever takes no answers is asked nothing more, so that these are bounded too.
+            // A client that takes no answers is not read from, so that these are bounded too.
             if self.lines[key].unsent() {
                 return;
             }

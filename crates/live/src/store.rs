@@ -1,4 +1,4 @@
-//! Where the data of a live drive lie that survive a loss of power: in memory, or in a sparse file.
+//! The place of data that survive a loss of power: in memory, or in a sparse file.
 
 use rustc_hash::FxHashMap;
 use std::io;

@@ -1,4 +1,4 @@
-//! Where block I/O comes from: traces read from files, generators, and what may be done to their
+//! The sources of block I/O: traces read from files, generators, and what may be done to their
 //! addresses. Knows nothing of flash and reads no clock.
 //!
 //! A [`Workload`] can be opened several times; each opening is a [`Source`], a stream of

@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Where the bytes of the drive begin.
+/// The beginning of the drive's bytes.
 const HEAD: u64 = 4096;
 const SCHEMA: &str = "floatgate.store/1";
 
@@ -18,7 +18,7 @@ pub struct FileStore {
     file: File,
 }
 
-/// What a store says of the recording that its data come from.
+/// The recording that a store's data come from.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownPages {
     /// The name of the recording, which its `.events` have too; nothing was recorded without.
@@ -35,7 +35,7 @@ pub struct Tie {
 }
 
 impl Tie {
-    /// What was found there; nothing in stores that were made before recordings had names.
+    /// The content that was found; nothing in stores that were made before recordings had names.
     pub(crate) fn known(&self) -> Option<KnownPages> {
         self.known.clone()
     }

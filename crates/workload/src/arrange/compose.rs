@@ -47,7 +47,7 @@ pub struct Composition {
 /// One part, as written.
 #[derive(Clone, Debug)]
 pub struct PartText {
-    /// What the user calls the workload.
+    /// The user's name of the workload.
     pub workload: String,
     /// How its trace is to be read.
     pub format: Option<String>,
@@ -65,7 +65,7 @@ pub struct PartText {
     pub flow_by: Option<FlowBy>,
     /// The same.
     pub skip_bad: bool,
-    /// What is done to it.
+    /// Its changes.
     pub steps: Steps,
     wrap: Option<Bytes>,
     begins: Dur,
@@ -363,7 +363,7 @@ impl Composition {
         Ok(Box::new(Named::new(Box::new(merged), about)))
     }
 
-    /// What the flow of each part is called: what the part says, or its workload, with the number of
+    /// The name of each part's flow: what the part says, or its workload, with the number of
     /// the part where that would be the name of two. One part alone is no flow.
     fn names(&self, opened: &[Box<dyn Workload>]) -> Vec<Option<String>> {
         let said = self.parts.iter().map(|(_, part)| part.flow.as_deref());
@@ -536,7 +536,7 @@ impl PartToml {
 }
 
 impl PartText {
-    /// What is said of the part beside its reading and its steps.
+    /// The other keys of the part.
     fn said(&self) -> String {
         let mut said = String::new();
         if self.begins > Dur::ZERO {

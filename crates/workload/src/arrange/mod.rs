@@ -1,4 +1,4 @@
-//! What is made of workloads before a drive sees them: parts of one ([`Steps`]), several put
+//! Changes of workloads before a drive sees them: parts of one ([`Steps`]), several put
 //! together ([`Merge`], [`Chain`], files of parts in [`Composition`]), addresses folded into a drive
 //! ([`AddressWrap`]), or into one of its equal parts ([`Portion`]); and workloads that are given row by row
 //! ([`List`], [`ColumnTable`]).

@@ -27,7 +27,7 @@ struct Publisher {
     page: Option<String>,
     licence: Option<String>,
     format: Option<String>,
-    /// What holds for every trace, where the trace itself says nothing else.
+    /// Facts of every trace, unless the trace itself has others.
     #[serde(default)]
     statistics: Vec<toml::Table>,
     sources: BTreeMap<String, DataSource>,

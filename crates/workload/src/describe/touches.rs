@@ -24,7 +24,7 @@ pub(super) struct Touches {
     by_op: [u64; 2],
 }
 
-/// What all pages together say.
+/// The totals of all pages.
 pub(super) struct OfPages {
     pub(super) sampling: Sampling,
     pub(super) footprint: Footprint,

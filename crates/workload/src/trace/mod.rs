@@ -1,8 +1,8 @@
 //! Traces: files of recorded requests.
 //!
-//! Opening a trace reads it once from end to end: its hash, its number of requests, its devices
-//! and its faults are known before a run begins. A short one is not read again. Every format is one file here, and reduces its
-//! records to the same few fields; `reader.rs` makes requests of them.
+//! Opening a trace reads it once from end to end: its hash, its number of requests, its devices and
+//! its faults are known before a run begins. A short one is not read again. Every format is one
+//! file here, and reduces its records to the same few fields; `reader.rs` makes requests of them.
 
 mod clock;
 mod columns;
@@ -74,7 +74,7 @@ impl Format {
         self.visit(format::Name)
     }
 
-    /// What the format holds, in a few words.
+    /// The content of the format, in a few words.
     pub fn summary(self) -> &'static str {
         self.visit(format::Summary)
     }
@@ -150,7 +150,8 @@ pub fn glance(path: &Path, options: &ReadOptions) -> Result<(), TraceError> {
     format_of(&stored, &mut Feed::new(&stored)?, options, &mut Vec::new()).map(|_| ())
 }
 
-/// The format that the user said, or that the content tells; a file that is something else is refused.
+/// The format that the user said, or that the content tells; a file that is something else is
+/// refused.
 fn format_of(
     stored: &Stored,
     feed: &mut Feed,
@@ -187,7 +188,7 @@ struct Trace {
     origin: u64,
     /// All requests, where opening it kept them ([`Survey::kept`]).
     kept: Option<Arc<Packed>>,
-    /// What its writes are multiples of ([`Survey::grain`]).
+    /// The unit of its writes ([`Survey::grain`]).
     grain: Option<u64>,
     about: About,
 }
@@ -406,7 +407,7 @@ fn check(
     believe(&stored.name, &seen, &read_as, units)
 }
 
-/// What tells whether the unit of the times can be meant.
+/// Evidence about the unit of the times.
 pub(crate) struct Believed {
     pub(crate) requests: u64,
     /// Of reads and writes: trims name addresses, and carry no data.
