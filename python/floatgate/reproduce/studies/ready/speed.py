@@ -76,8 +76,8 @@ def figure_4(lives: Lives) -> Table:
     return Table(
         "Figure 4: demand of consecutive epochs", rows,
         "The demand of an epoch against that of the one before. The number of exchange says how "
-        "even its demand is from half an hour upwards, so its stand-in is fitted to it. Of the other "
-        "traces no number is published: their bursts are assumed, and not fitted.",
+        "even its demand is from half an hour upwards, so its stand-in is fitted to it. Of the "
+        "other traces no number is published: their bursts are assumed, and not fitted.",
     )  # fmt: skip
 
 
