@@ -6,12 +6,12 @@ stand-ins no read-only page is, and no source says how many are in the traces.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,7 +45,7 @@ PIECES, READS, LIVE = (8, 24), (20, 40), 64
 """Pages that a burst of writes creates, reads of each of them, and how many may still be read."""
 TOGETHER = (1, 4)
 """Requests of any other burst."""
-READ_ONLY, WRITE_ONLY, BOTH = 16_384, 1024, 2048
+READ_ONLY, WRITE_ONLY, BOTH = 16_384, 1024, 384
 """Pages that are there before, by what is done to them. No description gives `TOGETHER` and `BOTH`:
 both are set so that the row without created pages comes out as it did before, an input of that
 row."""
@@ -149,12 +149,12 @@ def sheet(evidence: Evidence) -> Sheet:
     )  # fmt: skip
 
 
-def values(evidence: Evidence, where: dict[str, object], op: str) -> list[float]:
+def values(evidence: Evidence, where: Mapping[str, Any], op: str) -> list[float]:
     """How AGCR changes a mean latency of Li et al. (in service) on each workload."""
     return evidence.values(latency(op, {**where, "cost": "AGCR"}, LI))
 
 
-def _groups(evidence: Evidence) -> Iterator[tuple[list[str], dict[str, object]]]:
+def _groups(evidence: Evidence) -> Iterator[tuple[list[str], Mapping[str, Any]]]:
     """The rows: what they are called, and what their runs carry."""
     for share in SHARES:
         runs = {"workload": [label(share, seed) for seed in SEEDS]}
